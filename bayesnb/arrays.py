@@ -1,0 +1,78 @@
+"""Where numbers live: numpy arrays on the host, JAX arrays on a device, or tracers inside a transformation.
+
+numpy in, numpy out; JAX in, JAX out. Host work is done in float64 whatever JAX's own setting, device work in JAX's default
+precision. This file answers the question "which of the two?" for the whole package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+Array = Any
+"""A numpy or a JAX array."""
+
+BLOCK_BYTES = 3 << 20
+"""Bytes of X in one block of rows: X, its copies and the sums stay in the processor's cache."""
+
+
+def on_host(*trees: Any) -> bool:
+    """True where every leaf is a numpy array or a Python number: nothing of JAX's, nothing traced."""
+    return not any(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(trees))
+
+
+def is_traced(*trees: Any) -> bool:
+    """True where a leaf is a tracer: its values are not known, only its shape."""
+    return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(trees))
+
+
+def namespace(x: Array) -> ModuleType:
+    """The module, numpy or jax.numpy, whose functions work on ``x``."""
+    return jnp if isinstance(x, jax.Array) else np
+
+
+def as_array(x: Any) -> Array:
+    """``x`` itself where it is a JAX array, else the numpy array of it."""
+    return x if isinstance(x, jax.Array) else np.asarray(x)
+
+
+def to_host(tree: Any) -> Any:
+    """The same pytree with numpy leaves."""
+    return jax.tree.map(np.asarray, tree)
+
+
+def finalise(function: Callable[..., Any], *args: Any) -> Any:
+    """``function(*args)`` for a jitted ``function`` of small arrays.
+
+    On the host it runs in float64 and answers numpy arrays, converted inside the context: a float64 JAX array that is
+    carried out of it would drop to float32.
+    """
+    if not on_host(args):
+        return function(*args)
+    with jax.enable_x64(True):
+        return to_host(function(*args))
+
+
+def row_blocks(num_rows: int, bytes_per_row: int) -> Iterator[slice]:
+    """Slices that cover the rows in blocks which stay in the processor's cache; their size is a power of two."""
+    step = 1 << (max(BLOCK_BYTES // max(bytes_per_row, 1), 1).bit_length() - 1)
+    return (slice(start, min(start + step, num_rows)) for start in range(0, num_rows, step))
+
+
+def observed(x: Array) -> Array | None:
+    """True for the cells that are not NaN, [N, D]; None where it is known that none is missing."""
+    if not np.issubdtype(x.dtype, np.inexact):
+        return None
+    if isinstance(x, jax.Array):
+        return ~jnp.isnan(x)
+    with np.errstate(invalid="ignore", over="ignore"):
+        # one pass without a temporary: a sum is finite only where no cell is NaN
+        if np.isfinite(x.sum(dtype=x.dtype)):
+            return None
+    mask = ~np.isnan(x)
+    return None if mask.all() else mask

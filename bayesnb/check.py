@@ -1,0 +1,204 @@
+"""What users hand in, checked once at the boundary: each error says what was expected, what came, and what to do.
+
+Shapes and types are checked always, values only where they are known: inside a JAX transformation they are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bayesnb.arrays import Array, as_array, is_traced, namespace, on_host
+from bayesnb.families.base import Family
+from bayesnb.sums import Labels
+
+
+def blocks(families: Mapping[str, Family], single: bool, X: Any) -> dict[str, Array]:
+    """X as a dict of arrays [N, D] by block name."""
+    if single:
+        if isinstance(X, Mapping):
+            raise ValueError(f"the model has one block, so X is an array [N, D], got a dict with {_names(X)}")
+        X = {"x": X}
+    elif not isinstance(X, Mapping):
+        raise ValueError(
+            f"the model has the blocks {_names(families)}: X is a dict of arrays by those names, got {_kind(X)}"
+        )
+    if set(X) != set(families):
+        raise ValueError(
+            f"the model has the blocks {_names(families)}, X has {_names(X)}: the names must be the same"
+        )
+    arrays = {name: _block(name, X[name]) for name in families}
+    rows = {name: x.shape[0] for name, x in arrays.items()}
+    if len(set(rows.values())) > 1:
+        raise ValueError(f"every block has the same number of rows, got {rows}")
+    if not on_host(arrays):
+        arrays = {name: jnp.asarray(x) for name, x in arrays.items()}
+    return arrays
+
+
+def columns(arrays: Mapping[str, Array], expected: Mapping[str, int | None]) -> None:
+    """Raises ValueError where a block has another number of columns than the fit or the model."""
+    for name, x in arrays.items():
+        if expected.get(name) not in (None, x.shape[1]):
+            raise ValueError(f"block {name!r} has {x.shape[1]} columns, the model has {expected[name]}")
+
+
+def values(families: Mapping[str, Family], arrays: Mapping[str, Array]) -> None:
+    """Raises ValueError for cells outside a family's support, where the values are known."""
+    for name, family in families.items():
+        if not is_traced(arrays[name]):
+            family.check(arrays[name], name)
+
+
+def labels(y: Any, sample_weight: Any, num_rows: int, num_classes: int | None) -> tuple[Labels, int]:
+    """Labels with their weights, and the number of classes."""
+    y = _labels_array(y, num_rows)
+    if y.ndim == 2:
+        num_classes = num_classes or y.shape[1]
+        _soft(y, num_classes)
+    elif num_classes is None:
+        num_classes = _largest(y, sample_weight) + 1
+    weight = None if sample_weight is None else _weight(sample_weight, num_rows)
+    if y.ndim == 1 and not is_traced(y, weight):
+        _range(y if weight is None else y[weight > 0], num_classes)
+    if y.ndim == 2 and weight is not None:
+        y, weight = y * weight[:, None], None
+    return Labels(y, weight), num_classes
+
+
+def statistics(families: Mapping[str, Family], num_classes: int | None, resolved: bool, given: Any) -> None:
+    """Raises ValueError unless these are the statistics of a model with such families, classes and, if resolved, columns."""
+    kinds = {name: type(s).__name__ for name, s in getattr(given, "blocks", {}).items()}
+    expected = {name: family.statistics_type.__name__ for name, family in families.items()}
+    if kinds != expected:
+        raise ValueError(
+            f"statistics must be those of the model, {expected}, got {kinds or type(given).__name__}"
+        )
+    if num_classes not in (None, given.num_classes):
+        raise ValueError(f"the model has {num_classes} classes, the statistics {given.num_classes}")
+    for name, family in families.items():
+        shapes = [jax.tree.leaves(part)[0].shape for part in (family, given.blocks[name])] if resolved else []
+        if len(set(shapes)) > 1:
+            raise ValueError(
+                f"block {name!r} has the shape {shapes[0]} in the model and {shapes[1]} in the statistics"
+            )
+
+
+def class_probs(probs: Any, num_classes: int | None = None) -> Array:
+    """Class probabilities [K] that are non-negative and sum to one."""
+    probs = as_array(probs)
+    if probs.ndim != 1 or (num_classes is not None and probs.shape[0] != num_classes):
+        raise ValueError(
+            f"class_probs must be one probability a class, [{num_classes or 'K'}], got shape {probs.shape}"
+        )
+    if not is_traced(probs):
+        numbers = np.asarray(probs, np.float64)
+        if not (numbers >= 0).all() or abs(numbers.sum() - 1) > 1e-5:
+            raise ValueError(
+                f"class_probs must be non-negative and sum to 1, got {numbers.tolist()} with sum {numbers.sum():g}; "
+                "divide them by their sum"
+            )
+    return probs
+
+
+def _block(name: str, x: Any) -> Array:
+    if hasattr(x, "toarray"):
+        raise ValueError(f"block {name!r} is a sparse matrix: give a dense array, for instance x.toarray()")
+    x = as_array(x)
+    if x.ndim != 2:
+        hint = "a single column is x[:, None]" if x.ndim == 1 else "flatten further axes into columns"
+        raise ValueError(f"block {name!r} must be an array [N, D], got shape {x.shape}: {hint}")
+    if not (np.issubdtype(x.dtype, np.number) or x.dtype == bool) or np.issubdtype(
+        x.dtype, np.complexfloating
+    ):
+        raise ValueError(
+            f"block {name!r} must hold numbers, got dtype {x.dtype}; encode strings as integer codes "
+            "(numpy.unique with return_inverse=True)"
+        )
+    return x
+
+
+def _labels_array(y: Any, num_rows: int) -> Array:
+    if y is None:
+        raise ValueError("y is missing: give the class labels, integers 0..K-1 [N] or soft labels [N, K]")
+    y = as_array(y)
+    if y.dtype.kind in "OUS":
+        raise ValueError(
+            "y holds strings, expected integers 0..K-1: encode them with classes, y = numpy.unique(y, return_inverse=True); "
+            "the scikit-learn estimator NaiveBayesClassifier, which takes them as they are, comes in a later version"
+        )
+    if y.ndim not in (1, 2) or y.shape[0] != num_rows:
+        raise ValueError(
+            f"y must be integers [{num_rows}] or soft labels [{num_rows}, K] for these rows of X, got shape {y.shape}"
+        )
+    if y.ndim == 1 and not (np.issubdtype(y.dtype, np.integer) or y.dtype == bool):
+        raise ValueError(
+            f"y must be integers 0..K-1, got dtype {y.dtype}; use y.astype(int) if they are whole"
+        )
+    if y.shape[1:] == (1,):
+        raise ValueError(
+            f"y has shape {y.shape}, which reads as soft labels of one class: for integer labels use y.ravel()"
+        )
+    return (
+        y.astype(np.int32)
+        if y.ndim == 1
+        else y.astype(np.result_type(float) if on_host(y) else jnp.result_type(float))
+    )
+
+
+def _soft(y: Array, num_classes: int) -> None:
+    if y.shape[1] != num_classes:
+        raise ValueError(f"soft labels must have one column a class, {num_classes}, got {y.shape[1]}")
+    if not is_traced(y):
+        numbers = np.asarray(y, np.float64)
+        bad = ~((numbers >= 0).all(axis=1) & (np.abs(numbers.sum(axis=1) - 1) < 1e-3))
+        if bad.any():
+            raise ValueError(
+                f"soft labels are probabilities, each row non-negative with sum 1, got {numbers[bad][0].tolist()} in row "
+                f"{int(bad.argmax())}; use sample_weight for weights"
+            )
+
+
+def _largest(y: Array, sample_weight: Any) -> int:
+    if is_traced(y, sample_weight):
+        raise ValueError(
+            "inside a JAX transformation the number of classes must be declared: NaiveBayes(..., num_classes=K)"
+        )
+    if sample_weight is not None:
+        y = y[_weight(sample_weight, y.shape[0]) > 0]
+    if y.shape[0] == 0:
+        raise ValueError(
+            "without rows the number of classes must be declared: NaiveBayes(..., num_classes=K)"
+        )
+    return int(y.max())
+
+
+def _range(y: Array, num_classes: int) -> None:
+    if y.shape[0] and (int(y.min()) < 0 or int(y.max()) >= num_classes):
+        bad = int(y.min()) if int(y.min()) < 0 else int(y.max())
+        raise ValueError(f"y holds {bad}, expected integers 0..{num_classes - 1} for {num_classes} classes")
+
+
+def _weight(sample_weight: Any, num_rows: int) -> Array:
+    weight = as_array(sample_weight)
+    if weight.shape != (num_rows,) or weight.dtype.kind not in "fiub":
+        raise ValueError(
+            f"sample_weight must be numbers [{num_rows}], one a row, got {weight.dtype} of shape {weight.shape}"
+        )
+    if not is_traced(weight):
+        good = (weight >= 0) & namespace(weight).isfinite(weight)
+        if not good.all():
+            raise ValueError(f"sample_weight must be finite and not negative, got {weight[~good][0]}")
+    return weight
+
+
+def _names(mapping: Mapping[str, Any]) -> str:
+    return ", ".join(repr(name) for name in mapping) or "nothing"
+
+
+def _kind(x: Any) -> str:
+    return f"an array of shape {x.shape}" if hasattr(x, "shape") else type(x).__name__

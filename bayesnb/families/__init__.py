@@ -1,0 +1,7 @@
+"""One small file for each likelihood, all with the same parts in the same order; ``base`` states the contract."""
+
+from bayesnb.families.base import Family as Family
+from bayesnb.families.bernoulli import Bernoulli as Bernoulli
+from bayesnb.families.categorical import Categorical as Categorical
+from bayesnb.families.multinomial import Multinomial as Multinomial
+from bayesnb.families.normal import Normal as Normal

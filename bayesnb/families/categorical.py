@@ -1,0 +1,252 @@
+"""Categorical features with Dirichlet priors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+
+from bayesnb import products, special
+from bayesnb.arrays import Array, finalise, namespace
+from bayesnb.families.base import (
+    Family,
+    Hyperparameter,
+    Params,
+    Statistics,
+    plates,
+    pytree,
+    static,
+    weights_of,
+)
+from bayesnb.families.support import (
+    broadcast,
+    first_bad_column,
+    require_positive,
+    require_shape,
+    require_simplex,
+)
+from bayesnb.log_prob import LogProb
+from bayesnb.sums import ClassSums
+
+
+@pytree
+class CategoricalStatistics(Statistics):
+    """``counts`` [K, S]: how often each category was seen; columns laid end to end, S = sum of their numbers of categories."""
+
+    counts: Array
+
+
+@pytree
+class Categorical(Family):
+    """Unordered categories: theta_kd ~ Dirichlet(a), x_nd | y_n = k ~ Categorical(theta_kd).
+
+    With counts n_c the posterior is Dirichlet(a + n); its mode is (n_c + a_c - 1) / (n + sum a - C), its mean, which is also
+    the predictive, (n_c + a_c) / (n + sum a). Gelman et al., Bayesian Data Analysis, 3rd edition, section 3.4; Minka,
+    Bayesian inference, entropy and the multinomial distribution (2003). The default Dirichlet(1) is uniform.
+
+    Args:
+        num_categories: C, an int for every column, or one int a column.
+        concentration: Positive: a number, or [C], [D, C] or [K, D, C] where all columns have C categories; where they differ, a
+            number or the columns' values laid end to end, [S] or [K, S] with S = sum C.
+
+    Cells are codes 0..C-1; NaN, negative and undeclared codes are missing. Sites: ``block_probs`` [K, D, C] on the simplex, or
+    one site a column, ``block_probs_3`` [K, C_3], where the columns differ. Nothing is padded to the largest column.
+    """
+
+    num_categories: int | tuple[int, ...] = static()
+    concentration: Hyperparameter = 1.0
+
+    statistics_type = CategoricalStatistics
+
+    def __post_init__(self) -> None:
+        sizes = np.atleast_1d(np.asarray(self.num_categories))
+        if (
+            sizes.ndim != 1
+            or not np.issubdtype(sizes.dtype, np.integer)
+            or (sizes < 1).any()
+            or not sizes.size
+        ):
+            raise ValueError(
+                f"Categorical: num_categories must be a positive int or one a column, got {self.num_categories!r}"
+            )
+        given: Any = self.num_categories
+        sizes_given = int(given) if np.ndim(given) == 0 else tuple(int(c) for c in given)
+        object.__setattr__(self, "num_categories", sizes_given)
+        require_positive("Categorical", concentration=self.concentration)
+
+    @classmethod
+    def laplace(cls, num_categories: int | Sequence[int], smoothing: float = 1.0) -> Self:
+        """Dirichlet(1 + l): its MAP is the textbook estimate (n_c + l) / (n + l C)."""
+        return cls(num_categories, concentration=1.0 + smoothing)  # type: ignore[arg-type]
+
+    @property
+    def sites(self) -> tuple[str, ...]:  # type: ignore[override]
+        if self._uniform:
+            return ("probs",)
+        return tuple(f"probs_{d}" for d in range(len(self._sizes)))
+
+    def resolve(self, pooled: CategoricalStatistics, num_classes: int) -> Self:
+        flat = (num_classes, pooled.counts.shape[-1])
+        sizes, value = self._sizes, self.concentration
+        if isinstance(self.num_categories, int):
+            sizes = (self.num_categories,) * (flat[1] // self.num_categories)
+            if np.ndim(value) > 0:
+                shape = (num_classes, len(sizes), self.num_categories)
+                value = broadcast(value, shape, "concentration").reshape(flat)
+        return self._replace(num_categories=sizes, concentration=broadcast(value, flat, "concentration"))
+
+    @property
+    def num_classes(self) -> int | None:
+        rank = 3 if isinstance(self.num_categories, int) else 2
+        shape = np.shape(self.concentration)
+        return shape[0] if len(shape) == rank and shape[0] > 1 else None
+
+    @property
+    def num_columns(self) -> int:
+        return len(self._sizes)
+
+    def columns_of(self, params: Params) -> int:
+        return params["probs"].shape[1] if "probs" in params else len(params)
+
+    def params(self, block: str) -> Params:
+        parts = self._split(self.concentration)
+        num_classes = jnp.shape(self.concentration)[0]
+        shape = (num_classes, len(self._sizes)) if "probs" in parts else (num_classes,)
+        with plates(block, shape):
+            return {site: numpyro.sample(f"{block}_{site}", dist.Dirichlet(a)) for site, a in parts.items()}
+
+    def likelihood(self, params: Params) -> dist.Distribution:
+        if "probs" in params:
+            return dist.Categorical(probs=params["probs"])
+        # one distribution for columns that differ: the categories that a column lacks have probability 0
+        largest = max(self._sizes)
+        columns = [params[site] for site in self.sites]
+        padding = [[(0, 0)] * (p.ndim - 1) + [(0, largest - p.shape[-1])] for p in columns]
+        return dist.Categorical(
+            probs=jnp.stack([jnp.pad(p, w) for p, w in zip(columns, padding, strict=True)], -2)
+        )
+
+    def observe(self, block: str, params: Params, x: Array | None, total_count: Array | None) -> Array:
+        codes = None if x is None else jnp.where(self.seen(x), x, -1).astype(int)
+        return super().observe(block, params, codes, total_count)
+
+    def check_params(self, params: Params, block: str) -> None:
+        for site, size in zip(self.sites, self._sizes, strict=False):
+            value = params[site]
+            require_shape(
+                block, site, value, "[K, D, C]" if self._uniform else "[K, C]", 3 if self._uniform else 2
+            )
+            if value.shape[-1] != size:
+                raise ValueError(
+                    f"params['{block}_{site}'] must have {size} categories, got shape {value.shape}"
+                )
+            require_simplex(block, site, value)
+
+    def check(self, x: Array, block: str) -> None:
+        xp = namespace(x)
+        if not np.issubdtype(x.dtype, np.floating):
+            return
+        good = xp.isnan(x) | (xp.floor(x) == x)
+        if not good.all():
+            column = first_bad_column(~good)
+            raise ValueError(
+                f"block {block!r}, column {column}: a Categorical cell is a whole code 0, 1, 2, ... or NaN (missing), got "
+                f"{x[:, column][~good[:, column]][0]}; recode the column, or use Normal for measurements"
+            )
+
+    def seen(self, x: Array) -> Array:
+        # NaN compares False, and codes that were never declared are missing
+        sizes = (
+            self.num_categories if isinstance(self.num_categories, int) else np.asarray(self._sizes, x.dtype)
+        )
+        return (x >= 0) & (x < sizes)
+
+    def statistics(self, x: Array, z: ClassSums) -> CategoricalStatistics:
+        codes, seen = self._flat_codes(x)
+        return CategoricalStatistics(z.table(codes, self._starts(x.shape[1])[-1], seen))
+
+    def update(self, statistics: CategoricalStatistics) -> Self:
+        return self._replace(concentration=self.concentration + statistics.counts)
+
+    def mean(self) -> Params:
+        return self._split(special.dirichlet_mean(self.concentration, self._total))
+
+    def mode(self) -> Params:
+        return self._split(special.dirichlet_mode(self.concentration, self._total))
+
+    def mle(self, statistics: CategoricalStatistics) -> Params:
+        return self._split(special.dirichlet_mle(statistics.counts, self._total))
+
+    def weights(self, params: Params) -> LogProb:
+        p = self._join(params)
+        return LogProb(special.safe_log(p), (p == 0).astype(p.dtype))
+
+    def log_likelihood(self, params: Params, x: Array) -> LogProb:
+        return products.lookup(*self._flat_codes(x), finalise(weights_of, self, params))
+
+    def log_likelihood_of(
+        self, statistics: CategoricalStatistics, params: Params, reference: Params
+    ) -> Array:
+        t = self._join(reference)
+        change = (self._join(params) - t) / t
+        return special.centred_log_likelihood(statistics.counts, change, self.concentration).sum()
+
+    def log_predictive_terms(self, x: Array) -> Array:
+        codes, seen = self._flat_codes(x)
+        table = jnp.log(special.dirichlet_mean(self.concentration, self._total))
+        return jnp.moveaxis(jnp.where(seen[..., None], table.T[codes], 0.0), -1, 1)
+
+    def log_predictive(self, x: Array) -> LogProb:
+        return products.lookup(*self._flat_codes(x), finalise(_predictive_weights, self))
+
+    def log_partition(self) -> Array:
+        return special.log_multivariate_beta(self.concentration, self._total)[:, self._starts()[:-1]]
+
+    # columns laid end to end
+
+    @property
+    def _sizes(self) -> tuple[int, ...]:
+        given = self.num_categories
+        return given if isinstance(given, tuple) else (given,)
+
+    @property
+    def _uniform(self) -> bool:
+        return len(set(self._sizes)) == 1
+
+    def _starts(self, num_columns: int | None = None) -> np.ndarray[Any, Any]:
+        """Where each column begins in [0, S], and S at the end."""
+        sizes = (
+            self._sizes * num_columns if isinstance(self.num_categories, int) and num_columns else self._sizes
+        )
+        return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+
+    def _flat_codes(self, x: Array) -> tuple[Array, Array]:
+        """Positions of the cells' categories in [0, S), and which cells are observed."""
+        xp, seen = namespace(x), self.seen(x)
+        return xp.where(seen, x, 0).astype(np.int32) + self._starts(x.shape[1])[None, :-1], seen
+
+    def _total(self, flat: Array) -> Array:
+        """The sum over each entry's column, [K, S]."""
+        column = np.repeat(np.arange(len(self._sizes)), self._sizes)
+        return jax.ops.segment_sum(jnp.asarray(flat).T, column, len(self._sizes)).T[:, column]
+
+    def _split(self, flat: Array) -> dict[str, Array]:
+        """[K, S] as the parameters' sites."""
+        if self._uniform:
+            return {"probs": flat.reshape(flat.shape[0], len(self._sizes), -1)}
+        return dict(zip(self.sites, jnp.split(flat, self._starts()[1:-1], axis=1), strict=True))
+
+    def _join(self, params: Params) -> Array:
+        """The parameters' sites as [K, S]."""
+        parts = [jnp.asarray(params[site]) for site in self.sites]
+        return jnp.concatenate([p.reshape(p.shape[0], -1) for p in parts], axis=1)
+
+
+@jax.jit
+def _predictive_weights(prior: Categorical) -> LogProb:
+    return prior.weights(prior.mean())

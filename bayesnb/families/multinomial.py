@@ -1,0 +1,161 @@
+"""Multinomial counts with a Dirichlet prior."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+
+from bayesnb import special
+from bayesnb.arrays import Array, namespace, observed
+from bayesnb.families.base import Family, Hyperparameter, Params, Statistics, plates, pytree
+from bayesnb.families.support import (
+    broadcast,
+    first_bad_column,
+    require_positive,
+    require_shape,
+    require_simplex,
+)
+from bayesnb.products import Linear
+from bayesnb.sums import ClassSums
+
+
+@pytree
+class MultinomialStatistics(Statistics):
+    """``counts`` [K, D]: sum of z x; ``log_base`` [K, 1]: sum of z times the log multinomial coefficients."""
+
+    counts: Array
+    log_base: Array
+
+
+@pytree
+class Multinomial(Family):
+    """Counts of D kinds, such as words: theta_k ~ Dirichlet(a), x_n | y_n = k, n = sum x_n ~ Multinomial(n, theta_k).
+
+    With total counts c_d the posterior is Dirichlet(a + c); its mode is (c_d + a_d - 1) / (sum c + sum a - D), its mean
+    (c_d + a_d) / (sum c + sum a). The predictive is the Dirichlet-multinomial, which is not the likelihood at the mean: seeing a
+    word twice in one document is more likely than twice once. Minka, Estimating a Dirichlet distribution (2000). The length
+    of a row is taken as given, the same for every class.
+
+    Args:
+        concentration: a, positive; broadcasts to [K, D].
+
+    Cells are counts, non-negative and not necessarily whole. A row of the block that is all NaN is missing; a partly NaN row
+    leaves its total unknown and is refused. The block is one feature wherever features are counted; words of probability
+    zero are counted one by one. Sites: ``block_probs`` [K, D] on the simplex.
+    """
+
+    concentration: Hyperparameter = 1.0
+
+    sites = ("probs",)
+    statistics_type = MultinomialStatistics
+
+    def __post_init__(self) -> None:
+        require_positive("Multinomial", concentration=self.concentration)
+
+    @classmethod
+    def laplace(cls, smoothing: float = 1.0) -> Self:
+        """Dirichlet(1 + l): its MAP is the textbook estimate (c_d + l) / (sum c + l D)."""
+        return cls(concentration=1.0 + smoothing)
+
+    def resolve(self, pooled: MultinomialStatistics, num_classes: int) -> Self:
+        shape = (num_classes, pooled.counts.shape[-1])
+        return self._replace(concentration=broadcast(self.concentration, shape, "concentration"))
+
+    def params(self, block: str) -> Params:
+        with plates(block, jnp.shape(self.concentration)[:1]):
+            return {"probs": numpyro.sample(f"{block}_probs", dist.Dirichlet(self.concentration))}
+
+    def likelihood(self, params: Params, total_count: Array | int = 1) -> dist.Distribution:
+        return dist.Multinomial(total_count=total_count, probs=params["probs"])
+
+    def observe(self, block: str, params: Params, x: Array | None, total_count: Array | None) -> Array:
+        if x is None:
+            if total_count is None:
+                raise ValueError(
+                    f"block {block!r}: to generate Multinomial rows give total_count, the length of each row"
+                )
+            return numpyro.sample(block, self.likelihood(params, total_count))
+        seen = self.seen(x)
+        if seen is None:
+            return numpyro.sample(block, self.likelihood(params, x.sum(axis=-1)), obs=x)
+        x = jnp.where(seen, x, 0)
+        return numpyro.sample(block, self.likelihood(params, x.sum(axis=-1)).mask(seen[:, 0]), obs=x)
+
+    def check_params(self, params: Params, block: str) -> None:
+        require_shape(block, "probs", params["probs"], "[K, D]", 2)
+        require_simplex(block, "probs", params["probs"])
+
+    def check(self, x: Array, block: str) -> None:
+        xp = namespace(x)
+        missing = xp.isnan(x)
+        good = missing | ((x >= 0) & (x < np.inf))
+        if not good.all():
+            column = first_bad_column(~good)
+            value = x[:, column][~good[:, column]][0]
+            raise ValueError(
+                f"block {block!r}, column {column}: a Multinomial cell is a count, 0 or more, got {value}"
+            )
+        partly = missing.any(axis=1) & ~missing.all(axis=1)
+        if partly.any():
+            raise ValueError(
+                f"block {block!r}: row {int(np.asarray(partly).argmax())} has some NaN among its counts, so its total is "
+                "unknown; fill the cells, or make the whole row NaN to drop it from this block"
+            )
+
+    def seen(self, x: Array) -> Array | None:
+        seen = observed(x)
+        if seen is None:
+            return None
+        xp = namespace(x)
+        return xp.broadcast_to(seen.all(axis=1, keepdims=True), x.shape)
+
+    def statistics(self, x: Array, z: ClassSums) -> MultinomialStatistics:
+        seen = self.seen(x)
+        base = self.row_base_measure(x)[:, None]
+        return MultinomialStatistics(z.sum(x, seen), z.sum(base))
+
+    def update(self, statistics: MultinomialStatistics) -> Self:
+        return self._replace(concentration=self.concentration + statistics.counts)
+
+    def mean(self) -> Params:
+        return {"probs": special.dirichlet_mean(self.concentration)}
+
+    def mode(self) -> Params:
+        return {"probs": special.dirichlet_mode(self.concentration)}
+
+    def mle(self, statistics: MultinomialStatistics) -> Params:
+        return {"probs": special.dirichlet_mle(statistics.counts)}
+
+    def weights(self, params: Params) -> Linear:
+        p = jnp.asarray(params["probs"])
+        nothing = jnp.zeros_like(p)
+        return Linear((special.safe_log(p),), nothing, ((p == 0).astype(p.dtype),), nothing)
+
+    def log_likelihood_of(
+        self, statistics: MultinomialStatistics, params: Params, reference: Params
+    ) -> Array:
+        change = (params["probs"] - reference["probs"]) / reference["probs"]
+        return special.centred_log_likelihood(statistics.counts, change, self.concentration).sum()
+
+    def row_base_measure(self, x: Array) -> Array:
+        """The log multinomial coefficient, log n! - sum log x_d!, 0 for a missing row."""
+        xp = namespace(x)
+        seen = self.seen(x)
+        x = x if seen is None else xp.where(seen, x, 0)
+        return special.log_factorial(x.sum(axis=-1)) - special.log_factorial(x).sum(axis=-1)
+
+    def log_predictive_terms(self, x: Array) -> Array:
+        x = jnp.asarray(x, jnp.result_type(float))
+        counts = jnp.where(jnp.isnan(x).any(axis=1, keepdims=True), 0.0, x)[:, None, :]
+        totals = special.log_gamma_ratio(special.total(self.concentration), special.total(counts))
+        return special.total(special.log_gamma_ratio(self.concentration, counts)) - totals
+
+    def log_partition(self) -> Array:
+        return special.log_multivariate_beta(self.concentration)
+
+    def log_base_measure(self, statistics: MultinomialStatistics) -> Array:
+        return statistics.log_base

@@ -1,0 +1,117 @@
+"""The closed-form fits: reduce the rows to statistics, then finalise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from bayesnb import check
+from bayesnb.arrays import finalise, is_traced, on_host, to_host
+from bayesnb.model import NaiveBayes, Sites
+from bayesnb.results import PointEstimate, Posterior
+from bayesnb.statistics import ModelStatistics, sufficient_statistics
+
+
+def fit_mle(
+    model: NaiveBayes,
+    X: Any = None,
+    y: Any = None,
+    *,
+    sample_weight: Any = None,
+    statistics: ModelStatistics | None = None,
+) -> PointEstimate:
+    """The maximum of the likelihood, argmax p(X, y | params). The prior plays no part, fixed class_probs stay.
+
+    Variances are at least 1e-9 of their column's pooled variance. What the likelihood leaves free, such as the parameters of a
+    class without rows, is the estimate of all classes pooled.
+
+    Args:
+        model: The specification.
+        X: An array [N, D], or a dict of arrays by block; NaN is missing.
+        y: Integers 0..K-1 [N], or soft labels [N, K].
+        sample_weight: Weights [N].
+        statistics: Sufficient statistics instead of rows.
+
+    Raises:
+        ValueError: where the data do not fit the model, or there is no row with a positive weight.
+    """
+    model, statistics = prepare(model, X, y, sample_weight, statistics)
+    if not is_traced(statistics) and not np.asarray(statistics.class_counts).sum() > 0:
+        raise ValueError(
+            "the likelihood has no maximum without rows: give at least one row with a positive weight"
+        )
+    model, params = finalise(_mle, model, statistics)
+    return PointEstimate.trusted(model, params)
+
+
+def fit_map(
+    model: NaiveBayes,
+    X: Any = None,
+    y: Any = None,
+    *,
+    sample_weight: Any = None,
+    statistics: ModelStatistics | None = None,
+) -> PointEstimate:
+    """The joint mode of the posterior, argmax p(params | X, y), in the space of the sites.
+
+    The smoothed textbook estimate (count + l) / (n + l C) is the MAP under ``Family.laplace(l)``. Arguments and errors as in
+    ``fit_mle``; without rows it is the mode of the prior.
+    """
+    model, statistics = prepare(model, X, y, sample_weight, statistics)
+    model, params = finalise(_map, model, statistics)
+    return PointEstimate.trusted(model, params)
+
+
+def fit_posterior(
+    model: NaiveBayes,
+    X: Any = None,
+    y: Any = None,
+    *,
+    sample_weight: Any = None,
+    statistics: ModelStatistics | None = None,
+) -> Posterior:
+    """The posterior, exactly, by conjugacy; its predictions integrate the parameters out.
+
+    Arguments and errors as in ``fit_mle``; without rows it is the prior.
+    """
+    model, statistics = prepare(model, X, y, sample_weight, statistics)
+    prior, posterior = finalise(_posterior, model, statistics)
+    return Posterior(prior, posterior, statistics)
+
+
+def prepare(
+    model: NaiveBayes, X: Any, y: Any, sample_weight: Any, statistics: ModelStatistics | None
+) -> tuple[NaiveBayes, ModelStatistics]:
+    """The resolved model and the statistics of the rows, both on the host where the data are."""
+    if not isinstance(model, NaiveBayes):
+        raise ValueError(
+            f"the first argument is a NaiveBayes model, got {type(model).__name__}: nb.NaiveBayes(nb.Normal())"
+        )
+    if statistics is None:
+        if X is None:
+            raise ValueError("give rows, X and y, or statistics=sufficient_statistics(model, X, y)")
+        statistics = sufficient_statistics(model, X, y, sample_weight=sample_weight)
+    elif not (X is None and y is None and sample_weight is None):
+        raise ValueError("give rows or their statistics, not both")
+    else:
+        check.statistics(model.families, model.num_classes, model.resolved, statistics)
+    if on_host(statistics) and not is_traced(model):
+        model = to_host(model)
+    return model.resolve(statistics=statistics), statistics
+
+
+@jax.jit
+def _mle(model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes, Sites]:
+    return model, model.mle(statistics)
+
+
+@jax.jit
+def _map(model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes, Sites]:
+    return model, model.update(statistics).mode()
+
+
+@jax.jit
+def _posterior(model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes, NaiveBayes]:
+    return model, model.update(statistics)

@@ -1,0 +1,359 @@
+"""NaiveBayes: the generative program, and what conjugacy makes of it.
+
+    pi ~ Dirichlet(class_concentration)            or fixed class_probs
+    theta_b ~ prior of family b                    for each block b, [K, D_b]
+    y_n ~ Categorical(pi)                          for each row n
+    x_nb ~ likelihood of family b at theta_b[y_n]  independently over blocks and columns
+
+A posterior has the prior's type: ``update`` returns another NaiveBayes.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping
+from functools import reduce
+from typing import Any, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+
+from bayesnb import check, special
+from bayesnb.arrays import Array, as_array, finalise
+from bayesnb.families.base import Family, Hyperparameter
+from bayesnb.families.support import broadcast, require_positive, short_repr
+from bayesnb.log_prob import LogProb
+from bayesnb.statistics import ModelStatistics, sufficient_statistics
+
+Sites = dict[str, Array]
+"""Parameters by site name: ``class_probs`` [K], and ``block_name`` [K, D, ...]."""
+
+
+@jax.tree_util.register_pytree_with_keys_class
+class NaiveBayes:
+    """A class prior and one family for each block of columns.
+
+    Args:
+        likelihoods: A family, for X an array [N, D] (its block is named ``x``); or a dict of families, for X a dict of arrays.
+        class_concentration: The Dirichlet prior of the class probabilities, a positive number or one a class. The default is
+            uniform.
+        class_probs: Fixed class probabilities [K] instead; they sum to 1.
+        num_classes: K, where neither class_probs, class-wise hyperparameters nor the labels tell it.
+
+    Calling the model runs the NumPyro program: see ``__call__``. The model is immutable and a pytree whose leaves are its
+    hyperparameters.
+    """
+
+    def __init__(
+        self,
+        likelihoods: Family | Mapping[str, Family],
+        *,
+        class_concentration: Hyperparameter = 1.0,
+        class_probs: Any = None,
+        num_classes: int | None = None,
+    ) -> None:
+        self.single = not isinstance(likelihoods, Mapping)
+        families = {"x": likelihoods} if not isinstance(likelihoods, Mapping) else dict(likelihoods)
+        _check_families(families)
+        self.families: dict[str, Family] = families
+        require_positive("NaiveBayes", class_concentration=class_concentration)
+        self.class_concentration = class_concentration
+        self.class_probs = None if class_probs is None else check.class_probs(class_probs)
+        self.num_classes = self._declared(num_classes)
+        self.columns: dict[str, int | None] = dict.fromkeys(families)
+
+    def _declared(self, num_classes: int | None) -> int | None:
+        found = {"num_classes": num_classes, "class_concentration": None, "class_probs": None}
+        if self.class_probs is not None:
+            found["class_probs"] = np.shape(self.class_probs)[0]
+        if np.ndim(self.class_concentration) == 1:
+            found["class_concentration"] = np.shape(self.class_concentration)[0]
+        found |= {name: family.num_classes for name, family in self.families.items()}
+        known = {name: k for name, k in found.items() if k is not None}
+        if len(set(known.values())) > 1:
+            raise ValueError(f"the model declares different numbers of classes: {known}")
+        return next(iter(known.values()), None)
+
+    # the specification, fixed to data
+
+    @property
+    def resolved(self) -> bool:
+        """True where every shape and hyperparameter is fixed."""
+        return all(columns is not None for columns in self.columns.values())
+
+    def resolve(
+        self, X: Any = None, y: Any = None, *, sample_weight: Any = None, statistics: Any = None
+    ) -> Self:
+        """The same model with every shape and data-dependent hyperparameter fixed, from rows or from their statistics.
+
+        Without y all rows count, and num_classes must be declared. A model that is resolved is returned as it is.
+
+        Raises:
+            ValueError: where the rows do not fit, or the number of classes is unknown.
+        """
+        if self.resolved:
+            return self
+        if statistics is None:
+            num_classes = self.num_classes
+            if y is None:
+                if num_classes is None:
+                    raise ValueError(
+                        "without y the number of classes must be declared: NaiveBayes(..., num_classes=K)"
+                    )
+                rows = check.blocks(self.families, self.single, X)
+                y = np.zeros(next(iter(rows.values())).shape[0], np.int32)
+            statistics = sufficient_statistics(self, X, y, sample_weight=sample_weight)
+        return finalise(_resolve, self, statistics)
+
+    def update(self, statistics: ModelStatistics) -> Self:
+        """The posterior, exactly: the same type with other hyperparameters. Pure JAX, on a resolved model."""
+        families = {name: f.update(statistics.blocks[name]) for name, f in self.families.items()}
+        concentration = self.class_concentration + statistics.class_counts
+        return self._replace(families=families, class_concentration=concentration)
+
+    def with_class_probs(self, class_probs: Any) -> Self:
+        """The same model for a population with these class probabilities [K]."""
+        probs = check.class_probs(class_probs, self.num_classes)
+        return self._replace(class_probs=probs, num_classes=probs.shape[0])
+
+    # parameters by site
+
+    def sites(self) -> list[str]:
+        """The names of the parameters' sites."""
+        return ["class_probs", *(f"{b}_{site}" for b, f in self.families.items() for site in f.sites)]
+
+    def block_params(self, params: Mapping[str, Array]) -> dict[str, Sites]:
+        """Parameters by block and short name."""
+        return {b: {site: params[f"{b}_{site}"] for site in f.sites} for b, f in self.families.items()}
+
+    def mean(self) -> Sites:
+        """The mean of the parameters under the present hyperparameters."""
+        return self._collect(self._class_mean(), {b: f.mean() for b, f in self.families.items()})
+
+    def mode(self) -> Sites:
+        """The joint mode of the parameters."""
+        fixed = self.class_probs
+        probs = special.dirichlet_mode(self.class_concentration) if fixed is None else jnp.asarray(fixed)
+        return self._collect(probs, {b: f.mode() for b, f in self.families.items()})
+
+    def mle(self, statistics: ModelStatistics) -> Sites:
+        """The maximiser of the likelihood; a class without rows has probability 0."""
+        fixed = self.class_probs
+        probs = (
+            special.dirichlet_mle(statistics.class_counts[None])[0] if fixed is None else jnp.asarray(fixed)
+        )
+        return self._collect(probs, {b: f.mle(statistics.blocks[b]) for b, f in self.families.items()})
+
+    def log_likelihood_of(self, statistics: ModelStatistics, params: Sites, reference: Sites) -> Array:
+        """log p(rows | params) - log p(rows | reference), a scalar; ``reference`` is the posterior mean under this prior."""
+        new, old = self.block_params(params), self.block_params(reference)
+        parts = [f.log_likelihood_of(statistics.blocks[b], new[b], old[b]) for b, f in self.families.items()]
+        if self.class_probs is None:
+            change = params["class_probs"] / reference["class_probs"] - 1.0
+            parts.append(
+                special.centred_log_likelihood(statistics.class_counts, change, self.class_concentration)
+            )
+        return sum(parts, jnp.zeros(()))
+
+    def centred(self, statistics: ModelStatistics) -> tuple[Self, ModelStatistics]:
+        """The same problem in coordinates where the posterior is of order one."""
+        pairs = {b: f.centred(statistics.blocks[b]) for b, f in self.families.items()}
+        blocks = {b: standard for b, (_, standard) in pairs.items()}
+        model = self._replace(families={b: family for b, (family, _) in pairs.items()})
+        return model, ModelStatistics(statistics.class_counts, blocks)
+
+    def restored(self, statistics: ModelStatistics, params: Sites) -> Sites:
+        """Parameters of the ``centred`` problem in the original coordinates."""
+        blocks = self.block_params(params)
+        back = {b: f.restored(statistics.blocks[b], blocks[b]) for b, f in self.families.items()}
+        return self._collect(params["class_probs"], back)
+
+    def log_partition(self) -> Array:
+        """log of the prior's normalising constant, summed over classes, blocks and columns."""
+        return sum(
+            (f.log_partition().sum() for f in self.families.values()),
+            special.log_multivariate_beta(self.class_concentration).sum()
+            if self.class_probs is None
+            else jnp.zeros(()),
+        )
+
+    # log p(y = k, x) without the base measure
+
+    def log_likelihood(self, params: Mapping[str, Array], arrays: Mapping[str, Array]) -> LogProb:
+        """log p(y = k, x | params) of checked rows, [N, K]."""
+        blocks = self.block_params(params)
+        parts = [f.log_likelihood(blocks[b], arrays[b]) for b, f in self.families.items()]
+        return _with_class_probs(params["class_probs"], parts)
+
+    def log_predictive(self, arrays: Mapping[str, Array]) -> LogProb:
+        """log p(y = k, x) of checked rows with the parameters integrated out, [N, K]."""
+        parts = [f.log_predictive(arrays[b]) for b, f in self.families.items()]
+        return _with_class_probs(finalise(_class_mean, self), parts)
+
+    def row_base_measure(self, arrays: Mapping[str, Array]) -> Array | float:
+        """The part of log p(x | params) that no parameter touches, [N]."""
+        parts = (f.row_base_measure(arrays[b]) for b, f in self.families.items())
+        return sum((part for part in parts if part is not None), 0.0)
+
+    # the NumPyro program
+
+    def params(self) -> Sites:
+        """Samples every parameter, inside a NumPyro program, and returns them by site."""
+        if self.class_probs is None:
+            probs = numpyro.sample("class_probs", dist.Dirichlet(self.class_concentration))
+        else:
+            probs = numpyro.deterministic("class_probs", jnp.asarray(self.class_probs))
+        return self._collect(probs, {b: f.params(b) for b, f in self.families.items()})
+
+    def __call__(
+        self, X: Any = None, y: Any = None, *, num_rows: int | None = None, total_count: Any = None
+    ) -> tuple[Any, Array]:
+        """The generative NumPyro program; give it to MCMC, Predictive or render_model.
+
+        Args:
+            X: Rows to condition on, an array [N, D] or a dict by block; None to generate them.
+            y: Integer labels to condition on; None makes the label latent (inference then sums it out, which needs funsor).
+            num_rows: How many rows to generate where X is None.
+            total_count: The length of generated Multinomial rows, a number or [N].
+
+        Returns:
+            X and y as observed or generated.
+
+        Raises:
+            ValueError: where the rows do not fit, or the model must be resolved first.
+            ImportError: where the label is latent beside observed rows and funsor is not installed.
+        """
+        arrays, rows = self._rows(X, y, num_rows)
+        if y is not None:
+            labels, _ = check.labels(y, None, rows, self.num_classes)
+            if labels.soft:
+                raise ValueError(
+                    "the NumPyro program takes integer labels; soft labels work in fit_mle, fit_map, fit_posterior"
+                )
+            y = jnp.asarray(labels.y)
+        elif arrays is not None and importlib.util.find_spec("funsor") is None:
+            raise ImportError(
+                "with X given and y missing the label is latent, and NumPyro sums it out with funsor, which is not installed: "
+                "pip install 'bayesnb[funsor]'. To predict labels, fit the model and call predict_proba."
+            )
+        model = self if self.resolved else self.resolve(X, y)
+        params = model.params()
+        with numpyro.plate("rows", rows):
+            y = numpyro.sample(
+                "label", dist.Categorical(probs=params["class_probs"]), obs=y, infer={"enumerate": "parallel"}
+            )
+            generated = {
+                b: f.observe(
+                    b,
+                    jax.tree.map(lambda p: jnp.asarray(p)[y], model.block_params(params)[b]),
+                    None if arrays is None else jnp.asarray(arrays[b]),
+                    total_count,
+                )
+                for b, f in model.families.items()
+            }
+        return (generated["x"] if self.single else generated), y
+
+    def _rows(self, X: Any, y: Any, num_rows: int | None) -> tuple[dict[str, Array] | None, int]:
+        if X is not None:
+            arrays = check.blocks(self.families, self.single, X)
+            check.columns(arrays, self.columns)
+            check.values(self.families, arrays)
+            return arrays, next(iter(arrays.values())).shape[0]
+        if not self.resolved:
+            raise ValueError(
+                "to generate rows the model must know its columns: model.resolve(X, y)(num_rows=100)"
+            )
+        if num_rows is None and y is None:
+            raise ValueError("give X, y or num_rows: the program must know how many rows there are")
+        return None, num_rows if y is None else np.shape(y)[0]
+
+    # a pytree: hyperparameters are leaves, names and sizes its structure
+
+    def tree_flatten_with_keys(self) -> tuple[list[tuple[Any, Any]], tuple[Any, ...]]:
+        """Children with their keys, and the static rest; the order of blocks is part of it."""
+        names = tuple(self.families)
+        key = jax.tree_util.GetAttrKey
+        children = [(key(b), self.families[b]) for b in names]
+        children += [(key(n), getattr(self, n)) for n in ("class_concentration", "class_probs")]
+        return children, (names, self.single, self.num_classes, tuple(self.columns.values()))
+
+    @classmethod
+    def tree_unflatten(cls, aux: tuple[Any, ...], children: list[Any]) -> Self:
+        """The model again; no check may look at leaves that are tracers or placeholders."""
+        names, single, num_classes, columns = aux
+        *families, class_concentration, class_probs = children
+        model = object.__new__(cls)
+        model.families = dict(zip(names, families, strict=True))
+        model.single, model.num_classes = single, num_classes
+        model.class_concentration, model.class_probs = class_concentration, class_probs
+        model.columns = dict(zip(names, columns, strict=True))
+        return model
+
+    def __repr__(self) -> str:
+        likelihoods = repr(self.families["x"]) if self.single else short_repr(self.families)
+        prior = f"class_concentration={short_repr(self.class_concentration)}"
+        if self.class_probs is not None:
+            prior = f"class_probs={short_repr(self.class_probs)}"
+        classes = "" if self.num_classes is None else f", num_classes={self.num_classes}"
+        return f"NaiveBayes({likelihoods}, {prior}{classes})"
+
+    def _replace(self, **changes: Any) -> Self:
+        model = object.__new__(type(self))
+        model.__dict__.update({**self.__dict__, **changes})
+        return model
+
+    def _collect(self, class_probs: Array, blocks: Mapping[str, Mapping[str, Array]]) -> Sites:
+        named = {f"{b}_{site}": value for b, params in blocks.items() for site, value in params.items()}
+        return {"class_probs": class_probs, **named}
+
+    def _class_mean(self) -> Array:
+        if self.class_probs is not None:
+            return jnp.asarray(self.class_probs)
+        return special.dirichlet_mean(self.class_concentration)
+
+
+@jax.jit
+def _resolve(model: NaiveBayes, statistics: ModelStatistics) -> NaiveBayes:
+    num_classes, pooled = statistics.num_classes, statistics.pool()
+    num_classes = model.num_classes or num_classes
+    families = {b: f.resolve(pooled[b], num_classes) for b, f in model.families.items()}
+    return model._replace(
+        families=families,
+        class_concentration=broadcast(model.class_concentration, (num_classes,), "class_concentration"),
+        num_classes=num_classes,
+        columns={b: f.num_columns for b, f in families.items()},
+    )
+
+
+@jax.jit
+def _class_mean(model: NaiveBayes) -> Array:
+    return model._class_mean()
+
+
+@jax.jit
+def _class_weights(probs: Array) -> LogProb:
+    return LogProb(special.safe_log(jnp.asarray(probs)), jnp.asarray(probs) == 0)
+
+
+def _with_class_probs(probs: Array, parts: list[LogProb]) -> LogProb:
+    """log pi_k plus the blocks. A class of probability zero is less possible than any combination of features."""
+    weights = finalise(_class_weights, as_array(probs))
+    rows = reduce(LogProb.times, parts)
+    never = 1e9 * weights.zeros[None, :]
+    return LogProb(rows.finite + weights.finite[None, :], rows.zeros + never)
+
+
+def _check_families(families: Mapping[str, Any]) -> None:
+    if not families:
+        raise ValueError("a model needs at least one block: a family, or a dict of families by name")
+    for name, family in families.items():
+        if not isinstance(name, str) or not name.isidentifier() or name in ("label", "class_probs", "rows"):
+            raise ValueError(
+                f"a block's name is a Python identifier other than label, class_probs and rows, got {name!r}"
+            )
+        if not isinstance(family, Family):
+            hint = f"{family.__name__}(...)" if isinstance(family, type) else "nb.Normal()"
+            raise ValueError(f"block {name!r} must be a family such as {hint}, got {family!r}")

@@ -1,0 +1,178 @@
+"""Row features times class weights, the one primitive of prediction; and predictives that are no product, by blocks of rows.
+
+Families say what the features and weights are and know neither body: numpy and BLAS by blocks of rows on the host, JAX on a
+device. A missing cell contributes nothing; a zero probability is counted beside the finite part (see ``log_prob``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.sparse
+
+from bayesnb.arrays import Array, namespace, on_host, row_blocks
+from bayesnb.log_prob import LogProb
+
+PRECISE = 1e-5
+"""Nats a cell that a product may lose to rounding before it is done in another way."""
+
+
+class Linear(NamedTuple):
+    """log p(x_d | k) = offset_kd + sum_f weights_f[k, d] · feature_f(x_d), every array [K, D] and finite.
+
+    ``zeros`` and ``zero_offset`` count zero factors in the same way, where a feature is positive. Features are formed from
+    x - ``centre`` [D]. ``condition`` is the largest of the terms that cancel, relative to the result's scale.
+    """
+
+    weights: tuple[Array, ...]
+    offset: Array
+    zeros: tuple[Array, ...] | None = None
+    zero_offset: Array | None = None
+    centre: Array | None = None
+    condition: Array | None = None
+
+
+class Featured(Protocol):
+    """What a family shows to a product."""
+
+    def seen(self, x: Array) -> Array | None:
+        """False for missing cells."""
+
+    def features(self, x: Array) -> tuple[Array, ...]:
+        """Row features [N, D]."""
+
+
+def linear(
+    family: Featured, table: Linear, x: Array, direct: Callable[[Array], Array] | None = None
+) -> LogProb:
+    """The product, [N, K]; ``direct`` is the jitted sum without the product, for where that would lose digits."""
+    if on_host(x, table):
+        return _host_linear(family, table, x, direct)
+    x = jnp.asarray(x)
+    x = x if jnp.issubdtype(x.dtype, jnp.inexact) else x.astype(jnp.result_type(float))
+    table = jax.tree.map(lambda a: jnp.asarray(a, x.dtype), table)
+    if direct is None or table.condition is None:
+        return _product(family, table, x, _device_matmul)
+    precise = table.condition * jnp.finfo(x.dtype).eps < PRECISE
+    zeros = jnp.zeros((x.shape[0], table.offset.shape[0]), x.dtype)
+    finite = jax.lax.cond(
+        precise,
+        lambda x: _product(family, table, x, _device_matmul).finite,
+        lambda x: direct(x).astype(x.dtype),
+        x,
+    )
+    return LogProb(finite, zeros)
+
+
+def _device_matmul(a: Array, b: Array) -> Array:
+    return jnp.matmul(a, b, precision="highest")
+
+
+def _host_linear(
+    family: Featured, table: Linear, x: Array, direct: Callable[[Array], Array] | None
+) -> LogProb:
+    if table.zeros is not None and not any(np.any(z) for z in (*table.zeros, table.zero_offset)):
+        table = table._replace(zeros=None, zero_offset=None)
+    single = x.dtype == np.float32 and (
+        table.condition is None or table.condition * np.finfo(np.float32).eps < PRECISE
+    )
+    dtype = np.float32 if single else np.float64
+    table = jax.tree.map(lambda a: a.astype(dtype), table)
+    shape = (x.shape[0], table.offset.shape[0])
+    out = LogProb(np.empty(shape), np.zeros(shape))
+    for rows in row_blocks(x.shape[0], x.shape[1] * np.dtype(dtype).itemsize):
+        with np.errstate(over="ignore", invalid="ignore"):
+            block = _product(family, table, x[rows].astype(dtype, copy=False), np.matmul)
+        if direct is not None and not np.isfinite(block.finite).all():
+            block = LogProb(by_rows(direct, (), x[rows]), block.zeros)
+        out.finite[rows], out.zeros[rows] = block
+    return out
+
+
+def _product(family: Featured, table: Linear, x: Array, matmul: Callable[..., Array]) -> LogProb:
+    seen = family.seen(x)
+    z = x if table.centre is None else x - table.centre
+    if seen is not None:
+        z = namespace(z).where(seen, z, 0)
+    features = family.features(z)
+    finite = _weigh(features, table.weights, table.offset, seen, matmul)
+    if table.zeros is None:
+        return LogProb(finite, namespace(finite).zeros_like(finite))
+    positive = tuple((f > 0).astype(finite.dtype) for f in features)
+    return LogProb(finite, _weigh(positive, table.zeros, table.zero_offset, seen, matmul))
+
+
+def _weigh(
+    features: tuple[Array, ...], weights: tuple[Array, ...], offset: Array, seen: Array | None, matmul: Any
+) -> Array:
+    total = offset.sum(axis=1)[None] if seen is None else matmul(seen.astype(offset.dtype), offset.T)
+    for feature, weight in zip(features, weights, strict=True):
+        total = total + matmul(feature, weight.T)
+    return total
+
+
+def lookup(codes: Array, seen: Array | None, table: LogProb) -> LogProb:
+    """sum_d table[k, codes_nd], [N, K]: codes index the columns of tables [K, S]; unseen cells contribute nothing."""
+    if not on_host(codes, table):
+        return LogProb(*(_gather(jnp.asarray(part), codes, seen) for part in table))
+    one_hot = _one_hot(codes, seen, table.finite.shape[1])
+    finite, zeros = (np.ascontiguousarray(part.T, dtype=np.float64) for part in table)
+    return LogProb(
+        one_hot @ finite, one_hot @ zeros if zeros.any() else np.zeros((len(codes), zeros.shape[1]))
+    )
+
+
+def _one_hot(codes: Array, seen: Array | None, size: int) -> Any:
+    """Sparse rows with a one for every observed cell, [N, S]."""
+    rows, columns = codes.shape
+    flat = codes.reshape(-1) if seen is None else codes[seen]
+    counts = np.full(rows, columns) if seen is None else seen.sum(axis=1)
+    pointers = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return scipy.sparse.csr_array((np.ones(flat.size), flat.astype(np.int64), pointers), shape=(rows, size))
+
+
+def _gather(table: Array, codes: Array, seen: Array | None) -> Array:
+    """Column by column, so that the working set is [N, K]."""
+    seen = jnp.ones(codes.shape, bool) if seen is None else seen
+    # under jit an index out of range is clamped and -1 wraps around: mask before indexing
+    codes = jnp.where(seen, codes, 0)
+
+    def add(total: Array, column: tuple[Array, Array]) -> tuple[Array, None]:
+        code, observed = column
+        return total + jnp.where(observed[:, None], table.T[code], 0), None
+
+    start = jnp.zeros((codes.shape[0], table.shape[0]), jnp.result_type(float))
+    return jax.lax.scan(add, start, (codes.T, seen.T))[0]
+
+
+def by_rows(function: Callable[..., Any], args: tuple[Any, ...], x: Any) -> Any:
+    """``function(*args, x)`` for a jitted function of rows, whose results have rows on their first axis.
+
+    On the host it runs in float64 on blocks of rows, the last one padded to a power of two: a new number of rows compiles
+    nothing anew beyond a few sizes, and the working set is bounded. ``x`` is an array or a pytree of arrays [N, ...].
+    """
+    if not on_host(args, x):
+        return function(*args, x)
+    leaves = jax.tree.leaves(x)
+    num_rows = leaves[0].shape[0]
+    row_bytes = sum(8 * int(np.prod(leaf.shape[1:])) for leaf in leaves)
+    parts = []
+    with jax.enable_x64(True):
+        for rows in row_blocks(num_rows, row_bytes):
+            size = rows.stop - rows.start
+            padded = jax.tree.map(lambda a, rows=rows, size=size: _padded(a[rows], size), x)
+            answer = function(*args, padded)
+            parts.append(jax.tree.map(lambda a, size=size: np.asarray(a)[:size], answer))
+        if not parts:
+            answer = function(*args, jax.tree.map(lambda a: np.zeros((1, *a.shape[1:]), a.dtype), x))
+            parts.append(jax.tree.map(lambda a: np.asarray(a)[:0], answer))
+    return jax.tree.map(lambda *pieces: np.concatenate(pieces), *parts)
+
+
+def _padded(rows: Array, size: int) -> Array:
+    target = 1 << max(size - 1, 15).bit_length()
+    return np.concatenate([rows, np.repeat(rows[-1:], target - size, axis=0)]) if target > size else rows

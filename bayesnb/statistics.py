@@ -1,0 +1,130 @@
+"""Rows to sufficient statistics: all that a fit needs to know of the data. They merge, so any split gives the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bayesnb import check
+from bayesnb.arrays import Array, is_traced, on_host, row_blocks
+from bayesnb.families.base import Family, Node, pytree
+from bayesnb.sums import Labels, class_sums
+
+if TYPE_CHECKING:
+    from bayesnb.model import NaiveBayes
+
+
+@pytree
+class ModelStatistics(Node):
+    """``class_counts`` [K], the sum of weights in each class, and each block's statistics by name."""
+
+    class_counts: Array
+    blocks: dict[str, Any]
+
+    @property
+    def num_classes(self) -> int:
+        """K."""
+        return self.class_counts.shape[0]
+
+    def pool(self) -> dict[str, Any]:
+        """Each block's statistics with all classes together, [1, ...]."""
+        return {name: statistics.pool() for name, statistics in self.blocks.items()}
+
+
+def sufficient_statistics(
+    model: NaiveBayes, X: Any, y: Any, *, sample_weight: Any = None, num_classes: int | None = None
+) -> ModelStatistics:
+    """The sufficient statistics of rows under a model: one pass, float64 from numpy arrays.
+
+    Args:
+        model: Which blocks X has; its hyperparameters play no part.
+        X: An array [N, D], or a dict of arrays by block. NaN is missing.
+        y: Integers 0..K-1 [N], or soft labels [N, K].
+        sample_weight: Weights [N]; a row of weight zero is as if it were not there.
+        num_classes: K, where neither the model nor the labels tell.
+
+    Raises:
+        ValueError: for shapes, types or values that do not fit.
+    """
+    arrays = check.blocks(model.families, model.single, X)
+    check.columns(arrays, model.columns)
+    num_rows = next(iter(arrays.values())).shape[0]
+    labels, num_classes = check.labels(y, sample_weight, num_rows, model.num_classes or num_classes)
+    if not is_traced(labels, arrays):
+        arrays, labels = _without_zero_weight(arrays, labels)
+    if on_host(arrays) and not is_traced(labels):
+        labels = Labels(*(None if a is None else np.asarray(a) for a in labels))
+        return _from_host(model.families, arrays, labels, num_classes)
+    check.values(model.families, arrays)
+    # families with static fields are the structure of the dict, so one compilation serves all models of a kind
+    return _from_device(model.families, arrays, labels, num_classes)
+
+
+def merge(a: ModelStatistics, b: ModelStatistics) -> ModelStatistics:
+    """The statistics of both sets of rows together.
+
+    Raises:
+        ValueError: where they are of different models, or differ in classes or columns.
+    """
+    if jax.tree.structure(a) != jax.tree.structure(b):
+        raise ValueError(f"statistics of different models do not merge: {a!r} and {b!r}")
+    shapes = [[np.shape(leaf) for leaf in jax.tree.leaves(s)] for s in (a, b)]
+    if shapes[0] != shapes[1]:
+        raise ValueError(
+            f"statistics merge where classes and columns are the same, got {a!r} and {b!r}; declare num_classes where a part "
+            "may lack a class"
+        )
+    return _merge(a, b)
+
+
+def _merge(a: ModelStatistics, b: ModelStatistics) -> ModelStatistics:
+    merged = {name: statistics.merge(b.blocks[name]) for name, statistics in a.blocks.items()}
+    return ModelStatistics(a.class_counts + b.class_counts, merged)
+
+
+def _from_rows(
+    families: Mapping[str, Family], arrays: Mapping[str, Array], labels: Labels, num_classes: int
+) -> ModelStatistics:
+    z = class_sums(labels, num_classes)
+    return ModelStatistics(z.counts(), {name: f.statistics(arrays[name], z) for name, f in families.items()})
+
+
+def _from_host(
+    families: Mapping[str, Family], arrays: Mapping[str, Array], labels: Labels, num_classes: int
+) -> ModelStatistics:
+    """Block by block of rows, in threads: numpy and scipy release the interpreter lock."""
+
+    def part(rows: slice) -> ModelStatistics:
+        block = {name: x[rows] for name, x in arrays.items()}
+        check.values(families, block)
+        return _from_rows(families, block, labels.rows(rows), num_classes)
+
+    num_rows = labels.y.shape[0]
+    bytes_per_row = max((x.shape[1] * x.itemsize for x in arrays.values()), default=1)
+    blocks = list(row_blocks(num_rows, bytes_per_row)) or [slice(0, 0)]
+    if len(blocks) == 1:
+        return part(blocks[0])
+    with ThreadPoolExecutor() as pool:
+        return reduce(_merge, pool.map(part, blocks))
+
+
+@partial(jax.jit, static_argnames="num_classes")
+def _from_device(
+    families: Mapping[str, Family], arrays: Mapping[str, Array], labels: Labels, num_classes: int
+) -> ModelStatistics:
+    return _from_rows(families, arrays, labels, num_classes)
+
+
+def _without_zero_weight(arrays: dict[str, Array], labels: Labels) -> tuple[dict[str, Array], Labels]:
+    weight = labels.y.sum(axis=1) if labels.soft else labels.weight
+    if weight is None or bool((weight > 0).all()):
+        return arrays, labels
+    keep = np.asarray(weight) > 0
+    xp = np if on_host(arrays) else jnp
+    return {name: xp.asarray(x)[keep] for name, x in arrays.items()}, labels.rows(keep)
