@@ -1,4 +1,4 @@
-"""Naive Bayes written once, as a NumPyro program; its MLE, MAP, exact posterior and NUTS from that one specification."""
+"""Naive Bayes written once, as a NumPyro program; MLE, MAP, exact posterior and NUTS from that one specification."""
 
 from bayesnb.families import Bernoulli as Bernoulli
 from bayesnb.families import Categorical as Categorical

@@ -1,7 +1,7 @@
 """Where numbers live: numpy arrays on the host, JAX arrays on a device, or tracers inside a transformation.
 
-numpy in, numpy out; JAX in, JAX out. Host work is done in float64 whatever JAX's own setting, device work in JAX's default
-precision. This file answers the question "which of the two?" for the whole package.
+numpy in, numpy out; JAX in, JAX out. Host work is done in float64 whatever JAX's own setting, device work in JAX's
+default precision. This file answers the question "which of the two?" for the whole package.
 """
 
 from __future__ import annotations

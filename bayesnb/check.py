@@ -28,9 +28,7 @@ def blocks(families: Mapping[str, Family], single: bool, X: Any) -> dict[str, Ar
             f"the model has the blocks {_names(families)}: X is a dict of arrays by those names, got {_kind(X)}"
         )
     if set(X) != set(families):
-        raise ValueError(
-            f"the model has the blocks {_names(families)}, X has {_names(X)}: the names must be the same"
-        )
+        raise ValueError(f"the model has the blocks {_names(families)}, X has {_names(X)}: the names must be the same")
     arrays = {name: _block(name, X[name]) for name in families}
     rows = {name: x.shape[0] for name, x in arrays.items()}
     if len(set(rows.values())) > 1:
@@ -71,21 +69,17 @@ def labels(y: Any, sample_weight: Any, num_rows: int, num_classes: int | None) -
 
 
 def statistics(families: Mapping[str, Family], num_classes: int | None, resolved: bool, given: Any) -> None:
-    """Raises ValueError unless these are the statistics of a model with such families, classes and, if resolved, columns."""
+    """Raises ValueError unless these are statistics of such a model, in families, classes and (if resolved) columns."""
     kinds = {name: type(s).__name__ for name, s in getattr(given, "blocks", {}).items()}
     expected = {name: family.statistics_type.__name__ for name, family in families.items()}
     if kinds != expected:
-        raise ValueError(
-            f"statistics must be those of the model, {expected}, got {kinds or type(given).__name__}"
-        )
+        raise ValueError(f"statistics must be those of the model, {expected}, got {kinds or type(given).__name__}")
     if num_classes not in (None, given.num_classes):
         raise ValueError(f"the model has {num_classes} classes, the statistics {given.num_classes}")
     for name, family in families.items():
         shapes = [jax.tree.leaves(part)[0].shape for part in (family, given.blocks[name])] if resolved else []
         if len(set(shapes)) > 1:
-            raise ValueError(
-                f"block {name!r} has the shape {shapes[0]} in the model and {shapes[1]} in the statistics"
-            )
+            raise ValueError(f"block {name!r} has the shape {shapes[0]} in the model and {shapes[1]} in the statistics")
 
 
 def class_probs(probs: Any, num_classes: int | None = None) -> Array:
@@ -112,9 +106,7 @@ def _block(name: str, x: Any) -> Array:
     if x.ndim != 2:
         hint = "a single column is x[:, None]" if x.ndim == 1 else "flatten further axes into columns"
         raise ValueError(f"block {name!r} must be an array [N, D], got shape {x.shape}: {hint}")
-    if not (np.issubdtype(x.dtype, np.number) or x.dtype == bool) or np.issubdtype(
-        x.dtype, np.complexfloating
-    ):
+    if not (np.issubdtype(x.dtype, np.number) or x.dtype == bool) or np.issubdtype(x.dtype, np.complexfloating):
         raise ValueError(
             f"block {name!r} must hold numbers, got dtype {x.dtype}; encode strings as integer codes "
             "(numpy.unique with return_inverse=True)"
@@ -128,7 +120,7 @@ def _labels_array(y: Any, num_rows: int) -> Array:
     y = as_array(y)
     if y.dtype.kind in "OUS":
         raise ValueError(
-            "y holds strings, expected integers 0..K-1: encode them with classes, y = numpy.unique(y, return_inverse=True); "
+            "y holds strings, expected integers 0..K-1: encode them, classes, y = numpy.unique(y, return_inverse=True); "
             "the scikit-learn estimator NaiveBayesClassifier, which takes them as they are, comes in a later version"
         )
     if y.ndim not in (1, 2) or y.shape[0] != num_rows:
@@ -136,17 +128,13 @@ def _labels_array(y: Any, num_rows: int) -> Array:
             f"y must be integers [{num_rows}] or soft labels [{num_rows}, K] for these rows of X, got shape {y.shape}"
         )
     if y.ndim == 1 and not (np.issubdtype(y.dtype, np.integer) or y.dtype == bool):
-        raise ValueError(
-            f"y must be integers 0..K-1, got dtype {y.dtype}; use y.astype(int) if they are whole"
-        )
+        raise ValueError(f"y must be integers 0..K-1, got dtype {y.dtype}; use y.astype(int) if they are whole")
     if y.shape[1:] == (1,):
         raise ValueError(
             f"y has shape {y.shape}, which reads as soft labels of one class: for integer labels use y.ravel()"
         )
     return (
-        y.astype(np.int32)
-        if y.ndim == 1
-        else y.astype(np.result_type(float) if on_host(y) else jnp.result_type(float))
+        y.astype(np.int32) if y.ndim == 1 else y.astype(np.result_type(float) if on_host(y) else jnp.result_type(float))
     )
 
 
@@ -158,8 +146,8 @@ def _soft(y: Array, num_classes: int) -> None:
         bad = ~((numbers >= 0).all(axis=1) & (np.abs(numbers.sum(axis=1) - 1) < 1e-3))
         if bad.any():
             raise ValueError(
-                f"soft labels are probabilities, each row non-negative with sum 1, got {numbers[bad][0].tolist()} in row "
-                f"{int(bad.argmax())}; use sample_weight for weights"
+                f"soft labels are probabilities, each row non-negative with sum 1, got {numbers[bad][0].tolist()} "
+                f"in row {int(bad.argmax())}; use sample_weight for weights"
             )
 
 
@@ -171,9 +159,7 @@ def _largest(y: Array, sample_weight: Any) -> int:
     if sample_weight is not None:
         y = y[_weight(sample_weight, y.shape[0]) > 0]
     if y.shape[0] == 0:
-        raise ValueError(
-            "without rows the number of classes must be declared: NaiveBayes(..., num_classes=K)"
-        )
+        raise ValueError("without rows the number of classes must be declared: NaiveBayes(..., num_classes=K)")
     return int(y.max())
 
 

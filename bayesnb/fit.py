@@ -24,8 +24,8 @@ def fit_mle(
 ) -> PointEstimate:
     """The maximum of the likelihood, argmax p(X, y | params). The prior plays no part, fixed class_probs stay.
 
-    Variances are at least 1e-9 of their column's pooled variance. What the likelihood leaves free, such as the parameters of a
-    class without rows, is the estimate of all classes pooled.
+    Variances are at least 1e-9 of their column's pooled variance. What the likelihood leaves free, such as the
+    parameters of a class without rows, is the estimate of all classes pooled.
 
     Args:
         model: The specification.
@@ -39,9 +39,7 @@ def fit_mle(
     """
     model, statistics = prepare(model, X, y, sample_weight, statistics)
     if not is_traced(statistics) and not np.asarray(statistics.class_counts).sum() > 0:
-        raise ValueError(
-            "the likelihood has no maximum without rows: give at least one row with a positive weight"
-        )
+        raise ValueError("the likelihood has no maximum without rows: give at least one row with a positive weight")
     model, params = finalise(_mle, model, statistics)
     return PointEstimate.trusted(model, params)
 
@@ -56,8 +54,8 @@ def fit_map(
 ) -> PointEstimate:
     """The joint mode of the posterior, argmax p(params | X, y), in the space of the sites.
 
-    The smoothed textbook estimate (count + l) / (n + l C) is the MAP under ``Family.laplace(l)``. Arguments and errors as in
-    ``fit_mle``; without rows it is the mode of the prior.
+    The smoothed textbook estimate (count + l) / (n + l C) is the MAP under ``Family.laplace(l)``. Arguments and
+    errors as in ``fit_mle``; without rows it is the mode of the prior.
     """
     model, statistics = prepare(model, X, y, sample_weight, statistics)
     model, params = finalise(_map, model, statistics)

@@ -1,9 +1,9 @@
 """Log probabilities in which an impossible event is counted, not lost.
 
-A product of likelihoods is kept as 0^zeros · exp(finite): ``zeros`` counts the factors that are exactly zero and ``finite``
-is the log of all the others. Its logarithm is -inf where zeros > 0, so an impossible class never beats a possible one, no
-0 · (-inf) ever arises, and a row that is impossible under *every* class can still be ranked: fewest impossible features
-first, then the finite part.
+A product of likelihoods is kept as 0^zeros · exp(finite): ``zeros`` counts the factors that are exactly zero and
+``finite`` is the log of all the others. Its logarithm is -inf where zeros > 0, so an impossible class never beats a
+possible one, no 0 · (-inf) ever arises, and a row that is impossible under *every* class can still be ranked: fewest
+impossible features first, then the finite part.
 """
 
 from __future__ import annotations

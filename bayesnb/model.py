@@ -37,14 +37,15 @@ class NaiveBayes:
     """A class prior and one family for each block of columns.
 
     Args:
-        likelihoods: A family, for X an array [N, D] (its block is named ``x``); or a dict of families, for X a dict of arrays.
-        class_concentration: The Dirichlet prior of the class probabilities, a positive number or one a class. The default is
-            uniform.
+        likelihoods: A family, for X an array [N, D] (its block is named ``x``); or a dict of families, for X a dict
+        of arrays.
+        class_concentration: The Dirichlet prior of the class probabilities, a positive number or one a class. The
+            default is uniform.
         class_probs: Fixed class probabilities [K] instead; they sum to 1.
         num_classes: K, where neither class_probs, class-wise hyperparameters nor the labels tell it.
 
-    Calling the model runs the NumPyro program: see ``__call__``. The model is immutable and a pytree whose leaves are its
-    hyperparameters.
+    Calling the model runs the NumPyro program: see ``__call__``. The model is immutable and a pytree whose leaves are
+    its hyperparameters.
     """
 
     def __init__(
@@ -84,9 +85,7 @@ class NaiveBayes:
         """True where every shape and hyperparameter is fixed."""
         return all(columns is not None for columns in self.columns.values())
 
-    def resolve(
-        self, X: Any = None, y: Any = None, *, sample_weight: Any = None, statistics: Any = None
-    ) -> Self:
+    def resolve(self, X: Any = None, y: Any = None, *, sample_weight: Any = None, statistics: Any = None) -> Self:
         """The same model with every shape and data-dependent hyperparameter fixed, from rows or from their statistics.
 
         Without y all rows count, and num_classes must be declared. A model that is resolved is returned as it is.
@@ -100,9 +99,7 @@ class NaiveBayes:
             num_classes = self.num_classes
             if y is None:
                 if num_classes is None:
-                    raise ValueError(
-                        "without y the number of classes must be declared: NaiveBayes(..., num_classes=K)"
-                    )
+                    raise ValueError("without y the number of classes must be declared: NaiveBayes(..., num_classes=K)")
                 rows = check.blocks(self.families, self.single, X)
                 y = np.zeros(next(iter(rows.values())).shape[0], np.int32)
             statistics = sufficient_statistics(self, X, y, sample_weight=sample_weight)
@@ -142,20 +139,16 @@ class NaiveBayes:
     def mle(self, statistics: ModelStatistics) -> Sites:
         """The maximiser of the likelihood; a class without rows has probability 0."""
         fixed = self.class_probs
-        probs = (
-            special.dirichlet_mle(statistics.class_counts[None])[0] if fixed is None else jnp.asarray(fixed)
-        )
+        probs = special.dirichlet_mle(statistics.class_counts[None])[0] if fixed is None else jnp.asarray(fixed)
         return self._collect(probs, {b: f.mle(statistics.blocks[b]) for b, f in self.families.items()})
 
     def log_likelihood_of(self, statistics: ModelStatistics, params: Sites, reference: Sites) -> Array:
-        """log p(rows | params) - log p(rows | reference), a scalar; ``reference`` is the posterior mean under this prior."""
+        """log p(rows | params) - log p(rows | reference), a scalar; the reference is the posterior mean."""
         new, old = self.block_params(params), self.block_params(reference)
         parts = [f.log_likelihood_of(statistics.blocks[b], new[b], old[b]) for b, f in self.families.items()]
         if self.class_probs is None:
             change = params["class_probs"] / reference["class_probs"] - 1.0
-            parts.append(
-                special.centred_log_likelihood(statistics.class_counts, change, self.class_concentration)
-            )
+            parts.append(special.centred_log_likelihood(statistics.class_counts, change, self.class_concentration))
         return sum(parts, jnp.zeros(()))
 
     def centred(self, statistics: ModelStatistics) -> tuple[Self, ModelStatistics]:
@@ -215,7 +208,8 @@ class NaiveBayes:
 
         Args:
             X: Rows to condition on, an array [N, D] or a dict by block; None to generate them.
-            y: Integer labels to condition on; None makes the label latent (inference then sums it out, which needs funsor).
+            y: Integer labels to condition on; None makes the label latent (inference then sums it out, which needs
+            funsor).
             num_rows: How many rows to generate where X is None.
             total_count: The length of generated Multinomial rows, a number or [N].
 
@@ -236,7 +230,7 @@ class NaiveBayes:
             y = jnp.asarray(labels.y)
         elif arrays is not None and importlib.util.find_spec("funsor") is None:
             raise ImportError(
-                "with X given and y missing the label is latent, and NumPyro sums it out with funsor, which is not installed: "
+                "with X given and y missing the label is latent, and NumPyro sums it out with funsor, which is missing: "
                 "pip install 'bayesnb[funsor]'. To predict labels, fit the model and call predict_proba."
             )
         model = self if self.resolved else self.resolve(X, y)
@@ -263,12 +257,10 @@ class NaiveBayes:
             check.values(self.families, arrays)
             return arrays, next(iter(arrays.values())).shape[0]
         if not self.resolved:
-            raise ValueError(
-                "to generate rows the model must know its columns: model.resolve(X, y)(num_rows=100)"
-            )
+            raise ValueError("to generate rows the model must know its columns: model.resolve(X, y)(num_rows=100)")
         if num_rows is None and y is None:
             raise ValueError("give X, y or num_rows: the program must know how many rows there are")
-        return None, num_rows if y is None else np.shape(y)[0]
+        return None, np.shape(y)[0] if num_rows is None else num_rows
 
     # a pytree: hyperparameters are leaves, names and sizes its structure
 

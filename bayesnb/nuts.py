@@ -16,7 +16,7 @@ from bayesnb.results import Draws
 from bayesnb.statistics import ModelStatistics
 
 R_HAT, ESS = 1.01, 400
-"""Bounds beyond which draws are not to be trusted: Vehtari et al., Rank-normalization, folding and localization (2021)."""
+"""Bounds beyond which draws are not to be trusted: Vehtari et al., Rank-normalization, folding, localization (2021)."""
 
 
 def fit_nuts(
@@ -32,10 +32,10 @@ def fit_nuts(
     num_chains: int = 4,
     progress_bar: bool = True,
 ) -> Draws:
-    """Draws from the posterior by NumPyro's No-U-Turn sampler (Hoffman and Gelman 2014), chains vectorized on one device.
+    """Draws from the posterior by the No-U-Turn sampler (Hoffman and Gelman 2014), chains vectorized on one device.
 
-    The likelihood enters through the sufficient statistics, written relative to the posterior mean term by term and, for Normal
-    blocks, in units of the posterior: the density is right in float32 at any number of rows.
+    The likelihood enters through the sufficient statistics, written relative to the posterior mean term by term and,
+    for Normal blocks, in units of the posterior: the density is right in float32 at any number of rows.
 
     Args:
         model: The specification.

@@ -1,7 +1,8 @@
-"""Row features times class weights, the one primitive of prediction; and predictives that are no product, by blocks of rows.
+"""Row features times class weights, the one primitive of prediction; predictives that are no product go by blocks.
 
-Families say what the features and weights are and know neither body: numpy and BLAS by blocks of rows on the host, JAX on a
-device. A missing cell contributes nothing; a zero probability is counted beside the finite part (see ``log_prob``).
+Families say what the features and weights are and know neither body: numpy and BLAS by blocks of rows on the host,
+JAX on a device. A missing cell contributes nothing; a zero probability is counted beside the finite part (see
+``log_prob``).
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ PRECISE = 1e-5
 class Linear(NamedTuple):
     """log p(x_d | k) = offset_kd + sum_f weights_f[k, d] · feature_f(x_d), every array [K, D] and finite.
 
-    ``zeros`` and ``zero_offset`` count zero factors in the same way, where a feature is positive. Features are formed from
-    x - ``centre`` [D]. ``condition`` is the largest of the terms that cancel, relative to the result's scale.
+    ``zeros`` and ``zero_offset`` count zero factors in the same way, where a feature is positive. Features are formed
+    from x - ``centre`` [D]. ``condition`` is the largest of the terms that cancel, relative to the result's scale.
     """
 
     weights: tuple[Array, ...]
@@ -46,9 +47,7 @@ class Featured(Protocol):
         """Row features [N, D]."""
 
 
-def linear(
-    family: Featured, table: Linear, x: Array, direct: Callable[[Array], Array] | None = None
-) -> LogProb:
+def linear(family: Featured, table: Linear, x: Array, direct: Callable[[Array], Array] | None = None) -> LogProb:
     """The product, [N, K]; ``direct`` is the jitted sum without the product, for where that would lose digits."""
     if on_host(x, table):
         return _host_linear(family, table, x, direct)
@@ -72,14 +71,10 @@ def _device_matmul(a: Array, b: Array) -> Array:
     return jnp.matmul(a, b, precision="highest")
 
 
-def _host_linear(
-    family: Featured, table: Linear, x: Array, direct: Callable[[Array], Array] | None
-) -> LogProb:
+def _host_linear(family: Featured, table: Linear, x: Array, direct: Callable[[Array], Array] | None) -> LogProb:
     if table.zeros is not None and not any(np.any(z) for z in (*table.zeros, table.zero_offset)):
         table = table._replace(zeros=None, zero_offset=None)
-    single = x.dtype == np.float32 and (
-        table.condition is None or table.condition * np.finfo(np.float32).eps < PRECISE
-    )
+    single = x.dtype == np.float32 and (table.condition is None or table.condition * np.finfo(np.float32).eps < PRECISE)
     dtype = np.float32 if single else np.float64
     table = jax.tree.map(lambda a: a.astype(dtype), table)
     shape = (x.shape[0], table.offset.shape[0])
@@ -121,9 +116,7 @@ def lookup(codes: Array, seen: Array | None, table: LogProb) -> LogProb:
         return LogProb(*(_gather(jnp.asarray(part), codes, seen) for part in table))
     one_hot = _one_hot(codes, seen, table.finite.shape[1])
     finite, zeros = (np.ascontiguousarray(part.T, dtype=np.float64) for part in table)
-    return LogProb(
-        one_hot @ finite, one_hot @ zeros if zeros.any() else np.zeros((len(codes), zeros.shape[1]))
-    )
+    return LogProb(one_hot @ finite, one_hot @ zeros if zeros.any() else np.zeros((len(codes), zeros.shape[1])))
 
 
 def _one_hot(codes: Array, seen: Array | None, size: int) -> Any:
@@ -152,8 +145,9 @@ def _gather(table: Array, codes: Array, seen: Array | None) -> Array:
 def by_rows(function: Callable[..., Any], args: tuple[Any, ...], x: Any) -> Any:
     """``function(*args, x)`` for a jitted function of rows, whose results have rows on their first axis.
 
-    On the host it runs in float64 on blocks of rows, the last one padded to a power of two: a new number of rows compiles
-    nothing anew beyond a few sizes, and the working set is bounded. ``x`` is an array or a pytree of arrays [N, ...].
+    On the host it runs in float64 on blocks of rows, the last one padded to a power of two: a new number of rows
+    compiles nothing anew beyond a few sizes, and the working set is bounded. ``x`` is an array or a pytree of arrays
+    [N, ...].
     """
     if not on_host(args, x):
         return function(*args, x)

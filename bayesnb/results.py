@@ -1,13 +1,14 @@
 """What a fit returns: parameters, a posterior, or draws from it, with one way to predict from each.
 
-Every result reduces to one table, log p(y = k, x) of shape [N, K], and everything else is a normalisation of it. numpy rows
-give numpy answers, JAX rows JAX answers; results are pytrees and predict inside jit, vmap and grad.
+Every result reduces to one table, log p(y = k, x) of shape [N, K], and everything else is a normalisation of it.
+numpy rows give numpy answers, JAX rows JAX answers; results are pytrees and predict inside jit, vmap and grad.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import field
 from functools import partial
 from typing import Any, Self
 
@@ -19,7 +20,7 @@ from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 
 from bayesnb import check, products
 from bayesnb.arrays import Array, as_array, finalise, is_traced, on_host, to_host
-from bayesnb.families.base import Node, pytree, static
+from bayesnb.families.base import Node, pytree
 from bayesnb.log_prob import LogProb, logsumexp
 from bayesnb.model import NaiveBayes, Sites
 from bayesnb.statistics import ModelStatistics
@@ -41,7 +42,7 @@ class Classifier(Node):
         return logsumexp(self.log_joint(X))
 
     def predict_log_proba(self, X: Any) -> Array:
-        """log p(y = k | x), [N, K]. Where every class is impossible, those with the fewest impossible features share."""
+        """log p(y = k | x), [N, K]. Where every class is impossible, those with fewest impossible features share."""
         return self._scored(self._arrays(X)).normalised()
 
     def predict_proba(self, X: Any) -> Array:
@@ -89,7 +90,8 @@ class PointEstimate(Classifier):
 
     Args:
         model: The specification.
-        params: Arrays by site: ``class_probs`` [K], ``block_probs`` [K, D, ...], ``block_loc`` and ``block_variance`` [K, D].
+        params: Arrays by site: ``class_probs`` [K], ``block_probs`` [K, D, ...], ``block_loc`` and ``block_variance``
+        [K, D].
 
     Raises:
         ValueError: for missing, unknown or ill-shaped sites, and for values that are no parameters.
@@ -110,6 +112,7 @@ class PointEstimate(Classifier):
         return estimate
 
     def with_class_probs(self, class_probs: Any) -> Self:
+        """The same parameters for a population with these class probabilities [K]."""
         model = self.model.with_class_probs(class_probs)
         return type(self)(model, {**self.params, "class_probs": model.class_probs})
 
@@ -138,7 +141,7 @@ class Posterior(Classifier):
         return finalise(_log_evidence, self.prior, self.statistics)
 
     def sample(self, key: Array, num_samples: int) -> Sites:
-        """Independent exact draws of the parameters by site, each [num_samples, K, ...]; ``key`` is a jax.random.key."""
+        """Independent exact draws of the parameters by site, each [num_samples, K, ...]; key is a jax.random.key."""
         if on_host(self.model):
             with jax.enable_x64(True):
                 return to_host(_sample(self.model, key, num_samples))
@@ -159,14 +162,14 @@ class Posterior(Classifier):
 class Draws(Classifier):
     """Draws from the posterior by MCMC. Predictions average the joint over draws, then normalise.
 
-    ``params`` holds arrays [S, ...] by site, S = num_chains x draws a chain, chain after chain; ``model`` is the resolved prior;
-    ``sample_stats`` what the sampler said of each draw, [S].
+    ``params`` holds arrays [S, ...] by site, S = num_chains x draws a chain, chain after chain; ``model`` is the
+    resolved prior; ``sample_stats`` what the sampler said of each draw, [S].
     """
 
     model: NaiveBayes
     params: Sites
     sample_stats: dict[str, Array]
-    num_chains: int = static()
+    num_chains: int = field(metadata={"static": True})
 
     @property
     def max_r_hat(self) -> float:
@@ -184,6 +187,7 @@ class Draws(Classifier):
         return int(np.asarray(self.sample_stats["diverging"]).sum())
 
     def with_class_probs(self, class_probs: Any) -> Self:
+        """The same draws for a population with these class probabilities [K]."""
         model = self.model.with_class_probs(class_probs)
         draws = as_array(self.params["class_probs"])
         probs = jnp.broadcast_to(jnp.asarray(model.class_probs), draws.shape)

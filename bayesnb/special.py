@@ -84,8 +84,8 @@ def dirichlet_mean(concentration: Array, total: Total = total) -> Array:
 def dirichlet_mode(concentration: Array, total: Total = total) -> Array:
     """argmax of Dirichlet(a): max(a - 1, 0) renormalised, and the mean where that is all zero.
 
-    For a >= 1 it is the mode (a - 1) / (sum a - C), in the space of the simplex; below 1 the density is unbounded on the
-    edge, and this is the edge that holds the counts.
+    For a >= 1 it is the mode (a - 1) / (sum a - C), in the space of the simplex; below 1 the density is unbounded on
+    the edge, and this is the edge that holds the counts.
     """
     raised = jnp.maximum(concentration - 1.0, 0.0)
     sums = total(raised)

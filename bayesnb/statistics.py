@@ -72,13 +72,13 @@ def merge(a: ModelStatistics, b: ModelStatistics) -> ModelStatistics:
     Raises:
         ValueError: where they are of different models, or differ in classes or columns.
     """
-    if jax.tree.structure(a) != jax.tree.structure(b):
+    if str(jax.tree.structure(a)) != str(jax.tree.structure(b)):
         raise ValueError(f"statistics of different models do not merge: {a!r} and {b!r}")
     shapes = [[np.shape(leaf) for leaf in jax.tree.leaves(s)] for s in (a, b)]
     if shapes[0] != shapes[1]:
         raise ValueError(
-            f"statistics merge where classes and columns are the same, got {a!r} and {b!r}; declare num_classes where a part "
-            "may lack a class"
+            f"statistics merge where classes and columns are the same, got {a!r} and {b!r}; declare num_classes "
+            "where a part may lack a class"
         )
     return _merge(a, b)
 

@@ -1,14 +1,15 @@
 """Class sums, the one primitive of fitting: sum over rows n of z_nk · t(x_n), with z the labels times the weights.
 
 Families are written above it and know neither of its bodies. On the host the labels of a block of rows are a matrix
-[K, B], sparse for integer labels, and scipy or BLAS multiplies; on a device integer labels are a segment sum. Counts do not
+[K, B], sparse for integer labels, and scipy or BLAS multiplies; on a device integer labels are a segment sum. Counts
+do not
 saturate: float64 on the host, int32 on the device where rows are unweighted, pairwise float32 sums otherwise.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +20,7 @@ from bayesnb.arrays import Array, on_host
 
 
 class Labels(NamedTuple):
-    """Who a row belongs to: integer labels [N] with weights [N] or None, or a matrix of weights [N, K] (soft labels)."""
+    """Who a row belongs to: integer labels [N] with weights [N] or None, or weights [N, K] (soft labels)."""
 
     y: Array
     weight: Array | None
@@ -29,8 +30,8 @@ class Labels(NamedTuple):
         """True for a matrix of weights; ``weight`` is then already in it."""
         return self.y.ndim == 2
 
-    def rows(self, block: slice) -> Labels:
-        """The labels of a block of rows."""
+    def rows(self, block: Any) -> Labels:
+        """The labels of some rows, by a slice or a mask."""
         return Labels(self.y[block], None if self.weight is None else self.weight[block])
 
 

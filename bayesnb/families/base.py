@@ -1,9 +1,11 @@
 """The contract of a family: a likelihood for a block of columns together with its conjugate prior.
 
 A family is a frozen dataclass and a pytree. Its fields are the prior's hyperparameters; conjugacy means that
-``update(statistics)`` returns the same class with other hyperparameters. Every family has the same parts in the same order:
+``update(statistics)`` returns the same class with other hyperparameters. Every family has the same parts in the same
+order:
 
-1. hyperparameters, and ``resolve``, which fixes their shapes, [K, D] or [K, sum C], and those that are left to the data;
+1. hyperparameters, and ``resolve``, which fixes their shapes, [K, D] or [K, sum C], and those that are left to the
+data;
 2. ``params``: the NumPyro sub-model of the parameters, one ``sample`` site each, inside class and feature plates;
 3. ``likelihood``: the NumPyro distribution of a row. Densities are written nowhere else;
 4. ``statistics``: what rows contribute, summed into classes;
@@ -14,9 +16,9 @@ A family is a frozen dataclass and a pytree. Its fields are the prior's hyperpar
 8. ``log_predictive_terms``: the exact predictive of each cell under the present hyperparameters, [N, K, D];
 9. ``log_partition`` and ``log_base_measure``, from which the evidence follows.
 
-Laws that hold for each, and that the tests check once for all: prior times likelihood equals evidence times posterior;
-the evidence is the product of one-step predictives; the gradient of the log posterior vanishes at the mode; statistics of any
-split merge to those of the whole; a missing cell is marginalised.
+Laws that hold for each, and that the tests check once for all: prior times likelihood equals evidence times
+posterior; the evidence is the product of one-step predictives; the gradient of the log posterior vanishes at the
+mode; statistics of any split merge to those of the whole; a missing cell is marginalised.
 
 Arrays are numpy's or JAX's, traced or not; a family never asks. Missing cells are NaN.
 """
@@ -25,9 +27,9 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import jax
 import jax.numpy as jnp
@@ -36,7 +38,7 @@ import numpyro
 import numpyro.distributions as dist
 
 from bayesnb import products
-from bayesnb.arrays import Array, finalise, is_traced, namespace
+from bayesnb.arrays import Array, finalise, namespace
 from bayesnb.families.support import short_repr
 from bayesnb.log_prob import LogProb
 from bayesnb.sums import ClassSums
@@ -50,6 +52,7 @@ Hyperparameter = Any
 T = TypeVar("T")
 
 
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(dataclasses.field,))
 def pytree(cls: type[T]) -> type[T]:
     """Makes a frozen dataclass a pytree; fields with ``metadata={"static": True}`` are part of its structure."""
     cls = dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
@@ -64,7 +67,7 @@ def pytree(cls: type[T]) -> type[T]:
         children, aux = flatten(node)
         return [(jax.tree_util.GetAttrKey(n), c) for n, c in zip(leaves, children, strict=True)], aux
 
-    def unflatten(aux: tuple[Any, ...], children: list[Any]) -> T:
+    def unflatten(aux: tuple[Any, ...], children: Iterable[Any]) -> T:
         # no __init__: leaves may be tracers or placeholders, which no check may look at
         node = object.__new__(cls)
         for name, value in zip([*leaves, *static], [*children, *aux], strict=True):
@@ -73,11 +76,6 @@ def pytree(cls: type[T]) -> type[T]:
 
     jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
     return cls
-
-
-def static(**kwargs: Any) -> Any:
-    """A dataclass field that belongs to the pytree's structure."""
-    return dataclasses.field(metadata={"static": True}, **kwargs)
 
 
 class Node:
@@ -213,11 +211,12 @@ class Family(Node, ABC):
 
     @abstractmethod
     def log_likelihood_of(self, statistics: Any, params: Params, reference: Params) -> Array:
-        """log p(rows | params) - log p(rows | reference), a scalar; ``reference`` is the posterior mean under ``self``."""
+        """log p(rows | params) - log p(rows | reference), a scalar; the reference is the posterior mean under self."""
 
     def row_base_measure(self, x: Array) -> Array | None:
         """The part of log p(x | params) that no parameter touches, [N]; None where it is 0."""
         del x
+        return None
 
     def centred(self, statistics: Any) -> tuple[Self, Any]:
         """The same problem, prior and statistics, in coordinates where the posterior is of order one."""

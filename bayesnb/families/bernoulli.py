@@ -36,9 +36,10 @@ class BernoulliStatistics(Statistics):
 class Bernoulli(Family):
     """Binary features: theta_kd ~ Beta(a, b), x_nd | y_n = k ~ Bernoulli(theta_kd).
 
-    With s successes in n trials the posterior is Beta(a + s, b + n - s); its mode is (a + s - 1) / (a + b + n - 2), its
-    mean, which is also the predictive probability of a one, (a + s) / (a + b + n). Gelman et al., Bayesian Data Analysis, 3rd
-    edition, section 2.4. The default Beta(1, 1) is uniform; its predictive is Laplace's rule of succession.
+    With s successes in n trials the posterior is Beta(a + s, b + n - s); its mode is (a + s - 1) / (a + b + n - 2),
+    its mean, which is also the predictive probability of a one, (a + s) / (a + b + n). Gelman et al., Bayesian Data
+    Analysis, 3rd edition, section 2.4. The default Beta(1, 1) is uniform; its predictive is Laplace's rule of
+    succession.
 
     Args:
         a: Prior successes, positive; broadcasts to [K, D].

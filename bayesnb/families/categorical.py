@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import field
 from typing import Any, Self
 
 import jax
@@ -20,7 +21,6 @@ from bayesnb.families.base import (
     Statistics,
     plates,
     pytree,
-    static,
     weights_of,
 )
 from bayesnb.families.support import (
@@ -36,7 +36,7 @@ from bayesnb.sums import ClassSums
 
 @pytree
 class CategoricalStatistics(Statistics):
-    """``counts`` [K, S]: how often each category was seen; columns laid end to end, S = sum of their numbers of categories."""
+    """``counts`` [K, S]: how often each category was seen; columns are laid end to end, S = sum of their C."""
 
     counts: Array
 
@@ -45,32 +45,29 @@ class CategoricalStatistics(Statistics):
 class Categorical(Family):
     """Unordered categories: theta_kd ~ Dirichlet(a), x_nd | y_n = k ~ Categorical(theta_kd).
 
-    With counts n_c the posterior is Dirichlet(a + n); its mode is (n_c + a_c - 1) / (n + sum a - C), its mean, which is also
-    the predictive, (n_c + a_c) / (n + sum a). Gelman et al., Bayesian Data Analysis, 3rd edition, section 3.4; Minka,
-    Bayesian inference, entropy and the multinomial distribution (2003). The default Dirichlet(1) is uniform.
+    With counts n_c the posterior is Dirichlet(a + n); its mode is (n_c + a_c - 1) / (n + sum a - C), its mean, which
+    is also the predictive, (n_c + a_c) / (n + sum a). Gelman et al., Bayesian Data Analysis, 3rd edition, section
+    3.4; Minka, Bayesian inference, entropy and the multinomial distribution (2003). The default Dirichlet(1) is
+    uniform.
 
     Args:
         num_categories: C, an int for every column, or one int a column.
-        concentration: Positive: a number, or [C], [D, C] or [K, D, C] where all columns have C categories; where they differ, a
-            number or the columns' values laid end to end, [S] or [K, S] with S = sum C.
+        concentration: Positive: a number, or [C], [D, C] or [K, D, C] where all columns have C categories; where they
+            differ, a number or the columns' values laid end to end, [S] or [K, S] with S = sum C.
 
-    Cells are codes 0..C-1; NaN, negative and undeclared codes are missing. Sites: ``block_probs`` [K, D, C] on the simplex, or
-    one site a column, ``block_probs_3`` [K, C_3], where the columns differ. Nothing is padded to the largest column.
+    Cells are codes 0..C-1; NaN, negative and undeclared codes are missing. Sites: ``block_probs`` [K, D, C] on the
+    simplex, or one site a column, ``block_probs_3`` [K, C_3], where the columns differ. Nothing is padded to the
+    largest column.
     """
 
-    num_categories: int | tuple[int, ...] = static()
+    num_categories: int | tuple[int, ...] = field(metadata={"static": True})
     concentration: Hyperparameter = 1.0
 
     statistics_type = CategoricalStatistics
 
     def __post_init__(self) -> None:
         sizes = np.atleast_1d(np.asarray(self.num_categories))
-        if (
-            sizes.ndim != 1
-            or not np.issubdtype(sizes.dtype, np.integer)
-            or (sizes < 1).any()
-            or not sizes.size
-        ):
+        if sizes.ndim != 1 or not np.issubdtype(sizes.dtype, np.integer) or (sizes < 1).any() or not sizes.size:
             raise ValueError(
                 f"Categorical: num_categories must be a positive int or one a column, got {self.num_categories!r}"
             )
@@ -127,9 +124,7 @@ class Categorical(Family):
         largest = max(self._sizes)
         columns = [params[site] for site in self.sites]
         padding = [[(0, 0)] * (p.ndim - 1) + [(0, largest - p.shape[-1])] for p in columns]
-        return dist.Categorical(
-            probs=jnp.stack([jnp.pad(p, w) for p, w in zip(columns, padding, strict=True)], -2)
-        )
+        return dist.Categorical(probs=jnp.stack([jnp.pad(p, w) for p, w in zip(columns, padding, strict=True)], -2))
 
     def observe(self, block: str, params: Params, x: Array | None, total_count: Array | None) -> Array:
         codes = None if x is None else jnp.where(self.seen(x), x, -1).astype(int)
@@ -138,13 +133,9 @@ class Categorical(Family):
     def check_params(self, params: Params, block: str) -> None:
         for site, size in zip(self.sites, self._sizes, strict=False):
             value = params[site]
-            require_shape(
-                block, site, value, "[K, D, C]" if self._uniform else "[K, C]", 3 if self._uniform else 2
-            )
+            require_shape(block, site, value, "[K, D, C]" if self._uniform else "[K, C]", 3 if self._uniform else 2)
             if value.shape[-1] != size:
-                raise ValueError(
-                    f"params['{block}_{site}'] must have {size} categories, got shape {value.shape}"
-                )
+                raise ValueError(f"params['{block}_{site}'] must have {size} categories, got shape {value.shape}")
             require_simplex(block, site, value)
 
     def check(self, x: Array, block: str) -> None:
@@ -155,15 +146,13 @@ class Categorical(Family):
         if not good.all():
             column = first_bad_column(~good)
             raise ValueError(
-                f"block {block!r}, column {column}: a Categorical cell is a whole code 0, 1, 2, ... or NaN (missing), got "
+                f"block {block!r}, column {column}: a Categorical cell is a whole code 0, 1, ... or NaN (missing), got "
                 f"{x[:, column][~good[:, column]][0]}; recode the column, or use Normal for measurements"
             )
 
     def seen(self, x: Array) -> Array:
         # NaN compares False, and codes that were never declared are missing
-        sizes = (
-            self.num_categories if isinstance(self.num_categories, int) else np.asarray(self._sizes, x.dtype)
-        )
+        sizes = self.num_categories if isinstance(self.num_categories, int) else np.asarray(self._sizes, x.dtype)
         return (x >= 0) & (x < sizes)
 
     def statistics(self, x: Array, z: ClassSums) -> CategoricalStatistics:
@@ -189,9 +178,7 @@ class Categorical(Family):
     def log_likelihood(self, params: Params, x: Array) -> LogProb:
         return products.lookup(*self._flat_codes(x), finalise(weights_of, self, params))
 
-    def log_likelihood_of(
-        self, statistics: CategoricalStatistics, params: Params, reference: Params
-    ) -> Array:
+    def log_likelihood_of(self, statistics: CategoricalStatistics, params: Params, reference: Params) -> Array:
         t = self._join(reference)
         change = (self._join(params) - t) / t
         return special.centred_log_likelihood(statistics.counts, change, self.concentration).sum()
@@ -220,9 +207,7 @@ class Categorical(Family):
 
     def _starts(self, num_columns: int | None = None) -> np.ndarray[Any, Any]:
         """Where each column begins in [0, S], and S at the end."""
-        sizes = (
-            self._sizes * num_columns if isinstance(self.num_categories, int) and num_columns else self._sizes
-        )
+        sizes = self._sizes * num_columns if isinstance(self.num_categories, int) and num_columns else self._sizes
         return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
 
     def _flat_codes(self, x: Array) -> tuple[Array, Array]:

@@ -35,17 +35,17 @@ class MultinomialStatistics(Statistics):
 class Multinomial(Family):
     """Counts of D kinds, such as words: theta_k ~ Dirichlet(a), x_n | y_n = k, n = sum x_n ~ Multinomial(n, theta_k).
 
-    With total counts c_d the posterior is Dirichlet(a + c); its mode is (c_d + a_d - 1) / (sum c + sum a - D), its mean
-    (c_d + a_d) / (sum c + sum a). The predictive is the Dirichlet-multinomial, which is not the likelihood at the mean: seeing a
-    word twice in one document is more likely than twice once. Minka, Estimating a Dirichlet distribution (2000). The length
-    of a row is taken as given, the same for every class.
+    With total counts c_d the posterior is Dirichlet(a + c); its mode is (c_d + a_d - 1) / (sum c + sum a - D), its
+    mean (c_d + a_d) / (sum c + sum a). The predictive is the Dirichlet-multinomial, which is not the likelihood at
+    the mean: seeing a word twice in one document is more likely than twice once. Minka, Estimating a Dirichlet
+    distribution (2000). The length of a row is taken as given, the same for every class.
 
     Args:
         concentration: a, positive; broadcasts to [K, D].
 
-    Cells are counts, non-negative and not necessarily whole. A row of the block that is all NaN is missing; a partly NaN row
-    leaves its total unknown and is refused. The block is one feature wherever features are counted; words of probability
-    zero are counted one by one. Sites: ``block_probs`` [K, D] on the simplex.
+    Cells are counts, non-negative and not necessarily whole. A row of the block that is all NaN is missing; a partly
+    NaN row leaves its total unknown and is refused. The block is one feature wherever features are counted; words of
+    probability zero are counted one by one. Sites: ``block_probs`` [K, D] on the simplex.
     """
 
     concentration: Hyperparameter = 1.0
@@ -96,14 +96,12 @@ class Multinomial(Family):
         if not good.all():
             column = first_bad_column(~good)
             value = x[:, column][~good[:, column]][0]
-            raise ValueError(
-                f"block {block!r}, column {column}: a Multinomial cell is a count, 0 or more, got {value}"
-            )
+            raise ValueError(f"block {block!r}, column {column}: a Multinomial cell is a count, 0 or more, got {value}")
         partly = missing.any(axis=1) & ~missing.all(axis=1)
         if partly.any():
             raise ValueError(
-                f"block {block!r}: row {int(np.asarray(partly).argmax())} has some NaN among its counts, so its total is "
-                "unknown; fill the cells, or make the whole row NaN to drop it from this block"
+                f"block {block!r}: row {int(np.asarray(partly).argmax())} has some NaN among its counts, so its "
+                "total is unknown; fill the cells, or make the whole row NaN to drop it from this block"
             )
 
     def seen(self, x: Array) -> Array | None:
@@ -135,9 +133,7 @@ class Multinomial(Family):
         nothing = jnp.zeros_like(p)
         return Linear((special.safe_log(p),), nothing, ((p == 0).astype(p.dtype),), nothing)
 
-    def log_likelihood_of(
-        self, statistics: MultinomialStatistics, params: Params, reference: Params
-    ) -> Array:
+    def log_likelihood_of(self, statistics: MultinomialStatistics, params: Params, reference: Params) -> Array:
         change = (params["probs"] - reference["probs"]) / reference["probs"]
         return special.centred_log_likelihood(statistics.counts, change, self.concentration).sum()
 

@@ -60,16 +60,18 @@ class Normal(Family):
     """Real features: sigma2_kd ~ InverseGamma(shape, rate), mu_kd | sigma2_kd ~ Normal(loc, sigma2_kd / strength),
     x_nd | y_n = k ~ Normal(mu_kd, sigma2_kd).
 
-    With n values of mean m and squared deviations S the posterior has strength' = strength + n,
-    loc' = (strength loc + n m) / strength', shape' = shape + n/2, rate' = rate + S/2 + strength n (m - loc)^2 / (2 strength').
-    Its joint mode is mu = loc', sigma2 = rate' / (shape' + 3/2); the predictive is Student's t with 2 shape' degrees of freedom
-    about loc' with squared scale rate' (strength' + 1) / (shape' strength'). Murphy, Conjugate Bayesian analysis of the Gaussian
-    distribution (2007), section 3 (m, kappa, a, b there); Gelman et al., Bayesian Data Analysis, section 3.3.
+    With n values of mean m and squared deviations S the posterior has strength' = strength + n, loc' = (strength loc
+    + n m) / strength', shape' = shape + n/2, rate' = rate + S/2 + strength n (m - loc)^2 / (2 strength'). Its joint
+    mode is mu = loc', sigma2 = rate' / (shape' + 3/2); the predictive is Student's t with 2 shape' degrees of freedom
+    about loc' with squared scale rate' (strength' + 1) / (shape' strength'). Murphy, Conjugate Bayesian analysis of
+    the Gaussian distribution (2007), section 3 (m, kappa, a, b there); Gelman et al., Bayesian Data Analysis, section
+    3.3.
 
-    The default prior is unit information, column by column and blind to the labels: loc is the pooled mean, rate the pooled
-    variance V (divisor n), strength = shape = 1: one pseudo-row for the mean, two for the variance. Rescaling a column changes
-    no prediction. Over 78 cells of 17 real data sets and sizes 20 to 500 the exact posterior under it has median log loss .846,
-    against 1.486 for the MLE with smoothed variances, and beats it in 94 % of cells; the MAP has 1.151.
+    The default prior is unit information, column by column and blind to the labels: loc is the pooled mean, rate the
+    pooled variance V (divisor n), strength = shape = 1: one pseudo-row for the mean, two for the variance. Rescaling
+    a column changes no prediction. Over 78 cells of 17 real data sets and sizes 20 to 500 the exact posterior under
+    it has median log loss .846, against 1.486 for the MLE with smoothed variances, and beats it in 94 % of cells; the
+    MAP has 1.151.
 
     A column that is constant where it was fitted says nothing about its scale: its rate is 0 and its factor is 1.
 
@@ -79,13 +81,14 @@ class Normal(Family):
         shape: Half the pseudo-rows behind the variance, positive.
         rate: Scale of the variance, positive; None for shape-independent V, the pooled variance.
 
-    All broadcast to [K, D]. Cells are finite numbers or NaN (missing). Sites: ``block_loc`` and ``block_variance`` [K, D].
+    All broadcast to [K, D]. Cells are finite numbers or NaN (missing). Sites: ``block_loc`` and ``block_variance``
+    [K, D].
     """
 
-    loc: Hyperparameter | None = None
+    loc: Hyperparameter = None
     strength: Hyperparameter = 1.0
     shape: Hyperparameter = 1.0
-    rate: Hyperparameter | None = None
+    rate: Hyperparameter = None
 
     sites = ("loc", "variance")
     statistics_type = NormalStatistics
@@ -121,9 +124,7 @@ class Normal(Family):
             require_shape(block, site, params[site], "[K, D]", 2)
         if params["loc"].shape != params["variance"].shape:
             shapes = params["loc"].shape, params["variance"].shape
-            raise ValueError(
-                f"params['{block}_loc'] and params['{block}_variance'] must have one shape, got {shapes}"
-            )
+            raise ValueError(f"params['{block}_loc'] and params['{block}_variance'] must have one shape, got {shapes}")
         require_finite(f"params of block {block!r}", **params)
         if not is_traced(params["variance"]) and bool((params["variance"] < 0).any()):
             raise ValueError(f"params['{block}_variance'] must not be negative; 0 gives the column factor 1")
@@ -133,9 +134,8 @@ class Normal(Family):
             return
         bad = namespace(x).isinf(x)
         if bad.any():
-            raise ValueError(
-                f"block {block!r}, column {first_bad_column(bad)}: a Normal cell is a finite number or NaN (missing), got inf"
-            )
+            where = f"block {block!r}, column {first_bad_column(bad)}"
+            raise ValueError(f"{where}: a Normal cell is a finite number or NaN (missing), got an infinity")
 
     def seen(self, x: Array) -> Array | None:
         return observed(x)

@@ -1,4 +1,4 @@
-"""Checks that families share: hyperparameters and parameters inside their supports. Values are looked at only where known."""
+"""Checks that families share: hyperparameters and parameters inside their supports, where their values are known."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ def short_repr(value: Any) -> str:
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key!r}: {short_repr(v)}" for key, v in value.items()) + "}"
     if isinstance(value, np.ndarray | np.generic | jax.Array):
-        return (
-            f"{float(value):g}" if not value.shape and not is_traced(value) else f"array{list(value.shape)}"
-        )
+        return f"{float(value):g}" if not value.shape and not is_traced(value) else f"array{list(value.shape)}"
     return repr(value)
 
 
@@ -42,23 +40,15 @@ def require_positive(owner: str, **values: Any) -> None:
         try:
             array = np.asarray(value, np.float64)
         except (TypeError, ValueError):
-            raise ValueError(
-                f"{owner}: {name} must be a number or an array of numbers, got {value!r}"
-            ) from None
+            raise ValueError(f"{owner}: {name} must be a number or an array of numbers, got {value!r}") from None
         if not (np.isfinite(array) & (array > 0)).all():
-            raise ValueError(
-                f"{owner}: {name} must be positive and finite, got {short_repr(value)}{_worst(array)}"
-            )
+            raise ValueError(f"{owner}: {name} must be positive and finite, got {short_repr(value)}{_worst(array)}")
 
 
 def require_finite(owner: str, **values: Any) -> None:
     """Raises ValueError unless every concrete value is a finite number."""
     for name, value in values.items():
-        if (
-            value is not None
-            and not is_traced(value)
-            and not np.isfinite(np.asarray(value, np.float64)).all()
-        ):
+        if value is not None and not is_traced(value) and not np.isfinite(np.asarray(value, np.float64)).all():
             raise ValueError(f"{owner}: {name} must be finite, got {short_repr(value)}")
 
 
