@@ -120,7 +120,7 @@ def _labels_array(y: Any, num_rows: int) -> Array:
     y = as_array(y)
     if y.dtype.kind in "OUS":
         raise ValueError(
-            "y holds strings, expected integers 0..K-1: encode them, classes, y = numpy.unique(y, return_inverse=True); "
+            "y holds strings, expected integers 0..K-1: encode: classes, y = numpy.unique(y, return_inverse=True); "
             "the scikit-learn estimator NaiveBayesClassifier, which takes them as they are, comes in a later version"
         )
     if y.ndim not in (1, 2) or y.shape[0] != num_rows:

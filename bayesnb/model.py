@@ -61,7 +61,8 @@ class NaiveBayes:
         _check_families(families)
         self.families: dict[str, Family] = families
         require_positive("NaiveBayes", class_concentration=class_concentration)
-        self.class_concentration = class_concentration
+        given = class_concentration
+        self.class_concentration = np.asarray(given) if isinstance(given, list | tuple) else given
         self.class_probs = None if class_probs is None else check.class_probs(class_probs)
         self.num_classes = self._declared(num_classes)
         self.columns: dict[str, int | None] = dict.fromkeys(families)
@@ -230,7 +231,7 @@ class NaiveBayes:
             y = jnp.asarray(labels.y)
         elif arrays is not None and importlib.util.find_spec("funsor") is None:
             raise ImportError(
-                "with X given and y missing the label is latent, and NumPyro sums it out with funsor, which is missing: "
+                "with X given and y missing the label is latent, and NumPyro sums it out with funsor, not installed: "
                 "pip install 'bayesnb[funsor]'. To predict labels, fit the model and call predict_proba."
             )
         model = self if self.resolved else self.resolve(X, y)

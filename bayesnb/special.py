@@ -84,23 +84,29 @@ def dirichlet_mean(concentration: Array, total: Total = total) -> Array:
 def dirichlet_mode(concentration: Array, total: Total = total) -> Array:
     """argmax of Dirichlet(a): max(a - 1, 0) renormalised, and the mean where that is all zero.
 
-    For a >= 1 it is the mode (a - 1) / (sum a - C), in the space of the simplex; below 1 the density is unbounded on
-    the edge, and this is the edge that holds the counts.
+    For a >= 1 it is the mode (a - 1) / (sum a - C), in the space of the simplex; below 1 the density is unbounded on the
+    edge, and this is the edge that holds the counts.
     """
     raised = jnp.maximum(concentration - 1.0, 0.0)
-    sums = total(raised)
-    return jnp.where(sums > 0, raised / jnp.where(sums > 0, sums, 1.0), dirichlet_mean(concentration, total))
+    return jnp.where(total(raised) > 0, _share(raised, total), dirichlet_mean(concentration, total))
 
 
 def dirichlet_mle(counts: Array, total: Total = total) -> Array:
-    """counts / sum counts, over classes on axis 0. Where a class shows nothing the likelihood leaves it free: it gets
-    the estimate of all classes pooled, and the uniform distribution where nothing was seen at all."""
+    """counts / sum counts, over classes on axis 0.
+
+    Where a class shows nothing the likelihood leaves it free: it gets the estimate of all classes pooled, and the uniform
+    distribution where nothing was seen at all.
+    """
     counts = jnp.asarray(counts, jnp.result_type(float))
     pooled = counts.sum(axis=0, keepdims=True)
-    uniform = jnp.ones_like(pooled)
-    pooled = jnp.where(total(pooled) > 0, pooled, uniform)
-    counts = jnp.where(total(counts) > 0, counts, pooled)
-    return counts / total(counts)
+    pooled = jnp.where(total(pooled) > 0, pooled, 1.0)
+    return _share(jnp.where(total(counts) > 0, counts, pooled), total)
+
+
+def _share(counts: Array, total: Total) -> Array:
+    """counts / sum counts, exactly 1 for all of them: compiled division may be off by one rounding, and 1 is special."""
+    sums = total(counts)
+    return jnp.where(counts == sums, 1.0, counts / jnp.where(sums > 0, sums, 1.0))
 
 
 def log_multivariate_beta(concentration: Array, total: Total = total) -> Array:

@@ -72,7 +72,8 @@ def merge(a: ModelStatistics, b: ModelStatistics) -> ModelStatistics:
     Raises:
         ValueError: where they are of different models, or differ in classes or columns.
     """
-    if str(jax.tree.structure(a)) != str(jax.tree.structure(b)):
+    kinds = [{name: type(block) for name, block in s.blocks.items()} for s in (a, b)]
+    if kinds[0] != kinds[1]:
         raise ValueError(f"statistics of different models do not merge: {a!r} and {b!r}")
     shapes = [[np.shape(leaf) for leaf in jax.tree.leaves(s)] for s in (a, b)]
     if shapes[0] != shapes[1]:

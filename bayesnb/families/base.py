@@ -111,6 +111,12 @@ class Family(Node, ABC):
 
     # 1. hyperparameters
 
+    def __post_init__(self) -> None:
+        for f in dataclasses.fields(self):  # type: ignore[arg-type]
+            value = getattr(self, f.name)
+            if isinstance(value, list | tuple) and not f.metadata.get("static"):
+                object.__setattr__(self, f.name, np.asarray(value))
+
     def _replace(self, **changes: Any) -> Self:
         """A copy with other hyperparameters that are already known to be valid, or traced."""
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]

@@ -55,6 +55,7 @@ class Bernoulli(Family):
     statistics_type = BernoulliStatistics
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require_positive("Bernoulli", a=self.a, b=self.b)
 
     @classmethod

@@ -66,6 +66,7 @@ class Categorical(Family):
     statistics_type = CategoricalStatistics
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         sizes = np.atleast_1d(np.asarray(self.num_categories))
         if sizes.ndim != 1 or not np.issubdtype(sizes.dtype, np.integer) or (sizes < 1).any() or not sizes.size:
             raise ValueError(
@@ -152,7 +153,7 @@ class Categorical(Family):
 
     def seen(self, x: Array) -> Array:
         # NaN compares False, and codes that were never declared are missing
-        sizes = self.num_categories if isinstance(self.num_categories, int) else np.asarray(self._sizes, x.dtype)
+        sizes = self.num_categories if isinstance(self.num_categories, int) else np.asarray([self._sizes], x.dtype)
         return (x >= 0) & (x < sizes)
 
     def statistics(self, x: Array, z: ClassSums) -> CategoricalStatistics:

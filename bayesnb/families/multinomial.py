@@ -54,6 +54,7 @@ class Multinomial(Family):
     statistics_type = MultinomialStatistics
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require_positive("Multinomial", concentration=self.concentration)
 
     @classmethod
@@ -147,8 +148,9 @@ class Multinomial(Family):
     def log_predictive_terms(self, x: Array) -> Array:
         x = jnp.asarray(x, jnp.result_type(float))
         counts = jnp.where(jnp.isnan(x).any(axis=1, keepdims=True), 0.0, x)[:, None, :]
-        totals = special.log_gamma_ratio(special.total(self.concentration), special.total(counts))
-        return special.total(special.log_gamma_ratio(self.concentration, counts)) - totals
+        concentration = self.concentration[None]
+        totals = special.log_gamma_ratio(special.total(concentration), special.total(counts))
+        return special.total(special.log_gamma_ratio(concentration, counts)) - totals
 
     def log_partition(self) -> Array:
         return special.log_multivariate_beta(self.concentration)

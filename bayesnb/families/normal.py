@@ -94,6 +94,7 @@ class Normal(Family):
     statistics_type = NormalStatistics
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require_finite("Normal", loc=self.loc)
         require_positive("Normal", strength=self.strength, shape=self.shape, rate=self.rate)
 
@@ -176,7 +177,7 @@ class Normal(Family):
         mu, variance = jnp.asarray(params["loc"]), jnp.asarray(params["variance"])
         off = self._off() | (variance == 0)
         variance = jnp.where(off, 1.0, variance)
-        centre = mu.mean(axis=0)
+        centre = mu.mean(axis=0, keepdims=True)
         mu = mu - centre
         precision = jnp.where(off, 0.0, 1.0 / variance)
         offset = -0.5 * precision * jnp.square(mu) - jnp.where(off, 0.0, 0.5 * (jnp.log(variance) + LOG_2PI))
@@ -225,9 +226,10 @@ class Normal(Family):
         half = self.shape + 0.5
         width = 2.0 * rate * (self.strength + 1.0) / self.strength
         offset = special.log_gamma_ratio(self.shape, 0.5) - 0.5 * jnp.log(jnp.pi * width)
+        loc, width, half, offset, off = (a[None] for a in jnp.broadcast_arrays(self.loc, width, half, offset, off))
         x = jnp.asarray(x, jnp.result_type(float))[:, None, :]
         missing = jnp.isnan(x)
-        z = _clip((jnp.where(missing, 0.0, x) - self.loc) / jnp.sqrt(width))
+        z = _clip((jnp.where(missing, 0.0, x) - loc) / jnp.sqrt(width))
         return jnp.where(missing | off, 0.0, offset - half * jnp.log1p(z * z))
 
     def log_partition(self) -> Array:
@@ -260,11 +262,11 @@ def _clip(z: Array) -> Array:
 @jax.jit
 def _direct(family: Normal, params: Params, x: Array) -> Array:
     """The log likelihood cell by cell: no product, no cancellation, [N, K]."""
-    variance = jnp.asarray(params["variance"])
+    loc, variance = (jnp.asarray(params[site]) for site in family.sites)
     off = family._off() | (variance == 0)
-    variance = jnp.where(off, 1.0, variance)
+    loc, off, variance = loc[None], off[None], jnp.where(off, 1.0, variance)[None]
     x = x[:, None, :]
     missing = jnp.isnan(x)
-    z = _clip((jnp.where(missing, 0.0, x) - params["loc"]) / jnp.sqrt(variance))
+    z = _clip((jnp.where(missing, 0.0, x) - loc) / jnp.sqrt(variance))
     terms = -0.5 * (z * z + jnp.log(variance) + LOG_2PI)
     return jnp.where(missing | off, 0.0, terms).sum(axis=-1)

@@ -1,0 +1,65 @@
+"""One small problem for each family and one with all of them: a model with uneven hyperparameters, X and y."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import bayesnb as nb
+
+N, K = 24, 3
+
+
+class Case(NamedTuple):
+    model: nb.NaiveBayes
+    X: Any
+    y: np.ndarray
+
+    def rows(self, index: Any) -> Any:
+        return {b: x[index] for b, x in self.X.items()} if isinstance(self.X, dict) else self.X[index]
+
+
+def _missing(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    x = x.astype(float)
+    x[rng.random(x.shape) < 0.15] = np.nan
+    return x
+
+
+def _families(rng: np.random.Generator) -> dict[str, nb.Family]:
+    return {
+        "bernoulli": nb.Bernoulli(a=rng.uniform(0.5, 3, 4), b=rng.uniform(0.5, 3, (K, 1))),
+        "categorical": nb.Categorical(3, concentration=rng.uniform(0.5, 3, (2, 3))),
+        "ragged": nb.Categorical((2, 5, 3), concentration=rng.uniform(0.5, 3, (K, 10))),
+        "multinomial": nb.Multinomial(concentration=rng.uniform(0.5, 3, 5)),
+        "normal": nb.Normal(),
+        "informed": nb.Normal(loc=rng.normal(size=(K, 3)), strength=0.7, shape=2.5, rate=rng.uniform(0.5, 3, 3)),
+    }
+
+
+def _blocks(rng: np.random.Generator, y: np.ndarray) -> dict[str, np.ndarray]:
+    shift = y[:, None]
+    words = rng.poisson(2.0, (N, 5)).astype(float)
+    words[5] = np.nan
+    words[6] = 0
+    return {
+        "bernoulli": _missing(rng.random((N, 4)) < 0.2 + 0.3 * shift, rng),
+        "categorical": _missing(rng.integers(0, 3, (N, 2)), rng),
+        "ragged": np.c_[rng.integers(0, 2, N), rng.integers(-1, 5, N), rng.integers(0, 5, N)],
+        "multinomial": words,
+        "normal": _missing(rng.normal(shift, 1.0, (N, 3)) * [1.0, 100.0, 1e-3] + [0.0, 1e4, 0.0], rng),
+        "informed": rng.normal(shift, 2.0, (N, 3)),
+    }
+
+
+def make(name: str) -> Case:
+    """The case of a family's name, or ``mixed``."""
+    rng = np.random.default_rng(7)
+    y = np.arange(N) % K
+    families, blocks = _families(rng), _blocks(rng, y)
+    if name == "mixed":
+        return Case(nb.NaiveBayes(families, class_concentration=[0.5, 1.0, 2.0]), blocks, y)
+    return Case(nb.NaiveBayes(families[name], class_concentration=1.5, num_classes=K), blocks[name], y)
+
+
+NAMES = ["bernoulli", "categorical", "ragged", "multinomial", "normal", "informed", "mixed"]

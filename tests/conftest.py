@@ -1,0 +1,33 @@
+"""Every test runs in JAX's default precision, or in x64 under JAX_ENABLE_X64=1; both lanes must pass."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import jax
+import matplotlib
+import numpy as np
+import pytest
+
+matplotlib.use("Agg")
+jax.config.update("jax_numpy_rank_promotion", "raise")
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(20)
+
+
+@pytest.fixture
+def key() -> jax.Array:
+    return jax.random.key(20)
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder of real data sets, or a skip that says why."""
+    folder = os.environ.get("BAYESNB_DATA")
+    if not folder:
+        pytest.skip("BAYESNB_DATA is not set: it names the folder of real data sets")
+    return Path(folder)
