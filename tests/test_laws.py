@@ -15,6 +15,6 @@ def pairs():
             yield pytest.param(law, name, marks=pytest.mark.slow if slow else [], id=f"{law.__name__}-{name}")
 
 
-@pytest.mark.parametrize(("law", "name"), pairs())
+@pytest.mark.parametrize(("law", "name"), list(pairs()))
 def test_law(law, name):
     law(cases.make(name))
