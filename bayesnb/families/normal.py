@@ -41,7 +41,7 @@ class NormalStatistics(Statistics):
     def merge(self, other: Self) -> Self:
         """Chan, Golub and LeVeque, Updating formulae and a pairwise algorithm for computing sample variances (1979)."""
         count = self.count + other.count
-        share = other.count / namespace(count).where(count > 0, count, 1)
+        share = other.count.astype(self.mean.dtype) / namespace(count).where(count > 0, count, 1)
         change = other.mean - self.mean
         # an empty side has no mean: taking the other's keeps a constant column exact
         mean = namespace(count).where(self.count > 0, self.mean + change * share, other.mean)
