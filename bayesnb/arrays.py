@@ -6,18 +6,24 @@ default precision. This file answers the question "which of the two?" for the wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 Array = Any
 """A numpy or a JAX array."""
 
-BLOCK_BYTES = 3 << 20
+T = TypeVar("T")
+
+BLOCK_BYTES = 4 << 20
 """Bytes of X in one block of rows: X, its copies and the sums stay in the processor's cache."""
 
 
@@ -62,6 +68,23 @@ def row_blocks(num_rows: int, bytes_per_row: int) -> Iterator[slice]:
     """Slices that cover the rows in blocks which stay in the processor's cache; their size is a power of two."""
     step = 1 << (max(BLOCK_BYTES // max(bytes_per_row, 1), 1).bit_length() - 1)
     return (slice(start, min(start + step, num_rows)) for start in range(0, num_rows, step))
+
+
+def map_blocks(function: Callable[[slice], T], blocks: Iterable[slice]) -> list[T]:
+    """``function`` of every block of rows, in threads; numpy, scipy and BLAS release the interpreter lock.
+
+    BLAS is held to one thread meanwhile: its own would fight with these for the cores.
+    """
+    blocks = list(blocks)
+    if len(blocks) < 2:
+        return [function(block) for block in blocks]
+    with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(function, blocks))
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController()
 
 
 def observed(x: Array) -> Array | None:

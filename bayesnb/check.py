@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays import Array, as_array, is_traced, namespace, on_host
+from bayesnb.arrays import Array, as_array, is_traced, map_blocks, namespace, on_host, row_blocks
 from bayesnb.families.base import Family
 from bayesnb.sums import Labels
 
@@ -48,8 +48,12 @@ def columns(arrays: Mapping[str, Array], expected: Mapping[str, int | None]) -> 
 def values(families: Mapping[str, Family], arrays: Mapping[str, Array]) -> None:
     """Raises ValueError for cells outside a family's support, where the values are known."""
     for name, family in families.items():
-        if not is_traced(arrays[name]):
-            family.check(arrays[name], name)
+        x = arrays[name]
+        if on_host(x):
+            rows = row_blocks(x.shape[0], x.shape[1] * x.itemsize)
+            map_blocks(lambda block, family=family, x=x, name=name: family.check(x[block], name), rows)
+        elif not is_traced(x):
+            family.check(x, name)
 
 
 def labels(y: Any, sample_weight: Any, num_rows: int, num_classes: int | None) -> tuple[Labels, int]:

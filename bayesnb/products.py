@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.sparse
 
-from bayesnb.arrays import Array, namespace, on_host, row_blocks
+from bayesnb.arrays import Array, map_blocks, namespace, on_host, row_blocks
 from bayesnb.log_prob import LogProb
 
 PRECISE = 1e-5
@@ -79,12 +79,15 @@ def _host_linear(family: Featured, table: Linear, x: Array, direct: Callable[[Ar
     table = jax.tree.map(lambda a: a.astype(dtype), table)
     shape = (x.shape[0], table.offset.shape[0])
     out = LogProb(np.empty(shape), np.zeros(shape))
-    for rows in row_blocks(x.shape[0], x.shape[1] * np.dtype(dtype).itemsize):
+
+    def score(rows: slice) -> None:
         with np.errstate(over="ignore", invalid="ignore"):
             block = _product(family, table, x[rows].astype(dtype, copy=False), np.matmul)
         if direct is not None and not np.isfinite(block.finite).all():
             block = LogProb(by_rows(direct, (), x[rows]), block.zeros)
         out.finite[rows], out.zeros[rows] = block
+
+    map_blocks(score, row_blocks(x.shape[0], x.shape[1] * np.dtype(dtype).itemsize))
     return out
 
 

@@ -29,7 +29,7 @@ def log_gamma_ratio(a: Array, x: Array) -> Array:
 
     Both arguments are shifted above 8 by the recurrence Gamma(z + 1) = z Gamma(z); there the difference of Stirling's
     series (Abramowitz and Stegun 6.1.41) is formed term by term:
-    (a - 1/2) log1p(x / a) + x (log(a + x) - 1) + s(a + x) - s(a), s(z) = 1/(12 z) - 1/(360 z^3) + 1/(1260 z^5).
+    (a - 1/2) log1p(x / a) + x (log(a + x) - 1) + s(a + x) - s(a), s(z) = 1/(12 z) - 1/(360 z^3) + 1/(1260 z^5) - ...
     """
     a, x = jnp.broadcast_arrays(jnp.asarray(a), jnp.asarray(x))
     base, base_product = _shifted(a)
@@ -52,7 +52,7 @@ def _shifted(z: Array) -> tuple[Array, Array]:
 def _stirling_tail(z: Array) -> Array:
     inverse = 1.0 / z
     square = inverse * inverse
-    return inverse * (1 / 12 - square * (1 / 360 - square / 1260))
+    return inverse * (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188))))
 
 
 def log1p_minus(r: Array) -> Array:
@@ -84,8 +84,8 @@ def dirichlet_mean(concentration: Array, total: Total = total) -> Array:
 def dirichlet_mode(concentration: Array, total: Total = total) -> Array:
     """argmax of Dirichlet(a): max(a - 1, 0) renormalised, and the mean where that is all zero.
 
-    For a >= 1 it is the mode (a - 1) / (sum a - C), in the space of the simplex; below 1 the density is unbounded on the
-    edge, and this is the edge that holds the counts.
+    For a >= 1 it is the mode (a - 1) / (sum a - C), in the space of the simplex; below 1 the density is unbounded on
+    the edge, and this is the edge that holds the counts.
     """
     raised = jnp.maximum(concentration - 1.0, 0.0)
     return jnp.where(total(raised) > 0, _share(raised, total), dirichlet_mean(concentration, total))
@@ -94,8 +94,8 @@ def dirichlet_mode(concentration: Array, total: Total = total) -> Array:
 def dirichlet_mle(counts: Array, total: Total = total) -> Array:
     """counts / sum counts, over classes on axis 0.
 
-    Where a class shows nothing the likelihood leaves it free: it gets the estimate of all classes pooled, and the uniform
-    distribution where nothing was seen at all.
+    Where a class shows nothing the likelihood leaves it free: it gets the estimate of all classes pooled, and the
+    uniform distribution where nothing was seen at all.
     """
     counts = jnp.asarray(counts, jnp.result_type(float))
     pooled = counts.sum(axis=0, keepdims=True)
@@ -104,7 +104,7 @@ def dirichlet_mle(counts: Array, total: Total = total) -> Array:
 
 
 def _share(counts: Array, total: Total) -> Array:
-    """counts / sum counts, exactly 1 for all of them: compiled division may be off by one rounding, and 1 is special."""
+    """counts / sum counts, and exactly 1 for all of them: compiled division may be off by a rounding."""
     sums = total(counts)
     return jnp.where(counts == sums, 1.0, counts / jnp.where(sums > 0, sums, 1.0))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb import check
-from bayesnb.arrays import Array, is_traced, on_host, row_blocks
+from bayesnb.arrays import Array, is_traced, map_blocks, on_host, row_blocks
 from bayesnb.families.base import Family, Node, pytree
 from bayesnb.sums import Labels, class_sums
 
@@ -99,7 +98,7 @@ def _from_rows(
 def _from_host(
     families: Mapping[str, Family], arrays: Mapping[str, Array], labels: Labels, num_classes: int
 ) -> ModelStatistics:
-    """Block by block of rows, in threads: numpy and scipy release the interpreter lock."""
+    """Block by block of rows, in threads."""
 
     def part(rows: slice) -> ModelStatistics:
         block = {name: x[rows] for name, x in arrays.items()}
@@ -109,10 +108,7 @@ def _from_host(
     num_rows = labels.y.shape[0]
     bytes_per_row = max((x.shape[1] * x.itemsize for x in arrays.values()), default=1)
     blocks = list(row_blocks(num_rows, bytes_per_row)) or [slice(0, 0)]
-    if len(blocks) == 1:
-        return part(blocks[0])
-    with ThreadPoolExecutor() as pool:
-        return reduce(_merge, pool.map(part, blocks))
+    return reduce(_merge, map_blocks(part, blocks))
 
 
 @partial(jax.jit, static_argnames="num_classes")

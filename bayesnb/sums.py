@@ -231,15 +231,15 @@ def _weighted_moments(x: Array, seen: Array, weight: Array) -> tuple[Array, Arra
     w = jnp.where(seen, weight[:, None], 0.0)
     n = jnp.maximum(w.sum(axis=0), jnp.finfo(x.dtype).tiny)
     rough = jnp.where(seen, x * w, 0.0).sum(axis=0) / n
-    distance = jnp.where(w > 0, jnp.abs(x - rough), jnp.inf)
+    distance = jnp.where(w > 0, jnp.abs(x - rough[None]), jnp.inf)
     origin = jnp.take_along_axis(x, distance.argmin(axis=0)[None], axis=0)
     origin = jnp.where(jnp.isfinite(distance.min(axis=0)), origin[0], 0.0)
-    shifted = jnp.where(w > 0, x - origin, 0.0)
+    shifted = jnp.where(w > 0, x - origin[None], 0.0)
     mean = (w * shifted).sum(axis=0) / n
-    return origin + mean, (w * jnp.square(jnp.where(w > 0, shifted - mean, 0.0))).sum(axis=0)
+    return origin + mean, (w * jnp.square(jnp.where(w > 0, shifted - mean[None], 0.0))).sum(axis=0)
 
 
-def _pairwise_segment_sum(values: Array, y: Array, num_classes: int, chunk: int = 1024) -> Array:
+def _pairwise_segment_sum(values: Array, y: Array, num_classes: int, chunk: int = 128) -> Array:
     """segment_sum in chunks of rows, added two by two: the rounding error grows with log N, not N."""
     rows = values.shape[0]
     if rows <= chunk:

@@ -79,8 +79,10 @@ class Bernoulli(Family):
         require_probabilities(block, "probs", params["probs"])
 
     def check(self, x: Array, block: str) -> None:
-        xp = namespace(x)
-        good = (x == 0) | (x == 1) | xp.isnan(x)
+        good = (x == 0) | (x == 1)
+        if good.all():
+            return
+        good |= namespace(x).isnan(x)
         if not good.all():
             column = first_bad_column(~good)
             value = x[:, column][~good[:, column]][0]

@@ -101,8 +101,8 @@ class Multinomial(Family):
         partly = missing.any(axis=1) & ~missing.all(axis=1)
         if partly.any():
             raise ValueError(
-                f"block {block!r}: row {int(np.asarray(partly).argmax())} has some NaN among its counts, so its "
-                "total is unknown; fill the cells, or make the whole row NaN to drop it from this block"
+                f"block {block!r}: a row with NaN beside counts has an unknown total; fill its cells, or make the "
+                "whole row NaN to drop it from this block"
             )
 
     def seen(self, x: Array) -> Array | None:

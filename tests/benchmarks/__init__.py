@@ -1,0 +1,1 @@
+"""Benchmarks against scikit-learn, side by side in one run: ``python -m tests.benchmarks``."""
