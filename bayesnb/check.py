@@ -6,6 +6,7 @@ Shapes and types are checked always, values only where they are known: inside a 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import jax
@@ -38,11 +39,12 @@ def blocks(families: Mapping[str, Family], single: bool, X: Any) -> dict[str, Ar
     return arrays
 
 
-def columns(arrays: Mapping[str, Array], expected: Mapping[str, int | None]) -> None:
+def columns(families: Mapping[str, Family], arrays: Mapping[str, Array], fitted: Mapping[str, int | None]) -> None:
     """Raises ValueError where a block has another number of columns than the fit or the model."""
     for name, x in arrays.items():
-        if expected.get(name) not in (None, x.shape[1]):
-            raise ValueError(f"block {name!r} has {x.shape[1]} columns, the model has {expected[name]}")
+        expected = fitted[name] or families[name].declared_columns
+        if expected not in (None, x.shape[1]):
+            raise ValueError(f"block {name!r} has {x.shape[1]} columns, the model has {expected}")
 
 
 def values(families: Mapping[str, Family], arrays: Mapping[str, Array]) -> None:
@@ -50,10 +52,13 @@ def values(families: Mapping[str, Family], arrays: Mapping[str, Array]) -> None:
     for name, family in families.items():
         x = arrays[name]
         if on_host(x):
-            rows = row_blocks(x.shape[0], x.shape[1] * x.itemsize)
-            map_blocks(lambda block, family=family, x=x, name=name: family.check(x[block], name), rows)
+            map_blocks(partial(_check_rows, family, x, name), row_blocks(x.shape[0], x.shape[1] * x.itemsize))
         elif not is_traced(x):
             family.check(x, name)
+
+
+def _check_rows(family: Family, x: Array, name: str, rows: slice) -> None:
+    family.check(x[rows], name)
 
 
 def labels(y: Any, sample_weight: Any, num_rows: int, num_classes: int | None) -> tuple[Labels, int]:

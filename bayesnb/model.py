@@ -68,6 +68,8 @@ class NaiveBayes:
         self.columns: dict[str, int | None] = dict.fromkeys(families)
 
     def _declared(self, num_classes: int | None) -> int | None:
+        if num_classes is not None and (not isinstance(num_classes, int | np.integer) or num_classes < 1):
+            raise ValueError(f"num_classes must be a positive int, got {num_classes!r}")
         found = {"num_classes": num_classes, "class_concentration": None, "class_probs": None}
         if self.class_probs is not None:
             found["class_probs"] = np.shape(self.class_probs)[0]
@@ -254,7 +256,7 @@ class NaiveBayes:
     def _rows(self, X: Any, y: Any, num_rows: int | None) -> tuple[dict[str, Array] | None, int]:
         if X is not None:
             arrays = check.blocks(self.families, self.single, X)
-            check.columns(arrays, self.columns)
+            check.columns(self.families, arrays, self.columns)
             check.values(self.families, arrays)
             return arrays, next(iter(arrays.values())).shape[0]
         if not self.resolved:

@@ -68,7 +68,7 @@ class Classifier(Node):
 
     def _arrays(self, X: Any) -> dict[str, Array]:
         arrays = check.blocks(self.model.families, self.model.single, X)
-        check.columns(arrays, self._columns())
+        check.columns(self.model.families, arrays, self._columns())
         check.values(self.model.families, arrays)
         return arrays
 

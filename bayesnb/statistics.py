@@ -52,7 +52,7 @@ def sufficient_statistics(
         ValueError: for shapes, types or values that do not fit.
     """
     arrays = check.blocks(model.families, model.single, X)
-    check.columns(arrays, model.columns)
+    check.columns(model.families, arrays, model.columns)
     num_rows = next(iter(arrays.values())).shape[0]
     labels, num_classes = check.labels(y, sample_weight, num_rows, model.num_classes or num_classes)
     if not is_traced(labels, arrays):

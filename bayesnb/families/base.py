@@ -138,6 +138,11 @@ class Family(Node, ABC):
         return found.pop() if found else None
 
     @property
+    def declared_columns(self) -> int | None:
+        """D where the specification tells it before any data, else None."""
+        return None
+
+    @property
     def num_columns(self) -> int:
         """D of a resolved family."""
         return jax.tree.leaves(self)[0].shape[-1]

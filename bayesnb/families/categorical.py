@@ -105,6 +105,10 @@ class Categorical(Family):
         return shape[0] if len(shape) == rank and shape[0] > 1 else None
 
     @property
+    def declared_columns(self) -> int | None:
+        return len(self.num_categories) if isinstance(self.num_categories, tuple) else None
+
+    @property
     def num_columns(self) -> int:
         return len(self._sizes)
 

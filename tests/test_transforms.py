@@ -1,0 +1,124 @@
+"""Fits and predictions inside jit, vmap and grad; results and models as pytrees."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import bayesnb as nb
+from tests import cases
+
+FITS = [nb.fit_mle, nb.fit_map, nb.fit_posterior]
+
+
+@pytest.fixture(scope="module")
+def case():
+    return cases.make("mixed")
+
+
+@pytest.mark.parametrize("fit", FITS)
+def test_a_fit_is_a_pytree(case, fit):
+    result = fit(case.model, case.X, case.y)
+    leaves, structure = jax.tree.flatten(result)
+    again = jax.tree.unflatten(structure, leaves)
+    assert all(isinstance(leaf, np.ndarray) for leaf in leaves)
+    assert list(again.model.families) == list(case.model.families)
+    assert_allclose(again.predict_proba(case.X), result.predict_proba(case.X))
+
+
+@pytest.mark.parametrize("fit", FITS)
+def test_prediction_inside_jit(case, fit):
+    result = fit(case.model, case.X, case.y)
+    expected = result.predict_proba(case.X)
+    as_argument = jax.jit(lambda f, X: f.predict_proba(X))(result, case.X)
+    closed_over = jax.jit(result.predict_proba)(case.X)
+    assert_allclose(as_argument, expected, atol=2e-4)
+    assert_allclose(closed_over, expected, atol=2e-4)
+
+
+def test_fits_map_over_weights(case):
+    """Bootstrap weights as one vmapped fit equal one fit each."""
+    weights = np.random.default_rng(0).integers(0, 3, (4, len(case.y))).astype(np.float32)
+    model = case.model
+    many = jax.vmap(lambda w: nb.fit_posterior(model, case.X, case.y, sample_weight=w).log_joint(case.X))(weights)
+    for w, table in zip(weights, many, strict=True):
+        one = nb.fit_posterior(model.resolve(case.X, case.y, sample_weight=w), case.X, case.y, sample_weight=w)
+        assert_allclose(table, one.log_joint(case.X), rtol=2e-4, atol=2e-4)
+
+
+def test_fits_map_over_smoothing(case):
+    x = jnp.asarray(case.X["categorical"])
+    y = jnp.asarray(case.y)
+
+    def predict(smoothing):
+        model = nb.NaiveBayes(nb.Categorical.laplace(3, smoothing), num_classes=3)
+        return nb.fit_map(model, x, y).predict_proba(x)
+
+    grid = jnp.array([0.1, 1.0, 10.0])
+    tables = jax.vmap(predict)(grid)
+    for smoothing, table in zip(grid, tables, strict=True):
+        assert_allclose(table, predict(smoothing), rtol=1e-5)
+
+
+def test_the_evidence_is_differentiable_in_hyperparameters(case):
+    x, y = case.X["bernoulli"], case.y
+
+    def evidence(a):
+        return nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli(a=a), num_classes=3), x, y).log_evidence
+
+    step = 1e-2
+    slope = (evidence(1.5 + step) - evidence(1.5 - step)) / (2 * step)
+    assert_allclose(jax.grad(evidence)(1.5), slope, rtol=2e-3)
+
+
+@pytest.mark.parametrize("name", ["normal", "informed"])
+@pytest.mark.parametrize("fit", FITS)
+def test_predictions_are_differentiable_in_the_rows(name, fit):
+    """Also where a cell is missing: its gradient is zero, not NaN."""
+    case = cases.make(name)
+    result = fit(case.model, case.X, case.y)
+    gradient = jax.grad(lambda X: result.predict_log_proba(X)[:, 0].sum())(jnp.asarray(case.X))
+    assert np.isfinite(gradient).all()
+    assert (np.asarray(gradient)[np.isnan(case.X)] == 0).all()
+
+
+def test_gradients_are_finite_at_probability_zero():
+    """An MLE with zeros: the derivative of 0 log 0 is not NaN."""
+    x, y = jnp.array([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0]]), jnp.array([0, 0, 1])
+
+    def score(weight):
+        fit = nb.fit_mle(nb.NaiveBayes(nb.Bernoulli(), num_classes=2), x, y, sample_weight=weight)
+        return fit.predict_log_proba(x)[0, 0]
+
+    assert np.isfinite(jax.grad(score)(jnp.ones(3))).all()
+
+
+def test_num_classes_must_be_declared_inside_jit(case):
+    model = nb.NaiveBayes(nb.Normal())
+    with pytest.raises(ValueError, match="num_classes=K"):
+        jax.jit(lambda X, y: nb.fit_mle(model, X, y).params)(case.X["normal"], case.y)
+
+
+def test_importing_changes_no_configuration():
+    import subprocess
+    import sys
+
+    program = (
+        "import jax; before = dict(jax.config.values); import bayesnb; after = dict(jax.config.values);"
+        "print({k: (before[k], after[k]) for k in before if before[k] != after[k]})"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "{}"
+
+
+def test_importing_loads_nothing_heavy():
+    import subprocess
+    import sys
+
+    heavy = ["arviz", "sklearn", "matplotlib", "pandas", "click", "rich", "funsor"]
+    program = f"import sys, bayesnb; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
