@@ -1,0 +1,214 @@
+"""The command line. Heavy libraries are imported where they are used, so that `--help` answers at once."""
+
+import shlex
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from bayesnb import __version__
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from bayesnb.compare import Comparison, NutsCheck
+    from bayesnb.tables import Table
+
+
+class OneSentence(click.Group):
+    """A group of commands that answers every mistake of the user with one line on stderr and exit status 2."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run the command line; see `click.Command.main`."""
+        if not standalone_mode:
+            return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):  # a terminal without Unicode shows ? where it has no character
+                stream.reconfigure(errors="replace")
+        try:
+            status = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        except click.Abort:
+            click.echo("\nbayesnb: stopped; nothing was written", err=True)
+            sys.exit(130)
+        except click.ClickException as error:
+            _refuse(error)
+        sys.exit(status if isinstance(status, int) else 0)
+
+
+def _refuse(error: click.ClickException) -> NoReturn:
+    context = getattr(error, "ctx", None)
+    message = " ".join(error.format_message().split())
+    if context is not None:  # a mistake in the options, not in the data
+        message = f"{message.rstrip('.')} (see {context.command_path} --help)"
+    click.echo(f"bayesnb: {message}", err=True)
+    sys.exit(2)
+
+
+class Sizes(click.ParamType):
+    """Whole numbers separated by commas."""
+
+    name = "sizes"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read `20,50,100`."""
+        if isinstance(value, tuple):
+            return value
+        try:
+            return tuple(int(part) for part in value.split(",") if part.strip()) or self.fail(
+                "no size is given", param, ctx
+            )
+        except ValueError:
+            self.fail(f"'{value}' is not a list of whole numbers such as 20,50,100", param, ctx)
+
+
+class Override(click.ParamType):
+    """A column and a kind."""
+
+    name = "column=kind"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read `age=normal`; the column's name may hold an equals sign."""
+        if isinstance(value, tuple):
+            return value
+        from bayesnb.tables import KINDS, SKIP
+
+        column, equals, kind = value.rpartition("=")
+        if not equals or kind not in (*KINDS, SKIP):
+            self.fail(f"'{value}' is not a column, = and one of {', '.join(KINDS)}, {SKIP}", param, ctx)
+        return column, kind
+
+
+@click.group(cls=OneSentence, invoke_without_command=True)
+@click.version_option(__version__)
+@click.pass_context
+def main(context: click.Context) -> None:
+    """Naive Bayes as a probabilistic program: MLE, MAP, the exact posterior, and NUTS."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+@main.command()
+@click.argument("data")
+@click.option("--target", metavar="COLUMN", help="The column of classes.  [default: the last column]")
+@click.option(
+    "--sizes", type=Sizes(), metavar="N,N,...", help="Training sizes.  [default: 20,50,100,200,500,... and all]"
+)
+@click.option("--repeats", type=click.IntRange(min=1), default=20, show_default=True, help="How many random splits.")
+@click.option(
+    "--as", "overrides", type=Override(), multiple=True, metavar="COLUMN=KIND",
+    help="Treat a column as bernoulli, categorical or normal, or skip it; may be repeated. "
+    "COLUMN may be a pattern such as 'pixel_*'.",
+)  # fmt: skip
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="DIR", help="Where to write.  [default: bayesnb-report/NAME]"
+)
+@click.option(
+    "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Seed of the splits and of NUTS."
+)
+@click.option("--nuts/--no-nuts", default=True, show_default=True, help="Check the exact posterior with one NUTS run.")
+def compare(
+    data: str,
+    target: str | None,
+    sizes: tuple[int, ...] | None,
+    repeats: int,
+    overrides: tuple[tuple[str, str], ...],
+    out: Path | None,
+    seed: int,
+    nuts: bool,
+) -> None:
+    """Compare MLE, MAP and full Bayes on DATA at growing training sizes.
+
+    DATA is a CSV file with a header line (missing cells: empty, NA, nan or ?), or one of iris, wine, breast_cancer,
+    digits. Columns with two values become Bernoulli; text, and whole numbers with at most 10 values, Categorical; other
+    numbers Normal.
+
+    \b
+    Examples:
+      bayesnb compare breast_cancer
+      bayesnb compare penguins.csv --target species --as year=categorical
+      bayesnb compare patients.csv --target outcome --sizes 20,50,100 --no-nuts
+    """
+    from bayesnb.reading import DataError
+
+    try:
+        _compare(data, target, sizes, repeats, dict(overrides), out, seed, nuts)
+    except DataError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _compare(
+    data: str,
+    target: str | None,
+    sizes: tuple[int, ...] | None,
+    repeats: int,
+    overrides: dict[str, str],
+    out: Path | None,
+    seed: int,
+    nuts: bool,
+) -> None:
+    from rich.console import Console
+
+    from bayesnb.reading import BUILT_IN, read
+    from bayesnb.tables import make_table
+
+    console, notes = Console(highlight=False), Console(stderr=True, highlight=False)
+    source = read(data)
+    table = make_table(source, target, overrides)
+
+    from bayesnb import report, writing
+    from bayesnb.compare import choose_sizes
+
+    chosen = choose_sizes(table, sizes)
+    out = Path("bayesnb-report") / table.name if out is None else out
+    with writing.staged(out) as folder:
+        if target is None and data not in BUILT_IN:
+            console.print(f"No --target is given: the last column, '{table.target}', is taken", markup=False)
+        report.print_data(console, table)
+        _warn(notes, table.warnings)
+        result, check = _run(notes, table, chosen, repeats, seed, nuts)
+        report.print_results(console, table, result)
+        if check is not None:
+            report.print_check(console, check)
+        names = writing.write_files(folder, table, result, check, seed, _command_line())
+    console.print("Written to", out, style="bold", soft_wrap=True, markup=False)
+    console.print(f"  {', '.join(names)}")
+
+
+def _run(
+    notes: "Console", table: "Table", sizes: tuple[int, ...], repeats: int, seed: int, nuts: bool
+) -> "tuple[Comparison, NutsCheck | None]":
+    """Run the comparison and the check, and show how far they are on stderr."""
+    from rich.progress import Progress
+
+    from bayesnb.compare import check_with_nuts, compare
+    from bayesnb.methods import METHODS
+
+    with Progress(console=notes, transient=True, disable=not notes.is_terminal) as progress:
+        task = progress.add_task("fitting", total=len(sizes) * repeats * len(METHODS))
+
+        def advance(size: int, method: str) -> None:
+            progress.update(task, advance=1, description=f"n = {size:,}, {method}")
+
+        result = compare(table, sizes, repeats, seed, advance)
+    if not nuts:
+        return result, None
+    notes.print(f"Sampling with NUTS at n = {sizes[-1]:,}, to check the exact posterior ...")
+    return result, check_with_nuts(table, sizes[-1], seed, progress_bar=notes.is_terminal)
+
+
+def _warn(notes: "Console", warnings: Iterable[str]) -> None:
+    for warning in warnings:
+        notes.print("warning:", warning, style="yellow", markup=False)
+
+
+def _command_line() -> str:
+    return shlex.join(["bayesnb", *sys.argv[1:]])

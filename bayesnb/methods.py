@@ -1,0 +1,61 @@
+"""The methods that are compared, as models of one table, each with its prior."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bayesnb.families import Bernoulli, Categorical, Normal
+from bayesnb.fit import fit_map, fit_mle, fit_posterior
+from bayesnb.model import NaiveBayes
+from bayesnb.tables import Table
+
+Array = np.ndarray[Any, Any]
+Fitter = Callable[[Any, Array], Any]
+
+METHODS = ("MLE", "MAP", "full Bayes")
+
+
+def bayes_model(table: Table) -> NaiveBayes:
+    """Build the model of full Bayes: Beta(1, 1) and Dirichlet(1), and for numbers the unit-information prior."""
+    return _model(table, Bernoulli(), lambda sizes: Categorical(sizes), 1.0)
+
+
+def map_model(table: Table) -> NaiveBayes:
+    """Build the model whose posterior mode is Laplace 1 wherever something is counted; numbers as in full Bayes."""
+    return _model(table, Bernoulli.laplace(1.0), lambda sizes: Categorical.laplace(sizes, 1.0), 2.0)
+
+
+def priors(table: Table) -> dict[str, str]:
+    """Name the prior of each method in a few words: that of everything counted, the classes too, then of numbers."""
+    normal = ", NIG" if "numeric" in table.blocks else ""
+    return {"MLE": "none", "MAP": f"Laplace 1{normal}", "full Bayes": f"Dirichlet 1{normal}"}
+
+
+def coincide(table: Table) -> bool:
+    """Say whether MAP and full Bayes must agree: all features counted, where the exact predictive is Laplace's rule."""
+    return "numeric" not in table.blocks
+
+
+def fitters(table: Table) -> dict[str, Fitter]:
+    """Return, for each method, the function that fits X and y."""
+    bayes, laplace = bayes_model(table), map_model(table)
+    return {
+        "MLE": lambda X, y: fit_mle(bayes, X, y),
+        "MAP": lambda X, y: fit_map(laplace, X, y),
+        "full Bayes": lambda X, y: fit_posterior(bayes, X, y),
+    }
+
+
+def _model(
+    table: Table, binary: Bernoulli, categorical: Callable[[tuple[int, ...]], Categorical], concentration: float
+) -> NaiveBayes:
+    blocks: dict[str, Any] = {}
+    if "binary" in table.blocks:
+        blocks["binary"] = binary
+    if "categorical" in table.blocks:
+        blocks["categorical"] = categorical(tuple(len(c.values) for c in table.blocks["categorical"]))
+    if "numeric" in table.blocks:
+        blocks["numeric"] = Normal()
+    # a small training set may lack a class, so the number of classes is declared
+    return NaiveBayes(blocks, class_concentration=concentration, num_classes=len(table.classes))

@@ -1,0 +1,100 @@
+"""How good predicted class probabilities are, in numpy.
+
+Every function takes log p(y = k | x), `log_proba` [N, K], and labels `y` [N], integers 0 to K - 1.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+LOG_SMALLEST = float(np.log(np.finfo(np.float32).tiny))  # -87.3
+NUM_BINS = 10
+
+
+def log_loss(log_proba: Array, y: Array) -> float:
+    """Mean of -log p(y_i | x_i), in nats; 0 is perfect and log K is what the uniform guess gets.
+
+    A row whose own class was called impossible would make the mean infinite. It counts as -log p = 87.3, the log of
+    float32's smallest normal number, and `impossible_share` says how many such rows there are. Finite values, however
+    large, count as they are.
+
+    Reference: Good (1952), Rational decisions, JRSS B 14.
+    """
+    own = _own(log_proba, y)
+    return float(-np.mean(np.where(np.isneginf(own), LOG_SMALLEST, own)))
+
+
+def impossible_share(log_proba: Array, y: Array) -> float:
+    """Share of rows whose own class got probability zero."""
+    return float(np.mean(np.isneginf(_own(log_proba, y))))
+
+
+def brier(log_proba: Array, y: Array) -> float:
+    """Mean over rows of sum_k (p_ik - [y_i = k])^2, from 0 to 2, summed over all K classes.
+
+    With two classes it is twice the one-column form that scikit-learn's `brier_score_loss` gives by default.
+
+    Reference: Brier (1950), Verification of forecasts expressed in terms of probability, Monthly Weather Review 78.
+    """
+    errors = np.exp(log_proba)
+    errors[np.arange(len(y)), y] -= 1.0
+    return float(np.mean(np.sum(errors**2, axis=1)))
+
+
+def accuracy(log_proba: Array, y: Array) -> float:
+    """Share of rows whose most probable class is their own."""
+    return float(np.mean(np.argmax(log_proba, axis=1) == y))
+
+
+@dataclass(frozen=True, eq=False)
+class ReliabilityBins:
+    """Rows counted by how sure the prediction was: the M bins ((m - 1)/M, m/M] of the largest class probability.
+
+    Attributes:
+        count: Rows in each bin [M].
+        confidence: Sum of their largest class probabilities [M].
+        correct: How many of them were predicted right [M].
+    """
+
+    count: Array
+    confidence: Array
+    correct: Array
+
+
+def reliability_bins(log_proba: Array, y: Array, bins: int = NUM_BINS) -> ReliabilityBins:
+    """Count rows, confidence and right predictions in equal-width bins of the largest class probability."""
+    confidence = np.exp(np.max(log_proba, axis=1))
+    correct = np.argmax(log_proba, axis=1) == y
+    index = np.clip(np.ceil(confidence * bins).astype(int) - 1, 0, bins - 1)
+
+    def total(weights: Array | None) -> Array:
+        return np.bincount(index, weights, minlength=bins)
+
+    return ReliabilityBins(total(None), total(confidence), total(correct.astype(float)))
+
+
+def calibration_error(bins: ReliabilityBins) -> float:
+    """Expected calibration error: sum_m (n_m / N) |accuracy_m - confidence_m|.
+
+    0 where in every bin the share of right predictions equals the mean confidence.
+
+    Reference: Guo, Pleiss, Sun, Weinberger (2017), On calibration of modern neural networks, ICML.
+    """
+    return float(np.sum(np.abs(bins.correct - bins.confidence)) / np.sum(bins.count))
+
+
+def mean_and_error(values: Array) -> tuple[float, float]:
+    """Mean and standard error, sd / sqrt(R) with divisor R - 1, of R values; the error of one value is NaN.
+
+    Over repeated splits of one table this is the noise of splitting. The splits share rows, so it is smaller than the
+    noise between fresh tables; see Nadeau and Bengio (2003), Inference for the generalization error.
+    """
+    error = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+    return float(np.mean(values)), error
+
+
+def _own(log_proba: Array, y: Array) -> Array:
+    return log_proba[np.arange(len(y)), y]

@@ -1,0 +1,158 @@
+"""The two pictures of a comparison. Each function draws on the axes that it is given and returns them."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesnb.metrics import NUM_BINS, ReliabilityBins
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Array = np.ndarray[Any, Any]
+
+# colours of Okabe and Ito, which the colour-blind tell apart; marker and line tell them apart in grey
+STYLES: dict[str, dict[str, Any]] = {
+    "full Bayes": {"color": "#0072B2", "marker": "o", "linestyle": "-", "markersize": 8, "markerfacecolor": "white"},
+    "MAP": {"color": "#D55E00", "marker": "^", "linestyle": "--", "markersize": 5},
+    "MLE": {"color": "#555555", "marker": "s", "linestyle": ":", "markersize": 5},
+}
+HATCHES = {"full Bayes": "", "MAP": "////", "MLE": "...."}
+DODGE = {"full Bayes": 1.03, "MAP": 1.0, "MLE": 1 / 1.03}  # error bars side by side, not on top of each other
+
+
+def learning_curve(
+    ax: "Axes",
+    sizes: Sequence[int],
+    curves: Mapping[str, tuple[Array, Array]],
+    ylabel: str,
+    log_scale: bool = False,
+) -> "Axes":
+    """Draw a metric against the training size, one line for each method, with error bars.
+
+    Args:
+        ax: Where to draw.
+        sizes: Training sizes [S].
+        curves: For each method, the means [S] and their standard errors [S] (NaN: no bar).
+        ylabel: The metric.
+        log_scale: Use a logarithmic scale; it needs positive means, and stays linear without them.
+    """
+    for method in [name for name in STYLES if name in curves]:  # the largest markers first, the others on top
+        mean, error = (np.asarray(values, dtype=float) for values in curves[method])
+        ax.errorbar(
+            np.asarray(sizes) * DODGE[method],
+            mean,
+            yerr=np.nan_to_num(error),
+            label=method,
+            capsize=2.5,
+            elinewidth=1,
+            linewidth=1.6,
+            **STYLES[method],
+        )
+    ax.set_xscale("log")
+    ax.set_xticks(list(sizes), labels=_size_labels(sizes))
+    ax.set_xticks([], minor=True)
+    ax.set_xlabel("training rows")
+    ax.set_ylabel(ylabel)
+    if log_scale and all(np.min(mean) > 0 for mean, _ in curves.values()):
+        _logarithmic(ax)
+    return _tidy(ax)
+
+
+def reliability(ax: "Axes", bins: Mapping[str, Sequence[ReliabilityBins]], lowest: float = 0.0) -> "Axes":
+    """Draw how often predictions were right against how sure they were; the diagonal is perfect calibration.
+
+    A point is a bin of the largest class probability, summed over the R splits: x is the mean confidence, y the share
+    of right predictions, r = sum_s c_s / sum_s n_s. Its whiskers are two standard errors of that ratio with the splits
+    as clusters, sqrt(R / (R - 1) sum_s (c_s - r n_s)^2) / sum_s n_s, since rows of one split go together. Bins with
+    fewer than one row a split on average are left out.
+
+    Args:
+        ax: Where to draw.
+        bins: For each method, the counts of each split.
+        lowest: The left end of the picture; no confidence is below 1 / K.
+    """
+    ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, zorder=0)
+    for method in [name for name in STYLES if name in bins]:
+        confidence, correct, error = _ratios(bins[method])
+        ends = np.stack([np.minimum(2 * error, correct), np.minimum(2 * error, 1 - correct)])  # a share stays in [0, 1]
+        ax.errorbar(
+            confidence, correct, yerr=ends, label=method, capsize=2, elinewidth=1, linewidth=1.4, **STYLES[method]
+        )
+    ax.set_xlim(lowest, 1.02)
+    ax.set_ylim(0, 1.03)
+    ax.set_ylabel("share predicted right")
+    return _tidy(ax)
+
+
+def confidence_shares(ax: "Axes", bins: Mapping[str, Sequence[ReliabilityBins]]) -> "Axes":
+    """Draw the share of test rows in each bin of the largest class probability, methods side by side.
+
+    Args:
+        ax: Where to draw.
+        bins: For each method, the counts of each split.
+    """
+    methods = [name for name in reversed(STYLES) if name in bins]
+    width = 0.8 / NUM_BINS / len(methods)
+    centres = (np.arange(NUM_BINS) + 0.5) / NUM_BINS
+    for position, method in enumerate(methods):
+        count = np.sum([split.count for split in bins[method]], axis=0)
+        offset = (position - (len(methods) - 1) / 2) * width
+        style = {"color": STYLES[method]["color"], "hatch": HATCHES[method], "edgecolor": "white", "linewidth": 0}
+        ax.bar(centres + offset, count / count.sum(), width, **style)
+    ax.set_xlabel("largest predicted probability")
+    ax.set_ylabel("share of rows")
+    return _tidy(ax)
+
+
+def _ratios(splits: Sequence[ReliabilityBins]) -> tuple[Array, Array, Array]:
+    """Mean confidence, share right and its standard error, for each bin that has enough rows."""
+    count = np.stack([split.count for split in splits])
+    correct = np.stack([split.correct for split in splits])
+    total = count.sum(axis=0)
+    kept = total >= len(splits)
+    ratio = correct.sum(axis=0)[kept] / total[kept]
+    residual = correct[:, kept] - ratio * count[:, kept]
+    spread = np.sum(residual**2, axis=0) * len(splits) / max(len(splits) - 1, 1)
+    error = np.sqrt(spread) / total[kept] if len(splits) > 1 else np.zeros(len(ratio))
+    confidence = np.sum([split.confidence for split in splits], axis=0)[kept] / total[kept]
+    return confidence, ratio, error
+
+
+def _size_labels(sizes: Sequence[int]) -> list[str]:
+    """Label the sizes, from the right; one that stands too near the next keeps its tick and goes without."""
+    near = 0.085 * np.log10(sizes[-1] / sizes[0])
+    labels: list[str] = []
+    last = np.inf
+    for size in reversed(sizes):
+        shown = last - np.log10(size) >= near
+        last = np.log10(size) if shown else last
+        thousands = size % 1000 == 0 or size >= 10_000
+        labels.append("" if not shown else f"{size / 1000:.3g}k" if thousands else str(size))
+    return labels[::-1]
+
+
+def _loss_label(value: float) -> str:
+    power = np.log10(value)
+    return f"$10^{{{round(power)}}}$" if abs(power) > 3.5 and power == round(power) else f"{value:g}"
+
+
+def _tidy(ax: "Axes") -> "Axes":
+    ax.grid(alpha=0.3, linewidth=0.6)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def _logarithmic(ax: "Axes") -> None:
+    """Use a logarithmic scale with plain numbers, and as many of them as the decades leave room for."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    ax.set_yscale("log", nonpositive="clip")
+    low, high = ax.get_ylim()
+    decades = np.log10(high / low)
+    steps = (1, 1.2, 1.5, 2, 3, 4, 5, 6, 8) if decades < 1 else (1, 2, 5) if decades < 2.5 else (1,)
+    ax.yaxis.set_major_locator(LogLocator(subs=steps, numticks=12))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _loss_label(value)))
+    ax.yaxis.set_minor_locator(NullLocator())

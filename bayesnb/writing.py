@@ -1,0 +1,180 @@
+"""The files of a comparison: results.csv, summary.json, learning_curve.png, reliability.png."""
+
+import contextlib
+import csv
+import json
+import math
+import os
+import platform
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, fields
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+from bayesnb.compare import METRICS, Comparison, NutsCheck, Record
+from bayesnb.methods import METHODS
+from bayesnb.metrics import NUM_BINS
+from bayesnb.plots import confidence_shares, learning_curve, reliability
+from bayesnb.reading import DataError
+from bayesnb.tables import Table
+
+PACKAGES = ("bayesnb", "jax", "numpyro", "numpy", "scikit-learn")
+
+
+@contextlib.contextmanager
+def staged(out: Path) -> Iterator[Path]:
+    """Give a hidden folder to write into, whose files appear in `out` all together when the block ends well.
+
+    The folder is made at once, so that a place that cannot be written is found before the long work; where the block
+    fails, it vanishes and `out` is as it was.
+
+    Raises:
+        DataError: `out` is a file, or nothing can be written there.
+    """
+    existing = next(path for path in (out, *out.absolute().parents) if path.exists())
+    if not existing.is_dir():
+        raise DataError(f"the results cannot go into '{out}': '{existing}' is a file")
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=".bayesnb-", dir=existing))
+    except OSError as error:
+        raise DataError(f"the results cannot go into '{out}': {error.strerror or error}") from error
+    try:
+        yield folder
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+            for path in sorted(folder.iterdir()):
+                os.replace(path, out / path.name)
+        except OSError as error:
+            raise DataError(f"the results cannot go into '{out}': {error.strerror or error}") from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def write_files(
+    folder: Path, table: Table, result: Comparison, check: NutsCheck | None, seed: int, command: str
+) -> tuple[str, ...]:
+    """Write the four files of a comparison and return their names."""
+    with (folder / "results.csv").open("w", newline="", encoding="utf-8") as handle:
+        writer = csv.DictWriter(handle, [field.name for field in fields(Record)])
+        writer.writeheader()
+        writer.writerows(asdict(record) for record in result.records)
+    summary = json.dumps(summarise(table, result, check, seed, command), indent=2, allow_nan=False, ensure_ascii=False)
+    (folder / "summary.json").write_text(summary + "\n", encoding="utf-8")
+    learning_figure(table, result).savefig(folder / "learning_curve.png", dpi=150)
+    reliability_figure(table, result).savefig(folder / "reliability.png", dpi=150)
+    return "results.csv", "summary.json", "learning_curve.png", "reliability.png"
+
+
+def summarise(table: Table, result: Comparison, check: NutsCheck | None, seed: int, command: str) -> dict[str, Any]:
+    """Gather what a reader needs to judge and to repeat the comparison; plain values that JSON can hold."""
+    return {
+        "data": {
+            "name": table.name,
+            "target": table.target,
+            "rows": len(table.y),
+            "rows_without_target": table.num_unlabelled,
+            "classes": dict(
+                zip(table.classes, np.bincount(table.y, minlength=len(table.classes)).tolist(), strict=True)
+            ),
+            "columns": [
+                {"name": c.name, "kind": c.kind, "values": c.describe(), "missing": c.missing} for c in table.columns
+            ],
+            "left_out": dict(table.left_out),
+            "warnings": list(table.warnings),
+        },
+        "splits": {"sizes": list(result.sizes), "repeats": result.repeats, "test_rows": result.num_test, "seed": seed},
+        "priors": dict(result.priors),
+        "table": [_row(result, size, method) for size in result.sizes for method in METHODS],
+        "nuts": None if check is None else {key: _finite(value) for key, value in asdict(check).items()},
+        "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
+        "command": command,
+    }
+
+
+def learning_figure(table: Table, result: Comparison) -> Figure:
+    """Draw log loss and accuracy against the training size, side by side."""
+    figure = _figure(9.0, 4.2)
+    axes = figure.subplots(1, 2)
+    panels = (("log_loss", "log loss (nats)", True), ("accuracy", "accuracy", False))
+    for ax, (metric, ylabel, log_scale) in zip(axes, panels, strict=True):
+        curves = {
+            method: tuple(np.array([result.mean(size, method, metric) for size in result.sizes]).T)
+            for method in METHODS
+        }
+        learning_curve(ax, result.sizes, curves, ylabel, log_scale=log_scale)
+    noise = f"mean ± standard error of {result.repeats} splits" if result.repeats > 1 else "one split"
+    figure.suptitle(f"{table.name}: {noise}, {result.num_test:,} test rows", fontsize=11)
+    _legend(figure, axes[0])
+    return figure
+
+
+def reliability_figure(table: Table, result: Comparison) -> Figure:
+    """Draw the reliability diagrams of the smallest and the largest training size."""
+    sizes = sorted({result.sizes[0], result.sizes[-1]})
+    figure = _figure(0.8 + 4.2 * len(sizes), 5.6)
+    axes = figure.subplots(2, len(sizes), sharex=True, sharey="row", squeeze=False, height_ratios=[3, 1])
+    lowest = math.floor(NUM_BINS / len(table.classes)) / NUM_BINS
+    for (above, below), size in zip(axes.T, sizes, strict=True):
+        bins = {method: result.bins[size, method] for method in METHODS}
+        reliability(above, bins, lowest)
+        confidence_shares(below, bins)
+        above.set_title(f"{size:,} training rows", fontsize=10)
+        above.label_outer()
+        below.label_outer()
+    figure.suptitle(f"{table.name}: calibration on the test rows, ± 2 standard errors", fontsize=11)
+    _legend(figure, axes[0, 0])
+    return figure
+
+
+def _figure(width: float, height: float) -> Figure:
+    figure = Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.05))
+    FigureCanvasAgg(figure)  # draws to a file on any machine, and leaves pyplot's global state alone
+    return figure
+
+
+def _legend(figure: Figure, ax: Any) -> None:
+    handles, labels = ax.get_legend_handles_labels()
+    order = [labels.index(method) for method in METHODS]
+    figure.legend(
+        [handles[i] for i in order],
+        [labels[i] for i in order],
+        loc="outside lower center",
+        ncols=len(order),
+        frameon=False,
+    )
+
+
+def _row(result: Comparison, size: int, method: str) -> dict[str, Any]:
+    row: dict[str, Any] = {"size": size, "method": method, "prior": result.priors[method]}
+    for metric in METRICS:
+        mean, error = result.mean(size, method, metric)
+        difference, paired = result.difference(size, method, metric)
+        row[metric] = {
+            "mean": mean,
+            "standard_error": _finite(error),
+            "minus_full_bayes": difference,
+            "minus_full_bayes_standard_error": _finite(paired),
+        }
+    row["impossible_share"] = result.mean(size, method, "impossible")[0]
+    row["fit_ms"] = result.median(size, method, "fit_ms")
+    row["predict_ms"] = result.median(size, method, "predict_ms")
+    return row
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:  # run from a source tree that is not installed
+        return None

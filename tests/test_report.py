@@ -1,0 +1,209 @@
+"""What a comparison prints, draws and writes."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+from numpy.testing import assert_allclose
+from rich.console import Console
+
+from bayesnb import plots, report, writing
+from bayesnb.compare import Comparison, NutsCheck, compare
+from bayesnb.methods import METHODS
+from bayesnb.metrics import ReliabilityBins
+from bayesnb.reading import DataError, Source
+from bayesnb.tables import make_table
+from tests.test_compare import by_hand, synthetic
+
+
+@pytest.fixture(scope="module")
+def counted():
+    table = synthetic("bc")
+    return table, compare(table, (10,), repeats=2, seed=1)
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    table = synthetic()
+    return table, compare(table, (10, 84), repeats=4, seed=1)
+
+
+# words and numbers
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.3123, ".312"), (-0.3123, "-.312"), (1.0, "1.00"), (0.99996, "1.00"), (9.996, "10.0"), (12.34, "12.3"),
+        (178.4, "178"), (16867.0, "17k"), (5.7e7, "57M"), (1.2e9, "1G"), (3e17, "3e+17"), (-0.0001, ".000"),
+    ],
+)  # fmt: skip
+def test_numbers_are_short(value, text):
+    assert report.number(value) == text
+
+
+def test_a_mean_and_its_error_share_the_decimals():
+    assert report.with_error(0.3123, 0.0456) == ".312 ±.046"
+    assert report.with_error(12.34, 0.0456, sign="+") == "+12.3 ±.0"
+    assert report.with_error(0.3123, float("nan")) == ".312"
+
+
+def printed(function, *args, width=80):
+    console = Console(width=width, record=True, file=SimpleNamespace(write=lambda _: None, flush=lambda: None))
+    function(console, *args)
+    return console.export_text()
+
+
+def words_of(function, *args):
+    return " ".join(printed(function, *args).split())
+
+
+def test_the_report_fits_80_columns_and_names_every_prior(mixed):
+    table, result = mixed
+    text = printed(report.print_data, table) + printed(report.print_results, table, result)
+    assert max(map(len, text.splitlines())) <= 80
+    rows = [line.split() for line in text.splitlines() if "±" in line and line.split()[0].isdigit()]
+    assert rows[0][:3] == ["10", "MLE", "none"]
+    assert rows[2][:6] == ["10", "full", "Bayes", "Dirichlet", "1,", "NIG"]
+    assert "coincide" not in text
+
+
+def test_the_report_says_when_map_and_full_bayes_coincide(counted):
+    assert "MAP with Laplace 1 and full Bayes coincide" in words_of(report.print_results, *counted)
+
+
+def test_impossible_rows_are_counted_in_words(counted, mixed):
+    _, result = counted
+    share = 100 * result.mean(10, "MLE", "impossible")[0]
+    text = words_of(report.print_results, *counted)
+    assert share > 0
+    assert f"(each counts 87.3 in the log loss): MLE {share:.2g} % at n = 10" in text
+    assert "No test row's own class got probability zero" in words_of(report.print_results, mixed[0], by_hand())
+
+
+def test_many_columns_are_printed_by_kind():
+    frame = pd.DataFrame({f"x[{i}]": np.arange(30.0) * i + 0.5 for i in range(1, 41)})
+    frame["label"] = pd.Series(["a", "b"] * 15, dtype=object)
+    text = printed(report.print_data, make_table(Source("wide", frame, "label")))
+    assert "x[1], x[2], ..." in text  # names that look like markup survive
+    assert len(text.splitlines()) < 8
+
+
+CHECK = NutsCheck(20, 40, 0.0123, 0.00045, 1.002, 1234.5, 3, 4000, 4, 9.87, ("3 divergences", "3 [more] words"))
+
+
+def test_the_check_is_printed_with_its_warnings():
+    text = words_of(report.print_check, CHECK)
+    for words in (
+        "R-hat 1.002",
+        "sample size 1,234",
+        "3 divergences",
+        "by 0.00045 on average and at most 0.012 (40 test rows)",
+        "9.9 s",
+        "warning: 3 [more] words",
+    ):
+        assert words in text
+
+
+# pictures and files
+
+
+def test_the_learning_curve_has_a_line_and_a_bar_for_each_method():
+    ax = Figure().subplots()
+    curves = {m: (np.array([5.0, 1.0]) * (i + 1), np.array([0.5, np.nan])) for i, m in enumerate(METHODS)}
+    assert plots.learning_curve(ax, (20, 100), curves, "log loss", log_scale=True) is ax
+    assert sorted(ax.get_legend_handles_labels()[1]) == sorted(METHODS)
+    drawn = {container.get_label(): container.lines[0].get_ydata() for container in ax.containers}
+    for method in METHODS:
+        assert_allclose(drawn[method], curves[method][0])
+    assert (ax.get_yscale(), ax.get_ylabel(), ax.get_xlabel()) == ("log", "log loss", "training rows")
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["20", "100"]
+    styles = {(line["marker"], line["linestyle"]) for line in plots.STYLES.values()}
+    assert len(styles) == len(METHODS)  # told apart without colour
+
+
+def test_sizes_that_stand_close_share_a_label():
+    ax = Figure().subplots()
+    sizes = (20, 200, 1000, 1258)
+    plots.learning_curve(ax, sizes, {"MAP": (np.full(4, 1.0), np.zeros(4))}, "loss")
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["20", "200", "", "1258"]
+    plots.learning_curve(ax, (20, 1000, 22793), {"MAP": (np.full(3, 1.0), np.zeros(3))}, "loss")
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["20", "1k", "22.8k"]
+
+
+def test_a_loss_of_zero_keeps_the_scale_linear():
+    ax = plots.learning_curve(Figure().subplots(), (20,), {"MLE": (np.zeros(1), np.zeros(1))}, "loss", log_scale=True)
+    assert ax.get_yscale() == "linear"
+
+
+def test_reliability_points_and_whiskers_by_hand():
+    splits = [
+        ReliabilityBins(np.array([0] * 9 + [10]), np.array([0] * 9 + [9.5]), np.array([0] * 9 + [8.0])),
+        ReliabilityBins(np.array([0] * 8 + [1, 30]), np.array([0] * 8 + [0.85, 29.0]), np.array([0] * 8 + [1.0, 27.0])),
+    ]
+    ax = plots.reliability(Figure().subplots(), {"MLE": splits})
+    (container,) = ax.containers
+    assert_allclose(
+        container.lines[0].get_xydata(), [[38.5 / 40, 35 / 40]]
+    )  # the bin of one row in two splits is left out
+    error = np.sqrt(2 * ((8 - 8.75) ** 2 + (27 - 26.25) ** 2)) / 40
+    (whisker,) = container.lines[2][0].get_segments()
+    assert_allclose(whisker[:, 1], [35 / 40 - 2 * error, 35 / 40 + 2 * error])
+
+
+def test_confidence_shares_add_up_to_one():
+    bins = ReliabilityBins(np.arange(10), np.arange(10) * 0.5, np.arange(10) * 0.4)
+    ax = plots.confidence_shares(Figure().subplots(), {"MLE": [bins, bins], "MAP": [bins]})
+    assert_allclose(sum(patch.get_height() for patch in ax.patches), 2.0)
+
+
+def test_the_files_hold_what_was_measured(tmp_path, mixed):
+    table, result = mixed
+    names = writing.write_files(tmp_path, table, result, CHECK, seed=5, command="bayesnb compare synthetic")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)
+    frame = pd.read_csv(tmp_path / "results.csv")
+    assert len(frame) == 2 * 3 * 4
+    means = frame.groupby(["size", "method"])["log_loss"].mean()
+    assert_allclose(means.loc[10, "MAP"], result.mean(10, "MAP", "log_loss")[0])
+    summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
+    assert summary["splits"] == {"sizes": [10, 84], "repeats": 4, "test_rows": 36, "seed": 5}
+    assert sum(summary["data"]["classes"].values()) == summary["data"]["rows"] == 120
+    assert_allclose(summary["table"][1]["log_loss"]["mean"], means.loc[10, "MAP"])
+    assert summary["nuts"]["max_difference"] == 0.0123
+    assert summary["command"] == "bayesnb compare synthetic"
+    for name in ("learning_curve.png", "reliability.png"):
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_one_split_has_no_error_and_the_summary_is_still_json():
+    one = Comparison((20,), 1, 0, 40, by_hand().priors, tuple(r for r in by_hand().records if r.repeat == 0), {})
+    text = json.dumps(writing.summarise(synthetic("b"), one, None, 0, ""), allow_nan=False)
+    row = json.loads(text)["table"][0]
+    assert row["log_loss"] == {
+        "mean": 1.1, "standard_error": None,
+        "minus_full_bayes": pytest.approx(0.1), "minus_full_bayes_standard_error": None,
+    }  # fmt: skip
+
+
+def test_staged_files_appear_together_and_only_at_a_good_end(tmp_path):
+    out = tmp_path / "deep" / "er"
+    with writing.staged(out) as folder:
+        (folder / "a.txt").write_text("new")
+        assert not out.exists()
+    assert [path.name for path in out.iterdir()] == ["a.txt"]
+    (out / "kept.txt").write_text("old")
+    with pytest.raises(RuntimeError, match="half way"), writing.staged(out) as folder:  # noqa: PT012
+        (folder / "a.txt").write_text("newer")
+        raise RuntimeError("half way")
+    assert {path.name: path.read_text() for path in out.iterdir()} == {"a.txt": "new", "kept.txt": "old"}
+    assert [path.name for path in tmp_path.iterdir()] == ["deep"]
+
+
+def test_a_place_that_cannot_be_written_is_refused_at_once(tmp_path):
+    (tmp_path / "file").write_text("")
+    for out in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(DataError, match="is a file"), writing.staged(out):
+            pytest.fail("the work began")
