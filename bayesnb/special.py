@@ -64,6 +64,14 @@ def log1p_minus(r: Array) -> Array:
     return jnp.where(near, series, jnp.log1p(far) - far)
 
 
+def log_ratio_excess(r: Array) -> Array:
+    """log(1 + r) - r / (1 + r) without cancellation near 0 or far from it, r > -1; r^2 / 2 near 0."""
+    near = jnp.abs(r) < 0.02
+    s = jnp.where(near, r, 0.0)
+    far = jnp.where(near, 1.0, r)
+    return jnp.where(near, log1p_minus(s) + s * s / (1.0 + s), jnp.log1p(far) - far / (1.0 + far))
+
+
 def safe_log(p: Array) -> Array:
     """log p, and 0 where p is 0: the zeros are counted beside it. The gradient is finite everywhere."""
     positive = p > 0

@@ -35,6 +35,14 @@ def test_log1p_minus(r):
     assert np.isfinite(jax.grad(special.log1p_minus)(jnp.float32(r)))
 
 
+@pytest.mark.parametrize("r", [-0.99, -0.021, -0.019, -1e-6, 0.0, 1e-8, 0.019, 0.021, 3.0, 4e7])
+def test_log_ratio_excess(r):
+    """And its slope r / (1 + r)^2, which a sampler follows home from far away."""
+    x = np.longdouble(np.float32(r))
+    assert_allclose(special.log_ratio_excess(jnp.float32(r)), float(np.log1p(x) - x / (1 + x)), rtol=1e-4)
+    assert_allclose(jax.grad(special.log_ratio_excess)(jnp.float32(r)), float(x / (1 + x) ** 2), rtol=1e-4)
+
+
 def test_dirichlet_mode_on_the_edge():
     """Below one the mode is where the counts are; with nothing left it is the mean."""
     mode = special.dirichlet_mode(jnp.array([[0.5, 3.0, 1.5], [0.2, 0.3, 0.5], [2.0, 3.0, 5.0]]))

@@ -201,7 +201,7 @@ class Normal(Family):
         before = (statistics.squares + n * jnp.square(statistics.mean - reference["loc"])) / old
         moved = params["loc"] - reference["loc"]
         shift = n * moved * (2.0 * (reference["loc"] - statistics.mean) + moved) / new
-        terms = -0.5 * (n * special.log1p_minus(r) + (n - before) * r + before * r * r / (1.0 + r) + shift)
+        terms = -0.5 * (n * special.log_ratio_excess(r) + (n - before) * r / (1.0 + r) + shift)
         return jnp.where(off, 0.0, terms).sum()
 
     def centred(self, statistics: NormalStatistics) -> tuple[Self, NormalStatistics]:
