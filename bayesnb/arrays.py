@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from types import ModuleType
 from typing import Any, TypeVar
@@ -52,6 +53,13 @@ def to_host(tree: Any) -> Any:
     return jax.tree.map(np.asarray, tree)
 
 
+@contextmanager
+def host_precision() -> Iterator[None]:
+    """JAX in float64, and at once: also inside somebody's jit, where what is known need not be traced."""
+    with jax.ensure_compile_time_eval(), jax.enable_x64(True):
+        yield
+
+
 def finalise(function: Callable[..., Any], *args: Any) -> Any:
     """``function(*args)`` for a jitted ``function`` of small arrays.
 
@@ -60,7 +68,7 @@ def finalise(function: Callable[..., Any], *args: Any) -> Any:
     """
     if not on_host(args):
         return function(*args)
-    with jax.enable_x64(True):
+    with host_precision():
         return to_host(function(*args))
 
 

@@ -1,16 +1,10 @@
-"""NaiveBayes: the generative program, and what conjugacy makes of it.
-
-    pi ~ Dirichlet(class_concentration)            or fixed class_probs
-    theta_b ~ prior of family b                    for each block b, [K, D_b]
-    y_n ~ Categorical(pi)                          for each row n
-    x_nb ~ likelihood of family b at theta_b[y_n]  independently over blocks and columns
+"""NaiveBayes: the specification of the generative program (``program``), and what conjugacy makes of it.
 
 A posterior has the prior's type: ``update`` returns another NaiveBayes.
 """
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Mapping
 from functools import reduce
 from typing import Any, Self
@@ -21,7 +15,7 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
-from bayesnb import check, special
+from bayesnb import check, program, special
 from bayesnb.arrays import Array, as_array, finalise
 from bayesnb.families.base import Family, Hyperparameter
 from bayesnb.families.support import broadcast, require_positive, short_repr
@@ -44,7 +38,7 @@ class NaiveBayes:
         class_probs: Fixed class probabilities [K] instead; they sum to 1.
         num_classes: K, where neither class_probs, class-wise hyperparameters nor the labels tell it.
 
-    Calling the model runs the NumPyro program: see ``__call__``. The model is immutable and a pytree whose leaves are
+    Calling the model runs the NumPyro program (``program.run``). The model is immutable and a pytree whose leaves are
     its hyperparameters.
     """
 
@@ -207,63 +201,8 @@ class NaiveBayes:
     def __call__(
         self, X: Any = None, y: Any = None, *, num_rows: int | None = None, total_count: Any = None
     ) -> tuple[Any, Array]:
-        """The generative NumPyro program; give it to MCMC, Predictive or render_model.
-
-        Args:
-            X: Rows to condition on, an array [N, D] or a dict by block; None to generate them.
-            y: Integer labels to condition on; None makes the label latent (inference then sums it out, which needs
-            funsor).
-            num_rows: How many rows to generate where X is None.
-            total_count: The length of generated Multinomial rows, a number or [N].
-
-        Returns:
-            X and y as observed or generated.
-
-        Raises:
-            ValueError: where the rows do not fit, or the model must be resolved first.
-            ImportError: where the label is latent beside observed rows and funsor is not installed.
-        """
-        arrays, rows = self._rows(X, y, num_rows)
-        if y is not None:
-            labels, _ = check.labels(y, None, rows, self.num_classes)
-            if labels.soft:
-                raise ValueError(
-                    "the NumPyro program takes integer labels; soft labels work in fit_mle, fit_map, fit_posterior"
-                )
-            y = jnp.asarray(labels.y)
-        elif arrays is not None and importlib.util.find_spec("funsor") is None:
-            raise ImportError(
-                "with X given and y missing the label is latent, and NumPyro sums it out with funsor, not installed: "
-                "pip install 'bayesnb[funsor]'. To predict labels, fit the model and call predict_proba."
-            )
-        model = self if self.resolved else self.resolve(X, y)
-        params = model.params()
-        with numpyro.plate("rows", rows):
-            y = numpyro.sample(
-                "label", dist.Categorical(probs=params["class_probs"]), obs=y, infer={"enumerate": "parallel"}
-            )
-            generated = {
-                b: f.observe(
-                    b,
-                    jax.tree.map(lambda p: jnp.asarray(p)[y], model.block_params(params)[b]),
-                    None if arrays is None else jnp.asarray(arrays[b]),
-                    total_count,
-                )
-                for b, f in model.families.items()
-            }
-        return (generated["x"] if self.single else generated), y
-
-    def _rows(self, X: Any, y: Any, num_rows: int | None) -> tuple[dict[str, Array] | None, int]:
-        if X is not None:
-            arrays = check.blocks(self.families, self.single, X)
-            check.columns(self.families, arrays, self.columns)
-            check.values(self.families, arrays)
-            return arrays, next(iter(arrays.values())).shape[0]
-        if not self.resolved:
-            raise ValueError("to generate rows the model must know its columns: model.resolve(X, y)(num_rows=100)")
-        if num_rows is None and y is None:
-            raise ValueError("give X, y or num_rows: the program must know how many rows there are")
-        return None, np.shape(y)[0] if num_rows is None else num_rows
+        """Runs the generative program on rows to condition on, or generates ``num_rows``; see ``program.run``."""
+        return program.run(self, X, y, num_rows, total_count)
 
     # a pytree: hyperparameters are leaves, names and sizes its structure
 

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.sparse
 
-from bayesnb.arrays import Array, map_blocks, namespace, on_host, row_blocks
+from bayesnb.arrays import Array, host_precision, map_blocks, namespace, on_host, row_blocks
 from bayesnb.log_prob import LogProb
 
 PRECISE = 1e-5
@@ -158,7 +158,7 @@ def by_rows(function: Callable[..., Any], args: tuple[Any, ...], x: Any) -> Any:
     num_rows = leaves[0].shape[0]
     row_bytes = sum(8 * int(np.prod(leaf.shape[1:])) for leaf in leaves)
     parts = []
-    with jax.enable_x64(True):
+    with host_precision():
         for rows in row_blocks(num_rows, row_bytes):
             size = rows.stop - rows.start
             padded = jax.tree.map(lambda a, rows=rows, size=size: _padded(a[rows], size), x)

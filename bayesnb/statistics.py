@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -15,8 +15,14 @@ from bayesnb.arrays import Array, is_traced, map_blocks, on_host, row_blocks
 from bayesnb.families.base import Family, Node, pytree
 from bayesnb.sums import Labels, class_sums
 
-if TYPE_CHECKING:
-    from bayesnb.model import NaiveBayes
+
+class Specification(Protocol):
+    """What statistics need to know of a model: its blocks, and its sizes where they are known."""
+
+    families: dict[str, Family]
+    single: bool
+    num_classes: int | None
+    columns: dict[str, int | None]
 
 
 @pytree
@@ -37,7 +43,7 @@ class ModelStatistics(Node):
 
 
 def sufficient_statistics(
-    model: NaiveBayes, X: Any, y: Any, *, sample_weight: Any = None, num_classes: int | None = None
+    model: Specification, X: Any, y: Any, *, sample_weight: Any = None, num_classes: int | None = None
 ) -> ModelStatistics:
     """The sufficient statistics of rows under a model: one pass, float64 from numpy arrays.
 

@@ -155,7 +155,7 @@ def test_the_program_says_what_it_lacks():
     resolved = ONE.resolve(X, Y)
     with pytest.raises(ValueError, match="give X, y or num_rows"):
         resolved()
-    with pytest.raises(ValueError, match="takes integer labels"):
+    with pytest.raises(ValueError, match="the program takes integer labels"):
         resolved(X, np.eye(2)[Y])
     with pytest.raises(ValueError, match="the number of classes must be declared"):
         ONE.resolve(X)

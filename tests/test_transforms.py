@@ -39,6 +39,19 @@ def test_prediction_inside_jit(case, fit):
     assert_allclose(closed_over, expected, atol=2e-4)
 
 
+def test_what_is_known_inside_jit_is_computed_at_once(case):
+    """A fit from numpy arrays inside somebody's jit is a constant there."""
+
+    @jax.jit
+    def predict(x):
+        fit = nb.fit_posterior(nb.NaiveBayes(nb.Normal()), case.X["informed"], case.y)
+        assert isinstance(fit.model.families["x"].loc, np.ndarray)
+        return fit.predict_proba(x), fit.predict_proba(case.X["informed"])
+
+    traced, known = predict(jnp.asarray(case.X["informed"]))
+    assert_allclose(traced, known, atol=1e-5)
+
+
 def test_fits_map_over_weights(case):
     """Bootstrap weights as one vmapped fit equal one fit each."""
     weights = np.random.default_rng(0).integers(0, 3, (4, len(case.y))).astype(np.float32)

@@ -1,0 +1,148 @@
+"""NUTS on the statistics against the exact posterior: two roads to one answer."""
+
+import jax
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from numpyro.diagnostics import effective_sample_size
+
+import bayesnb as nb
+from bayesnb.families.bernoulli import BernoulliStatistics
+from bayesnb.families.normal import NormalStatistics
+from bayesnb.statistics import ModelStatistics
+
+K = 2
+Y = np.arange(20) % K
+RANDOM = np.random.default_rng(2)
+X = {
+    "flags": RANDOM.integers(0, 2, (20, 2)),
+    "codes": RANDOM.integers(0, 2, (20, 2)),
+    "words": RANDOM.poisson(2.0, (20, 3)),
+    "reals": RANDOM.normal([5.0, 200.0] + Y[:, None], [1.0, 30.0], (20, 2)),
+}
+FAMILIES = {
+    "flags": nb.Bernoulli(a=2.0),
+    "codes": nb.Categorical((3, 2)),
+    "words": nb.Multinomial(concentration=0.8),
+    "reals": nb.Normal(shape=3.0),
+}
+
+
+@pytest.fixture(autouse=True)
+def _numpyro_promotes_ranks():
+    with jax.numpy_rank_promotion("allow"):
+        yield
+
+
+def sample(model, *args, **kwargs):
+    return nb.fit_nuts(model, *args, **{"key": jax.random.key(4), "progress_bar": False, **kwargs})
+
+
+def exact_mean(posterior):
+    """The posterior means of the sites; of a variance it is rate / (shape - 1)."""
+    means = {site: np.asarray(value, np.float64) for site, value in posterior.mean().items()}
+    for block, family in posterior.families.items():
+        if isinstance(family, nb.Normal):
+            means[f"{block}_variance"] = np.asarray(family.rate, np.float64) / (np.asarray(family.shape) - 1.0)
+    return means
+
+
+def agree(draws, posterior):
+    """Every mean lies within 5 Monte Carlo standard errors of the exact one."""
+    for site, exact in exact_mean(posterior).items():
+        values = np.asarray(draws.params[site], np.float64)
+        chains = values.reshape(draws.num_chains, -1, *values.shape[1:])
+        error = values.std(axis=0) / np.sqrt(effective_sample_size(chains)) if np.ptp(values, axis=0).all() else 0.0
+        assert (np.abs(values.mean(axis=0) - exact) <= 5 * error + 1e-6 * np.abs(exact)).all(), site
+
+
+def predictions_agree(draws, exact, rows):
+    """p(y | x) averages the joint over draws: within 5 standard errors, by the delta method, of the exact one."""
+    singles = [
+        np.exp(nb.PointEstimate(draws.model, {site: value[i] for site, value in draws.params.items()}).log_joint(rows))
+        for i in range(0, draws.params["class_probs"].shape[0], 20)
+    ]
+    joint, truth = np.stack(singles), exact.predict_proba(rows)
+    residual = joint - truth * joint.sum(axis=-1, keepdims=True)
+    ess = effective_sample_size(residual[None])
+    error = residual.std(axis=0) / joint.sum(axis=-1).mean(axis=0)[:, None] / np.sqrt(ess)
+    assert (np.abs(draws.predict_proba(rows) - truth) <= 5 * error).all()
+
+
+def few(X, rows=4):
+    return {name: x[:rows] for name, x in X.items()}
+
+
+def test_mixed_blocks_agree_with_the_exact_posterior():
+    """Every family at once, with weights and missing cells."""
+    holes = {**X, "reals": np.where(RANDOM.random((20, 2)) < 0.2, np.nan, X["reals"])}
+    weight = np.arange(20) % 4
+    model = nb.NaiveBayes(FAMILIES, class_concentration=[1.0, 3.0])
+    draws = sample(model, holes, Y, sample_weight=weight)
+    exact = nb.fit_posterior(model, holes, Y, sample_weight=weight)
+    agree(draws, exact.model)
+    predictions_agree(draws, exact, few(holes))
+    assert draws.max_r_hat < 1.01
+    assert draws.min_ess > 400
+    assert draws.num_divergences == 0
+    assert {site: value.shape[0] for site, value in draws.params.items()} == dict.fromkeys(exact.model.sites(), 4000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FAMILIES)
+def test_each_family_agrees_with_the_exact_posterior(name):
+    model = nb.NaiveBayes(FAMILIES[name])
+    draws, exact = sample(model, X[name], Y), nb.fit_posterior(model, X[name], Y)
+    agree(draws, exact.model)
+    predictions_agree(draws, exact, X[name][:4])
+
+
+def test_too_few_draws_are_named_and_class_probs_stay_fixed():
+    """The warning is in words, with the numbers; fixed class probabilities are not sampled."""
+    model = nb.NaiveBayes(nb.Bernoulli(), class_probs=[0.25, 0.75])
+    with pytest.warns(UserWarning, match=r"effective sample size is \d+, below 400: take more num_samples"):
+        draws = sample(model, X["flags"], Y, num_samples=20, num_warmup=50, num_chains=2)
+    assert_allclose(draws.params["class_probs"], np.broadcast_to([0.25, 0.75], (40, 2)))
+    assert draws.num_chains == 2
+    again = draws.with_class_probs([0.5, 0.5])
+    shift = again.log_joint(X["flags"]) - draws.log_joint(X["flags"])
+    assert_allclose(shift, np.broadcast_to(np.log([2.0, 2 / 3]), shift.shape), rtol=1e-5)
+
+
+def test_draws_need_a_key():
+    with pytest.raises(TypeError, match="key"):
+        nb.fit_nuts(nb.NaiveBayes(nb.Bernoulli()), X["flags"], Y)
+
+
+@pytest.mark.slow
+def test_one_key_gives_one_answer():
+    model = nb.NaiveBayes(nb.Bernoulli())
+    with pytest.warns(UserWarning, match="do not trust these draws yet"):
+        one, same, other = (
+            sample(model, X["flags"], Y, key=jax.random.key(seed), num_samples=5, num_warmup=5) for seed in (0, 0, 1)
+        )
+    assert_array_equal(one.params["x_probs"], same.params["x_probs"])
+    assert (one.params["x_probs"] != other.params["x_probs"]).any()
+
+
+def many(rows):
+    """Statistics of so many rows, two classes: flags of different rarity, reals far from zero."""
+    n = np.array([0.3, 0.7]) * rows
+    share = np.array([[0.5, 0.01, 0.9], [0.2, 0.02, 0.999]])
+    mean, deviation = np.array([[0.0, 1e4], [1.0, 1e4 + 1]]), np.array([[1.0, 2.0], [1.5, 2.0]])
+    trials = np.repeat(n[:, None], 3, axis=1)
+    reals = NormalStatistics(trials[:, :2], mean, trials[:, :2] * deviation**2)
+    flags = BernoulliStatistics((trials * share).round(), trials)
+    return ModelStatistics(n, {"flags": flags, "reals": reals})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rows", [1e3, 1e6, 1e8])
+def test_many_rows_given_as_statistics(rows):
+    """In float32 the log density of 1e6 rows has steps of one nat: the sampler then takes 1,023 steps a draw and a mean
+    is 3.8 posterior standard deviations off. Relative to the posterior mean it is as easy as 1e3 rows."""
+    model = nb.NaiveBayes({"flags": nb.Bernoulli(), "reals": nb.Normal()})
+    draws = sample(model, statistics=many(rows))
+    agree(draws, nb.fit_posterior(model, statistics=many(rows)).model)
+    assert np.median(draws.sample_stats["num_steps"]) <= 31
+    assert draws.num_divergences == 0

@@ -1,0 +1,92 @@
+"""Each program in models/ has, site by site, the density of the NaiveBayes that we compose, at random parameters."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from numpyro.infer.util import compute_log_probs
+
+import bayesnb as nb
+from models import bernoulli, categorical, mixed, multinomial, normal
+
+ROWS, K, POINTS = 12, 3, 5
+RANDOM = np.random.default_rng(0)
+Y = jnp.asarray(np.arange(ROWS) % K)
+FLAGS = jnp.asarray(RANDOM.integers(0, 2, (ROWS, 4)).astype(float))
+CODES = jnp.asarray(RANDOM.integers(0, 4, (ROWS, 2)))
+COUNTS = jnp.asarray(RANDOM.poisson(2.0, (ROWS, 5)).astype(float))
+REALS = jnp.asarray(RANDOM.normal(3.0, 2.0, (ROWS, 3)))
+NIG = {"loc": 2.0, "strength": 0.5, "shape": 2.0, "rate": 3.0}
+NIG_BY_COLUMN = {"loc": jnp.array([3.0, 2.0, 4.0]), "strength": 0.5, "shape": 2.0, "rate": jnp.array([4.0, 1.0, 2.0])}
+
+
+def simplices(*shape):
+    return RANDOM.dirichlet(np.ones(shape[-1]), (POINTS, *shape[:-1]))
+
+
+def normal_sites(block):
+    loc, variance = RANDOM.normal(2.0, 2.0, (POINTS, K, 3)), RANDOM.gamma(2.0, 2.0, (POINTS, K, 3))
+    return {f"{block}_loc": loc, f"{block}_variance": variance}
+
+
+PROGRAMS = {
+    "bernoulli": (bernoulli.model, (FLAGS, Y, K)),
+    "categorical": (categorical.model, (CODES, Y, K, 4)),
+    "multinomial": (multinomial.model, (COUNTS, Y, K)),
+    "normal": (normal.model, (REALS, Y, K)),
+    "mixed": (mixed.model, (FLAGS, CODES[:, :1], REALS, Y, K)),
+}
+ROWS_OF = {
+    "bernoulli": FLAGS,
+    "categorical": CODES,
+    "multinomial": COUNTS,
+    "normal": REALS,
+    "mixed": {"symptoms": FLAGS, "blood": CODES[:, :1], "vitals": REALS},
+}
+PARAMS = {
+    "bernoulli": {"x_probs": RANDOM.uniform(0.01, 0.99, (POINTS, K, 4))},
+    "categorical": {"x_probs": simplices(K, 2, 4)},
+    "multinomial": {"x_probs": simplices(K, 5)},
+    "normal": normal_sites("x"),
+    "mixed": {
+        "symptoms_probs": RANDOM.uniform(0.01, 0.99, (POINTS, K, 4)),
+        "blood_probs": simplices(K, 1, 4),
+        **normal_sites("vitals"),
+    },
+}
+BLOCKS = {"symptoms": nb.Bernoulli(), "blood": nb.Categorical(4), "vitals": nb.Normal(**NIG)}
+SAME = [  # program, its hyperparameters, and the model that we compose
+    ("bernoulli", {}, nb.NaiveBayes(nb.Bernoulli())),
+    (
+        "bernoulli",
+        {"a": 2.0, "b": 0.5, "class_concentration": 3.0},
+        nb.NaiveBayes(nb.Bernoulli(a=2.0, b=0.5), class_concentration=3.0),
+    ),
+    ("categorical", {"concentration": 0.7}, nb.NaiveBayes(nb.Categorical(4, concentration=0.7))),
+    ("multinomial", {"concentration": 1.5}, nb.NaiveBayes(nb.Multinomial(concentration=1.5))),
+    ("normal", NIG, nb.NaiveBayes(nb.Normal(**NIG))),
+    ("normal", NIG_BY_COLUMN, nb.NaiveBayes(nb.Normal(**NIG_BY_COLUMN))),
+    ("mixed", NIG, nb.NaiveBayes(BLOCKS)),
+]
+
+
+@pytest.mark.parametrize(("name", "hyperparameters", "composed"), SAME, ids=lambda v: v if isinstance(v, str) else "")
+def test_the_plain_program_and_the_composed_model_have_one_density(name, hyperparameters, composed):
+    program, args = PROGRAMS[name]
+    X = ROWS_OF[name]
+    composed = composed.resolve(X, Y)
+
+    @jax.jit
+    @jax.numpy_rank_promotion("allow")  # NumPyro's Dirichlet promotes ranks
+    def log_densities(params):
+        plain, _ = compute_log_probs(program, args, hyperparameters, params)
+        ours, _ = compute_log_probs(composed, (X, Y), {}, params)
+        return plain, ours
+
+    for n in range(POINTS):
+        params = {"class_probs": simplices(K)[n], **{site: values[n] for site, values in PARAMS[name].items()}}
+        plain, ours = log_densities(jax.tree.map(jnp.asarray, params))
+        assert plain.keys() == ours.keys() >= {"class_probs", "label"}
+        for site, log_density in plain.items():
+            assert_allclose(ours[site], log_density, rtol=2e-5, err_msg=site)
