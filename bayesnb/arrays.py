@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import cache
 from types import ModuleType
 from typing import Any, TypeVar
@@ -53,23 +52,20 @@ def to_host(tree: Any) -> Any:
     return jax.tree.map(np.asarray, tree)
 
 
-@contextmanager
-def host_precision() -> Iterator[None]:
-    """JAX in float64, and at once: also inside somebody's jit, where what is known need not be traced."""
+def at_once(function: Callable[..., T], *args: Any, **static: Any) -> T:
+    """``function(*args)`` in float64 with numpy leaves, and at once, also inside somebody's jit.
+
+    A float64 JAX array that is carried out of the context would drop to float32, so it is converted inside.
+    """
+    # JAX keeps the constants of a trace by the identity of the numpy array, in that trace's precision: give it views
+    args = jax.tree.map(lambda a: a[...] if isinstance(a, np.ndarray) else a, args)
     with jax.ensure_compile_time_eval(), jax.enable_x64(True):
-        yield
+        return to_host(function(*args, **static))
 
 
 def finalise(function: Callable[..., Any], *args: Any) -> Any:
-    """``function(*args)`` for a jitted ``function`` of small arrays.
-
-    On the host it runs in float64 and answers numpy arrays, converted inside the context: a float64 JAX array that is
-    carried out of it would drop to float32.
-    """
-    if not on_host(args):
-        return function(*args)
-    with host_precision():
-        return to_host(function(*args))
+    """``function(*args)`` for a jitted ``function`` of small arrays: on the host in float64, with numpy leaves."""
+    return at_once(function, *args) if on_host(args) else function(*args)
 
 
 def row_blocks(num_rows: int, bytes_per_row: int) -> Iterator[slice]:

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.sparse
 
-from bayesnb.arrays import Array, host_precision, map_blocks, namespace, on_host, row_blocks
+from bayesnb.arrays import Array, at_once, map_blocks, namespace, on_host, row_blocks
 from bayesnb.log_prob import LogProb
 
 PRECISE = 1e-5
@@ -158,18 +158,16 @@ def by_rows(function: Callable[..., Any], args: tuple[Any, ...], x: Any) -> Any:
     num_rows = leaves[0].shape[0]
     row_bytes = sum(8 * int(np.prod(leaf.shape[1:])) for leaf in leaves)
     parts = []
-    with host_precision():
-        for rows in row_blocks(num_rows, row_bytes):
-            size = rows.stop - rows.start
-            padded = jax.tree.map(lambda a, rows=rows, size=size: _padded(a[rows], size), x)
-            answer = function(*args, padded)
-            parts.append(jax.tree.map(lambda a, size=size: np.asarray(a)[:size], answer))
-        if not parts:
-            answer = function(*args, jax.tree.map(lambda a: np.zeros((1, *a.shape[1:]), a.dtype), x))
-            parts.append(jax.tree.map(lambda a: np.asarray(a)[:0], answer))
-    return jax.tree.map(lambda *pieces: np.concatenate(pieces), *parts)
+    for rows in row_blocks(num_rows, row_bytes) if num_rows else [slice(0, 0)]:
+        size = rows.stop - rows.start
+        answer = at_once(function, *args, jax.tree.map(lambda a, rows=rows: _padded(a[rows]), x))
+        parts.append(jax.tree.map(lambda a, size=size: a[:size], answer))
+    return parts[0] if len(parts) == 1 else jax.tree.map(lambda *pieces: np.concatenate(pieces), *parts)
 
 
-def _padded(rows: Array, size: int) -> Array:
-    target = 1 << max(size - 1, 15).bit_length()
-    return np.concatenate([rows, np.repeat(rows[-1:], target - size, axis=0)]) if target > size else rows
+def _padded(rows: Array) -> Array:
+    """More rows, up to a power of two and at least 16."""
+    size = rows.shape[0]
+    padded = np.zeros((1 << max(size - 1, 15).bit_length(), *rows.shape[1:]), rows.dtype)
+    padded[:size] = rows
+    return padded

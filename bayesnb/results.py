@@ -19,7 +19,7 @@ from numpyro import handlers
 from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 
 from bayesnb import check, products
-from bayesnb.arrays import Array, as_array, finalise, host_precision, is_traced, on_host, to_host
+from bayesnb.arrays import Array, as_array, at_once, finalise, is_traced, on_host, to_host
 from bayesnb.families.base import Node, pytree
 from bayesnb.log_prob import LogProb, logsumexp
 from bayesnb.model import NaiveBayes, Sites
@@ -143,8 +143,7 @@ class Posterior(Classifier):
     def sample(self, key: Array, num_samples: int) -> Sites:
         """Independent exact draws of the parameters by site, each [num_samples, K, ...]; key is a jax.random.key."""
         if on_host(self.model) and not is_traced(key):
-            with host_precision():
-                return to_host(_sample(self.model, key, num_samples))
+            return at_once(_sample, self.model, key, num_samples=num_samples)
         return _sample(self.model, key, num_samples)
 
     def with_class_probs(self, class_probs: Any) -> Self:

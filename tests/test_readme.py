@@ -1,0 +1,50 @@
+"""What the README shows works as printed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import bayesnb as nb
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.filterwarnings("ignore:do not trust these draws yet")
+def test_the_ten_lines_run():
+    (program,) = re.findall(r"```python\n(.*?)```", README, re.S)
+    # NUTS as printed takes 8,000 steps; a test needs fewer to see that the lines run
+    program = program.replace("key=jax.random.key(0))}", "key=jax.random.key(0), num_samples=100, num_warmup=100)}")
+    scope: dict = {}
+    exec(program, scope)
+    tables = scope["probabilities"]
+    assert {table.shape for table in tables.values()} == {(200, 2)}
+    assert_allclose(tables["NUTS"], tables["full Bayes"], atol=0.1)
+    assert np.isfinite(scope["evidence"])
+    assert scope["draws"]["symptoms_probs"].shape == (1000, 2, 3)
+    assert_allclose(scope["fast"](scope["X"]), tables["full Bayes"], atol=1e-4)
+
+
+def test_what_it_points_at_exists():
+    for target in re.findall(r"\]\(([^)h][^)]*)\)", README):
+        assert (ROOT / target).exists(), target
+
+
+@pytest.mark.parametrize("smoothing", [0.5, 1.0, 2.0])
+def test_the_table_of_smoothings(smoothing):
+    x, y, n, num_categories = np.array([[0], [0], [1], [0]]), np.zeros(4, int), 4, 3
+    count = np.array([3, 1, 0])
+    plain, raised = nb.Categorical(3, smoothing), nb.Categorical.laplace(3, smoothing)
+    textbook = (count + smoothing) / (n + smoothing * num_categories)
+    exact = [np.exp(nb.fit_posterior(nb.NaiveBayes(f), x, y).log_density([[0], [1], [2]])) for f in (plain, raised)]
+    assert_allclose(exact[0], textbook)
+    assert_allclose(exact[1], (count + 1 + smoothing) / (n + num_categories + smoothing * num_categories))
+    assert_allclose(nb.fit_map(nb.NaiveBayes(raised), x, y).params["x_probs"][0, 0], textbook)
+    if smoothing >= 1:
+        mode = np.maximum(count + smoothing - 1, 0) / (n + smoothing * num_categories - num_categories)
+        assert_allclose(nb.fit_map(nb.NaiveBayes(plain), x, y).params["x_probs"][0, 0], mode)
