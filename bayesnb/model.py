@@ -123,9 +123,9 @@ class NaiveBayes:
         """Parameters by block and short name."""
         return {b: {site: params[f"{b}_{site}"] for site in f.sites} for b, f in self.families.items()}
 
-    def mean(self) -> Sites:
-        """The mean of the parameters under the present hyperparameters."""
-        return self._collect(self._class_mean(), {b: f.mean() for b, f in self.families.items()})
+    def reference(self) -> Sites:
+        """A central point of the parameters, always interior: means, and rate / shape for a variance."""
+        return self._collect(self._class_mean(), {b: f.reference() for b, f in self.families.items()})
 
     def mode(self) -> Sites:
         """The joint mode of the parameters."""

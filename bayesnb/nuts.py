@@ -81,7 +81,7 @@ def _program(model: NaiveBayes, statistics: ModelStatistics, reference: Sites) -
 @jax.jit
 def _centred(model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes, ModelStatistics, Sites]:
     prior, standard = model.centred(statistics)
-    return prior, standard, prior.update(standard).mean()
+    return prior, standard, prior.update(standard).reference()
 
 
 @jax.jit

@@ -54,17 +54,13 @@ def linear(family: Featured, table: Linear, x: Array, direct: Callable[[Array], 
     x = jnp.asarray(x)
     x = x if jnp.issubdtype(x.dtype, jnp.inexact) else x.astype(jnp.result_type(float))
     table = jax.tree.map(lambda a: jnp.asarray(a, x.dtype), table)
+    product = _product(family, table, x, _device_matmul)
     if direct is None or table.condition is None:
-        return _product(family, table, x, _device_matmul)
+        return product
     precise = table.condition * jnp.finfo(x.dtype).eps < PRECISE
-    zeros = jnp.zeros((x.shape[0], table.offset.shape[0]), x.dtype)
-    finite = jax.lax.cond(
-        precise,
-        lambda x: _product(family, table, x, _device_matmul).finite,
-        lambda x: direct(x).astype(x.dtype),
-        x,
-    )
-    return LogProb(finite, zeros)
+    good = precise & jnp.isfinite(product.finite).all()
+    finite = jax.lax.cond(good, lambda _: product.finite, lambda x: direct(x).astype(x.dtype), x)
+    return LogProb(finite, product.zeros)
 
 
 def _device_matmul(a: Array, b: Array) -> Array:

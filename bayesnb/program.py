@@ -11,6 +11,7 @@ Sites: ``class_probs`` [K], ``label`` [N], ``block_name`` [K, D, ...] for parame
 from __future__ import annotations
 
 import importlib.util
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -20,7 +21,7 @@ import numpyro
 import numpyro.distributions as dist
 
 from bayesnb import check
-from bayesnb.arrays import Array
+from bayesnb.arrays import Array, is_traced
 
 if TYPE_CHECKING:
     from bayesnb.model import NaiveBayes
@@ -43,9 +44,11 @@ def run(model: NaiveBayes, X: Any, y: Any, num_rows: int | None, total_count: An
         ValueError: where the rows do not fit, or the model must be resolved first.
         ImportError: where the label is latent beside observed rows and funsor is not installed.
     """
-    arrays, num_rows = _rows(model, X, y, num_rows)
-    model = model if model.resolved else model.resolve(X, y)
-    y = _labels(model, y, num_rows, latent=arrays is not None)
+    # a sampler traces this program; the rows that it closes over are known all the same, and are checked as such
+    with nullcontext() if is_traced(X, y) else jax.ensure_compile_time_eval():
+        arrays, num_rows = _rows(model, X, y, num_rows)
+        model = model if model.resolved else model.resolve(X, y)
+        y = _labels(model, y, num_rows, latent=arrays is not None)
     params = model.params()
     with numpyro.plate("rows", num_rows):
         labels = dist.Categorical(probs=params["class_probs"])

@@ -72,6 +72,21 @@ def log_ratio_excess(r: Array) -> Array:
     return jnp.where(near, log1p_minus(s) + s * s / (1.0 + s), jnp.log1p(far) - far / (1.0 + far))
 
 
+def log1p_square(z: Array) -> Array:
+    """log(1 + z^2), which is 2 log |z| where the square would overflow."""
+    far = jnp.abs(z) > 1e6
+    distance = jnp.minimum(jnp.where(far, jnp.abs(z), 1.0), jnp.finfo(z.dtype).max)
+    return jnp.where(far, 2.0 * jnp.log(distance), jnp.log1p(jnp.square(jnp.where(far, 0.0, z))))
+
+
+def squarable(z: Array) -> Array:
+    """z itself, and beyond max^0.4 of the precision a logarithm of it: squares add up, and farther stays farther."""
+    limit, largest = jnp.finfo(z.dtype).max ** 0.4, jnp.finfo(z.dtype).max
+    far = jnp.abs(z) > limit
+    distance = jnp.clip(jnp.where(far, jnp.abs(z), limit), limit, largest)
+    return jnp.where(far, jnp.sign(z) * limit * (1.0 + jnp.log(distance / limit)), z)
+
+
 def safe_log(p: Array) -> Array:
     """log p, and 0 where p is 0: the zeros are counted beside it. The gradient is finite everywhere."""
     positive = p > 0

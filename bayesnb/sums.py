@@ -27,7 +27,7 @@ class Labels(NamedTuple):
 
     @property
     def soft(self) -> bool:
-        """True for a matrix of weights; ``weight`` is then already in it."""
+        """True for a matrix of weights, which sample weights have multiplied: ``weight`` is then None."""
         return self.y.ndim == 2
 
     def rows(self, block: Any) -> Labels:

@@ -26,7 +26,7 @@ def draw(model: nb.NaiveBayes, seed: int = 0) -> dict[str, Any]:
     """Some parameters inside the support of a resolved model: its mean, shaken; float64."""
     rng = np.random.default_rng(seed)
     with jax.enable_x64(True):
-        mean = jax.tree.map(np.asarray, model.mean())
+        mean = jax.tree.map(np.asarray, model.reference())
     shaken = {}
     for site, value in mean.items():
         noise = np.exp(0.5 * rng.normal(size=value.shape))
@@ -158,14 +158,14 @@ def statistics_hold_the_likelihood(case: Case) -> None:
     fit = nb.fit_posterior(case.model, case.X, case.y)
     picked = np.arange(len(case.y)), case.y
     with jax.enable_x64(True):
-        reference = jax.tree.map(np.asarray, fit.model.mean())
+        reference = jax.tree.map(np.asarray, fit.model.reference())
         params = draw(fit.model, seed=4)
         rows = [nb.PointEstimate(fit.prior, p).log_joint(case.X)[picked].sum() for p in (params, reference)]
         ratio = fit.prior.log_likelihood_of(fit.statistics, params, reference)
         assert_allclose(ratio, rows[0] - rows[1], rtol=1e-8, atol=1e-9)
 
         prior, standard = fit.prior.centred(fit.statistics)
-        centre = jax.tree.map(np.asarray, prior.update(standard).mean())
+        centre = jax.tree.map(np.asarray, prior.update(standard).reference())
         moved = draw(prior.update(standard), seed=4)
         restored = [fit.prior.restored(fit.statistics, p) for p in (moved, centre)]
         rows = [nb.PointEstimate(fit.prior, to_numpy(p)).log_joint(case.X)[picked].sum() for p in restored]

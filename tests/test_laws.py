@@ -4,14 +4,14 @@ import pytest
 
 from tests import cases, laws
 
-# compiling NumPyro's samplers takes seconds a family; these two have predictives of their own kind
-QUICK = {"normal", "multinomial"}
+# compiling takes seconds a family: samplers for the two whose predictives are of their own kind, the device for all at once
+QUICK = {laws.prediction_averages_joints: {"normal", "multinomial"}, laws.device_is_host: {"mixed"}}
 
 
 def pairs():
     for law in laws.LAWS:
         for name in cases.NAMES:
-            slow = law is laws.prediction_averages_joints and name not in QUICK
+            slow = name not in QUICK.get(law, cases.NAMES)
             yield pytest.param(law, name, marks=pytest.mark.slow if slow else [], id=f"{law.__name__}-{name}")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -15,13 +16,15 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:do not trust these draws yet")
 def test_the_ten_lines_run():
     (program,) = re.findall(r"```python\n(.*?)```", README, re.S)
     # NUTS as printed takes 8,000 steps; a test needs fewer to see that the lines run
     program = program.replace("key=jax.random.key(0))}", "key=jax.random.key(0), num_samples=100, num_warmup=100)}")
     scope: dict = {}
-    exec(program, scope)
+    with jax.numpy_rank_promotion("allow"):  # as it is for users; NumPyro's samplers promote ranks
+        exec(program, scope)
     tables = scope["probabilities"]
     assert {table.shape for table in tables.values()} == {(200, 2)}
     assert_allclose(tables["NUTS"], tables["full Bayes"], atol=0.1)

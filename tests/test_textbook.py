@@ -66,9 +66,9 @@ def test_smoothing_on_ten_rows(name, smoothing):
         return how(nb.NaiveBayes(family), X, Y)
 
     assert_allclose(table(fit(nb.fit_map, laplace(smoothing)).params), textbook, rtol=1e-12)
-    assert_allclose(table(fit(nb.fit_posterior, dirichlet(smoothing)).model.mean()), textbook, rtol=1e-6)
+    assert_allclose(table(fit(nb.fit_posterior, dirichlet(smoothing)).model.reference()), textbook, rtol=1e-6)
     assert_allclose(table(fit(nb.fit_map, dirichlet(smoothing)).params), narrower, rtol=1e-12)
-    assert_allclose(table(fit(nb.fit_posterior, laplace(smoothing)).model.mean()), wider, rtol=1e-6)
+    assert_allclose(table(fit(nb.fit_posterior, laplace(smoothing)).model.reference()), wider, rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", FAMILIES)

@@ -10,7 +10,7 @@ data;
 3. ``likelihood``: the NumPyro distribution of a row. Densities are written nowhere else;
 4. ``statistics``: what rows contribute, summed into classes;
 5. ``update``: the conjugate update;
-6. ``mean``, ``mode`` and ``mle`` of the parameters;
+6. ``reference``, ``mode`` and ``mle`` of the parameters;
 7. ``weights`` and ``features``: the log likelihood as row features times class weights; ``log_likelihood_of``: the same
    from statistics, relative to a reference point, for samplers;
 8. ``log_predictive_terms``: the exact predictive of each cell under the present hyperparameters, [N, K, D];
@@ -195,8 +195,8 @@ class Family(Node, ABC):
         """The posterior: the same family with other hyperparameters."""
 
     @abstractmethod
-    def mean(self) -> Params:
-        """The mean of the parameters under the present hyperparameters."""
+    def reference(self) -> Params:
+        """A central point of the parameters, always interior: means, and rate / shape for a variance."""
 
     @abstractmethod
     def mode(self) -> Params:

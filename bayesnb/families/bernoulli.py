@@ -102,7 +102,7 @@ class Bernoulli(Family):
         failures = statistics.trials - statistics.successes
         return self._replace(a=self.a + statistics.successes, b=self.b + failures)
 
-    def mean(self) -> Params:
+    def reference(self) -> Params:
         return {"probs": special.dirichlet_mean(self._concentration())[..., 0]}
 
     def mode(self) -> Params:

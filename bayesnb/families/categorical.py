@@ -156,9 +156,10 @@ class Categorical(Family):
             )
 
     def seen(self, x: Array) -> Array:
-        # NaN compares False, and codes that were never declared are missing
-        sizes = self.num_categories if isinstance(self.num_categories, int) else np.asarray([self._sizes], x.dtype)
-        return (x >= 0) & (x < sizes)
+        # NaN compares False; undeclared codes are missing, and so are fractions, which only jit lets through to here
+        sizes = self.num_categories if isinstance(self.num_categories, int) else [self._sizes]
+        seen = (x >= 0) & (x < np.asarray(sizes, np.int32))  # sizes may not fit the type of the codes
+        return seen & (namespace(x).floor(x) == x) if np.issubdtype(x.dtype, np.floating) else seen
 
     def statistics(self, x: Array, z: ClassSums) -> CategoricalStatistics:
         codes, seen = self._flat_codes(x)
@@ -167,7 +168,7 @@ class Categorical(Family):
     def update(self, statistics: CategoricalStatistics) -> Self:
         return self._replace(concentration=self.concentration + statistics.counts)
 
-    def mean(self) -> Params:
+    def reference(self) -> Params:
         return self._split(special.dirichlet_mean(self.concentration, self._total))
 
     def mode(self) -> Params:
@@ -212,7 +213,11 @@ class Categorical(Family):
 
     def _starts(self, num_columns: int | None = None) -> np.ndarray[Any, Any]:
         """Where each column begins in [0, S], and S at the end."""
-        sizes = self._sizes * num_columns if isinstance(self.num_categories, int) and num_columns else self._sizes
+        sizes = (
+            self._sizes * num_columns
+            if isinstance(self.num_categories, int) and num_columns is not None
+            else self._sizes
+        )
         return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
 
     def _flat_codes(self, x: Array) -> tuple[Array, Array]:
@@ -239,4 +244,4 @@ class Categorical(Family):
 
 @jax.jit
 def _predictive_weights(prior: Categorical) -> LogProb:
-    return prior.weights(prior.mean())
+    return prior.weights(prior.reference())

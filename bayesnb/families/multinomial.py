@@ -120,7 +120,7 @@ class Multinomial(Family):
     def update(self, statistics: MultinomialStatistics) -> Self:
         return self._replace(concentration=self.concentration + statistics.counts)
 
-    def mean(self) -> Params:
+    def reference(self) -> Params:
         return {"probs": special.dirichlet_mean(self.concentration)}
 
     def mode(self) -> Params:

@@ -79,7 +79,7 @@ class Normal(Family):
         loc: Prior mean; None for the pooled mean.
         strength: Pseudo-rows behind loc, positive.
         shape: Half the pseudo-rows behind the variance, positive.
-        rate: Scale of the variance, positive; None for shape-independent V, the pooled variance.
+        rate: Scale of the variance, positive; None for V, the pooled variance.
 
     All broadcast to [K, D]. Cells are finite numbers or NaN (missing). Sites: ``block_loc`` and ``block_variance``
     [K, D].
@@ -159,8 +159,8 @@ class Normal(Family):
             rate=jnp.where(off, 0.0, rate),
         )
 
-    def mean(self) -> Params:
-        """The mean of loc; for the variance, whose mean may not exist, rate / shape: one over the mean precision."""
+    def reference(self) -> Params:
+        """The mean of loc; for the variance, whose mean may not exist, one over the mean precision."""
         return {"loc": self.loc, "variance": self._site_rate() / self.shape}
 
     def mode(self) -> Params:
@@ -229,8 +229,8 @@ class Normal(Family):
         loc, width, half, offset, off = (a[None] for a in jnp.broadcast_arrays(self.loc, width, half, offset, off))
         x = jnp.asarray(x, jnp.result_type(float))[:, None, :]
         missing = jnp.isnan(x)
-        z = _clip((jnp.where(missing, 0.0, x) - loc) / jnp.sqrt(width))
-        return jnp.where(missing | off, 0.0, offset - half * jnp.log1p(z * z))
+        z = (jnp.where(missing, 0.0, x) - loc) / jnp.sqrt(width)
+        return jnp.where(missing | off, 0.0, offset - half * special.log1p_square(z))
 
     def log_partition(self) -> Array:
         value = gammaln(self.shape) - self.shape * jnp.log(self._site_rate()) - 0.5 * jnp.log(self.strength)
@@ -254,11 +254,6 @@ def _variance(statistics: NormalStatistics) -> Array:
     return statistics.squares / namespace(n).where(n > 0, n, 1)
 
 
-def _clip(z: Array) -> Array:
-    """Standard deviations whose squares still add up in this precision."""
-    return jnp.clip(z, -(jnp.finfo(z.dtype).max ** 0.4), jnp.finfo(z.dtype).max ** 0.4)
-
-
 @jax.jit
 def _direct(family: Normal, params: Params, x: Array) -> Array:
     """The log likelihood cell by cell: no product, no cancellation, [N, K]."""
@@ -267,6 +262,6 @@ def _direct(family: Normal, params: Params, x: Array) -> Array:
     loc, off, variance = loc[None], off[None], jnp.where(off, 1.0, variance)[None]
     x = x[:, None, :]
     missing = jnp.isnan(x)
-    z = _clip((jnp.where(missing, 0.0, x) - loc) / jnp.sqrt(variance))
+    z = special.squarable((jnp.where(missing, 0.0, x) - loc) / jnp.sqrt(variance))
     terms = -0.5 * (z * z + jnp.log(variance) + LOG_2PI)
     return jnp.where(missing | off, 0.0, terms).sum(axis=-1)
