@@ -4,7 +4,7 @@ import pytest
 
 from tests import cases, laws
 
-# compiling takes seconds a family: samplers for the two whose predictives are of their own kind, the device for all at once
+# compiling takes seconds a family: the samplers of two with predictives of their own kind, the device for all at once
 QUICK = {laws.prediction_averages_joints: {"normal", "multinomial"}, laws.device_is_host: {"mixed"}}
 
 
