@@ -93,7 +93,7 @@ def _blas() -> ThreadpoolController:
 
 def observed(x: Array) -> Array | None:
     """True for the cells that are not NaN, [N, D]; None where it is known that none is missing."""
-    if not np.issubdtype(x.dtype, np.inexact):
+    if not jnp.issubdtype(x.dtype, jnp.inexact):
         return None
     if isinstance(x, jax.Array):
         return ~jnp.isnan(x)

@@ -115,7 +115,7 @@ def _block(name: str, x: Any) -> Array:
     if x.ndim != 2:
         hint = "a single column is x[:, None]" if x.ndim == 1 else "flatten further axes into columns"
         raise ValueError(f"block {name!r} must be an array [N, D], got shape {x.shape}: {hint}")
-    if not (np.issubdtype(x.dtype, np.number) or x.dtype == bool) or np.issubdtype(x.dtype, np.complexfloating):
+    if not (jnp.issubdtype(x.dtype, jnp.number) or x.dtype == bool) or jnp.issubdtype(x.dtype, jnp.complexfloating):
         raise ValueError(
             f"block {name!r} must hold numbers, got dtype {x.dtype}; encode strings as integer codes "
             "(numpy.unique with return_inverse=True)"

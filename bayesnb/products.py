@@ -52,7 +52,8 @@ def linear(family: Featured, table: Linear, x: Array, direct: Callable[[Array], 
     if on_host(x, table):
         return _host_linear(family, table, x, direct)
     x = jnp.asarray(x)
-    x = x if jnp.issubdtype(x.dtype, jnp.inexact) else x.astype(jnp.result_type(float))
+    floating = jnp.issubdtype(x.dtype, jnp.inexact)
+    x = x.astype(jnp.promote_types(x.dtype, jnp.float32) if floating else jnp.result_type(float))
     table = jax.tree.map(lambda a: jnp.asarray(a, x.dtype), table)
     product = _product(family, table, x, _device_matmul)
     if direct is None or table.condition is None:

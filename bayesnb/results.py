@@ -21,6 +21,7 @@ from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 from bayesnb import check, products
 from bayesnb.arrays import Array, as_array, at_once, finalise, is_traced, on_host, to_host
 from bayesnb.families.base import Node, pytree
+from bayesnb.families.support import short_repr
 from bayesnb.log_prob import LogProb, logsumexp
 from bayesnb.model import NaiveBayes, Sites
 from bayesnb.statistics import ModelStatistics
@@ -134,6 +135,9 @@ class Posterior(Classifier):
     prior: NaiveBayes
     model: NaiveBayes
     statistics: ModelStatistics
+
+    def __repr__(self) -> str:
+        return f"Posterior(prior={self.prior!r}, class_counts={short_repr(self.statistics.class_counts)})"
 
     @property
     def log_evidence(self) -> Array:

@@ -127,6 +127,13 @@ def test_parameters_that_are_none(change, says):
         nb.PointEstimate(ONE, {**PARAMS, **change})
 
 
+@pytest.mark.parametrize("variance", [[[1.0], [-1.0]], [[1.0], [0.0]]])
+def test_variances_that_are_none(variance):
+    params = {"class_probs": [0.5, 0.5], "x_loc": [[0.0], [1.0]], "x_variance": variance}
+    with pytest.raises(ValueError, match="must be positive; a column that says nothing has 0 in every class"):
+        nb.PointEstimate(nb.NaiveBayes(nb.Normal()), params)
+
+
 def test_arguments_that_contradict_each_other():
     statistics = nb.sufficient_statistics(ONE, X, Y)
     with pytest.raises(ValueError, match="not both"):

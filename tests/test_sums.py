@@ -99,7 +99,7 @@ def test_blocks_do_not_matter(rng, monkeypatch, block_bytes, masked, weighted):
     assert_allclose(parts.log_joint(X), expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int64, np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int64, np.float16, jnp.bfloat16, np.float32, np.float64])
 @pytest.mark.parametrize("device", [False, True])
 def test_every_dtype_counts_alike(rng, dtype, device):
     x, y = (rng.random((50, 3)) < 0.3).astype(dtype), rng.integers(0, 2, 50)

@@ -145,7 +145,7 @@ class Categorical(Family):
 
     def check(self, x: Array, block: str) -> None:
         xp = namespace(x)
-        if not np.issubdtype(x.dtype, np.floating):
+        if not jnp.issubdtype(x.dtype, jnp.floating):
             return
         good = xp.isnan(x) | (xp.floor(x) == x)
         if not good.all():
@@ -159,7 +159,7 @@ class Categorical(Family):
         # NaN compares False; undeclared codes are missing, and so are fractions, which only jit lets through to here
         sizes = self.num_categories if isinstance(self.num_categories, int) else [self._sizes]
         seen = (x >= 0) & (x < np.asarray(sizes, np.int32))  # sizes may not fit the type of the codes
-        return seen & (namespace(x).floor(x) == x) if np.issubdtype(x.dtype, np.floating) else seen
+        return seen & (namespace(x).floor(x) == x) if jnp.issubdtype(x.dtype, jnp.floating) else seen
 
     def statistics(self, x: Array, z: ClassSums) -> CategoricalStatistics:
         codes, seen = self._flat_codes(x)

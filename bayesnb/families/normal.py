@@ -127,8 +127,11 @@ class Normal(Family):
             shapes = params["loc"].shape, params["variance"].shape
             raise ValueError(f"params['{block}_loc'] and params['{block}_variance'] must have one shape, got {shapes}")
         require_finite(f"params of block {block!r}", **params)
-        if not is_traced(params["variance"]) and bool((params["variance"] < 0).any()):
-            raise ValueError(f"params['{block}_variance'] must not be negative; 0 gives the column factor 1")
+        variance = params["variance"]
+        if not is_traced(variance) and not bool(((variance > 0) | (variance == 0).all(axis=0, keepdims=True)).all()):
+            raise ValueError(
+                f"params['{block}_variance'] must be positive; a column that says nothing has 0 in every class"
+            )
 
     def check(self, x: Array, block: str) -> None:
         if observed(x) is None and bool(namespace(x).isfinite(x.sum())):
