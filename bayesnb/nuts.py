@@ -9,7 +9,7 @@ import jax
 import numpyro
 from numpyro.infer import MCMC, NUTS, init_to_value
 
-from bayesnb.arrays import Array, finalise, to_host
+from bayesnb.arrays import Array, finalise, is_traced, to_host
 from bayesnb.fit import prepare
 from bayesnb.model import NaiveBayes, Sites
 from bayesnb.results import Draws
@@ -53,9 +53,12 @@ def fit_nuts(
         UserWarning: where R-hat exceeds 1.01, the effective sample size is below 400, or transitions diverged.
 
     Raises:
-        ValueError: where the data do not fit the model.
+        ValueError: where the data do not fit the model, or inside a JAX transformation.
     """
-    model, statistics = to_host(prepare(model, X, y, sample_weight, statistics))
+    model, statistics = prepare(model, X, y, sample_weight, statistics)
+    if is_traced(model, statistics, key):
+        raise ValueError("fit_nuts cannot run inside a JAX transformation: call it with arrays whose values are known")
+    model, statistics = to_host((model, statistics))
     centred, standard, reference = finalise(_centred, model, statistics)
     sampler = MCMC(
         NUTS(_program, init_strategy=init_to_value(values=reference)),

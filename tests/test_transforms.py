@@ -115,6 +115,12 @@ def test_num_classes_must_be_declared_inside_jit(case):
         jax.jit(lambda X, y: nb.fit_mle(model, X, y).params)(case.X["normal"], case.y)
 
 
+def test_nuts_refuses_tracers(case, key):
+    model = nb.NaiveBayes(nb.Bernoulli(), num_classes=3)
+    with pytest.raises(ValueError, match="cannot run inside a JAX transformation"):
+        jax.jit(lambda X: nb.fit_nuts(model, X, case.y, key=key).params)(case.X["bernoulli"])
+
+
 def test_importing_changes_no_configuration():
     import subprocess
     import sys
