@@ -15,6 +15,7 @@ import numpy as np
 
 from bayesnb.arrays import Array, as_array, is_traced, map_blocks, namespace, on_host, row_blocks
 from bayesnb.families.base import Family
+from bayesnb.families.support import short_repr
 from bayesnb.sums import Labels
 
 
@@ -61,34 +62,88 @@ def _check_rows(family: Family, x: Array, name: str, rows: slice) -> None:
     family.check(x[rows], name)
 
 
+def num_classes(given: Any) -> int | None:
+    """K as declared, or None."""
+    if given is not None and (not isinstance(given, int | np.integer) or given < 1):
+        raise ValueError(f"num_classes must be a positive int, got {given!r}")
+    return None if given is None else int(given)
+
+
+def model(given: Any) -> None:
+    """Raises ValueError for what is no model."""
+    if not hasattr(given, "families"):
+        raise ValueError(
+            f"the first argument is a NaiveBayes model, got {type(given).__name__}: nb.NaiveBayes(nb.Normal())"
+        )
+
+
+def key(given: Any) -> None:
+    """Raises ValueError for what is no key of JAX's random numbers."""
+    dtype = getattr(given, "dtype", None)
+    if dtype is None or not (jnp.issubdtype(dtype, jax.dtypes.prng_key) or (dtype == np.uint32 and given.ndim == 1)):
+        raise ValueError(f"key must be a key of JAX's random numbers such as jax.random.key(0), got {given!r}")
+
+
+def counts(**given: Any) -> None:
+    """Raises ValueError unless every number is a positive int."""
+    for name, value in given.items():
+        if not isinstance(value, int | np.integer) or value < 1:
+            raise ValueError(f"{name} must be a positive int, got {value!r}")
+
+
 def labels(y: Any, sample_weight: Any, num_rows: int, num_classes: int | None) -> tuple[Labels, int]:
-    """Labels with their weights, and the number of classes."""
+    """Labels with their weights, and the number of classes; rows of weight zero may hold anything."""
     y = _labels_array(y, num_rows)
+    weight = None if sample_weight is None else _weight(sample_weight, num_rows)
+    counted = y if weight is None or is_traced(y, weight) else y[np.asarray(weight) > 0]
     if y.ndim == 2:
         num_classes = num_classes or y.shape[1]
-        _soft(y, num_classes)
-    elif num_classes is None:
-        num_classes = _largest(y, sample_weight) + 1
-    weight = None if sample_weight is None else _weight(sample_weight, num_rows)
-    if y.ndim == 1 and not is_traced(y, weight):
-        _range(y if weight is None else y[weight > 0], num_classes)
-    if y.ndim == 2 and weight is not None:
-        y, weight = y * weight[:, None], None
-    return Labels(y, weight), num_classes
+        _soft(counted, num_classes)
+        y = y.astype(np.float64 if on_host(y) else jnp.result_type(float))
+        if weight is not None:
+            y, weight = namespace(y).where(weight[:, None] > 0, y * weight[:, None], 0.0), None
+        return Labels(y, weight), num_classes
+    num_classes = num_classes or _largest(counted) + 1
+    _range(counted, num_classes)
+    return Labels(y.astype(np.int32), weight), num_classes
 
 
 def statistics(families: Mapping[str, Family], num_classes: int | None, resolved: bool, given: Any) -> None:
     """Raises ValueError unless these are statistics of such a model, in families, classes and (if resolved) columns."""
-    kinds = {name: type(s).__name__ for name, s in getattr(given, "blocks", {}).items()}
-    expected = {name: family.statistics_type.__name__ for name, family in families.items()}
-    if kinds != expected:
-        raise ValueError(f"statistics must be those of the model, {expected}, got {kinds or type(given).__name__}")
+    blocks = getattr(given, "blocks", {})
+    if set(blocks) != set(families) or not all(family.accepts(blocks[name]) for name, family in families.items()):
+        raise ValueError(
+            f"statistics must be those of the model's blocks, {short_repr(families)}, got {short_repr(given)}"
+        )
     if num_classes not in (None, given.num_classes):
         raise ValueError(f"the model has {num_classes} classes, the statistics {given.num_classes}")
     for name, family in families.items():
         shapes = [jax.tree.leaves(part)[0].shape for part in (family, given.blocks[name])] if resolved else []
         if len(set(shapes)) > 1:
             raise ValueError(f"block {name!r} has the shape {shapes[0]} in the model and {shapes[1]} in the statistics")
+
+
+def params(model: Any, given: Mapping[str, Any]) -> dict[str, Array]:
+    """Parameters as arrays by site, checked against the model's sites and sizes; values only where they are known."""
+    sites = model.sites()
+    if set(given) != set(sites):
+        raise ValueError(f"params must have the sites {sites}, got {list(given)}")
+    arrays = {name: as_array(given[name]) for name in sites}
+    probs = class_probs(arrays["class_probs"], model.num_classes)
+    for name, value in arrays.items():
+        if value.ndim == 0 or value.shape[0] != probs.shape[0]:
+            raise ValueError(
+                f"params[{name!r}] must have {probs.shape[0]} classes on its first axis, got shape {value.shape}"
+            )
+    for block, of_block in model.block_params(arrays).items():
+        family = model.families[block]
+        family.check_params(of_block, block)
+        expected = model.columns[block] or family.declared_columns
+        if expected not in (None, family.columns_of(of_block)):
+            raise ValueError(
+                f"params of block {block!r} have {family.columns_of(of_block)} columns, the model {expected}"
+            )
+    return arrays
 
 
 def class_probs(probs: Any, num_classes: int | None = None) -> Array:
@@ -102,8 +157,7 @@ def class_probs(probs: Any, num_classes: int | None = None) -> Array:
         numbers = np.asarray(probs, np.float64)
         if not (numbers >= 0).all() or abs(numbers.sum() - 1) > 1e-5:
             raise ValueError(
-                f"class_probs must be non-negative and sum to 1, got {numbers.tolist()} with sum {numbers.sum():g}; "
-                "divide them by their sum"
+                f"class_probs must be non-negative and sum to 1, got {numbers.tolist()} with sum {numbers.sum():g}"
             )
     return probs
 
@@ -142,9 +196,7 @@ def _labels_array(y: Any, num_rows: int) -> Array:
         raise ValueError(
             f"y has shape {y.shape}, which reads as soft labels of one class: for integer labels use y.ravel()"
         )
-    return (
-        y.astype(np.int32) if y.ndim == 1 else y.astype(np.result_type(float) if on_host(y) else jnp.result_type(float))
-    )
+    return y
 
 
 def _soft(y: Array, num_classes: int) -> None:
@@ -160,20 +212,18 @@ def _soft(y: Array, num_classes: int) -> None:
             )
 
 
-def _largest(y: Array, sample_weight: Any) -> int:
-    if is_traced(y, sample_weight):
+def _largest(y: Array) -> int:
+    if is_traced(y):
         raise ValueError(
             "inside a JAX transformation the number of classes must be declared: NaiveBayes(..., num_classes=K)"
         )
-    if sample_weight is not None:
-        y = y[_weight(sample_weight, y.shape[0]) > 0]
     if y.shape[0] == 0:
         raise ValueError("without rows the number of classes must be declared: NaiveBayes(..., num_classes=K)")
     return int(y.max())
 
 
 def _range(y: Array, num_classes: int) -> None:
-    if y.shape[0] and (int(y.min()) < 0 or int(y.max()) >= num_classes):
+    if not is_traced(y) and y.shape[0] and (int(y.min()) < 0 or int(y.max()) >= num_classes):
         bad = int(y.min()) if int(y.min()) < 0 else int(y.max())
         raise ValueError(f"y holds {bad}, expected integers 0..{num_classes - 1} for {num_classes} classes")
 

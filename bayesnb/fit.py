@@ -83,10 +83,7 @@ def prepare(
     model: NaiveBayes, X: Any, y: Any, sample_weight: Any, statistics: ModelStatistics | None
 ) -> tuple[NaiveBayes, ModelStatistics]:
     """The resolved model and the statistics of the rows, both on the host where the data are."""
-    if not isinstance(model, NaiveBayes):
-        raise ValueError(
-            f"the first argument is a NaiveBayes model, got {type(model).__name__}: nb.NaiveBayes(nb.Normal())"
-        )
+    check.model(model)
     if statistics is None:
         if X is None:
             raise ValueError("give rows, X and y, or statistics=sufficient_statistics(model, X, y)")

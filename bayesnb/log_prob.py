@@ -41,7 +41,9 @@ class LogProb(NamedTuple):
         xp = namespace(self.finite)
         fewest = xp.min(self.zeros, axis=-1, keepdims=True)
         contenders = xp.where(self.zeros == fewest, self.finite, -xp.inf)
-        return contenders - logsumexp(contenders)[..., None]
+        # relative to the largest first: subtracting a large log of the sum at the end would lose the digits
+        relative = contenders - xp.max(contenders, axis=-1, keepdims=True)
+        return relative - xp.log(xp.sum(xp.exp(relative), axis=-1, keepdims=True))
 
 
 def logsumexp(x: Array) -> Array:

@@ -54,6 +54,8 @@ class NaiveBayes:
         families = {"x": likelihoods} if not isinstance(likelihoods, Mapping) else dict(likelihoods)
         _check_families(families)
         self.families: dict[str, Family] = families
+        plates = [f"{name}_{plate}" for name in families for plate in ("classes", "features")]
+        _check_names(["label", "rows", *families, *self.sites(), *plates])
         require_positive("NaiveBayes", class_concentration=class_concentration)
         given = class_concentration
         self.class_concentration = np.asarray(given) if isinstance(given, list | tuple) else given
@@ -62,9 +64,7 @@ class NaiveBayes:
         self.columns: dict[str, int | None] = dict.fromkeys(families)
 
     def _declared(self, num_classes: int | None) -> int | None:
-        if num_classes is not None and (not isinstance(num_classes, int | np.integer) or num_classes < 1):
-            raise ValueError(f"num_classes must be a positive int, got {num_classes!r}")
-        found = {"num_classes": num_classes, "class_concentration": None, "class_probs": None}
+        found = {"num_classes": check.num_classes(num_classes), "class_concentration": None, "class_probs": None}
         if self.class_probs is not None:
             found["class_probs"] = np.shape(self.class_probs)[0]
         if np.ndim(self.class_concentration) == 1:
@@ -93,9 +93,10 @@ class NaiveBayes:
         if self.resolved:
             return self
         if statistics is None:
-            num_classes = self.num_classes
+            if X is None:
+                raise ValueError("give rows, X and y, or their statistics: the model is resolved from data")
             if y is None:
-                if num_classes is None:
+                if self.num_classes is None:
                     raise ValueError("without y the number of classes must be declared: NaiveBayes(..., num_classes=K)")
                 rows = check.blocks(self.families, self.single, X)
                 y = np.zeros(next(iter(rows.values())).shape[0], np.int32)
@@ -280,14 +281,18 @@ def _with_class_probs(probs: Array, parts: list[LogProb]) -> LogProb:
     return LogProb(rows.finite + weights.finite[None, :], rows.zeros + never)
 
 
+def _check_names(names: list[str]) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"the blocks' names give two parts of the program one name, {twice[0]!r}: rename a block")
+
+
 def _check_families(families: Mapping[str, Any]) -> None:
     if not families:
         raise ValueError("a model needs at least one block: a family, or a dict of families by name")
     for name, family in families.items():
-        if not isinstance(name, str) or not name.isidentifier() or name in ("label", "class_probs", "rows"):
-            raise ValueError(
-                f"a block's name is a Python identifier other than label, class_probs and rows, got {name!r}"
-            )
+        if not isinstance(name, str) or not name.isidentifier():
+            raise ValueError(f"a block's name is a Python identifier, got {name!r}")
         if not isinstance(family, Family):
             hint = f"{family.__name__}(...)" if isinstance(family, type) else "nb.Normal()"
             raise ValueError(f"block {name!r} must be a family such as {hint}, got {family!r}")

@@ -9,6 +9,7 @@ import jax
 import numpyro
 from numpyro.infer import MCMC, NUTS, init_to_value
 
+from bayesnb import check
 from bayesnb.arrays import Array, finalise, is_traced, to_host
 from bayesnb.fit import prepare
 from bayesnb.model import NaiveBayes, Sites
@@ -17,6 +18,9 @@ from bayesnb.statistics import ModelStatistics
 
 R_HAT, ESS = 1.01, 400
 """Bounds beyond which draws are not to be trusted: Vehtari et al., Rank-normalization, folding, localization (2021)."""
+
+FEWEST = 4
+"""Draws a chain without which R-hat is not defined."""
 
 
 def fit_nuts(
@@ -53,8 +57,13 @@ def fit_nuts(
         UserWarning: where R-hat exceeds 1.01, the effective sample size is below 400, or transitions diverged.
 
     Raises:
-        ValueError: where the data do not fit the model, or inside a JAX transformation.
+        ValueError: where the data do not fit the model, for numbers of draws that are none, and inside a JAX
+            transformation.
     """
+    check.key(key)
+    check.counts(num_samples=num_samples, num_warmup=num_warmup, num_chains=num_chains)
+    if num_samples < FEWEST:
+        raise ValueError(f"num_samples must be at least {FEWEST}, to see whether chains agree, got {num_samples}")
     model, statistics = prepare(model, X, y, sample_weight, statistics)
     if is_traced(model, statistics, key):
         raise ValueError("fit_nuts cannot run inside a JAX transformation: call it with arrays whose values are known")

@@ -18,8 +18,11 @@ import scipy.sparse
 from bayesnb.arrays import Array, at_once, map_blocks, namespace, on_host, row_blocks
 from bayesnb.log_prob import LogProb
 
-PRECISE = 1e-5
-"""Nats a cell that a product may lose to rounding before it is done in another way."""
+PRECISE_CELL = 1e-5
+"""Nats a cell that a product may lose to cancellation before it is done in another way."""
+
+PRECISE_ROW = 1e-3
+"""Nats a row that float32 may lose to rounding before numpy rows are done in float64."""
 
 
 class Linear(NamedTuple):
@@ -58,7 +61,7 @@ def linear(family: Featured, table: Linear, x: Array, direct: Callable[[Array], 
     product = _product(family, table, x, _device_matmul)
     if direct is None or table.condition is None:
         return product
-    precise = table.condition * jnp.finfo(x.dtype).eps < PRECISE
+    precise = table.condition * jnp.finfo(x.dtype).eps < PRECISE_CELL
     good = precise & jnp.isfinite(product.finite).all()
     finite = jax.lax.cond(good, lambda _: product.finite, lambda x: direct(x).astype(x.dtype), x)
     return LogProb(finite, product.zeros)
@@ -71,20 +74,25 @@ def _device_matmul(a: Array, b: Array) -> Array:
 def _host_linear(family: Featured, table: Linear, x: Array, direct: Callable[[Array], Array] | None) -> LogProb:
     if table.zeros is not None and not any(np.any(z) for z in (*table.zeros, table.zero_offset)):
         table = table._replace(zeros=None, zero_offset=None)
-    single = x.dtype == np.float32 and (table.condition is None or table.condition * np.finfo(np.float32).eps < PRECISE)
-    dtype = np.float32 if single else np.float64
-    table = jax.tree.map(lambda a: a.astype(dtype), table)
+    eps = np.finfo(np.float32).eps
+    single = x.dtype == np.float32 and (table.condition is None or table.condition * eps < PRECISE_CELL)
+    tables = {dtype: jax.tree.map(lambda a, dtype=dtype: a.astype(dtype), table) for dtype in (np.float32, np.float64)}
     shape = (x.shape[0], table.offset.shape[0])
     out = LogProb(np.empty(shape), np.zeros(shape))
 
-    def score(rows: slice) -> None:
+    def product(rows: slice, dtype: Any) -> LogProb:
         with np.errstate(over="ignore", invalid="ignore"):
-            block = _product(family, table, x[rows].astype(dtype, copy=False), np.matmul)
+            return _product(family, tables[dtype], x[rows].astype(dtype, copy=False), np.matmul)
+
+    def score(rows: slice) -> None:
+        block = product(rows, np.float32 if single else np.float64)
+        if single and not np.abs(block.finite).max(initial=0.0) * eps < PRECISE_ROW:
+            block = product(rows, np.float64)
         if direct is not None and not np.isfinite(block.finite).all():
-            block = LogProb(by_rows(direct, (), x[rows]), block.zeros)
+            block = LogProb(direct(x[rows]), block.zeros)
         out.finite[rows], out.zeros[rows] = block
 
-    map_blocks(score, row_blocks(x.shape[0], x.shape[1] * np.dtype(dtype).itemsize))
+    map_blocks(score, row_blocks(x.shape[0], x.shape[1] * x.itemsize))
     return out
 
 

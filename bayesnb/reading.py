@@ -105,7 +105,12 @@ def _rows(path: Path) -> tuple[list[str], list[list[str]], list[int]]:
     with path.open(encoding="utf-8-sig", newline="") as handle:
         first = handle.readline()
         handle.seek(0)
-        reader = csv.reader(handle, delimiter=max(",;\t", key=first.count), skipinitialspace=True, strict=True)
+        reader = csv.reader(
+            handle,
+            delimiter="\t" if path.suffix == ".tsv" else max(",;\t", key=first.count),
+            skipinitialspace=True,
+            strict=True,
+        )
         header: list[str] = []
         rows: list[list[str]] = []
         lines: list[int] = []

@@ -19,7 +19,7 @@ from numpyro import handlers
 from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 
 from bayesnb import check, products
-from bayesnb.arrays import Array, as_array, at_once, finalise, is_traced, on_host, to_host
+from bayesnb.arrays import Array, at_once, finalise, is_traced, namespace, on_host, to_host
 from bayesnb.families.base import Node, pytree
 from bayesnb.families.support import short_repr
 from bayesnb.log_prob import LogProb, logsumexp
@@ -102,7 +102,7 @@ class PointEstimate(Classifier):
     params: Sites
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "params", check_params(self.model, self.params))
+        object.__setattr__(self, "params", check.params(self.model, self.params))
 
     @classmethod
     def trusted(cls, model: NaiveBayes, params: Sites) -> Self:
@@ -141,11 +141,16 @@ class Posterior(Classifier):
 
     @property
     def log_evidence(self) -> Array:
-        """log p(X, y), the log marginal likelihood given the resolved prior, base measure included: a scalar."""
+        """log p(X, y), the log marginal likelihood given the resolved prior, base measure included: a scalar.
+
+        With weights or soft labels it is that of the weighted likelihood, which is no probability of data.
+        """
         return finalise(_log_evidence, self.prior, self.statistics)
 
     def sample(self, key: Array, num_samples: int) -> Sites:
         """Independent exact draws of the parameters by site, each [num_samples, K, ...]; key is a jax.random.key."""
+        check.key(key)
+        check.counts(num_samples=num_samples)
         if on_host(self.model) and not is_traced(key):
             return at_once(_sample, self.model, key, num_samples=num_samples)
         return _sample(self.model, key, num_samples)
@@ -177,12 +182,13 @@ class Draws(Classifier):
     @property
     def max_r_hat(self) -> float:
         """The largest split R-hat over parameters; near 1 where the chains agree (BDA3, section 11.4)."""
-        return float(max(np.nanmax(split_gelman_rubin(chains)) for chains in self._chains()))
+        return float(max((np.nanmax(split_gelman_rubin(chains)) for chains in self._chains()), default=1.0))
 
     @property
     def min_ess(self) -> float:
-        """The smallest effective sample size over parameters."""
-        return float(min(np.nanmin(effective_sample_size(chains)) for chains in self._chains()))
+        """The smallest effective sample size over parameters; the number of draws where nothing varies."""
+        num_draws = self.params["class_probs"].shape[0]
+        return float(min((np.nanmin(effective_sample_size(chains)) for chains in self._chains()), default=num_draws))
 
     @property
     def num_divergences(self) -> int:
@@ -192,9 +198,8 @@ class Draws(Classifier):
     def with_class_probs(self, class_probs: Any) -> Self:
         """The same draws for a population with these class probabilities [K]."""
         model = self.model.with_class_probs(class_probs)
-        draws = as_array(self.params["class_probs"])
-        probs = jnp.broadcast_to(jnp.asarray(model.class_probs), draws.shape)
-        params = {**self.params, "class_probs": np.asarray(probs) if on_host(draws) else probs}
+        draws = self.params["class_probs"]
+        params = {**self.params, "class_probs": namespace(draws).broadcast_to(model.class_probs, draws.shape)}
         return type(self)(model, params, self.sample_stats, self.num_chains)
 
     def _chains(self) -> list[np.ndarray[Any, Any]]:
@@ -243,21 +248,3 @@ def _log_evidence(prior: NaiveBayes, statistics: ModelStatistics) -> Array:
         seen = (probs > 0) | (counts == 0)
         base.append(jnp.where(seen, counts * jnp.log(jnp.where(probs > 0, probs, 1.0)), -jnp.inf).sum())
     return prior.update(statistics).log_partition() - prior.log_partition() + sum(base)
-
-
-def check_params(model: NaiveBayes, params: Mapping[str, Any]) -> Sites:
-    """Parameters as arrays by site, checked against the model's sites; values only where they are known."""
-    sites = model.sites()
-    if set(params) != set(sites):
-        raise ValueError(f"params must have the sites {sites}, got {list(params)}")
-    arrays = {name: as_array(params[name]) for name in sites}
-    probs = check.class_probs(arrays["class_probs"], model.num_classes)
-    for name, value in arrays.items():
-        if value.ndim == 0 or value.shape[0] != probs.shape[0]:
-            raise ValueError(
-                f"params[{name!r}] must have {probs.shape[0]} classes on its first axis, got shape {value.shape}"
-            )
-    blocks = model.block_params(arrays)
-    for block, family in model.families.items():
-        family.check_params(blocks[block], block)
-    return arrays

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import jax.numpy as jnp
+import numpy as np
 import scipy.special
 from jax.scipy.special import gammaln
 
@@ -21,7 +22,7 @@ def total(x: Array) -> Array:
 
 def log_factorial(x: Array) -> Array:
     """log x! = log Gamma(x + 1), on the host or the device."""
-    return scipy.special.gammaln(x + 1.0) if on_host(x) else gammaln(x + 1.0)
+    return scipy.special.gammaln(np.add(x, 1.0, dtype=np.float64)) if on_host(x) else gammaln(x + 1.0)
 
 
 def log_gamma_ratio(a: Array, x: Array) -> Array:

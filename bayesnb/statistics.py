@@ -57,6 +57,9 @@ def sufficient_statistics(
     Raises:
         ValueError: for shapes, types or values that do not fit.
     """
+    check.model(model)
+    if None not in (check.num_classes(num_classes), model.num_classes) and num_classes != model.num_classes:
+        raise ValueError(f"num_classes is {num_classes}, the model has {model.num_classes} classes")
     arrays = check.blocks(model.families, model.single, X)
     check.columns(model.families, arrays, model.columns)
     num_rows = next(iter(arrays.values())).shape[0]
@@ -77,9 +80,11 @@ def merge(a: ModelStatistics, b: ModelStatistics) -> ModelStatistics:
     Raises:
         ValueError: where they are of different models, or differ in classes or columns.
     """
-    kinds = [{name: type(block) for name, block in s.blocks.items()} for s in (a, b)]
-    if kinds[0] != kinds[1]:
+    structures: list[Any] = [jax.tree.structure(s) for s in (a, b)]
+    if not isinstance(a, ModelStatistics) or structures[0] != structures[1]:
         raise ValueError(f"statistics of different models do not merge: {a!r} and {b!r}")
+    if on_host(a) != on_host(b):
+        a, b = jax.tree.map(jnp.asarray, (a, b))
     shapes = [[np.shape(leaf) for leaf in jax.tree.leaves(s)] for s in (a, b)]
     if shapes[0] != shapes[1]:
         raise ValueError(

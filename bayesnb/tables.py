@@ -18,6 +18,7 @@ from typing import Any, Literal, cast
 import numpy as np
 import pandas as pd
 
+from bayesnb.families.normal import LARGEST
 from bayesnb.reading import DataError, Source, closest, is_number, is_text
 
 Array = np.ndarray[Any, Any]
@@ -196,6 +197,9 @@ def _describe(cells: pd.Series, kind: Kind, name: str) -> Column:
         raise DataError(f"column '{name}' cannot be normal: '{present.loc[line]}' on line {line} is not a number")
     if kind == "bernoulli" and present.nunique() != 2:
         raise DataError(f"column '{name}' cannot be bernoulli: it has {present.nunique()} distinct values, not two")
+    if kind == "normal" and (present.abs() > LARGEST).any():
+        line = (present.abs() > LARGEST).idxmax()
+        raise DataError(f"column '{name}' holds {present.loc[line]:g} on line {line}, which is too large to be squared")
     missing = int(cells.isna().sum())
     span = None if is_text(present) else (float(present.min()), float(present.max()))
     values = () if kind == "normal" else tuple(sorted(present.unique().tolist()))
@@ -224,7 +228,7 @@ def _labels(cells: pd.Series) -> tuple[Array, tuple[str, ...]]:
     """Number the classes in sorted order, and refuse a target that is no set of classes."""
     distinct, rows = cells.nunique(), len(cells)
     if rows == 0:
-        raise DataError(f"the target '{cells.name}' has nothing in it")
+        raise DataError(f"the target '{cells.name}' has nothing in it; choose another with --target")
     if distinct == 1:
         raise DataError(f"the target '{cells.name}' has one class only, '{label(cells.iloc[0])}'")
     if not is_text(cells):

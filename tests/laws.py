@@ -5,6 +5,7 @@ Densities come from NumPyro, in float64, through the sites of the model's own pr
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import jax
@@ -66,21 +67,21 @@ def evidence_is_a_product_of_predictions(case: Case) -> None:
 def mode_is_stationary(case: Case) -> None:
     """The gradient of the log posterior vanishes at the mode, along the simplex for probabilities."""
     statistics = nb.sufficient_statistics(case.model, case.X, case.y)
-    # strong enough that the mode is inside
-    many = jax.tree.map(lambda a: a, nb.merge(statistics, statistics))
-    model = nb.fit_posterior(case.model, statistics=many).model
+    model = nb.fit_posterior(case.model, statistics=nb.merge(statistics, statistics)).model
     with jax.enable_x64(True):
         mode = jax.tree.map(jnp.asarray, model.mode())
         gradient = jax.grad(lambda params: prior_density(model, params))(mode)
-    for site, g in gradient.items():
-        value, scale = np.asarray(mode[site]), np.ones(())
-        inside = (value > 1e-9) & (value < 1 - 1e-9) if "prob" in site else np.full(value.shape, True)
-        on_simplex = "prob" in site and np.allclose(value.sum(-1), 1)
-        g = np.where(inside, np.asarray(g), np.nan)
-        slope = g - np.nanmean(g, axis=-1, keepdims=True) if on_simplex else g
-        scale = np.maximum(np.abs(value), 1e-12)  # the slope against relative change
-        slope = np.where(inside, slope * (1.0 if on_simplex else scale), 0.0)
-        assert_allclose(slope / max(1.0, np.nanmax(np.abs(g)) if on_simplex else 1.0), 0.0, atol=1e-8, err_msg=site)
+    for site, slope in gradient.items():
+        value, slope = np.asarray(mode[site]), np.asarray(slope)
+        if "probs" in site:
+            inside = (value > 1e-9) & (value < 1 - 1e-9)
+            # the slope in log p; on the simplex, along directions that keep the sum
+            level = np.where(inside, slope, -np.inf).max(axis=-1, keepdims=True)
+            level = level if np.allclose(value.sum(-1), 1.0) else 0.0
+            slope = value * (np.where(inside, slope, level) - level) * inside
+        else:
+            slope = slope * np.maximum(np.abs(value), 1e-12)
+        assert_allclose(slope, 0.0, atol=1e-8, err_msg=site)
 
 
 def heavy_map_is_mle(case: Case) -> None:
@@ -183,17 +184,65 @@ def terms_sum_to_the_predictive(case: Case) -> None:
 
 
 def permutations_carry_over(case: Case) -> None:
-    """Renaming the classes renames the columns of every table."""
-    model = nb.NaiveBayes({name: type(f)(*_sizes(f)) for name, f in case.model.families.items()}, num_classes=3)
+    """Renaming classes and reordering columns, with their hyperparameters, renames the columns of every table."""
+    model, new = case.model.resolve(case.X, case.y), np.array([2, 0, 1])
     X = case.X if isinstance(case.X, dict) else {"x": case.X}
-    names = np.array([2, 0, 1])
+    order = {name: np.arange(x.shape[1])[::-1] for name, x in X.items()}
+    families = {name: _rearranged(f, np.argsort(new), order[name]) for name, f in model.families.items()}
+    concentration = np.asarray(model.class_concentration)[np.argsort(new)]
+    other = nb.NaiveBayes(families, class_concentration=concentration)
+    moved = {name: x[:, order[name]] for name, x in X.items()}
     for fit in (nb.fit_mle, nb.fit_map, nb.fit_posterior):
-        plain, renamed = fit(model, X, case.y).log_joint(X), fit(model, X, names[case.y]).log_joint(X)
-        assert_allclose(renamed[:, names], plain, rtol=1e-9)
+        plain, renamed = fit(model, case.X, case.y).log_joint(case.X), fit(other, moved, new[case.y]).log_joint(moved)
+        assert_allclose(renamed[:, new], plain, rtol=1e-9)
 
 
-def _sizes(family: nb.Family) -> list[Any]:
-    return [family.num_categories] if isinstance(family, nb.Categorical) else []
+def _rearranged(family: nb.Family, classes: np.ndarray, columns: np.ndarray) -> nb.Family:
+    """A resolved family with its classes and columns in another order."""
+    if isinstance(family, nb.Categorical):
+        sizes = np.array(family.num_categories)
+        parts = np.split(np.asarray(family.concentration)[classes], np.cumsum(sizes)[:-1], axis=1)
+        return nb.Categorical(tuple(sizes[columns]), np.concatenate([parts[d] for d in columns], axis=1))
+    values = (np.asarray(getattr(family, f.name)) for f in dataclasses.fields(family))
+    return type(family)(*(value[classes][:, columns] for value in values))
+
+
+def missing_is_marginalised(case: Case) -> None:
+    """A missing cell sums, or integrates, over all that it might hold; in a fit it is as if only its column lacked the
+    row."""
+    if isinstance(case.X, dict):
+        return
+    family = case.model.families["x"]
+    statistics = nb.sufficient_statistics(case.model, case.X, case.y).blocks["x"]
+    for fit in (nb.fit_map, nb.fit_posterior):
+        result = fit(case.model, case.X, case.y)
+        row = np.array(case.X[:1], float)
+        row[0] = np.nanmean(case.X, axis=0) if isinstance(family, nb.Normal) else 1.0
+        hole = row.copy()
+        if isinstance(family, nb.Multinomial):
+            hole[:] = np.nan
+            log_class = result.with_class_probs([0.2, 0.3, 0.5]).log_joint(hole)[0]
+            assert_allclose(log_class, np.log([0.2, 0.3, 0.5]))
+            continue
+        hole[0, 1] = np.nan
+        if isinstance(family, nb.Normal):
+            scale, centre = np.nanstd(case.X[:, 1]), np.nanmean(case.X[:, 1])
+            grid = centre + scale * np.sinh(np.linspace(-12, 12, 20_001))
+            rows = np.repeat(row, len(grid), axis=0)
+            rows[:, 1] = grid
+            total = np.trapezoid(np.exp(result.log_joint(rows)), grid, axis=0)
+            assert_allclose(np.log(total), result.log_joint(hole)[0], rtol=1e-4)
+        else:
+            sizes = [2] * row.shape[1] if isinstance(family, nb.Bernoulli) else family._sizes_of(row.shape[1])
+            rows = np.repeat(row, sizes[1], axis=0)
+            rows[:, 1] = np.arange(sizes[1])
+            assert_allclose(np.exp(result.log_joint(rows)).sum(axis=0), np.exp(result.log_joint(hole)[0]), rtol=1e-9)
+    if isinstance(family, nb.Bernoulli | nb.Normal):
+        full = ~np.isnan(case.X[:, 1])
+        alone = nb.sufficient_statistics(
+            nb.NaiveBayes(type(family)(), num_classes=3), case.X[full, 1:2], case.y[full]
+        ).blocks["x"]
+        equal(jax.tree.map(lambda a: a[:, 1:2], statistics), alone, rtol=1e-9)
 
 
 def device_is_host(case: Case) -> None:
@@ -236,5 +285,6 @@ LAWS = [
     statistics_hold_the_likelihood,
     terms_sum_to_the_predictive,
     permutations_carry_over,
+    missing_is_marginalised,
     device_is_host,
 ]

@@ -48,7 +48,20 @@ TWO = nb.NaiveBayes({"flags": nb.Bernoulli(), "vitals": nb.Normal()})
         (nb.NaiveBayes(nb.Multinomial()), -X - 1, Y, {}, "a Multinomial cell is a count, 0 or more, got -1.0"),
         (nb.NaiveBayes(nb.Multinomial()), np.where(X == 0, np.nan, X), Y, {}, "NaN beside counts has an unknown total"),
         (nb.NaiveBayes(nb.Multinomial()), np.where(X == 0, np.inf, X), Y, {}, "column 0.*got inf"),
-        (nb.NaiveBayes(nb.Normal()), np.where(X == 0, -np.inf, X), Y, {}, "finite number or NaN.*infinity"),
+        (
+            nb.NaiveBayes(nb.Normal()),
+            np.where(X == 0, -np.inf, X),
+            Y,
+            {},
+            "finite number below 1e\\+150 or NaN.*got -inf",
+        ),
+        (
+            nb.NaiveBayes(nb.Normal()),
+            X * 1e160,
+            Y,
+            {},
+            "column 0: .* below 1e\\+150 .*got 1e\\+160; give the column in",
+        ),
         (ONE, np.zeros((0, 2)), np.zeros(0, int), {}, "without rows the number of classes must be declared"),
     ],
 )
@@ -94,7 +107,11 @@ def test_new_rows_that_do_not_fit(fit):
         (lambda: nb.NaiveBayes({}), "at least one block"),
         (lambda: nb.NaiveBayes(nb.Bernoulli), r"must be a family such as Bernoulli\(...\)"),
         (lambda: nb.NaiveBayes({"a b": nb.Normal()}), "a Python identifier"),
-        (lambda: nb.NaiveBayes({"label": nb.Normal()}), "other than label"),
+        (lambda: nb.NaiveBayes({"label": nb.Normal()}), "two parts of the program one name, 'label'"),
+        (lambda: nb.NaiveBayes({"class": nb.Bernoulli()}), "two parts of the program one name, 'class_probs'"),
+        (lambda: nb.NaiveBayes({"a": nb.Bernoulli(), "a_probs": nb.Normal()}), "one name, 'a_probs': rename a block"),
+        (lambda: nb.NaiveBayes({"a": nb.Bernoulli(), "a_classes": nb.Normal()}), "one name, 'a_classes'"),
+        (lambda: nb.Normal(loc="mean"), "loc must be a number or an array of numbers, got 'mean'"),
         (lambda: nb.NaiveBayes(nb.Normal(), class_probs=[0.2, 0.2]), r"sum to 1, got \[0.2, 0.2\] with sum 0.4"),
         (lambda: nb.NaiveBayes(nb.Normal(), class_probs=[1.2, -0.2]), "non-negative"),
         (lambda: nb.NaiveBayes(nb.Normal(), class_probs=0.5), "one probability a class"),
@@ -116,7 +133,7 @@ PARAMS = {"class_probs": [0.75, 0.25], "x_probs": [[0.8, 0.01], [0.4, 0.1]]}
     ("change", "says"),
     [
         ({"x_loc": 0.0}, "params must have the sites"),
-        ({"x_probs": [[0.8, 1.01], [0.4, 0.1]]}, r"must be probabilities in \[0, 1\]"),
+        ({"x_probs": [[0.8, 1.01], [0.4, 0.1]]}, r"must be probabilities in \[0, 1\], got 1.01 in it"),
         ({"x_probs": [[0.8, 0.01]]}, "must have 2 classes on its first axis"),
         ({"x_probs": [0.8, 0.01]}, r"must be an array \[K, D\]"),
         ({"class_probs": [0.75, 0.75]}, "sum to 1"),
@@ -154,6 +171,47 @@ def test_arguments_that_contradict_each_other():
         nb.merge(statistics, nb.sufficient_statistics(ONE, X[:, :1], Y))
     with pytest.raises(TypeError, match="key"):
         nb.fit_nuts(ONE, X, Y)
+
+
+def test_sizes_that_do_not_agree():
+    threes = nb.NaiveBayes(nb.Categorical((3, 3)))
+    params = {"class_probs": [0.5, 0.5], "x_probs": np.full((2, 5, 3), 1 / 3)}
+    with pytest.raises(ValueError, match="params of block 'x' have 5 columns, the model 2"):
+        nb.PointEstimate(threes, params)
+    pairs = nb.NaiveBayes(nb.Categorical(2), num_classes=2)
+    statistics = nb.sufficient_statistics(pairs, np.zeros((4, 3)), [0, 0, 1, 1])
+    for other in (nb.Categorical(3), nb.Categorical((3, 3)), nb.Categorical((2, 2))):
+        with pytest.raises(ValueError, match="statistics must be those of the model"):
+            nb.fit_map(nb.NaiveBayes(other), statistics=statistics)
+    layouts = [nb.sufficient_statistics(nb.NaiveBayes(nb.Categorical(c)), X, Y) for c in ((2, 3), (3, 2))]
+    with pytest.raises(ValueError, match="statistics of different models"):
+        nb.merge(*layouts)
+
+
+def test_numbers_of_classes_that_do_not_agree():
+    declared = nb.NaiveBayes(nb.Bernoulli(), num_classes=2)
+    with pytest.raises(ValueError, match="num_classes is 3, the model has 2"):
+        nb.sufficient_statistics(declared, X, Y, num_classes=3)
+    for bad in (0, 2.5, "3"):
+        with pytest.raises(ValueError, match="num_classes must be a positive int"):
+            nb.sufficient_statistics(ONE, X, Y, num_classes=bad)
+
+
+def test_what_is_no_model_no_key_and_no_number():
+    for call in (nb.fit_map, nb.sufficient_statistics):
+        with pytest.raises(ValueError, match="a NaiveBayes model, got Normal"):
+            call(nb.Normal(), X, Y)
+    with pytest.raises(ValueError, match="statistics of different models"):
+        nb.merge(nb.sufficient_statistics(ONE, X, Y), None)
+    with pytest.raises(ValueError, match=r"such as jax.random.key\(0\), got 0"):
+        nb.fit_nuts(ONE, X, Y, key=0)
+    with pytest.raises(ValueError, match=r"such as jax.random.key\(0\), got 0"):
+        nb.fit_posterior(ONE, X, Y).sample(0, 5)
+    for options, says in [({"num_samples": 2}, "at least 4"), ({"num_chains": 0}, "num_chains must be a positive int")]:
+        with pytest.raises(ValueError, match=says):
+            nb.fit_nuts(ONE, X, Y, key=jax.random.key(0), **options)
+    with pytest.raises(ValueError, match="the model is resolved from data"):
+        ONE.resolve()
 
 
 def test_the_program_says_what_it_lacks():

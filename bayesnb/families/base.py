@@ -190,6 +190,10 @@ class Family(Node, ABC):
     def statistics(self, x: Array, z: ClassSums) -> Any:
         """The sufficient statistics of rows ``x`` [N, D] under the labels ``z``."""
 
+    def accepts(self, statistics: Any) -> bool:
+        """True for statistics of such a block."""
+        return isinstance(statistics, self.statistics_type)
+
     @abstractmethod
     def update(self, statistics: Any) -> Self:
         """The posterior: the same family with other hyperparameters."""

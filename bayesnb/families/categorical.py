@@ -39,6 +39,7 @@ class CategoricalStatistics(Statistics):
     """``counts`` [K, S]: how often each category was seen; columns are laid end to end, S = sum of their C."""
 
     counts: Array
+    sizes: tuple[int, ...] = field(metadata={"static": True})
 
 
 @pytree
@@ -89,13 +90,9 @@ class Categorical(Family):
         return tuple(f"probs_{d}" for d in range(len(self._sizes)))
 
     def resolve(self, pooled: CategoricalStatistics, num_classes: int) -> Self:
-        flat = (num_classes, pooled.counts.shape[-1])
-        sizes, value = self._sizes, self.concentration
-        if isinstance(self.num_categories, int):
-            sizes = (self.num_categories,) * (flat[1] // self.num_categories)
-            if np.ndim(value) > 0:
-                shape = (num_classes, len(sizes), self.num_categories)
-                value = broadcast(value, shape, "concentration").reshape(flat)
+        sizes, flat, value = pooled.sizes, (num_classes, pooled.counts.shape[-1]), self.concentration
+        if isinstance(self.num_categories, int) and np.ndim(value) > 0:
+            value = broadcast(value, (num_classes, len(sizes), self.num_categories), "concentration").reshape(flat)
         return self._replace(num_categories=sizes, concentration=broadcast(value, flat, "concentration"))
 
     @property
@@ -163,7 +160,11 @@ class Categorical(Family):
 
     def statistics(self, x: Array, z: ClassSums) -> CategoricalStatistics:
         codes, seen = self._flat_codes(x)
-        return CategoricalStatistics(z.table(codes, self._starts(x.shape[1])[-1], seen))
+        sizes = self._sizes_of(x.shape[1])
+        return CategoricalStatistics(z.table(codes, sum(sizes), seen), sizes)
+
+    def accepts(self, statistics: Any) -> bool:
+        return super().accepts(statistics) and statistics.sizes == self._sizes_of(len(statistics.sizes))
 
     def update(self, statistics: CategoricalStatistics) -> Self:
         return self._replace(concentration=self.concentration + statistics.counts)
@@ -198,7 +199,7 @@ class Categorical(Family):
         return products.lookup(*self._flat_codes(x), finalise(_predictive_weights, self))
 
     def log_partition(self) -> Array:
-        return special.log_multivariate_beta(self.concentration, self._total)[:, self._starts()[:-1]]
+        return special.log_multivariate_beta(self.concentration, self._total)[:, self._starts(self._sizes)[:-1]]
 
     # columns laid end to end
 
@@ -211,19 +212,20 @@ class Categorical(Family):
     def _uniform(self) -> bool:
         return len(set(self._sizes)) == 1
 
-    def _starts(self, num_columns: int | None = None) -> np.ndarray[Any, Any]:
+    def _sizes_of(self, num_columns: int) -> tuple[int, ...]:
+        """The numbers of categories of so many columns."""
+        given = self.num_categories
+        return given if isinstance(given, tuple) else (given,) * num_columns
+
+    @staticmethod
+    def _starts(sizes: tuple[int, ...]) -> np.ndarray[Any, Any]:
         """Where each column begins in [0, S], and S at the end."""
-        sizes = (
-            self._sizes * num_columns
-            if isinstance(self.num_categories, int) and num_columns is not None
-            else self._sizes
-        )
         return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
 
     def _flat_codes(self, x: Array) -> tuple[Array, Array]:
         """Positions of the cells' categories in [0, S), and which cells are observed."""
         xp, seen = namespace(x), self.seen(x)
-        return xp.where(seen, x, 0).astype(np.int32) + self._starts(x.shape[1])[None, :-1], seen
+        return xp.where(seen, x, 0).astype(np.int32) + self._starts(self._sizes_of(x.shape[1]))[None, :-1], seen
 
     def _total(self, flat: Array) -> Array:
         """The sum over each entry's column, [K, S]."""
@@ -234,7 +236,7 @@ class Categorical(Family):
         """[K, S] as the parameters' sites."""
         if self._uniform:
             return {"probs": flat.reshape(flat.shape[0], len(self._sizes), -1)}
-        return dict(zip(self.sites, jnp.split(flat, self._starts()[1:-1], axis=1), strict=True))
+        return dict(zip(self.sites, jnp.split(flat, self._starts(self._sizes)[1:-1], axis=1), strict=True))
 
     def _join(self, params: Params) -> Array:
         """The parameters' sites as [K, S]."""

@@ -143,7 +143,8 @@ class Multinomial(Family):
         xp = namespace(x)
         seen = self.seen(x)
         x = x if seen is None else xp.where(seen, x, 0)
-        return special.log_factorial(x.sum(axis=-1)) - special.log_factorial(x).sum(axis=-1)
+        total = x.sum(axis=-1, dtype=np.float64 if xp is np else None)
+        return special.log_factorial(total) - special.log_factorial(x).sum(axis=-1)
 
     def log_predictive_terms(self, x: Array) -> Array:
         x = jnp.asarray(x, jnp.result_type(float))

@@ -6,6 +6,7 @@ from typing import Self
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import numpyro
 import numpyro.distributions as dist
 from jax.scipy.special import gammaln
@@ -26,6 +27,9 @@ from bayesnb.sums import ClassSums
 
 VARIANCE_FLOOR = 1e-9
 """Smallest variance of the MLE, in units of the column's own pooled variance."""
+
+LARGEST = 1e150
+"""Largest number whose square is a number, with room to add them up."""
 
 LOG_2PI = 1.8378770664093453
 
@@ -106,7 +110,7 @@ class Normal(Family):
         return self._replace(**{name: broadcast(value, shape, name) for name, value in given.items()})
 
     def params(self, block: str) -> Params:
-        off = self._off()
+        off = self._scaleless()
         with plates(block, jnp.shape(self.loc)):
             variance = numpyro.sample(f"{block}_variance", dist.InverseGamma(self.shape, self._site_rate()))
             loc = numpyro.sample(f"{block}_loc", dist.Normal(self.loc, jnp.sqrt(variance / self.strength)))
@@ -134,12 +138,21 @@ class Normal(Family):
             )
 
     def check(self, x: Array, block: str) -> None:
-        if observed(x) is None and bool(namespace(x).isfinite(x.sum())):
+        xp = namespace(x)
+        if not jnp.issubdtype(x.dtype, jnp.inexact):
             return
-        bad = namespace(x).isinf(x)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if xp.isfinite(xp.vdot(x, x)):  # one pass: all is finite, and so are the squares
+                return
+        # numpy rows are fitted in float64 whatever their type; squares must add up
+        largest = LARGEST if xp is np else float(jnp.finfo(jnp.promote_types(x.dtype, jnp.float32)).max) ** 0.45
+        bad = xp.abs(x) > largest
         if bad.any():
-            where = f"block {block!r}, column {first_bad_column(bad)}"
-            raise ValueError(f"{where}: a Normal cell is a finite number or NaN (missing), got an infinity")
+            column = first_bad_column(bad)
+            raise ValueError(
+                f"block {block!r}, column {column}: a Normal cell is a finite number below {largest:.0e} or NaN "
+                f"(missing), got {x[:, column][bad[:, column]][0]}; give the column in another unit"
+            )
 
     def seen(self, x: Array) -> Array | None:
         return observed(x)
@@ -149,7 +162,7 @@ class Normal(Family):
         return NormalStatistics(z.cell_counts(seen, x.shape[1]), *z.moments(x, seen))
 
     def update(self, statistics: NormalStatistics) -> Self:
-        n, off = statistics.count, self._off()
+        n, off = statistics.count, self._scaleless()
         strength = self.strength + n
         change = statistics.mean - self.loc
         rate = self.rate + 0.5 * (statistics.squares + self.strength * n / strength * jnp.square(change))
@@ -178,7 +191,7 @@ class Normal(Family):
 
     def weights(self, params: Params) -> Linear:
         mu, variance = jnp.asarray(params["loc"]), jnp.asarray(params["variance"])
-        off = self._off() | (variance == 0)
+        off = self._scaleless() | (variance == 0)
         variance = jnp.where(off, 1.0, variance)
         centre = mu.mean(axis=0, keepdims=True)
         mu = mu - centre
@@ -197,7 +210,7 @@ class Normal(Family):
         return products.linear(self, finalise(weights_of, self, params), x, direct)
 
     def log_likelihood_of(self, statistics: NormalStatistics, params: Params, reference: Params) -> Array:
-        n, off = statistics.count, self._off() | (reference["variance"] == 0)
+        n, off = statistics.count, self._scaleless() | (reference["variance"] == 0)
         old = jnp.where(off, 1.0, reference["variance"])
         new = jnp.where(off, 1.0, params["variance"])
         r = new / old - 1.0
@@ -214,7 +227,7 @@ class Normal(Family):
         return prior, NormalStatistics(n, mean, statistics.squares / jnp.square(scale))
 
     def restored(self, statistics: NormalStatistics, params: Params) -> Params:
-        off, (centre, scale) = self._off(), self._posterior_units(statistics)
+        off, (centre, scale) = self._scaleless(), self._posterior_units(statistics)
         loc, variance = centre + scale * params["loc"], jnp.square(scale) * params["variance"]
         return {"loc": jnp.where(off, self.loc, loc), "variance": jnp.where(off, 0.0, variance)}
 
@@ -224,7 +237,7 @@ class Normal(Family):
         return posterior.loc, jnp.sqrt(posterior._site_rate() / posterior.shape)
 
     def log_predictive_terms(self, x: Array) -> Array:
-        off = self._off()
+        off = self._scaleless()
         rate = self._site_rate()
         half = self.shape + 0.5
         width = 2.0 * rate * (self.strength + 1.0) / self.strength
@@ -237,18 +250,18 @@ class Normal(Family):
 
     def log_partition(self) -> Array:
         value = gammaln(self.shape) - self.shape * jnp.log(self._site_rate()) - 0.5 * jnp.log(self.strength)
-        return jnp.where(self._off(), 0.0, value)
+        return jnp.where(self._scaleless(), 0.0, value)
 
     def log_base_measure(self, statistics: NormalStatistics) -> Array:
-        return jnp.where(self._off(), 0.0, -0.5 * LOG_2PI * statistics.count)
+        return jnp.where(self._scaleless(), 0.0, -0.5 * LOG_2PI * statistics.count)
 
-    def _off(self) -> Array:
+    def _scaleless(self) -> Array:
         """Columns without a scale, which have factor 1; none while the prior is unresolved."""
         return jnp.zeros((), bool) if self.rate is None else jnp.asarray(self.rate) == 0
 
     def _site_rate(self) -> Array:
         """The rate with which a column is sampled: one without a scale keeps a proper site, which touches nothing."""
-        return jnp.where(self._off(), 1.0, self.rate)
+        return jnp.where(self._scaleless(), 1.0, self.rate)
 
 
 def _variance(statistics: NormalStatistics) -> Array:
@@ -261,7 +274,7 @@ def _variance(statistics: NormalStatistics) -> Array:
 def _direct(family: Normal, params: Params, x: Array) -> Array:
     """The log likelihood cell by cell: no product, no cancellation, [N, K]."""
     loc, variance = (jnp.asarray(params[site]) for site in family.sites)
-    off = family._off() | (variance == 0)
+    off = family._scaleless() | (variance == 0)
     loc, off, variance = loc[None], off[None], jnp.where(off, 1.0, variance)[None]
     x = x[:, None, :]
     missing = jnp.isnan(x)

@@ -37,10 +37,7 @@ def require_positive(owner: str, **values: Any) -> None:
     for name, value in values.items():
         if value is None or is_traced(value):
             continue
-        try:
-            array = np.asarray(value, np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(f"{owner}: {name} must be a number or an array of numbers, got {value!r}") from None
+        array = _numbers(owner, name, value)
         if not (np.isfinite(array) & (array > 0)).all():
             raise ValueError(f"{owner}: {name} must be positive and finite, got {short_repr(value)}{_worst(array)}")
 
@@ -48,8 +45,15 @@ def require_positive(owner: str, **values: Any) -> None:
 def require_finite(owner: str, **values: Any) -> None:
     """Raises ValueError unless every concrete value is a finite number."""
     for name, value in values.items():
-        if value is not None and not is_traced(value) and not np.isfinite(np.asarray(value, np.float64)).all():
+        if value is not None and not is_traced(value) and not np.isfinite(_numbers(owner, name, value)).all():
             raise ValueError(f"{owner}: {name} must be finite, got {short_repr(value)}")
+
+
+def _numbers(owner: str, name: str, value: Any) -> np.ndarray[Any, Any]:
+    try:
+        return np.asarray(value, np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{owner}: {name} must be a number or an array of numbers, got {value!r}") from None
 
 
 def _worst(array: np.ndarray[Any, Any]) -> str:
@@ -70,9 +74,12 @@ def require_shape(block: str, site: str, value: Array, axes: str, rank: int) -> 
 
 def require_probabilities(block: str, site: str, value: Array) -> None:
     """Raises ValueError unless every known value lies in [0, 1]."""
-    if not is_traced(value) and not bool(((value >= 0) & (value <= 1)).all()):
+    if is_traced(value):
+        return
+    bad = ~((value >= 0) & (value <= 1))
+    if bool(bad.any()):
         raise ValueError(
-            f"params['{block}_{site}'] must be probabilities in [0, 1], got {short_repr(value)} with others in it"
+            f"params['{block}_{site}'] must be probabilities in [0, 1], got {float(value[bad][0]):g} in it"
         )
 
 

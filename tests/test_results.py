@@ -1,0 +1,124 @@
+"""What all results share: normalisation, re-weighing for another population, and what draws say of themselves."""
+
+from __future__ import annotations
+
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import bayesnb as nb
+from bayesnb.nuts import _warn
+from tests import cases
+
+
+def known(loc, variance=1.0, class_probs=(0.5, 0.5)):
+    loc = np.array(loc, float)
+    params = {"class_probs": class_probs, "x_loc": loc, "x_variance": np.full(loc.shape, variance)}
+    return nb.PointEstimate(nb.NaiveBayes(nb.Normal()), params)
+
+
+@pytest.mark.parametrize("convert", [np.float64, np.float32, jnp.asarray])
+@pytest.mark.parametrize("far", [1.0, 3e3, 1e6, 1e12])
+def test_rows_sum_to_one_however_small_their_density(convert, far):
+    fit = known([[0.0, 0.0], [0.0, 2.0]])
+    proba = np.asarray(fit.predict_proba(convert(np.array([[far, 2.5], [-far, 0.1]]))))
+    assert_allclose(proba.sum(axis=1), 1.0, rtol=1e-6)
+    long = nb.PointEstimate(
+        nb.NaiveBayes(nb.Multinomial()), {"class_probs": [0.5, 0.5], "x_probs": [[0.5, 0.5], [0.50001, 0.49999]]}
+    )
+    assert_allclose(np.asarray(long.predict_proba(convert(np.array([[far, far]])))).sum(axis=1), 1.0, rtol=1e-6)
+
+
+def test_single_precision_rows_lose_nothing_beside_an_outlier():
+    """One huge cell in a column that says nothing must not drown the column that does."""
+    fit, row = known([[0.0, 0.0], [0.0, 2.0]]), np.array([[1e4, 2.5]])
+    assert_allclose(fit.predict_proba(row.astype(np.float32)), fit.predict_proba(row), rtol=1e-6)
+    assert_allclose(fit.predict_proba(row)[0, 1], 1 / (1 + np.exp(-3.0)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("count", [1e3, 1e6])
+def test_single_precision_counts_keep_their_digits(rng, count):
+    x = rng.multinomial(int(count), np.full(50, 0.02), 20)
+    y = np.arange(20) % 2
+    fit = nb.fit_map(nb.NaiveBayes(nb.Multinomial()), x, y)
+    assert_allclose(fit.log_joint(x.astype(np.float32)), fit.log_joint(x), atol=2e-3)
+
+
+@pytest.mark.parametrize("fit", [nb.fit_mle, nb.fit_map, nb.fit_posterior])
+def test_another_population(fit):
+    """with_class_probs changes log p(y, x) by the ratio of class probabilities alone."""
+    case = cases.make("mixed")
+    result, probs = fit(case.model, case.X, case.y), np.array([0.7, 0.2, 0.1])
+    plain = result.with_class_probs([1 / 3] * 3).log_joint(case.X)
+    moved = result.with_class_probs(probs)
+    possible = np.isfinite(plain)
+    expected = np.where(possible, plain + np.log(3 * probs), -np.inf)
+    assert_allclose(moved.log_joint(case.X), expected, rtol=1e-9)
+    if fit is nb.fit_posterior:
+        assert moved.log_evidence == result.log_evidence
+    with pytest.raises(ValueError, match="one probability a class"):
+        result.with_class_probs([0.5, 0.5])
+
+
+def test_draws_of_another_population():
+    post = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), [[0], [1], [1]], [0, 1, 1])
+    draws = nb.Draws(post.prior, post.sample(jax.random.key(0), 50), {}, 2).with_class_probs([0.9, 0.1])
+    assert draws.params["class_probs"].dtype == np.float64
+    assert_allclose(draws.params["class_probs"], np.tile([0.9, 0.1], (50, 1)))
+
+
+def test_a_class_of_probability_zero_is_the_last_resort():
+    """Every class is impossible by its features, and the one with the fewest impossible features has probability 0."""
+    model = nb.NaiveBayes(nb.Bernoulli())
+    params = {"class_probs": [1.0, 0.0], "x_probs": [[0.0, 0.0, 0.0], [0.0, 0.5, 0.5]]}
+    proba = nb.PointEstimate(model, params).predict_proba(np.ones((1, 3)))
+    assert_allclose(proba, [[1.0, 0.0]])
+
+
+def test_rows_of_weight_zero_may_hold_anything():
+    """They are dropped before classes, values and labels are looked at."""
+    X, y = np.array([[0.0], [1.0], [7.0], [np.nan]]), np.array([0, 1, 5, -1])
+    fit = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), X, y, sample_weight=[1, 2, 0, 0])
+    assert_allclose(fit.statistics.class_counts, [1, 2])
+    soft = np.array([[1.0, 0.0], [0.0, 1.0], [np.nan, np.nan], [3.0, 3.0]])
+    again = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), X, soft, sample_weight=[1, 2, 0, 0])
+    assert_allclose(again.log_evidence, fit.log_evidence)
+
+
+def draws(chains, diverging=False):
+    """Draws of one probability with two classes, chains [C, S]."""
+    p = np.asarray(chains, float).reshape(-1)
+    params = {"class_probs": np.stack([p, 1 - p], axis=1), "x_probs": np.full((p.size, 2, 1), 0.5)}
+    model = nb.NaiveBayes(nb.Bernoulli(), num_classes=2).resolve([[0], [1]], [0, 1])
+    return nb.Draws(model, params, {"diverging": np.full(p.size, diverging)}, len(chains))
+
+
+@pytest.mark.parametrize(
+    ("level", "diverging", "says"),
+    [
+        (0.2, False, r"the largest R-hat is .*, above 1.01"),
+        (0.0, True, r"4000 transitions diverged"),
+    ],
+)
+def test_bad_draws_are_named(rng, level, diverging, says):
+    chains = 0.4 + 0.1 * rng.random((4, 1000)) + level * np.arange(4)[:, None] / 4
+    with pytest.warns(UserWarning, match=says):
+        _warn(draws(chains, diverging))
+
+
+def test_good_draws_are_silent(rng):
+    good = draws(0.4 + 0.1 * rng.random((4, 1000)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _warn(good)
+    assert good.max_r_hat < 1.01
+    assert good.min_ess > 400
+
+
+def test_draws_that_do_not_vary_need_no_diagnosis():
+    constant = draws(np.full((4, 10), 0.5))
+    assert (constant.max_r_hat, constant.min_ess) == (1.0, 40.0)
