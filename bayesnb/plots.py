@@ -66,7 +66,7 @@ def reliability(ax: "Axes", bins: Mapping[str, Sequence[ReliabilityBins]], lowes
     A point is a bin of the largest class probability, summed over the R splits: x is the mean confidence, y the share
     of right predictions, r = sum_s c_s / sum_s n_s. Its whiskers are two standard errors of that ratio with the splits
     as clusters, sqrt(R / (R - 1) sum_s (c_s - r n_s)^2) / sum_s n_s, since rows of one split go together. Bins with
-    fewer than one row a split on average are left out.
+    fewer than one row a split on average are left out, and no line leads across them.
 
     Args:
         ax: Where to draw.
@@ -107,17 +107,16 @@ def confidence_shares(ax: "Axes", bins: Mapping[str, Sequence[ReliabilityBins]])
 
 
 def _ratios(splits: Sequence[ReliabilityBins]) -> tuple[Array, Array, Array]:
-    """Mean confidence, share right and its standard error, for each bin that has enough rows."""
+    """Mean confidence, share right and its standard error of each bin; NaN, a gap, where a bin has too few rows."""
     count = np.stack([split.count for split in splits])
     correct = np.stack([split.correct for split in splits])
     total = count.sum(axis=0)
-    kept = total >= len(splits)
-    ratio = correct.sum(axis=0)[kept] / total[kept]
-    residual = correct[:, kept] - ratio * count[:, kept]
+    total = np.where(total >= len(splits), total, np.nan)
+    ratio = correct.sum(axis=0) / total
+    residual = correct - ratio * count
     spread = np.sum(residual**2, axis=0) * len(splits) / max(len(splits) - 1, 1)
-    error = np.sqrt(spread) / total[kept] if len(splits) > 1 else np.zeros(len(ratio))
-    confidence = np.sum([split.confidence for split in splits], axis=0)[kept] / total[kept]
-    return confidence, ratio, error
+    confidence = np.sum([split.confidence for split in splits], axis=0) / total
+    return confidence, ratio, np.sqrt(spread) / total
 
 
 def _size_labels(sizes: Sequence[int]) -> list[str]:

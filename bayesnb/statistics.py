@@ -13,7 +13,7 @@ import numpy as np
 from bayesnb import check
 from bayesnb.arrays import Array, is_traced, map_blocks, on_host, row_blocks
 from bayesnb.families.base import Family, Node, pytree
-from bayesnb.sums import Labels, class_sums
+from bayesnb.sums import ClassSums, Labels, Scratch, class_sums
 
 
 class Specification(Protocol):
@@ -99,10 +99,7 @@ def _merge(a: ModelStatistics, b: ModelStatistics) -> ModelStatistics:
     return ModelStatistics(a.class_counts + b.class_counts, merged)
 
 
-def _from_rows(
-    families: Mapping[str, Family], arrays: Mapping[str, Array], labels: Labels, num_classes: int
-) -> ModelStatistics:
-    z = class_sums(labels, num_classes)
+def _from_rows(families: Mapping[str, Family], arrays: Mapping[str, Array], z: ClassSums) -> ModelStatistics:
     return ModelStatistics(z.counts(), {name: f.statistics(arrays[name], z) for name, f in families.items()})
 
 
@@ -111,10 +108,12 @@ def _from_host(
 ) -> ModelStatistics:
     """Block by block of rows, in threads."""
 
+    scratch = Scratch()
+
     def part(rows: slice) -> ModelStatistics:
         block = {name: x[rows] for name, x in arrays.items()}
         check.values(families, block)
-        return _from_rows(families, block, labels.rows(rows), num_classes)
+        return _from_rows(families, block, class_sums(labels.rows(rows), num_classes, scratch))
 
     num_rows = labels.y.shape[0]
     bytes_per_row = max((x.shape[1] * x.itemsize for x in arrays.values()), default=1)
@@ -126,7 +125,7 @@ def _from_host(
 def _from_device(
     families: Mapping[str, Family], arrays: Mapping[str, Array], labels: Labels, num_classes: int
 ) -> ModelStatistics:
-    return _from_rows(families, arrays, labels, num_classes)
+    return _from_rows(families, arrays, class_sums(labels, num_classes))
 
 
 def _without_zero_weight(arrays: dict[str, Array], labels: Labels) -> tuple[dict[str, Array], Labels]:

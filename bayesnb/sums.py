@@ -2,12 +2,13 @@
 
 Families are written above it and know neither of its bodies. On the host the labels of a block of rows are a matrix
 [K, B], sparse for integer labels, and scipy or BLAS multiplies; on a device integer labels are a segment sum. Counts
-do not
-saturate: float64 on the host, int32 on the device where rows are unweighted, pairwise float32 sums otherwise.
+do not saturate: float64 on the host, int32 on the device where rows are unweighted, pairwise float32 sums otherwise.
 """
 
 from __future__ import annotations
 
+import math
+import threading
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
@@ -16,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.sparse
 
-from bayesnb.arrays import Array, on_host
+from bayesnb.arrays import Array, observed, on_host
 
 
 class Labels(NamedTuple):
@@ -52,13 +53,29 @@ class ClassSums(Protocol):
     def table(self, codes: Array, size: int, seen: Array | None) -> Array:
         """sum_n z_nk 1[codes_nd = c] over all columns d, [K, size]."""
 
-    def moments(self, x: Array, seen: Array | None) -> tuple[Array, Array]:
-        """Mean and sum of squared deviations from it, each [K, D], by two passes; 0 where nothing was seen."""
+    def moments(self, x: Array) -> tuple[Array, Array, Array]:
+        """Count, mean and sum of squared deviations from it, each [K, D], by two passes; NaN is missing."""
 
 
-def class_sums(labels: Labels, num_classes: int) -> ClassSums:
+class Scratch(threading.local):
+    """A buffer for each thread, used again for every block: fresh memory would cost more than the arithmetic."""
+
+    def __init__(self) -> None:
+        self.memory = np.empty(0, np.uint8)
+
+    def __call__(self, shape: tuple[int, ...], dtype: Any) -> Array:
+        """An array of this shape with anything in it, until the next call."""
+        size = math.prod(shape) * np.dtype(dtype).itemsize
+        if self.memory.size < size:
+            self.memory = np.empty(size, np.uint8)
+        return self.memory[:size].view(dtype).reshape(shape)
+
+
+def class_sums(labels: Labels, num_classes: int, scratch: Scratch | None = None) -> ClassSums:
     """The body that fits the labels: the host's or the device's."""
-    return HostSums(labels, num_classes) if on_host(labels) else DeviceSums(labels, num_classes)
+    if on_host(labels):
+        return HostSums(labels, num_classes, scratch or Scratch())
+    return DeviceSums(labels, num_classes)
 
 
 def _masked(values: Array, seen: Array | None) -> Array:
@@ -70,8 +87,8 @@ def _masked(values: Array, seen: Array | None) -> Array:
 class HostSums:
     """numpy and scipy, for one block of rows; sums leave in float64."""
 
-    def __init__(self, labels: Labels, num_classes: int) -> None:
-        self.labels, self.num_classes = labels, num_classes
+    def __init__(self, labels: Labels, num_classes: int, scratch: Scratch) -> None:
+        self.labels, self.num_classes, self.scratch = labels, num_classes, scratch
 
     @cached_property
     def _exact(self) -> Array:
@@ -91,7 +108,14 @@ class HostSums:
         return self._matrix(np.float32) if unweighted and values.dtype == np.float32 else self._exact
 
     def counts(self) -> Array:
-        return np.asarray(self._exact.sum(axis=1)).reshape(-1)
+        return self._counts
+
+    @cached_property
+    def _counts(self) -> Array:
+        y, weight = self.labels
+        if self.labels.soft:
+            return y.sum(axis=0)
+        return np.bincount(y, weights=weight, minlength=self.num_classes).astype(np.float64)
 
     def cell_counts(self, seen: Array | None, num_columns: int) -> Array:
         if seen is None:
@@ -117,27 +141,39 @@ class HostSums:
         counted = np.bincount(flat, weights=weights, minlength=self.num_classes * size)
         return counted.reshape(self.num_classes, size).astype(np.float64)
 
-    def moments(self, x: Array, seen: Array | None) -> tuple[Array, Array]:
+    def moments(self, x: Array) -> tuple[Array, Array, Array]:
         x = x if x.dtype in (np.float32, np.float64) else x.astype(np.float64)
+        seen = observed(x) if self.labels.soft else None
         if self.labels.soft:
-            return self._careful_moments(x, seen)
-        mean, squares = self._moments(x, seen, self._fast(x))
+            return self.cell_counts(seen, x.shape[1]), *self._careful_moments(x, seen)
+        mean, squares = self._moments(x, None, self._fast(x))
+        if not np.isfinite(squares).all():
+            # only now is it worth a pass to look for missing cells
+            seen = observed(x)
+            mean, squares = self._moments(x, seen, self._fast(x))
+        count = self.cell_counts(seen, x.shape[1])
         # where the spread is near the rounding of the mean, the columns are done again from a value of their own
         several = np.bincount(self.labels.y, minlength=self.num_classes)[:, None] > 1
-        narrow = squares <= self.cell_counts(seen, x.shape[1]) * np.square(1e-4 * mean)
+        narrow = squares <= count * np.square(1e-4 * mean)
         delicate = several & narrow & ((mean != 0) | (squares != 0))
         columns = (delicate | ~np.isfinite(squares)).any(axis=0).nonzero()[0]
         if columns.size:
             some = None if seen is None else seen[:, columns]
             mean[:, columns], squares[:, columns] = self._careful_moments(x[:, columns], some)
-        return mean, squares
+        return count, mean, squares
 
     def _moments(self, x: Array, seen: Array | None, matrix: Array) -> tuple[Array, Array]:
         """Two passes, the second of which also mends the mean that the first one rounded."""
-        n = np.maximum(self.cell_counts(seen, x.shape[1]), np.finfo(np.float64).tiny)
+        # without missing cells the counts are those of the class, [K, 1]
+        n = self.counts()[:, None] if seen is None else self.sum(seen, binary=True)
+        n = np.maximum(n, np.finfo(np.float64).tiny)
         with np.errstate(over="ignore", invalid="ignore"):  # float32 that overflows is done again in float64
             first = ((matrix @ _masked(x, seen)) / n).astype(x.dtype)
-            deviations = _masked(x - first[self.labels.y], seen)
+            deviations = self.scratch(x.shape, x.dtype)
+            np.take(first, self.labels.y, axis=0, out=deviations, mode="clip")
+            np.subtract(x, deviations, out=deviations)
+            if seen is not None:
+                np.copyto(deviations, 0.0, where=~seen)
             shift = (matrix @ deviations) / n
             squares = np.asarray(matrix @ np.square(deviations, out=deviations), np.float64)
             return first + shift, np.maximum(squares - n * np.square(shift), 0.0)
@@ -195,20 +231,20 @@ class DeviceSums:
         counted = self._scatter(flat, self.num_classes * size, seen, self.weight)
         return counted.reshape(self.num_classes, size)
 
-    def moments(self, x: Array, seen: Array | None) -> tuple[Array, Array]:
+    def moments(self, x: Array) -> tuple[Array, Array, Array]:
         x = x.astype(jnp.promote_types(x.dtype, jnp.result_type(float)))
-        seen = jnp.ones(x.shape, bool) if seen is None else seen
+        seen = ~jnp.isnan(x)
+        count = self.cell_counts(seen, x.shape[1])
         if self.soft:
-            return jax.vmap(lambda w: _weighted_moments(x, seen, w), in_axes=1)(self.y)
+            return count, *jax.vmap(lambda w: _weighted_moments(x, seen, w), in_axes=1)(self.y)
         # the smallest value of each class is the origin: a constant column is exact, and no other class can spoil it
         present = seen if self.weight is None else seen & (self.weight > 0)[:, None]
         origin = jax.ops.segment_min(jnp.where(present, x, jnp.inf), self.y, self.num_classes)
         origin = jnp.where(jnp.isfinite(origin), origin, 0.0)
         shifted = jnp.where(present, x - origin[self.y], 0.0)
-        n = jnp.maximum(self.cell_counts(seen, x.shape[1]), jnp.finfo(x.dtype).tiny)
-        mean = self._segment_sum(shifted) / n
+        mean = self._segment_sum(shifted) / jnp.maximum(count, jnp.finfo(x.dtype).tiny)
         deviations = jnp.where(present, shifted - mean[self.y], 0.0)
-        return origin + mean, self._segment_sum(jnp.square(deviations))
+        return count, origin + mean, self._segment_sum(jnp.square(deviations))
 
     def _segment_sum(self, values: Array) -> Array:
         if self.soft:

@@ -1,18 +1,16 @@
 """The contract of a family: a likelihood for a block of columns together with its conjugate prior.
 
 A family is a frozen dataclass and a pytree. Its fields are the prior's hyperparameters; conjugacy means that
-``update(statistics)`` returns the same class with other hyperparameters. Every family has the same parts in the same
-order:
+``update(statistics)`` returns the same class with other hyperparameters. The same parts stand in the same order:
 
-1. hyperparameters, and ``resolve``, which fixes their shapes, [K, D] or [K, sum C], and those that are left to the
-data;
+1. hyperparameters, and ``resolve``, which fixes their shapes, [K, D] or [K, S], and those that are left to the data;
 2. ``params``: the NumPyro sub-model of the parameters, one ``sample`` site each, inside class and feature plates;
 3. ``likelihood``: the NumPyro distribution of a row. Densities are written nowhere else;
 4. ``statistics``: what rows contribute, summed into classes;
 5. ``update``: the conjugate update;
 6. ``reference``, ``mode`` and ``mle`` of the parameters;
-7. ``weights`` and ``features``: the log likelihood as row features times class weights; ``log_likelihood_of``: the same
-   from statistics, relative to a reference point, for samplers;
+7. ``weights`` and ``features``: the log likelihood as row features times class weights; ``log_likelihood_of``: the
+   same from statistics, relative to a reference point, for samplers;
 8. ``log_predictive_terms``: the exact predictive of each cell under the present hyperparameters, [N, K, D];
 9. ``log_partition`` and ``log_base_measure``, from which the evidence follows.
 

@@ -158,8 +158,7 @@ class Normal(Family):
         return observed(x)
 
     def statistics(self, x: Array, z: ClassSums) -> NormalStatistics:
-        seen = self.seen(x)
-        return NormalStatistics(z.cell_counts(seen, x.shape[1]), *z.moments(x, seen))
+        return NormalStatistics(*z.moments(x))
 
     def update(self, statistics: NormalStatistics) -> Self:
         n, off = statistics.count, self._scaleless()
