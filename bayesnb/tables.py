@@ -18,7 +18,7 @@ from typing import Any, Literal, cast
 import numpy as np
 import pandas as pd
 
-from bayesnb.families.normal import LARGEST
+from bayesnb.families.normal import SQUARABLE
 from bayesnb.reading import DataError, Source, closest, is_number, is_text
 
 Array = np.ndarray[Any, Any]
@@ -197,8 +197,9 @@ def _describe(cells: pd.Series, kind: Kind, name: str) -> Column:
         raise DataError(f"column '{name}' cannot be normal: '{present.loc[line]}' on line {line} is not a number")
     if kind == "bernoulli" and present.nunique() != 2:
         raise DataError(f"column '{name}' cannot be bernoulli: it has {present.nunique()} distinct values, not two")
-    if kind == "normal" and (present.abs() > LARGEST).any():
-        line = (present.abs() > LARGEST).idxmax()
+    largest = np.finfo(np.float64).max ** SQUARABLE
+    if kind == "normal" and (present.abs() > largest).any():
+        line = (present.abs() > largest).idxmax()
         raise DataError(f"column '{name}' holds {present.loc[line]:g} on line {line}, which is too large to be squared")
     missing = int(cells.isna().sum())
     span = None if is_text(present) else (float(present.min()), float(present.max()))

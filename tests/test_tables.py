@@ -229,3 +229,15 @@ def test_the_rows_of_a_split_keep_features_and_labels_together():
     assert_allclose(X["numeric"][:, 0], [1.25, 0.0])
     assert_array_equal(X["categorical"][:, 0], [2, 0])
     assert_array_equal(y, [0, 0])
+
+
+def test_a_number_too_large_to_be_squared_is_refused(tmp_path):
+    rows = [*ROWS[:7], ROWS[7].replace("9.25", "1e160"), *ROWS[8:]]
+    with pytest.raises(DataError, match=r"'height' holds 1e\+160 on line 9, which is too large to be squared"):
+        table_of(tmp_path, rows)
+
+
+def test_a_tsv_file_is_split_at_tabs_alone(tmp_path):
+    text = "label\ttext, with a comma\n" + "".join(f"{'ab'[i % 2]}\tone, two, {i % 3}\n" for i in range(12))
+    table = make_table(read(write(tmp_path, text, "data.tsv")), "label")
+    assert [column.name for column in table.columns] == ["text, with a comma"]

@@ -28,8 +28,8 @@ from bayesnb.sums import ClassSums
 VARIANCE_FLOOR = 1e-9
 """Smallest variance of the MLE, in units of the column's own pooled variance."""
 
-LARGEST = 1e150
-"""Largest number whose square is a number, with room to add them up."""
+SQUARABLE = 0.45
+"""The largest number to this power is the largest cell: its square is a number, with room to add squares up."""
 
 LOG_2PI = 1.8378770664093453
 
@@ -144,8 +144,9 @@ class Normal(Family):
         with np.errstate(over="ignore", invalid="ignore"):
             if xp.isfinite(xp.vdot(x, x)):  # one pass: all is finite, and so are the squares
                 return
-        # numpy rows are fitted in float64 whatever their type; squares must add up
-        largest = LARGEST if xp is np else float(jnp.finfo(jnp.promote_types(x.dtype, jnp.float32)).max) ** 0.45
+        # numpy rows are fitted in float64 whatever their type
+        fitted = np.float64 if xp is np else jnp.promote_types(x.dtype, jnp.float32)
+        largest = min(float(jnp.finfo(x.dtype).max), float(jnp.finfo(fitted).max) ** SQUARABLE)
         bad = xp.abs(x) > largest
         if bad.any():
             column = first_bad_column(bad)
