@@ -29,7 +29,6 @@ from bayesnb.tables import Table
 Array = np.ndarray[Any, Any]
 
 METRICS = ("log_loss", "brier", "accuracy", "ece")
-DEFAULT_REPEATS = 20
 MOST_CHECKED_ROWS = 500
 CHECK_SAMPLES = 500  # a chain, and as many to adapt: enough for a check, and most of the time is compilation anyway
 

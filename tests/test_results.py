@@ -40,6 +40,15 @@ def test_single_precision_rows_lose_nothing_beside_an_outlier():
     assert_allclose(fit.predict_proba(row)[0, 1], 1 / (1 + np.exp(-3.0)), rtol=1e-6)
 
 
+@pytest.mark.parametrize("convert", [np.float32, jnp.asarray])
+def test_classes_far_apart_keep_their_digits(convert):
+    """Expanding the square about the middle of classes 2e4 sd apart would lose several nats of the near one."""
+    rows = np.array([[1e4 + 1.0], [-1e4 - 0.5]])
+    fit = known([[1e4], [-1e4]])
+    own = np.asarray(fit.log_joint(convert(rows)))[[0, 1], [0, 1]]
+    assert_allclose(own, np.log(0.5) - 0.5 * np.log(2 * np.pi) - 0.5 * np.array([1.0, 0.25]), rtol=1e-5)
+
+
 @pytest.mark.parametrize("count", [1e3, 1e6])
 def test_single_precision_counts_keep_their_digits(rng, count):
     x = rng.multinomial(int(count), np.full(50, 0.02), 20)
