@@ -1,16 +1,29 @@
 """Naive Bayes written once, as a NumPyro program; MLE, MAP, exact posterior and NUTS from that one specification."""
 
+from bayesnb.cross_validate import cross_validate as cross_validate
+from bayesnb.dependence import Dependence as Dependence
+from bayesnb.dependence import dependence as dependence
+from bayesnb.draws import Draws as Draws
 from bayesnb.families import Bernoulli as Bernoulli
+from bayesnb.families import Binomial as Binomial
 from bayesnb.families import Categorical as Categorical
 from bayesnb.families import Family as Family
 from bayesnb.families import Multinomial as Multinomial
+from bayesnb.families import MultivariateNormal as MultivariateNormal
 from bayesnb.families import Normal as Normal
+from bayesnb.families import Poisson as Poisson
 from bayesnb.fit import fit_map as fit_map
 from bayesnb.fit import fit_mle as fit_mle
 from bayesnb.fit import fit_posterior as fit_posterior
+from bayesnb.forms import linear_form as linear_form
+from bayesnb.forms import quadratic_form as quadratic_form
+from bayesnb.inclusion import feature_inclusion as feature_inclusion
+from bayesnb.leave_one_out import leave_one_out as leave_one_out
 from bayesnb.model import NaiveBayes as NaiveBayes
+from bayesnb.multilabel import MultiLabel as MultiLabel
+from bayesnb.multilabel import fit_multilabel as fit_multilabel
+from bayesnb.num_parameters import num_parameters as num_parameters
 from bayesnb.nuts import fit_nuts as fit_nuts
-from bayesnb.results import Draws as Draws
 from bayesnb.results import PointEstimate as PointEstimate
 from bayesnb.results import Posterior as Posterior
 from bayesnb.statistics import merge as merge

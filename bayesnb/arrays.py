@@ -68,9 +68,12 @@ def finalise(function: Callable[..., Any], *args: Any) -> Any:
     return at_once(function, *args) if on_host(args) else function(*args)
 
 
-def row_blocks(num_rows: int, bytes_per_row: int) -> Iterator[slice]:
-    """Slices that cover the rows in blocks which stay in the processor's cache; their size is a power of two."""
-    step = 1 << (max(BLOCK_BYTES // max(bytes_per_row, 1), 1).bit_length() - 1)
+def row_blocks(num_rows: int, bytes_per_row: int, least: int = 0) -> Iterator[slice]:
+    """Slices that cover the rows in blocks which stay in the processor's cache, or hold at least so many bytes.
+
+    Their size is a power of two.
+    """
+    step = 1 << (int(max(max(BLOCK_BYTES, least) // max(bytes_per_row, 1), 1)).bit_length() - 1)
     return (slice(start, min(start + step, num_rows)) for start in range(0, num_rows, step))
 
 

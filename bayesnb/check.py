@@ -15,7 +15,7 @@ import numpy as np
 
 from bayesnb.arrays import Array, as_array, is_traced, map_blocks, namespace, on_host, row_blocks
 from bayesnb.families.base import Family
-from bayesnb.families.support import short_repr
+from bayesnb.nodes import short_repr
 from bayesnb.sums import Labels
 
 
@@ -31,7 +31,7 @@ def blocks(families: Mapping[str, Family], single: bool, X: Any) -> dict[str, Ar
         )
     if set(X) != set(families):
         raise ValueError(f"the model has the blocks {_names(families)}, X has {_names(X)}: the names must be the same")
-    arrays = {name: _block(name, X[name]) for name in families}
+    arrays = {name: _packed(family, name, X[name]) for name, family in families.items()}
     rows = {name: x.shape[0] for name, x in arrays.items()}
     if len(set(rows.values())) > 1:
         raise ValueError(f"every block has the same number of rows, got {rows}")
@@ -44,8 +44,8 @@ def columns(families: Mapping[str, Family], arrays: Mapping[str, Array], fitted:
     """Raises ValueError where a block has another number of columns than the fit or the model."""
     for name, x in arrays.items():
         expected = fitted[name] or families[name].declared_columns
-        if expected not in (None, x.shape[1]):
-            raise ValueError(f"block {name!r} has {x.shape[1]} columns, the model has {expected}")
+        if expected not in (None, families[name].columns_in(x)):
+            raise ValueError(f"block {name!r} has {families[name].columns_in(x)} columns, the model has {expected}")
 
 
 def values(families: Mapping[str, Family], arrays: Mapping[str, Array]) -> None:
@@ -60,6 +60,14 @@ def values(families: Mapping[str, Family], arrays: Mapping[str, Array]) -> None:
 
 def _check_rows(family: Family, x: Array, name: str, rows: slice) -> None:
     family.check(x[rows], name)
+
+
+def fit_values(families: Mapping[str, Family], arrays: Mapping[str, Array]) -> None:
+    """As ``values``, and for rows that a family cannot be fitted to in closed form."""
+    values(families, arrays)
+    for name, family in families.items():
+        if not is_traced(arrays[name]):
+            family.check_fit(arrays[name], name)
 
 
 def num_classes(given: Any) -> int | None:
@@ -79,9 +87,10 @@ def model(given: Any) -> None:
 
 def key(given: Any) -> None:
     """Raises ValueError for what is no key of JAX's random numbers."""
-    dtype = getattr(given, "dtype", None)
-    if dtype is None or not (jnp.issubdtype(dtype, jax.dtypes.prng_key) or (dtype == np.uint32 and given.ndim == 1)):
-        raise ValueError(f"key must be a key of JAX's random numbers such as jax.random.key(0), got {given!r}")
+    dtype, shape = getattr(given, "dtype", None), getattr(given, "shape", None)
+    typed = dtype is not None and jnp.issubdtype(dtype, jax.dtypes.prng_key)
+    if not (shape == () if typed else dtype == np.uint32 and shape in ((2,), (4,))):
+        raise ValueError(f"key must be one key of JAX's random numbers such as jax.random.key(0), got {given!r}")
 
 
 def counts(**given: Any) -> None:
@@ -91,10 +100,31 @@ def counts(**given: Any) -> None:
             raise ValueError(f"{name} must be a positive int, got {value!r}")
 
 
+def total_count(names: list[str], num_rows: int, given: Any) -> Any:
+    """What generated rows sum up to: a whole number or one a row, by block where it is a dict; checked."""
+    if isinstance(given, Mapping):
+        if not set(given) <= set(names):
+            raise ValueError(
+                f"total_count is for {_names(dict.fromkeys(names))}, whose totals vary, got {_names(given)}"
+            )
+        return {name: total_count(names, num_rows, value) for name, value in given.items()}
+    if given is None:
+        return None
+    if not names:
+        raise ValueError("no block takes a total_count: leave it out")
+    values = np.asarray(given)
+    known = values.dtype.kind in "iuf" and values.shape in ((), (num_rows,))
+    if not known or not ((values >= 0) & (values == np.floor(values)) & (values < np.inf)).all():
+        raise ValueError(
+            f"total_count is a whole number, 0 or more, or one for each of the {num_rows} rows, got {short_repr(given)}"
+        )
+    return values.astype(int)
+
+
 def labels(y: Any, sample_weight: Any, num_rows: int, num_classes: int | None) -> tuple[Labels, int]:
     """Labels with their weights, and the number of classes; rows of weight zero may hold anything."""
     y = _labels_array(y, num_rows)
-    weight = None if sample_weight is None else _weight(sample_weight, num_rows)
+    weight = None if sample_weight is None else weights(sample_weight, num_rows)
     counted = y if weight is None or is_traced(y, weight) else y[np.asarray(weight) > 0]
     if y.ndim == 2:
         num_classes = num_classes or y.shape[1]
@@ -108,6 +138,14 @@ def labels(y: Any, sample_weight: Any, num_rows: int, num_classes: int | None) -
     return Labels(y.astype(np.int32), weight), num_classes
 
 
+def mle(model: Any, params: Mapping[str, Array], given: Any) -> None:
+    """Raises ValueError where the likelihood of known statistics has no maximum."""
+    if is_traced(params):
+        return
+    for name, of_block in model.block_params(params).items():
+        model.families[name].check_mle(of_block, given.blocks[name], name)
+
+
 def statistics(families: Mapping[str, Family], num_classes: int | None, resolved: bool, given: Any) -> None:
     """Raises ValueError unless these are statistics of such a model, in families, classes and (if resolved) columns."""
     blocks = getattr(given, "blocks", {})
@@ -118,7 +156,7 @@ def statistics(families: Mapping[str, Family], num_classes: int | None, resolved
     if num_classes not in (None, given.num_classes):
         raise ValueError(f"the model has {num_classes} classes, the statistics {given.num_classes}")
     for name, family in families.items():
-        shapes = [jax.tree.leaves(part)[0].shape for part in (family, given.blocks[name])] if resolved else []
+        shapes = [family.table_shape, jax.tree.leaves(given.blocks[name])[0].shape] if resolved else []
         if len(set(shapes)) > 1:
             raise ValueError(f"block {name!r} has the shape {shapes[0]} in the model and {shapes[1]} in the statistics")
 
@@ -130,8 +168,9 @@ def params(model: Any, given: Mapping[str, Any]) -> dict[str, Array]:
         raise ValueError(f"params must have the sites {sites}, got {list(given)}")
     arrays = {name: as_array(given[name]) for name in sites}
     probs = class_probs(arrays["class_probs"], model.num_classes)
+    common = {f"{block}_{site}" for block, family in model.families.items() for site in family.common_sites}
     for name, value in arrays.items():
-        if value.ndim == 0 or value.shape[0] != probs.shape[0]:
+        if name not in common and (value.ndim == 0 or value.shape[0] != probs.shape[0]):
             raise ValueError(
                 f"params[{name!r}] must have {probs.shape[0]} classes on its first axis, got shape {value.shape}"
             )
@@ -160,6 +199,13 @@ def class_probs(probs: Any, num_classes: int | None = None) -> Array:
                 f"class_probs must be non-negative and sum to 1, got {numbers.tolist()} with sum {numbers.sum():g}"
             )
     return probs
+
+
+def _packed(family: Family, name: str, given: Any) -> Array:
+    if isinstance(given, list) and len(given) == 2 and np.ndim(given[0]) == 2:
+        raise ValueError(f"block {name!r}: a pair (successes, totals) is a tuple of two arrays, got a list")
+    parts = given if isinstance(given, tuple) else (given,)
+    return family.pack(tuple(_block(name, part) for part in parts), name)
 
 
 def _block(name: str, x: Any) -> Array:
@@ -228,7 +274,8 @@ def _range(y: Array, num_classes: int) -> None:
         raise ValueError(f"y holds {bad}, expected integers 0..{num_classes - 1} for {num_classes} classes")
 
 
-def _weight(sample_weight: Any, num_rows: int) -> Array:
+def weights(sample_weight: Any, num_rows: int) -> Array:
+    """Sample weights [N] that are finite and not negative."""
     weight = as_array(sample_weight)
     if weight.shape != (num_rows,) or weight.dtype.kind not in "fiub":
         raise ValueError(

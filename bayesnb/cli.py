@@ -165,7 +165,7 @@ def _compare(
     table = make_table(source, target, overrides)
 
     from bayesnb import report, writing
-    from bayesnb.compare import choose_sizes
+    from bayesnb.compare import choose_sizes, dependent_columns
 
     chosen = choose_sizes(table, sizes)
     out = Path("bayesnb-report") / table.name if out is None else out
@@ -176,9 +176,12 @@ def _compare(
         _warn(notes, table.warnings)
         result, check = _run(notes, table, chosen, repeats, seed, nuts)
         report.print_results(console, table, result)
+        pairs = dependent_columns(table, chosen[-1], seed)
+        if pairs is not None:
+            report.print_dependence(console, result, pairs)
         if check is not None:
             report.print_check(console, check)
-        names = writing.write_files(folder, table, result, check, seed, _command_line())
+        names = writing.write_files(folder, table, result, pairs, check, seed, _command_line())
     console.print("Written to", out, style="bold", soft_wrap=True, markup=False)
     console.print(f"  {', '.join(names)}")
 

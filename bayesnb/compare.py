@@ -3,12 +3,13 @@
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
 import numpy as np
 
+from bayesnb.dependence import Dependence, dependence
 from bayesnb.fit import fit_posterior
 from bayesnb.methods import Fitter, bayes_model, fitters, priors
 from bayesnb.metrics import (
@@ -30,6 +31,7 @@ Array = np.ndarray[Any, Any]
 
 METRICS = ("log_loss", "brier", "accuracy", "ece")
 MOST_CHECKED_ROWS = 500
+MOST_PAIRED_ROWS = 2000  # as many tell strong pairs from weak ones, in a fraction of a second
 CHECK_SAMPLES = 500  # a chain, and as many to adapt: enough for a check, and most of the time is compilation anyway
 
 
@@ -82,6 +84,11 @@ class Comparison:
     def difference(self, size: int, method: str, metric: str) -> tuple[float, float]:
         """Mean and standard error of (method - full Bayes), paired: both saw the same rows of each split."""
         return mean_and_error(self.values(size, method, metric) - self.values(size, "full Bayes", metric))
+
+    def overconfidence(self, size: int, method: str) -> tuple[float, float]:
+        """Mean and standard error over the splits of (mean of the largest probabilities - accuracy)."""
+        splits = self.bins[size, method]
+        return mean_and_error(np.array([(s.confidence.sum() - s.correct.sum()) / s.count.sum() for s in splits]))
 
     def median(self, size: int, method: str, field: str) -> float:
         """Median of a field over the splits; for times, which have long tails."""
@@ -217,6 +224,15 @@ def check_with_nuts(
         seconds=seconds,
         warnings=tuple(dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning))),
     )
+
+
+def dependent_columns(table: Table, size: int, seed: int) -> Dependence | None:
+    """Test the naive assumption on the first training set, at most 2,000 rows of it; None for a single column."""
+    if len(table.columns) < 2:
+        return None
+    split = make_splits(table, 1, seed)[0]
+    X, y = table.rows(split.train[: min(size, MOST_PAIRED_ROWS)])
+    return replace(dependence(X, y, model=bayes_model(table)), names=tuple(str(c.name) for c in table.columns))
 
 
 def _timed(fitter: Fitter, train: tuple[Any, Array], X_test: Any) -> tuple[Array, float, float]:

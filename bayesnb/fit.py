@@ -41,6 +41,7 @@ def fit_mle(
     if not is_traced(statistics) and not np.asarray(statistics.class_counts).sum() > 0:
         raise ValueError("the likelihood has no maximum without rows: give at least one row with a positive weight")
     model, params = finalise(_mle, model, statistics)
+    check.mle(model, params, statistics)
     return PointEstimate.trusted(model, params)
 
 

@@ -18,8 +18,9 @@ import numpyro.distributions as dist
 from bayesnb import check, program, special
 from bayesnb.arrays import Array, as_array, finalise
 from bayesnb.families.base import Family, Hyperparameter
-from bayesnb.families.support import broadcast, require_positive, short_repr
+from bayesnb.families.support import broadcast, require_positive
 from bayesnb.log_prob import LogProb
+from bayesnb.nodes import short_repr
 from bayesnb.statistics import ModelStatistics, sufficient_statistics
 
 Sites = dict[str, Array]

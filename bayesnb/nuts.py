@@ -11,9 +11,9 @@ from numpyro.infer import MCMC, NUTS, init_to_value
 
 from bayesnb import check
 from bayesnb.arrays import Array, finalise, is_traced, to_host
+from bayesnb.draws import Draws
 from bayesnb.fit import prepare
 from bayesnb.model import NaiveBayes, Sites
-from bayesnb.results import Draws
 from bayesnb.statistics import ModelStatistics
 
 R_HAT, ESS = 1.01, 400

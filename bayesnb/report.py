@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from decimal import Decimal
 
 import numpy as np
 from rich import box
@@ -10,11 +11,14 @@ from rich.markup import escape
 from rich.table import Table as Grid
 
 from bayesnb.compare import METRICS, Comparison, NutsCheck
-from bayesnb.methods import METHODS, coincide
+from bayesnb.dependence import STRONG, Dependence
+from bayesnb.methods import METHODS, bayes_model, coincide
+from bayesnb.num_parameters import num_parameters
 from bayesnb.tables import BLOCKS, NOTHING, ONE_VALUE, Column, Table
 
 HEADINGS = {"log_loss": "log loss", "brier": "Brier", "accuracy": "accuracy", "ece": "ECE"}
 MOST_COLUMNS_LISTED = 12
+LEAST_OVERCONFIDENCE = 0.01
 FAMILIES = {"bernoulli": "Bernoulli", "categorical": "Categorical", "normal": "Normal"}
 LEGEND = {
     "Laplace 1": "every count plus one (the mode under Dirichlet(2)), the classes too",
@@ -36,10 +40,20 @@ def number(value: float, sign: str = "", digits: int | None = None) -> str:
     return text.replace("0.", ".", 1) if text.lstrip("+-").startswith("0.") else text
 
 
+def bayes_factor(log_value: float) -> str:
+    """Write a Bayes factor of any size: 150, 2e+4, 3e+43."""
+    return f"{math.exp(log_value):.0f}" if log_value < math.log(1e4) else f"{Decimal(log_value).exp():.0e}"
+
+
 def with_error(mean: float, error: float, sign: str = "") -> str:
     """Write a mean and its standard error to the same decimal place; the mean alone where there is no error."""
     text = number(mean, sign)
     return text if math.isnan(error) else f"{text} ±{number(error, digits=_digits(mean))}"
+
+
+def whole(value: int) -> str:
+    """Write a whole number of any size: exactly below a million, else 2.1e+30."""
+    return f"{value:,}" if value < 1_000_000 else f"{Decimal(value):.1e}"
 
 
 def print_data(console: Console, table: Table) -> None:
@@ -80,6 +94,40 @@ def print_data(console: Console, table: Table) -> None:
                 names = ", ".join(column.name for column in columns[:2]) + (", ..." if len(columns) > 2 else "")
                 grid.add_row(FAMILIES[kind], str(len(columns)), _span(columns), f"{missing:,}", escape(names))
     console.print(grid)
+    console.print(parameters(table), "\n", sep="")
+
+
+def parameters(table: Table) -> str:
+    """Say how many parameters the naive assumption leaves to learn."""
+    count = num_parameters(bayes_model(table), table.X)
+    joint = (
+        "no table can hold the full joint distribution, for Normal columns take any value"
+        if count.full_joint is None
+        else f"a table of the full joint distribution would need {whole(count.full_joint)}"
+    )
+    return f"Naive Bayes has {_plural(count.total, 'free parameter')}; {joint}"
+
+
+def print_dependence(console: Console, result: Comparison, pairs: Dependence) -> None:
+    """Say how many columns depend on each other, and warn where full Bayes is over-confident for it."""
+    size = result.sizes[-1]
+    gap, error = result.overconfidence(size, "full Bayes")
+    strongest = pairs.strongest(1)[0]
+    total = math.comb(len(pairs.names), 2)
+    if strongest.log_bayes_factor <= STRONG or not (gap > LEAST_OVERCONFIDENCE and gap > 2 * error):
+        strong = sum(pair.log_bayes_factor > STRONG for pair in pairs.strongest(total))
+        console.print(
+            f"within the classes {strong} of {_plural(total, 'pair')} of columns depend on each other "
+            "(dependence.png)\n"
+        )
+        return
+    console.print(
+        f"[yellow]warning:[/] do not trust the probabilities: at n = {size:,} full Bayes is on average {number(gap)} "
+        f"±{number(error)} more sure than right (reliability.png). The naive assumption fails: within the classes "
+        f"'{escape(strongest.first)}' and '{escape(strongest.second)}', the strongest of "
+        f"{_plural(total, 'pair')}, share {number(strongest.mutual_information)} nats, with a "
+        f"Bayes factor of {bayes_factor(strongest.log_bayes_factor)} for dependence (dependence.png).\n"
+    )
 
 
 def print_results(console: Console, table: Table, result: Comparison) -> None:

@@ -1,4 +1,4 @@
-"""What a fit returns: parameters, a posterior, or draws from it, with one way to predict from each.
+"""What a fit returns: parameters or a posterior (draws from it: ``draws``), with one way to predict from each.
 
 Every result reduces to one table, log p(y = k, x) of shape [N, K], and everything else is a normalisation of it.
 numpy rows give numpy answers, JAX rows JAX answers; results are pytrees and predict inside jit, vmap and grad.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import field
 from functools import partial
 from typing import Any, Self
 
@@ -16,14 +15,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from numpyro import handlers
-from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 
-from bayesnb import check, products
-from bayesnb.arrays import Array, at_once, finalise, is_traced, namespace, on_host, to_host
-from bayesnb.families.base import Node, pytree
-from bayesnb.families.support import short_repr
+from bayesnb import check, generating
+from bayesnb.arrays import Array, at_once, finalise, is_traced, on_host, to_host
 from bayesnb.log_prob import LogProb, logsumexp
 from bayesnb.model import NaiveBayes, Sites
+from bayesnb.nodes import Node, pytree, short_repr
 from bayesnb.statistics import ModelStatistics
 
 
@@ -54,6 +51,43 @@ class Classifier(Node):
     def predict(self, X: Any) -> Array:
         """The most probable class of each row, integers [N]."""
         return self.predict_log_proba(X).argmax(axis=-1)
+
+    def generate(
+        self, *, key: Array, num_rows: int, num_datasets: int | None = None, total_count: Any = None
+    ) -> tuple[Any, Array]:
+        """Labelled rows of the fitted model: X in its blocks, and y.
+
+        A point estimate generates from its parameters. A posterior, or draws from it, generate from the posterior
+        predictive: rows are independent of each other, each from parameters of its own. With ``num_datasets`` there
+        are so many data sets, [R, N, ...], and the rows of one have their parameters in common, which is what a
+        posterior predictive check compares with the observed rows (Gelman et al., Bayesian Data Analysis, 3rd edition,
+        section 6.3).
+
+        Args:
+            key: A ``jax.random.key``.
+            num_rows: N.
+            num_datasets: R, or None for one set of independent rows.
+            total_count: What Multinomial rows sum up to, or the trials of Binomial cells whose totals are not part of
+                the model: a number or one a row, or a dict of them by block.
+
+        Raises:
+            ValueError: where a block needs ``total_count`` and has none, one is given that no block takes or that is
+                no whole number, and where a number of rows or sets is not positive.
+        """
+        check.key(key)
+        check.counts(num_rows=num_rows, num_datasets=1 if num_datasets is None else num_datasets)
+        varying = [name for name, family in self.model.families.items() if family.totals_vary]
+        total_count = check.total_count(varying, num_rows, total_count)
+        return generating.generate(self, key, num_rows, num_datasets, total_count)
+
+    @property
+    def draws_at_once(self) -> int | None:
+        """How many draws of the parameters may be in memory at once; None where they are there already."""
+        return None
+
+    @abstractmethod
+    def draws(self, key: Array, num_draws: int) -> tuple[Sites, Array]:
+        """Parameters [S, ...], and which of them each of so many independent draws is, [num_draws]."""
 
     @abstractmethod
     def with_class_probs(self, class_probs: Any) -> Self:
@@ -117,6 +151,11 @@ class PointEstimate(Classifier):
         model = self.model.with_class_probs(class_probs)
         return type(self)(model, {**self.params, "class_probs": model.class_probs})
 
+    def draws(self, key: Array, num_draws: int) -> tuple[Sites, Array]:
+        """The parameters themselves, so many times."""
+        del key
+        return {site: value[None] for site, value in self.params.items()}, np.zeros(num_draws, np.int32)
+
     def _columns(self) -> dict[str, int | None]:
         blocks = self.model.block_params(self.params)
         return {b: f.columns_of(blocks[b]) for b, f in self.model.families.items()}
@@ -151,13 +190,25 @@ class Posterior(Classifier):
         """Independent exact draws of the parameters by site, each [num_samples, K, ...]; key is a jax.random.key."""
         check.key(key)
         check.counts(num_samples=num_samples)
-        if on_host(self.model) and not is_traced(key):
-            return at_once(_sample, self.model, key, num_samples=num_samples)
-        return _sample(self.model, key, num_samples)
+        # a power of two compiles few sizes; the first keys of a split are those of a shorter one
+        size = 1 << (num_samples - 1).bit_length()
+        at_host = on_host(self.model) and not is_traced(key)
+        draws = at_once(_sample, self.model, key, num_samples=size) if at_host else _sample(self.model, key, size)
+        return {site: value[:num_samples] for site, value in draws.items()}
 
     def with_class_probs(self, class_probs: Any) -> Self:
         """The same posterior for another population; prior, statistics and so the evidence stay those of the fit."""
         return type(self)(self.prior, self.model.with_class_probs(class_probs), self.statistics)
+
+    @property
+    def draws_at_once(self) -> int:
+        """A power of two that keeps the draws in about 256 MiB, and at most 1024."""
+        numbers = sum(np.size(leaf) for leaf in jax.tree.leaves(self.model))
+        return min(1024, 1 << max((1 << 25) // numbers, 1).bit_length() - 1)
+
+    def draws(self, key: Array, num_draws: int) -> tuple[Sites, Array]:
+        """Independent draws from the posterior."""
+        return self.sample(key, num_draws), np.arange(num_draws)
 
     def _columns(self) -> Mapping[str, int | None]:
         return self.model.columns
@@ -166,74 +217,11 @@ class Posterior(Classifier):
         return self.model.log_predictive(arrays)
 
 
-@pytree
-class Draws(Classifier):
-    """Draws from the posterior by MCMC. Predictions average the joint over draws, then normalise.
-
-    ``params`` holds arrays [S, ...] by site, S = num_chains x draws a chain, chain after chain; ``model`` is the
-    resolved prior; ``sample_stats`` what the sampler said of each draw, [S].
-    """
-
-    model: NaiveBayes
-    params: Sites
-    sample_stats: dict[str, Array]
-    num_chains: int = field(metadata={"static": True})
-
-    @property
-    def max_r_hat(self) -> float:
-        """The largest split R-hat over parameters; near 1 where the chains agree (BDA3, section 11.4)."""
-        return float(max((np.nanmax(split_gelman_rubin(chains)) for chains in self._chains()), default=1.0))
-
-    @property
-    def min_ess(self) -> float:
-        """The smallest effective sample size over parameters; the number of draws where nothing varies."""
-        num_draws = self.params["class_probs"].shape[0]
-        return float(min((np.nanmin(effective_sample_size(chains)) for chains in self._chains()), default=num_draws))
-
-    @property
-    def num_divergences(self) -> int:
-        """How many transitions diverged."""
-        return int(np.asarray(self.sample_stats["diverging"]).sum())
-
-    def with_class_probs(self, class_probs: Any) -> Self:
-        """The same draws for a population with these class probabilities [K]."""
-        model = self.model.with_class_probs(class_probs)
-        draws = self.params["class_probs"]
-        params = {**self.params, "class_probs": namespace(draws).broadcast_to(model.class_probs, draws.shape)}
-        return type(self)(model, params, self.sample_stats, self.num_chains)
-
-    def _chains(self) -> list[np.ndarray[Any, Any]]:
-        """Each site that varies as [chains, draws, size]."""
-        sites = (np.asarray(value, np.float64) for value in self.params.values())
-        shaped = (value.reshape(self.num_chains, value.shape[0] // self.num_chains, -1) for value in sites)
-        varying = (value[..., np.ptp(value, axis=(0, 1)) > 0] for value in shaped)
-        return [value for value in varying if value.size]
-
-    def _columns(self) -> Mapping[str, int | None]:
-        return self.model.columns
-
-    def _score(self, arrays: dict[str, Array]) -> LogProb:
-        return LogProb(*products.by_rows(_mixture, (self.model, self.params), arrays))
-
-
-@jax.jit
-def _mixture(model: NaiveBayes, params: Sites, arrays: dict[str, Array]) -> LogProb:
-    """The mean over draws of p(y, x | params): averaging p(y | x, params) instead would be another, wrong answer."""
-    draws = jax.tree.map(jnp.asarray, params)
-    num_draws = draws["class_probs"].shape[0]
-    first = model.log_likelihood(jax.tree.map(lambda a: a[0], draws), arrays)
-
-    def add(total: LogProb, draw: Sites) -> tuple[LogProb, None]:
-        return total.plus(model.log_likelihood(draw, arrays)), None
-
-    total, _ = jax.lax.scan(add, first, jax.tree.map(lambda a: a[1:], draws))
-    return LogProb(total.finite - jnp.log(num_draws), total.zeros)
-
-
 @partial(jax.jit, static_argnames="num_samples")
 def _sample(model: NaiveBayes, key: Array, num_samples: int) -> Sites:
     def draw(key: Array) -> Sites:
-        with handlers.block(), handlers.seed(rng_seed=key):
+        # NumPyro's own distributions promote ranks
+        with jax.numpy_rank_promotion("allow"), handlers.block(), handlers.seed(rng_seed=key):
             return model.params()
 
     return jax.vmap(draw)(jax.random.split(key, num_samples))

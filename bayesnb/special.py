@@ -22,7 +22,9 @@ def total(x: Array) -> Array:
 
 def log_factorial(x: Array) -> Array:
     """log x! = log Gamma(x + 1), on the host or the device."""
-    return scipy.special.gammaln(np.add(x, 1.0, dtype=np.float64)) if on_host(x) else gammaln(x + 1.0)
+    if on_host(x):
+        return scipy.special.gammaln(np.add(x, 1.0, dtype=np.float64))
+    return gammaln(jnp.asarray(x, jnp.promote_types(x.dtype, jnp.result_type(float))) + 1.0)
 
 
 def log_gamma_ratio(a: Array, x: Array) -> Array:
@@ -86,6 +88,17 @@ def squarable(z: Array) -> Array:
     far = jnp.abs(z) > limit
     distance = jnp.clip(jnp.where(far, jnp.abs(z), limit), limit, largest)
     return jnp.where(far, jnp.sign(z) * limit * (1.0 + jnp.log(distance / limit)), z)
+
+
+def sum_of_squares(z: Array, axis: int) -> Array:
+    """sum z^2, and beyond max^0.4 of the precision a growing function of the length: farther stays farther."""
+    limit = jnp.finfo(z.dtype).max ** 0.4
+    largest = jnp.abs(z).max(axis=axis, keepdims=True)
+    far = largest > limit
+    near = jnp.square(jnp.where(far, 0.0, z)).sum(axis=axis)
+    unit = jnp.where(far, z / jnp.where(far, largest, 1.0), 1.0)
+    length = largest * jnp.sqrt(jnp.square(unit).sum(axis=axis, keepdims=True))
+    return jnp.where(far, jnp.square(squarable(jnp.where(far, length, 0.0))), 0.0).sum(axis=axis) + near
 
 
 def safe_log(p: Array) -> Array:

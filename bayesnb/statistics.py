@@ -12,7 +12,8 @@ import numpy as np
 
 from bayesnb import check
 from bayesnb.arrays import Array, is_traced, map_blocks, on_host, row_blocks
-from bayesnb.families.base import Family, Node, pytree
+from bayesnb.families.base import Family
+from bayesnb.nodes import Node, pytree
 from bayesnb.sums import ClassSums, Labels, Scratch, class_sums
 
 
@@ -68,10 +69,10 @@ def sufficient_statistics(
         arrays, labels = _without_zero_weight(arrays, labels)
     if on_host(arrays) and not is_traced(labels):
         labels = Labels(*(None if a is None else np.asarray(a) for a in labels))
-        return _from_host(model.families, arrays, labels, num_classes)
-    check.values(model.families, arrays)
+        return from_host(model.families, arrays, labels, num_classes)
+    check.fit_values(model.families, arrays)
     # families with static fields are the structure of the dict, so one compilation serves all models of a kind
-    return _from_device(model.families, arrays, labels, num_classes)
+    return from_device(model.families, arrays, labels, num_classes)
 
 
 def merge(a: ModelStatistics, b: ModelStatistics) -> ModelStatistics:
@@ -103,28 +104,30 @@ def _from_rows(families: Mapping[str, Family], arrays: Mapping[str, Array], z: C
     return ModelStatistics(z.counts(), {name: f.statistics(arrays[name], z) for name, f in families.items()})
 
 
-def _from_host(
+def from_host(
     families: Mapping[str, Family], arrays: Mapping[str, Array], labels: Labels, num_classes: int
 ) -> ModelStatistics:
-    """Block by block of rows, in threads."""
+    """The statistics of numpy rows with checked labels: block by block of rows, in threads."""
 
     scratch = Scratch()
 
     def part(rows: slice) -> ModelStatistics:
         block = {name: x[rows] for name, x in arrays.items()}
-        check.values(families, block)
+        check.fit_values(families, block)
         return _from_rows(families, block, class_sums(labels.rows(rows), num_classes, scratch))
 
     num_rows = labels.y.shape[0]
     bytes_per_row = max((x.shape[1] * x.itemsize for x in arrays.values()), default=1)
-    blocks = list(row_blocks(num_rows, bytes_per_row)) or [slice(0, 0)]
+    least = num_classes * max((f.fit_bytes(f.columns_in(arrays[name])) for name, f in families.items()), default=0)
+    blocks = list(row_blocks(num_rows, bytes_per_row, least)) or [slice(0, 0)]
     return reduce(_merge, map_blocks(part, blocks))
 
 
 @partial(jax.jit, static_argnames="num_classes")
-def _from_device(
+def from_device(
     families: Mapping[str, Family], arrays: Mapping[str, Array], labels: Labels, num_classes: int
 ) -> ModelStatistics:
+    """The statistics of JAX rows with checked labels, in one compiled call."""
     return _from_rows(families, arrays, class_sums(labels, num_classes))
 
 

@@ -18,7 +18,7 @@ from typing import Any, Literal, cast
 import numpy as np
 import pandas as pd
 
-from bayesnb.families.normal import SQUARABLE
+from bayesnb.families.support import SQUARABLE
 from bayesnb.reading import DataError, Source, closest, is_number, is_text
 
 Array = np.ndarray[Any, Any]

@@ -1,4 +1,4 @@
-"""The files of a comparison: results.csv, summary.json, learning_curve.png, reliability.png."""
+"""The files of a comparison: results.csv, summary.json, learning_curve.png, reliability.png, dependence.png."""
 
 import contextlib
 import csv
@@ -9,7 +9,7 @@ import platform
 import shutil
 import tempfile
 from collections.abc import Iterator
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -20,12 +20,15 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from bayesnb.compare import METRICS, Comparison, NutsCheck, Record
+from bayesnb.dependence import Dependence
 from bayesnb.methods import METHODS
 from bayesnb.metrics import NUM_BINS
-from bayesnb.plots import confidence_shares, learning_curve, reliability
+from bayesnb.plots import confidence_shares, dependence, learning_curve, reliability
 from bayesnb.reading import DataError
 from bayesnb.tables import Table
 
+MOST_COLUMNS_DRAWN = 60
+LONGEST_NAME = 24
 PACKAGES = ("bayesnb", "jax", "numpyro", "numpy", "scikit-learn")
 
 
@@ -59,21 +62,36 @@ def staged(out: Path) -> Iterator[Path]:
 
 
 def write_files(
-    folder: Path, table: Table, result: Comparison, check: NutsCheck | None, seed: int, command: str
+    folder: Path,
+    table: Table,
+    result: Comparison,
+    pairs: Dependence | None,
+    check: NutsCheck | None,
+    seed: int,
+    command: str,
 ) -> tuple[str, ...]:
-    """Write the four files of a comparison and return their names."""
+    """Write the files of a comparison and return their names; a single column has no dependence.png."""
     with (folder / "results.csv").open("w", newline="", encoding="utf-8") as handle:
         writer = csv.DictWriter(handle, [field.name for field in fields(Record)])
         writer.writeheader()
         writer.writerows(asdict(record) for record in result.records)
-    summary = json.dumps(summarise(table, result, check, seed, command), indent=2, allow_nan=False, ensure_ascii=False)
-    (folder / "summary.json").write_text(summary + "\n", encoding="utf-8")
-    learning_figure(table, result).savefig(folder / "learning_curve.png", dpi=150)
-    reliability_figure(table, result).savefig(folder / "reliability.png", dpi=150)
-    return "results.csv", "summary.json", "learning_curve.png", "reliability.png"
+    summary = summarise(table, result, pairs, check, seed, command)
+    text = json.dumps(summary, indent=2, allow_nan=False, ensure_ascii=False)
+    (folder / "summary.json").write_text(text + "\n", encoding="utf-8")
+    figures = {
+        "learning_curve.png": learning_figure(table, result),
+        "reliability.png": reliability_figure(table, result),
+    }
+    if pairs is not None:
+        figures["dependence.png"] = dependence_figure(table, pairs)
+    for name, figure in figures.items():
+        figure.savefig(folder / name, dpi=150)
+    return "results.csv", "summary.json", *figures
 
 
-def summarise(table: Table, result: Comparison, check: NutsCheck | None, seed: int, command: str) -> dict[str, Any]:
+def summarise(
+    table: Table, result: Comparison, pairs: Dependence | None, check: NutsCheck | None, seed: int, command: str
+) -> dict[str, Any]:
     """Gather what a reader needs to judge and to repeat the comparison; plain values that JSON can hold."""
     return {
         "data": {
@@ -93,6 +111,7 @@ def summarise(table: Table, result: Comparison, check: NutsCheck | None, seed: i
         "splits": {"sizes": list(result.sizes), "repeats": result.repeats, "test_rows": result.num_test, "seed": seed},
         "priors": dict(result.priors),
         "table": [_row(result, size, method) for size in result.sizes for method in METHODS],
+        "strongest_pairs": [] if pairs is None else [pair._asdict() for pair in pairs.strongest(10)],
         "nuts": None if check is None else {key: _finite(value) for key, value in asdict(check).items()},
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
         "command": command,
@@ -131,6 +150,19 @@ def reliability_figure(table: Table, result: Comparison) -> Figure:
         below.label_outer()
     figure.suptitle(f"{table.name}: calibration on the test rows, ± 2 standard errors", fontsize=11)
     _legend(figure, axes[0, 0])
+    return figure
+
+
+def dependence_figure(table: Table, pairs: Dependence) -> Figure:
+    """Draw the dependence of all columns, or of those with the strongest pairs where they are too many."""
+    strongest = np.argsort(-pairs.log_bayes_factor.max(axis=1), kind="stable")[:MOST_COLUMNS_DRAWN]
+    drawn = pairs.among(np.sort(strongest))
+    short = [name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…" for name in drawn.names]
+    side = max(2.5, 0.18 * len(short))
+    figure = _figure(side + 2.8, side + 2.2)
+    dependence(figure.subplots(), replace(drawn, names=tuple(short)))
+    which = "pairs" if len(drawn.names) == len(pairs.names) else f"the {len(drawn.names)} most dependent"
+    figure.suptitle(f"{table.name}: {which} of {len(pairs.names)} columns given '{table.target}'", fontsize=11)
     return figure
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 
 import bayesnb as nb
@@ -17,13 +18,27 @@ class Case(NamedTuple):
     y: np.ndarray
 
     def rows(self, index: Any) -> Any:
-        return {b: x[index] for b, x in self.X.items()} if isinstance(self.X, dict) else self.X[index]
+        return jax.tree.map(lambda x: x[index], self.X)
 
 
 def _missing(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     x = x.astype(float)
     x[rng.random(x.shape) < 0.15] = np.nan
     return x
+
+
+def _dependent(rng: np.random.Generator, shift: np.ndarray) -> np.ndarray:
+    """Correlated columns; a row is missing as a whole."""
+    x = rng.normal(size=(N, 3)) @ [[1.0, 0.8, -0.5], [0.0, 1.0, 0.3], [0.0, 0.0, 0.6]] + shift
+    x[7] = np.nan
+    return x
+
+
+def _trials(rng: np.random.Generator, shift: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Successes and totals; a cell of either may be missing, and 0 of 0 may stand in both."""
+    totals = rng.integers(0, 9, (N, 2))
+    successes = rng.binomial(totals, 0.2 + 0.2 * shift)
+    return _missing(successes, rng), _missing(totals, rng)
 
 
 def _families(rng: np.random.Generator) -> dict[str, nb.Family]:
@@ -33,6 +48,14 @@ def _families(rng: np.random.Generator) -> dict[str, nb.Family]:
         "ragged": nb.Categorical((2, 5, 3), concentration=rng.uniform(0.5, 3, (K, 10))),
         "multinomial": nb.Multinomial(concentration=rng.uniform(0.5, 3, 5)),
         "normal": nb.Normal(),
+        "shared": nb.Normal(variance="shared"),
+        "binomial": nb.Binomial((4, 7, 1), a=rng.uniform(0.5, 3, 3), b=rng.uniform(0.5, 3, (K, 1))),
+        "trials": nb.Binomial(None, a=2.0, b=rng.uniform(0.5, 3, 2)),
+        "poisson": nb.Poisson(shape=rng.uniform(0.5, 3, (K, 3)), rate=rng.uniform(0.5, 3, 3)),
+        "covariance": nb.MultivariateNormal(),
+        "discriminant": nb.MultivariateNormal(
+            "shared", loc=rng.normal(size=(K, 3)), strength=[0.5, 1.0, 2.0], df=4.5, scale=np.eye(3) + 0.3
+        ),
         "informed": nb.Normal(loc=rng.normal(size=(K, 3)), strength=0.7, shape=2.5, rate=rng.uniform(0.5, 3, 3)),
     }
 
@@ -48,18 +71,37 @@ def _blocks(rng: np.random.Generator, y: np.ndarray) -> dict[str, np.ndarray]:
         "ragged": np.c_[rng.integers(0, 2, N), rng.integers(-1, 5, N), rng.integers(0, 5, N)],
         "multinomial": words,
         "normal": _missing(rng.normal(shift, 1.0, (N, 3)) * [1.0, 100.0, 1e-3] + [0.0, 1e4, 0.0], rng),
+        "shared": _missing(rng.normal(shift, 1.0, (N, 3)) * [1.0, 100.0, 1e-3] + [0.0, 1e4, 0.0], rng),
+        "binomial": _missing(rng.binomial([4, 7, 1], 0.2 + 0.2 * shift), rng),
+        "trials": _trials(rng, shift),
+        "poisson": _missing(rng.poisson(1.0 + shift, (N, 3)), rng),
+        "covariance": _dependent(rng, shift) * [1.0, 100.0, 1e-3] + [0.0, 1e4, 0.0],
+        "discriminant": _dependent(rng, shift),
         "informed": rng.normal(shift, 2.0, (N, 3)),
     }
 
 
 def make(name: str) -> Case:
     """The case of a family's name, or ``mixed``."""
-    rng = np.random.default_rng(7)
     y = np.arange(N) % K
-    families, blocks = _families(rng), _blocks(rng, y)
+    families, blocks = _families(np.random.default_rng(7)), _blocks(np.random.default_rng(8), y)
     if name == "mixed":
         return Case(nb.NaiveBayes(families, class_concentration=[0.5, 1.0, 2.0]), blocks, y)
     return Case(nb.NaiveBayes(families[name], class_concentration=1.5, num_classes=K), blocks[name], y)
 
 
-NAMES = ["bernoulli", "categorical", "ragged", "multinomial", "normal", "informed", "mixed"]
+NAMES = [
+    "bernoulli",
+    "binomial",
+    "trials",
+    "categorical",
+    "ragged",
+    "multinomial",
+    "poisson",
+    "normal",
+    "informed",
+    "shared",
+    "covariance",
+    "discriminant",
+    "mixed",
+]

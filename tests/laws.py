@@ -15,12 +15,14 @@ from numpy.testing import assert_allclose
 from numpyro.infer.util import log_density
 
 import bayesnb as nb
+from bayesnb import check
 from tests.cases import Case
 
 
 def prior_density(model: nb.NaiveBayes, params: dict[str, Any]) -> jax.Array:
     """log p(params) under a resolved model, by NumPyro."""
-    return log_density(model.params, (), {}, params)[0]
+    with jax.numpy_rank_promotion("allow"):  # NumPyro's own distributions promote ranks
+        return log_density(model.params, (), {}, params)[0]
 
 
 def draw(model: nb.NaiveBayes, seed: int = 0) -> dict[str, Any]:
@@ -32,14 +34,27 @@ def draw(model: nb.NaiveBayes, seed: int = 0) -> dict[str, Any]:
     for site, value in mean.items():
         noise = np.exp(0.5 * rng.normal(size=value.shape))
         if site.endswith("loc"):
-            shaken[site] = value + np.log(noise) * np.sqrt(mean[site.replace("loc", "variance")])
-        elif site.endswith("variance"):
+            shaken[site] = value + np.log(noise) * _spread(mean, site)
+        elif site.endswith("covariance"):
+            tilt = np.eye(value.shape[-1]) + 0.2 * rng.normal(size=value.shape)
+            scale = np.sqrt(np.diagonal(value, axis1=-2, axis2=-1))
+            unit = value / (scale[..., :, None] * scale[..., None, :])
+            shaken[site] = (scale[..., :, None] * scale[..., None, :]) * (tilt @ unit @ np.swapaxes(tilt, -1, -2))
+        elif site.endswith(("variance", "rate")):
             shaken[site] = value * noise
         elif np.allclose(value.sum(axis=-1), 1.0):
             shaken[site] = value * noise / (value * noise).sum(axis=-1, keepdims=True)
         else:
             shaken[site] = value * noise / (value * noise + 1.0 - value)
     return shaken
+
+
+def _spread(params: dict[str, Any], site: str) -> np.ndarray:
+    """Standard deviations of the columns of a block with a loc."""
+    block = site.removesuffix("_loc")
+    if f"{block}_variance" in params:
+        return np.sqrt(params[f"{block}_variance"])
+    return np.sqrt(np.diagonal(params[f"{block}_covariance"], axis1=-2, axis2=-1))
 
 
 def bayes_theorem(case: Case) -> None:
@@ -79,6 +94,11 @@ def mode_is_stationary(case: Case) -> None:
             level = np.where(inside, slope, -np.inf).max(axis=-1, keepdims=True)
             level = level if np.allclose(value.sum(-1), 1.0) else 0.0
             slope = value * (np.where(inside, slope, level) - level) * inside
+        elif site.endswith("covariance"):
+            scale = np.sqrt(np.diagonal(value, axis1=-2, axis2=-1))
+            slope = slope * scale[..., :, None] * scale[..., None, :]
+        elif site.endswith("loc"):
+            slope = slope * _spread(to_numpy(mode), site)
         else:
             slope = slope * np.maximum(np.abs(value), 1e-12)
         assert_allclose(slope, 0.0, atol=1e-8, err_msg=site)
@@ -130,6 +150,19 @@ def one_hot_labels_are_labels(case: Case) -> None:
     equal(nb.fit_posterior(case.model, case.X, soft), spread, rtol=1e-9)
 
 
+def a_row_leaves_as_if_it_had_never_been(case: Case) -> None:
+    """Exact leave-one-out equals refitting without the row, which leaves with its whole weight; the prior stays."""
+    weight = np.random.default_rng(6).integers(1, 4, len(case.y)).astype(float)
+    prior = case.model.resolve(case.X, case.y, sample_weight=weight)
+    joint = nb.leave_one_out(case.model, case.X, case.y, sample_weight=weight, joint=True)
+    label = nb.leave_one_out(case.model, case.X, case.y, sample_weight=weight)
+    for n in range(0, len(case.y), 5):
+        others, own = np.arange(len(case.y)) != n, case.rows(slice(n, n + 1))
+        refit = nb.fit_posterior(prior, case.rows(others), case.y[others], sample_weight=weight[others])
+        assert_allclose(joint[n], refit.log_joint(own)[0], rtol=1e-9, atol=1e-12)
+        assert_allclose(label[n], refit.predict_log_proba(own)[0], rtol=1e-9, atol=1e-12)
+
+
 def prediction_averages_joints(case: Case) -> None:
     """The exact predictive is the mean over the posterior of p(x, y | theta), within 5 standard errors."""
     fit = nb.fit_posterior(case.model, case.X, case.y)
@@ -149,7 +182,7 @@ def likelihood_is_numpyros(case: Case) -> None:
     model = case.model.resolve(case.X, case.y)
     params = draw(model)
     joint = nb.PointEstimate(model, params).log_joint(case.X)
-    with jax.enable_x64(True):
+    with jax.enable_x64(True), jax.numpy_rank_promotion("allow"):
         program = float(log_density(model, (case.X, case.y), {}, params)[0] - prior_density(model, params))
     assert_allclose(joint[np.arange(len(case.y)), case.y].sum(), program, rtol=1e-9)
 
@@ -176,7 +209,7 @@ def statistics_hold_the_likelihood(case: Case) -> None:
 def terms_sum_to_the_predictive(case: Case) -> None:
     """The cell by cell predictive adds up to the fast one."""
     fit = nb.fit_posterior(case.model, case.X, case.y)
-    blocks = case.X if isinstance(case.X, dict) else {"x": case.X}
+    blocks = check.blocks(fit.model.families, fit.model.single, case.X)
     for name, family in fit.model.families.items():
         with jax.enable_x64(True):
             terms = np.asarray(family.log_predictive_terms(jnp.asarray(blocks[name])))
@@ -187,11 +220,11 @@ def permutations_carry_over(case: Case) -> None:
     """Renaming classes and reordering columns, with their hyperparameters, renames the columns of every table."""
     model, new = case.model.resolve(case.X, case.y), np.array([2, 0, 1])
     X = case.X if isinstance(case.X, dict) else {"x": case.X}
-    order = {name: np.arange(x.shape[1])[::-1] for name, x in X.items()}
+    order = {name: np.arange(model.columns[name])[::-1] for name in X}
     families = {name: _rearranged(f, np.argsort(new), order[name]) for name, f in model.families.items()}
     concentration = np.asarray(model.class_concentration)[np.argsort(new)]
     other = nb.NaiveBayes(families, class_concentration=concentration)
-    moved = {name: x[:, order[name]] for name, x in X.items()}
+    moved = {name: jax.tree.map(lambda part, name=name: part[:, order[name]], x) for name, x in X.items()}
     for fit in (nb.fit_mle, nb.fit_map, nb.fit_posterior):
         plain, renamed = fit(model, case.X, case.y).log_joint(case.X), fit(other, moved, new[case.y]).log_joint(moved)
         assert_allclose(renamed[:, new], plain, rtol=1e-9)
@@ -203,46 +236,74 @@ def _rearranged(family: nb.Family, classes: np.ndarray, columns: np.ndarray) -> 
         sizes = np.array(family.num_categories)
         parts = np.split(np.asarray(family.concentration)[classes], np.cumsum(sizes)[:-1], axis=1)
         return nb.Categorical(tuple(sizes[columns]), np.concatenate([parts[d] for d in columns], axis=1))
-    values = (np.asarray(getattr(family, f.name)) for f in dataclasses.fields(family))
-    return type(family)(*(value[classes][:, columns] for value in values))
+
+    def move(value: np.ndarray) -> np.ndarray:
+        value = value[classes] if value.shape[0] > 1 else value
+        value = value[:, columns] if value.ndim > 1 else value
+        return value[:, :, columns] if value.ndim > 2 else value
+
+    values = {f.name: getattr(family, f.name) for f in dataclasses.fields(family)}
+    moved = {name: move(value) if np.ndim(value) else value for name, value in values.items() if name != "total_count"}
+    if isinstance(family, nb.Binomial):
+        totals = family.total_count
+        moved["total_count"] = None if totals is None else [totals[d] for d in columns]
+    return type(family)(**moved)
 
 
 def missing_is_marginalised(case: Case) -> None:
-    """A missing cell sums, or integrates, over all that it might hold; in a fit it is as if only its column lacked the
-    row."""
+    """A missing cell sums, or integrates, over all that it might hold."""
     if isinstance(case.X, dict):
         return
     family = case.model.families["x"]
-    statistics = nb.sufficient_statistics(case.model, case.X, case.y).blocks["x"]
     for fit in (nb.fit_map, nb.fit_posterior):
         result = fit(case.model, case.X, case.y)
-        row = np.array(case.X[:1], float)
-        row[0] = np.nanmean(case.X, axis=0) if isinstance(family, nb.Normal) else 1.0
-        hole = row.copy()
         if isinstance(family, nb.Multinomial):
-            hole[:] = np.nan
-            log_class = result.with_class_probs([0.2, 0.3, 0.5]).log_joint(hole)[0]
+            empty = np.full_like(case.X[:1], np.nan)
+            log_class = result.with_class_probs([0.2, 0.3, 0.5]).log_joint(empty)[0]
             assert_allclose(log_class, np.log([0.2, 0.3, 0.5]))
             continue
-        hole[0, 1] = np.nan
-        if isinstance(family, nb.Normal):
-            scale, centre = np.nanstd(case.X[:, 1]), np.nanmean(case.X[:, 1])
-            grid = centre + scale * np.sinh(np.linspace(-12, 12, 20_001))
-            rows = np.repeat(row, len(grid), axis=0)
-            rows[:, 1] = grid
-            total = np.trapezoid(np.exp(result.log_joint(rows)), grid, axis=0)
-            assert_allclose(np.log(total), result.log_joint(hole)[0], rtol=1e-4)
-        else:
-            sizes = [2] * row.shape[1] if isinstance(family, nb.Bernoulli) else family._sizes_of(row.shape[1])
-            rows = np.repeat(row, sizes[1], axis=0)
-            rows[:, 1] = np.arange(sizes[1])
-            assert_allclose(np.exp(result.log_joint(rows)).sum(axis=0), np.exp(result.log_joint(hole)[0]), rtol=1e-9)
-    if isinstance(family, nb.Bernoulli | nb.Normal):
-        full = ~np.isnan(case.X[:, 1])
-        alone = nb.sufficient_statistics(
-            nb.NaiveBayes(type(family)(), num_classes=3), case.X[full, 1:2], case.y[full]
-        ).blocks["x"]
-        equal(jax.tree.map(lambda a: a[:, 1:2], statistics), alone, rtol=1e-9)
+        hole, filled, measure = _completions(family, case.X)
+        total = np.sum(np.exp(result.log_joint(filled)) * measure[:, None], axis=0)
+        assert_allclose(total, np.exp(result.log_joint(hole)[0]), rtol=1e-3 if np.ptp(measure) else 1e-9)
+
+
+def _completions(family: nb.Family, X: Any) -> tuple[Any, Any, np.ndarray]:
+    """A row with a hole in column 1, the rows that fill it with all values, and the measure of each."""
+    if isinstance(family, nb.Normal | nb.MultivariateNormal):
+        row, scale, centre = np.nanmean(X, axis=0)[None], np.nanstd(X[:, 1]), np.nanmean(X[:, 1])
+        values = centre + scale * np.sinh(np.linspace(-12, 12, 20_001))
+        measure = np.gradient(values)
+    else:
+        sizes = {
+            nb.Bernoulli: lambda: 2,
+            nb.Poisson: lambda: 400,
+            nb.Binomial: lambda: (family.total_count or (0, 5))[1] + 1,
+        }
+        size = sizes[type(family)]() if type(family) in sizes else family._sizes_of(2)[1]
+        row, values = np.ones((1, case_columns(X))), np.arange(size)
+        measure = np.ones(size)
+    hole, filled = row.copy(), np.repeat(row, len(values), axis=0)
+    hole[0, 1], filled[:, 1] = np.nan, values
+    if isinstance(X, tuple):
+        totals = np.full_like(filled, 5.0)
+        return (hole, totals[:1]), (filled, totals), measure
+    return hole, filled, measure
+
+
+def case_columns(X: Any) -> int:
+    return jax.tree.leaves(X)[0].shape[1]
+
+
+def missing_counts_by_column(case: Case) -> None:
+    """In a fit a missing cell is as if only its column lacked the row."""
+    family = case.model.families["x"] if case.model.single else None
+    if not isinstance(family, nb.Bernoulli | nb.Normal | nb.Poisson):
+        return
+    statistics = nb.sufficient_statistics(case.model, case.X, case.y).blocks["x"]
+    full = ~np.isnan(case.X[:, 1])
+    plain = nb.NaiveBayes(type(family)(), num_classes=3)
+    alone = nb.sufficient_statistics(plain, case.X[full, 1:2], case.y[full]).blocks["x"]
+    equal(jax.tree.map(lambda a: a[:, 1:2], statistics), alone, rtol=1e-9)
 
 
 def device_is_host(case: Case) -> None:
@@ -280,11 +341,13 @@ LAWS = [
     parts_make_the_whole,
     weights_are_repetitions,
     one_hot_labels_are_labels,
+    a_row_leaves_as_if_it_had_never_been,
     prediction_averages_joints,
     likelihood_is_numpyros,
     statistics_hold_the_likelihood,
     terms_sum_to_the_predictive,
     permutations_carry_over,
     missing_is_marginalised,
+    missing_counts_by_column,
     device_is_host,
 ]

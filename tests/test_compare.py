@@ -11,9 +11,12 @@ from bayesnb.compare import (
     check_with_nuts,
     choose_sizes,
     compare,
+    dependent_columns,
     make_splits,
 )
-from bayesnb.methods import METHODS
+from bayesnb.dependence import dependence
+from bayesnb.fit import fit_posterior
+from bayesnb.methods import METHODS, bayes_model
 from bayesnb.metrics import ReliabilityBins, log_loss
 from bayesnb.reading import DataError, Source
 from bayesnb.splits import growing_sizes, num_test_rows, stratified_split
@@ -160,6 +163,31 @@ def test_progress_is_told_after_every_fit():
     seen = []
     compare(synthetic("b", rows=40), (5, 10), repeats=2, seed=0, on_fit=lambda *step: seen.append(step))
     assert seen == [(size, method) for size in (5, 10) for method in METHODS for _ in range(2)]
+
+
+def test_overconfidence_is_the_mean_confidence_less_the_accuracy(mixed):
+    table, result = mixed
+    gaps = []
+    for split in make_splits(table, 4, seed=1):
+        (X, y), (X_test, y_test) = table.rows(split.train[:10]), table.rows(split.test)
+        proba = fit_posterior(bayes_model(table), X, y).predict_proba(X_test)
+        gaps.append(np.mean(proba.max(axis=1)) - np.mean(proba.argmax(axis=1) == y_test))
+    expected = [np.mean(gaps), np.std(gaps, ddof=1) / 2]
+    assert_allclose(result.overconfidence(10, "full Bayes"), expected, atol=1e-6)
+
+
+def test_dependence_is_found_in_the_training_rows_under_the_names_of_the_columns():
+    frame = pd.DataFrame({"a": np.arange(90.0) % 7, "b": np.arange(90.0) % 2, "c": np.sin(np.arange(90.0))})
+    frame["d"] = frame["c"] + frame["b"] + 0.01 * np.cos(np.arange(90.0) ** 2)
+    frame["label"] = pd.Series(["x", "y", "x"] * 30, dtype=object)
+    table = make_table(Source("pairs", frame, "label"))
+    found = dependent_columns(table, 40, seed=3)
+    assert found.names == ("b", "a", "c", "d")  # as the table orders them: two values, categories, numbers
+    assert found.strongest(1)[0][:2] == ("c", "d")
+    rows = make_splits(table, 1, seed=3)[0].train[:40]
+    again = dependence(table.rows(rows)[0], table.y[rows], model=bayes_model(table))
+    assert_array_equal(found.log_bayes_factor, again.log_bayes_factor)
+    assert dependent_columns(synthetic("n"), 20, seed=0) is None  # a single column has no pair
 
 
 def test_nuts_agrees_with_the_exact_posterior():

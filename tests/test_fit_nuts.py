@@ -8,7 +8,9 @@ from numpyro.diagnostics import effective_sample_size
 
 import bayesnb as nb
 from bayesnb.families.bernoulli import BernoulliStatistics
-from bayesnb.families.normal import NormalStatistics
+from bayesnb.families.binomial import BinomialStatistics
+from bayesnb.families.poisson import PoissonStatistics
+from bayesnb.families.statistics import MultivariateNormalStatistics, NormalStatistics
 from bayesnb.statistics import ModelStatistics
 
 K = 2
@@ -19,12 +21,22 @@ X = {
     "codes": RANDOM.integers(0, 2, (20, 2)),
     "words": RANDOM.poisson(2.0, (20, 3)),
     "reals": RANDOM.normal([5.0, 200.0] + Y[:, None], [1.0, 30.0], (20, 2)),
+    "events": RANDOM.poisson([1.0, 40.0] * (1 + Y[:, None]), (20, 2)),
+    "wins": RANDOM.binomial(6, 0.2 + 0.3 * Y[:, None], (20, 2)),
+    "tied": RANDOM.normal([5.0, 200.0] + Y[:, None], [1.0, 30.0], (20, 2)),
+    "bent": RANDOM.normal(size=(20, 2)) @ [[1.0, 24.0], [0.0, 18.0]] + [5.0, 200.0],
+    "plane": RANDOM.normal(size=(20, 2)) @ [[1.0, 24.0], [0.0, 18.0]] + [5.0, 200.0] * (1 + Y[:, None]),
 }
 FAMILIES = {
     "flags": nb.Bernoulli(a=2.0),
     "codes": nb.Categorical((3, 2)),
     "words": nb.Multinomial(concentration=0.8),
     "reals": nb.Normal(shape=3.0),
+    "events": nb.Poisson(shape=2.0, rate=None),
+    "wins": nb.Binomial(6),
+    "tied": nb.Normal(variance="shared"),
+    "bent": nb.MultivariateNormal(),
+    "plane": nb.MultivariateNormal("shared"),
 }
 
 
@@ -39,11 +51,16 @@ def sample(model, *args, **kwargs):
 
 
 def exact_mean(posterior):
-    """The posterior means of the sites; of a variance it is rate / (shape - 1)."""
+    """The posterior means of the sites: of a variance rate / (shape - 1), of a covariance scale / (df - D - 1)."""
     means = {site: np.asarray(value, np.float64) for site, value in posterior.reference().items()}
     for block, family in posterior.families.items():
         if isinstance(family, nb.Normal):
-            means[f"{block}_variance"] = np.asarray(family.rate, np.float64) / (np.asarray(family.shape) - 1.0)
+            mean = np.asarray(family.rate, np.float64) / (np.asarray(family.shape) - 1.0)
+            means[f"{block}_variance"] = mean[0] if family.variance == "shared" else mean
+        if isinstance(family, nb.MultivariateNormal):
+            free = np.asarray(family.df) - family.loc.shape[1] - 1.0
+            mean = np.asarray(family.scale, np.float64) / free[:, None, None]
+            means[f"{block}_covariance"] = mean[0] if family.covariance == "shared" else mean
     return means
 
 
@@ -146,5 +163,29 @@ def test_many_rows_given_as_statistics(rows):
     model = nb.NaiveBayes({"flags": nb.Bernoulli(), "reals": nb.Normal()})
     draws = sample(model, statistics=many(rows))
     agree(draws, nb.fit_posterior(model, statistics=many(rows)).model)
+    assert np.median(draws.sample_stats["num_steps"]) <= 31
+    assert draws.num_divergences == 0
+
+
+def many_dependent(rows):
+    """Statistics of so many rows, two classes: columns of correlation .95 far from zero, rare and frequent counts."""
+    n = np.array([0.3, 0.7]) * rows
+    mean = np.array([[0.0, 1e4], [1.0, 1e4 + 1]])
+    covariance = np.array([[[1.0, 1.9], [1.9, 4.0]], [[2.0, -0.5], [-0.5, 1.0]]])
+    gaussian = MultivariateNormalStatistics(mean, n, n[:, None, None] * covariance)
+    cells = np.repeat(n[:, None], 2, axis=1)
+    events = PoissonStatistics((cells * [[0.01, 30.0], [0.02, 31.0]]).round(), cells, np.zeros((2, 2)))
+    wins = BinomialStatistics((6 * cells * [[0.5, 0.99], [0.2, 0.01]]).round(), 6 * cells, np.zeros((2, 2)))
+    reals = NormalStatistics(cells, mean, cells * [1.0, 4.0])
+    return ModelStatistics(n, {"bent": gaussian, "plane": gaussian, "events": events, "wins": wins, "tied": reals})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rows", [1e3, 1e6])
+def test_many_dependent_rows_given_as_statistics(rows):
+    statistics = many_dependent(rows)
+    model = nb.NaiveBayes({name: FAMILIES[name] for name in statistics.blocks})
+    draws = sample(model, statistics=statistics)
+    agree(draws, nb.fit_posterior(model, statistics=statistics).model)
     assert np.median(draws.sample_stats["num_steps"]) <= 31
     assert draws.num_divergences == 0

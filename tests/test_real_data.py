@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB
 
 import bayesnb as nb
@@ -56,6 +57,43 @@ def test_digits_as_gaussian_nb(digits):
     assert_allclose(fit.params["x_loc"], rival.theta_, rtol=1e-9)
     assert_allclose(fit.params["x_variance"], rival.var_, rtol=1e-9)
     assert_allclose(fit.log_joint(X), rival.predict_joint_log_proba(X), rtol=1e-9)
+
+
+def test_digits_as_linear_discriminant_analysis(digits):
+    """The 200 pixels that vary most, from their bytes."""
+    images, y = digits
+    X = images[:, np.argsort(images.std(axis=0))[-200:]]
+    fit = nb.fit_mle(nb.NaiveBayes(nb.MultivariateNormal("shared")), X, y)
+    rival = LinearDiscriminantAnalysis(solver="lsqr").fit(X.astype(float), y)
+    assert_allclose(fit.params["x_covariance"], rival.covariance_, rtol=1e-7, atol=1e-6)
+    assert_allclose(fit.predict_proba(X), rival.predict_proba(X.astype(float)), atol=1e-7)
+    assert_allclose(nb.linear_form(fit).weights, rival.coef_, rtol=1e-5, atol=1e-8)
+
+
+def test_all_pixels_have_a_covariance_under_the_prior(digits):
+    """Many are constant, and more so within a class; half of the images tell the other half."""
+    images, y = digits
+    fit = nb.fit_posterior(nb.NaiveBayes(nb.MultivariateNormal("shared")), images[::2], y[::2])
+    assert (fit.predict(images[1::2]) == y[1::2]).mean() > 0.84
+    assert np.isfinite(fit.log_evidence)
+
+
+def test_penguins_as_discriminant_analysis(data):
+    """Lengths and depths in mm beside grams; whole rows in the fit, missing cells in prediction."""
+    table = make_table(read(str(data / "penguins.csv")), "species")
+    x, y = table.X["numeric"], table.y
+    whole = ~np.isnan(x).any(axis=1)
+    quadratic = nb.fit_mle(nb.NaiveBayes(nb.MultivariateNormal()), x[whole], y[whole])
+    rival = QuadraticDiscriminantAnalysis(store_covariance=True).fit(x[whole], y[whole])
+    theirs = nb.PointEstimate(quadratic.model, {**quadratic.params, "x_covariance": np.array(rival.covariance_)})
+    assert_allclose(theirs.predict_proba(x[whole]), rival.predict_proba(x[whole]), rtol=1e-6, atol=1e-12)
+    linear = nb.fit_mle(nb.NaiveBayes(nb.MultivariateNormal("shared")), x[whole], y[whole])
+    lda = LinearDiscriminantAnalysis(solver="lsqr").fit(x[whole], y[whole])
+    assert_allclose(linear.predict_proba(x[whole]), lda.predict_proba(x[whole]), rtol=1e-6, atol=1e-12)
+    assert (~whole).sum() == 2
+    for fit in (quadratic, linear, nb.fit_posterior(quadratic.model, x[whole], y[whole])):
+        assert_allclose(fit.predict_proba(x).sum(axis=1), 1.0)
+        assert_allclose(fit.predict_proba(x[~whole]), np.tile(np.exp(fit.predict_log_proba(x[~whole])[0]), (2, 1)))
 
 
 def test_penguins_with_their_missing_cells(data):

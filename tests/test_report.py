@@ -1,6 +1,7 @@
 """What a comparison prints, draws and writes."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,6 +13,7 @@ from rich.console import Console
 
 from bayesnb import plots, report, writing
 from bayesnb.compare import Comparison, NutsCheck, compare
+from bayesnb.dependence import Dependence
 from bayesnb.methods import METHODS
 from bayesnb.metrics import ReliabilityBins
 from bayesnb.reading import DataError, Source
@@ -89,7 +91,7 @@ def test_many_columns_are_printed_by_kind():
     frame["label"] = pd.Series(["a", "b"] * 15, dtype=object)
     text = printed(report.print_data, make_table(Source("wide", frame, "label")))
     assert "x[1], x[2], ..." in text  # names that look like markup survive
-    assert len(text.splitlines()) < 8
+    assert len(text.splitlines()) < 12
 
 
 CHECK = NutsCheck(20, 40, 0.0123, 0.00045, 1.002, 1234.5, 3, 4000, 4, 9.87, ("3 divergences", "3 [more] words"))
@@ -106,6 +108,62 @@ def test_the_check_is_printed_with_its_warnings():
         "warning: 3 [more] words",
     ):
         assert words in text
+
+
+@pytest.mark.parametrize(("value", "text"), [(121, "121"), (123_456, "123,456"), (2**101 * 8 - 1, "2.0e+31")])
+def test_whole_numbers_of_any_size(value, text):
+    assert report.whole(value) == text
+    assert report.whole(2**20_000) == "4.0e+6020"
+
+
+def test_parameters_are_counted_beside_the_full_joint_table(counted, mixed):
+    # 3 classes; a flag and a code of 5 values: 2 + 3 + 12 free parameters, and 3 * 2 * 5 - 1 cells
+    words = "Naive Bayes has 17 free parameters; a table of the full joint distribution would need 29"
+    assert words in words_of(report.print_data, counted[0])
+    text = words_of(report.print_data, mixed[0])
+    assert "Naive Bayes has 23 free parameters; no table can hold the full joint distribution" in text
+
+
+PAIRS = Dependence(
+    ("a[1]", "b", "c"),
+    np.array([[0, 0.3, 1.234], [0.3, 0, 0.1], [1.234, 0.1, 0]]),
+    np.array([[0, -2.0, 100.0], [-2.0, 0, 7.0], [100.0, 7.0, 0]]),
+)
+
+
+def surely(confidence, correct):
+    """A comparison whose largest probabilities and hits add up to these, of 40 rows in each of three splits."""
+    splits = np.array([[[40], [c], [r]] for c, r in zip(confidence, correct, strict=True)])
+    bins = tuple(ReliabilityBins(*split) for split in splits)
+    return replace(by_hand(), bins={(20, "full Bayes"): bins})
+
+
+def test_dependence_is_a_warning_where_it_makes_full_bayes_over_confident():
+    text = words_of(report.print_dependence, surely([39.0, 38.0, 39.5], [36.0, 36.0, 35.0]), PAIRS)
+    assert "at n = 20 full Bayes is on average .079 ±.018 more sure than right (reliability.png)" in text
+    assert "within the classes 'a[1]' and 'c', the strongest of 3 pairs, share 1.23 nats" in text
+    assert "a Bayes factor of 3e+43 for dependence (dependence.png)" in text
+
+
+@pytest.mark.parametrize(
+    ("confidence", "correct", "pairs"),
+    [
+        ([39.0, 38.0, 39.5], [36.0, 36.0, 35.0], PAIRS.among([0, 1])),  # independent
+        ([36.0, 36.0, 35.0], [39.0, 38.0, 39.5], PAIRS),  # too modest
+        ([39.0, 36.0, 39.5], [36.0, 39.5, 38.0], PAIRS),  # within the noise
+        ([39.0, 38.0, 39.5], [38.8, 37.8, 39.3], PAIRS),  # by half a percent
+        ([39.0], [36.0], PAIRS),  # one split, whose noise is unknown
+    ],
+)
+def test_there_is_no_warning_where_either_is_missing(confidence, correct, pairs):
+    text = printed(report.print_dependence, surely(confidence, correct), pairs)
+    assert "depend on each other" in text
+    assert "warning" not in text
+
+
+@pytest.mark.parametrize(("log_value", "text"), [(np.log(150), "150"), (np.log(9.7e5), "1e+6"), (1e3, "2e+434")])
+def test_bayes_factors_of_any_size(log_value, text):
+    assert report.bayes_factor(log_value) == text
 
 
 # pictures and files
@@ -160,9 +218,34 @@ def test_confidence_shares_add_up_to_one():
     assert_allclose(sum(patch.get_height() for patch in ax.patches), 2.0)
 
 
+def test_the_dependence_is_a_triangle_with_dots_where_it_is_sure():
+    ax = plots.dependence(Figure().subplots(), replace(PAIRS, names=("a[1]", "$b$", "c")))
+    shades, dots = ax.collections
+    drawn = shades.get_array().reshape(3, 3)
+    assert_allclose(drawn[np.tri(3, k=-1, dtype=bool)].filled(), [0.3, 1.234, 0.1])
+    assert drawn.mask[np.triu_indices(3)].all()
+    assert_allclose(dots.get_offsets(), [[0.5, 2.5], [1.5, 2.5]])  # (c, a) and (c, b), whose log factor is above 5
+    assert_allclose(dots.get_facecolors()[:, 0], [1.0, 0.0])  # white on the dark one
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["a[1]", r"\$b\$"]
+    assert [t.get_text() for t in ax.get_yticklabels()] == [r"\$b\$", "c"]
+    assert ax.figure.axes[1].get_ylabel() == "nats"
+
+
+def test_of_many_columns_the_most_dependent_are_drawn(mixed):
+    evidence = -np.ones((70, 70))
+    evidence[3, 68] = evidence[68, 3] = 9.0
+    pairs = Dependence(tuple(f"a column of a long name, number {d}" for d in range(70)), np.zeros((70, 70)), evidence)
+    figure = writing.dependence_figure(mixed[0], pairs)
+    names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert len(names) == writing.MOST_COLUMNS_DRAWN - 1
+    assert {len(name) for name in names} == {writing.LONGEST_NAME}
+    assert len(figure.axes[0].collections[1].get_offsets()) == 1
+    assert "the 60 most dependent of 70 columns given 'label'" in figure.get_suptitle()
+
+
 def test_the_files_hold_what_was_measured(tmp_path, mixed):
     table, result = mixed
-    names = writing.write_files(tmp_path, table, result, CHECK, seed=5, command="bayesnb compare synthetic")
+    names = writing.write_files(tmp_path, table, result, PAIRS, CHECK, seed=5, command="bayesnb compare synthetic")
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)
     frame = pd.read_csv(tmp_path / "results.csv")
     assert len(frame) == 2 * 3 * 4
@@ -172,15 +255,18 @@ def test_the_files_hold_what_was_measured(tmp_path, mixed):
     assert summary["splits"] == {"sizes": [10, 84], "repeats": 4, "test_rows": 36, "seed": 5}
     assert sum(summary["data"]["classes"].values()) == summary["data"]["rows"] == 120
     assert_allclose(summary["table"][1]["log_loss"]["mean"], means.loc[10, "MAP"])
+    assert summary["strongest_pairs"][0] == {
+        "first": "a[1]", "second": "c", "mutual_information": 1.234, "log_bayes_factor": 100.0
+    }  # fmt: skip
     assert summary["nuts"]["max_difference"] == 0.0123
     assert summary["command"] == "bayesnb compare synthetic"
-    for name in ("learning_curve.png", "reliability.png"):
+    for name in ("learning_curve.png", "reliability.png", "dependence.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
 
 
 def test_one_split_has_no_error_and_the_summary_is_still_json():
     one = Comparison((20,), 1, 0, 40, by_hand().priors, tuple(r for r in by_hand().records if r.repeat == 0), {})
-    text = json.dumps(writing.summarise(synthetic("b"), one, None, 0, ""), allow_nan=False)
+    text = json.dumps(writing.summarise(synthetic("b"), one, None, None, 0, ""), allow_nan=False)
     row = json.loads(text)["table"][0]
     assert row["log_loss"] == {
         "mean": 1.1, "standard_error": None,

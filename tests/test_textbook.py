@@ -1,5 +1,6 @@
 """Numbers that textbooks print or that anyone can work out on paper."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -159,3 +160,82 @@ def test_draws_average_the_joint(rng):
     assert_allclose(draws.predict_proba(new)[0, 1], truth, rtol=0, atol=5 * error)
     wrong = (joint[:, 1] / joint.sum(axis=1)).mean()
     assert abs(wrong - truth) > 10 * error
+
+
+# Gaussians with parameters that are given
+
+
+def given(class_probs, loc, variance):
+    params = {"class_probs": class_probs, "x_loc": np.array(loc, float), "x_variance": np.array(variance, float)}
+    return nb.PointEstimate(nb.NaiveBayes(nb.Normal()), params)
+
+
+def test_two_gaussian_columns():
+    """Class means (20, 7) and (2, 2), variances (8, 5) and (1, 5), priors .2 and .8. At x = (2, 2) the likelihoods are
+    3.3158e-12 and .071176, and the posterior of the first class is 1.165e-11."""
+    known, x = given([0.2, 0.8], [[20, 7], [2, 2]], [[8, 5], [1, 5]]), np.array([[2.0, 2.0]])
+    likelihood = np.exp(known.log_joint(x)[0]) / [0.2, 0.8]
+    assert_allclose(likelihood, [3.3158e-12, 0.071176], rtol=2e-5)
+    assert_allclose(known.predict_proba(x)[0, 0], 1.165e-11, rtol=5e-4)
+    covariance = {"class_probs": [0.2, 0.8], "x_loc": [[20.0, 7.0], [2.0, 2.0]]}
+    covariance["x_covariance"] = np.array([np.diag([8.0, 5.0]), np.diag([1.0, 5.0])])
+    full = nb.PointEstimate(nb.NaiveBayes(nb.MultivariateNormal()), covariance)
+    assert_allclose(full.predict_proba(x), known.predict_proba(x), rtol=1e-10)
+
+
+def test_the_narrower_gaussian_is_not_always_the_likelier():
+    """N(2000, 800^2) against N(200, 100^2): at x = 250 the densities are 4.557e-5 and 3.521e-3, the second wins; the
+    first wins on the far left too, for the densities cross at -136.0 and 478.8."""
+    known = given([0.5, 0.5], [[2000], [200]], [[800**2], [100**2]])
+    density = 2 * np.exp(known.log_joint(np.array([[250.0]]))[0])
+    assert_allclose(density, [4.557e-5, 3.521e-3], rtol=2e-4)
+    form = nb.quadratic_form(known)
+    a, b, c = (float(np.diff(part, axis=0).ravel()[0]) for part in (form.matrix, form.weights, form.intercept))
+    crossings = np.sort(np.roots([a, b, c]))
+    assert_allclose(known.predict_proba(crossings[:, None]), np.full((2, 2), 0.5), rtol=1e-9)
+    assert_allclose(crossings, [-136.0, 478.8], atol=0.05)
+    assert_array_equal(known.predict(np.array([[-300.0], [250.0], [900.0]])), [0, 1, 0])
+
+
+# counts
+
+
+def test_five_in_a_hundred():
+    """C(100, 5) .08^5 .92^95 = .09: a word of probability .08 stands five times in a text of a hundred words."""
+    for family, x in ((nb.Binomial(100), [[5]]), (nb.Binomial(None), (np.array([[5]]), np.array([[100]])))):
+        known = nb.PointEstimate(nb.NaiveBayes(family), {"class_probs": [1.0], "x_probs": [[0.08]]})
+        probability = np.exp(known.log_density(x))
+        assert_allclose(probability, 75_287_520 * 0.08**5 * 0.92**95, rtol=1e-12)
+        assert_allclose(probability.round(2), 0.09)
+
+
+def test_calls_in_an_hour():
+    """Poisson: at 3 calls an hour none in an hour has probability e^-3 = .0498, five e^-3 3^5 / 5! = .1008."""
+    known = nb.PointEstimate(nb.NaiveBayes(nb.Poisson()), {"class_probs": [1.0], "x_rate": [[3.0]]})
+    assert_allclose(np.exp(known.log_density([[0], [5]])).round(4), [0.0498, 0.1008])
+
+
+# products of many
+
+
+@pytest.mark.parametrize(("convert", "nats"), [(np.float64, 1e-8), (np.float32, 1e-2), (jnp.asarray, 0.3)])
+def test_a_product_of_two_thousand_probabilities(convert, nats):
+    """.01^2000 is 0 in floating point, and so is .0101^2000; their ratio is 1.01^2000 = 4.4e8."""
+    params = {"class_probs": [0.5, 0.5], "x_probs": np.array([[0.01], [0.0101]]) * np.ones(2000)}
+    known = nb.PointEstimate(nb.NaiveBayes(nb.Bernoulli()), params)
+    row = convert(np.ones((1, 2000)))
+    assert_allclose(known.log_joint(row), [np.log(0.5) + 2000 * np.log([0.01, 0.0101])], rtol=0, atol=nats)
+    assert_allclose(np.diff(known.predict_log_proba(row)), [[2000 * np.log(1.01)]], rtol=0, atol=nats)
+
+
+@pytest.mark.parametrize("convert", [np.float64, np.float32, jnp.asarray])
+def test_a_product_of_three_thousand_densities(convert):
+    """Columns one apart in the means: at the middle of all but one the classes are level, and the one decides."""
+    known = given([0.5, 0.5], np.array([[0.0], [1.0]]) * np.ones(3000), np.ones((2, 3000)))
+    row = np.full((1, 3000), 0.5)
+    row[0, 7] = 2.0
+    assert_allclose(
+        np.exp(known.predict_log_proba(convert(row))), [[1 / (1 + np.exp(1.5)), 1 / (1 + np.exp(-1.5))]], rtol=1e-3
+    )
+    expected = stats.norm.logpdf(row).sum() + np.log(0.5)
+    assert_allclose(np.asarray(known.log_joint(convert(row)))[0, 0], expected, rtol=1e-5)

@@ -98,6 +98,74 @@ def test_predictions_are_differentiable_in_the_rows(name, fit):
     assert (np.asarray(gradient)[np.isnan(case.X)] == 0).all()
 
 
+@pytest.mark.parametrize("name", ["covariance", "discriminant", "shared"])
+@pytest.mark.parametrize("fit", FITS)
+def test_gradients_of_rows_with_some_cells_missing(name, fit):
+    """Those of central differences in the observed cells, 0 in the others."""
+    case = cases.make(name)
+    result = fit(case.model, case.X, case.y)
+    unit = np.nanstd(case.X, axis=0)
+    rows = np.nan_to_num(case.X[:8], nan=1.0)
+    rows[np.arange(8), np.arange(8) % 3] = np.nan
+    rows[7] = np.nan
+
+    def odds(rows):
+        return result.predict_log_proba(rows)[:, 0]
+
+    gradient = jax.grad(lambda rows: odds(rows).sum())(jnp.asarray(rows))
+    for d in range(3):
+        step = 1e-4 * unit[d] * (np.arange(3) == d)
+        slope = np.where(np.isnan(rows[:, d]), 0.0, (odds(rows + step) - odds(rows - step)) / 2e-4)
+        assert_allclose(gradient[:, d] * unit[d], slope, rtol=5e-3, atol=5e-3)
+
+
+@pytest.mark.parametrize("name", ["covariance", "shared", "poisson", "binomial"])
+def test_predictions_map_over_rows(name):
+    """One row at a time under vmap is all at once."""
+    case = cases.make(name)
+    result = nb.fit_posterior(case.model, case.X, case.y)
+    rows = case.X[:6]
+    one_by_one = jax.vmap(lambda row: result.predict_log_proba(row[None])[0])(jnp.asarray(rows))
+    assert_allclose(one_by_one, result.predict_log_proba(rows), rtol=1e-3, atol=1e-3)
+
+
+HYPERPARAMETERS = {
+    "normal": {"loc": 0.4, "strength": 0.7, "shape": 1.5, "rate": 2.0},
+    "shared": {"loc": 0.4, "strength": 0.7, "shape": 1.5, "rate": 2.0},
+    "full": {"loc": 0.4, "strength": 0.7, "df": 3.5, "scale": 2.0},
+    "plane": {"loc": 0.4, "strength": 0.7, "df": 3.5, "scale": 2.0},
+    "poisson": {"shape": 1.5, "rate": 0.7},
+    "binomial": {"a": 1.5, "b": 0.7},
+}
+MAKE = {
+    "normal": nb.Normal,
+    "shared": lambda **prior: nb.Normal(variance="shared", **prior),
+    "full": lambda scale, **prior: nb.MultivariateNormal(scale=scale * (jnp.eye(3) + 0.3), **prior),
+    "plane": lambda scale, **prior: nb.MultivariateNormal("shared", scale=scale * (jnp.eye(3) + 0.3), **prior),
+    "poisson": nb.Poisson,
+    "binomial": lambda **prior: nb.Binomial(9, **prior),
+}
+
+
+@pytest.mark.parametrize("name", MAKE)
+def test_the_evidence_is_differentiable_in_every_hyperparameter(name, rng):
+    """As by central differences, in float64."""
+    y = np.arange(12) % 3
+    counts = rng.poisson(2.0, (12, 3)).clip(0, 9)
+    x = counts if name in ("poisson", "binomial") else rng.normal(y[:, None], 1.0, (12, 3))
+
+    def evidence(prior):
+        return nb.fit_posterior(nb.NaiveBayes(MAKE[name](**prior), num_classes=3), x, y).log_evidence
+
+    with jax.enable_x64(True):
+        prior = HYPERPARAMETERS[name]
+        gradient = jax.jit(jax.grad(evidence))(prior)
+        value = jax.jit(evidence)
+        for site, at in prior.items():
+            high, low = (value({**prior, site: at * (1 + step)}) for step in (1e-4, -1e-4))
+            assert_allclose(gradient[site], (high - low) / (2e-4 * at), rtol=1e-5, atol=1e-7)
+
+
 def test_gradients_are_finite_at_probability_zero():
     """An MLE with zeros: the derivative of 0 log 0 is not NaN."""
     x, y = jnp.array([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0]]), jnp.array([0, 0, 1])

@@ -6,12 +6,13 @@ A family is a frozen dataclass and a pytree. Its fields are the prior's hyperpar
 1. hyperparameters, and ``resolve``, which fixes their shapes, [K, D] or [K, S], and those that are left to the data;
 2. ``params``: the NumPyro sub-model of the parameters, one ``sample`` site each, inside class and feature plates;
 3. ``likelihood``: the NumPyro distribution of a row. Densities are written nowhere else;
-4. ``statistics``: what rows contribute, summed into classes;
+4. ``pack`` and ``check`` of the block's cells, and ``statistics``: what rows contribute, summed into classes;
 5. ``update``: the conjugate update;
 6. ``reference``, ``mode`` and ``mle`` of the parameters;
-7. ``weights`` and ``features``: the log likelihood as row features times class weights; ``log_likelihood_of``: the
-   same from statistics, relative to a reference point, for samplers;
+7. ``log_likelihood`` of rows, for most families as row features times class weights (``linear``);
+   ``log_likelihood_of``: the same from statistics, relative to a reference point, for samplers;
 8. ``log_predictive_terms``: the exact predictive of each cell under the present hyperparameters, [N, K, D];
+   ``own_terms``: the same under a row's own class, with the row's own contribution taken away;
 9. ``log_partition`` and ``log_base_measure``, from which the evidence follows.
 
 Laws that hold for each, and that the tests check once for all: prior times likelihood equals evidence times
@@ -25,9 +26,9 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
-from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, ClassVar, Self
 
 import jax
 import jax.numpy as jnp
@@ -36,9 +37,10 @@ import numpyro
 import numpyro.distributions as dist
 
 from bayesnb import products
-from bayesnb.arrays import Array, finalise, namespace
-from bayesnb.families.support import short_repr
+from bayesnb.arrays import Array, namespace
 from bayesnb.log_prob import LogProb
+from bayesnb.nodes import Node as Node
+from bayesnb.nodes import pytree as pytree
 from bayesnb.sums import ClassSums
 
 Params = Mapping[str, Array]
@@ -46,56 +48,6 @@ Params = Mapping[str, Array]
 
 Hyperparameter = Any
 """A number or an array that broadcasts to [K, D]."""
-
-T = TypeVar("T")
-
-
-@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(dataclasses.field,))
-def pytree(cls: type[T]) -> type[T]:
-    """Makes a frozen dataclass a pytree; fields with ``metadata={"static": True}`` are part of its structure."""
-    cls = dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
-    fields = dataclasses.fields(cls)  # type: ignore[arg-type]
-    static = [f.name for f in fields if f.metadata.get("static")]
-    leaves = [f.name for f in fields if not f.metadata.get("static")]
-
-    def flatten(node: T) -> tuple[list[Any], tuple[Any, ...]]:
-        return [getattr(node, name) for name in leaves], tuple(getattr(node, name) for name in static)
-
-    def flatten_with_keys(node: T) -> tuple[list[Any], tuple[Any, ...]]:
-        children, aux = flatten(node)
-        return [(jax.tree_util.GetAttrKey(n), c) for n, c in zip(leaves, children, strict=True)], aux
-
-    def unflatten(aux: tuple[Any, ...], children: Iterable[Any]) -> T:
-        # no __init__: leaves may be tracers or placeholders, which no check may look at
-        node = object.__new__(cls)
-        for name, value in zip([*leaves, *static], [*children, *aux], strict=True):
-            object.__setattr__(node, name, value)
-        return node
-
-    jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
-    return cls
-
-
-class Node:
-    """A readable repr: arrays by their shapes, fields at their defaults left out."""
-
-    def __repr__(self) -> str:
-        fields = dataclasses.fields(self)  # type: ignore[arg-type]
-        values = ((f, getattr(self, f.name)) for f in fields)
-        shown = (f"{f.name}={short_repr(v)}" for f, v in values if v is not f.default)
-        return f"{type(self).__name__}({', '.join(shown)})"
-
-
-class Statistics(Node):
-    """Sufficient statistics of one block, every array [K, ...]. Sums, unless a class says otherwise."""
-
-    def merge(self, other: Self) -> Self:
-        """The statistics of both sets of rows together."""
-        return jax.tree.map(lambda a, b: a + b, self, other)
-
-    def pool(self) -> Self:
-        """The statistics of all classes together, [1, ...]."""
-        return jax.tree.map(lambda a: a.sum(axis=0, keepdims=True), self)
 
 
 class Family(Node, ABC):
@@ -106,6 +58,9 @@ class Family(Node, ABC):
 
     statistics_type: ClassVar[type]
     """The class of its sufficient statistics."""
+
+    affine_predictive: ClassVar[bool] = False
+    """True where the exact predictive is the likelihood at the posterior mean, and so has its ``form``."""
 
     # 1. hyperparameters
 
@@ -128,6 +83,11 @@ class Family(Node, ABC):
         """The same prior with every shape and every hyperparameter fixed, from the statistics of all classes pooled."""
 
     @property
+    def common_sites(self) -> tuple[str, ...]:
+        """The parameters that all classes share: they have no class axis."""
+        return ()
+
+    @property
     def num_classes(self) -> int | None:
         """K where a hyperparameter is given class by class, else None."""
         found = {np.shape(v)[0] for v in jax.tree.leaves(self) if np.ndim(v) == 2 and np.shape(v)[0] > 1}
@@ -141,13 +101,31 @@ class Family(Node, ABC):
         return None
 
     @property
+    def table_shape(self) -> tuple[int, int]:
+        """(K, D) of a resolved family's hyperparameters, or (K, S)."""
+        return jax.tree.leaves(self)[0].shape
+
+    @property
     def num_columns(self) -> int:
         """D of a resolved family."""
-        return jax.tree.leaves(self)[0].shape[-1]
+        return self.table_shape[1]
+
+    @abstractmethod
+    def num_parameters(self, num_columns: int) -> tuple[int, int]:
+        """Free parameters of one class, and those that all classes share."""
+
+    def num_values(self, num_columns: int) -> int | None:
+        """How many different rows the block can show; None where there is no end of them."""
+        del num_columns
+        return None
 
     def columns_of(self, params: Params) -> int:
-        """D of parameters [K, D, ...]."""
+        """D of parameters, of which the first is [K, D, ...]."""
         return next(iter(params.values())).shape[1]
+
+    def columns_in(self, x: Array) -> int:
+        """D of packed rows."""
+        return x.shape[1]
 
     # 2., 3. the generative program
 
@@ -174,11 +152,47 @@ class Family(Node, ABC):
     def check_params(self, params: Params, block: str) -> None:
         """Raises ValueError unless the shapes fit each other and known values are parameters."""
 
+    def of_rows(self, params: Params, y: Array, draw: Array | None = None) -> Params:
+        """The parameters of each row's class, the first axis N, or 1 for what all classes share.
+
+        With ``draw`` [N] they are taken from draws [S, ...] of the parameters.
+        """
+        common = self.common_sites
+        values = {site: jnp.asarray(value) for site, value in params.items()}
+        if draw is None:
+            return {site: value[None] if site in common else value[y] for site, value in values.items()}
+        return {site: value[draw] if site in common else value[draw, y] for site, value in values.items()}
+
+    @property
+    def totals_vary(self) -> bool:
+        """True where generating rows needs the total of each."""
+        return False
+
+    def toss(self, block: str, params: Params, y: Array, draw: Array, total_count: Array | None) -> Array:
+        """Samples the rows of classes ``y`` [N], each from its draw of parameters [S, ...]."""
+        return self.observe(block, self.of_rows(params, y, draw), None, total_count)
+
     # 4. - 6. statistics and estimates
+
+    def pack(self, parts: tuple[Array, ...], block: str) -> Array:
+        """The block's rows as one array, from the arrays that the user gave for it."""
+        if len(parts) != 1:
+            raise ValueError(f"block {block!r} is one array [N, D], got a tuple of {len(parts)}")
+        return parts[0]
 
     @abstractmethod
     def check(self, x: Array, block: str) -> None:
         """Raises ValueError for values outside the support; never called on tracers."""
+
+    def check_fit(self, x: Array, block: str) -> None:
+        """Raises ValueError for rows that have a likelihood but no closed form in a fit; never called on tracers."""
+
+    def check_mle(self, params: Params, statistics: Any, block: str) -> None:
+        """Raises ValueError where the likelihood of these statistics has no maximum; never called on tracers."""
+
+    def fit_bytes(self, num_columns: int) -> int:
+        """Bytes of one class's statistics: blocks of rows are to outweigh them."""
+        return 24 * num_columns
 
     @abstractmethod
     def seen(self, x: Array) -> Array | None:
@@ -211,16 +225,16 @@ class Family(Node, ABC):
     # 7. the likelihood
 
     @abstractmethod
-    def weights(self, params: Params) -> Any:
-        """Class weights of row features that give the log likelihood; pure JAX. See ``products``."""
-
-    def features(self, x: Array) -> tuple[Array, ...]:
-        """The row features [N, D] that the weights multiply."""
-        return (x,)
-
     def log_likelihood(self, params: Params, x: Array) -> LogProb:
         """log p(x | y = k, params) of each row without the base measure, [N, K]."""
-        return products.linear(self, finalise(weights_of, self, params), x)
+
+    def form(self, params: Params) -> tuple[Array | None, Array, Array] | None:
+        """A [K, D, D], w [K, F], b [K] with log p(x | y = k) = x' A x + w x + b beside what all classes have in common.
+
+        A is None where the log odds are affine. None where a whole row's is no such function of x. Pure JAX.
+        """
+        del params
+        return None
 
     @abstractmethod
     def log_likelihood_of(self, statistics: Any, params: Params, reference: Params) -> Array:
@@ -248,8 +262,24 @@ class Family(Node, ABC):
 
     def log_predictive(self, x: Array) -> LogProb:
         """Their sum over columns, [N, K]."""
-        finite = products.by_rows(predictive_of, (self,), x)
+        finite = products.by_rows(partial(summed, "log_predictive_terms"), (self,), (x,))
         return LogProb(finite, namespace(finite).zeros_like(finite))
+
+    @abstractmethod
+    def own_terms(self, x: Array, y: Array, weight: Array) -> Array:
+        """log p(x_d | class y_n, all rows but this one), [N, D]; self is the posterior given all rows. Pure JAX."""
+
+    def leave_one_out_terms(self, x: Array, y: Array, weight: Array) -> Array:
+        """log p(x_d | y = k, all rows but this one), [N, K, D]: only the own class has lost anything. Pure JAX."""
+        terms = self.log_predictive_terms(x)
+        own = jnp.arange(terms.shape[1])[None, :] == y[:, None]
+        return jnp.where(own[:, :, None], self.own_terms(x, y, weight)[:, None, :], terms)
+
+    def leave_one_out(self, x: Array, y: Array, weight: Array) -> Array:
+        """Their sum over columns, [N, K], without the terms of the other classes."""
+        table = self.log_predictive(x).finite
+        own = products.by_rows(partial(summed, "own_terms"), (self,), (x, y, weight))
+        return namespace(table).where(np.arange(table.shape[1])[None, :] == y[:, None], own[:, None], table)
 
     # 9. the evidence
 
@@ -263,22 +293,7 @@ class Family(Node, ABC):
         return jnp.zeros(())
 
 
-def plates(block: str, shape: tuple[int, ...]) -> ExitStack:
-    """The plates of a block's parameters: classes, and features unless the shape is [K]."""
-    stack = ExitStack()
-    names = ("classes", "features")
-    for axis, (name, size) in enumerate(zip(names, shape, strict=False)):
-        stack.enter_context(numpyro.plate(f"{block}_{name}", size, dim=axis - len(shape)))
-    return stack
-
-
-@jax.jit
-def weights_of(family: Family, params: Params) -> Any:
-    """``family.weights(params)``, jitted."""
-    return family.weights(params)
-
-
-@jax.jit
-def predictive_of(family: Family, x: Array) -> Array:
-    """``family.log_predictive_terms(x)`` summed over columns, jitted."""
-    return family.log_predictive_terms(x).sum(axis=-1)
+@partial(jax.jit, static_argnums=0)
+def summed(terms: str, family: Family, rows: Any) -> Array:
+    """A method of the family that gives terms, by its name, summed over columns and jitted."""
+    return getattr(family, terms)(*rows).sum(axis=-1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import field
 from typing import Any, Self
@@ -14,15 +15,10 @@ import numpyro.distributions as dist
 
 from bayesnb import products, special
 from bayesnb.arrays import Array, finalise, namespace
-from bayesnb.families.base import (
-    Family,
-    Hyperparameter,
-    Params,
-    Statistics,
-    plates,
-    pytree,
-    weights_of,
-)
+from bayesnb.families.base import Family, Hyperparameter, Params, pytree
+from bayesnb.families.linear import weights_of
+from bayesnb.families.plates import plates
+from bayesnb.families.statistics import Statistics
 from bayesnb.families.support import (
     broadcast,
     first_bad_column,
@@ -65,6 +61,7 @@ class Categorical(Family):
     concentration: Hyperparameter = 1.0
 
     statistics_type = CategoricalStatistics
+    affine_predictive = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -111,6 +108,12 @@ class Categorical(Family):
 
     def columns_of(self, params: Params) -> int:
         return params["probs"].shape[1] if "probs" in params else len(params)
+
+    def num_parameters(self, num_columns: int) -> tuple[int, int]:
+        return sum(self._sizes_of(num_columns)) - num_columns, 0
+
+    def num_values(self, num_columns: int) -> int:
+        return math.prod(self._sizes_of(num_columns))
 
     def params(self, block: str) -> Params:
         parts = self._split(self.concentration)
@@ -185,6 +188,10 @@ class Categorical(Family):
     def log_likelihood(self, params: Params, x: Array) -> LogProb:
         return products.lookup(*self._flat_codes(x), finalise(weights_of, self, params))
 
+    def form(self, params: Params) -> tuple[Array | None, Array, Array]:
+        weights = jnp.log(self._join(params))
+        return None, weights, jnp.zeros(weights.shape[0])
+
     def log_likelihood_of(self, statistics: CategoricalStatistics, params: Params, reference: Params) -> Array:
         t = self._join(reference)
         change = (self._join(params) - t) / t
@@ -194,6 +201,11 @@ class Categorical(Family):
         codes, seen = self._flat_codes(x)
         table = jnp.log(special.dirichlet_mean(self.concentration, self._total))
         return jnp.moveaxis(jnp.where(seen[..., None], table.T[codes], 0.0), -1, 1)
+
+    def own_terms(self, x: Array, y: Array, weight: Array) -> Array:
+        codes, seen = self._flat_codes(x)
+        own, total = (table[y[:, None], codes] for table in (self.concentration, self._total(self.concentration)))
+        return jnp.where(seen, jnp.log((own - weight[:, None]) / (total - weight[:, None])), 0.0)
 
     def log_predictive(self, x: Array) -> LogProb:
         return products.lookup(*self._flat_codes(x), finalise(_predictive_weights, self))

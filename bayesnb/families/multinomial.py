@@ -11,7 +11,10 @@ import numpyro.distributions as dist
 
 from bayesnb import special
 from bayesnb.arrays import Array, namespace, observed
-from bayesnb.families.base import Family, Hyperparameter, Params, Statistics, plates, pytree
+from bayesnb.families.base import Hyperparameter, Params, pytree
+from bayesnb.families.linear import LinearFamily
+from bayesnb.families.plates import plates
+from bayesnb.families.statistics import Statistics
 from bayesnb.families.support import (
     broadcast,
     first_bad_column,
@@ -32,7 +35,7 @@ class MultinomialStatistics(Statistics):
 
 
 @pytree
-class Multinomial(Family):
+class Multinomial(LinearFamily):
     """Counts of D kinds, such as words: theta_k ~ Dirichlet(a), x_n | y_n = k, n = sum x_n ~ Multinomial(n, theta_k).
 
     With total counts c_d the posterior is Dirichlet(a + c); its mode is (c_d + a_d - 1) / (sum c + sum a - D), its
@@ -66,9 +69,16 @@ class Multinomial(Family):
         shape = (num_classes, pooled.counts.shape[-1])
         return self._replace(concentration=broadcast(self.concentration, shape, "concentration"))
 
+    def num_parameters(self, num_columns: int) -> tuple[int, int]:
+        return num_columns - 1, 0
+
     def params(self, block: str) -> Params:
         with plates(block, jnp.shape(self.concentration)[:1]):
             return {"probs": numpyro.sample(f"{block}_probs", dist.Dirichlet(self.concentration))}
+
+    @property
+    def totals_vary(self) -> bool:
+        return True
 
     def likelihood(self, params: Params, total_count: Array | int = 1) -> dist.Distribution:
         return dist.Multinomial(total_count=total_count, probs=params["probs"])
@@ -149,12 +159,21 @@ class Multinomial(Family):
     def log_predictive_terms(self, x: Array) -> Array:
         x = jnp.asarray(x, jnp.result_type(float))
         counts = jnp.where(jnp.isnan(x).any(axis=1, keepdims=True), 0.0, x)[:, None, :]
-        concentration = self.concentration[None]
-        totals = special.log_gamma_ratio(special.total(concentration), special.total(counts))
-        return special.total(special.log_gamma_ratio(concentration, counts)) - totals
+        return _dirichlet_multinomial(self.concentration[None], counts)
+
+    def own_terms(self, x: Array, y: Array, weight: Array) -> Array:
+        x = jnp.asarray(x, jnp.result_type(float))
+        counts = jnp.where(jnp.isnan(x).any(axis=1, keepdims=True), 0.0, x)
+        return _dirichlet_multinomial(self.concentration[y] - weight[:, None] * counts, counts)
 
     def log_partition(self) -> Array:
         return special.log_multivariate_beta(self.concentration)
 
     def log_base_measure(self, statistics: MultinomialStatistics) -> Array:
         return statistics.log_base
+
+
+def _dirichlet_multinomial(concentration: Array, counts: Array) -> Array:
+    """log of Gamma(A) / Gamma(A + n) prod_d Gamma(a_d + x_d) / Gamma(a_d), the last axis kept."""
+    totals = special.log_gamma_ratio(special.total(concentration), special.total(counts))
+    return special.total(special.log_gamma_ratio(concentration, counts)) - totals

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Self
+from dataclasses import field
+from functools import partial
 
 import jax
 import jax.numpy as jnp
-import numpy as np
-import numpyro
 import numpyro.distributions as dist
-from jax.scipy.special import gammaln
 
 from bayesnb import products, special
-from bayesnb.arrays import Array, finalise, is_traced, namespace, observed
-from bayesnb.families.base import Family, Hyperparameter, Params, Statistics, plates, pytree, weights_of
+from bayesnb.arrays import Array, finalise, is_traced, observed
+from bayesnb.families.base import Hyperparameter, Params, pytree, summed
+from bayesnb.families.inverse_gamma import NormalInverseGamma
+from bayesnb.families.linear import LinearFamily, weights_of
+from bayesnb.families.statistics import NormalStatistics
 from bayesnb.families.support import (
-    broadcast,
-    first_bad_column,
+    require_choice,
     require_finite,
     require_positive,
     require_shape,
+    require_squarable,
 )
 from bayesnb.log_prob import LogProb
 from bayesnb.products import Linear
@@ -28,39 +29,11 @@ from bayesnb.sums import ClassSums
 VARIANCE_FLOOR = 1e-9
 """Smallest variance of the MLE, in units of the column's own pooled variance."""
 
-SQUARABLE = 0.45
-"""The largest number to this power is the largest cell: its square is a number, with room to add squares up."""
-
 LOG_2PI = 1.8378770664093453
 
 
 @pytree
-class NormalStatistics(Statistics):
-    """``count``, ``mean`` and ``squares`` (the sum of squared deviations from the mean), each [K, D]."""
-
-    count: Array
-    mean: Array
-    squares: Array
-
-    def merge(self, other: Self) -> Self:
-        """Chan, Golub and LeVeque, Updating formulae and a pairwise algorithm for computing sample variances (1979)."""
-        count = self.count + other.count
-        share = other.count.astype(self.mean.dtype) / namespace(count).where(count > 0, count, 1)
-        change = other.mean - self.mean
-        # an empty side has no mean: taking the other's keeps a constant column exact
-        mean = namespace(count).where(self.count > 0, self.mean + change * share, other.mean)
-        return type(self)(count, mean, self.squares + other.squares + change * change * self.count * share)
-
-    def pool(self) -> Self:
-        classes = [jax.tree.map(lambda a, k=k: a[k : k + 1], self) for k in range(self.count.shape[0])]
-        pooled = classes[0]
-        for one in classes[1:]:
-            pooled = pooled.merge(one)
-        return pooled
-
-
-@pytree
-class Normal(Family):
+class Normal(NormalInverseGamma, LinearFamily):
     """Real features: sigma2_kd ~ InverseGamma(shape, rate), mu_kd | sigma2_kd ~ Normal(loc, sigma2_kd / strength),
     x_nd | y_n = k ~ Normal(mu_kd, sigma2_kd).
 
@@ -79,42 +52,37 @@ class Normal(Family):
 
     A column that is constant where it was fitted says nothing about its scale: its rate is 0 and its factor is 1.
 
+    With ``variance="shared"`` all classes have one variance a column, sigma2_d: the posterior's shape and rate add up
+    the terms of all classes, the mode is sigma2 = rate' / (shape' + 1 + K/2), and the log odds of a point estimate are
+    affine in x (``linear_form``).
+
     Args:
+        variance: "own", a variance for each class and column, or "shared", one for each column.
         loc: Prior mean; None for the pooled mean.
         strength: Pseudo-rows behind loc, positive.
         shape: Half the pseudo-rows behind the variance, positive.
         rate: Scale of the variance, positive; None for V, the pooled variance.
 
-    All broadcast to [K, D]. Cells are finite numbers or NaN (missing). Sites: ``block_loc`` and ``block_variance``
-    [K, D].
+    All broadcast to [K, D]; a shared variance has shape and rate [D]. Cells are finite numbers or NaN (missing). Sites:
+    ``block_loc`` [K, D] and ``block_variance`` [K, D], or [D] where it is shared.
     """
 
     loc: Hyperparameter = None
     strength: Hyperparameter = 1.0
     shape: Hyperparameter = 1.0
     rate: Hyperparameter = None
+    variance: str = field(default="own", metadata={"static": True})
 
-    sites = ("loc", "variance")
     statistics_type = NormalStatistics
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        require_choice("Normal", "variance", self.variance, ("own", "shared"))
         require_finite("Normal", loc=self.loc)
         require_positive("Normal", strength=self.strength, shape=self.shape, rate=self.rate)
 
-    def resolve(self, pooled: NormalStatistics, num_classes: int) -> Self:
-        shape = (num_classes, pooled.count.shape[-1])
-        loc = pooled.mean if self.loc is None else self.loc
-        rate = _variance(pooled) if self.rate is None else self.rate
-        given = {"loc": loc, "strength": self.strength, "shape": self.shape, "rate": rate}
-        return self._replace(**{name: broadcast(value, shape, name) for name, value in given.items()})
-
-    def params(self, block: str) -> Params:
-        off = self._scaleless()
-        with plates(block, jnp.shape(self.loc)):
-            variance = numpyro.sample(f"{block}_variance", dist.InverseGamma(self.shape, self._site_rate()))
-            loc = numpyro.sample(f"{block}_loc", dist.Normal(self.loc, jnp.sqrt(variance / self.strength)))
-        return {"loc": jnp.where(off, self.loc, loc), "variance": jnp.where(off, 0.0, variance)}
+    def num_parameters(self, num_columns: int) -> tuple[int, int]:
+        return (num_columns, num_columns) if self.shared else (2 * num_columns, 0)
 
     def likelihood(self, params: Params) -> dist.Distribution:
         loc, variance = params["loc"], params["variance"]
@@ -124,36 +92,30 @@ class Normal(Family):
         scale = jnp.where(constant, narrow, jnp.sqrt(jnp.where(constant, 1.0, variance)))
         return dist.Normal(loc, scale).mask(~constant)
 
+    def toss(self, block: str, params: Params, y: Array, draw: Array, total_count: Array | None) -> Array:
+        of_row = self.of_rows(params, y, draw)
+        # the density of a constant is narrow, the constant itself is exact
+        rows = self.observe(block, of_row, None, total_count)
+        return jnp.where(of_row["variance"] == 0, of_row["loc"], rows)
+
     def check_params(self, params: Params, block: str) -> None:
-        for site in self.sites:
-            require_shape(block, site, params[site], "[K, D]", 2)
-        if params["loc"].shape != params["variance"].shape:
-            shapes = params["loc"].shape, params["variance"].shape
-            raise ValueError(f"params['{block}_loc'] and params['{block}_variance'] must have one shape, got {shapes}")
+        loc, variance = params["loc"], params["variance"]
+        axes, shape = ("[D]", loc.shape[1:]) if self.shared else ("[K, D]", loc.shape)
+        require_shape(block, "loc", loc, "[K, D]", 2)
+        require_shape(block, "variance", variance, axes, len(shape))
+        if variance.shape != shape:
+            raise ValueError(
+                f"params['{block}_loc'] is [K, D], params['{block}_variance'] {axes}: got {loc.shape}, {variance.shape}"
+            )
         require_finite(f"params of block {block!r}", **params)
-        variance = params["variance"]
-        if not is_traced(variance) and not bool(((variance > 0) | (variance == 0).all(axis=0, keepdims=True)).all()):
+        table = self.as_table(variance)
+        if not is_traced(variance) and not bool(((table > 0) | (table == 0).all(axis=0, keepdims=True)).all()):
             raise ValueError(
                 f"params['{block}_variance'] must be positive; a column that says nothing has 0 in every class"
             )
 
     def check(self, x: Array, block: str) -> None:
-        xp = namespace(x)
-        if not jnp.issubdtype(x.dtype, jnp.inexact):
-            return
-        with np.errstate(over="ignore", invalid="ignore"):
-            if xp.isfinite(xp.vdot(x, x)):  # one pass: all is finite, and so are the squares
-                return
-        # numpy rows are fitted in float64 whatever their type
-        fitted = np.float64 if xp is np else jnp.promote_types(x.dtype, jnp.float32)
-        largest = min(float(jnp.finfo(x.dtype).max), float(jnp.finfo(fitted).max) ** SQUARABLE)
-        bad = xp.abs(x) > largest
-        if bad.any():
-            column = first_bad_column(bad)
-            raise ValueError(
-                f"block {block!r}, column {column}: a Normal cell is a finite number below {largest:.0e} or NaN "
-                f"(missing), got {x[:, column][bad[:, column]][0]}; give the column in another unit"
-            )
+        require_squarable(x, block, "Normal")
 
     def seen(self, x: Array) -> Array | None:
         return observed(x)
@@ -161,38 +123,21 @@ class Normal(Family):
     def statistics(self, x: Array, z: ClassSums) -> NormalStatistics:
         return NormalStatistics(*z.moments(x))
 
-    def update(self, statistics: NormalStatistics) -> Self:
-        n, off = statistics.count, self._scaleless()
-        strength = self.strength + n
-        change = statistics.mean - self.loc
-        rate = self.rate + 0.5 * (statistics.squares + self.strength * n / strength * jnp.square(change))
-        loc = self.loc + n / strength * change
-        # a column without a scale stays without one
-        return self._replace(
-            loc=jnp.where(off, self.loc, loc),
-            strength=strength,
-            shape=self.shape + 0.5 * n,
-            rate=jnp.where(off, 0.0, rate),
-        )
-
-    def reference(self) -> Params:
-        """The mean of loc; for the variance, whose mean may not exist, one over the mean precision."""
-        return {"loc": self.loc, "variance": self._site_rate() / self.shape}
-
-    def mode(self) -> Params:
-        return {"loc": self.loc, "variance": self.rate / (self.shape + 1.5)}
-
     def mle(self, statistics: NormalStatistics) -> Params:
         pooled = statistics.pool()
         seen = statistics.count > 0
-        variance = jnp.where(seen, _variance(statistics), _variance(pooled))
         loc = jnp.where(seen, statistics.mean, pooled.mean)
-        return {"loc": loc, "variance": jnp.maximum(variance, VARIANCE_FLOOR * _variance(pooled))}
+        if self.shared:
+            count = jnp.where(pooled.count > 0, pooled.count, 1)
+            variance = self.tied(statistics.squares) / count
+        else:
+            variance = jnp.where(seen, statistics.variance, pooled.variance)
+        return {"loc": loc, "variance": self.as_site(jnp.maximum(variance, VARIANCE_FLOOR * pooled.variance))}
 
     def weights(self, params: Params) -> Linear:
-        mu, variance = jnp.asarray(params["loc"]), jnp.asarray(params["variance"])
-        off = self._scaleless() | (variance == 0)
-        variance = jnp.where(off, 1.0, variance)
+        mu, variance = jnp.asarray(params["loc"]), self.as_table(jnp.asarray(params["variance"]))
+        off = variance == 0
+        variance = jnp.broadcast_to(jnp.where(off, 1.0, variance), mu.shape)
         centre = mu.mean(axis=0, keepdims=True)
         mu = mu - centre
         precision = jnp.where(off, 0.0, 1.0 / variance)
@@ -209,73 +154,82 @@ class Normal(Family):
 
         return products.linear(self, finalise(weights_of, self, params), x, direct)
 
+    def form(self, params: Params) -> tuple[Array | None, Array, Array]:
+        table, centre = self.weights(params), jnp.asarray(params["loc"]).mean(axis=0, keepdims=True)
+        half, slope = table.weights
+        offset = table.offset + half * jnp.square(centre) - slope * centre
+        weights = slope - 2.0 * half * centre
+        if self.shared:
+            return None, weights, offset.sum(axis=1)
+        return half[:, :, None] * jnp.eye(half.shape[1])[None], weights, offset.sum(axis=1)
+
     def log_likelihood_of(self, statistics: NormalStatistics, params: Params, reference: Params) -> Array:
-        n, off = statistics.count, self._scaleless() | (reference["variance"] == 0)
-        old = jnp.where(off, 1.0, reference["variance"])
-        new = jnp.where(off, 1.0, params["variance"])
+        n, before, after = statistics.count, self.as_table(reference["variance"]), self.as_table(params["variance"])
+        off = self._scaleless() | (before == 0)
+        old, new = jnp.where(off, 1.0, before), jnp.where(off, 1.0, after)
         r = new / old - 1.0
-        before = (statistics.squares + n * jnp.square(statistics.mean - reference["loc"])) / old
+        fitted = (statistics.squares + n * jnp.square(statistics.mean - reference["loc"])) / old
         moved = params["loc"] - reference["loc"]
         shift = n * moved * (2.0 * (reference["loc"] - statistics.mean) + moved) / new
-        terms = -0.5 * (n * special.log_ratio_excess(r) + (n - before) * r / (1.0 + r) + shift)
+        # n - fitted is of order one only in the sum over those who share the variance
+        excess = self.tied(n) * special.log_ratio_excess(r) + self.tied(n - fitted) * r / (1.0 + r)
+        terms = -0.5 * (excess + self.tied(shift))
         return jnp.where(off, 0.0, terms).sum()
 
-    def centred(self, statistics: NormalStatistics) -> tuple[Self, NormalStatistics]:
-        n, (centre, scale) = statistics.count, self._posterior_units(statistics)
-        prior = self._replace(loc=(self.loc - centre) / scale, rate=self.rate / jnp.square(scale))
-        mean = jnp.where(n > 0, (statistics.mean - centre) / scale, 0.0)
-        return prior, NormalStatistics(n, mean, statistics.squares / jnp.square(scale))
-
-    def restored(self, statistics: NormalStatistics, params: Params) -> Params:
-        off, (centre, scale) = self._scaleless(), self._posterior_units(statistics)
-        loc, variance = centre + scale * params["loc"], jnp.square(scale) * params["variance"]
-        return {"loc": jnp.where(off, self.loc, loc), "variance": jnp.where(off, 0.0, variance)}
-
-    def _posterior_units(self, statistics: NormalStatistics) -> tuple[Array, Array]:
-        """The posterior mean of loc and the root of the posterior rate / shape."""
-        posterior = self.update(statistics)
-        return posterior.loc, jnp.sqrt(posterior._site_rate() / posterior.shape)
-
     def log_predictive_terms(self, x: Array) -> Array:
-        off = self._scaleless()
-        rate = self._site_rate()
-        half = self.shape + 0.5
-        width = 2.0 * rate * (self.strength + 1.0) / self.strength
-        offset = special.log_gamma_ratio(self.shape, 0.5) - 0.5 * jnp.log(jnp.pi * width)
-        loc, width, half, offset, off = (a[None] for a in jnp.broadcast_arrays(self.loc, width, half, offset, off))
-        x = jnp.asarray(x, jnp.result_type(float))[:, None, :]
-        missing = jnp.isnan(x)
-        z = (jnp.where(missing, 0.0, x) - loc) / jnp.sqrt(width)
-        return jnp.where(missing | off, 0.0, offset - half * special.log1p_square(z))
+        tables = self.strength, self.shape, self._site_rate(), self._scaleless()
+        gap = jnp.asarray(x, jnp.result_type(float))[:, None, :] - self.loc[None]
+        return _student(gap, *(table[None] for table in jnp.broadcast_arrays(*tables)))
 
-    def log_partition(self) -> Array:
-        value = gammaln(self.shape) - self.shape * jnp.log(self._site_rate()) - 0.5 * jnp.log(self.strength)
-        return jnp.where(self._scaleless(), 0.0, value)
+    def own_terms(self, x: Array, y: Array, weight: Array) -> Array:
+        own = jnp.zeros_like(y) if self.shared else y
+        return _student(*self._without(x, y, weight), self._scaleless()[own])
+
+    def leave_one_out_terms(self, x: Array, y: Array, weight: Array) -> Array:
+        if not self.shared:
+            return super().leave_one_out_terms(x, y, weight)
+        # a shared variance loses the row in every class
+        gap, strength, shape, rate = (part[:, None] for part in self._without(x, y, weight))
+        own = (jnp.arange(self.loc.shape[0])[None] == y[:, None])[:, :, None]
+        others = jnp.asarray(x, jnp.result_type(float))[:, None, :] - self.loc[None]
+        strength = jnp.where(own, strength, self.strength[None])
+        return _student(jnp.where(own, gap, others), strength, shape, rate, self._scaleless()[None])
+
+    def leave_one_out(self, x: Array, y: Array, weight: Array) -> Array:
+        if not self.shared:
+            return super().leave_one_out(x, y, weight)
+        return products.by_rows(partial(summed, "leave_one_out_terms"), (self,), (x, y, weight))
+
+    def _without(self, x: Array, y: Array, weight: Array) -> tuple[Array, Array, Array, Array]:
+        """x - loc', strength', shape', rate' of each row's class without the row, [N, D]; NaN stays NaN."""
+        x, weight = jnp.asarray(x, jnp.result_type(float)), weight[:, None]
+        own = jnp.zeros_like(y) if self.shared else y
+        before, gap = self.strength[y], x - self.loc[y]
+        weight = jnp.where(jnp.isnan(x), 0.0, weight)
+        strength = before - weight
+        lost = weight * before / strength * jnp.square(jnp.where(jnp.isnan(gap), 0.0, gap))
+        shape, rate = self.shape[own] - 0.5 * weight, self._site_rate()[own] - 0.5 * lost
+        return before / strength * gap, strength, shape, rate
 
     def log_base_measure(self, statistics: NormalStatistics) -> Array:
-        return jnp.where(self._scaleless(), 0.0, -0.5 * LOG_2PI * statistics.count)
-
-    def _scaleless(self) -> Array:
-        """Columns without a scale, which have factor 1; none while the prior is unresolved."""
-        return jnp.zeros((), bool) if self.rate is None else jnp.asarray(self.rate) == 0
-
-    def _site_rate(self) -> Array:
-        """The rate with which a column is sampled: one without a scale keeps a proper site, which touches nothing."""
-        return jnp.where(self._scaleless(), 1.0, self.rate)
+        return jnp.where(self._scaleless(), 0.0, -0.5 * LOG_2PI * self.tied(statistics.count))
 
 
-def _variance(statistics: NormalStatistics) -> Array:
-    """Sum of squared deviations over n, 0 for fewer than two values."""
-    n = statistics.count
-    return statistics.squares / namespace(n).where(n > 0, n, 1)
+def _student(gap: Array, strength: Array, shape: Array, rate: Array, off: Array) -> Array:
+    """log density of x - loc under the predictive, cell by cell; 0 for NaN and where the column is off."""
+    width = 2.0 * rate * (strength + 1.0) / strength
+    offset = special.log_gamma_ratio(shape, 0.5) - 0.5 * jnp.log(jnp.pi * width)
+    missing = jnp.isnan(gap)
+    z = jnp.where(missing, 0.0, gap) / jnp.sqrt(width)
+    return jnp.where(missing | off, 0.0, offset - (shape + 0.5) * special.log1p_square(z))
 
 
 @jax.jit
 def _direct(family: Normal, params: Params, x: Array) -> Array:
     """The log likelihood cell by cell: no product, no cancellation, [N, K]."""
-    loc, variance = (jnp.asarray(params[site]) for site in family.sites)
-    off = family._scaleless() | (variance == 0)
-    loc, off, variance = loc[None], off[None], jnp.where(off, 1.0, variance)[None]
+    loc, variance = jnp.asarray(params["loc"])[None], family.as_table(jnp.asarray(params["variance"]))[None]
+    off = variance == 0
+    variance = jnp.where(off, 1.0, variance)
     x = x[:, None, :]
     missing = jnp.isnan(x)
     z = special.squarable((jnp.where(missing, 0.0, x) - loc) / jnp.sqrt(variance))

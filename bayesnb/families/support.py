@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-import jax
+import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays import Array, as_array, is_traced, namespace
+from bayesnb.nodes import short_repr
 
-
-def short_repr(value: Any) -> str:
-    """A number as itself, an array by its shape, containers by their parts."""
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key!r}: {short_repr(v)}" for key, v in value.items()) + "}"
-    if isinstance(value, np.ndarray | np.generic | jax.Array):
-        return f"{float(value):g}" if not value.shape and not is_traced(value) else f"array{list(value.shape)}"
-    return repr(value)
+SQUARABLE = 0.45
+"""The largest number to this power is the largest cell: its square is a number, with room to add squares up."""
 
 
 def broadcast(value: Any, shape: tuple[int, ...], name: str) -> Array:
@@ -30,6 +24,18 @@ def broadcast(value: Any, shape: tuple[int, ...], name: str) -> Array:
             f"hyperparameter {name!r} has shape {value.shape}, which does not broadcast to {shape} "
             "(classes, columns): give a number, or one value a column, or one a class and column"
         ) from None
+
+
+def require_choice(owner: str, name: str, value: Any, choices: tuple[str, ...]) -> None:
+    """Raises ValueError unless the value is one of the choices."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{owner}: {name} must be {' or '.join(map(repr, choices))}, got {short_repr(value)}")
+
+
+def require_rank(owner: str, name: str, value: Any, ranks: tuple[int, ...], axes: str) -> None:
+    """Raises ValueError unless the value, where it is given, has one of these numbers of axes."""
+    if value is not None and np.ndim(value) not in ranks:
+        raise ValueError(f"{owner}: {name} is {axes}, got shape {np.shape(value)}")
 
 
 def require_positive(owner: str, **values: Any) -> None:
@@ -64,6 +70,28 @@ def _worst(array: np.ndarray[Any, Any]) -> str:
 def first_bad_column(bad: Array) -> int:
     """The first column in which ``bad`` [N, D] has a True."""
     return int(np.asarray(bad).any(axis=0).argmax())
+
+
+def require_squarable(x: Array, block: str, likelihood: str) -> None:
+    """Raises ValueError unless every cell is NaN or a finite number whose square, and sums of such, are numbers."""
+    xp = namespace(x)
+    if not jnp.issubdtype(x.dtype, jnp.inexact):
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        if xp.isfinite(xp.vdot(x, x)):  # one pass: all is finite, and so are the squares
+            return
+    # numpy rows are fitted in float64 whatever their type
+    fitted = np.float64 if xp is np else jnp.promote_types(x.dtype, jnp.float32)
+    largest = min(float(jnp.finfo(x.dtype).max), float(jnp.finfo(fitted).max) ** SQUARABLE)
+    bad = xp.abs(x) > largest
+    if bad.any():
+        column = first_bad_column(bad)
+        value = x[:, column][bad[:, column]][0]
+        advice = "give the column in another unit" if xp.isfinite(value) else "make it NaN where nothing was measured"
+        raise ValueError(
+            f"block {block!r}, column {column}: a {likelihood} cell is a finite number below {largest:.0e} or NaN "
+            f"(missing), got {value}; {advice}"
+        )
 
 
 def require_shape(block: str, site: str, value: Array, axes: str, rank: int) -> None:

@@ -1,4 +1,4 @@
-"""Times every workload, ours and the rival's in turn, and prints medians and their ratio."""
+"""Times every workload, ours and the rival's in turn, and prints medians and their ratio; or cost against size."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import argparse
 import platform
 import time
 from collections.abc import Callable
+from pathlib import Path
 from statistics import median
 
 import jax
 import numpy as np
+import scipy
 import sklearn
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from tests.benchmarks.workloads import Workload, workloads
+from tests.benchmarks import scaling
+from tests.benchmarks.workloads import Jobs, contests
 
 
 def seconds(job: Callable[[], object]) -> float:
@@ -31,13 +34,30 @@ def read_seconds(num_bytes: int) -> float:
     return min(seconds(x.sum) for _ in range(5))
 
 
-def measure(workload: Workload, rounds: int) -> tuple[float, float, float]:
+def measure(jobs: Jobs, rounds: int) -> tuple[float, float, float]:
     """Median seconds of the rival and of ours, warm and interleaved, and the seconds of our first call."""
-    cold = seconds(workload.ours)
-    workload.rival()
-    pairs = [(seconds(workload.rival), seconds(workload.ours)) for _ in range(rounds)]
+    cold = seconds(jobs.ours)
+    jobs.rival()
+    pairs = [(seconds(jobs.rival), seconds(jobs.ours)) for _ in range(rounds)]
     rival, ours = (median(times) for times in zip(*pairs, strict=True))
     return rival, ours, cold
+
+
+def compare(quick: bool, only: str, rounds: int) -> Table:
+    """A row for each workload whose name holds ``only``."""
+    table = Table(title="numpy in and numpy out, warm")
+    for heading in ("workload", "N x D x K", "rival"):
+        table.add_column(heading)
+    for heading in ("rival ms", "bayesnb ms", "ratio", "reads of X", "first call ms"):
+        table.add_column(heading, justify="right")
+    chosen = [w for contest in contests(quick) for w in contest.workloads() if only in w.name]
+    for workload in track(chosen, console=Console(stderr=True), transient=True):
+        jobs = workload.prepare()
+        rival, ours, cold = measure(jobs, rounds)
+        reads = ours / read_seconds(jobs.bytes_read)
+        cells = (f"{1e3 * rival:.1f}", f"{1e3 * ours:.1f}", f"{rival / ours:.1f}", f"{reads:.1f}", f"{1e3 * cold:.0f}")
+        table.add_row(*workload[:3], *cells)
+    return table
 
 
 def main() -> None:
@@ -46,22 +66,19 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows")
     parser.add_argument("--only", default="", help="workloads whose name holds this text")
     parser.add_argument("--rounds", type=int, default=7, help="rounds a workload; the median counts")
+    parser.add_argument("--scaling", type=Path, metavar="OUT.png", help="time ours at growing sizes instead, and draw")
     options = parser.parse_args()
 
-    table = Table(title="against scikit-learn, numpy in and numpy out, warm")
-    table.add_column("workload")
-    for heading in ("scikit-learn ms", "bayesnb ms", "ratio", "reads of X", "first call ms"):
-        table.add_column(heading, justify="right")
-    chosen = [w for w in workloads(options.quick) if options.only in w.name]
-    for workload in track(chosen, console=Console(stderr=True), transient=True):
-        rival, ours, cold = measure(workload, options.rounds)
-        reads = ours / read_seconds(workload.bytes_read)
-        cells = (f"{1e3 * rival:.1f}", f"{1e3 * ours:.1f}", f"{rival / ours:.1f}", f"{reads:.1f}", f"{1e3 * cold:.0f}")
-        table.add_row(workload.name, *cells)
     console = Console()
-    console.print(table)
-    versions = f"scikit-learn {sklearn.__version__}, jax {jax.__version__}, numpy {np.__version__}"
-    console.print(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}, {versions}")
+    if not console.is_terminal:
+        console.width = 140  # a file has no edge
+    if options.scaling:
+        console.print(scaling.report(options.quick, options.rounds, options.scaling))
+    else:
+        console.print(compare(options.quick, options.only, options.rounds))
+    versions = f"scikit-learn {sklearn.__version__}, scipy {scipy.__version__}, jax {jax.__version__}"
+    machine = f"{platform.processor() or platform.machine()}, Python {platform.python_version()}"
+    console.print(f"{machine}, {versions}, numpy {np.__version__}")
 
 
 if __name__ == "__main__":

@@ -1,71 +1,123 @@
-"""The workloads: each gives two callables that do the same job, the rival's and ours, numpy in and numpy out."""
+"""The workloads: each gives two callables that do the same job, the rival's and ours, numpy in and numpy out.
+
+The contests with scipy have the size of MNIST's training half, with synthetic pixels; their rival is what people write
+with ``scipy.stats``, a density for each class.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import BernoulliNB, GaussianNB
 
 import bayesnb as nb
+from bayesnb.multilabel import fit_multilabel
+from examples import scipy_programs
+
+Array = np.ndarray[Any, Any]
+Fit = Callable[[Array, Array], Any]
 
 
-class Workload(NamedTuple):
-    """One row of the table; ``bytes_read`` is one read of X."""
+class Jobs(NamedTuple):
+    """The rival's job and ours; ``bytes_read`` is one read of X."""
 
-    name: str
     rival: Callable[[], object]
     ours: Callable[[], object]
     bytes_read: int
 
 
-def _normal(num_rows: int, num_columns: int, num_classes: int) -> tuple[np.ndarray, np.ndarray]:
+class Workload(NamedTuple):
+    """One row of the table; ``prepare`` makes the data, and fits what is to predict."""
+
+    name: str
+    size: str
+    rival: str
+    prepare: Callable[[], Jobs]
+
+
+class Contest(NamedTuple):
+    """A model that both fit to the same rows [N, D] of K classes or labels, and then use by the same method."""
+
+    name: str
+    rival: str
+    data: Callable[[int, int, int], tuple[Array, Array]]
+    size: tuple[int, int, int]
+    theirs: Fit
+    ours: Fit
+    method: str
+
+    def workloads(self) -> Iterator[Workload]:
+        """To fit, and to predict the rows of the fit."""
+        rows, columns, classes = self.size
+        size = f"{rows:,} x {columns} x {classes}"
+        yield Workload(f"{self.name}, fit", size, self.rival, self._fits)
+        yield Workload(f"{self.name}, {self.method}", size, self.rival, self._predictions)
+
+    def _fits(self) -> Jobs:
+        X, y = self.data(*self.size)
+        return Jobs(lambda: self.theirs(X, y), lambda: self.ours(X, y), X.nbytes)
+
+    def _predictions(self) -> Jobs:
+        X, y = self.data(*self.size)
+        theirs, ours = getattr(self.theirs(X, y), self.method), getattr(self.ours(X, y), self.method)
+        return Jobs(lambda: theirs(X), lambda: ours(X), X.nbytes)
+
+
+def normal(num_rows: int, num_columns: int, num_classes: int, dtype: type = np.float64) -> tuple[Array, Array]:
+    """Independent measurements, the classes a tenth of a standard deviation apart."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, num_classes, num_rows)
-    X = rng.normal(size=(num_rows, num_columns)).astype(np.float32)
-    X += 0.1 * y[:, None].astype(np.float32)
-    return X, y
+    return rng.normal(size=(num_rows, num_columns)).astype(dtype) + 0.1 * y[:, None].astype(dtype), y
 
 
-def _binary(num_rows: int, num_columns: int, num_classes: int) -> tuple[np.ndarray, np.ndarray]:
+def binary(num_rows: int, num_columns: int, num_classes: int) -> tuple[Array, Array]:
+    """Zeros and ones, more ones in the later classes."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, num_classes, num_rows)
     return (rng.random((num_rows, num_columns)) < 0.05 + 0.09 * y[:, None]).astype(np.float32), y
 
 
-def workloads(quick: bool) -> Iterator[Workload]:
-    """Every workload; ``quick`` has a tenth of the rows."""
-    rows = 10 if quick else 1
+def labelled(num_rows: int, num_columns: int, num_labels: int) -> tuple[Array, Array]:
+    """Zeros and ones with labels that do not exclude each other, [N, L]."""
+    rng = np.random.default_rng(0)
+    X = (rng.random((num_rows, num_columns)) < 0.2).astype(np.float32)
+    return X, (X @ rng.normal(size=(num_columns, num_labels)) > 0).astype(int)
 
-    X, y = _normal(21_000 // rows, 784, 10)
-    size = f"{X.shape[0]:,} x 784 x 10 float32"
-    model = nb.NaiveBayes(nb.Normal(), num_classes=10)
-    rival, plug_in, exact = GaussianNB().fit(X, y), nb.fit_mle(model, X, y), nb.fit_posterior(model, X, y)
-    yield Workload(f"Normal fit, {size}", lambda: GaussianNB().fit(X, y), lambda: nb.fit_mle(model, X, y), X.nbytes)
-    yield Workload(
-        f"Normal log probabilities, {size}",
-        lambda: rival.predict_log_proba(X),
-        lambda: plug_in.predict_log_proba(X),
-        X.nbytes,
-    )
-    yield Workload(
-        f"Normal exact predictive, {size}",
-        lambda: rival.predict_log_proba(X),
-        lambda: exact.predict_log_proba(X),
-        X.nbytes,
-    )
 
-    B, labels = _binary(200_000 // rows, 100, 10)
-    size = f"{B.shape[0]:,} x 100 x 10 float32"
-    binary = nb.NaiveBayes(nb.Bernoulli.laplace(1.0), num_classes=10)
-    rival_binary, ours_binary = BernoulliNB().fit(B, labels), nb.fit_map(binary, B, labels)
-    yield Workload(
-        f"Bernoulli fit, {size}", lambda: BernoulliNB().fit(B, labels), lambda: nb.fit_map(binary, B, labels), B.nbytes
-    )
-    yield Workload(
-        f"Bernoulli log probabilities, {size}",
-        lambda: rival_binary.predict_log_proba(B),
-        lambda: ours_binary.predict_log_proba(B),
-        B.nbytes,
-    )
+def contests(quick: bool) -> list[Contest]:
+    """Every contest; ``quick`` has a tenth of the rows, and a quarter of the columns where they are correlated."""
+    part, images = (10, (2_100, 784, 10)) if quick else (1, (21_000, 784, 10))
+    correlated = (2_100, 196, 10) if quick else images
+    flags, texts = (200_000 // part, 100, 10), (20_000 // part, 200, 20)
+    model, laplace = nb.NaiveBayes(nb.Normal()), nb.NaiveBayes(nb.Bernoulli.laplace(1.0))
+    covariance = nb.NaiveBayes(nb.MultivariateNormal(smoothing=0.01))
+    single = partial(normal, dtype=np.float32)
+
+    def gaussian(X: Array, y: Array) -> GaussianNB:
+        return GaussianNB().fit(X, y)
+
+    def bernoulli(X: Array, y: Array) -> BernoulliNB:
+        return BernoulliNB().fit(X, y)
+
+    def outputs(X: Array, Y: Array) -> MultiOutputClassifier:
+        return MultiOutputClassifier(BernoulliNB()).fit(X, Y)
+
+    mle, exact = partial(nb.fit_mle, model), partial(nb.fit_posterior, model)
+    smoothed, labels = partial(nb.fit_map, laplace), partial(fit_multilabel, laplace, fit=nb.fit_map)
+    independent = partial(scipy_programs.independent, smoothing=0.0)
+    dependent = partial(scipy_programs.correlated, smoothing=0.01)
+    rival = "scikit-learn"
+    return [
+        Contest("Normal MLE, float32", rival, single, images, gaussian, mle, "predict_log_proba"),
+        Contest("Normal exact, float32", rival, single, images, gaussian, exact, "predict_log_proba"),
+        Contest("Bernoulli, float32", rival, binary, flags, bernoulli, smoothed, "predict_log_proba"),
+        Contest("labels, Bernoulli, float32", rival, labelled, texts, outputs, labels, "predict_proba"),
+        Contest("Normal MLE", "scipy norm", normal, images, independent, mle, "predict"),
+        Contest(
+            "full covariance", "scipy mvn", normal, correlated, dependent, partial(nb.fit_mle, covariance), "predict"
+        ),
+    ]

@@ -1,0 +1,5 @@
+"""``python -m bayesnb``: the command line."""
+
+from bayesnb.cli import main
+
+main()

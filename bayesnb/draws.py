@@ -1,0 +1,87 @@
+"""Draws from a posterior, as a classifier: what a sampler returns, and how far it is to be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
+
+from bayesnb import products
+from bayesnb.arrays import Array, namespace
+from bayesnb.log_prob import LogProb
+from bayesnb.model import NaiveBayes, Sites
+from bayesnb.nodes import pytree
+from bayesnb.results import Classifier
+
+
+@pytree
+class Draws(Classifier):
+    """Draws from the posterior by MCMC. Predictions average the joint over draws, then normalise.
+
+    ``params`` holds arrays [S, ...] by site, S = num_chains x draws a chain, chain after chain; ``model`` is the
+    resolved prior; ``sample_stats`` what the sampler said of each draw, [S].
+    """
+
+    model: NaiveBayes
+    params: Sites
+    sample_stats: dict[str, Array]
+    num_chains: int = field(metadata={"static": True})
+
+    @property
+    def max_r_hat(self) -> float:
+        """The largest split R-hat over parameters; near 1 where the chains agree (BDA3, section 11.4)."""
+        return float(max((np.nanmax(split_gelman_rubin(chains)) for chains in self._chains()), default=1.0))
+
+    @property
+    def min_ess(self) -> float:
+        """The smallest effective sample size over parameters; the number of draws where nothing varies."""
+        num_draws = self.params["class_probs"].shape[0]
+        return float(min((np.nanmin(effective_sample_size(chains)) for chains in self._chains()), default=num_draws))
+
+    @property
+    def num_divergences(self) -> int:
+        """How many transitions diverged."""
+        return int(np.asarray(self.sample_stats["diverging"]).sum())
+
+    def with_class_probs(self, class_probs: Any) -> Self:
+        """The same draws for a population with these class probabilities [K]."""
+        model = self.model.with_class_probs(class_probs)
+        draws = self.params["class_probs"]
+        params = {**self.params, "class_probs": namespace(draws).broadcast_to(model.class_probs, draws.shape)}
+        return type(self)(model, params, self.sample_stats, self.num_chains)
+
+    def _chains(self) -> list[np.ndarray[Any, Any]]:
+        """Each site that varies as [chains, draws, size]."""
+        sites = (np.asarray(value, np.float64) for value in self.params.values())
+        shaped = (value.reshape(self.num_chains, value.shape[0] // self.num_chains, -1) for value in sites)
+        varying = (value[..., np.ptp(value, axis=(0, 1)) > 0] for value in shaped)
+        return [value for value in varying if value.size]
+
+    def draws(self, key: Array, num_draws: int) -> tuple[Sites, Array]:
+        """Some of these draws, each as likely."""
+        return self.params, jax.random.randint(key, (num_draws,), 0, self.params["class_probs"].shape[0])
+
+    def _columns(self) -> Mapping[str, int | None]:
+        return self.model.columns
+
+    def _score(self, arrays: dict[str, Array]) -> LogProb:
+        return LogProb(*products.by_rows(_mixture, (self.model, self.params), arrays))
+
+
+@jax.jit
+def _mixture(model: NaiveBayes, params: Sites, arrays: dict[str, Array]) -> LogProb:
+    """The mean over draws of p(y, x | params): averaging p(y | x, params) instead would be another, wrong answer."""
+    draws = jax.tree.map(jnp.asarray, params)
+    num_draws = draws["class_probs"].shape[0]
+    first = model.log_likelihood(jax.tree.map(lambda a: a[0], draws), arrays)
+
+    def add(total: LogProb, draw: Sites) -> tuple[LogProb, None]:
+        return total.plus(model.log_likelihood(draw, arrays)), None
+
+    total, _ = jax.lax.scan(add, first, jax.tree.map(lambda a: a[1:], draws))
+    return LogProb(total.finite - jnp.log(num_draws), total.zeros)

@@ -1,0 +1,202 @@
+"""Numbers of successes in known numbers of trials, with Beta priors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import field
+from typing import Any, Self
+
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+
+from bayesnb import special
+from bayesnb.arrays import Array, is_traced, namespace
+from bayesnb.families.base import Hyperparameter, Params, pytree
+from bayesnb.families.beta import Beta, TrialStatistics
+from bayesnb.families.support import first_bad_column
+from bayesnb.products import Linear
+from bayesnb.sums import ClassSums
+
+
+@pytree
+class BinomialStatistics(TrialStatistics):
+    """``successes`` and ``trials`` [K, D]; ``log_base`` [K, D]: sum of z times the log binomial coefficients."""
+
+    log_base: Array
+
+
+@pytree
+class Binomial(Beta):
+    """Successes in trials: theta_kd ~ Beta(a, b), x_nd | y_n = k ~ Binomial(t_nd, theta_kd), such as how often a word
+    stands in a text of t words.
+
+    With s successes in n trials the posterior is Beta(a + s, b + n - s), as for Bernoulli; the predictive is the
+    Beta-binomial, C(t, x) B(a + x, b + t - x) / B(a, b). Gelman et al., Bayesian Data Analysis, 3rd edition, section
+    2.4. The totals are taken as given, the same for every class.
+
+    Args:
+        total_count: t: an int for every column, or one int a column, or None, where X is a pair (successes, totals)
+            of arrays [N, D].
+        a: Prior successes, positive; broadcasts to [K, D].
+        b: Prior failures, positive; broadcasts to [K, D].
+
+    Cells are whole numbers 0..t, or NaN (missing). Sites: ``block_probs`` [K, D]. Inside, rows are [N, 2 D], successes
+    beside totals, and a missing cell is 0 of 0.
+    """
+
+    total_count: int | Sequence[int] | None = field(metadata={"static": True})
+    a: Hyperparameter = 1.0
+    b: Hyperparameter = 1.0
+
+    statistics_type = BinomialStatistics
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "total_count", _totals(self.total_count))
+
+    @classmethod
+    def laplace(cls, total_count: int | Sequence[int] | None, smoothing: float = 1.0) -> Self:
+        """Beta(1 + l, 1 + l): its MAP is the textbook estimate (s + l) / (n + 2 l)."""
+        return cls(total_count, a=1.0 + smoothing, b=1.0 + smoothing)
+
+    @property
+    def declared_columns(self) -> int | None:
+        return len(self.total_count) if isinstance(self.total_count, tuple) else None
+
+    def columns_in(self, x: Array) -> int:
+        return x.shape[1] // 2
+
+    def num_values(self, num_columns: int) -> int | None:
+        if self.total_count is None:
+            return None
+        totals = np.broadcast_to(self.total_count, num_columns).tolist()
+        return math.prod(total + 1 for total in totals)
+
+    @property
+    def totals_vary(self) -> bool:
+        return self.total_count is None
+
+    def likelihood(self, params: Params, total_count: Array | None = None) -> dist.Distribution:
+        totals = self.total_count if total_count is None else total_count
+        return dist.Binomial(total_count=jnp.asarray(1 if totals is None else totals), probs=params["probs"])
+
+    def observe(self, block: str, params: Params, x: Array | None, total_count: Array | None) -> Array:
+        if x is not None:
+            x, totals = jnp.split(x, 2, axis=1)
+            # 0 of 0 has probability one: the mask keeps its gradient from being 0 / 0
+            law = self.likelihood(params, jnp.maximum(totals, 1)).mask(totals > 0)
+            return numpyro.sample(block, law.to_event(1), obs=x)
+        if self.total_count is not None:
+            return numpyro.sample(block, self.likelihood(params).to_event(1))
+        if total_count is None:
+            raise ValueError(f"block {block!r}: to generate Binomial rows give total_count, the trials of each cell")
+        totals = jnp.broadcast_to(_columns(jnp.asarray(total_count)), params["probs"].shape)
+        return numpyro.sample(block, self.likelihood(params, totals).to_event(1)), totals
+
+    def pack(self, parts: tuple[Array, ...], block: str) -> Array:
+        if len(parts) != (2 if self.total_count is None else 1):
+            wanted = "a pair (successes, totals)" if self.total_count is None else "one array, its totals are known"
+            raise ValueError(f"block {block!r} is {wanted}, got {len(parts)} array{'s' * (len(parts) > 1)}")
+        xp = jnp if any(namespace(part) is jnp for part in parts) else np
+        if xp is jnp:  # the sums of integers could pass the largest int32
+            parts = tuple(jnp.asarray(part, jnp.result_type(float)) for part in parts)
+        x = parts[0]
+        totals = parts[1] if len(parts) == 2 else xp.asarray(self.total_count).reshape(1, -1)
+        if len(parts) == 2 and totals.shape != x.shape:
+            raise ValueError(
+                f"block {block!r}: successes and totals must have one shape, got {x.shape} and {totals.shape}"
+            )
+        if totals.shape[1] not in (1, x.shape[1]):
+            raise ValueError(f"block {block!r} has {x.shape[1]} columns, total_count is given for {totals.shape[1]}")
+        missing = xp.isnan(x) | xp.isnan(totals)
+        return xp.concatenate([xp.where(missing, 0, x), xp.where(missing, 0, totals)], axis=1)
+
+    def check(self, x: Array, block: str) -> None:
+        xp = namespace(x)
+        successes, totals = xp.split(x, 2, axis=1)
+        good = (successes >= 0) & (successes <= totals) & (xp.floor(successes) == successes) & (totals < np.inf)
+        good &= xp.floor(totals) == totals
+        if not good.all():
+            column = first_bad_column(~good)
+            row = int((~good[:, column]).argmax())
+            raise ValueError(
+                f"block {block!r}, column {column}: a Binomial cell is a whole number of successes between 0 and its "
+                f"total, or NaN (missing), got {successes[row, column]} of {totals[row, column]}"
+            )
+
+    def seen(self, x: Array) -> None:
+        """Nothing to leave out: a missing cell, 0 of 0, has probability one."""
+        del x
+
+    def statistics(self, x: Array, z: ClassSums) -> BinomialStatistics:
+        successes, totals = namespace(x).split(x, 2, axis=1)
+        return BinomialStatistics(z.sum(successes), z.sum(totals), z.sum(_log_coefficients(successes, totals)))
+
+    def weights(self, params: Params) -> Linear:
+        p = jnp.asarray(params["probs"])
+        nothing = jnp.zeros_like(p)
+        zeros = (p == 0).astype(p.dtype), (p == 1).astype(p.dtype)
+        return Linear((special.safe_log(p), special.safe_log1p(-p)), nothing, zeros, nothing)
+
+    def features(self, x: Array) -> tuple[Array, ...]:
+        successes, totals = namespace(x).split(x, 2, axis=1)
+        return successes, totals - successes
+
+    def form(self, params: Params) -> tuple[Array | None, Array, Array] | None:
+        if self.total_count is None:  # x alone does not tell the failures
+            return None
+        p = jnp.asarray(params["probs"])
+        totals = jnp.broadcast_to(jnp.asarray(self.total_count), p.shape[1:])[None]
+        return None, jnp.log(p) - jnp.log1p(-p), (totals * jnp.log1p(-p)).sum(axis=1)
+
+    def row_base_measure(self, x: Array) -> Array:
+        """The log binomial coefficients, sum_d log C(t_d, x_d)."""
+        return _log_coefficients(*namespace(x).split(x, 2, axis=1)).sum(axis=1)
+
+    def log_predictive_terms(self, x: Array) -> Array:
+        cells = jnp.split(jnp.asarray(x, jnp.result_type(float))[:, None, :], 2, axis=2)
+        successes, totals = cells
+        a, b = self.a[None], self.b[None]
+        some = special.log_gamma_ratio(a, successes) + special.log_gamma_ratio(b, totals - successes)
+        return some - special.log_gamma_ratio(a + b, totals)
+
+    def own_terms(self, x: Array, y: Array, weight: Array) -> Array:
+        successes, totals = jnp.split(jnp.asarray(x, jnp.result_type(float)), 2, axis=1)
+        failures, w = totals - successes, weight[:, None]
+        a, b = self.a[y] - w * successes, self.b[y] - w * failures
+        some = special.log_gamma_ratio(a, successes) + special.log_gamma_ratio(b, failures)
+        return some - special.log_gamma_ratio(a + b, totals)
+
+    def log_base_measure(self, statistics: BinomialStatistics) -> Array:
+        return statistics.log_base
+
+
+def _log_coefficients(successes: Array, totals: Array) -> Array:
+    """log C(t, x), cell by cell."""
+    parts = special.log_factorial(successes) + special.log_factorial(totals - successes)
+    return special.log_factorial(totals) - parts
+
+
+def _columns(totals: Array) -> Array:
+    """Totals by row as [N, 1]; other shapes broadcast by themselves."""
+    return totals[:, None] if totals.ndim == 1 else totals
+
+
+def _totals(given: Any) -> int | tuple[int, ...] | None:
+    """The number of trials as a hashable part of the model."""
+    if given is None:
+        return None
+    if is_traced(given):
+        raise ValueError("Binomial: total_count is part of the model's structure: give ints, not traced values")
+    try:
+        values = np.asarray(given)
+    except ValueError:
+        values = np.empty((0, 0))
+    many = values.ndim == 1
+    good = values.ndim < 2 and values.size and np.issubdtype(values.dtype, np.integer)
+    if not good or values.min() < 1 or values.max() > np.iinfo(np.int32).max:
+        raise ValueError(f"Binomial: total_count is a positive int below 2^31, or one a column, or None, got {given!r}")
+    return tuple(int(t) for t in values) if many else int(values)

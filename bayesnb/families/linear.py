@@ -1,0 +1,44 @@
+"""Families whose log likelihood is a product of row features and class weights."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from bayesnb import products
+from bayesnb.arrays import Array, finalise
+from bayesnb.families.base import Family, Params
+from bayesnb.log_prob import LogProb
+from bayesnb.products import Linear
+
+
+class LinearFamily(Family):
+    """log p(x_d | y = k) = offset_kd + sum_f weights_f[k, d] feature_f(x_d), which ``products.linear`` evaluates."""
+
+    @abstractmethod
+    def weights(self, params: Params) -> Linear:
+        """Class weights of row features that give the log likelihood; pure JAX."""
+
+    def features(self, x: Array) -> tuple[Array, ...]:
+        """The row features [N, D] that the weights multiply."""
+        return (x,)
+
+    def log_likelihood(self, params: Params, x: Array) -> LogProb:
+        return products.linear(self, finalise(weights_of, self, params), x)
+
+    def form(self, params: Params) -> tuple[Array | None, Array, Array] | None:
+        table = self.weights(params)
+        weights, offset = table.weights[0], table.offset
+        if table.zeros is not None and table.zero_offset is not None:
+            never, always = table.zeros[0] != 0, table.zero_offset != 0
+            weights, offset = jnp.where(never, -jnp.inf, weights), jnp.where(always, -jnp.inf, offset)
+        return None, weights, offset.sum(axis=1)
+
+
+@jax.jit
+def weights_of(family: Any, params: Params) -> Any:
+    """``family.weights(params)``, jitted."""
+    return family.weights(params)

@@ -1,0 +1,286 @@
+"""Real features that depend on each other: a full covariance, with a normal-inverse-Wishart prior."""
+
+from __future__ import annotations
+
+from dataclasses import field
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+
+from bayesnb import products
+from bayesnb.arrays import Array, finalise, is_traced, observed
+from bayesnb.covariances import (
+    first_singular,
+    inside,
+    log_determinant,
+    log_ratio_excess,
+    outer,
+    proper,
+    require_covariance,
+    variances,
+    whiten,
+)
+from bayesnb.families.base import Hyperparameter, Params, pytree
+from bayesnb.families.statistics import MultivariateNormalStatistics
+from bayesnb.families.support import (
+    require_choice,
+    require_finite,
+    require_positive,
+    require_rank,
+    require_shape,
+    require_squarable,
+)
+from bayesnb.families.wishart import NormalInverseWishart
+from bayesnb.log_prob import LogProb
+from bayesnb.mahalanobis import LOG_2PI, Distances, distances, log_normal, log_student
+from bayesnb.sums import ClassSums
+
+
+@pytree
+class MultivariateNormal(NormalInverseWishart):
+    """Real features with a covariance: Sigma_k ~ InverseWishart(df, scale), mu_k | Sigma_k ~ Normal(loc, Sigma_k /
+    strength), x_n | y_n = k ~ Normal(mu_k, Sigma_k), which is quadratic discriminant analysis.
+
+    With n rows of mean m and scatter matrix S the posterior has strength' = strength + n, loc' = (strength loc + n m) /
+    strength', df' = df + n, scale' = scale + S + strength n / strength' (m - loc)(m - loc)'. Its joint mode is mu =
+    loc', Sigma = scale' / (df' + D + 2); the predictive is Student's t in D dimensions with df' - D + 1 degrees of
+    freedom about loc' with scale matrix scale' (strength' + 1) / (strength' (df' - D + 1)). With
+    ``covariance="shared"`` the classes have one Sigma, which is linear discriminant analysis: df and scale add up the
+    terms of all classes, and the mode is Sigma = scale' / (df' + D + 1 + K). Murphy, Conjugate Bayesian analysis of
+    the Gaussian distribution (2007), section 9; Gelman et al., Bayesian Data Analysis, 3rd edition, section 3.6.
+
+    The default prior is Normal's default in each column alone: loc is the pooled mean, strength 1, and with df = D + 1
+    and scale = 2 diag(V), V the pooled variances, every variance is InverseGamma(1, V) and every correlation uniform
+    on [-1, 1]: Barnard, McCulloch and Meng, Modeling covariance matrices (2000). Rescaling a column changes no
+    prediction. A column that is constant where it was fitted has factor 1.
+
+    The MLE is S / n + smoothing I. Without smoothing it needs more rows a class than columns, and inside a JAX
+    transformation, where that cannot be checked, a singular covariance gives NaN.
+
+    Args:
+        covariance: "full", a covariance for each class, or "shared", one for all.
+        smoothing: lambda, added to the diagonal of the MLE in the square of the columns' unit; not negative.
+        loc: Prior mean, broadcasts to [K, D]; None for the pooled mean.
+        strength: Pseudo-rows behind loc, positive, a number or [K].
+        df: Degrees of freedom, above D - 1, a number or [K]; None for D + 1.
+        scale: Positive definite, [D, D] or [K, D, D]; None for 2 diag(V).
+
+    Cells are finite numbers or NaN (missing). A row is predicted by its observed cells, exactly; in a fit it has all of
+    them or none, for otherwise nothing has a closed form. The block is one feature wherever features are counted.
+    Sites: ``block_loc`` [K, D] and ``block_covariance`` [K, D, D], or [D, D] where it is shared.
+    """
+
+    covariance: str = field(default="full", metadata={"static": True})
+    smoothing: Hyperparameter = 0.0
+    loc: Hyperparameter = None
+    strength: Hyperparameter = 1.0
+    df: Hyperparameter = None
+    scale: Hyperparameter = None
+
+    statistics_type = MultivariateNormalStatistics
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_choice("MultivariateNormal", "covariance", self.covariance, ("full", "shared"))
+        require_positive("MultivariateNormal", strength=self.strength, df=self.df)
+        require_finite("MultivariateNormal", loc=self.loc, scale=self.scale, smoothing=self.smoothing)
+        given = self.smoothing
+        if given is None or (not is_traced(given) and (np.ndim(given) or given < 0)):
+            raise ValueError(f"MultivariateNormal: smoothing is a number, 0 or more, got {given!r}")
+        require_rank("MultivariateNormal", "strength", self.strength, (0, 1), "a number or [K]")
+        many = not self.shared or np.shape(self.df) == (1,)
+        require_rank("MultivariateNormal", "df", self.df, (0, 1) if many else (0,), "a number or [K]")
+        if self.scale is not None:
+            require_covariance("MultivariateNormal: scale", self.scale)
+
+    def num_parameters(self, num_columns: int) -> tuple[int, int]:
+        matrix = num_columns * (num_columns + 1) // 2
+        return (num_columns, matrix) if self.shared else (num_columns + matrix, 0)
+
+    def likelihood(self, params: Params) -> dist.Distribution:
+        return dist.MultivariateNormal(params["loc"], covariance_matrix=params["covariance"])
+
+    def observe(self, block: str, params: Params, x: Array | None, total_count: Array | None) -> Array:
+        del total_count
+        loc, covariance = params["loc"], params["covariance"]
+        on = variances(covariance) > 0
+        if x is None:
+            return numpyro.sample(block, self.likelihood({"loc": loc, "covariance": _generating(loc, covariance)}))
+        seen = ~jnp.isnan(x) & on
+        law = self.likelihood({"loc": loc, "covariance": proper(covariance, seen)})
+        if is_traced(seen) or not seen.all():
+            # a cell at its mean with variance one, taken away again, leaves the density of the observed cells
+            numpyro.factor(f"{block}_missing", 0.5 * LOG_2PI * (~seen).sum(axis=-1))
+        return numpyro.sample(block, law, obs=jnp.where(seen, x, loc))
+
+    def toss(self, block: str, params: Params, y: Array, draw: Array, total_count: Array | None) -> Array:
+        del block, total_count
+        loc, covariance = jnp.asarray(params["loc"]), jnp.asarray(params["covariance"])
+        covariance = covariance[:, None] if self.shared else covariance
+        noise = jax.random.normal(numpyro.prng_key(), (len(y), loc.shape[-1]))
+        return _toss(loc, covariance, noise, draw, y)
+
+    def check_params(self, params: Params, block: str) -> None:
+        loc, covariance = params["loc"], params["covariance"]
+        require_shape(block, "loc", loc, "[K, D]", 2)
+        axes, size = ("[D, D]", 2) if self.shared else ("[K, D, D]", 3)
+        require_shape(block, "covariance", covariance, axes, size)
+        if covariance.shape[-2:] != (loc.shape[1],) * 2:
+            raise ValueError(
+                f"params['{block}_loc'] is [K, D], params['{block}_covariance'] {axes}: got {loc.shape}, "
+                f"{covariance.shape}"
+            )
+        require_finite(f"params of block {block!r}", **params)
+        require_covariance(f"params['{block}_covariance']", covariance, may_be_idle=True)
+
+    def check(self, x: Array, block: str) -> None:
+        require_squarable(x, block, "MultivariateNormal")
+
+    def check_fit(self, x: Array, block: str) -> None:
+        size, df = x.shape[1], self.df
+        if df is not None and not is_traced(df) and not (np.asarray(df) > size - 1).all():
+            raise ValueError(f"block {block!r}: df must be above D - 1 = {size - 1}, got {df}")
+        seen = observed(x)
+        if seen is not None and (seen.any(axis=1) & ~seen.all(axis=1)).any():
+            raise ValueError(
+                f"block {block!r}: a covariance has no closed form from rows with some cells missing; leave "
+                "such rows out, make them NaN as a whole, or use Normal (predictions marginalise missing cells)"
+            )
+
+    def check_mle(self, params: Params, statistics: MultivariateNormalStatistics, block: str) -> None:
+        matrices = np.asarray(self.as_table(params["covariance"]))
+        # a column that varies between classes alone is no constant
+        columns = np.asarray(variances(statistics.pool().covariance)[0]) > 0
+        bad = first_singular(matrices, columns | (variances(matrices) > 0).any(axis=0))
+        if bad is not None:
+            whose = "the covariance" if self.shared else f"the covariance of class {bad}"
+            raise ValueError(
+                f"block {block!r}: {whose} ({np.asarray(statistics.count).tolist()} rows by class, "
+                f"{self.columns_of(params)} columns) is singular: give MultivariateNormal(smoothing=...) or more rows, "
+                "or use fit_map or fit_posterior, whose prior needs neither"
+            )
+
+    def seen(self, x: Array) -> Array | None:
+        return observed(x)
+
+    def fit_bytes(self, num_columns: int) -> int:
+        return 8 * num_columns * num_columns
+
+    def statistics(self, x: Array, z: ClassSums) -> MultivariateNormalStatistics:
+        return MultivariateNormalStatistics(*z.scatter(x))
+
+    def mle(self, statistics: MultivariateNormalStatistics) -> Params:
+        pooled, seen = statistics.pool(), statistics.count > 0
+        loc = jnp.where(seen[:, None], statistics.mean, pooled.mean)
+        if self.shared:
+            count = jnp.where(pooled.count > 0, pooled.count, 1)
+            covariance = self.tied(statistics.scatter) / count[:, None, None]
+        else:
+            covariance = jnp.where(seen[:, None, None], statistics.covariance, pooled.covariance)
+        return {"loc": loc, "covariance": self.as_site(covariance + self.smoothing * jnp.eye(loc.shape[1])[None])}
+
+    def log_likelihood(self, params: Params, x: Array) -> LogProb:
+        between = distances(params["loc"], self.as_table(params["covariance"]), x)
+        finite = products.by_rows(log_normal, (), between)
+        return LogProb(finite, 0.0 * finite)
+
+    def form(self, params: Params) -> tuple[Array | None, Array, Array]:
+        loc, covariance = jnp.asarray(params["loc"]), self.as_table(jnp.asarray(params["covariance"]))
+        on = variances(covariance) > 0
+        factor = jnp.linalg.cholesky(proper(covariance, on))
+        precision = jnp.where(inside(on), jnp.linalg.inv(proper(covariance, on)), 0.0)
+        weights = (precision @ loc[:, :, None])[:, :, 0]
+        offset = -0.5 * (loc * weights).sum(axis=1)
+        if self.shared:
+            return None, weights, offset
+        return -0.5 * precision, weights, offset - 0.5 * log_determinant(factor)
+
+    def log_likelihood_of(self, statistics: MultivariateNormalStatistics, params: Params, reference: Params) -> Array:
+        n, on = statistics.count, self._varying()
+        old, new = (proper(self.as_table(p["covariance"]), on) for p in (reference, params))
+        fitted = outer(statistics.mean - reference["loc"]) * n[:, None, None] + statistics.scatter
+        bend = log_ratio_excess(self.tied(n), self.tied(jnp.where(inside(on), fitted, 0.0)), old, new, on)
+        moved = jnp.where(on, params["loc"] - reference["loc"], 0.0)
+        pull = jnp.where(on, 2.0 * (reference["loc"] - statistics.mean), 0.0) + moved
+        metric = jnp.linalg.cholesky(new)
+        shift = n * (whiten(metric, moved) * whiten(metric, pull)).sum(axis=-1)
+        return -0.5 * (bend.sum() + shift.sum())
+
+    def log_predictive_terms(self, x: Array) -> Array:
+        loc, scale, df = _predictive(self)
+        return log_student(df[None], distances(loc, scale, jnp.asarray(x)))[..., None]
+
+    def log_predictive(self, x: Array) -> LogProb:
+        loc, scale, df = finalise(_predictive, self)
+        finite = products.by_rows(log_student, (df[None],), distances(loc, scale, x))
+        return LogProb(finite, 0.0 * finite)
+
+    def own_terms(self, x: Array, y: Array, weight: Array) -> Array:
+        return jnp.take_along_axis(self.leave_one_out_terms(x, y, weight)[..., 0], y[:, None], axis=1)
+
+    def leave_one_out_terms(self, x: Array, y: Array, weight: Array) -> Array:
+        return _left_out(self, (distances(self.loc, self.scale, jnp.asarray(x)), y, weight))[..., None]
+
+    def leave_one_out(self, x: Array, y: Array, weight: Array) -> Array:
+        return products.by_rows(_left_out, (self,), (distances(self.loc, self.scale, x), y, weight))
+
+    def log_base_measure(self, statistics: MultivariateNormalStatistics) -> Array:
+        return (-0.5 * LOG_2PI * self._varying().sum(axis=1) * self.tied(statistics.count))[:, None]
+
+
+@jax.jit
+def _toss(loc: Array, covariance: Array, noise: Array, draw: Array, y: Array) -> Array:
+    """Rows m + L e [N, D]: one factor for each draw and class, and never a matrix for each row."""
+    factor = jnp.linalg.cholesky(_generating(loc, covariance))
+    own = y if factor.shape[1] > 1 else jnp.zeros_like(y)
+
+    def row(draw: Array, k: Array, e: Array) -> Array:
+        return factor[draw, k] @ e
+
+    tossed = jax.lax.map(lambda one: row(*one), (draw, own, noise), batch_size=16)
+    constant = (variances(covariance) == 0)[draw, own]
+    return loc[draw, y] + jnp.where(constant, 0.0, tossed)
+
+
+def _generating(loc: Array, covariance: Array) -> Array:
+    """The covariance, in which a column that says nothing is narrow about its constant."""
+    narrow = jnp.square(1e-6 * (1.0 + jnp.abs(loc)))[..., None] * jnp.eye(loc.shape[-1])
+    return jnp.where(inside(variances(covariance) > 0), covariance, narrow)
+
+
+@jax.jit
+def _predictive(prior: MultivariateNormal) -> tuple[Array, Array, Array]:
+    """Centre, scale matrix and degrees of freedom of the multivariate t, [K, ...]."""
+    df = prior.df - prior.loc.shape[1] + 1.0
+    return prior.loc, prior.scale * ((prior.strength + 1.0) / (prior.strength * df))[:, None, None], df
+
+
+@jax.jit
+def _left_out(posterior: MultivariateNormal, rows: tuple[Distances, Array, Array]) -> Array:
+    """log p(x | k, all rows but this one), [N, K]: a scale matrix that loses c u u' keeps its inverse and determinant.
+
+    With u = x - loc_y, v = x - loc_k and c = w strength / (strength - w): (S - c u u')^-1 = S^-1 + c S^-1 u u' S^-1 /
+    (1 - c u' S^-1 u), |S - c u u'| = |S| (1 - c u' S^-1 u), and u' S^-1 v from the squared distances of u, v and u - v.
+    """
+    (squares, log_det, count), y, weight = rows
+    own = jnp.arange(squares.shape[1])[None] == y[:, None]
+    lost = own | posterior.shared
+    weight = jnp.where(count > 0, weight, 0.0)[:, None]
+    before = posterior.strength[y][:, None]
+    stretch = before / (before - weight)
+    factor = weight * stretch
+    near = jnp.take_along_axis(squares, y[:, None], axis=1)
+    rest = 1.0 - factor * near
+    between = distances(posterior.loc, posterior.scale, posterior.loc).squares[y] if posterior.shared else 0.0 * squares
+    cross = 0.5 * (near + squares - between)
+    squares = jnp.where(
+        own, jnp.square(stretch) * near / rest, squares + jnp.where(lost, factor * cross**2 / rest, 0.0)
+    )
+    log_det = log_det + jnp.where(lost, jnp.log(rest), 0.0)
+    strength = jnp.where(own, before - weight, posterior.strength[None])
+    df = posterior.df[None] - jnp.where(lost, weight, 0.0) - posterior.loc.shape[1] + 1.0
+    width = (strength + 1.0) / (strength * df)
+    return log_student(df, Distances(squares / width, log_det + count[:, None] * jnp.log(width), count))

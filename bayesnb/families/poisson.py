@@ -1,0 +1,155 @@
+"""Counts without an upper bound, with Gamma priors on their rates."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+from jax.scipy.special import gammaln
+
+from bayesnb import special
+from bayesnb.arrays import Array, is_traced, namespace, observed
+from bayesnb.families.base import Hyperparameter, Params, pytree
+from bayesnb.families.linear import LinearFamily
+from bayesnb.families.plates import plates
+from bayesnb.families.statistics import Statistics
+from bayesnb.families.support import broadcast, first_bad_column, require_positive, require_shape
+from bayesnb.products import Linear
+from bayesnb.sums import ClassSums
+
+
+@pytree
+class PoissonStatistics(Statistics):
+    """``total`` and ``cells`` [K, D]: sum of z x, and of z over observed cells; ``log_base``: of -z log x!."""
+
+    total: Array
+    cells: Array
+    log_base: Array
+
+
+@pytree
+class Poisson(LinearFamily):
+    """Counts of events: lambda_kd ~ Gamma(shape, rate), x_nd | y_n = k ~ Poisson(lambda_kd).
+
+    With a total of s in n cells the posterior is Gamma(shape + s, rate + n); its mode is (shape + s - 1) / (rate + n),
+    its mean (shape + s) / (rate + n). The predictive is negative binomial, Gamma(a + x) / (Gamma(a) x!) (r / (r + 1))^a
+    (1 / (r + 1))^x with a, r the posterior's shape and rate. Gelman et al., Bayesian Data Analysis, 3rd edition,
+    section 2.6.
+
+    Args:
+        shape: Prior events, positive; broadcasts to [K, D]. The default Gamma(1, 1) is worth one cell with one event.
+        rate: Prior cells, positive; broadcasts to [K, D]. None for shape over the pooled mean: the prior mean is that
+            of the column, whatever the unit in which it counts. Where counts are far from 1 this is the better choice:
+            one cell with one event pulls a class of few rows with a thousand events each towards 0.
+
+    Cells are whole numbers 0, 1, ... or NaN (missing). Sites: ``block_rate`` [K, D], events a cell.
+    """
+
+    shape: Hyperparameter = 1.0
+    rate: Hyperparameter = 1.0
+
+    sites = ("rate",)
+    statistics_type = PoissonStatistics
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.shape is None:
+            raise ValueError("Poisson: shape must be a positive number; rate may be None")
+        require_positive("Poisson", shape=self.shape, rate=self.rate)
+
+    def resolve(self, pooled: PoissonStatistics, num_classes: int) -> Self:
+        sizes = (num_classes, pooled.total.shape[-1])
+        mean = pooled.total / jnp.maximum(pooled.cells, 1e-30)
+        # a column of zeros says nothing about its unit
+        rate = jnp.where(mean > 0, self.shape / jnp.where(mean > 0, mean, 1.0), 1.0) if self.rate is None else self.rate
+        return self._replace(shape=broadcast(self.shape, sizes, "shape"), rate=broadcast(rate, sizes, "rate"))
+
+    def num_parameters(self, num_columns: int) -> tuple[int, int]:
+        return num_columns, 0
+
+    def params(self, block: str) -> Params:
+        with plates(block, jnp.shape(self.shape)):
+            return {"rate": numpyro.sample(f"{block}_rate", dist.Gamma(self.shape, self.rate))}
+
+    def likelihood(self, params: Params) -> dist.Distribution:
+        return dist.Poisson(params["rate"])
+
+    def check_params(self, params: Params, block: str) -> None:
+        rate = params["rate"]
+        require_shape(block, "rate", rate, "[K, D]", 2)
+        if not is_traced(rate) and not bool(((rate >= 0) & (rate < np.inf)).all()):
+            raise ValueError(f"params['{block}_rate'] must be finite and not negative: events a cell")
+
+    def check(self, x: Array, block: str) -> None:
+        xp = namespace(x)
+        good = xp.isnan(x) | ((x >= 0) & (x < np.inf) & (xp.floor(x) == x))
+        if not good.all():
+            column = first_bad_column(~good)
+            raise ValueError(
+                f"block {block!r}, column {column}: a Poisson cell is a count 0, 1, 2, ... or NaN (missing), got "
+                f"{x[:, column][~good[:, column]][0]}; use Normal for measurements"
+            )
+
+    def seen(self, x: Array) -> Array | None:
+        return observed(x)
+
+    def statistics(self, x: Array, z: ClassSums) -> PoissonStatistics:
+        seen = self.seen(x)
+        log_base = z.sum(-special.log_factorial(x), seen)
+        return PoissonStatistics(z.sum(x, seen), z.cell_counts(seen, x.shape[1]), log_base)
+
+    def update(self, statistics: PoissonStatistics) -> Self:
+        return self._replace(shape=self.shape + statistics.total, rate=self.rate + statistics.cells)
+
+    def reference(self) -> Params:
+        return {"rate": self.shape / self.rate}
+
+    def mode(self) -> Params:
+        # below shape 1 the density is unbounded at 0, the edge
+        return {"rate": jnp.maximum(self.shape - 1.0, 0.0) / self.rate}
+
+    def mle(self, statistics: PoissonStatistics) -> Params:
+        pooled = statistics.pool()
+        own, all_ = (s.total / jnp.where(s.cells > 0, s.cells, 1) for s in (statistics, pooled))
+        return {"rate": jnp.where(statistics.cells > 0, own, all_)}
+
+    def weights(self, params: Params) -> Linear:
+        rate = jnp.asarray(params["rate"])
+        return Linear((special.safe_log(rate),), -rate, ((rate == 0).astype(rate.dtype),), jnp.zeros_like(rate))
+
+    def log_likelihood_of(self, statistics: PoissonStatistics, params: Params, reference: Params) -> Array:
+        t = reference["rate"]
+        change = (params["rate"] - t) / t
+        # s log(1 + r) - n t r, where t (rate + n) = shape + s: the first order terms cancel on paper
+        return (statistics.total * special.log1p_minus(change) + (self.rate * t - self.shape) * change).sum()
+
+    def row_base_measure(self, x: Array) -> Array:
+        """-sum_d log x_d! over observed cells."""
+        seen, xp = self.seen(x), namespace(x)
+        return -special.log_factorial(x if seen is None else xp.where(seen, x, 0)).sum(axis=1)
+
+    def log_predictive_terms(self, x: Array) -> Array:
+        x = jnp.asarray(x, jnp.result_type(float))[:, None, :]
+        shape, rate = self.shape[None], self.rate[None]
+        counts = jnp.where(jnp.isnan(x), 0.0, x)
+        return jnp.where(jnp.isnan(x), 0.0, _negative_binomial(shape, rate, counts))
+
+    def own_terms(self, x: Array, y: Array, weight: Array) -> Array:
+        x, w = jnp.asarray(x, jnp.result_type(float)), weight[:, None]
+        counts = jnp.where(jnp.isnan(x), 0.0, x)
+        terms = _negative_binomial(self.shape[y] - w * counts, self.rate[y] - w, counts)
+        return jnp.where(jnp.isnan(x), 0.0, terms)
+
+    def log_partition(self) -> Array:
+        return gammaln(self.shape) - self.shape * jnp.log(self.rate)
+
+    def log_base_measure(self, statistics: PoissonStatistics) -> Array:
+        return statistics.log_base
+
+
+def _negative_binomial(shape: Array, rate: Array, counts: Array) -> Array:
+    """log of Gamma(a + x) / Gamma(a) (r / (r + 1))^a (1 / (r + 1))^x."""
+    return special.log_gamma_ratio(shape, counts) - shape * jnp.log1p(1.0 / rate) - counts * jnp.log1p(rate)

@@ -1,0 +1,37 @@
+"""Families in which the classes may share a parameter."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar
+
+from bayesnb.arrays import Array
+from bayesnb.families.base import Family
+
+
+class Tied(Family):
+    """One site may be common to all classes: it then has no class axis, and one row in tables [1, ...]."""
+
+    may_be_common: ClassVar[str]
+    """The site's short name."""
+
+    @property
+    @abstractmethod
+    def shared(self) -> bool:
+        """True where the classes share it."""
+
+    @property
+    def common_sites(self) -> tuple[str, ...]:
+        return (self.may_be_common,) if self.shared else ()
+
+    def as_site(self, table: Array) -> Array:
+        """A table [K, ...] or [1, ...] in the shape of the site."""
+        return table[0] if self.shared else table
+
+    def as_table(self, site: Array) -> Array:
+        """The site as a table."""
+        return site[None] if self.shared else site
+
+    def tied(self, table: Array) -> Array:
+        """The sum over the classes that share it."""
+        return table.sum(axis=0, keepdims=True) if self.shared else table

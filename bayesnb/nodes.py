@@ -1,0 +1,59 @@
+"""Frozen dataclasses that are pytrees, with a readable repr."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar, dataclass_transform
+
+import jax
+import numpy as np
+
+from bayesnb.arrays import is_traced
+
+T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(dataclasses.field,))
+def pytree(cls: type[T]) -> type[T]:
+    """Makes a frozen dataclass a pytree; fields with ``metadata={"static": True}`` are part of its structure."""
+    cls = dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
+    fields = dataclasses.fields(cls)  # type: ignore[arg-type]
+    static = [f.name for f in fields if f.metadata.get("static")]
+    leaves = [f.name for f in fields if not f.metadata.get("static")]
+
+    def flatten(node: T) -> tuple[list[Any], tuple[Any, ...]]:
+        return [getattr(node, name) for name in leaves], tuple(getattr(node, name) for name in static)
+
+    def flatten_with_keys(node: T) -> tuple[list[Any], tuple[Any, ...]]:
+        children, aux = flatten(node)
+        return [(jax.tree_util.GetAttrKey(n), c) for n, c in zip(leaves, children, strict=True)], aux
+
+    def unflatten(aux: tuple[Any, ...], children: Iterable[Any]) -> T:
+        # no __init__: leaves may be tracers or placeholders, which no check may look at
+        node = object.__new__(cls)
+        for name, value in zip([*leaves, *static], [*children, *aux], strict=True):
+            object.__setattr__(node, name, value)
+        return node
+
+    jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
+    return cls
+
+
+class Node:
+    """A readable repr: arrays by their shapes, fields at their defaults left out."""
+
+    def __repr__(self) -> str:
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        values = ((f, getattr(self, f.name)) for f in fields)
+        shown = (f"{f.name}={short_repr(v)}" for f, v in values if v is not f.default)
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def short_repr(value: Any) -> str:
+    """A number as itself, an array by its shape, containers by their parts."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key!r}: {short_repr(v)}" for key, v in value.items()) + "}"
+    if isinstance(value, np.ndarray | np.generic | jax.Array):
+        return f"{float(value):g}" if not value.shape and not is_traced(value) else f"array{list(value.shape)}"
+    return repr(value)

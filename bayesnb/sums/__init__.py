@@ -1,0 +1,46 @@
+"""Class sums, the one primitive of fitting: sum over rows n of z_nk · t(x_n), with z the labels times the weights.
+
+Families are written above it and know neither of its bodies. On the host the labels of a block of rows are a matrix
+[K, B], sparse for integer labels, and scipy or BLAS multiplies; on a device integer labels are a segment sum. Counts
+do not saturate: float64 on the host, int32 on the device where rows are unweighted, pairwise float32 sums otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from bayesnb.arrays import Array, on_host
+from bayesnb.sums.device import DeviceSums
+from bayesnb.sums.host import HostSums, Scratch
+from bayesnb.sums.labels import Labels as Labels
+
+
+class ClassSums(Protocol):
+    """What a family may ask of the labels; ``seen`` [N, D] is False where a cell is missing, or None."""
+
+    num_classes: int
+
+    def counts(self) -> Array:
+        """sum_n z_nk, [K]."""
+
+    def cell_counts(self, seen: Array | None, num_columns: int) -> Array:
+        """sum_n z_nk seen_nd, [K, D]."""
+
+    def sum(self, values: Array, seen: Array | None = None, *, binary: bool = False) -> Array:
+        """sum_n z_nk values_nd over seen cells, [K, D]; ``binary`` promises zeros and ones."""
+
+    def table(self, codes: Array, size: int, seen: Array | None) -> Array:
+        """sum_n z_nk 1[codes_nd = c] over all columns d, [K, size]."""
+
+    def moments(self, x: Array) -> tuple[Array, Array, Array]:
+        """Count, mean and sum of squared deviations from it, each [K, D], by two passes; NaN is missing."""
+
+    def scatter(self, x: Array) -> tuple[Array, Array, Array]:
+        """Mean [K, D], count [K] and scatter matrix [K, D, D] about the mean, of the rows without a missing cell."""
+
+
+def class_sums(labels: Labels, num_classes: int, scratch: Scratch | None = None) -> ClassSums:
+    """The body that fits the labels: the host's or the device's."""
+    if on_host(labels):
+        return HostSums(labels, num_classes, scratch or Scratch())
+    return DeviceSums(labels, num_classes)

@@ -1,0 +1,207 @@
+"""Every example runs, draws its picture and prints the numbers of its source; the idx reader says what is wrong."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import re
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+IMAGES, LABELS = "train-images-idx3-ubyte", "train-labels-idx1-ubyte"
+TEST_IMAGES, TEST_LABELS = "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"
+
+
+@pytest.fixture
+def example(monkeypatch):
+    """Imports an example as if from its folder."""
+    monkeypatch.syspath_prepend(EXAMPLES)
+    return importlib.import_module
+
+
+@pytest.fixture
+def run(example, tmp_path, capsys):
+    """Runs an example in process, sees that it drew its picture, and returns what it printed."""
+
+    def call(name, *args):
+        out = tmp_path / "pictures"
+        example(name).main([*map(str, args), "--out", str(out)])
+        assert [path.name for path in out.iterdir()] == [f"{name}.png"]
+        assert (out / f"{name}.png").stat().st_size > 5000
+        return capsys.readouterr().out
+
+    return call
+
+
+@pytest.fixture
+def refused(example, tmp_path, monkeypatch, capsys):
+    """Runs an example that must end with status 2, and returns its one sentence."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(name, *args):
+        with pytest.raises(SystemExit) as stop:
+            example(name).main([*map(str, args)])
+        assert stop.value.code == 2
+        sentence = capsys.readouterr().err
+        assert sentence.count("\n") == 1
+        return sentence
+
+    return call
+
+
+def numbers(text, start):
+    """The numbers of the line that starts so, the first such line."""
+    line = next(line for line in text.splitlines() if line.startswith(start))
+    return [
+        float(number) for number in re.findall(r"-?\d[\d,]*\.?\d*(?:e[+-]\d+)?", line[len(start) :].replace(",", ""))
+    ]
+
+
+def test_energy(run):
+    out = run("energy")
+    assert all(printed in out for printed in ("3.3158e-12", "0.071176", "1.165e-11"))
+    one, two = out.split("Two features")
+
+    def expected(loc, scale, x):
+        likelihood = stats.norm.pdf(x, loc, scale).prod(axis=1)
+        joint = [0.2, 0.8] * likelihood
+        return np.stack([[0.2, 0.8], likelihood, joint / joint.sum()], axis=1)
+
+    for text, answer in [
+        (one, expected([[2000], [200]], [[800], [100]], [250])),
+        (two, expected([[20, 7], [2, 2]], np.sqrt([[8, 5], [1, 5]]), [2, 2])),
+    ]:
+        assert_allclose([numbers(text, "big"), numbers(text, "small")], answer, rtol=5e-4)
+
+
+def test_spam(run):
+    out = run("spam", "--repeats", 2)
+    joint = np.array([[0.75 * 0.8 * 0.01, 0.25 * 0.4 * 0.1], [0.75 * 0.2 * 0.01, 0.25 * 0.6 * 0.1]])
+    assert_allclose(numbers(out, "money and perceptron"), [*joint[0], 0.375], atol=5e-5)
+    assert_allclose(numbers(out, "perceptron"), [*joint[1], 1 / 11], atol=5e-5)
+    for strength in (0, 1, 2, 10_000):  # three emails with the one word, none with the other
+        answer = [(3 + strength) / (3 + 2 * strength), strength / (3 + 2 * strength)]
+        assert_allclose(numbers(out, f"l = {strength} "), answer, atol=5e-5)
+    losses = {l: numbers(out, f"{l:8g}  ")[0] for l in (0.001, 10, 10_000)}
+    assert re.search(r"^ +0 +inf", out, re.M)
+    assert losses[10] < losses[0.001] < losses[10_000] < np.log(10) + 0.01
+
+
+def test_spam_of_messages(run, refused, tmp_path):
+    path = tmp_path / "messages.tsv"
+    words = ["win money now", "free prize, win"], ["see you at noon", "the meeting is now"]
+    lines = [f"{'spam' if i % 3 else 'ham'}\t{words[i % 3 == 0][i % 2]} {i}" for i in range(600)]
+    path.write_text("\n".join(lines) + "\n")
+    assert "300 training messages" in run("spam", "--repeats", 2, "--data", path)
+    assert "name the SMS collection" in refused("spam", "--data", tmp_path / "none.tsv")
+    path.write_text("\n".join(lines[:9]))
+    assert "must have 10 messages of each kind" in refused("spam", "--data", path)
+    path.write_text("no tab here\n")
+    assert "must be ham or spam, a tab and the message" in refused("spam", "--data", path)
+    path.write_text("")
+    assert "must be ham or spam" in refused("spam", "--data", path)
+
+
+def test_logistic(run):
+    out = run("logistic", "--repeats", 3)
+    assert numbers(out, "log odds of Naive Bayes less its affine form: at most ")[0] < 1e-10
+    few, many, best = numbers(out, "      50"), numbers(out, "  10,000"), numbers(out, "the true rule")[0]
+    weights, variance = np.linspace(-0.6, 0.6, 20), np.tile([0.5, 1.0, 1.5, 2.0], 5)
+    assert_allclose(best, stats.norm.cdf(-0.5 * np.sqrt((weights**2 * variance).sum())), atol=5e-5)
+    assert few[0] < few[1]
+    assert few[2] < few[3]
+    assert_allclose(many[:2], best, atol=0.003)
+
+
+def test_posterior_predictive(run):
+    out = run("posterior_predictive", "--datasets", 200)
+    width, correlation, petal = out.split("\n\n")[1:4]
+    for name in ("setosa", "versicolor", "virginica"):
+        assert 0.05 < numbers(width, name)[-1] < 0.95
+        assert numbers(correlation, name)[-1] <= 0.01
+    assert_allclose(numbers(correlation, "setosa")[0], 0.74, atol=0.005)
+    assert numbers(petal, "setosa")[-1] == 1
+
+
+# the idx files
+
+
+def idx(array):
+    return struct.pack(f">BBBB{array.ndim}I", 0, 0, 8, array.ndim, *array.shape) + array.astype(np.uint8).tobytes()
+
+
+@pytest.fixture
+def digits(tmp_path):
+    """A folder of small images, 300 and 100, each its digit's pattern and some noise; half the files are compressed."""
+    rng = np.random.default_rng(0)
+    patterns = rng.integers(0, 200, (10, 6, 6))
+    folder = tmp_path / "mnist"
+    folder.mkdir()
+    for images, labels, size in [(IMAGES, LABELS, 300), (TEST_IMAGES, TEST_LABELS, 100)]:
+        y = np.arange(size) % 10
+        (folder / images).write_bytes(idx(patterns[y] + rng.integers(0, 56, (size, 6, 6))))
+        (folder / f"{labels}.gz").write_bytes(gzip.compress(idx(y)))
+    return folder
+
+
+def test_idx(example, digits):
+    X, y = example("idx").read_mnist(digits)
+    assert X.shape == (400, 36)
+    assert X.dtype == np.uint8
+    assert_array_equal(y, np.r_[np.arange(300), np.arange(100)] % 10)
+    plain = np.frombuffer((digits / TEST_IMAGES).read_bytes(), np.uint8, offset=16)
+    assert_array_equal(X[300:].ravel(), plain)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        (IMAGES, None, "there is no file"),
+        (IMAGES, b"\x89PNG and more", "is not an idx file"),
+        (IMAGES, b"", "is not an idx file"),
+        (IMAGES, idx(np.zeros((300, 6, 6)))[:-1], "must have 10,816 bytes by its own header, got 10,815"),
+        (IMAGES, idx(np.zeros((300, 6, 6)))[:9], "must have"),
+        (IMAGES, idx(np.zeros((300, 6, 6))) + b"\0", "got 10,817"),
+        (IMAGES, gzip.compress(idx(np.zeros((300, 6, 6))))[:-20], "is damaged"),
+        (IMAGES, idx(np.zeros(300)), "in 3 dimensions, got type 8 in 1 dimension: are images and labels exchanged?"),
+        (IMAGES, b"\0\0\x0d\3" + bytes(12), "got type 13 in 3 dimensions"),
+        (IMAGES, idx(np.zeros((299, 6, 6))), "has 299 images and 300 labels"),
+        (IMAGES, idx(np.zeros((300, 5, 5))), "differ in size"),
+        (LABELS, idx(np.zeros((300, 6, 6))), "in 1 dimension, got type 8 in 3 dimensions"),
+    ],
+)
+def test_damaged_idx(refused, digits, name, content, sentence):
+    for path in digits.glob(f"{name}*"):
+        path.unlink()
+    if content is not None:
+        (digits / name).write_bytes(content)
+    assert sentence in refused("mnist", "--data", digits)
+
+
+def test_mnist_refuses(refused, digits, tmp_path):
+    assert "--data must name the folder" in refused("mnist", "--data", tmp_path / "nowhere")
+    assert "--rows must be at most 400" in refused("mnist", "--data", digits, "--rows", 500)
+    (tmp_path / "file").write_text("")
+    assert "--out must name a folder" in refused("mnist", "--data", digits, "--out", tmp_path / "file")
+
+
+def test_mnist_of_small_images(run, digits):
+    out = run("mnist", "--data", digits, "--rows", 400)
+    assert "200 training and 200 test images" in out
+    assert out.count("100.00% the same") == 2
+    assert "scipy" not in run("mnist", "--data", digits, "--rows", 400, "--no-rivals")
+
+
+@pytest.mark.slow
+def test_mnist(run, data):
+    """The printed accuracies, which are of another sample of 42,000: within one hundredth, to the digits printed."""
+    out = run("mnist", "--data", data / "mnist", "--no-rivals")
+    naive, full = numbers(out, "Naive Bayes + 0.01")[:2], numbers(out, "full covariance + 0.01")[:2]
+    assert_allclose(np.round(naive, 2), [0.80, 0.79], rtol=0, atol=0.0101)
+    assert_allclose(full, [0.973, 0.942], rtol=0, atol=0.01)

@@ -1,0 +1,460 @@
+"""Generated rows against the distributions that they are drawn from: moments, frequencies, scipy's tests."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
+
+import bayesnb as nb
+
+K, N = 3, 30
+MANY = 20 * 1024  # draws of a posterior come 1,024 at a time: one size compiles once
+Y = np.repeat(np.arange(K), [15, 9, 6])
+RANDOM = np.random.default_rng(9)
+REALS = RANDOM.normal(size=(N, 2)) @ [[1.0, 0.8], [0.0, 0.5]] * [1.0, 50.0] + Y[:, None] * [1.0, 30.0]
+X = {
+    "flags": RANDOM.integers(0, 2, (N, 2)),
+    "codes": np.c_[RANDOM.integers(0, 2, N), RANDOM.integers(0, 4, N)],
+    "words": RANDOM.poisson(1.0 + Y[:, None], (N, 3)),
+    "events": RANDOM.poisson([0.5, 30.0] * (1 + Y[:, None]), (N, 2)),
+    "wins": RANDOM.binomial([3, 9], 0.2 + 0.2 * Y[:, None], (N, 2)),
+    "trials": (RANDOM.binomial(5, 0.2 + 0.2 * Y[:, None], (N, 2)), np.full((N, 2), 5)),
+    "own": REALS,
+    "tied": REALS,
+    "bent": REALS,
+    "plane": REALS,
+}
+FAMILIES = {
+    "flags": nb.Bernoulli(),
+    "codes": nb.Categorical((2, 4)),
+    "words": nb.Multinomial(),
+    "events": nb.Poisson(),
+    "wins": nb.Binomial((3, 9)),
+    "trials": nb.Binomial(None),
+    "own": nb.Normal(),
+    "tied": nb.Normal(variance="shared"),
+    "bent": nb.MultivariateNormal(),
+    "plane": nb.MultivariateNormal("shared"),
+}
+TOTALS = {"words": 6, "trials": 11}
+
+
+def fitted(name, fit=nb.fit_map):
+    return fit(nb.NaiveBayes(FAMILIES[name]), X[name], Y)
+
+
+@pytest.fixture(scope="module")
+def known():
+    """A point estimate of all blocks."""
+    return nb.fit_map(nb.NaiveBayes(FAMILIES), X, Y)
+
+
+@pytest.fixture(scope="module")
+def rows(known):
+    """Many rows of it."""
+    return known.generate(key=jax.random.key(7), num_rows=MANY, total_count=TOTALS)
+
+
+@pytest.fixture(scope="module")
+def post():
+    """The posterior of two Normal columns."""
+    return fitted("own", nb.fit_posterior)
+
+
+@pytest.fixture(scope="module")
+def post_rows(post):
+    return post.generate(key=jax.random.key(8), num_rows=MANY)
+
+
+def near(sample, mean, variance):
+    """The mean of a sample is the expected one, within 5 standard errors."""
+    error = np.sqrt(variance / len(sample))
+    assert (np.abs(np.mean(sample, axis=0) - mean) <= 5 * error + 1e-12).all()
+
+
+def frequencies_agree(counts, probs):
+    """A chi-squared test, over cells that are not too rare."""
+    expected = probs / probs.sum() * counts.sum()
+    common = expected > 5
+    found = np.append(counts[common], counts[~common].sum())
+    wanted = np.append(expected[common], expected[~common].sum())
+    keep = wanted > 0
+    assert found[~keep].sum() == 0
+    assert stats.chisquare(found[keep], wanted[keep], sum_check=False).pvalue > 1e-4
+
+
+# a point estimate generates from its parameters
+
+
+def test_classes_come_as_often_as_they_are_probable(rows, post_rows):
+    frequencies_agree(np.bincount(rows[1], minlength=K), np.bincount(Y) / N)
+    frequencies_agree(np.bincount(post_rows[1], minlength=K), (np.bincount(Y) + 1) / (N + K))
+
+
+@pytest.mark.parametrize("k", range(K))
+def test_cells_of_a_point_estimate(known, rows, k):
+    params, (X, y) = known.params, rows
+    p, rate, share = (params[site][k] for site in ("flags_probs", "events_rate", "words_probs"))
+    near(X["flags"][y == k], p, p * (1 - p))
+    near(X["events"][y == k], rate, rate)
+    near(X["words"][y == k], 6 * share, 6 * share * (1 - share))
+    for d in range(2):
+        wins, codes, events = (X[name][y == k, d].astype(int) for name in ("wins", "codes", "events"))
+        frequencies_agree(
+            np.bincount(wins, minlength=10), stats.binom.pmf(np.arange(10), (3, 9)[d], params["wins_probs"][k, d])
+        )
+        frequencies_agree(np.bincount(codes, minlength=(2, 4)[d]), params[f"codes_probs_{d}"][k])
+        frequencies_agree(np.bincount(events, minlength=200), stats.poisson.pmf(np.arange(200), rate[d]))
+        for name, variance in (("own", params["own_variance"][k, d]), ("tied", params["tied_variance"][d])):
+            law = stats.norm(params[f"{name}_loc"][k, d], np.sqrt(variance))
+            assert stats.kstest(X[name][y == k, d], law.cdf).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("name", ["bent", "plane"])
+def test_gaussian_rows_have_their_covariance(known, rows, name):
+    params, (X, y) = known.params, rows
+    for k in range(K):
+        covariance = params[f"{name}_covariance"]
+        covariance = covariance[k] if name == "bent" else covariance
+        whitened = np.linalg.solve(np.linalg.cholesky(covariance), (X[name][y == k] - params[f"{name}_loc"][k]).T)
+        near(whitened.T, 0, 1)
+        near(np.prod(whitened, axis=0)[:, None], 0, 1)
+        assert stats.kstest(np.square(whitened).sum(axis=0), stats.chi2(2).cdf).pvalue > 1e-4
+
+
+def test_a_pair_holds_its_totals(known, rows):
+    X, y = rows
+    successes, totals = X["trials"]
+    assert_array_equal(totals, np.full((MANY, 2), 11))
+    assert ((successes >= 0) & (successes <= totals)).all()
+    assert_array_equal(X["words"].sum(axis=1), 6)
+    counts = np.bincount(successes[y == 0, 0].astype(int), minlength=12)
+    frequencies_agree(counts, stats.binom.pmf(np.arange(12), 11, known.params["trials_probs"][0, 0]))
+
+
+def test_columns_are_independent_given_the_class(rows):
+    """Beside those of one covariance."""
+    X, y = rows
+    for k in range(K):
+        table = np.c_[X["flags"], X["events"], X["wins"], X["own"], X["tied"]][y == k]
+        correlation = np.corrcoef(table, rowvar=False)
+        assert np.abs(correlation - np.eye(len(correlation))).max() < 5 / np.sqrt(len(table))
+
+
+# a posterior generates from the exact predictive
+
+
+def test_real_cells_of_the_posterior_predictive(post, post_rows):
+    students_agree(post.model.families["x"], *post_rows, "own")
+
+
+def students_agree(family, x, y, name):
+    """Student's t in each column."""
+    for k in range(K):
+        row = 0 if name == "tied" else k
+        for d in range(2):
+            shape, rate, strength = family.shape[row, d], family.rate[row, d], family.strength[k, d]
+            law = stats.t(2 * shape, family.loc[k, d], np.sqrt(rate * (strength + 1) / (shape * strength)))
+            assert stats.kstest(x[y == k, d], law.cdf).pvalue > 1e-4
+
+
+def planes_agree(family, x, y, name):
+    """The squared distance of a multivariate t is an F."""
+    for k in range(K):
+        row = 0 if name == "plane" else k
+        free = family.df[row] - 1
+        scale = family.scale[row] * (family.strength[k] + 1) / (family.strength[k] * free)
+        z = np.linalg.solve(np.linalg.cholesky(scale), (x[y == k] - family.loc[k]).T)
+        assert stats.kstest(np.square(z).sum(axis=0) / 2, stats.f(2, free).cdf).pvalue > 1e-4
+        assert stats.kstest(z[0], stats.t(free).cdf).pvalue > 1e-4
+
+
+@pytest.mark.slow
+def test_every_block_of_the_posterior_predictive(key):
+    post = nb.fit_posterior(nb.NaiveBayes(FAMILIES), X, Y)
+    families, (rows, y) = post.model.families, post.generate(key=key, num_rows=MANY, total_count=TOTALS)
+    for k in range(K):
+        words = families["words"].concentration[k]
+        counts = np.bincount(rows["words"][y == k, 0].astype(int), minlength=7)
+        frequencies_agree(counts, stats.betabinom.pmf(np.arange(7), 6, words[0], words.sum() - words[0]))
+        for d in range(2):
+            for name, n, x in (
+                ("wins", (3, 9)[d], rows["wins"]),
+                ("trials", 11, rows["trials"][0]),
+                ("flags", 1, rows["flags"]),
+            ):
+                counts = np.bincount(x[y == k, d].astype(int), minlength=n + 1)
+                law = stats.betabinom(n, families[name].a[k, d], families[name].b[k, d])
+                frequencies_agree(counts, law.pmf(np.arange(n + 1)))
+            events = rows["events"][y == k, d].astype(int)
+            shape, rate = families["events"].shape[k, d], families["events"].rate[k, d]
+            law = stats.nbinom(shape, rate / (rate + 1))
+            frequencies_agree(np.bincount(events, minlength=400), law.pmf(np.arange(max(400, events.max() + 1))))
+    for name in ("own", "tied"):
+        students_agree(families[name], rows[name], y, name)
+    for name in ("bent", "plane"):
+        planes_agree(families[name], rows[name], y, name)
+    sets, labels = post.generate(key=key, num_rows=3, num_datasets=1024, total_count=TOTALS)
+    assert labels.shape == (1024, 3)
+    assert {name: np.shape(jax.tree.leaves(x)[0])[:2] for name, x in sets.items()} == dict.fromkeys(FAMILIES, (1024, 3))
+
+
+def test_draws_generate_from_a_mixture_over_draws(key):
+    """Two draws, in one of which all is 100 higher."""
+    loc = np.array([[[0.0], [10.0]], [[100.0], [110.0]]])
+    params = {"class_probs": np.full((2, 2), 0.5), "x_loc": loc, "x_variance": np.full((2, 2, 1), 1e-4)}
+    model = nb.NaiveBayes(nb.Normal(), num_classes=2).resolve([[0.0], [1.0]], [0, 1])
+    draws = nb.Draws(model, params, {}, 1)
+    x, y = draws.generate(key=key, num_rows=400)
+    assert_array_equal(np.round(x[:, 0], -1) % 100, 10 * y)
+    assert 140 < (x > 50).sum() < 260
+    sets, _ = draws.generate(key=key, num_rows=20, num_datasets=50)
+    high = (sets[..., 0] > 50).mean(axis=1)
+    assert set(high) == {0.0, 1.0}
+
+
+# data sets
+
+
+def test_shapes_of_data_sets(known, key):
+    X, y = known.generate(key=key, num_rows=8, num_datasets=5, total_count=TOTALS)
+    assert y.shape == (5, 8)
+    sizes = {name: np.shape(part[0] if isinstance(part, tuple) else part) for name, part in X.items()}
+    assert sizes == {name: (5, 8, 3 if name == "words" else 2) for name in FAMILIES}
+    assert [part.shape for part in X["trials"]] == [(5, 8, 2)] * 2
+
+
+def test_rows_of_a_data_set_have_their_parameters_in_common(post, post_rows, key):
+    """The mean of m rows of one class is then Student's t with squared scale rate / shape (1 / strength + 1 / m); that
+    of rows which have their own parameters varies less."""
+    sets, labels = post.generate(key=key, num_rows=80, num_datasets=1024)
+    family, m = post.model.families["x"], 20
+    shape, rate, strength = family.shape[0, 0], family.rate[0, 0], family.strength[0, 0]
+    law = stats.t(2 * shape, family.loc[0, 0], np.sqrt(rate / shape * (1 / strength + 1 / m)))
+    together = [x[y == 0, 0][:m].mean() for x, y in zip(sets, labels, strict=True) if (y == 0).sum() >= m]
+    x, y = post_rows
+    apart = x[y == 0, 0][: m * 400].reshape(-1, m).mean(axis=1)
+    assert stats.kstest(together, law.cdf).pvalue > 1e-4
+    assert stats.levene(together, apart).pvalue < 1e-4
+    assert np.std(apart) < np.std(together)
+
+
+def test_more_data_sets_than_draws_fit_in_memory_at_once(post, key):
+    """Pieces are joined, and none is drawn twice."""
+    x, y = post.generate(key=key, num_rows=2, num_datasets=2048)
+    assert x.shape == (2048, 2, 2)
+    assert y.shape == (2048, 2)
+    assert len(np.unique(x[..., 0])) == 4096
+
+
+@pytest.mark.slow
+def test_a_last_piece_may_be_shorter(post, key):
+    x, y = post.generate(key=key, num_rows=2, num_datasets=1500)
+    assert x.shape == (1500, 2, 2)
+    assert y.shape == (1500, 2)
+    assert len(np.unique(x[..., 0])) == 3000
+
+
+# keys
+
+
+@pytest.mark.parametrize("fit", [nb.fit_map, nb.fit_posterior])
+def test_one_key_gives_the_same_rows_and_another_key_others(fit):
+    result = fitted("own", fit)
+    one, same, other = (result.generate(key=jax.random.key(seed), num_rows=1024) for seed in (0, 0, 1))
+    assert_array_equal(one[0], same[0])
+    assert_array_equal(one[1], same[1])
+    assert not np.isin(one[0], other[0]).any()
+
+
+def test_an_old_style_key_will_do():
+    fit = fitted("own")
+    x, _ = fit.generate(key=jax.random.PRNGKey(3), num_rows=5)
+    assert x.shape == (5, 2)
+
+
+# rows as data
+
+
+def standard_error(site, params, n):
+    """Of the estimates from n rows a class."""
+    value = np.asarray(params[site])
+    if site.endswith("_loc"):
+        block = site.removesuffix("_loc")
+        if f"{block}_variance" in params:
+            return np.sqrt(params[f"{block}_variance"] / n[:, None])
+        return np.sqrt(np.diagonal(params[f"{block}_covariance"], axis1=-2, axis2=-1) / n[:, None])
+    rows = n.reshape(-1, *[1] * (value.ndim - 1)) if len(value) == K else n.sum()
+    if site.endswith("_variance"):
+        return value * np.sqrt(2 / rows)
+    if site.endswith("_covariance"):
+        variance = np.diagonal(value, axis1=-2, axis2=-1)
+        both = variance[..., :, None] * variance[..., None, :]
+        return np.sqrt((both + value**2) / (n.sum() if value.ndim == 2 else rows))
+    return np.sqrt((value if site.endswith("_rate") else value * (1 - value)) / rows)
+
+
+def test_a_fit_of_generated_rows_recovers_the_parameters(known, rows):
+    """They are rows of the model, whatever the block, and tell its parameters within 6 standard errors."""
+    again, n = nb.fit_mle(nb.NaiveBayes(FAMILIES), *rows).params, np.bincount(rows[1])
+    for site, value in known.params.items():
+        if site != "class_probs":
+            error = standard_error(site, known.params, n)
+            assert (np.abs(again[site] - value) <= 6 * error + 1e-12).all(), site
+
+
+def test_predictions_of_generated_rows_are_calibrated(known, rows):
+    X, y = rows
+    proba = known.predict_proba(X)
+    near(proba[np.arange(MANY), y] - np.square(proba).sum(axis=1), 0, 0.25)
+    likeliest = proba.max(axis=1)
+    near((proba.argmax(axis=1) == y) - likeliest, 0, np.mean(likeliest * (1 - likeliest)))
+
+
+def test_a_class_of_probability_zero_is_never_drawn(key):
+    fit = fitted("flags").with_class_probs([0.5, 0.0, 0.5])
+    _, y = fit.generate(key=key, num_rows=3000)
+    assert set(np.unique(y)) == {0, 2}
+
+
+def test_a_probability_of_zero_is_never_drawn(key):
+    model = nb.NaiveBayes({"coin": nb.Bernoulli(), "die": nb.Categorical(3), "words": nb.Multinomial()})
+    params = {
+        "class_probs": [1.0],
+        "coin_probs": [[0.0, 1.0]],
+        "die_probs": [[[0.5, 0.0, 0.5]]],
+        "words_probs": [[0.0, 1.0]],
+    }
+    X, _ = nb.PointEstimate(model, params).generate(key=key, num_rows=2000, total_count={"words": 4})
+    assert_array_equal(X["coin"], np.tile([0, 1], (2000, 1)))
+    assert set(np.unique(X["die"])) == {0, 2}
+    assert_array_equal(X["words"], np.tile([0, 4], (2000, 1)))
+
+
+@pytest.mark.parametrize("family", [nb.Normal(), nb.Normal(variance="shared"), nb.MultivariateNormal()])
+@pytest.mark.parametrize("fit", [nb.fit_map, pytest.param(nb.fit_posterior, marks=pytest.mark.slow)])
+def test_a_constant_column_is_generated_as_its_constant(family, fit, key):
+    constant = np.insert(REALS[:, :1], 1, 7.5, axis=1)
+    x, _ = fit(nb.NaiveBayes(family), constant, Y).generate(key=key, num_rows=1024)
+    assert_allclose(x[:, 1], 7.5, rtol=1e-4)
+    assert np.ptp(x[:, 0]) > 0.5
+
+
+# totals
+
+
+def test_totals_may_differ_by_row(key):
+    totals = np.arange(1, 41)
+    words, _ = fitted("words").generate(key=key, num_rows=40, total_count=totals)
+    assert_array_equal(words.sum(axis=1), totals)
+    (_, tried), _ = fitted("trials").generate(key=key, num_rows=40, total_count=totals)
+    assert_array_equal(tried, np.stack([totals, totals], axis=1))
+    sets, _ = fitted("words").generate(key=key, num_rows=40, num_datasets=3, total_count=totals)
+    assert_array_equal(sets.sum(axis=2), np.tile(totals, (3, 1)))
+
+
+@pytest.mark.slow
+def test_totals_of_more_independent_rows_than_fit_in_memory(key):
+    totals = np.arange(2048) % 7 + 1
+    words, _ = fitted("words", nb.fit_posterior).generate(key=key, num_rows=2048, total_count=totals)
+    assert_array_equal(words.sum(axis=1), totals)
+
+
+def test_totals_known_to_the_model_need_not_be_given(key):
+    wins, _ = fitted("wins").generate(key=key, num_rows=500)
+    assert (wins.max(axis=0) <= [3, 9]).all()
+
+
+# on a device
+
+
+def test_jax_fits_generate_inside_jit(key):
+    """With the key traced; numpy fits give numpy rows, JAX fits JAX rows."""
+    names = ["flags", "own", "plane"]
+    rows = {name: jnp.asarray(X[name]) for name in names}
+    model = nb.NaiveBayes({name: FAMILIES[name] for name in names})
+    fit = nb.fit_map(model, rows, jnp.asarray(Y))
+    x, y = jax.jit(lambda key: fit.generate(key=key, num_rows=6))(key)
+    plain, labels = fit.generate(key=key, num_rows=6)
+    assert all(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves((plain, labels)))
+    assert_array_equal(y, labels)
+    for name in names:
+        assert_allclose(x[name], plain[name], rtol=1e-4, atol=1e-5)
+    host, _ = nb.fit_map(model, jax.tree.map(np.asarray, rows), Y).generate(key=key, num_rows=6)
+    assert all(isinstance(leaf, np.ndarray) for leaf in jax.tree.leaves(host))
+    assert host["own"].dtype == np.float64
+
+
+@pytest.mark.slow
+def test_posteriors_generate_inside_jit(key):
+    post = nb.fit_posterior(nb.NaiveBayes(nb.Normal()), jnp.asarray(REALS), jnp.asarray(Y))
+    x, y = jax.jit(lambda key: post.generate(key=key, num_rows=6, num_datasets=3))(key)
+    plain, labels = post.generate(key=key, num_rows=6, num_datasets=3)
+    assert_array_equal(y, labels)
+    assert_allclose(x, plain, rtol=1e-4)
+
+
+def test_keys_map(key):
+    """One data set a key."""
+    fit = nb.fit_map(nb.NaiveBayes(nb.Normal()), jnp.asarray(REALS), jnp.asarray(Y))
+    x, y = jax.vmap(lambda key: fit.generate(key=key, num_rows=6))(jax.random.split(key, 4))
+    assert x.shape == (4, 6, 2)
+    assert y.shape == (4, 6)
+
+
+# what it is for
+
+
+def correlation_within_classes(x, y):
+    """The largest correlation of two columns within a class, an aspect that Normal columns deny."""
+    return max(abs(np.corrcoef(x[y == k], rowvar=False)[0, 1]) for k in range(K))
+
+
+@pytest.mark.parametrize(("slope", "inside"), [(0.0, True), (0.9, False)])
+def test_a_posterior_predictive_check_finds_what_the_model_denies(rng, key, slope, inside):
+    """Independent columns lie amid the replications; correlated ones lie outside all of them."""
+    y = np.arange(120) % K
+    x = rng.normal(size=(120, 2)) + y[:, None]
+    x[:, 1] += slope * (x[:, 0] - y)
+    post = nb.fit_posterior(nb.NaiveBayes(nb.Normal()), x, y)
+    sets = post.generate(key=key, num_rows=120, num_datasets=1024)
+    replicated = [correlation_within_classes(*one) for one in zip(*sets, strict=True)]
+    share = np.mean(np.array(replicated) >= correlation_within_classes(x, y))
+    assert 0.02 < share < 0.98 if inside else share == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"num_rows": 0}, "num_rows must be a positive int, got 0"),
+        ({"num_rows": 2.5}, "num_rows must be a positive int"),
+        ({"num_rows": 4, "num_datasets": 0}, "num_datasets must be a positive int, got 0"),
+        ({"num_rows": 4, "num_datasets": -1}, "num_datasets must be a positive int"),
+        ({"num_rows": 4, "key": 0}, r"such as jax.random.key\(0\)"),
+    ],
+)
+def test_what_is_no_number_and_no_key(options, says):
+    with pytest.raises(ValueError, match=says):
+        fitted("flags").generate(**{"key": jax.random.key(0), **options})
+
+
+@pytest.mark.parametrize("name", ["words", "trials"])
+@pytest.mark.parametrize(
+    ("total", "says"),
+    [
+        (None, r"give total_count"),
+        ({"other": 3}, r"give total_count|other"),
+        (-3, r"total_count.*-3"),
+        (2.5, r"total_count.*2.5"),
+        ([1, 2], r"total_count"),
+        ("six", r"total_count"),
+    ],
+)
+def test_totals_that_are_none(name, total, says):
+    fit = nb.fit_map(nb.NaiveBayes({name: FAMILIES[name]}), {name: X[name]}, Y)
+    with pytest.raises(ValueError, match=says):
+        fit.generate(key=jax.random.key(0), num_rows=3, total_count=total)

@@ -1,0 +1,607 @@
+"""Gaussians with a covariance, and with a shared variance, against scipy, scikit-learn and sums worked out on paper."""
+
+from __future__ import annotations
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from numpyro.infer.util import log_density
+from scipy import stats
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+
+import bayesnb as nb
+
+K, N, D = 3, 40, 3
+Y = np.repeat(np.arange(K), [18, 12, 10])
+RANDOM = np.random.default_rng(5)
+MIX = np.array([[1.0, 0.9, -0.5], [0.0, 0.4, 0.3], [0.0, 0.0, 0.6]])
+X = RANDOM.normal(size=(N, D)) @ MIX * (1 + 0.5 * Y[:, None]) + 0.7 * Y[:, None]
+NEW = X[::4] + RANDOM.normal(size=(10, D))
+FITS = [nb.fit_mle, nb.fit_map, nb.fit_posterior]
+KINDS = ["full", "shared"]
+PRIOR = {
+    "loc": np.array([0.3, -0.2, 1.0]),
+    "strength": 0.7,
+    "df": 4.5,
+    "scale": np.array([[2.0, 0.5, 0.1], [0.5, 1.0, -0.3], [0.1, -0.3, 1.5]]),
+}
+
+kinds = pytest.mark.parametrize("kind", KINDS)
+fits = pytest.mark.parametrize("fit", FITS)
+
+
+def model(kind, **options):
+    return nb.NaiveBayes(nb.MultivariateNormal(kind, **options), num_classes=K)
+
+
+def counts(y=Y):
+    return np.bincount(y, minlength=K)
+
+
+def log_class_mean(y=Y):
+    return np.log((counts(y) + 1) / (len(y) + K))
+
+
+def covariances(x=X, y=Y, kind="full"):
+    """The maximum of the likelihood, [K, D, D]."""
+    own = np.array([np.cov(x[y == k].T, bias=True) for k in range(K)])
+    shared = np.tensordot(counts(y) / len(y), own, axes=1)
+    return own if kind == "full" else np.stack([shared] * K)
+
+
+def posterior(x, y, kind, loc, strength, df, scale):
+    """loc, strength, df and scale of every class after these rows, by the textbook's sums over rows."""
+    scatters, locs, strengths = [], [], []
+    for k in range(K):
+        rows = x[y == k]
+        n = len(rows)
+        mean = rows.mean(axis=0) if n else loc
+        deviations = rows - mean
+        gap = mean - loc
+        scatters.append(deviations.T @ deviations + strength * n / (strength + n) * np.outer(gap, gap))
+        locs.append((strength * loc + n * mean) / (strength + n))
+        strengths.append(strength + n)
+    n = counts(y)
+    if kind == "shared":
+        return locs, strengths, [df + len(y)] * K, [scale + sum(scatters)] * K
+    return locs, strengths, df + n, [scale + s for s in scatters]
+
+
+def student(new, x, y, kind, columns=slice(None), **prior):
+    """log p(new | class, rows) by scipy's multivariate t, [N, K]."""
+    table = []
+    for loc, strength, df, scale in zip(*posterior(x, y, kind, **prior), strict=True):
+        free = df - len(loc) + 1
+        shape = (scale * (strength + 1) / (strength * free))[columns][:, columns]
+        table.append(stats.multivariate_t.logpdf(new[:, columns], loc[columns], shape, free).reshape(len(new)))
+    return np.stack(table, axis=1)
+
+
+def gaussian(new, loc, covariance):
+    table = [
+        stats.multivariate_normal.logpdf(new, m, s).reshape(len(new)) for m, s in zip(loc, covariance, strict=True)
+    ]
+    return np.stack(table, axis=1)
+
+
+def means(x=X, y=Y):
+    return np.array([x[y == k].mean(axis=0) for k in range(K)])
+
+
+# scikit-learn and scipy
+
+
+def test_full_is_quadratic_discriminant_analysis():
+    """Theirs divides by n or by n - 1, as the version has it."""
+    rival = QuadraticDiscriminantAnalysis(store_covariance=True).fit(X, Y)
+    fit = nb.fit_mle(model("full"), X, Y)
+    assert_allclose(fit.params["x_loc"], rival.means_, rtol=1e-9)
+    for k, n in enumerate(counts()):
+        ratio = np.asarray(rival.covariance_[k]) / fit.params["x_covariance"][k]
+        assert_allclose(ratio, ratio[0, 0], rtol=1e-8)
+        assert np.isclose([1.0, n / (n - 1)], ratio[0, 0], rtol=1e-9).any()
+    theirs = nb.PointEstimate(fit.model, {**fit.params, "x_covariance": np.array(rival.covariance_)})
+    assert_allclose(theirs.predict_proba(NEW), rival.predict_proba(NEW), rtol=1e-7)
+
+
+@pytest.mark.parametrize("solver", ["lsqr", "eigen"])
+def test_shared_is_linear_discriminant_analysis(solver):
+    fit = nb.fit_mle(model("shared"), X, Y)
+    rival = LinearDiscriminantAnalysis(solver=solver).fit(X, Y)
+    assert_allclose(fit.params["x_covariance"], rival.covariance_, rtol=1e-9)
+    assert_allclose(fit.predict_proba(NEW), rival.predict_proba(NEW), rtol=1e-7)
+
+
+@kinds
+def test_densities_are_scipys(kind):
+    expected = gaussian(NEW, means(), covariances(kind=kind)) + np.log(counts() / N)
+    assert_allclose(nb.fit_mle(model(kind), X, Y).log_joint(NEW), expected, rtol=1e-9)
+
+
+@kinds
+def test_map_is_the_joint_mode(kind):
+    loc, _, df, scale = posterior(X, Y, kind, **PRIOR)
+    fit = nb.fit_map(model(kind, **PRIOR), X, Y)
+    more = D + 2 if kind == "full" else D + 1 + K
+    mode = np.array([s / (f + more) for s, f in zip(scale, df, strict=True)])
+    assert_allclose(fit.params["x_loc"], loc, rtol=1e-9)
+    assert_allclose(np.broadcast_to(fit.params["x_covariance"], mode.shape), mode, rtol=1e-9)
+
+
+@kinds
+def test_predictive_is_scipys_multivariate_t(kind):
+    expected = student(NEW, X, Y, kind, **PRIOR) + log_class_mean()
+    assert_allclose(nb.fit_posterior(model(kind, **PRIOR), X, Y).log_joint(NEW), expected, rtol=1e-9)
+
+
+@kinds
+def test_evidence_is_a_product_of_scipys_predictions(kind):
+    order = RANDOM.permutation(N)
+    x, y = X[order], Y[order]
+    total = 0.0
+    for n in range(N):
+        row = student(x[n : n + 1], x[:n], y[:n], kind, **PRIOR) + log_class_mean(y[:n])
+        total += row[0, y[n]]
+    assert_allclose(nb.fit_posterior(model(kind, **PRIOR), X, Y).log_evidence, total, rtol=1e-10)
+
+
+@kinds
+def test_more_columns_than_rows(kind):
+    wide = RANDOM.normal(size=(6, 10))
+    y = np.array([0, 0, 0, 1, 1, 2])
+    prior = {"loc": np.zeros(10), "strength": 1.0, "df": 11.0, "scale": 2.0 * np.eye(10)}
+    fit = nb.fit_posterior(model(kind, **prior), wide, y)
+    assert_allclose(fit.log_joint(wide), student(wide, wide, y, kind, **prior) + log_class_mean(y), rtol=1e-9)
+    vague = nb.fit_posterior(model(kind), wide, y)
+    assert np.isfinite(vague.log_evidence)
+    assert_allclose(vague.predict_proba(wide).sum(axis=1), 1.0)
+    with pytest.raises(ValueError, match=r"singular.*smoothing"):
+        nb.fit_mle(model(kind), wide, y)
+
+
+# the same model in another way
+
+
+@kinds
+@fits
+def test_one_column_is_a_normal(kind, fit):
+    x, y = np.where(np.arange(N) % 9 == 4, np.nan, X[:, 0])[:, None] * 50 + 7, Y
+    one = fit(nb.NaiveBayes(nb.MultivariateNormal(kind)), x, y)
+    plain = fit(nb.NaiveBayes(nb.Normal(variance="own" if kind == "full" else kind)), x, y)
+    assert_allclose(one.log_joint(x), plain.log_joint(x), rtol=1e-10)
+    if fit is nb.fit_posterior:
+        assert_allclose(one.log_evidence, plain.log_evidence, rtol=1e-11)
+    else:
+        assert_allclose(one.params["x_loc"], plain.params["x_loc"], rtol=1e-10)
+        assert_allclose(one.params["x_covariance"][..., 0], plain.params["x_variance"], rtol=1e-10)
+
+
+@kinds
+def test_a_diagonal_covariance_is_independent_columns(kind):
+    loc, variance = means(), RANDOM.uniform(0.5, 2.0, (K, D))
+    variance = variance if kind == "full" else variance[:1]
+    covariance = variance[:, :, None] * np.eye(D)
+    shared = kind == "shared"
+    one = {"class_probs": [0.2, 0.3, 0.5], "x_loc": loc, "x_covariance": covariance[0] if shared else covariance}
+    two = {"class_probs": [0.2, 0.3, 0.5], "x_loc": loc, "x_variance": variance[0] if shared else variance}
+    holes = NEW.copy()
+    holes[::2, 1] = np.nan
+    joint = nb.PointEstimate(nb.NaiveBayes(nb.MultivariateNormal(kind)), one).log_joint(holes)
+    family = nb.Normal(variance="shared" if shared else "own")
+    assert_allclose(joint, nb.PointEstimate(nb.NaiveBayes(family), two).log_joint(holes), rtol=1e-10)
+
+
+@kinds
+def test_the_default_prior_of_a_column_alone(kind, key):
+    """Each variance is InverseGamma(1, V) and each correlation uniform on [-1, 1], whatever the columns' units."""
+    x = X * [1.0, 1e3, 1e-3]
+    prior = nb.fit_posterior(model(kind), x, Y).prior
+    covariance = nb.fit_posterior(prior, x[:0], Y[:0]).sample(key, 1500)["x_covariance"]
+    covariance = np.asarray(covariance, float) if kind == "shared" else np.asarray(covariance, float)[:, 0]
+    for d in range(D):
+        law = stats.invgamma(1.0, scale=x[:, d].var())
+        assert stats.kstest(covariance[:, d, d], law.cdf).pvalue > 1e-4
+    for d, e in itertools.combinations(range(D), 2):
+        correlation = covariance[:, d, e] / np.sqrt(covariance[:, d, d] * covariance[:, e, e])
+        assert stats.kstest(correlation, stats.uniform(-1, 2).cdf).pvalue > 1e-4
+
+
+@kinds
+@fits
+def test_units_change_no_prediction(kind, fit):
+    unit = np.array([1e6, 1e-5, 3.0])
+    plain, scaled = fit(model(kind), X, Y), fit(model(kind), X * unit, Y)
+    assert_allclose(scaled.predict_log_proba(NEW * unit), plain.predict_log_proba(NEW), rtol=1e-8, atol=1e-10)
+    assert_allclose(scaled.log_joint(NEW * unit), plain.log_joint(NEW) - np.log(unit).sum(), rtol=1e-9)
+    if fit is nb.fit_posterior:
+        assert_allclose(scaled.log_evidence, plain.log_evidence - N * np.log(unit).sum(), rtol=1e-11)
+
+
+@kinds
+@fits
+def test_a_rotation_is_carried_over(kind, fit):
+    """Where the prior is round, axes are arbitrary."""
+    turn = stats.ortho_group.rvs(D, random_state=1)
+    prior = {"loc": 0.0, "scale": 3.0 * np.eye(D)}
+    plain, turned = fit(model(kind, **prior), X, Y), fit(model(kind, **prior), X @ turn, Y)
+    assert_allclose(turned.log_joint(NEW @ turn), plain.log_joint(NEW), rtol=1e-9)
+
+
+@fits
+def test_a_joint_over_blocks_is_the_sum_of_their_joints(fit):
+    """Less the class prior, which every part holds."""
+    words = RANDOM.poisson(2.0, (N, 4))
+    blocks = {"size": X, "shape": X[:, :2] * 10, "words": words, "spread": X}
+    families = {
+        "size": nb.MultivariateNormal(),
+        "shape": nb.MultivariateNormal("shared"),
+        "words": nb.Multinomial(),
+        "spread": nb.Normal(variance="shared"),
+    }
+    whole = fit(nb.NaiveBayes(families), blocks, Y)
+    parts = [fit(nb.NaiveBayes(families[name]), blocks[name], Y).log_joint(blocks[name]) for name in blocks]
+    log_class = log_class_mean() if fit is nb.fit_posterior else np.log(counts() / N)
+    assert_allclose(whole.log_joint(blocks), sum(parts) - 3 * log_class, rtol=1e-10)
+
+
+# missing cells
+
+
+def patterns():
+    """Rows with every subset of their cells missing, and which cells they are."""
+    seen = np.array(list(itertools.product([True, False], repeat=D)))
+    return np.where(seen, NEW[: len(seen)], np.nan), seen
+
+
+def expected_of_patterns(kind, fit):
+    rows, seen = patterns()
+    table = np.zeros((len(rows), K))
+    for row, (x, columns) in enumerate(zip(rows, seen, strict=True)):
+        if not columns.any():
+            continue
+        if fit is nb.fit_posterior:
+            table[row] = student(x[None], X, Y, kind, columns=columns, **PRIOR)[0]
+            continue
+        params = fit(model(kind, **PRIOR), X, Y).params
+        covariance = np.broadcast_to(params["x_covariance"], (K, D, D))[:, columns][:, :, columns]
+        table[row] = gaussian(x[None, columns], params["x_loc"][:, columns], covariance)[0]
+    return table
+
+
+@kinds
+@fits
+def test_a_row_is_scored_by_its_observed_cells(kind, fit):
+    rows, _ = patterns()
+    result = fit(model(kind, **PRIOR), X, Y).with_class_probs([0.2, 0.3, 0.5])
+    expected = expected_of_patterns(kind, fit) + np.log([0.2, 0.3, 0.5])
+    assert_allclose(result.log_joint(rows), expected, rtol=1e-9)
+    assert_allclose(jax.jit(result.log_joint)(rows), expected, rtol=2e-5, atol=2e-5)
+
+
+def test_many_rows_with_many_patterns(rng):
+    """Each of 12 columns missing by chance; row by row, and in any order."""
+    x = rng.normal(size=(500, 12)) @ rng.normal(size=(12, 12))
+    y = np.arange(500) % 2
+    fit = nb.fit_posterior(nb.NaiveBayes(nb.MultivariateNormal()), x, y)
+    holes = np.where(rng.random(x.shape) < 0.3, np.nan, x)
+    table, order = fit.log_joint(holes), rng.permutation(500)
+    assert_allclose(fit.log_joint(holes[order]), table[order], rtol=1e-12)
+    params = fit.model.families["x"]
+    for row in range(0, 500, 125):
+        seen = ~np.isnan(holes[row])
+        for k in range(2):
+            free = params.df[k] - 11
+            shape = params.scale[k] * (params.strength[k] + 1) / (params.strength[k] * free)
+            law = stats.multivariate_t(params.loc[k, seen], shape[np.ix_(seen, seen)], free)
+            expected = law.logpdf(holes[row, seen]) + np.log(0.5)
+            assert_allclose(table[row, k], expected, rtol=1e-9)
+
+
+@kinds
+def test_a_row_without_cells_is_no_row(kind):
+    gone = np.arange(N) % 5 == 2
+    holes = np.where(gone[:, None], np.nan, X)
+    whole = nb.fit_posterior(model(kind, **PRIOR), holes, Y)
+    fewer = nb.fit_posterior(model(kind, **PRIOR), X[~gone], Y[~gone])
+    probs = [0.2, 0.3, 0.5]
+    assert_allclose(
+        whole.with_class_probs(probs).log_joint(NEW), fewer.with_class_probs(probs).log_joint(NEW), rtol=1e-11
+    )
+
+
+def test_some_missing_cells_in_a_fit_are_refused():
+    holes = X.copy()
+    holes[3, 1] = np.nan
+    for fit in FITS:
+        for x in (holes, jnp.asarray(holes)):
+            with pytest.raises(ValueError, match=r"no closed form.*some cells.*missing; leave such rows out"):
+                fit(model("full"), x, Y)
+
+
+@kinds
+@pytest.mark.parametrize("x64", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_the_program_marginalises_missing_cells_too(kind, x64):
+    """NumPyro's density of the program at the fitted parameters, in either precision."""
+    rows, _ = patterns()
+    y = np.arange(len(rows)) % K
+    fit = nb.fit_map(model(kind, **PRIOR), X, Y)
+    expected = fit.log_joint(rows)[np.arange(len(rows)), y].sum()
+    with jax.enable_x64(x64), jax.numpy_rank_promotion("allow"):
+        params = {site: jnp.asarray(value) for site, value in fit.params.items()}
+        program = log_density(fit.model, (rows, y), {}, params)[0] - log_density(fit.model.params, (), {}, params)[0]
+    assert_allclose(program, expected, rtol=1e-9 if x64 else 1e-4)
+
+
+# columns that say nothing, and matrices without an inverse
+
+
+CONSTANT = 0.1
+
+
+def with_constant(x, value=CONSTANT):
+    return np.insert(x, 1, value, axis=1)
+
+
+@kinds
+@fits
+def test_a_constant_column_is_as_if_it_were_not_there(kind, fit):
+    """Whatever a new row holds there, missing included."""
+    without, with_it = fit(model(kind), X, Y), fit(model(kind), with_constant(X), Y)
+    new = with_constant(NEW, np.resize([CONSTANT, 17.0, np.nan], len(NEW)))
+    assert_allclose(with_it.log_joint(new), without.log_joint(NEW), rtol=1e-10)
+    if fit is nb.fit_posterior:
+        assert_allclose(with_it.log_evidence, without.log_evidence, rtol=1e-11)
+
+
+@kinds
+def test_a_constant_column_on_a_device(kind):
+    without = nb.fit_posterior(model(kind), X, Y)
+    device = nb.fit_posterior(model(kind), jnp.asarray(with_constant(X)), jnp.asarray(Y))
+    new = jnp.asarray(with_constant(NEW, 17.0))
+    assert_allclose(device.log_joint(new), without.log_joint(NEW), rtol=1e-4, atol=1e-4)
+    assert_allclose(device.log_evidence, without.log_evidence, rtol=1e-5)
+    mle = nb.fit_mle(model(kind), jnp.asarray(with_constant(X)), jnp.asarray(Y)).params["x_covariance"]
+    assert_array_equal(mle[..., 1, :], 0)
+
+
+@kinds
+@fits
+def test_nothing_but_constant_columns(kind, fit):
+    """The class prior decides."""
+    result = fit(model(kind), np.full((N, 2), 3.0), Y).with_class_probs([0.2, 0.3, 0.5])
+    assert_allclose(result.predict_proba(np.array([[3.0, 3.0], [9.0, np.nan]])), [[0.2, 0.3, 0.5]] * 2, rtol=1e-12)
+
+
+@kinds
+def test_a_column_that_varies_between_classes_alone(kind):
+    """It has no maximum of the likelihood, and under a prior it tells the classes apart."""
+    x = np.c_[X, 3.0 * Y]
+    with pytest.raises(ValueError, match=r"is singular.*smoothing"):
+        nb.fit_mle(model(kind), x, Y)
+    for fit in (nb.fit_map, nb.fit_posterior):
+        assert_array_equal(fit(model(kind), x, Y).predict(x), Y)
+
+
+@kinds
+def test_smoothing_is_added_to_the_diagonal(kind):
+    fit = nb.fit_mle(model(kind, smoothing=0.25), X, Y)
+    expected = covariances(kind=kind) + 0.25 * np.eye(D)
+    assert_allclose(np.broadcast_to(fit.params["x_covariance"], expected.shape), expected, rtol=1e-9)
+    for other in (nb.fit_map, nb.fit_posterior):
+        table = other(model(kind, smoothing=0.25), X, Y).log_joint(NEW)
+        assert_array_equal(table, other(model(kind), X, Y).log_joint(NEW))
+
+
+def test_a_singular_covariance_is_named():
+    twins = np.c_[X, X[:, 0] - 2 * X[:, 1]]
+    with pytest.raises(
+        ValueError, match=r"the covariance of class 0 \(\[18.*\] rows by class, 4 columns\) is singular"
+    ):
+        nb.fit_mle(model("full"), twins, Y)
+    with pytest.raises(ValueError, match=r"block 'x': the covariance \(\[18.*4 columns\) is singular.*smoothing"):
+        nb.fit_mle(model("shared"), twins, Y)
+    only_class_two = X.copy()
+    only_class_two[Y == 2, 1] = 5.0
+    with pytest.raises(ValueError, match="the covariance of class 2"):
+        nb.fit_mle(model("full"), only_class_two, Y)
+    for kind in KINDS:
+        smoothed = nb.fit_mle(model(kind, smoothing=1e-3), twins, Y)
+        assert_allclose(smoothed.predict_proba(twins).sum(axis=1), 1.0)
+        assert np.isfinite(nb.fit_posterior(model(kind), twins, Y).log_evidence)
+
+
+@kinds
+@fits
+def test_a_class_without_rows(kind, fit):
+    y = np.where(Y == 1, 2, Y)
+    result = fit(model(kind, **PRIOR), X, y)
+    if fit is nb.fit_mle:
+        assert_array_equal(result.predict_proba(NEW)[:, 1], 0)
+        assert_allclose(result.params["x_loc"][1], X.mean(axis=0), rtol=1e-9)
+    if fit is nb.fit_posterior:
+        expected = student(NEW, X, y, kind, **PRIOR) + log_class_mean(y)
+        assert_allclose(result.log_joint(NEW), expected, rtol=1e-9)
+    assert np.isfinite(result.log_joint(NEW)[:, [0, 2]]).all()
+
+
+# rows of any kind
+
+
+@kinds
+def test_weights_are_those_of_numpys_covariance(kind):
+    weight = RANDOM.integers(1, 4, N)
+    fit = nb.fit_mle(model(kind), X, Y, sample_weight=weight)
+    own = np.array([np.cov(X[k == Y].T, bias=True, fweights=weight[k == Y]) for k in range(K)])
+    share = np.array([weight[k == Y].sum() for k in range(K)]) / weight.sum()
+    expected = own if kind == "full" else np.tensordot(share, own, axes=1)
+    assert_allclose(fit.params["x_covariance"], expected, rtol=1e-9)
+    assert_allclose(fit.params["class_probs"], share, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float32])
+@kinds
+@fits
+def test_rows_of_another_type(kind, fit, dtype):
+    """float32 rows may lose a thousandth of a nat."""
+    whole = np.round(X * 20) + 100
+    expected = fit(model(kind), whole, Y).log_joint(whole)
+    got = fit(model(kind), whole.astype(dtype), Y).log_joint(whole.astype(dtype))
+    assert_allclose(got, expected, rtol=1e-9, atol=1e-3 if dtype == np.float32 else 0)
+
+
+@kinds
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_far_from_zero(kind, dtype):
+    """At 1e6 the square of a cell has twelve digits before those that matter."""
+    far, new = (X + 1e6).astype(dtype), (NEW + 1e6).astype(dtype)
+    near, new_near = (a.astype(np.float64) - 1e6 for a in (far, new))
+    for fit in FITS:
+        expected = fit(model(kind), near, Y).log_joint(new_near)
+        got = fit(model(kind), far, Y).log_joint(new)
+        assert_allclose(got, expected, rtol=1e-7, atol=1e-3 if dtype == np.float32 else 0)
+    if dtype == np.float32:
+        device = nb.fit_mle(model(kind), jnp.asarray(far), jnp.asarray(Y)).params["x_covariance"]
+        expected = nb.fit_mle(model(kind), near, Y).params["x_covariance"]
+        assert_allclose(device, expected, rtol=1e-4, atol=1e-5)
+
+
+@kinds
+def test_parts_far_from_zero_merge(kind):
+    far = X + 1e6
+    whole = nb.sufficient_statistics(model(kind), far, Y).blocks["x"]
+    parts = [nb.sufficient_statistics(model(kind), far[i::3], Y[i::3]) for i in range(3)]
+    merged = nb.merge(nb.merge(parts[2], parts[0]), parts[1]).blocks["x"]
+    assert_allclose(merged.scatter, whole.scatter, rtol=1e-7, atol=1e-8)
+    exact = np.array([(X[k == Y] - X[k == Y].mean(axis=0)).T @ (X[k == Y] - X[k == Y].mean(axis=0)) for k in range(K)])
+    assert_allclose(merged.scatter, exact, rtol=1e-7, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fit"),
+    [
+        ("full", nb.fit_mle),
+        ("shared", nb.fit_posterior),
+        pytest.param("full", nb.fit_posterior, marks=pytest.mark.slow),
+        pytest.param("shared", nb.fit_map, marks=pytest.mark.slow),
+    ],
+)
+def test_single_precision_on_a_device(kind, fit):
+    """Columns whose correlation is .99, in units that differ by six orders."""
+    x = (X + 8 * X[:, :1] + [0.0, 10.0, 0.0]) * [1e3, 1.0, 1e-3]
+    expected = fit(model(kind), x, Y).log_joint(x)
+    device = jax.jit(lambda x, y: fit(model(kind), x, y).log_joint(x))(x, Y)
+    assert_allclose(device, expected, rtol=1e-3, atol=1e-3)
+
+
+@kinds
+@fits
+def test_so_far_that_squares_overflow(kind, fit):
+    """Nothing is NaN, in float32 either; where the covariances differ the class that wins far away wins farther too."""
+    rows = np.full((3, D), np.array([[1e17], [1e20], [1e30]]), np.float32)
+    result = fit(model(kind), X, Y)
+    winner = result.predict(np.full((1, D), 1e8))
+    for proba in (result.predict_proba(rows), jax.jit(result.predict_proba)(rows)):
+        assert np.isfinite(proba).all()
+        assert_allclose(np.sum(proba, axis=1), 1.0, rtol=1e-6)
+        if kind == "full":
+            assert_array_equal(np.argmax(proba, axis=1), np.repeat(winner, 3))
+
+
+# one variance for all classes
+
+
+def shared_normal(**options):
+    return nb.NaiveBayes(nb.Normal(variance="shared", **options), num_classes=K)
+
+
+def test_shared_variance_is_that_about_the_class_means():
+    fit = nb.fit_mle(shared_normal(), X, Y)
+    variance = np.mean(np.square(X - means()[Y]), axis=0)
+    assert_allclose(fit.params["x_variance"], variance, rtol=1e-10)
+    expected = stats.norm.logpdf(NEW[:, None], means(), np.sqrt(variance)).sum(axis=2) + np.log(counts() / N)
+    assert_allclose(fit.log_joint(NEW), expected, rtol=1e-10)
+
+
+def test_shared_variance_is_a_diagonal_linear_discriminant_analysis():
+    """scikit-learn's, column by column: without their covariances its log odds add up."""
+    fit = nb.fit_mle(shared_normal(), X, Y)
+    log_prior = np.log(counts() / N)
+    total = log_prior[None]
+    for d in range(D):
+        alone = LinearDiscriminantAnalysis(solver="lsqr").fit(X[:, d : d + 1], Y)
+        total = total + alone.predict_log_proba(NEW[:, d : d + 1]) - log_prior
+    expected = total - np.logaddexp.reduce(total, axis=1, keepdims=True)
+    assert_allclose(fit.predict_log_proba(NEW), expected, rtol=1e-8)
+
+
+def shared_student(new, x, y, loc, strength, shape, rate):
+    n = counts(y)[:, None]
+    mean = np.array([x[y == k].mean(axis=0) if (y == k).any() else np.full(x.shape[1], loc) for k in range(K)])
+    squares = np.square(x - mean[y]).sum(axis=0) + (strength * n / (strength + n) * np.square(mean - loc)).sum(axis=0)
+    a, b = shape + len(y) / 2, rate + squares / 2
+    centre, weight = (strength * loc + n * mean) / (strength + n), strength + n
+    return stats.t.logpdf(new[:, None], 2 * a, centre, np.sqrt(b * (weight + 1) / (a * weight))).sum(axis=2)
+
+
+SHARED_PRIOR = {"loc": 0.3, "strength": 0.7, "shape": 1.7, "rate": 2.2}
+
+
+def test_shared_variance_predicts_by_scipys_t():
+    expected = shared_student(NEW, X, Y, **SHARED_PRIOR) + log_class_mean()
+    assert_allclose(nb.fit_posterior(shared_normal(**SHARED_PRIOR), X, Y).log_joint(NEW), expected, rtol=1e-10)
+
+
+def test_shared_variance_has_the_evidence_of_its_predictions():
+    order = RANDOM.permutation(N)
+    x, y = X[order], Y[order]
+    rows = (shared_student(x[n : n + 1], x[:n], y[:n], **SHARED_PRIOR) + log_class_mean(y[:n]) for n in range(N))
+    total = sum(row[0, k] for row, k in zip(rows, y, strict=True))
+    assert_allclose(nb.fit_posterior(shared_normal(**SHARED_PRIOR), X, Y).log_evidence, total, rtol=1e-10)
+
+
+@fits
+def test_shared_variance_of_a_constant_column(fit):
+    wide = np.insert(X, 1, 0.1, axis=1)
+    with_it, without = fit(shared_normal(), wide, Y), fit(shared_normal(), X, Y)
+    new = np.insert(NEW, 1, 17.0, axis=1)
+    assert_allclose(with_it.log_joint(new), without.log_joint(NEW), rtol=1e-10)
+    device = fit(shared_normal(), jnp.asarray(wide), jnp.asarray(Y)).log_joint(jnp.asarray(new))
+    assert_allclose(device, without.log_joint(NEW), rtol=1e-4, atol=1e-4)
+
+
+@fits
+def test_shared_variance_of_a_column_constant_in_each_class(fit):
+    """It separates the classes; its variance is not zero divided by zero."""
+    x = np.c_[X[:, 0], 3.0 * Y]
+    result = fit(shared_normal(), x, Y)
+    assert_array_equal(result.predict(x), Y)
+    assert np.isfinite(result.log_joint(x)).all()
+
+
+@fits
+def test_shared_variance_with_a_class_without_rows(fit):
+    y = np.where(Y == 1, 2, Y)
+    result = fit(shared_normal(**SHARED_PRIOR), X, y)
+    if fit is nb.fit_mle:
+        assert_array_equal(result.predict_proba(NEW)[:, 1], 0)
+    if fit is nb.fit_posterior:
+        expected = shared_student(NEW, X, y, **SHARED_PRIOR) + log_class_mean(y)
+        assert_allclose(result.log_joint(NEW), expected, rtol=1e-10)
+
+
+@fits
+def test_shared_variance_with_missing_cells(fit):
+    """Each column has the rows in which it is observed."""
+    holes = np.where(RANDOM.random(X.shape) < 0.2, np.nan, X)
+    result = fit(shared_normal(), holes, Y).with_class_probs([0.2, 0.3, 0.5])
+    total = np.log([[0.2, 0.3, 0.5]])
+    for d in range(D):
+        seen = ~np.isnan(holes[:, d])
+        alone = fit(shared_normal(), holes[seen, d : d + 1], Y[seen]).with_class_probs([0.2, 0.3, 0.5])
+        part = np.where(seen[:, None], alone.log_joint(np.nan_to_num(holes[:, d : d + 1])), np.log([0.2, 0.3, 0.5]))
+        total = total + part - np.log([0.2, 0.3, 0.5])
+    assert_allclose(result.log_joint(holes), total, rtol=1e-10)
