@@ -5,7 +5,7 @@
     p(x | k) = N(x; mu_k, Sigma_k + 0.01 I)                full covariance
 
 42,000 images, the first half of a random permutation of all 70,000 (--seed) to train and the second half to test, as
-pixels over 255. Printed accuracies, of another sample of 42,000: Naive Bayes 0.80 in training and 0.79 in test, the
+pixels over 255 in float32. Printed accuracies, of another sample of 42,000: Naive Bayes 0.80 in training and 0.79 in test, the
 full covariance 0.973 and 0.942. Printed times of the Naive Bayes: 0.25 s to fit and 3.2 s to predict one half.
 
 Beside them stand the MLE without the 0.01; the exact predictive of the same model, Student's t; Bernoulli features, a
@@ -69,7 +69,7 @@ def split(images: Array, labels: Array, num_rows: int, seed: int) -> Rows:
     if num_rows > len(labels):
         raise ValueError(f"--rows must be at most {len(labels):,}, the images in --data, got {num_rows:,}")
     order = np.random.default_rng(seed).permutation(len(labels))[:num_rows]
-    X, y = images[order] / 255, labels[order].astype(int)
+    X, y = images[order] / np.float32(255), labels[order].astype(int)
     half = num_rows // 2
     return Rows(X[:half], y[:half], X[half:], y[half:])
 
