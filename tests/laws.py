@@ -5,7 +5,6 @@ Densities come from NumPyro, in float64, through the sites of the model's own pr
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import jax
@@ -15,8 +14,14 @@ from numpy.testing import assert_allclose
 from numpyro.infer.util import log_density
 
 import bayesnb as nb
-from bayesnb import check
 from tests.cases import Case
+from tests.laws_of_prediction import (
+    device_is_host,
+    missing_is_marginalised,
+    permutations_carry_over,
+    prediction_averages_joints,
+    terms_sum_to_the_predictive,
+)
 
 
 def prior_density(model: nb.NaiveBayes, params: dict[str, Any]) -> jax.Array:
@@ -163,20 +168,6 @@ def a_row_leaves_as_if_it_had_never_been(case: Case) -> None:
         assert_allclose(label[n], refit.predict_log_proba(own)[0], rtol=1e-9, atol=1e-12)
 
 
-def prediction_averages_joints(case: Case) -> None:
-    """The exact predictive is the mean over the posterior of p(x, y | theta), within 5 standard errors."""
-    fit = nb.fit_posterior(case.model, case.X, case.y)
-    samples = fit.sample(jax.random.key(5), 2000)
-    draws = nb.Draws(fit.prior, samples, {}, 1)
-    few = case.rows(slice(0, 4))
-    singles = [nb.PointEstimate(fit.prior, {s: v[i] for s, v in samples.items()}).log_joint(few) for i in range(400)]
-    exact = fit.log_joint(few)
-    ratio = np.exp(np.stack(singles) - exact)
-    error = ratio.std(axis=0) / np.sqrt(len(ratio))
-    assert (np.abs(ratio.mean(axis=0) - 1) < 5 * error).all()
-    assert (np.abs(np.exp(draws.log_joint(few) - exact) - 1) < 5 * error * np.sqrt(400 / 2000) + 1e-12).all()
-
-
 def likelihood_is_numpyros(case: Case) -> None:
     """log p(x, y | theta) equals the density of the NumPyro program at theta."""
     model = case.model.resolve(case.X, case.y)
@@ -206,94 +197,6 @@ def statistics_hold_the_likelihood(case: Case) -> None:
         assert_allclose(prior.log_likelihood_of(standard, moved, centre), rows[0] - rows[1], rtol=1e-8, atol=1e-9)
 
 
-def terms_sum_to_the_predictive(case: Case) -> None:
-    """The cell by cell predictive adds up to the fast one."""
-    fit = nb.fit_posterior(case.model, case.X, case.y)
-    blocks = check.blocks(fit.model.families, fit.model.single, case.X)
-    for name, family in fit.model.families.items():
-        with jax.enable_x64(True):
-            terms = np.asarray(family.log_predictive_terms(jnp.asarray(blocks[name])))
-        assert_allclose(terms.sum(-1), family.log_predictive(blocks[name]).log(), rtol=1e-9, atol=1e-12)
-
-
-def permutations_carry_over(case: Case) -> None:
-    """Renaming classes and reordering columns, with their hyperparameters, renames the columns of every table."""
-    model, new = case.model.resolve(case.X, case.y), np.array([2, 0, 1])
-    X = case.X if isinstance(case.X, dict) else {"x": case.X}
-    order = {name: np.arange(model.columns[name])[::-1] for name in X}
-    families = {name: _rearranged(f, np.argsort(new), order[name]) for name, f in model.families.items()}
-    concentration = np.asarray(model.class_concentration)[np.argsort(new)]
-    other = nb.NaiveBayes(families, class_concentration=concentration)
-    moved = {name: jax.tree.map(lambda part, name=name: part[:, order[name]], x) for name, x in X.items()}
-    for fit in (nb.fit_mle, nb.fit_map, nb.fit_posterior):
-        plain, renamed = fit(model, case.X, case.y).log_joint(case.X), fit(other, moved, new[case.y]).log_joint(moved)
-        assert_allclose(renamed[:, new], plain, rtol=1e-9)
-
-
-def _rearranged(family: nb.Family, classes: np.ndarray, columns: np.ndarray) -> nb.Family:
-    """A resolved family with its classes and columns in another order."""
-    if isinstance(family, nb.Categorical):
-        sizes = np.array(family.num_categories)
-        parts = np.split(np.asarray(family.concentration)[classes], np.cumsum(sizes)[:-1], axis=1)
-        return nb.Categorical(tuple(sizes[columns]), np.concatenate([parts[d] for d in columns], axis=1))
-
-    def move(value: np.ndarray) -> np.ndarray:
-        value = value[classes] if value.shape[0] > 1 else value
-        value = value[:, columns] if value.ndim > 1 else value
-        return value[:, :, columns] if value.ndim > 2 else value
-
-    values = {f.name: getattr(family, f.name) for f in dataclasses.fields(family)}
-    moved = {name: move(value) if np.ndim(value) else value for name, value in values.items() if name != "total_count"}
-    if isinstance(family, nb.Binomial):
-        totals = family.total_count
-        moved["total_count"] = None if totals is None else [totals[d] for d in columns]
-    return type(family)(**moved)
-
-
-def missing_is_marginalised(case: Case) -> None:
-    """A missing cell sums, or integrates, over all that it might hold."""
-    if isinstance(case.X, dict):
-        return
-    family = case.model.families["x"]
-    for fit in (nb.fit_map, nb.fit_posterior):
-        result = fit(case.model, case.X, case.y)
-        if isinstance(family, nb.Multinomial):
-            empty = np.full_like(case.X[:1], np.nan)
-            log_class = result.with_class_probs([0.2, 0.3, 0.5]).log_joint(empty)[0]
-            assert_allclose(log_class, np.log([0.2, 0.3, 0.5]))
-            continue
-        hole, filled, measure = _completions(family, case.X)
-        total = np.sum(np.exp(result.log_joint(filled)) * measure[:, None], axis=0)
-        assert_allclose(total, np.exp(result.log_joint(hole)[0]), rtol=1e-3 if np.ptp(measure) else 1e-9)
-
-
-def _completions(family: nb.Family, X: Any) -> tuple[Any, Any, np.ndarray]:
-    """A row with a hole in column 1, the rows that fill it with all values, and the measure of each."""
-    if isinstance(family, nb.Normal | nb.MultivariateNormal):
-        row, scale, centre = np.nanmean(X, axis=0)[None], np.nanstd(X[:, 1]), np.nanmean(X[:, 1])
-        values = centre + scale * np.sinh(np.linspace(-12, 12, 20_001))
-        measure = np.gradient(values)
-    else:
-        sizes = {
-            nb.Bernoulli: lambda: 2,
-            nb.Poisson: lambda: 400,
-            nb.Binomial: lambda: (family.total_count or (0, 5))[1] + 1,
-        }
-        size = sizes[type(family)]() if type(family) in sizes else family._sizes_of(2)[1]
-        row, values = np.ones((1, case_columns(X))), np.arange(size)
-        measure = np.ones(size)
-    hole, filled = row.copy(), np.repeat(row, len(values), axis=0)
-    hole[0, 1], filled[:, 1] = np.nan, values
-    if isinstance(X, tuple):
-        totals = np.full_like(filled, 5.0)
-        return (hole, totals[:1]), (filled, totals), measure
-    return hole, filled, measure
-
-
-def case_columns(X: Any) -> int:
-    return jax.tree.leaves(X)[0].shape[1]
-
-
 def missing_counts_by_column(case: Case) -> None:
     """In a fit a missing cell is as if only its column lacked the row."""
     family = case.model.families["x"] if case.model.single else None
@@ -304,22 +207,6 @@ def missing_counts_by_column(case: Case) -> None:
     plain = nb.NaiveBayes(type(family)(), num_classes=3)
     alone = nb.sufficient_statistics(plain, case.X[full, 1:2], case.y[full]).blocks["x"]
     equal(jax.tree.map(lambda a: a[:, 1:2], statistics), alone, rtol=1e-9)
-
-
-def device_is_host(case: Case) -> None:
-    """JAX arrays give what numpy arrays give, to the precision of the device; jit gives what eager gives."""
-    X, y = jax.tree.map(jnp.asarray, case.X), jnp.asarray(case.y)
-    K = case.model.num_classes
-    for fit in (nb.fit_mle, nb.fit_map, nb.fit_posterior):
-        host = fit(case.model, case.X, case.y).log_joint(case.X)
-        device = fit(case.model, X, y).log_joint(X)
-        assert isinstance(device, jax.Array)
-        assert isinstance(host, np.ndarray)
-        inside = jax.jit(lambda X, y, fit=fit: fit(case.model, X, y).log_joint(X))(X, y)
-        tolerance = 1e-9 if device.dtype == np.float64 else 2e-4
-        assert device.shape == (len(case.y), K)
-        assert_allclose(device, host, rtol=tolerance, atol=tolerance)
-        assert_allclose(inside, device, rtol=tolerance, atol=tolerance)
 
 
 def to_numpy(tree: Any) -> Any:

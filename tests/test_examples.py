@@ -168,7 +168,7 @@ def test_idx(example, digits):
         (IMAGES, idx(np.zeros((300, 6, 6)))[:-1], "must have 10,816 bytes by its own header, got 10,815"),
         (IMAGES, idx(np.zeros((300, 6, 6)))[:9], "must have"),
         (IMAGES, idx(np.zeros((300, 6, 6))) + b"\0", "got 10,817"),
-        (IMAGES, gzip.compress(idx(np.zeros((300, 6, 6))))[:-20], "is damaged"),
+        (IMAGES, gzip.compress(idx(np.zeros((300, 6, 6))), mtime=0)[:-20], "is damaged"),
         (IMAGES, idx(np.zeros(300)), "in 3 dimensions, got type 8 in 1 dimension: are images and labels exchanged?"),
         (IMAGES, b"\0\0\x0d\3" + bytes(12), "got type 13 in 3 dimensions"),
         (IMAGES, idx(np.zeros((299, 6, 6))), "has 299 images and 300 labels"),

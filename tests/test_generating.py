@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from scipy import stats
 
 import bayesnb as nb
@@ -162,61 +161,6 @@ def students_agree(family, x, y, name):
             assert stats.kstest(x[y == k, d], law.cdf).pvalue > 1e-4
 
 
-def planes_agree(family, x, y, name):
-    """The squared distance of a multivariate t is an F."""
-    for k in range(K):
-        row = 0 if name == "plane" else k
-        free = family.df[row] - 1
-        scale = family.scale[row] * (family.strength[k] + 1) / (family.strength[k] * free)
-        z = np.linalg.solve(np.linalg.cholesky(scale), (x[y == k] - family.loc[k]).T)
-        assert stats.kstest(np.square(z).sum(axis=0) / 2, stats.f(2, free).cdf).pvalue > 1e-4
-        assert stats.kstest(z[0], stats.t(free).cdf).pvalue > 1e-4
-
-
-@pytest.mark.slow
-def test_every_block_of_the_posterior_predictive(key):
-    post = nb.fit_posterior(nb.NaiveBayes(FAMILIES), X, Y)
-    families, (rows, y) = post.model.families, post.generate(key=key, num_rows=MANY, total_count=TOTALS)
-    for k in range(K):
-        words = families["words"].concentration[k]
-        counts = np.bincount(rows["words"][y == k, 0].astype(int), minlength=7)
-        frequencies_agree(counts, stats.betabinom.pmf(np.arange(7), 6, words[0], words.sum() - words[0]))
-        for d in range(2):
-            for name, n, x in (
-                ("wins", (3, 9)[d], rows["wins"]),
-                ("trials", 11, rows["trials"][0]),
-                ("flags", 1, rows["flags"]),
-            ):
-                counts = np.bincount(x[y == k, d].astype(int), minlength=n + 1)
-                law = stats.betabinom(n, families[name].a[k, d], families[name].b[k, d])
-                frequencies_agree(counts, law.pmf(np.arange(n + 1)))
-            events = rows["events"][y == k, d].astype(int)
-            shape, rate = families["events"].shape[k, d], families["events"].rate[k, d]
-            law = stats.nbinom(shape, rate / (rate + 1))
-            frequencies_agree(np.bincount(events, minlength=400), law.pmf(np.arange(max(400, events.max() + 1))))
-    for name in ("own", "tied"):
-        students_agree(families[name], rows[name], y, name)
-    for name in ("bent", "plane"):
-        planes_agree(families[name], rows[name], y, name)
-    sets, labels = post.generate(key=key, num_rows=3, num_datasets=1024, total_count=TOTALS)
-    assert labels.shape == (1024, 3)
-    assert {name: np.shape(jax.tree.leaves(x)[0])[:2] for name, x in sets.items()} == dict.fromkeys(FAMILIES, (1024, 3))
-
-
-def test_draws_generate_from_a_mixture_over_draws(key):
-    """Two draws, in one of which all is 100 higher."""
-    loc = np.array([[[0.0], [10.0]], [[100.0], [110.0]]])
-    params = {"class_probs": np.full((2, 2), 0.5), "x_loc": loc, "x_variance": np.full((2, 2, 1), 1e-4)}
-    model = nb.NaiveBayes(nb.Normal(), num_classes=2).resolve([[0.0], [1.0]], [0, 1])
-    draws = nb.Draws(model, params, {}, 1)
-    x, y = draws.generate(key=key, num_rows=400)
-    assert_array_equal(np.round(x[:, 0], -1) % 100, 10 * y)
-    assert 140 < (x > 50).sum() < 260
-    sets, _ = draws.generate(key=key, num_rows=20, num_datasets=50)
-    high = (sets[..., 0] > 50).mean(axis=1)
-    assert set(high) == {0.0, 1.0}
-
-
 # data sets
 
 
@@ -259,24 +203,6 @@ def test_a_last_piece_may_be_shorter(post, key):
     assert len(np.unique(x[..., 0])) == 3000
 
 
-# keys
-
-
-@pytest.mark.parametrize("fit", [nb.fit_map, nb.fit_posterior])
-def test_one_key_gives_the_same_rows_and_another_key_others(fit):
-    result = fitted("own", fit)
-    one, same, other = (result.generate(key=jax.random.key(seed), num_rows=1024) for seed in (0, 0, 1))
-    assert_array_equal(one[0], same[0])
-    assert_array_equal(one[1], same[1])
-    assert not np.isin(one[0], other[0]).any()
-
-
-def test_an_old_style_key_will_do():
-    fit = fitted("own")
-    x, _ = fit.generate(key=jax.random.PRNGKey(3), num_rows=5)
-    assert x.shape == (5, 2)
-
-
 # rows as data
 
 
@@ -313,148 +239,3 @@ def test_predictions_of_generated_rows_are_calibrated(known, rows):
     near(proba[np.arange(MANY), y] - np.square(proba).sum(axis=1), 0, 0.25)
     likeliest = proba.max(axis=1)
     near((proba.argmax(axis=1) == y) - likeliest, 0, np.mean(likeliest * (1 - likeliest)))
-
-
-def test_a_class_of_probability_zero_is_never_drawn(key):
-    fit = fitted("flags").with_class_probs([0.5, 0.0, 0.5])
-    _, y = fit.generate(key=key, num_rows=3000)
-    assert set(np.unique(y)) == {0, 2}
-
-
-def test_a_probability_of_zero_is_never_drawn(key):
-    model = nb.NaiveBayes({"coin": nb.Bernoulli(), "die": nb.Categorical(3), "words": nb.Multinomial()})
-    params = {
-        "class_probs": [1.0],
-        "coin_probs": [[0.0, 1.0]],
-        "die_probs": [[[0.5, 0.0, 0.5]]],
-        "words_probs": [[0.0, 1.0]],
-    }
-    X, _ = nb.PointEstimate(model, params).generate(key=key, num_rows=2000, total_count={"words": 4})
-    assert_array_equal(X["coin"], np.tile([0, 1], (2000, 1)))
-    assert set(np.unique(X["die"])) == {0, 2}
-    assert_array_equal(X["words"], np.tile([0, 4], (2000, 1)))
-
-
-@pytest.mark.parametrize("family", [nb.Normal(), nb.Normal(variance="shared"), nb.MultivariateNormal()])
-@pytest.mark.parametrize("fit", [nb.fit_map, pytest.param(nb.fit_posterior, marks=pytest.mark.slow)])
-def test_a_constant_column_is_generated_as_its_constant(family, fit, key):
-    constant = np.insert(REALS[:, :1], 1, 7.5, axis=1)
-    x, _ = fit(nb.NaiveBayes(family), constant, Y).generate(key=key, num_rows=1024)
-    assert_allclose(x[:, 1], 7.5, rtol=1e-4)
-    assert np.ptp(x[:, 0]) > 0.5
-
-
-# totals
-
-
-def test_totals_may_differ_by_row(key):
-    totals = np.arange(1, 41)
-    words, _ = fitted("words").generate(key=key, num_rows=40, total_count=totals)
-    assert_array_equal(words.sum(axis=1), totals)
-    (_, tried), _ = fitted("trials").generate(key=key, num_rows=40, total_count=totals)
-    assert_array_equal(tried, np.stack([totals, totals], axis=1))
-    sets, _ = fitted("words").generate(key=key, num_rows=40, num_datasets=3, total_count=totals)
-    assert_array_equal(sets.sum(axis=2), np.tile(totals, (3, 1)))
-
-
-@pytest.mark.slow
-def test_totals_of_more_independent_rows_than_fit_in_memory(key):
-    totals = np.arange(2048) % 7 + 1
-    words, _ = fitted("words", nb.fit_posterior).generate(key=key, num_rows=2048, total_count=totals)
-    assert_array_equal(words.sum(axis=1), totals)
-
-
-def test_totals_known_to_the_model_need_not_be_given(key):
-    wins, _ = fitted("wins").generate(key=key, num_rows=500)
-    assert (wins.max(axis=0) <= [3, 9]).all()
-
-
-# on a device
-
-
-def test_jax_fits_generate_inside_jit(key):
-    """With the key traced; numpy fits give numpy rows, JAX fits JAX rows."""
-    names = ["flags", "own", "plane"]
-    rows = {name: jnp.asarray(X[name]) for name in names}
-    model = nb.NaiveBayes({name: FAMILIES[name] for name in names})
-    fit = nb.fit_map(model, rows, jnp.asarray(Y))
-    x, y = jax.jit(lambda key: fit.generate(key=key, num_rows=6))(key)
-    plain, labels = fit.generate(key=key, num_rows=6)
-    assert all(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves((plain, labels)))
-    assert_array_equal(y, labels)
-    for name in names:
-        assert_allclose(x[name], plain[name], rtol=1e-4, atol=1e-5)
-    host, _ = nb.fit_map(model, jax.tree.map(np.asarray, rows), Y).generate(key=key, num_rows=6)
-    assert all(isinstance(leaf, np.ndarray) for leaf in jax.tree.leaves(host))
-    assert host["own"].dtype == np.float64
-
-
-@pytest.mark.slow
-def test_posteriors_generate_inside_jit(key):
-    post = nb.fit_posterior(nb.NaiveBayes(nb.Normal()), jnp.asarray(REALS), jnp.asarray(Y))
-    x, y = jax.jit(lambda key: post.generate(key=key, num_rows=6, num_datasets=3))(key)
-    plain, labels = post.generate(key=key, num_rows=6, num_datasets=3)
-    assert_array_equal(y, labels)
-    assert_allclose(x, plain, rtol=1e-4)
-
-
-def test_keys_map(key):
-    """One data set a key."""
-    fit = nb.fit_map(nb.NaiveBayes(nb.Normal()), jnp.asarray(REALS), jnp.asarray(Y))
-    x, y = jax.vmap(lambda key: fit.generate(key=key, num_rows=6))(jax.random.split(key, 4))
-    assert x.shape == (4, 6, 2)
-    assert y.shape == (4, 6)
-
-
-# what it is for
-
-
-def correlation_within_classes(x, y):
-    """The largest correlation of two columns within a class, an aspect that Normal columns deny."""
-    return max(abs(np.corrcoef(x[y == k], rowvar=False)[0, 1]) for k in range(K))
-
-
-@pytest.mark.parametrize(("slope", "inside"), [(0.0, True), (0.9, False)])
-def test_a_posterior_predictive_check_finds_what_the_model_denies(rng, key, slope, inside):
-    """Independent columns lie amid the replications; correlated ones lie outside all of them."""
-    y = np.arange(120) % K
-    x = rng.normal(size=(120, 2)) + y[:, None]
-    x[:, 1] += slope * (x[:, 0] - y)
-    post = nb.fit_posterior(nb.NaiveBayes(nb.Normal()), x, y)
-    sets = post.generate(key=key, num_rows=120, num_datasets=1024)
-    replicated = [correlation_within_classes(*one) for one in zip(*sets, strict=True)]
-    share = np.mean(np.array(replicated) >= correlation_within_classes(x, y))
-    assert 0.02 < share < 0.98 if inside else share == 0
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        ({"num_rows": 0}, "num_rows must be a positive int, got 0"),
-        ({"num_rows": 2.5}, "num_rows must be a positive int"),
-        ({"num_rows": 4, "num_datasets": 0}, "num_datasets must be a positive int, got 0"),
-        ({"num_rows": 4, "num_datasets": -1}, "num_datasets must be a positive int"),
-        ({"num_rows": 4, "key": 0}, r"such as jax.random.key\(0\)"),
-    ],
-)
-def test_what_is_no_number_and_no_key(options, says):
-    with pytest.raises(ValueError, match=says):
-        fitted("flags").generate(**{"key": jax.random.key(0), **options})
-
-
-@pytest.mark.parametrize("name", ["words", "trials"])
-@pytest.mark.parametrize(
-    ("total", "says"),
-    [
-        (None, r"give total_count"),
-        ({"other": 3}, r"give total_count|other"),
-        (-3, r"total_count.*-3"),
-        (2.5, r"total_count.*2.5"),
-        ([1, 2], r"total_count"),
-        ("six", r"total_count"),
-    ],
-)
-def test_totals_that_are_none(name, total, says):
-    fit = nb.fit_map(nb.NaiveBayes({name: FAMILIES[name]}), {name: X[name]}, Y)
-    with pytest.raises(ValueError, match=says):
-        fit.generate(key=jax.random.key(0), num_rows=3, total_count=total)
