@@ -1,9 +1,19 @@
 """Naive Bayes written once, as a NumPyro program; MLE, MAP, exact posterior and NUTS from that one specification."""
 
+from bayesnb.arviz import to_arviz as to_arviz
+from bayesnb.averaged import AveragedPosterior as AveragedPosterior
+from bayesnb.averaged import fit_averaged as fit_averaged
 from bayesnb.cross_validate import cross_validate as cross_validate
 from bayesnb.dependence import Dependence as Dependence
 from bayesnb.dependence import dependence as dependence
+from bayesnb.diagnose import Diagnosis as Diagnosis
+from bayesnb.diagnose import diagnose as diagnose
 from bayesnb.draws import Draws as Draws
+from bayesnb.em import EMEstimate as EMEstimate
+from bayesnb.em import fit_em as fit_em
+from bayesnb.empirical import EmpiricalPosterior as EmpiricalPosterior
+from bayesnb.empirical import fit_empirical as fit_empirical
+from bayesnb.evidence import EvidenceTable as EvidenceTable
 from bayesnb.families import Bernoulli as Bernoulli
 from bayesnb.families import Binomial as Binomial
 from bayesnb.families import Categorical as Categorical
@@ -17,6 +27,7 @@ from bayesnb.fit import fit_mle as fit_mle
 from bayesnb.fit import fit_posterior as fit_posterior
 from bayesnb.forms import linear_form as linear_form
 from bayesnb.forms import quadratic_form as quadratic_form
+from bayesnb.inclusion import FeatureInclusion as FeatureInclusion
 from bayesnb.inclusion import feature_inclusion as feature_inclusion
 from bayesnb.leave_one_out import leave_one_out as leave_one_out
 from bayesnb.model import NaiveBayes as NaiveBayes
@@ -28,5 +39,6 @@ from bayesnb.results import PointEstimate as PointEstimate
 from bayesnb.results import Posterior as Posterior
 from bayesnb.statistics import merge as merge
 from bayesnb.statistics import sufficient_statistics as sufficient_statistics
+from bayesnb.temper import temper as temper
 
 __version__ = "0.1.0"

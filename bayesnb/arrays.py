@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from functools import cache
 from types import ModuleType
 from typing import Any, TypeVar
@@ -52,6 +53,13 @@ def to_host(tree: Any) -> Any:
     return jax.tree.map(np.asarray, tree)
 
 
+def to_double(tree: Any) -> Any:
+    """The same pytree with numpy leaves, floating ones in float64."""
+    return jax.tree.map(
+        lambda a: a.astype(np.promote_types(a.dtype, np.float64)) if a.dtype.kind == "f" else a, to_host(tree)
+    )
+
+
 def at_once(function: Callable[..., T], *args: Any, **static: Any) -> T:
     """``function(*args)`` in float64 with numpy leaves, and at once, also inside somebody's jit.
 
@@ -85,8 +93,13 @@ def map_blocks(function: Callable[[slice], T], blocks: Iterable[slice]) -> list[
     blocks = list(blocks)
     if len(blocks) < 2:
         return [function(block) for block in blocks]
-    with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(os.cpu_count()) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(function, blocks))
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Holds BLAS to one thread: for work in threads of our own, and for many small products."""
+    return _blas().limit(limits=1, user_api="blas")
 
 
 @cache

@@ -271,7 +271,8 @@ def _largest(y: Array) -> int:
 def _range(y: Array, num_classes: int) -> None:
     if not is_traced(y) and y.shape[0] and (int(y.min()) < 0 or int(y.max()) >= num_classes):
         bad = int(y.min()) if int(y.min()) < 0 else int(y.max())
-        raise ValueError(f"y holds {bad}, expected integers 0..{num_classes - 1} for {num_classes} classes")
+        advice = "; unlabelled rows, y = -1, are for fit_em and fit_nuts" if bad == -1 else ""
+        raise ValueError(f"y holds {bad}, expected integers 0..{num_classes - 1} for {num_classes} classes{advice}")
 
 
 def weights(sample_weight: Any, num_rows: int) -> Array:

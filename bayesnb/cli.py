@@ -13,7 +13,8 @@ from bayesnb import __version__
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from bayesnb.compare import Comparison, NutsCheck
+    from bayesnb.compare import Comparison
+    from bayesnb.first_split import NutsCheck
     from bayesnb.tables import Table
 
 
@@ -115,6 +116,7 @@ def main(context: click.Context) -> None:
     "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Seed of the splits and of NUTS."
 )
 @click.option("--nuts/--no-nuts", default=True, show_default=True, help="Check the exact posterior with one NUTS run.")
+@click.option("--rivals", is_flag=True, help="Add scikit-learn's logistic regression and random forest.")
 def compare(
     data: str,
     target: str | None,
@@ -124,8 +126,12 @@ def compare(
     out: Path | None,
     seed: int,
     nuts: bool,
+    rivals: bool,
 ) -> None:
-    """Compare MLE, MAP and full Bayes on DATA at growing training sizes.
+    """Compare MLE, MAP, full Bayes and what builds on it on DATA at growing training sizes.
+
+    Rows: the plug-ins MLE and MAP, the exact posterior (full Bayes), its prior learned by evidence, its average over
+    subsets of columns, and its predictions tempered by one power or a weight for each column.
 
     DATA is a CSV file with a header line (missing cells: empty, NA, nan or ?), or one of iris, wine, breast_cancer,
     digits. Columns with two values become Bernoulli; text, and whole numbers with at most 10 values, Categorical; other
@@ -136,11 +142,12 @@ def compare(
       bayesnb compare breast_cancer
       bayesnb compare penguins.csv --target species --as year=categorical
       bayesnb compare patients.csv --target outcome --sizes 20,50,100 --no-nuts
+      bayesnb compare wine --rivals
     """
     from bayesnb.reading import DataError
 
     try:
-        _compare(data, target, sizes, repeats, dict(overrides), out, seed, nuts)
+        _compare(data, target, sizes, repeats, dict(overrides), out, seed, nuts, rivals)
     except DataError as error:
         raise click.ClickException(str(error)) from error
 
@@ -154,6 +161,7 @@ def _compare(
     out: Path | None,
     seed: int,
     nuts: bool,
+    rivals: bool,
 ) -> None:
     from rich.console import Console
 
@@ -165,7 +173,9 @@ def _compare(
     table = make_table(source, target, overrides)
 
     from bayesnb import report, writing
-    from bayesnb.compare import choose_sizes, dependent_columns
+    from bayesnb.compare import choose_sizes
+    from bayesnb.first_split import dependent_columns, weigh_evidence
+    from bayesnb.methods import METHODS, RIVALS
 
     chosen = choose_sizes(table, sizes)
     out = Path("bayesnb-report") / table.name if out is None else out
@@ -174,34 +184,43 @@ def _compare(
             console.print(f"No --target is given: the last column, '{table.target}', is taken", markup=False)
         report.print_data(console, table)
         _warn(notes, table.warnings)
-        result, check = _run(notes, table, chosen, repeats, seed, nuts)
+        methods = METHODS + RIVALS if rivals else METHODS
+        result, check = _run(notes, table, chosen, repeats, seed, methods, nuts)
         report.print_results(console, table, result)
+        evidence = weigh_evidence(table, chosen[-1], seed)
+        report.print_evidence(console, table, evidence)
         pairs = dependent_columns(table, chosen[-1], seed)
         if pairs is not None:
             report.print_dependence(console, result, pairs)
         if check is not None:
             report.print_check(console, check)
-        names = writing.write_files(folder, table, result, pairs, check, seed, _command_line())
+        names = writing.write_files(folder, table, result, evidence, pairs, check, seed, _command_line())
     console.print("Written to", out, style="bold", soft_wrap=True, markup=False)
     console.print(f"  {', '.join(names)}")
 
 
 def _run(
-    notes: "Console", table: "Table", sizes: tuple[int, ...], repeats: int, seed: int, nuts: bool
+    notes: "Console",
+    table: "Table",
+    sizes: tuple[int, ...],
+    repeats: int,
+    seed: int,
+    methods: tuple[str, ...],
+    nuts: bool,
 ) -> "tuple[Comparison, NutsCheck | None]":
     """Run the comparison and the check, and show how far they are on stderr."""
     from rich.progress import Progress
 
-    from bayesnb.compare import check_with_nuts, compare
-    from bayesnb.methods import METHODS
+    from bayesnb.compare import compare
+    from bayesnb.first_split import check_with_nuts
 
     with Progress(console=notes, transient=True, disable=not notes.is_terminal) as progress:
-        task = progress.add_task("fitting", total=len(sizes) * repeats * len(METHODS))
+        task = progress.add_task("fitting", total=len(sizes) * repeats * len(methods))
 
         def advance(size: int, method: str) -> None:
             progress.update(task, advance=1, description=f"n = {size:,}, {method}")
 
-        result = compare(table, sizes, repeats, seed, advance)
+        result = compare(table, sizes, repeats, seed, advance, methods)
     if not nuts:
         return result, None
     notes.print(f"Sampling with NUTS at n = {sizes[-1]:,}, to check the exact posterior ...")

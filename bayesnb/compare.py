@@ -1,17 +1,14 @@
-"""MLE, MAP and full Bayes side by side: the same random splits of one table, at growing training sizes."""
+"""The methods side by side: the same random splits of one table, at growing training sizes."""
 
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import jax
 import numpy as np
 
-from bayesnb.dependence import Dependence, dependence
-from bayesnb.fit import fit_posterior
-from bayesnb.methods import Fitter, bayes_model, fitters, priors
+from bayesnb.methods import METHODS, REFERENCE, Fitter, fitters, priors
 from bayesnb.metrics import (
     ReliabilityBins,
     accuracy,
@@ -22,7 +19,6 @@ from bayesnb.metrics import (
     mean_and_error,
     reliability_bins,
 )
-from bayesnb.nuts import fit_nuts
 from bayesnb.reading import DataError
 from bayesnb.splits import Split, growing_sizes, num_test_rows, stratified_split
 from bayesnb.tables import Table
@@ -30,9 +26,6 @@ from bayesnb.tables import Table
 Array = np.ndarray[Any, Any]
 
 METRICS = ("log_loss", "brier", "accuracy", "ece")
-MOST_CHECKED_ROWS = 500
-MOST_PAIRED_ROWS = 2000  # as many tell strong pairs from weak ones, in a fraction of a second
-CHECK_SAMPLES = 500  # a chain, and as many to adapt: enough for a check, and most of the time is compilation anyway
 
 
 @dataclass(frozen=True)
@@ -60,7 +53,7 @@ class Comparison:
         repeats: How many splits, R.
         seed: What the splits were drawn from.
         num_test: Rows in each test set.
-        priors: For each method, its prior in a few words.
+        priors: For each method, in order, its prior in a few words.
         records: One for each size, method and split.
         bins: For each (size, method), the reliability counts of each split.
     """
@@ -73,6 +66,11 @@ class Comparison:
     records: tuple[Record, ...]
     bins: Mapping[tuple[int, str], tuple[ReliabilityBins, ...]]
 
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods that were compared, in order."""
+        return tuple(self.priors)
+
     def values(self, size: int, method: str, field: str) -> Array:
         """Return one field of the records of a size and a method, split by split [R]."""
         return np.array([getattr(r, field) for r in self.records if r.size == size and r.method == method])
@@ -83,7 +81,7 @@ class Comparison:
 
     def difference(self, size: int, method: str, metric: str) -> tuple[float, float]:
         """Mean and standard error of (method - full Bayes), paired: both saw the same rows of each split."""
-        return mean_and_error(self.values(size, method, metric) - self.values(size, "full Bayes", metric))
+        return mean_and_error(self.values(size, method, metric) - self.values(size, REFERENCE, metric))
 
     def overconfidence(self, size: int, method: str) -> tuple[float, float]:
         """Mean and standard error over the splits of (mean of the largest probabilities - accuracy)."""
@@ -93,37 +91,6 @@ class Comparison:
     def median(self, size: int, method: str, field: str) -> float:
         """Median of a field over the splits; for times, which have long tails."""
         return float(np.median(self.values(size, method, field)))
-
-
-@dataclass(frozen=True)
-class NutsCheck:
-    """NUTS against the exact posterior on one training set.
-
-    Attributes:
-        size: Training rows.
-        num_rows: Test rows on which the probabilities were compared.
-        max_difference: Largest absolute difference of a class probability from the exact one.
-        mean_difference: Mean absolute difference.
-        max_r_hat: Largest split R-hat of any parameter.
-        min_ess: Smallest effective sample size of any parameter.
-        num_divergences: Divergent transitions.
-        num_draws: Draws, all chains together.
-        num_chains: Chains.
-        seconds: Wall time, compilation included.
-        warnings: What the sampler had to say.
-    """
-
-    size: int
-    num_rows: int
-    max_difference: float
-    mean_difference: float
-    max_r_hat: float
-    min_ess: float
-    num_divergences: int
-    num_draws: int
-    num_chains: int
-    seconds: float
-    warnings: tuple[str, ...]
 
 
 def choose_sizes(table: Table, sizes: Sequence[int] | None = None) -> tuple[int, ...]:
@@ -146,7 +113,12 @@ def choose_sizes(table: Table, sizes: Sequence[int] | None = None) -> tuple[int,
 
 
 def compare(
-    table: Table, sizes: Sequence[int], repeats: int, seed: int, on_fit: Callable[[int, str], None] | None = None
+    table: Table,
+    sizes: Sequence[int],
+    repeats: int,
+    seed: int,
+    on_fit: Callable[[int, str], None] | None = None,
+    methods: Sequence[str] = METHODS,
 ) -> Comparison:
     """Fit every method at every size on every split, and score it on the split's test rows.
 
@@ -156,83 +128,35 @@ def compare(
         repeats: How many random splits.
         seed: Split r is drawn from (seed, r), so that more repeats keep the splits of fewer.
         on_fit: Called after each fit with its size and method.
+        methods: Of `METHODS` and `RIVALS`, in the order of the rows; `full Bayes`, the reference, among them.
     """
-    methods = fitters(table)
+    fits = fitters(table, seed)
     splits = make_splits(table, repeats, seed)
     records: list[Record] = []
     bins: dict[tuple[int, str], tuple[ReliabilityBins, ...]] = {}
     for size in sizes:
-        for method, fitter in methods.items():
+        for method in methods:
             counted = []
             for repeat, split in enumerate(splits):
                 train, test = table.rows(split.train[:size]), table.rows(split.test)
                 if repeat == 0:
-                    _timed(fitter, train, test[0])  # compiles; the times below are those of a program that is warm
-                log_proba, fit_ms, predict_ms = _timed(fitter, train, test[0])
+                    _timed(
+                        fits[method], train, test[0]
+                    )  # compiles; the times below are those of a program that is warm
+                log_proba, fit_ms, predict_ms = _timed(fits[method], train, test[0])
                 counted.append(reliability_bins(log_proba, test[1]))
                 records.append(_score(repeat, size, method, log_proba, test[1], counted[-1], fit_ms, predict_ms))
                 if on_fit is not None:
                     on_fit(size, method)
             bins[size, method] = tuple(counted)
-    num_test = num_test_rows(len(table.y))
-    return Comparison(tuple(sizes), repeats, seed, num_test, priors(table), tuple(records), bins)
+    num_test, named = num_test_rows(len(table.y)), priors(table)
+    used = {method: named[method] for method in methods}
+    return Comparison(tuple(sizes), repeats, seed, num_test, used, tuple(records), bins)
 
 
 def make_splits(table: Table, repeats: int, seed: int) -> list[Split]:
     """Draw the splits of a comparison."""
     return [stratified_split(table.y, np.random.default_rng([seed, repeat])) for repeat in range(repeats)]
-
-
-def check_with_nuts(
-    table: Table, size: int, seed: int, num_samples: int = CHECK_SAMPLES, progress_bar: bool = False
-) -> NutsCheck:
-    """Draw from the posterior of the first split by NUTS and compare its predictions with the exact ones.
-
-    At most 500 test rows are compared: averaging thousands of draws over tens of thousands of rows would take longer
-    than the sampling, and shows nothing more. With many columns a few draws dominate the average of a row's joint
-    density: the largest difference is then Monte Carlo noise even for a perfect sampler, and the mean tells more.
-    """
-    split = make_splits(table, 1, seed)[0]
-    X, y = table.rows(split.train[:size])
-    X_test, _ = table.rows(split.test[:MOST_CHECKED_ROWS])
-    model = bayes_model(table)
-    exact = fit_posterior(model, X, y).predict_proba(X_test)
-    started = time.perf_counter()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        draws = fit_nuts(
-            model,
-            X,
-            y,
-            key=jax.random.key(seed),
-            num_samples=num_samples,
-            num_warmup=num_samples,
-            progress_bar=progress_bar,
-        )
-        sampled = draws.predict_proba(X_test)
-    seconds = time.perf_counter() - started
-    return NutsCheck(
-        size=size,
-        num_rows=len(exact),
-        max_difference=float(np.max(np.abs(sampled - exact))),
-        mean_difference=float(np.mean(np.abs(sampled - exact))),
-        max_r_hat=float(draws.max_r_hat),
-        min_ess=float(draws.min_ess),
-        num_divergences=int(draws.num_divergences),
-        num_draws=num_samples * int(draws.num_chains),
-        num_chains=int(draws.num_chains),
-        seconds=seconds,
-        warnings=tuple(dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning))),
-    )
-
-
-def dependent_columns(table: Table, size: int, seed: int) -> Dependence | None:
-    """Test the naive assumption on the first training set, at most 2,000 rows of it; None for a single column."""
-    if len(table.columns) < 2:
-        return None
-    split = make_splits(table, 1, seed)[0]
-    X, y = table.rows(split.train[: min(size, MOST_PAIRED_ROWS)])
-    return replace(dependence(X, y, model=bayes_model(table)), names=tuple(str(c.name) for c in table.columns))
 
 
 def _timed(fitter: Fitter, train: tuple[Any, Array], X_test: Any) -> tuple[Array, float, float]:

@@ -84,6 +84,14 @@ def prepare(
     model: NaiveBayes, X: Any, y: Any, sample_weight: Any, statistics: ModelStatistics | None
 ) -> tuple[NaiveBayes, ModelStatistics]:
     """The resolved model and the statistics of the rows, both on the host where the data are."""
+    model, statistics = gather(model, X, y, sample_weight, statistics)
+    return model.resolve(statistics=statistics), statistics
+
+
+def gather(
+    model: NaiveBayes, X: Any, y: Any, sample_weight: Any, statistics: ModelStatistics | None
+) -> tuple[NaiveBayes, ModelStatistics]:
+    """The model, not resolved yet, and the statistics of the rows, both on the host where the data are."""
     check.model(model)
     if statistics is None:
         if X is None:
@@ -95,7 +103,7 @@ def prepare(
         check.statistics(model.families, model.num_classes, model.resolved, statistics)
     if on_host(statistics) and not is_traced(model):
         model = to_host(model)
-    return model.resolve(statistics=statistics), statistics
+    return model, statistics
 
 
 @jax.jit

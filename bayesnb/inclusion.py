@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.special
 
-from bayesnb.arrays import Array, finalise, is_traced, on_host
+from bayesnb.arrays import Array, finalise, is_traced, on_host, to_double
 from bayesnb.families.base import Family
 from bayesnb.fit import prepare
 from bayesnb.model import NaiveBayes
@@ -56,19 +56,43 @@ def feature_inclusion(
         ValueError: where the data do not fit the model, hyperparameters differ between classes, or the prior
             probability is not inside (0, 1).
     """
-    if not 0 < prior < 1:
-        raise ValueError(f"prior is a probability inside (0, 1), got {prior!r}")
+    change = prior_log_odds(prior)
     model, statistics = prepare(model, X, y, sample_weight, statistics)
-    for name, family in model.families.items():
-        _check_same(family, name)
-    factors = finalise(_log_bayes_factors, model, statistics)
-    log_odds = math.log(prior) - math.log1p(-prior)
-    sigmoid = scipy.special.expit if on_host(factors) else jax.nn.sigmoid
-    probability = {name: sigmoid(factor + log_odds) for name, factor in factors.items()}
+    factors = log_bayes_factors(model, statistics)
+    probability = {name: sigmoid(factor + change) for name, factor in factors.items()}
     if model.single:
         return FeatureInclusion(probability["x"], factors["x"])
     probability, factors = ({name: part[name] for name in model.families} for part in (probability, factors))
     return FeatureInclusion(probability, factors)
+
+
+def prior_log_odds(prior: float) -> float:
+    """Those of the prior probability that a feature depends on the class.
+
+    Raises:
+        ValueError: where it is not inside (0, 1).
+    """
+    if not isinstance(prior, float | int | np.number) or not 0 < prior < 1:
+        raise ValueError(f"prior is a probability inside (0, 1), got {prior!r}")
+    return math.log(prior) - math.log1p(-prior)
+
+
+def sigmoid(log_odds: Array) -> Array:
+    """The probability of log odds."""
+    return scipy.special.expit(log_odds) if on_host(log_odds) else jax.nn.sigmoid(log_odds)
+
+
+def log_bayes_factors(model: NaiveBayes, statistics: ModelStatistics) -> dict[str, Array]:
+    """log BF_d by block, [D], of a resolved model; in float64 unless the values are traced, for both are large.
+
+    Raises:
+        ValueError: where hyperparameters differ between classes.
+    """
+    for name, family in model.families.items():
+        _check_same(family, name)
+    if not is_traced(model, statistics):
+        model, statistics = to_double((model, statistics))
+    return finalise(_log_bayes_factors, model, statistics)
 
 
 @jax.jit
@@ -76,7 +100,7 @@ def _log_bayes_factors(model: NaiveBayes, statistics: ModelStatistics) -> dict[s
     """By block [D]; the base measure of the rows is the same for both and cancels."""
     pooled = statistics.pool()
     return {
-        name: _evidence(family, statistics.blocks[name]) - _evidence(_one_class(family), pooled[name])
+        name: _evidence(family, statistics.blocks[name]) - _evidence(one_class(family), pooled[name])
         for name, family in model.families.items()
     }
 
@@ -86,7 +110,7 @@ def _evidence(family: Family, statistics: Any) -> Array:
     return (family.update(statistics).log_partition() - family.log_partition()).sum(axis=0)
 
 
-def _one_class(family: Family) -> Family:
+def one_class(family: Family) -> Family:
     """The same prior for one class."""
     return jax.tree.map(lambda leaf: leaf[:1] if jnp.ndim(leaf) else leaf, family)
 

@@ -47,7 +47,7 @@ def leave_one_out(model: NaiveBayes, X: Any, y: Any, *, sample_weight: Any = Non
     if on_host(arrays) and not is_traced(labels):
         weight = np.ones(len(labels.y)) if labels.weight is None else np.asarray(labels.weight, np.float64)
         labels = labels._replace(y=np.asarray(labels.y))
-    table = _class_part(posterior, fit.statistics.class_counts, labels.y, weight)
+    table = class_part(posterior, fit.statistics.class_counts, labels.y, weight)
     for name, family in posterior.families.items():
         table = table + family.leave_one_out(arrays[name], labels.y, weight)
     if not joint:
@@ -56,8 +56,8 @@ def leave_one_out(model: NaiveBayes, X: Any, y: Any, *, sample_weight: Any = Non
     return table + (base if isinstance(base, float) else base[:, None])
 
 
-def _class_part(posterior: NaiveBayes, counts: Array, y: Array, weight: Array) -> Array:
-    """log p(k | the labels of the other rows), [N, K]."""
+def class_part(posterior: NaiveBayes, counts: Array, y: Array, weight: Array) -> Array:
+    """log p(k | the labels of the other rows), [N, K], for labels ``y`` [N] and the rows' ``weight`` [N]."""
     xp = namespace(y)
     own = xp.arange(counts.shape[0])[None, :] == y[:, None]
     if posterior.class_probs is not None:

@@ -6,7 +6,6 @@ A posterior has the prior's type: ``update`` returns another NaiveBayes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import reduce
 from typing import Any, Self
 
 import jax
@@ -16,9 +15,12 @@ import numpyro
 import numpyro.distributions as dist
 
 from bayesnb import check, program, special
-from bayesnb.arrays import Array, as_array, finalise
+from bayesnb.arrays import Array, finalise
+from bayesnb.class_prior import joint
 from bayesnb.families.base import Family, Hyperparameter
+from bayesnb.families.powers import to_powers
 from bayesnb.families.support import broadcast, require_positive
+from bayesnb.hyperpriors import hyperpriors
 from bayesnb.log_prob import LogProb
 from bayesnb.nodes import short_repr
 from bayesnb.statistics import ModelStatistics, sufficient_statistics
@@ -93,22 +95,35 @@ class NaiveBayes:
         """
         if self.resolved:
             return self
+        if hyperpriors(self):
+            raise ValueError(
+                f"the model has hyperpriors, {', '.join(hyperpriors(self))}, which fit_nuts infers; closed forms need "
+                "numbers in their place, or fit_empirical to find them"
+            )
         if statistics is None:
-            if X is None:
-                raise ValueError("give rows, X and y, or their statistics: the model is resolved from data")
-            if y is None:
-                if self.num_classes is None:
-                    raise ValueError("without y the number of classes must be declared: NaiveBayes(..., num_classes=K)")
-                rows = check.blocks(self.families, self.single, X)
-                y = np.zeros(next(iter(rows.values())).shape[0], np.int32)
-            statistics = sufficient_statistics(self, X, y, sample_weight=sample_weight)
+            statistics = self.pooled_statistics(X, y, sample_weight)
         return finalise(_resolve, self, statistics)
+
+    def pooled_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> ModelStatistics:
+        """The statistics of rows that may be without labels: they are told apart by class only where y is given."""
+        if X is None:
+            raise ValueError("give rows, X and y, or their statistics: the model is resolved from data")
+        if y is None:
+            if self.num_classes is None:
+                raise ValueError("without y the number of classes must be declared: NaiveBayes(..., num_classes=K)")
+            rows = check.blocks(self.families, self.single, X)
+            y = np.zeros(next(iter(rows.values())).shape[0], np.int32)
+        return sufficient_statistics(self, X, y, sample_weight=sample_weight)
 
     def update(self, statistics: ModelStatistics) -> Self:
         """The posterior, exactly: the same type with other hyperparameters. Pure JAX, on a resolved model."""
         families = {name: f.update(statistics.blocks[name]) for name, f in self.families.items()}
         concentration = self.class_concentration + statistics.class_counts
         return self._replace(families=families, class_concentration=concentration)
+
+    def with_hyperparameters(self, families: Mapping[str, Family], class_concentration: Hyperparameter) -> Self:
+        """The same blocks with other hyperparameters, which are known to be valid."""
+        return self._replace(families=dict(families), class_concentration=class_concentration)
 
     def with_class_probs(self, class_probs: Any) -> Self:
         """The same model for a population with these class probabilities [K]."""
@@ -163,27 +178,25 @@ class NaiveBayes:
         back = {b: f.restored(statistics.blocks[b], blocks[b]) for b, f in self.families.items()}
         return self._collect(params["class_probs"], back)
 
-    def log_partition(self) -> Array:
-        """log of the prior's normalising constant, summed over classes, blocks and columns."""
-        return sum(
-            (f.log_partition().sum() for f in self.families.values()),
-            special.log_multivariate_beta(self.class_concentration).sum()
-            if self.class_probs is None
-            else jnp.zeros(()),
-        )
-
     # log p(y = k, x) without the base measure
 
     def log_likelihood(self, params: Mapping[str, Array], arrays: Mapping[str, Array]) -> LogProb:
         """log p(y = k, x | params) of checked rows, [N, K]."""
         blocks = self.block_params(params)
         parts = [f.log_likelihood(blocks[b], arrays[b]) for b, f in self.families.items()]
-        return _with_class_probs(params["class_probs"], parts)
+        return joint(params["class_probs"], parts)
 
-    def log_predictive(self, arrays: Mapping[str, Array]) -> LogProb:
-        """log p(y = k, x) of checked rows with the parameters integrated out, [N, K]."""
-        parts = [f.log_predictive(arrays[b]) for b, f in self.families.items()]
-        return _with_class_probs(finalise(_class_mean, self), parts)
+    def log_predictive(self, arrays: Mapping[str, Array], weights: Mapping[str, Array] | None = None) -> LogProb:
+        """log p(y = k, x) of checked rows with the parameters integrated out, [N, K]; a feature to the power of its
+        weight, [D] or [1] by block.
+        """
+        powers = weights or dict.fromkeys(self.families)
+        parts = [to_powers(f, powers[b], arrays[b]) for b, f in self.families.items()]
+        return joint(self.class_mean(), parts)
+
+    def class_mean(self) -> Array:
+        """E[p(y = k)], [K]: the predictive of a label."""
+        return finalise(_class_mean, self)
 
     def row_base_measure(self, arrays: Mapping[str, Array]) -> Array | float:
         """The part of log p(x | params) that no parameter touches, [N]."""
@@ -267,19 +280,6 @@ def _resolve(model: NaiveBayes, statistics: ModelStatistics) -> NaiveBayes:
 @jax.jit
 def _class_mean(model: NaiveBayes) -> Array:
     return model._class_mean()
-
-
-@jax.jit
-def _class_weights(probs: Array) -> LogProb:
-    return LogProb(special.safe_log(jnp.asarray(probs)), jnp.asarray(probs) == 0)
-
-
-def _with_class_probs(probs: Array, parts: list[LogProb]) -> LogProb:
-    """log pi_k plus the blocks. A class of probability zero is less possible than any combination of features."""
-    weights = finalise(_class_weights, as_array(probs))
-    rows = reduce(LogProb.times, parts)
-    never = 1e9 * weights.zeros[None, :]
-    return LogProb(rows.finite + weights.finite[None, :], rows.zeros + never)
 
 
 def _check_names(names: list[str]) -> None:

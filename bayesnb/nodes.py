@@ -8,6 +8,7 @@ from typing import Any, TypeVar, dataclass_transform
 
 import jax
 import numpy as np
+import numpyro.distributions as dist
 
 from bayesnb.arrays import is_traced
 
@@ -56,4 +57,7 @@ def short_repr(value: Any) -> str:
         return "{" + ", ".join(f"{key!r}: {short_repr(v)}" for key, v in value.items()) + "}"
     if isinstance(value, np.ndarray | np.generic | jax.Array):
         return f"{float(value):g}" if not value.shape and not is_traced(value) else f"array{list(value.shape)}"
+    if isinstance(value, dist.Distribution):
+        given = (f"{name}={short_repr(getattr(value, name))}" for name in value.arg_constraints)
+        return f"{type(value).__name__}({', '.join(given)})"
     return repr(value)

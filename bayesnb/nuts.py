@@ -1,18 +1,25 @@
-"""NUTS on the model's own NumPyro program, conditioned on the statistics: its cost does not grow with the rows."""
+"""NUTS on the model's own NumPyro program, conditioned on the statistics: its cost does not grow with labelled rows.
+
+The label of an unlabelled row is summed out, log sum_k p(y = k, x | params), row by row at every step.
+"""
 
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
 from typing import Any
 
 import jax
 import numpyro
 from numpyro.infer import MCMC, NUTS, init_to_value
 
-from bayesnb import check
+from bayesnb import check, hierarchical
 from bayesnb.arrays import Array, finalise, is_traced, to_host
 from bayesnb.draws import Draws
-from bayesnb.fit import prepare
+from bayesnb.em import Rows, has_unlabelled, separate
+from bayesnb.fit import gather, prepare
+from bayesnb.hyperpriors import hyperpriors
+from bayesnb.log_prob import logsumexp
 from bayesnb.model import NaiveBayes, Sites
 from bayesnb.statistics import ModelStatistics
 
@@ -41,10 +48,15 @@ def fit_nuts(
     The likelihood enters through the sufficient statistics, written relative to the posterior mean term by term and,
     for Normal blocks, in units of the posterior: the density is right in float32 at any number of rows.
 
+    Unlabelled rows enter by log sum_k p(y = k, x | params), their labels summed out: the run is then in float64, its
+    cost grows with their number, and the prior is resolved from all rows, whatever their labels.
+
+    Where hyperparameters are distributions NUTS runs on them alone; parameters are drawn exactly (``hierarchical``).
+
     Args:
         model: The specification.
         X: An array [N, D], or a dict of arrays by block; NaN is missing.
-        y: Integers 0..K-1 [N], or soft labels [N, K].
+        y: Integers 0..K-1 [N], -1 where a row is unlabelled, or soft labels [N, K].
         key: A ``jax.random.key``.
         sample_weight: Weights [N].
         statistics: Sufficient statistics instead of rows.
@@ -54,7 +66,8 @@ def fit_nuts(
         progress_bar: Show progress.
 
     Warns:
-        UserWarning: where R-hat exceeds 1.01, the effective sample size is below 400, or transitions diverged.
+        UserWarning: where R-hat exceeds 1.01, the effective sample size is below 400, or transitions diverged; and
+            where classes have no labelled row, whose numbers then mean nothing.
 
     Raises:
         ValueError: where the data do not fit the model, for numbers of draws that are none, and inside a JAX
@@ -64,30 +77,73 @@ def fit_nuts(
     check.counts(num_samples=num_samples, num_warmup=num_warmup, num_chains=num_chains)
     if num_samples < FEWEST:
         raise ValueError(f"num_samples must be at least {FEWEST}, to see whether chains agree, got {num_samples}")
-    model, statistics = prepare(model, X, y, sample_weight, statistics)
-    if is_traced(model, statistics, key):
+    if is_traced(model, X, y, sample_weight, statistics, key):
         raise ValueError("fit_nuts cannot run inside a JAX transformation: call it with arrays whose values are known")
-    model, statistics = to_host((model, statistics))
+    settings: dict[str, Any] = {
+        "num_samples": num_samples,
+        "num_warmup": num_warmup,
+        "num_chains": num_chains,
+        "chain_method": "vectorized",
+        "progress_bar": progress_bar,
+    }
+    if hyperpriors(model):
+        if statistics is None and has_unlabelled(y):
+            raise ValueError("unlabelled rows (y = -1) and hyperpriors do not go together: give numbers for the prior")
+        model, statistics = to_host(gather(model, X, y, sample_weight, statistics))
+        draws = hierarchical.sample(model, statistics, key, **settings)
+        _warn(draws)
+        return draws
+    rows = separate(model, X, y, sample_weight) if statistics is None and has_unlabelled(y) else None
+    if rows is None:
+        model, statistics = to_host(prepare(model, X, y, sample_weight, statistics))
+    else:
+        model, statistics = rows.model, rows.labelled
+        _warn_of_names(statistics)
     centred, standard, reference = finalise(_centred, model, statistics)
-    sampler = MCMC(
-        NUTS(_program, init_strategy=init_to_value(values=reference)),
-        num_warmup=num_warmup,
-        num_samples=num_samples,
-        num_chains=num_chains,
-        chain_method="vectorized",
-        progress_bar=progress_bar,
-    )
-    sampler.run(key, centred, standard, reference, extra_fields=("diverging", "num_steps", "accept_prob"))
-    params = finalise(_restored, model, statistics, to_host(sampler.get_samples()))
-    draws = Draws(model, params, to_host(sampler.get_extra_fields()), num_chains)
+    sampler = MCMC(NUTS(_program, init_strategy=init_to_value(values=reference)), **settings)
+    # rows far from zero lose their digits in float32; statistics are written so that they do not
+    with nullcontext() if rows is None else jax.enable_x64(True):
+        sampler.run(key, centred, standard, reference, rows, extra_fields=("diverging", "num_steps", "accept_prob"))
+        samples, sample_stats = to_host((sampler.get_samples(), sampler.get_extra_fields()))
+    params = finalise(_restored, model, statistics, samples)
+    draws = Draws(model, params, sample_stats, num_chains)
     _warn(draws)
     return draws
 
 
-def _program(model: NaiveBayes, statistics: ModelStatistics, reference: Sites) -> None:
-    """The model's own sites; all rows are one factor, relative to the reference point."""
+def _program(model: NaiveBayes, statistics: ModelStatistics, reference: Sites, rows: Rows | None) -> None:
+    """The model's own sites; labelled rows are one factor, relative to the reference point, unlabelled ones another."""
     params = model.params()
     numpyro.factor("rows", model.log_likelihood_of(statistics, params, reference))
+    if rows is not None:
+        numpyro.factor("unlabelled", _log_density(rows, params))
+
+
+@jax.custom_vjp
+def _log_density(rows: Rows, params: Sites) -> Array:
+    """sum_n w_n log sum_k p(y = k, x_n | params) over the unlabelled rows; params are those of the centred problem."""
+    return _with_slope(rows, params)[0]
+
+
+# mapped over chains a conditional takes both of its ways, also the slow one: here one chain goes after the other
+@jax.custom_batching.sequential_vmap
+def _with_slope(rows: Rows, params: Sites) -> tuple[Array, Sites]:
+    def value(params: Sites) -> Array:
+        joint = rows.model.log_likelihood(rows.model.restored(rows.labelled, params), rows.arrays).log()
+        return rows.weight @ logsumexp(joint)
+
+    return jax.value_and_grad(value)(params)
+
+
+def _forward(rows: Rows, params: Sites) -> tuple[Array, Sites]:
+    return _with_slope(rows, params)
+
+
+def _backward(slope: Sites, change: Array) -> tuple[None, Sites]:
+    return None, jax.tree.map(lambda s: s * change, slope)
+
+
+_log_density.defvjp(_forward, _backward)
 
 
 @jax.jit
@@ -99,6 +155,17 @@ def _centred(model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes
 @jax.jit
 def _restored(model: NaiveBayes, statistics: ModelStatistics, params: Sites) -> Sites:
     return jax.vmap(lambda draw: model.restored(statistics, draw))(params)
+
+
+def _warn_of_names(statistics: ModelStatistics) -> None:
+    nameless = (statistics.class_counts == 0).nonzero()[0].tolist()
+    if len(nameless) > 1:
+        warnings.warn(
+            f"no labelled row tells the classes {nameless} from each other: as in a mixture model their numbers may "
+            "differ between chains, and switch inside one; label a row of each",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def _warn(draws: Draws) -> None:

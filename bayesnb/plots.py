@@ -16,11 +16,18 @@ Array = np.ndarray[Any, Any]
 # colours of Okabe and Ito, which the colour-blind tell apart; marker and line tell them apart in grey
 STYLES: dict[str, dict[str, Any]] = {
     "full Bayes": {"color": "#0072B2", "marker": "o", "linestyle": "-", "markersize": 8, "markerfacecolor": "white"},
+    "random forest": {"color": "#E69F00", "marker": "P", "linestyle": (0, (6, 1, 1, 1, 1, 1)), "markersize": 6},
+    "logistic regression": {"color": "#56B4E9", "marker": "X", "linestyle": (0, (2, 1)), "markersize": 6},
+    "tempered": {"color": "#009E73", "marker": "D", "linestyle": "-.", "markersize": 5},
+    "feature weights": {"color": "#CC79A7", "marker": "v", "linestyle": (0, (8, 2)), "markersize": 6},
     "MAP": {"color": "#D55E00", "marker": "^", "linestyle": "--", "markersize": 5},
     "MLE": {"color": "#555555", "marker": "s", "linestyle": ":", "markersize": 5},
 }
-HATCHES = {"full Bayes": "", "MAP": "////", "MLE": "...."}
-DODGE = {"full Bayes": 1.03, "MAP": 1.0, "MLE": 1 / 1.03}  # error bars side by side, not on top of each other
+HATCHES = {
+    "full Bayes": "", "random forest": "xxxx", "logistic regression": "||||", "tempered": "----",
+    "feature weights": "\\\\\\\\", "MAP": "////", "MLE": "....",
+}  # fmt: skip
+DODGE = 1.025  # the factor from one method to the next: error bars side by side, not on top of each other
 
 
 def learning_curve(
@@ -39,10 +46,11 @@ def learning_curve(
         ylabel: The metric.
         log_scale: Use a logarithmic scale; it needs positive means, and stays linear without them.
     """
-    for method in [name for name in STYLES if name in curves]:  # the largest markers first, the others on top
+    methods = [name for name in STYLES if name in curves]  # the largest markers first, the others on top
+    for position, method in enumerate(methods):
         mean, error = (np.asarray(values, dtype=float) for values in curves[method])
         ax.errorbar(
-            np.asarray(sizes) * DODGE[method],
+            np.asarray(sizes) * DODGE ** ((len(methods) - 1) / 2 - position),
             mean,
             yerr=np.nan_to_num(error),
             label=method,

@@ -1,5 +1,6 @@
 """The generative program, row by row, in NumPyro.
 
+    h ~ hyperprior                                 where a hyperparameter is a distribution
     pi ~ Dirichlet(class_concentration)            or fixed class_probs
     theta_b ~ prior of family b                    for each block b, [K, D_b]
     y_n ~ Categorical(pi)                          for each row n
@@ -22,6 +23,7 @@ import numpyro.distributions as dist
 
 from bayesnb import check
 from bayesnb.arrays import Array, is_traced
+from bayesnb.hyperpriors import filled, hyperpriors, sample_hyperparameters
 
 if TYPE_CHECKING:
     from bayesnb.model import NaiveBayes
@@ -47,8 +49,12 @@ def run(model: NaiveBayes, X: Any, y: Any, num_rows: int | None, total_count: An
     # a sampler traces this program; the rows that it closes over are known all the same, and are checked as such
     with nullcontext() if is_traced(X, y) else jax.ensure_compile_time_eval():
         arrays, num_rows = _rows(model, X, y, num_rows)
-        model = model if model.resolved else model.resolve(X, y)
+        statistics = None if model.resolved else model.pooled_statistics(X, y)
+        if statistics is not None and not hyperpriors(model):
+            model = model.resolve(statistics=statistics)
         y = _labels(model, y, num_rows, latent=arrays is not None)
+    if hyperpriors(model):
+        model = filled(model, sample_hyperparameters(model)).resolve(statistics=statistics)
     params = model.params()
     with numpyro.plate("rows", num_rows):
         labels = dist.Categorical(probs=params["class_probs"])

@@ -1,59 +1,46 @@
-"""What `bayesnb compare` prints, as rich tables that fit 80 columns."""
+"""What `bayesnb compare` prints, at most 80 columns wide."""
 
 import math
 from collections.abc import Sequence
-from decimal import Decimal
 
 import numpy as np
-from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table as Grid
 
-from bayesnb.compare import METRICS, Comparison, NutsCheck
+from bayesnb.compare import Comparison
 from bayesnb.dependence import STRONG, Dependence
-from bayesnb.methods import METHODS, bayes_model, coincide
+from bayesnb.first_split import Evidence, NutsCheck
+from bayesnb.methods import CURES, REFERENCE, bayes_model, coincide
 from bayesnb.num_parameters import num_parameters
+from bayesnb.report_tables import (
+    bayes_factor,
+    differences,
+    empty_grid,
+    inclusion,
+    number,
+    plural,
+    scores,
+    times,
+    whole,
+)
 from bayesnb.tables import BLOCKS, NOTHING, ONE_VALUE, Column, Table
 
-HEADINGS = {"log_loss": "log loss", "brier": "Brier", "accuracy": "accuracy", "ece": "ECE"}
 MOST_COLUMNS_LISTED = 12
 LEAST_OVERCONFIDENCE = 0.01
 FAMILIES = {"bernoulli": "Bernoulli", "categorical": "Categorical", "normal": "Normal"}
-LEGEND = {
+PRIOR_LEGEND = {
     "Laplace 1": "every count plus one (the mode under Dirichlet(2)), the classes too",
     "Dirichlet 1": "the uniform prior, integrated out exactly",
-    "ECE": "expected calibration error, 10 bins of the largest predicted probability",
     "NIG": "normal-inverse-gamma, unit information: one pseudo-row for the mean, two for the variance",
+    "learned": "the prior under which the training rows are most probable",
+    "L2, C = 1": "scikit-learn's default penalty",
 }
-
-
-def number(value: float, sign: str = "", digits: int | None = None) -> str:
-    """Write a number in about five characters: .312, 1.23, 12.3, 178, 574k, 2M; with its sign where `sign` is `+`."""
-    size = abs(value)
-    if size >= 1e12:
-        return f"{value:{sign}.0e}"
-    for smallest, unit, suffix in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")):
-        if size >= smallest:
-            return f"{value / unit:{sign}.0f}{suffix}"
-    text = f"{value:{sign}z.{_digits(value) if digits is None else digits}f}"
-    return text.replace("0.", ".", 1) if text.lstrip("+-").startswith("0.") else text
-
-
-def bayes_factor(log_value: float) -> str:
-    """Write a Bayes factor of any size: 150, 2e+4, 3e+43."""
-    return f"{math.exp(log_value):.0f}" if log_value < math.log(1e4) else f"{Decimal(log_value).exp():.0e}"
-
-
-def with_error(mean: float, error: float, sign: str = "") -> str:
-    """Write a mean and its standard error to the same decimal place; the mean alone where there is no error."""
-    text = number(mean, sign)
-    return text if math.isnan(error) else f"{text} ±{number(error, digits=_digits(mean))}"
-
-
-def whole(value: int) -> str:
-    """Write a whole number of any size: exactly below a million, else 2.1e+30."""
-    return f"{value:,}" if value < 1_000_000 else f"{Decimal(value):.1e}"
+METHOD_LEGEND = {
+    "averaged": "the exact average over all subsets of columns that may depend on the class",
+    "tempered": "one power on all columns' likelihoods, learned on exact leave-one-out predictions",
+    "feature weights": "the same with a power for each column",
+    "random forest": "300 trees",
+}
 
 
 def print_data(console: Console, table: Table) -> None:
@@ -62,7 +49,7 @@ def print_data(console: Console, table: Table) -> None:
     shares = [f"{name} ({count:,})" for name, count in zip(table.classes, counts.tolist(), strict=True)]
     shown = ", ".join(shares[:10]) + (f" and {len(shares) - 10} more" if len(shares) > 10 else "")
     console.print(
-        f"[bold]{escape(table.name)}[/]: {len(table.y):,} rows, {_plural(len(table.columns), 'feature')}, "
+        f"[bold]{escape(table.name)}[/]: {len(table.y):,} rows, {plural(len(table.columns), 'feature')}, "
         f"{len(shares)} classes of [bold]{escape(table.target)}[/]: {escape(shown)}"
     )
     if table.num_unlabelled:
@@ -72,7 +59,7 @@ def print_data(console: Console, table: Table) -> None:
         named = ", ".join(f"{escape(name)} ({reason})" for name, reason in silent[:MOST_COLUMNS_LISTED])
         more = len(silent) - MOST_COLUMNS_LISTED
         console.print(f"Columns left out: {named}" + (f" and {more} more" if more > 0 else ""))
-    grid = _grid()
+    grid = empty_grid()
     if len(table.columns) <= MOST_COLUMNS_LISTED:
         for heading, justify in (("column", "left"), ("kind", "left"), ("values", "left"), ("missing", "right")):
             grid.add_column(heading, justify=justify)  # type: ignore[arg-type]
@@ -93,7 +80,7 @@ def print_data(console: Console, table: Table) -> None:
                 missing = sum(column.missing for column in columns)
                 names = ", ".join(column.name for column in columns[:2]) + (", ..." if len(columns) > 2 else "")
                 grid.add_row(FAMILIES[kind], str(len(columns)), _span(columns), f"{missing:,}", escape(names))
-    console.print(grid)
+    console.print(grid, "")
     console.print(parameters(table), "\n", sep="")
 
 
@@ -105,7 +92,7 @@ def parameters(table: Table) -> str:
         if count.full_joint is None
         else f"a table of the full joint distribution would need {whole(count.full_joint)}"
     )
-    return f"Naive Bayes has {_plural(count.total, 'free parameter')}; {joint}"
+    return f"Naive Bayes has {plural(count.total, 'free parameter')}; {joint}"
 
 
 def print_dependence(console: Console, result: Comparison, pairs: Dependence) -> None:
@@ -117,28 +104,53 @@ def print_dependence(console: Console, result: Comparison, pairs: Dependence) ->
     if strongest.log_bayes_factor <= STRONG or not (gap > LEAST_OVERCONFIDENCE and gap > 2 * error):
         strong = sum(pair.log_bayes_factor > STRONG for pair in pairs.strongest(total))
         console.print(
-            f"within the classes {strong} of {_plural(total, 'pair')} of columns depend on each other "
-            "(dependence.png)\n"
+            f"within the classes {strong} of {plural(total, 'pair')} of columns depend on each other (dependence.png)\n"
         )
         return
     console.print(
         f"[yellow]warning:[/] do not trust the probabilities: at n = {size:,} full Bayes is on average {number(gap)} "
         f"±{number(error)} more sure than right (reliability.png). The naive assumption fails: within the classes "
         f"'{escape(strongest.first)}' and '{escape(strongest.second)}', the strongest of "
-        f"{_plural(total, 'pair')}, share {number(strongest.mutual_information)} nats, with a "
-        f"Bayes factor of {bayes_factor(strongest.log_bayes_factor)} for dependence (dependence.png).\n"
+        f"{plural(total, 'pair')}, share {number(strongest.mutual_information)} nats, with a "
+        f"Bayes factor of {bayes_factor(strongest.log_bayes_factor)} for dependence (dependence.png).{_cure(result)}\n"
     )
+
+
+def _cure(result: Comparison) -> str:
+    """Point at the methods whose calibration error is lower."""
+    size = result.sizes[-1]
+    error = {method: result.mean(size, method, "ece")[0] for method in result.methods}
+    better = [f"{number(error[method])} in '{method}'" for method in CURES if error.get(method, 1.0) < error[REFERENCE]]
+    if not better:
+        return ""
+    return f" The cure: the calibration error of {number(error[REFERENCE])} falls to {' and '.join(better)}."
+
+
+def print_evidence(console: Console, table: Table, evidence: Evidence) -> None:
+    """Print the evidence of the priors, and which columns depend on the class."""
+    gain = evidence.learned_prior - evidence.full_bayes
+    console.print(
+        f"[bold]Log evidence[/], log p(X, y), of the first split's {evidence.size:,} training rows: full Bayes "
+        f"{evidence.full_bayes:,.1f}, learned prior {evidence.learned_prior:,.1f} ({gain:+,.1f})\n"
+    )
+    console.print(
+        f"[bold]Does a column depend on '{escape(table.target)}'?[/] The posterior probability on the same rows, "
+        "at odds of 1 to 1 before them"
+    )
+    console.print(inclusion(evidence), "")
 
 
 def print_results(console: Console, table: Table, result: Comparison) -> None:
     """Print the scores, the paired differences, and the times."""
     noise = f"mean ± standard error of {result.repeats} splits" if result.repeats > 1 else "one split"
-    console.print(f"[bold]Scores[/] on {_plural(result.num_test, 'test row')}, {noise}; low is good, but for accuracy")
-    console.print(_scores(result))
+    console.print(f"[bold]Scores[/] on {plural(result.num_test, 'test row')}, {noise}; low is good, but for accuracy")
+    console.print(scores(result), "")
     used = ", ".join(result.priors.values())
-    for name, meaning in LEGEND.items():
-        if name in used or name == "ECE":
-            console.print(f"[dim]{name}: {meaning}[/]")
+    meanings = {name: meaning for name, meaning in PRIOR_LEGEND.items() if name in used}
+    meanings |= {method: METHOD_LEGEND[method] for method in result.methods if method in METHOD_LEGEND}
+    meanings["ECE"] = "expected calibration error, 10 bins of the largest predicted probability"
+    for name, meaning in meanings.items():
+        console.print(f"[dim]{name}: {meaning}[/]")
     console.print()
     if coincide(table):
         console.print(
@@ -150,9 +162,9 @@ def print_results(console: Console, table: Table, result: Comparison) -> None:
         "[bold]Difference from full Bayes[/], paired: the same splits; + is more than full Bayes, "
         "which for all but accuracy is worse"
     )
-    console.print(_differences(result))
+    console.print(differences(result), "")
     console.print("[bold]Milliseconds[/] to fit and to predict the test rows, once compiled; median")
-    console.print(_times(result))
+    console.print(times(result), "")
 
 
 def print_check(console: Console, check: NutsCheck) -> None:
@@ -168,65 +180,10 @@ def print_check(console: Console, check: NutsCheck) -> None:
     console.print()
 
 
-def _plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
-def _digits(value: float) -> int:
-    size = abs(value)
-    return 3 if size < 0.9995 else 2 if size < 9.995 else 1 if size < 99.95 else 0
-
-
-def _grid() -> Grid:
-    return Grid(box=box.SIMPLE_HEAD, padding=(0, 0), pad_edge=False, header_style="bold")
-
-
-def _scores(result: Comparison) -> Grid:
-    grid = _grid()
-    grid.add_column("n", justify="right")
-    grid.add_column("method", no_wrap=True)
-    grid.add_column("prior")
-    for metric in METRICS:
-        grid.add_column(HEADINGS[metric], justify="right", no_wrap=True)
-    for size in result.sizes:
-        for method in METHODS:
-            cells = [with_error(*result.mean(size, method, metric)) for metric in METRICS]
-            grid.add_row(
-                str(size), method, result.priors[method], *cells,
-                style="bold" if method == "full Bayes" else "", end_section=method == METHODS[-1],
-            )  # fmt: skip
-    return grid
-
-
-def _differences(result: Comparison) -> Grid:
-    grid = _grid()
-    grid.add_column("n", justify="right")
-    grid.add_column("method", no_wrap=True)
-    for metric in METRICS:
-        grid.add_column(HEADINGS[metric], justify="right", no_wrap=True)
-    for size in result.sizes:
-        for method in METHODS[:-1]:
-            cells = [with_error(*result.difference(size, method, metric), sign="+") for metric in METRICS]
-            grid.add_row(str(size), method, *cells, end_section=method == METHODS[-2])
-    return grid
-
-
-def _times(result: Comparison) -> Grid:
-    grid = _grid()
-    grid.add_column("n", justify="right")
-    for method in METHODS:
-        grid.add_column(f"{method}\nfit", justify="right")
-        grid.add_column("\npredict", justify="right")
-    for size in result.sizes:
-        times = [result.median(size, method, field) for method in METHODS for field in ("fit_ms", "predict_ms")]
-        grid.add_row(str(size), *(f"{ms:.1f}" for ms in times))
-    return grid
-
-
 def _impossible(result: Comparison) -> str:
     """Say which methods called the class of some rows impossible, and how often."""
     parts = []
-    for method in METHODS:
+    for method in result.methods:
         shares = {size: result.mean(size, method, "impossible")[0] for size in result.sizes}
         some = [f"{100 * share:.2g} % at n = {size}" for size, share in shares.items() if share > 0]
         if some:

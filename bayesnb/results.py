@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -17,7 +18,8 @@ import numpy as np
 from numpyro import handlers
 
 from bayesnb import check, generating
-from bayesnb.arrays import Array, at_once, finalise, is_traced, on_host, to_host
+from bayesnb.arrays import Array, at_once, is_traced, on_host, to_host
+from bayesnb.evidence import EvidenceTable, evidence_table
 from bayesnb.log_prob import LogProb, logsumexp
 from bayesnb.model import NaiveBayes, Sites
 from bayesnb.nodes import Node, pytree, short_repr
@@ -168,23 +170,32 @@ class PointEstimate(Classifier):
 class Posterior(Classifier):
     """The exact posterior: ``prior`` and ``model`` are of one type, before and after the rows of ``statistics``.
 
-    Predictions integrate the parameters out. Hyperparameters that the data resolved are part of ``prior``.
+    Predictions integrate the parameters out. Hyperparameters that the data resolved are part of ``prior``. With
+    ``weights``, as ``temper`` learns them, p(k | x) is proportional to p(k) prod_d p(x_d | k)^w_d: arrays by block,
+    [D], or [1] for the whole block. They change p(k | x) alone: p(x), parameters and evidence stay the model's.
     """
 
     prior: NaiveBayes
     model: NaiveBayes
     statistics: ModelStatistics
+    weights: dict[str, Array] | None = None
 
     def __repr__(self) -> str:
-        return f"Posterior(prior={self.prior!r}, class_counts={short_repr(self.statistics.class_counts)})"
+        weights = "" if self.weights is None else f", weights={short_repr(self.weights)}"
+        counts = short_repr(self.statistics.class_counts)
+        return f"{type(self).__name__}(prior={self.prior!r}, class_counts={counts}{weights})"
 
     @property
     def log_evidence(self) -> Array:
-        """log p(X, y), the log marginal likelihood given the resolved prior, base measure included: a scalar.
+        """log p(X, y), the log marginal likelihood given the resolved prior, base measure included: a float64 scalar.
 
         With weights or soft labels it is that of the weighted likelihood, which is no probability of data.
         """
-        return finalise(_log_evidence, self.prior, self.statistics)
+        return self.evidence_table().total
+
+    def evidence_table(self) -> EvidenceTable:
+        """The log evidence in parts that add up: ``labels``, log p(y), and ``features``, [K, D] by block."""
+        return evidence_table(self.prior, self.statistics)
 
     def sample(self, key: Array, num_samples: int) -> Sites:
         """Independent exact draws of the parameters by site, each [num_samples, K, ...]; key is a jax.random.key."""
@@ -198,7 +209,13 @@ class Posterior(Classifier):
 
     def with_class_probs(self, class_probs: Any) -> Self:
         """The same posterior for another population; prior, statistics and so the evidence stay those of the fit."""
-        return type(self)(self.prior, self.model.with_class_probs(class_probs), self.statistics)
+        return replace(self, model=self.model.with_class_probs(class_probs))
+
+    def log_joint(self, X: Any) -> Array:
+        """log p(y = k, x) of each row, [N, K]; with ``weights`` their log p(y = k | x) plus the model's log p(x)."""
+        if self.weights is None:
+            return super().log_joint(X)
+        return self.predict_log_proba(X) + replace(self, weights=None).log_density(X)[:, None]
 
     @property
     def draws_at_once(self) -> int:
@@ -214,7 +231,7 @@ class Posterior(Classifier):
         return self.model.columns
 
     def _score(self, arrays: dict[str, Array]) -> LogProb:
-        return self.model.log_predictive(arrays)
+        return self.model.log_predictive(arrays, self.weights)
 
 
 @partial(jax.jit, static_argnames="num_samples")
@@ -225,14 +242,3 @@ def _sample(model: NaiveBayes, key: Array, num_samples: int) -> Sites:
             return model.params()
 
     return jax.vmap(draw)(jax.random.split(key, num_samples))
-
-
-@jax.jit
-def _log_evidence(prior: NaiveBayes, statistics: ModelStatistics) -> Array:
-    """log partition of the posterior less that of the prior, plus the base measure."""
-    base = [f.log_base_measure(statistics.blocks[b]).sum() for b, f in prior.families.items()]
-    if prior.class_probs is not None:
-        probs, counts = jnp.asarray(prior.class_probs), statistics.class_counts
-        seen = (probs > 0) | (counts == 0)
-        base.append(jnp.where(seen, counts * jnp.log(jnp.where(probs > 0, probs, 1.0)), -jnp.inf).sum())
-    return prior.update(statistics).log_partition() - prior.log_partition() + sum(base)

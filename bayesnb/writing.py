@@ -19,14 +19,19 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from bayesnb.compare import METRICS, Comparison, NutsCheck, Record
+from bayesnb.compare import METRICS, Comparison, Record
 from bayesnb.dependence import Dependence
-from bayesnb.methods import METHODS
+from bayesnb.first_split import Evidence, NutsCheck
+from bayesnb.methods import RIVALS
 from bayesnb.metrics import NUM_BINS
 from bayesnb.plots import confidence_shares, dependence, learning_curve, reliability
 from bayesnb.reading import DataError
 from bayesnb.tables import Table
 
+# what the pictures show: more lines would hide each other
+IN_LEARNING_CURVE = ("MLE", "MAP", "full Bayes", "tempered", "feature weights", *RIVALS)
+IN_RELIABILITY = ("MLE", "full Bayes", "tempered", "feature weights", *RIVALS)
+LEGEND_INCHES = 1.6  # the width of an entry
 MOST_COLUMNS_DRAWN = 60
 LONGEST_NAME = 24
 PACKAGES = ("bayesnb", "jax", "numpyro", "numpy", "scikit-learn")
@@ -65,6 +70,7 @@ def write_files(
     folder: Path,
     table: Table,
     result: Comparison,
+    evidence: Evidence,
     pairs: Dependence | None,
     check: NutsCheck | None,
     seed: int,
@@ -75,7 +81,7 @@ def write_files(
         writer = csv.DictWriter(handle, [field.name for field in fields(Record)])
         writer.writeheader()
         writer.writerows(asdict(record) for record in result.records)
-    summary = summarise(table, result, pairs, check, seed, command)
+    summary = summarise(table, result, evidence, pairs, check, seed, command)
     text = json.dumps(summary, indent=2, allow_nan=False, ensure_ascii=False)
     (folder / "summary.json").write_text(text + "\n", encoding="utf-8")
     figures = {
@@ -90,7 +96,13 @@ def write_files(
 
 
 def summarise(
-    table: Table, result: Comparison, pairs: Dependence | None, check: NutsCheck | None, seed: int, command: str
+    table: Table,
+    result: Comparison,
+    evidence: Evidence,
+    pairs: Dependence | None,
+    check: NutsCheck | None,
+    seed: int,
+    command: str,
 ) -> dict[str, Any]:
     """Gather what a reader needs to judge and to repeat the comparison; plain values that JSON can hold."""
     return {
@@ -110,7 +122,8 @@ def summarise(
         },
         "splits": {"sizes": list(result.sizes), "repeats": result.repeats, "test_rows": result.num_test, "seed": seed},
         "priors": dict(result.priors),
-        "table": [_row(result, size, method) for size in result.sizes for method in METHODS],
+        "table": [_row(result, size, method) for size in result.sizes for method in result.methods],
+        "evidence": {**asdict(evidence), "columns": [column._asdict() for column in evidence.columns]},
         "strongest_pairs": [] if pairs is None else [pair._asdict() for pair in pairs.strongest(10)],
         "nuts": None if check is None else {key: _finite(value) for key, value in asdict(check).items()},
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
@@ -126,12 +139,12 @@ def learning_figure(table: Table, result: Comparison) -> Figure:
     for ax, (metric, ylabel, log_scale) in zip(axes, panels, strict=True):
         curves = {
             method: tuple(np.array([result.mean(size, method, metric) for size in result.sizes]).T)
-            for method in METHODS
+            for method in _drawn(result, IN_LEARNING_CURVE)
         }
         learning_curve(ax, result.sizes, curves, ylabel, log_scale=log_scale)
     noise = f"mean ± standard error of {result.repeats} splits" if result.repeats > 1 else "one split"
     figure.suptitle(f"{table.name}: {noise}, {result.num_test:,} test rows", fontsize=11)
-    _legend(figure, axes[0])
+    _legend(figure, axes[0], result)
     return figure
 
 
@@ -142,14 +155,14 @@ def reliability_figure(table: Table, result: Comparison) -> Figure:
     axes = figure.subplots(2, len(sizes), sharex=True, sharey="row", squeeze=False, height_ratios=[3, 1])
     lowest = math.floor(NUM_BINS / len(table.classes)) / NUM_BINS
     for (above, below), size in zip(axes.T, sizes, strict=True):
-        bins = {method: result.bins[size, method] for method in METHODS}
+        bins = {method: result.bins[size, method] for method in _drawn(result, IN_RELIABILITY)}
         reliability(above, bins, lowest)
         confidence_shares(below, bins)
         above.set_title(f"{size:,} training rows", fontsize=10)
         above.label_outer()
         below.label_outer()
     figure.suptitle(f"{table.name}: calibration on the test rows, ± 2 standard errors", fontsize=11)
-    _legend(figure, axes[0, 0])
+    _legend(figure, axes[0, 0], result)
     return figure
 
 
@@ -172,14 +185,19 @@ def _figure(width: float, height: float) -> Figure:
     return figure
 
 
-def _legend(figure: Figure, ax: Any) -> None:
+def _drawn(result: Comparison, names: tuple[str, ...]) -> list[str]:
+    return [method for method in result.methods if method in names]
+
+
+def _legend(figure: Figure, ax: Any, result: Comparison) -> None:
     handles, labels = ax.get_legend_handles_labels()
-    order = [labels.index(method) for method in METHODS]
+    order = [labels.index(method) for method in result.methods if method in labels]
+    num_rows = math.ceil(LEGEND_INCHES * len(order) / figure.get_figwidth())
     figure.legend(
         [handles[i] for i in order],
         [labels[i] for i in order],
         loc="outside lower center",
-        ncols=len(order),
+        ncols=math.ceil(len(order) / num_rows),
         frameon=False,
     )
 

@@ -4,12 +4,14 @@ import csv
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
 
 from bayesnb.cli import main
-from bayesnb.compare import NutsCheck
+from bayesnb.first_split import Evidence, Inclusion, NutsCheck
+from bayesnb.methods import METHODS, RIVALS
 
 HEADER = "flag,colour,height,label"
 ROWS = [
@@ -22,7 +24,11 @@ FILES = ["dependence.png", "learning_curve.png", "reliability.png", "results.csv
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
+    """A folder with a file; the methods that take long to compile are left to the run from a shell."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("bayesnb.methods.METHODS", METHODS[:3])
+    evidence = Evidence(20, -5.0, -4.0, (Inclusion("height", 0.75, 1.1),))
+    monkeypatch.setattr("bayesnb.first_split.weigh_evidence", lambda _, size, __: replace(evidence, size=size))
     (tmp_path / "good.csv").write_text(GOOD)
     return tmp_path
 
@@ -47,6 +53,8 @@ def test_the_main_job_from_a_file(place):
     summary = json.loads((out / "summary.json").read_text())
     assert summary["splits"] == {"sizes": [10, 20], "repeats": 2, "test_rows": 12, "seed": 3}
     assert summary["nuts"] is None
+    assert summary["evidence"]["size"] == 20  # the largest
+    assert "height 0.750 1.1" in " ".join(result.stdout.split())
     assert {c["name"]: c["kind"] for c in summary["data"]["columns"]} == {
         "flag": "bernoulli", "colour": "categorical", "height": "normal"
     }  # fmt: skip
@@ -79,7 +87,7 @@ def test_a_data_set_of_scikit_learn_with_the_nuts_check(place, monkeypatch):
         asked.append((table.name, size, seed, progress_bar))
         return NutsCheck(size, 45, 0.004, 0.001, 1.001, 2000.0, 0, 4000, 4, 1.5, ("take more draws",))
 
-    monkeypatch.setattr("bayesnb.compare.check_with_nuts", check)
+    monkeypatch.setattr("bayesnb.first_split.check_with_nuts", check)
     result = run("iris", "--sizes", "20,30", "--repeats", "2", "--seed", "4")
     assert result.exit_code == 0, result.output
     assert asked == [("iris", 30, 4, False)]  # at the largest size; no bar where stderr is no terminal
@@ -178,6 +186,7 @@ def test_help_names_every_option_and_shows_examples():
         "--out",
         "--seed",
         "--no-nuts",
+        "--rivals",
         "bayesnb compare breast_cancer",
     ):
         assert word in text
@@ -189,11 +198,15 @@ def test_help_names_every_option_and_shows_examples():
 def test_from_a_shell(place):
     command = [sys.executable, "-c", "from bayesnb.cli import main; main()", "compare", "good.csv"]
     done = subprocess.run(
-        [*command, "--sizes", "20", "--repeats", "1", "--no-nuts"], capture_output=True, text=True, encoding="utf-8"
-    )
+        [*command, "--sizes", "20", "--repeats", "1", "--no-nuts", "--rivals"],
+        capture_output=True, text=True, encoding="utf-8",
+    )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert max(map(len, done.stdout.splitlines())) <= 80
-    assert sorted(path.name for path in (place / "bayesnb-report" / "good").iterdir()) == FILES
+    out = place / "bayesnb-report" / "good"
+    assert sorted(path.name for path in out.iterdir()) == FILES
+    assert [row["method"] for row in results(out)] == [*METHODS, *RIVALS]
+    assert len(json.loads((out / "summary.json").read_text())["evidence"]["columns"]) == 3
     refused = subprocess.run([*command, "--target", "x"], capture_output=True, text=True, encoding="utf-8")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr.count("\n") == 1

@@ -5,22 +5,22 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from bayesnb.compare import (
-    Comparison,
-    Record,
-    check_with_nuts,
-    choose_sizes,
-    compare,
-    dependent_columns,
-    make_splits,
-)
+from bayesnb.averaged import fit_averaged
+from bayesnb.compare import Comparison, Record, choose_sizes, compare, make_splits
 from bayesnb.dependence import dependence
-from bayesnb.fit import fit_posterior
-from bayesnb.methods import METHODS, bayes_model
+from bayesnb.empirical import fit_empirical
+from bayesnb.first_split import check_with_nuts, dependent_columns, weigh_evidence
+from bayesnb.fit import fit_map, fit_mle, fit_posterior
+from bayesnb.inclusion import feature_inclusion
+from bayesnb.methods import METHODS, RIVALS, bayes_model, map_model, priors
 from bayesnb.metrics import ReliabilityBins, log_loss
 from bayesnb.reading import DataError, Source
+from bayesnb.rivals import fit_rival
 from bayesnb.splits import growing_sizes, num_test_rows, stratified_split
 from bayesnb.tables import make_table
+from bayesnb.temper import temper
+
+QUICK = ("MLE", "MAP", "full Bayes")  # the others compile more
 
 
 def synthetic(kinds="bcn", rows=120, seed=0):
@@ -41,13 +41,13 @@ def synthetic(kinds="bcn", rows=120, seed=0):
 @pytest.fixture(scope="module")
 def counted():
     table = synthetic("bc")
-    return table, compare(table, (10, 40), repeats=3, seed=1)
+    return table, compare(table, (10, 40), repeats=3, seed=1, methods=QUICK)
 
 
 @pytest.fixture(scope="module")
 def mixed():
     table = synthetic()
-    return table, compare(table, (10, 84), repeats=4, seed=1)
+    return table, compare(table, (10, 84), repeats=4, seed=1, methods=QUICK)
 
 
 # splits
@@ -113,7 +113,7 @@ def test_sizes_are_sorted_or_refused():
 def test_every_size_method_and_split_is_there(mixed):
     _, result = mixed
     assert [(r.size, r.method, r.repeat) for r in result.records] == [
-        (size, method, repeat) for size in (10, 84) for method in METHODS for repeat in range(4)
+        (size, method, repeat) for size in (10, 84) for method in QUICK for repeat in range(4)
     ]
     assert all(np.isfinite([r.log_loss, r.brier, r.ece]).all() and r.fit_ms > 0 for r in result.records)
 
@@ -152,17 +152,98 @@ def test_a_class_that_a_training_set_lacks_is_no_obstacle():
     frame = pd.DataFrame({"x": np.arange(40) % 2 * 1.0, "z": np.sin(np.arange(40.0))})
     frame["label"] = pd.Series(["a", "b"] * 19 + ["a", "rare"], dtype=object)
     table = make_table(Source("rare", frame, "label"))
-    result = compare(table, (5,), repeats=6, seed=0)
+    result = compare(table, (5,), repeats=6, seed=0, methods=(*QUICK, "averaged", "tempered", "feature weights"))
     held_out = [39 in split.test for split in make_splits(table, 6, seed=0)]
     assert any(held_out)
     assert_array_equal(result.values(5, "MLE", "impossible") > 0, held_out)  # a class without rows has probability zero
-    assert not result.values(5, "full Bayes", "impossible").any()
+    for method in result.methods[2:]:
+        assert not result.values(5, method, "impossible").any()
 
 
 def test_progress_is_told_after_every_fit():
     seen = []
-    compare(synthetic("b", rows=40), (5, 10), repeats=2, seed=0, on_fit=lambda *step: seen.append(step))
-    assert seen == [(size, method) for size in (5, 10) for method in METHODS for _ in range(2)]
+    table = synthetic("b", rows=40)
+    compare(table, (5, 10), repeats=2, seed=0, on_fit=lambda *step: seen.append(step), methods=QUICK)
+    assert seen == [(size, method) for size in (5, 10) for method in QUICK for _ in range(2)]
+
+
+# every method
+
+
+@pytest.fixture(scope="module")
+def pair():
+    return synthetic("bn", rows=60)
+
+
+def one_hot_and_standardised(X, train):
+    """The rivals' features written out: levels 0, 1 and missing; numbers in units of the training rows."""
+    flag, size = X["binary"], X["numeric"]
+    mean, sd = train["numeric"].mean(), train["numeric"].std()
+    return np.hstack([flag == 0, flag == 1, np.isnan(flag), (size - mean) / sd])
+
+
+@pytest.mark.filterwarnings("ignore:the evidence rises beyond the bounds")
+def test_each_row_is_its_method_on_the_same_rows(pair):
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression
+
+    result = compare(pair, (30,), repeats=2, seed=1, methods=METHODS + RIVALS)
+    assert result.methods == (*METHODS, *RIVALS)
+    split = make_splits(pair, 2, seed=1)[1]
+    (X, y), (X_test, y_test) = pair.rows(split.train[:30]), pair.rows(split.test)
+    model = bayes_model(pair)
+    post = fit_posterior(model, X, y)
+    fits = {
+        "MLE": fit_mle(model, X, y),
+        "MAP": fit_map(map_model(pair), X, y),
+        "full Bayes": post,
+        "learned prior": fit_empirical(model, X, y),
+        "averaged": fit_averaged(model, X, y),
+        "tempered": temper(post, X, y),
+        "feature weights": temper(post, X, y, per_feature=True),
+    }
+    found = {method: fit.predict_log_proba(X_test) for method, fit in fits.items()}
+    Z, Z_test = one_hot_and_standardised(X, X), one_hot_and_standardised(X_test, X)
+    found["logistic regression"] = LogisticRegression(max_iter=1000).fit(Z, y).predict_log_proba(Z_test)
+    with np.errstate(divide="ignore"):
+        forest = RandomForestClassifier(300, random_state=1).fit(Z, y)
+        found["random forest"] = forest.predict_log_proba(Z_test)
+    for method, log_proba in found.items():
+        loss = log_loss(log_proba, y_test)
+        assert_allclose(result.values(30, method, "log_loss")[1], loss, rtol=1e-5, err_msg=method)
+
+
+def test_every_method_names_its_prior(pair):
+    assert tuple(priors(pair)) == (*METHODS, *RIVALS)
+    assert priors(pair)["tempered"] == "Dirichlet 1, NIG"
+    assert priors(synthetic("b"))["averaged"] == "Dirichlet 1"
+    assert priors(pair)["learned prior"] == "learned"
+
+
+@pytest.mark.parametrize("method", RIVALS)
+def test_a_rival_gives_a_class_it_never_saw_probability_zero(method):
+    X = {"categorical": np.array([[0], [1], [-1], [1]]), "numeric": np.array([[1.0], [np.nan], [3.0], [2.0]])}
+    log_proba = fit_rival(method, X, np.array([0, 2, 0, 2]), num_classes=3, seed=0).predict_log_proba(X)
+    assert_array_equal(log_proba[:, 1], -np.inf)
+    assert_array_equal(log_proba.argmax(axis=1), [0, 2, 0, 2])
+    # one class alone, an empty column of numbers, and a category that was not there in training
+    X["numeric"][:] = np.nan
+    alone = fit_rival(method, X, np.full(4, 2), num_classes=3, seed=0)
+    assert_array_equal(alone.predict_log_proba(X | {"categorical": np.full((4, 1), 7)}), [[-np.inf, -np.inf, 0.0]] * 4)
+
+
+@pytest.mark.filterwarnings("ignore:the evidence rises beyond the bounds")
+def test_the_evidence_is_that_of_the_first_training_set(pair):
+    evidence = weigh_evidence(pair, 30, seed=1)
+    X, y = pair.rows(make_splits(pair, 1, seed=1)[0].train[:30])
+    model = bayes_model(pair)
+    assert_allclose(evidence.full_bayes, fit_posterior(model, X, y).log_evidence, rtol=1e-9)
+    assert_allclose(evidence.learned_prior, fit_empirical(model, X, y).log_evidence, rtol=1e-9)
+    assert evidence.learned_prior > evidence.full_bayes
+    inclusion = feature_inclusion(model, X, y)
+    for column, name, block in zip(evidence.columns, ("size", "flag"), ("numeric", "binary"), strict=True):
+        assert column.column == name  # the strongest first, though its block comes last
+        assert_allclose(column[1:], [part[block][0] for part in inclusion], rtol=1e-9)
 
 
 def test_overconfidence_is_the_mean_confidence_less_the_accuracy(mixed):
@@ -200,8 +281,16 @@ def test_nuts_agrees_with_the_exact_posterior():
 
 
 def record(repeat, method, loss, **fields):
-    values = {"brier": 0.1, "accuracy": 0.9, "ece": 0.05, "impossible": 0.0, "fit_ms": 1.0, "predict_ms": 2.0} | fields
-    return Record(repeat=repeat, size=20, method=method, log_loss=loss, **values)
+    values = {
+        "size": 20,
+        "brier": 0.1,
+        "accuracy": 0.9,
+        "ece": 0.05,
+        "impossible": 0.0,
+        "fit_ms": 1.0,
+        "predict_ms": 2.0,
+    } | fields
+    return Record(repeat=repeat, method=method, log_loss=loss, **values)
 
 
 def by_hand():
@@ -210,7 +299,7 @@ def by_hand():
     records = [record(i, method, loss) for method, values in losses.items() for i, loss in enumerate(values)]
     bins = ReliabilityBins(np.eye(10)[9] * 40, np.eye(10)[9] * 39.0, np.eye(10)[9] * 30.0)
     priors = {"MLE": "none", "MAP": "Laplace 1, NIG", "full Bayes": "Dirichlet 1, NIG"}
-    return Comparison((20,), 3, 0, 40, priors, tuple(records), {(20, method): (bins,) * 3 for method in METHODS})
+    return Comparison((20,), 3, 0, 40, priors, tuple(records), {(20, method): (bins,) * 3 for method in priors})
 
 
 def test_differences_are_paired():

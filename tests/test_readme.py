@@ -19,7 +19,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:do not trust these draws yet")
 def test_the_lines_run():
-    (program,) = re.findall(r"```python\n(.*?)```", README, re.S)
+    program, *more = re.findall(r"```python\n(.*?)```", README, re.S)
     # NUTS as printed takes 8,000 steps; a test needs fewer to see that the lines run
     shorter = program.replace("key=jax.random.key(0))", "key=jax.random.key(0), num_samples=100, num_warmup=100)")
     assert shorter != program
@@ -32,6 +32,11 @@ def test_the_lines_run():
     assert np.isfinite(scope["evidence"])
     assert scope["draws"]["flags_probs"].shape == (1000, 2, 3)
     assert_allclose(scope["fast"](scope["X"]), exact, atol=1e-4)
+    for program in more:  # each goes on where the last one ended
+        exec(program, scope)
+    assert scope["each"].shape == (200, 2)
+    for name in ("learned", "averaged", "honest", "semi"):
+        assert_allclose(scope[name].predict_proba(scope["X"]).sum(axis=1), 1.0, rtol=1e-5)
 
 
 def test_what_it_points_at_exists():

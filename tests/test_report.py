@@ -11,26 +11,27 @@ from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 from rich.console import Console
 
-from bayesnb import plots, report, writing
-from bayesnb.compare import Comparison, NutsCheck, compare
+from bayesnb import plots, report, report_tables, writing
+from bayesnb.compare import Comparison, compare
 from bayesnb.dependence import Dependence
-from bayesnb.methods import METHODS
+from bayesnb.first_split import Evidence, Inclusion, NutsCheck
+from bayesnb.methods import METHODS, RIVALS, priors
 from bayesnb.metrics import ReliabilityBins
 from bayesnb.reading import DataError, Source
 from bayesnb.tables import make_table
-from tests.test_compare import by_hand, synthetic
+from tests.test_compare import QUICK, by_hand, record, synthetic
 
 
 @pytest.fixture(scope="module")
 def counted():
     table = synthetic("bc")
-    return table, compare(table, (10,), repeats=2, seed=1)
+    return table, compare(table, (10,), repeats=2, seed=1, methods=QUICK)
 
 
 @pytest.fixture(scope="module")
 def mixed():
     table = synthetic()
-    return table, compare(table, (10, 84), repeats=4, seed=1)
+    return table, compare(table, (10, 84), repeats=4, seed=1, methods=QUICK)
 
 
 # words and numbers
@@ -44,13 +45,13 @@ def mixed():
     ],
 )  # fmt: skip
 def test_numbers_are_short(value, text):
-    assert report.number(value) == text
+    assert report_tables.number(value) == text
 
 
 def test_a_mean_and_its_error_share_the_decimals():
-    assert report.with_error(0.3123, 0.0456) == ".312 ±.046"
-    assert report.with_error(12.34, 0.0456, sign="+") == "+12.3 ±.0"
-    assert report.with_error(0.3123, float("nan")) == ".312"
+    assert report_tables.with_error(0.3123, 0.0456) == ".312 ±.046"
+    assert report_tables.with_error(12.34, 0.0456, sign="+") == "+12.3 ±.0"
+    assert report_tables.with_error(0.3123, float("nan")) == ".312"
 
 
 def printed(function, *args, width=80):
@@ -63,14 +64,63 @@ def words_of(function, *args):
     return " ".join(printed(function, *args).split())
 
 
+def widest(table):
+    """Every method, ten thousand rows, and numbers that take as much room as they can."""
+    named = priors(table)
+    splits = [(0.1111, 0.1), (0.3333, 0.5), (0.8888, 0.9)]
+    records = tuple(
+        record(i, method, loss, brier=loss, accuracy=loss, ece=ece, size=size)
+        for size in (20, 10_000)
+        for method in named
+        for i, (loss, ece) in enumerate(splits)
+    )
+    return Comparison((20, 10_000), 3, 0, 40, named, records, {})
+
+
 def test_the_report_fits_80_columns_and_names_every_prior(mixed):
-    table, result = mixed
+    table, result = mixed[0], widest(mixed[0])
     text = printed(report.print_data, table) + printed(report.print_results, table, result)
     assert max(map(len, text.splitlines())) <= 80
-    rows = [line.split() for line in text.splitlines() if "±" in line and line.split()[0].isdigit()]
-    assert rows[0][:3] == ["10", "MLE", "none"]
-    assert rows[2][:6] == ["10", "full", "Bayes", "Dirichlet", "1,", "NIG"]
+    lines = text.splitlines()
+    start = lines.index(next(line for line in lines if line.startswith("n = 10,000")))
+    scores = [line.split() for line in lines[start + 1 : start + 10]]
+    for row, method in zip(scores, METHODS + RIVALS, strict=True):
+        named = method.split() + result.priors[method].split()
+        assert row[: len(named)] == named
+        assert row[len(named) :] == [".444", "±.231", ".444", "±.231", ".444", "±.231", ".500", "±.231"]
     assert "coincide" not in text
+
+
+def test_the_legend_explains_what_is_there_and_nothing_else(mixed):
+    text = words_of(report.print_results, mixed[0], widest(mixed[0]))
+    for words in ("learned: the prior", "averaged: the exact average", "tempered: one power", "L2, C = 1: scikit"):
+        assert words in text
+    text = words_of(report.print_results, *mixed)
+    assert "NIG: normal-inverse-gamma" in text
+    assert not any(words in text for words in ("learned", "averaged", "power", "scikit"))
+
+
+def test_times_are_those_of_the_smallest_and_the_largest_size(mixed):
+    _, result = mixed
+    lines = printed(lambda console, grid: console.print(grid), report_tables.times(result)).splitlines()
+    assert lines[0].split() == ["n", "=", "10", "n", "=", "84"]
+    expected = [result.median(size, "MAP", field) for size in (10, 84) for field in ("fit_ms", "predict_ms")]
+    assert lines[4].split() == ["MAP", *(f"{ms:.1f}" for ms in expected)]
+
+
+def evidence_of(num_columns):
+    columns = tuple(Inclusion(f"x[{i}]", 1.0 - i / 50, 1000.25 - 100 * i) for i in range(num_columns))
+    return Evidence(84, -1234.56, -1200.0, columns)
+
+
+@pytest.mark.parametrize(("num_columns", "shown"), [(3, [0, 1, 2]), (13, range(13)), (16, [*range(10), 13, 14, 15])])
+def test_columns_are_ranked_by_the_evidence(mixed, num_columns, shown):
+    lines = printed(report.print_evidence, mixed[0], evidence_of(num_columns)).splitlines()
+    text = " ".join(" ".join(lines).split())
+    assert "of the first split's 84 training rows: full Bayes -1,234.6, learned prior -1,200.0 (+34.6)" in text
+    rows = [line.split() for line in lines if line.startswith("x[")]
+    assert rows == [[f"x[{i}]", f"{1 - i / 50:.3f}", f"{1000.25 - 100 * i:,.1f}"] for i in shown]
+    assert ("... 3 more ..." in text) == (num_columns > 13)
 
 
 def test_the_report_says_when_map_and_full_bayes_coincide(counted):
@@ -112,8 +162,8 @@ def test_the_check_is_printed_with_its_warnings():
 
 @pytest.mark.parametrize(("value", "text"), [(121, "121"), (123_456, "123,456"), (2**101 * 8 - 1, "2.0e+31")])
 def test_whole_numbers_of_any_size(value, text):
-    assert report.whole(value) == text
-    assert report.whole(2**20_000) == "4.0e+6020"
+    assert report_tables.whole(value) == text
+    assert report_tables.whole(2**20_000) == "4.0e+6020"
 
 
 def test_parameters_are_counted_beside_the_full_joint_table(counted, mixed):
@@ -136,6 +186,26 @@ def surely(confidence, correct):
     splits = np.array([[[40], [c], [r]] for c, r in zip(confidence, correct, strict=True)])
     bins = tuple(ReliabilityBins(*split) for split in splits)
     return replace(by_hand(), bins={(20, "full Bayes"): bins})
+
+
+def cured(tempered, weights):
+    """The same with calibration errors of the two cures, where full Bayes has 0.05."""
+    sure = surely([39.0, 38.0, 39.5], [36.0, 36.0, 35.0])
+    errors = {"tempered": tempered, "feature weights": weights}
+    records = tuple(record(i, method, 1.0, ece=ece) for method, ece in errors.items() for i in range(3))
+    return replace(sure, priors=dict(sure.priors) | dict.fromkeys(errors, "none"), records=sure.records + records)
+
+
+@pytest.mark.parametrize(
+    ("tempered", "weights", "end"),
+    [
+        (0.02, 0.012, "error of .050 falls to .020 in 'tempered' and .012 in 'feature weights'"),
+        (0.05, 0.012, "The cure: the calibration error of .050 falls to .012 in 'feature weights'"),
+        (0.06, 0.07, "(dependence.png)"),
+    ],
+)
+def test_the_warning_points_at_the_cure_where_it_cures(tempered, weights, end):
+    assert words_of(report.print_dependence, cured(tempered, weights), PAIRS).endswith(f"{end}.")
 
 
 def test_dependence_is_a_warning_where_it_makes_full_bayes_over_confident():
@@ -163,7 +233,7 @@ def test_there_is_no_warning_where_either_is_missing(confidence, correct, pairs)
 
 @pytest.mark.parametrize(("log_value", "text"), [(np.log(150), "150"), (np.log(9.7e5), "1e+6"), (1e3, "2e+434")])
 def test_bayes_factors_of_any_size(log_value, text):
-    assert report.bayes_factor(log_value) == text
+    assert report_tables.bayes_factor(log_value) == text
 
 
 # pictures and files
@@ -171,16 +241,29 @@ def test_bayes_factors_of_any_size(log_value, text):
 
 def test_the_learning_curve_has_a_line_and_a_bar_for_each_method():
     ax = Figure().subplots()
-    curves = {m: (np.array([5.0, 1.0]) * (i + 1), np.array([0.5, np.nan])) for i, m in enumerate(METHODS)}
+    curves = {m: (np.array([5.0, 1.0]) * (i + 1), np.array([0.5, np.nan])) for i, m in enumerate(plots.STYLES)}
     assert plots.learning_curve(ax, (20, 100), curves, "log loss", log_scale=True) is ax
-    assert sorted(ax.get_legend_handles_labels()[1]) == sorted(METHODS)
+    assert sorted(ax.get_legend_handles_labels()[1]) == sorted(plots.STYLES)
     drawn = {container.get_label(): container.lines[0].get_ydata() for container in ax.containers}
-    for method in METHODS:
+    for method in plots.STYLES:
         assert_allclose(drawn[method], curves[method][0])
     assert (ax.get_yscale(), ax.get_ylabel(), ax.get_xlabel()) == ("log", "log loss", "training rows")
     assert [label.get_text() for label in ax.get_xticklabels()] == ["20", "100"]
-    styles = {(line["marker"], line["linestyle"]) for line in plots.STYLES.values()}
-    assert len(styles) == len(METHODS)  # told apart without colour
+    for part in ("color", "marker", "linestyle"):  # each alone tells them apart
+        assert len({line[part] for line in plots.STYLES.values()}) == len(plots.STYLES)
+    assert len(set(plots.HATCHES.values())) == len(plots.STYLES) == len(plots.HATCHES)
+
+
+def test_the_pictures_show_the_methods_that_are_told_apart(mixed):
+    result = widest(mixed[0])
+    bins = ReliabilityBins(np.full(10, 4), np.arange(10) * 0.4, np.arange(10) * 0.3)
+    result = replace(result, bins={(size, method): (bins,) * 3 for size in result.sizes for method in result.methods})
+    for draw, names in (
+        (writing.learning_figure, writing.IN_LEARNING_CURVE),
+        (writing.reliability_figure, writing.IN_RELIABILITY),
+    ):
+        assert [text.get_text() for text in draw(mixed[0], result).legends[0].get_texts()] == list(names)
+        assert set(names) <= set(plots.STYLES)
 
 
 def test_sizes_that_stand_close_share_a_label():
@@ -245,7 +328,9 @@ def test_of_many_columns_the_most_dependent_are_drawn(mixed):
 
 def test_the_files_hold_what_was_measured(tmp_path, mixed):
     table, result = mixed
-    names = writing.write_files(tmp_path, table, result, PAIRS, CHECK, seed=5, command="bayesnb compare synthetic")
+    names = writing.write_files(
+        tmp_path, table, result, evidence_of(3), PAIRS, CHECK, seed=5, command="bayesnb compare synthetic"
+    )
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)
     frame = pd.read_csv(tmp_path / "results.csv")
     assert len(frame) == 2 * 3 * 4
@@ -258,6 +343,8 @@ def test_the_files_hold_what_was_measured(tmp_path, mixed):
     assert summary["strongest_pairs"][0] == {
         "first": "a[1]", "second": "c", "mutual_information": 1.234, "log_bayes_factor": 100.0
     }  # fmt: skip
+    assert summary["evidence"]["full_bayes"] == -1234.56
+    assert summary["evidence"]["columns"][1] == {"column": "x[1]", "probability": 0.98, "log_bayes_factor": 900.25}
     assert summary["nuts"]["max_difference"] == 0.0123
     assert summary["command"] == "bayesnb compare synthetic"
     for name in ("learning_curve.png", "reliability.png", "dependence.png"):
@@ -266,7 +353,7 @@ def test_the_files_hold_what_was_measured(tmp_path, mixed):
 
 def test_one_split_has_no_error_and_the_summary_is_still_json():
     one = Comparison((20,), 1, 0, 40, by_hand().priors, tuple(r for r in by_hand().records if r.repeat == 0), {})
-    text = json.dumps(writing.summarise(synthetic("b"), one, None, None, 0, ""), allow_nan=False)
+    text = json.dumps(writing.summarise(synthetic("b"), one, evidence_of(1), None, None, 0, ""), allow_nan=False)
     row = json.loads(text)["table"][0]
     assert row["log_loss"] == {
         "mean": 1.1, "standard_error": None,

@@ -15,11 +15,8 @@ A family is a frozen dataclass and a pytree. Its fields are the prior's hyperpar
    ``own_terms``: the same under a row's own class, with the row's own contribution taken away;
 9. ``log_partition`` and ``log_base_measure``, from which the evidence follows.
 
-Laws that hold for each, and that the tests check once for all: prior times likelihood equals evidence times
-posterior; the evidence is the product of one-step predictives; the gradient of the log posterior vanishes at the
-mode; statistics of any split merge to those of the whole; a missing cell is marginalised.
-
-Arrays are numpy's or JAX's, traced or not; a family never asks. Missing cells are NaN.
+The laws that hold for each, such as prior times likelihood equals evidence times posterior, stand in the tests, once
+for all. Arrays are numpy's or JAX's, traced or not; a family never asks. Missing cells are NaN.
 """
 
 from __future__ import annotations
@@ -86,6 +83,11 @@ class Family(Node, ABC):
     def common_sites(self) -> tuple[str, ...]:
         """The parameters that all classes share: they have no class axis."""
         return ()
+
+    @property
+    def site_a_column(self) -> bool:
+        """True where each column has a site of its own, [K, ...]."""
+        return False
 
     @property
     def num_classes(self) -> int | None:

@@ -86,6 +86,10 @@ class Categorical(Family):
             return ("probs",)
         return tuple(f"probs_{d}" for d in range(len(self._sizes)))
 
+    @property
+    def site_a_column(self) -> bool:
+        return not self._uniform
+
     def resolve(self, pooled: CategoricalStatistics, num_classes: int) -> Self:
         sizes, flat, value = pooled.sizes, (num_classes, pooled.counts.shape[-1]), self.concentration
         if isinstance(self.num_categories, int) and np.ndim(value) > 0:
@@ -95,7 +99,8 @@ class Categorical(Family):
     @property
     def num_classes(self) -> int | None:
         rank = 3 if isinstance(self.num_categories, int) else 2
-        shape = np.shape(self.concentration)
+        given = self.concentration
+        shape = given.shape() if isinstance(given, dist.Distribution) else np.shape(given)
         return shape[0] if len(shape) == rank and shape[0] > 1 else None
 
     @property

@@ -6,6 +6,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+import numpyro.distributions as dist
 
 from bayesnb.arrays import Array, as_array, is_traced, namespace
 from bayesnb.nodes import short_repr
@@ -41,6 +42,9 @@ def require_rank(owner: str, name: str, value: Any, ranks: tuple[int, ...], axes
 def require_positive(owner: str, **values: Any) -> None:
     """Raises ValueError unless every concrete value is a finite positive number."""
     for name, value in values.items():
+        if isinstance(value, dist.Distribution):
+            _require_positive_support(owner, name, value)
+            continue
         if value is None or is_traced(value):
             continue
         array = _numbers(owner, name, value)
@@ -51,8 +55,21 @@ def require_positive(owner: str, **values: Any) -> None:
 def require_finite(owner: str, **values: Any) -> None:
     """Raises ValueError unless every concrete value is a finite number."""
     for name, value in values.items():
+        if isinstance(value, dist.Distribution):
+            continue
         if value is not None and not is_traced(value) and not np.isfinite(_numbers(owner, name, value)).all():
             raise ValueError(f"{owner}: {name} must be finite, got {short_repr(value)}")
+
+
+def _require_positive_support(owner: str, name: str, hyperprior: dist.Distribution) -> None:
+    """A hyperprior's draws must be possible values; a simplex, too, has positive entries."""
+    support = hyperprior.support
+    lowest = 0.0 if support is dist.constraints.simplex else getattr(support, "lower_bound", -np.inf)
+    if support.is_discrete or is_traced(lowest) or not np.all(np.asarray(lowest) >= 0):
+        raise ValueError(
+            f"{owner}: the hyperprior of {name} must be continuous with positive values, such as dist.Gamma(2., 1.), "
+            f"got {type(hyperprior).__name__}"
+        )
 
 
 def _numbers(owner: str, name: str, value: Any) -> np.ndarray[Any, Any]:

@@ -1,0 +1,66 @@
+"""The evidence, log p(X, y): what a prior said of the rows before it saw them, in parts that add up.
+
+    log p(X, y) = log p(y) + sum over blocks, features d and classes k of log p(x_d of class k | y)
+
+Each part is the log partition of the posterior less that of the prior, plus the base measure: Murphy, Conjugate
+Bayesian analysis of the Gaussian distribution (2007), section 3.5; Minka, Estimating a Dirichlet distribution (2000).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from bayesnb import special
+from bayesnb.arrays import Array, finalise, is_traced, to_double
+from bayesnb.model import NaiveBayes
+from bayesnb.statistics import ModelStatistics
+
+
+class EvidenceTable(NamedTuple):
+    """``labels``: log p(y). ``features``: log p(x_d | y) by block, feature and class, [K, D]; [K, 1] where a block is
+    one feature, and one row where the classes share a parameter.
+    """
+
+    labels: Array
+    features: dict[str, Array]
+
+    @property
+    def total(self) -> Array:
+        """log p(X, y)."""
+        return self.labels + sum(part.sum() for part in self.features.values())
+
+
+def evidence_table(prior: NaiveBayes, statistics: ModelStatistics) -> EvidenceTable:
+    """The parts of the evidence of rows under a resolved prior; in float64 unless the values are traced.
+
+    log p(X, y) of 1e8 rows is a number of eight digits before the point, which float32 cannot hold to a nat.
+    """
+    if not is_traced(prior, statistics):
+        prior, statistics = to_double((prior, statistics))
+    table = finalise(evidence, prior, statistics)
+    return table._replace(features={name: table.features[name] for name in prior.families})
+
+
+@jax.jit
+def evidence(prior: NaiveBayes, statistics: ModelStatistics) -> EvidenceTable:
+    """The same in JAX's present precision."""
+    blocks = {b: _of_features(family, statistics.blocks[b]) for b, family in prior.families.items()}
+    return EvidenceTable(_of_labels(prior, statistics.class_counts), blocks)
+
+
+def _of_features(prior: Any, statistics: Any) -> Array:
+    ratio = prior.update(statistics).log_partition() - prior.log_partition()
+    return ratio + prior.log_base_measure(statistics)
+
+
+def _of_labels(prior: NaiveBayes, counts: Array) -> Array:
+    if prior.class_probs is None:
+        concentration = jnp.asarray(prior.class_concentration)
+        change = special.log_gamma_ratio(concentration, counts).sum()
+        return change - special.log_gamma_ratio(concentration.sum(), counts.sum())
+    probs = jnp.asarray(prior.class_probs)
+    possible = (probs > 0) | (counts == 0)
+    return jnp.where(possible, counts * jnp.log(jnp.where(probs > 0, probs, 1.0)), -jnp.inf).sum()

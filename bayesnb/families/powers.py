@@ -1,0 +1,45 @@
+"""Exact predictives whose features are raised to powers, or mixed with those of a feature that no class matters to."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from bayesnb import products
+from bayesnb.arrays import Array, namespace
+from bayesnb.families.base import Family
+from bayesnb.log_prob import LogProb
+
+
+def to_powers(family: Family, powers: Array | None, x: Array) -> LogProb:
+    """sum_d w_d log p(x_d | y = k), [N, K]; powers w are [D], or [1] for the whole block; None for powers of 1."""
+    if powers is None or powers.shape[0] == 1:
+        whole = family.log_predictive(x)
+        return whole if powers is None else LogProb(powers[0] * whole.finite, whole.zeros)
+    return _possible(products.by_rows(_to_powers, (family, powers), x))
+
+
+def mixed(family: Family, pooled: Family, log_odds: Array, x: Array) -> LogProb:
+    """sum_d log(p_d p(x_d | y = k) + (1 - p_d) p(x_d)), [N, K].
+
+    ``log_odds`` [D] are those of p; ``pooled`` is the same family for one class, that of all rows.
+    """
+    return _possible(products.by_rows(_mixed, (family, pooled, log_odds), x))
+
+
+def _possible(finite: Array) -> LogProb:
+    return LogProb(finite, namespace(finite).zeros_like(finite))
+
+
+@jax.jit
+def _to_powers(family: Family, powers: Array, x: Array) -> Array:
+    return (family.log_predictive_terms(x) * powers[None, None]).sum(axis=-1)
+
+
+@jax.jit
+def _mixed(family: Family, pooled: Family, log_odds: Array, x: Array) -> Array:
+    log_odds = log_odds[None, None]
+    depends = jax.nn.log_sigmoid(log_odds) + family.log_predictive_terms(x)
+    free = jax.nn.log_sigmoid(-log_odds) + pooled.log_predictive_terms(x)
+    # a missing cell has terms of 0 in both, and the probabilities add up to 1
+    return jnp.logaddexp(depends, free).sum(axis=-1)

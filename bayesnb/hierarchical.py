@@ -1,0 +1,65 @@
+"""NUTS on the hyperparameters alone: parameters are integrated out, and drawn exactly afterwards.
+
+    p(h | rows)  is proportional to  p(h) p(rows | h),    theta | h, rows ~ the conjugate posterior
+
+The evidence p(rows | h) is closed, so the sampler's dimension does not grow with classes and columns, and its cost not
+with rows. The posterior is that of NUTS on the full program. Azzimonti, Corani and Zaffalon, Hierarchical estimation of
+parameters in Bayesian networks (2019), for Dirichlet-multinomial concentrations that classes have in common.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpyro
+from numpyro import handlers
+from numpyro.infer import MCMC, NUTS, init_to_median
+
+from bayesnb.arrays import Array, to_host
+from bayesnb.draws import Draws
+from bayesnb.evidence import evidence
+from bayesnb.hyperpriors import filled, sample_hyperparameters
+from bayesnb.model import NaiveBayes, Sites
+from bayesnb.statistics import ModelStatistics
+
+
+def sample(model: NaiveBayes, statistics: ModelStatistics, key: Array, **settings: Any) -> Draws:
+    """Draws of hyperparameters and parameters given statistics on the host; ``settings`` are those of MCMC.
+
+    ``Draws.model`` is the prior at the mean of the hyperparameters. All is done in float64, for the evidence of many
+    rows is a large number, and there is little to compute.
+    """
+    sampler_key, draw_key = jax.random.split(key)
+    with jax.enable_x64(True):
+        sampler = MCMC(NUTS(_program, init_strategy=init_to_median), **settings)
+        sampler.run(sampler_key, model, statistics, extra_fields=("diverging", "num_steps", "accept_prob"))
+        values = sampler.get_samples()
+        keys = jax.random.split(draw_key, next(iter(values.values())).shape[0])
+        params = to_host({**values, **_parameters(model, statistics, values, keys)})
+        sample_stats = to_host(sampler.get_extra_fields())
+        prior = to_host(_resolved(model, statistics, {site: value.mean(axis=0) for site, value in values.items()}))
+    return Draws(prior, params, sample_stats, settings["num_chains"])
+
+
+def _program(model: NaiveBayes, statistics: ModelStatistics) -> None:
+    prior = _resolved(model, statistics, sample_hyperparameters(model))
+    numpyro.factor("rows", evidence(prior, statistics).total)
+
+
+@jax.jit
+def _resolved(model: NaiveBayes, statistics: ModelStatistics, values: Sites) -> NaiveBayes:
+    return filled(model, values).resolve(statistics=statistics)
+
+
+@jax.jit
+def _parameters(model: NaiveBayes, statistics: ModelStatistics, values: Sites, keys: Array) -> Sites:
+    """Parameters from the posterior under each draw of the hyperparameters."""
+
+    def draw(values: Sites, key: Array) -> Sites:
+        posterior = _resolved(model, statistics, values).update(statistics)
+        # NumPyro's own distributions promote ranks
+        with jax.numpy_rank_promotion("allow"), handlers.block(), handlers.seed(rng_seed=key):
+            return posterior.params()
+
+    return jax.vmap(draw)(values, keys)

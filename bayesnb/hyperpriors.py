@@ -1,0 +1,54 @@
+"""Hyperpriors: a hyperparameter that is a NumPyro distribution, to be inferred with everything else.
+
+    h ~ hyperprior;  theta | h ~ prior(h);  rows | theta ~ likelihood
+
+A hyperprior's site is ``block_prior_field``, such as ``x_prior_a``, or ``class_concentration``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpyro
+import numpyro.distributions as dist
+
+from bayesnb.arrays import Array
+
+if TYPE_CHECKING:
+    from bayesnb.families.base import Family
+    from bayesnb.model import NaiveBayes
+
+
+def hyperpriors(model: NaiveBayes) -> dict[str, dist.Distribution]:
+    """The hyperpriors of a model by site; none where every hyperparameter is a number, an array or left to the data."""
+    found: dict[str, dist.Distribution] = {}
+    for block, family in model.families.items():
+        found |= {f"{block}_prior_{field}": value for field, value in _distributions(family).items()}
+    if isinstance(model.class_concentration, dist.Distribution):
+        found["class_concentration"] = model.class_concentration
+    return found
+
+
+def filled(model: NaiveBayes, values: Mapping[str, Array]) -> NaiveBayes:
+    """The model with values in the place of its hyperpriors; pure JAX."""
+    families = {
+        block: family._replace(**{field: values[f"{block}_prior_{field}"] for field in _distributions(family)})
+        for block, family in model.families.items()
+    }
+    return model.with_hyperparameters(families, values.get("class_concentration", model.class_concentration))
+
+
+def sample_hyperparameters(model: NaiveBayes) -> dict[str, Array]:
+    """Samples every hyperprior, inside a NumPyro program, and returns the values by site."""
+    # NumPyro's own distributions promote ranks
+    with jax.numpy_rank_promotion("allow"):
+        return {site: numpyro.sample(site, d.to_event(len(d.batch_shape))) for site, d in hyperpriors(model).items()}
+
+
+def _distributions(family: Family) -> dict[str, Any]:
+    fields = (f.name for f in dataclasses.fields(family))  # type: ignore[arg-type]
+    values = ((name, getattr(family, name)) for name in fields)
+    return {name: value for name, value in values if isinstance(value, dist.Distribution)}

@@ -1,0 +1,79 @@
+"""What else a user would pick, from scikit-learn: logistic regression and a random forest, at their defaults."""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.compose import make_column_transformer
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+Array = np.ndarray[Any, Any]
+
+NUM_TREES = 300
+MOST_STEPS = 1000
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A fitted pipeline that predicts as the other methods do."""
+
+    pipeline: Pipeline
+    num_classes: int
+
+    def predict_log_proba(self, X: Mapping[str, Array]) -> Array:
+        """log p(y = k | x), [N, K]; -inf for a class that the training rows lacked."""
+        matrix = _matrix(X)
+        proba = np.zeros((len(matrix), self.num_classes))
+        proba[:, self.pipeline.classes_] = self.pipeline.predict_proba(matrix)
+        with np.errstate(divide="ignore"):
+            return np.log(proba)
+
+
+def fit_rival(method: str, X: Mapping[str, Array], y: Array, *, num_classes: int, seed: int) -> Rival:
+    """Fit one of the two to a table's rows.
+
+    Two values and categories are one-hot, a missing one a level of its own; numbers are standardised, a missing one
+    becomes the column's mean.
+
+    Args:
+        method: `logistic regression` or `random forest`.
+        X: Arrays by block, as in a `Table`.
+        y: Labels [N].
+        num_classes: K, of which the rows may lack some.
+        seed: Of the forest.
+    """
+    num_numeric = X["numeric"].shape[1] if "numeric" in X else 0
+    num_columns = sum(values.shape[1] for values in X.values())
+    columns = list(range(num_columns))
+    levels, numbers = columns[: num_columns - num_numeric], columns[num_columns - num_numeric :]
+    prepared = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), levels),
+        (make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler()), numbers),
+    )
+    pipeline = make_pipeline(prepared, _classifier(method, y, seed))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # what the steps reached is what the user would get
+        pipeline.fit(_matrix(X), y)
+    return Rival(pipeline, num_classes)
+
+
+def _classifier(method: str, y: Array, seed: int) -> ClassifierMixin:
+    if len(np.unique(y)) == 1:  # logistic regression refuses a single class
+        return DummyClassifier()
+    if method == "logistic regression":
+        return LogisticRegression(max_iter=MOST_STEPS)
+    return RandomForestClassifier(NUM_TREES, random_state=seed)
+
+
+def _matrix(X: Mapping[str, Array]) -> Array:
+    """All blocks side by side [N, D], numbers last."""
+    return np.hstack([X[block] for block in ("binary", "categorical", "numeric") if block in X])
