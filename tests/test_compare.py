@@ -5,20 +5,15 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from bayesnb.averaged import fit_averaged
 from bayesnb.compare import Comparison, Record, choose_sizes, compare, make_splits
 from bayesnb.dependence import dependence
-from bayesnb.empirical import fit_empirical
-from bayesnb.first_split import check_with_nuts, dependent_columns, weigh_evidence
-from bayesnb.fit import fit_map, fit_mle, fit_posterior
-from bayesnb.inclusion import feature_inclusion
-from bayesnb.methods import METHODS, RIVALS, bayes_model, map_model, priors
+from bayesnb.first_split import check_with_nuts, dependent_columns
+from bayesnb.fit import fit_posterior
+from bayesnb.methods import bayes_model
 from bayesnb.metrics import ReliabilityBins, log_loss
 from bayesnb.reading import DataError, Source
-from bayesnb.rivals import fit_rival
 from bayesnb.splits import growing_sizes, num_test_rows, stratified_split
 from bayesnb.tables import make_table
-from bayesnb.temper import temper
 
 QUICK = ("MLE", "MAP", "full Bayes")  # the others compile more
 
@@ -167,85 +162,6 @@ def test_progress_is_told_after_every_fit():
     assert seen == [(size, method) for size in (5, 10) for method in QUICK for _ in range(2)]
 
 
-# every method
-
-
-@pytest.fixture(scope="module")
-def pair():
-    return synthetic("bn", rows=60)
-
-
-def one_hot_and_standardised(X, train):
-    """The rivals' features written out: levels 0, 1 and missing; numbers in units of the training rows."""
-    flag, size = X["binary"], X["numeric"]
-    mean, sd = train["numeric"].mean(), train["numeric"].std()
-    return np.hstack([flag == 0, flag == 1, np.isnan(flag), (size - mean) / sd])
-
-
-@pytest.mark.filterwarnings("ignore:the evidence rises beyond the bounds")
-def test_each_row_is_its_method_on_the_same_rows(pair):
-    from sklearn.ensemble import RandomForestClassifier
-    from sklearn.linear_model import LogisticRegression
-
-    result = compare(pair, (30,), repeats=2, seed=1, methods=METHODS + RIVALS)
-    assert result.methods == (*METHODS, *RIVALS)
-    split = make_splits(pair, 2, seed=1)[1]
-    (X, y), (X_test, y_test) = pair.rows(split.train[:30]), pair.rows(split.test)
-    model = bayes_model(pair)
-    post = fit_posterior(model, X, y)
-    fits = {
-        "MLE": fit_mle(model, X, y),
-        "MAP": fit_map(map_model(pair), X, y),
-        "full Bayes": post,
-        "learned prior": fit_empirical(model, X, y),
-        "averaged": fit_averaged(model, X, y),
-        "tempered": temper(post, X, y),
-        "feature weights": temper(post, X, y, per_feature=True),
-    }
-    found = {method: fit.predict_log_proba(X_test) for method, fit in fits.items()}
-    Z, Z_test = one_hot_and_standardised(X, X), one_hot_and_standardised(X_test, X)
-    found["logistic regression"] = LogisticRegression(max_iter=1000).fit(Z, y).predict_log_proba(Z_test)
-    with np.errstate(divide="ignore"):
-        forest = RandomForestClassifier(300, random_state=1).fit(Z, y)
-        found["random forest"] = forest.predict_log_proba(Z_test)
-    for method, log_proba in found.items():
-        loss = log_loss(log_proba, y_test)
-        assert_allclose(result.values(30, method, "log_loss")[1], loss, rtol=1e-5, err_msg=method)
-
-
-def test_every_method_names_its_prior(pair):
-    assert tuple(priors(pair)) == (*METHODS, *RIVALS)
-    assert priors(pair)["tempered"] == "Dirichlet 1, NIG"
-    assert priors(synthetic("b"))["averaged"] == "Dirichlet 1"
-    assert priors(pair)["learned prior"] == "learned"
-
-
-@pytest.mark.parametrize("method", RIVALS)
-def test_a_rival_gives_a_class_it_never_saw_probability_zero(method):
-    X = {"categorical": np.array([[0], [1], [-1], [1]]), "numeric": np.array([[1.0], [np.nan], [3.0], [2.0]])}
-    log_proba = fit_rival(method, X, np.array([0, 2, 0, 2]), num_classes=3, seed=0).predict_log_proba(X)
-    assert_array_equal(log_proba[:, 1], -np.inf)
-    assert_array_equal(log_proba.argmax(axis=1), [0, 2, 0, 2])
-    # one class alone, an empty column of numbers, and a category that was not there in training
-    X["numeric"][:] = np.nan
-    alone = fit_rival(method, X, np.full(4, 2), num_classes=3, seed=0)
-    assert_array_equal(alone.predict_log_proba(X | {"categorical": np.full((4, 1), 7)}), [[-np.inf, -np.inf, 0.0]] * 4)
-
-
-@pytest.mark.filterwarnings("ignore:the evidence rises beyond the bounds")
-def test_the_evidence_is_that_of_the_first_training_set(pair):
-    evidence = weigh_evidence(pair, 30, seed=1)
-    X, y = pair.rows(make_splits(pair, 1, seed=1)[0].train[:30])
-    model = bayes_model(pair)
-    assert_allclose(evidence.full_bayes, fit_posterior(model, X, y).log_evidence, rtol=1e-9)
-    assert_allclose(evidence.learned_prior, fit_empirical(model, X, y).log_evidence, rtol=1e-9)
-    assert evidence.learned_prior > evidence.full_bayes
-    inclusion = feature_inclusion(model, X, y)
-    for column, name, block in zip(evidence.columns, ("size", "flag"), ("numeric", "binary"), strict=True):
-        assert column.column == name  # the strongest first, though its block comes last
-        assert_allclose(column[1:], [part[block][0] for part in inclusion], rtol=1e-9)
-
-
 def test_overconfidence_is_the_mean_confidence_less_the_accuracy(mixed):
     table, result = mixed
     gaps = []
@@ -271,6 +187,7 @@ def test_dependence_is_found_in_the_training_rows_under_the_names_of_the_columns
     assert dependent_columns(synthetic("n"), 20, seed=0) is None  # a single column has no pair
 
 
+@pytest.mark.slow
 def test_nuts_agrees_with_the_exact_posterior():
     check = check_with_nuts(synthetic("bn"), 40, seed=0, num_samples=500)
     assert (check.size, check.num_rows, check.num_draws) == (40, 36, 500 * check.num_chains)
