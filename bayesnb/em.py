@@ -279,22 +279,19 @@ def _number(name: str, given: Any, largest: float) -> None:
 
 
 def _warn(rows: Rows, converged: bool, fell: bool, num_iterations: int) -> None:
+    found = []
     if len(rows.weight) and not rows.labelled.class_counts.any():
-        warnings.warn(
-            "no row is labelled: this is a mixture model, whose classes are clusters without names, in any order",
-            UserWarning,
-            stacklevel=3,
+        found.append(
+            "no row is labelled: this is a mixture model, whose classes are clusters without names, in any order"
         )
     if fell:
-        warnings.warn(
-            f"EM stopped after {num_iterations} iterations, where the objective would fall: a parameter has no "
-            "maximum there, as with concentrations below 1 or with smoothing; give concentrations of at least 1",
-            UserWarning,
-            stacklevel=3,
+        found.append(
+            f"EM stopped after {num_iterations} iterations, where the objective would fall: a parameter has no maximum "
+            "there, as with a concentration below 1, which 1 or more would have, or with MultivariateNormal(smoothing=...)"
         )
     elif not converged:
-        warnings.warn(
-            f"EM did not converge in {num_iterations} iterations: take more max_iterations, or a larger tolerance",
-            UserWarning,
-            stacklevel=3,
+        found.append(
+            f"EM did not converge in {num_iterations} iterations: take more max_iterations, or a larger tolerance"
         )
+    for sentence in found:
+        warnings.warn(sentence, UserWarning, stacklevel=3)
