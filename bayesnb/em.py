@@ -135,7 +135,7 @@ def fit_em(
         raise ValueError("fit_em cannot run inside a JAX transformation: call it with arrays whose values are known")
     rows = separate(model, X, y, sample_weight, float(unlabelled_weight))
     problem = _problem(rows, fit)
-    params = to_host(_start(problem, key) if initial is None else _given(rows.model, initial))
+    params = _start(problem, key) if initial is None else _given(rows.model, initial)
     share, value = _expect(problem, params)
     trace, converged, fell = [value], False, False
     while not converged and len(trace) <= max_iterations:
@@ -197,7 +197,7 @@ def _start(problem: _Problem, key: Array | None) -> Sites:
 def _given(model: NaiveBayes, initial: PointEstimate) -> Sites:
     if not isinstance(initial, PointEstimate):
         raise ValueError(f"initial must be a PointEstimate such as fit_map gives, got {type(initial).__name__}")
-    return to_host(check.params(model, initial.params))
+    return {site: np.asarray(value, np.float64) for site, value in check.params(model, initial.params).items()}
 
 
 def has_unlabelled(y: Any) -> bool:
@@ -287,7 +287,7 @@ def _warn(rows: Rows, converged: bool, fell: bool, num_iterations: int) -> None:
     if fell:
         found.append(
             f"EM stopped after {num_iterations} iterations, where the objective would fall: a parameter has no maximum "
-            "there, as with a concentration below 1, which 1 or more would have, or with MultivariateNormal(smoothing=...)"
+            "there, as with a concentration below 1 (give 1 or more) or with MultivariateNormal(smoothing=...)"
         )
     elif not converged:
         found.append(

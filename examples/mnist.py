@@ -5,8 +5,9 @@
     p(x | k) = N(x; mu_k, Sigma_k + 0.01 I)                full covariance
 
 42,000 images, the first half of a random permutation of all 70,000 (--seed) to train and the second half to test, as
-pixels over 255 in float32. Printed accuracies, of another sample of 42,000: Naive Bayes 0.80 in training and 0.79 in test, the
-full covariance 0.973 and 0.942. Printed times of the Naive Bayes: 0.25 s to fit and 3.2 s to predict one half.
+pixels over 255 in float32. Printed accuracies, of another sample of 42,000: Naive Bayes 0.80 in training and 0.79 in
+test, the full covariance 0.973 and 0.942. Printed times of the Naive Bayes: 0.25 s to fit and 3.2 s to predict one
+half.
 
 Beside them stand the MLE without the 0.01; the exact predictive of the same model, Student's t; Bernoulli features, a
 pixel being on above one half, under Laplace's rule; and the first two as written with scipy.stats, in the same run. The

@@ -173,7 +173,7 @@ def test_weights_statistics_and_devices():
     laws.equal(found, fit_empirical(case.model, statistics=statistics), rtol=1e-12)
     model = jax.tree.map(jnp.asarray, case.model)
     device = fit_empirical(model, jnp.asarray(case.X), jnp.asarray(case.y), sample_weight=jnp.asarray(weight))
-    assert all(leaf.dtype == np.float64 for leaf in jax.tree.leaves((device.model, device.start_log_evidence)))
+    assert all(leaf.dtype == np.float64 for leaf in jax.tree.leaves((device.prior, device.model, device.statistics)))
     laws.equal(device.prior, found.prior, rtol=1e-5)
 
 
