@@ -10,10 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from rich import box
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from bayesnb.arviz import coordinates, library
 from bayesnb.draws import Draws
@@ -74,7 +70,7 @@ def diagnose(
     chains, names = chains[:, :, varying], [name for name, varies in zip(names, varying, strict=True) if varies]
     worst = _worst(chains, names) if names else _nothing_varies(chains)
     diagnosis = Diagnosis(*worst, draws.num_divergences, tuple(_advice(*worst, draws)))
-    _print(Console(), diagnosis, chains.shape)
+    _print(diagnosis, chains.shape)
     return diagnosis
 
 
@@ -122,7 +118,14 @@ def _advice(r_hat: Worst, bulk: Worst, tail: Worst, draws: Draws) -> Iterator[st
         yield "Transitions diverged: parts of the posterior may be missed; use fit_posterior, which is exact."
 
 
-def _print(console: Console, diagnosis: Diagnosis, shape: tuple[int, ...]) -> None:
+def _print(diagnosis: Diagnosis, shape: tuple[int, ...]) -> None:
+    # imported here, for bayesnb itself loads nothing heavy
+    from rich import box
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = Console()
     num_chains, num_draws, num_parameters = shape
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for heading in ("diagnostic", "worst", "wanted", "parameter"):

@@ -102,6 +102,8 @@ def fit_em(
     EM starts from the exact posterior of the labelled rows: unlike their MLE or MAP it holds nothing to be impossible,
     which EM could not take back. What it gives to classes that no labelled row shows is spread over them at random.
     A prior is resolved from all rows, whatever their labels. With every row labelled the answer is the closed form.
+    Where the model is wrong unlabelled rows may make predictions worse, the more of them the surer; a small
+    ``unlabelled_weight`` bounds that: Cozman, Cohen and Cirelo, Semi-supervised learning of mixture models (2003).
 
     Args:
         model: The specification; num_classes is declared where the labels do not show every class.

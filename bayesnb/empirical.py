@@ -155,7 +155,7 @@ def _with(prior: NaiveBayes, learned: dict[str, _Learned]) -> NaiveBayes:
     """The prior with what was learned."""
     label = learned[LABEL].family.concentration[0] if LABEL in learned else prior.class_concentration
     families = {name: learned[name].family for name in prior.families}
-    return prior._replace(families=families, class_concentration=label)
+    return prior.with_hyperparameters(families, label)
 
 
 class _Learned(NamedTuple):
