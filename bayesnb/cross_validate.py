@@ -13,6 +13,7 @@ import numpy as np
 from bayesnb import check, products
 from bayesnb.arrays import Array, is_traced, to_host
 from bayesnb.model import NaiveBayes
+from bayesnb.own_priors import require_conjugacy
 from bayesnb.statistics import ModelStatistics, merge, sufficient_statistics
 
 
@@ -46,6 +47,7 @@ def cross_validate(
         raise ValueError("give at least one model")
     for one in models:
         check.model(one)
+        require_conjugacy(one)
     if is_traced(X, y, sample_weight):
         raise ValueError("cross_validate needs values that are known: call it outside of JAX's transformations")
     X, y, sample_weight = to_host((X, y, sample_weight))

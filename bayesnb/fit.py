@@ -10,6 +10,7 @@ import numpy as np
 from bayesnb import check
 from bayesnb.arrays import finalise, is_traced, on_host, to_host
 from bayesnb.model import NaiveBayes, Sites
+from bayesnb.own_priors import require_conjugacy
 from bayesnb.results import PointEstimate, Posterior
 from bayesnb.statistics import ModelStatistics, sufficient_statistics
 
@@ -37,7 +38,8 @@ def fit_mle(
     Raises:
         ValueError: where the data do not fit the model, or there is no row with a positive weight.
     """
-    model, statistics = prepare(model, X, y, sample_weight, statistics)
+    model, statistics = gather(model, X, y, sample_weight, statistics)
+    model = model.resolve(statistics=statistics)
     if not is_traced(statistics) and not np.asarray(statistics.class_counts).sum() > 0:
         raise ValueError("the likelihood has no maximum without rows: give at least one row with a positive weight")
     model, params = finalise(_mle, model, statistics)
@@ -83,7 +85,9 @@ def fit_posterior(
 def prepare(
     model: NaiveBayes, X: Any, y: Any, sample_weight: Any, statistics: ModelStatistics | None
 ) -> tuple[NaiveBayes, ModelStatistics]:
-    """The resolved model and the statistics of the rows, both on the host where the data are."""
+    """The resolved model and the statistics of the rows, for what only conjugacy can do; as ``gather``."""
+    check.model(model)
+    require_conjugacy(model)
     model, statistics = gather(model, X, y, sample_weight, statistics)
     return model.resolve(statistics=statistics), statistics
 

@@ -84,6 +84,8 @@ def _form(fit: Any) -> QuadraticForm:
     if not isinstance(fit, PointEstimate | Posterior):
         reason = ": draws are a mixture, whose log odds are not affine" if isinstance(fit, Draws) else ""
         raise ValueError(f"a form is that of a PointEstimate or a Posterior, got {type(fit).__name__}{reason}")
+    if isinstance(fit, Posterior) and fit.weights is not None:
+        raise ValueError("a form is that of the model itself, and this posterior has weights: take it before temper")
     exact = isinstance(fit, Posterior)
     params = finalise(_reference, fit.model) if isinstance(fit, Posterior) else fit.params
     forms = finalise(_block_forms, fit.model, params)

@@ -17,12 +17,14 @@ import numpyro.distributions as dist
 from bayesnb import check, program, special
 from bayesnb.arrays import Array, finalise
 from bayesnb.class_prior import joint
+from bayesnb.declared import check_families, check_names, declared_classes
 from bayesnb.families.base import Family, Hyperparameter
 from bayesnb.families.powers import to_powers
 from bayesnb.families.support import broadcast, require_positive
 from bayesnb.hyperpriors import hyperpriors
 from bayesnb.log_prob import LogProb
 from bayesnb.nodes import short_repr
+from bayesnb.own_priors import checked, own_priors
 from bayesnb.statistics import ModelStatistics, sufficient_statistics
 
 Sites = dict[str, Array]
@@ -40,6 +42,8 @@ class NaiveBayes:
             default is uniform.
         class_probs: Fixed class probabilities [K] instead; they sum to 1.
         num_classes: K, where neither class_probs, class-wise hyperparameters nor the labels tell it.
+        priors: NumPyro distributions by site, such as ``{"x_probs": dist.Uniform(0.2, 0.8)}``, in the place of the
+            families' own; only ``fit_nuts``, and ``fit_mle``, can do without conjugacy.
 
     Calling the model runs the NumPyro program (``program.run``). The model is immutable and a pytree whose leaves are
     its hyperparameters.
@@ -52,31 +56,21 @@ class NaiveBayes:
         class_concentration: Hyperparameter = 1.0,
         class_probs: Any = None,
         num_classes: int | None = None,
+        priors: Mapping[str, dist.Distribution] | None = None,
     ) -> None:
         self.single = not isinstance(likelihoods, Mapping)
         families = {"x": likelihoods} if not isinstance(likelihoods, Mapping) else dict(likelihoods)
-        _check_families(families)
+        check_families(families)
         self.families: dict[str, Family] = families
         plates = [f"{name}_{plate}" for name in families for plate in ("classes", "features")]
-        _check_names(["label", "rows", *families, *self.sites(), *plates])
+        check_names(["label", "rows", *families, *self.sites(), *plates])
         require_positive("NaiveBayes", class_concentration=class_concentration)
         given = class_concentration
         self.class_concentration = np.asarray(given) if isinstance(given, list | tuple) else given
         self.class_probs = None if class_probs is None else check.class_probs(class_probs)
-        self.num_classes = self._declared(num_classes)
+        self.priors = checked(priors, self.sites(), fixed=class_probs is not None)
+        self.num_classes = declared_classes(num_classes, self.class_probs, self.class_concentration, families)
         self.columns: dict[str, int | None] = dict.fromkeys(families)
-
-    def _declared(self, num_classes: int | None) -> int | None:
-        found = {"num_classes": check.num_classes(num_classes), "class_concentration": None, "class_probs": None}
-        if self.class_probs is not None:
-            found["class_probs"] = np.shape(self.class_probs)[0]
-        if np.ndim(self.class_concentration) == 1:
-            found["class_concentration"] = np.shape(self.class_concentration)[0]
-        found |= {name: family.num_classes for name, family in self.families.items()}
-        known = {name: k for name, k in found.items() if k is not None}
-        if len(set(known.values())) > 1:
-            raise ValueError(f"the model declares different numbers of classes: {known}")
-        return next(iter(known.values()), None)
 
     # the specification, fixed to data
 
@@ -115,8 +109,12 @@ class NaiveBayes:
             y = np.zeros(next(iter(rows.values())).shape[0], np.int32)
         return sufficient_statistics(self, X, y, sample_weight=sample_weight)
 
+    def conjugate(self) -> Self:
+        """The same model without priors that leave conjugacy."""
+        return self._replace(priors={})
+
     def update(self, statistics: ModelStatistics) -> Self:
-        """The posterior, exactly: the same type with other hyperparameters. Pure JAX, on a resolved model."""
+        """The posterior of the conjugate model, exactly, by other hyperparameters. Pure JAX, on a resolved model."""
         families = {name: f.update(statistics.blocks[name]) for name, f in self.families.items()}
         concentration = self.class_concentration + statistics.class_counts
         return self._replace(families=families, class_concentration=concentration)
@@ -128,7 +126,8 @@ class NaiveBayes:
     def with_class_probs(self, class_probs: Any) -> Self:
         """The same model for a population with these class probabilities [K]."""
         probs = check.class_probs(class_probs, self.num_classes)
-        return self._replace(class_probs=probs, num_classes=probs.shape[0])
+        priors = {site: prior for site, prior in self.priors.items() if site != "class_probs"}
+        return self._replace(class_probs=probs, num_classes=probs.shape[0], priors=priors)
 
     # parameters by site
 
@@ -166,7 +165,9 @@ class NaiveBayes:
         return sum(parts, jnp.zeros(()))
 
     def centred(self, statistics: ModelStatistics) -> tuple[Self, ModelStatistics]:
-        """The same problem in coordinates where the posterior is of order one."""
+        """The same problem in coordinates where the posterior is of order one; as it is, where priors say where."""
+        if self.priors:
+            return self, statistics
         pairs = {b: f.centred(statistics.blocks[b]) for b, f in self.families.items()}
         blocks = {b: standard for b, (_, standard) in pairs.items()}
         model = self._replace(families={b: family for b, (family, _) in pairs.items()})
@@ -174,6 +175,8 @@ class NaiveBayes:
 
     def restored(self, statistics: ModelStatistics, params: Sites) -> Sites:
         """Parameters of the ``centred`` problem in the original coordinates."""
+        if self.priors:
+            return params
         blocks = self.block_params(params)
         back = {b: f.restored(statistics.blocks[b], blocks[b]) for b, f in self.families.items()}
         return self._collect(params["class_probs"], back)
@@ -207,11 +210,12 @@ class NaiveBayes:
 
     def params(self) -> Sites:
         """Samples every parameter, inside a NumPyro program, and returns them by site."""
-        if self.class_probs is None:
-            probs = numpyro.sample("class_probs", dist.Dirichlet(self.class_concentration))
-        else:
-            probs = numpyro.deterministic("class_probs", jnp.asarray(self.class_probs))
-        return self._collect(probs, {b: f.params(b) for b, f in self.families.items()})
+        with own_priors(self.priors):
+            if self.class_probs is None:
+                probs = numpyro.sample("class_probs", dist.Dirichlet(self.class_concentration))
+            else:
+                probs = numpyro.deterministic("class_probs", jnp.asarray(self.class_probs))
+            return self._collect(probs, {b: f.params(b) for b, f in self.families.items()})
 
     def __call__(
         self, X: Any = None, y: Any = None, *, num_rows: int | None = None, total_count: Any = None
@@ -226,19 +230,19 @@ class NaiveBayes:
         names = tuple(self.families)
         key = jax.tree_util.GetAttrKey
         children = [(key(b), self.families[b]) for b in names]
-        children += [(key(n), getattr(self, n)) for n in ("class_concentration", "class_probs")]
+        children += [(key(n), getattr(self, n)) for n in ("class_concentration", "class_probs", "priors")]
         return children, (names, self.single, self.num_classes, tuple(self.columns.values()))
 
     @classmethod
     def tree_unflatten(cls, aux: tuple[Any, ...], children: list[Any]) -> Self:
         """The model again; no check may look at leaves that are tracers or placeholders."""
         names, single, num_classes, columns = aux
-        *families, class_concentration, class_probs = children
+        *families, class_concentration, class_probs, priors = children
         model = object.__new__(cls)
         model.families = dict(zip(names, families, strict=True))
         model.single, model.num_classes = single, num_classes
         model.class_concentration, model.class_probs = class_concentration, class_probs
-        model.columns = dict(zip(names, columns, strict=True))
+        model.priors, model.columns = priors, dict(zip(names, columns, strict=True))
         return model
 
     def __repr__(self) -> str:
@@ -247,7 +251,8 @@ class NaiveBayes:
         if self.class_probs is not None:
             prior = f"class_probs={short_repr(self.class_probs)}"
         classes = "" if self.num_classes is None else f", num_classes={self.num_classes}"
-        return f"NaiveBayes({likelihoods}, {prior}{classes})"
+        priors = f", priors={{{', '.join(f'{s!r}: {type(d).__name__}' for s, d in self.priors.items())}}}"
+        return f"NaiveBayes({likelihoods}, {prior}{classes}{priors if self.priors else ''})"
 
     def _replace(self, **changes: Any) -> Self:
         model = object.__new__(type(self))
@@ -280,20 +285,3 @@ def _resolve(model: NaiveBayes, statistics: ModelStatistics) -> NaiveBayes:
 @jax.jit
 def _class_mean(model: NaiveBayes) -> Array:
     return model._class_mean()
-
-
-def _check_names(names: list[str]) -> None:
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ValueError(f"the blocks' names give two parts of the program one name, {twice[0]!r}: rename a block")
-
-
-def _check_families(families: Mapping[str, Any]) -> None:
-    if not families:
-        raise ValueError("a model needs at least one block: a family, or a dict of families by name")
-    for name, family in families.items():
-        if not isinstance(name, str) or not name.isidentifier():
-            raise ValueError(f"a block's name is a Python identifier, got {name!r}")
-        if not isinstance(family, Family):
-            hint = f"{family.__name__}(...)" if isinstance(family, type) else "nb.Normal()"
-            raise ValueError(f"block {name!r} must be a family such as {hint}, got {family!r}")

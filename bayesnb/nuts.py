@@ -17,10 +17,11 @@ from bayesnb import check, hierarchical
 from bayesnb.arrays import Array, finalise, is_traced, to_host
 from bayesnb.draws import Draws
 from bayesnb.em import Rows, has_unlabelled, separate
-from bayesnb.fit import gather, prepare
+from bayesnb.fit import gather
 from bayesnb.hyperpriors import hyperpriors
 from bayesnb.log_prob import logsumexp
 from bayesnb.model import NaiveBayes, Sites
+from bayesnb.own_priors import inside
 from bayesnb.statistics import ModelStatistics
 
 R_HAT, ESS = 1.01, 400
@@ -52,6 +53,7 @@ def fit_nuts(
     cost grows with their number, and the prior is resolved from all rows, whatever their labels.
 
     Where hyperparameters are distributions NUTS runs on them alone; parameters are drawn exactly (``hierarchical``).
+    Where parameters have ``priors`` of their own it runs on the full program, in float64 and in their own units.
 
     Args:
         model: The specification.
@@ -86,7 +88,12 @@ def fit_nuts(
         "chain_method": "vectorized",
         "progress_bar": progress_bar,
     }
+    check.model(model)
     if hyperpriors(model):
+        if model.priors:
+            raise ValueError(
+                "hyperpriors and priors do not go together: under priors there is nothing to integrate out"
+            )
         if statistics is None and has_unlabelled(y):
             raise ValueError("unlabelled rows (y = -1) and hyperpriors do not go together: give numbers for the prior")
         model, statistics = to_host(gather(model, X, y, sample_weight, statistics))
@@ -95,14 +102,16 @@ def fit_nuts(
         return draws
     rows = separate(model, X, y, sample_weight) if statistics is None and has_unlabelled(y) else None
     if rows is None:
-        model, statistics = to_host(prepare(model, X, y, sample_weight, statistics))
+        model, statistics = gather(model, X, y, sample_weight, statistics)
+        model, statistics = to_host((model.resolve(statistics=statistics), statistics))
     else:
         model, statistics = rows.model, rows.labelled
         _warn_of_names(statistics)
     centred, standard, reference = finalise(_centred, model, statistics)
-    sampler = MCMC(NUTS(_program, init_strategy=init_to_value(values=reference)), **settings)
-    # rows far from zero lose their digits in float32; statistics are written so that they do not
-    with nullcontext() if rows is None else jax.enable_x64(True):
+    start = inside(model, reference) if model.priors else reference
+    sampler = MCMC(NUTS(_program, init_strategy=init_to_value(values=start)), **settings)
+    # statistics are written so that float32 is enough; rows, and priors in units of their own, lose their digits in it
+    with nullcontext() if rows is None and not model.priors else jax.enable_x64(True):
         sampler.run(key, centred, standard, reference, rows, extra_fields=("diverging", "num_steps", "accept_prob"))
         samples, sample_stats = to_host((sampler.get_samples(), sampler.get_extra_fields()))
     params = finalise(_restored, model, statistics, samples)
@@ -149,7 +158,7 @@ _log_density.defvjp(_forward, _backward)
 @jax.jit
 def _centred(model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes, ModelStatistics, Sites]:
     prior, standard = model.centred(statistics)
-    return prior, standard, prior.update(standard).reference()
+    return prior, standard, prior.conjugate().update(standard).reference()
 
 
 @jax.jit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import jax
 import matplotlib
 import numpy as np
 import pytest
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
 
 matplotlib.use("Agg")
 jax.config.update("jax_numpy_rank_promotion", "raise")
@@ -31,3 +34,24 @@ def data() -> Path:
     if not folder:
         pytest.skip("BAYESNB_DATA is not set: it names the folder of real data sets")
     return Path(folder)
+
+
+@pytest.fixture
+def example(monkeypatch):
+    """Imports an example as if from its folder."""
+    monkeypatch.syspath_prepend(EXAMPLES)
+    return importlib.import_module
+
+
+@pytest.fixture
+def run(example, tmp_path, capsys):
+    """Runs an example in process, sees that it wrote its picture and these files, and returns what it printed."""
+
+    def call(name, *args, files=()):
+        out = tmp_path / "pictures"
+        example(name).main([*map(str, args), "--out", str(out)])
+        assert {path.name for path in out.iterdir()} == {f"{name}.png", *files}
+        assert (out / f"{name}.png").stat().st_size > 5000
+        return capsys.readouterr().out
+
+    return call

@@ -3,40 +3,16 @@
 from __future__ import annotations
 
 import gzip
-import importlib
 import re
 import struct
-from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
 IMAGES, LABELS = "train-images-idx3-ubyte", "train-labels-idx1-ubyte"
 TEST_IMAGES, TEST_LABELS = "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"
-
-
-@pytest.fixture
-def example(monkeypatch):
-    """Imports an example as if from its folder."""
-    monkeypatch.syspath_prepend(EXAMPLES)
-    return importlib.import_module
-
-
-@pytest.fixture
-def run(example, tmp_path, capsys):
-    """Runs an example in process, sees that it drew its picture, and returns what it printed."""
-
-    def call(name, *args):
-        out = tmp_path / "pictures"
-        example(name).main([*map(str, args), "--out", str(out)])
-        assert [path.name for path in out.iterdir()] == [f"{name}.png"]
-        assert (out / f"{name}.png").stat().st_size > 5000
-        return capsys.readouterr().out
-
-    return call
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import jax
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from numpyro.diagnostics import effective_sample_size
 
 import bayesnb as nb
 from bayesnb.families.bernoulli import BernoulliStatistics
@@ -12,6 +11,7 @@ from bayesnb.families.binomial import BinomialStatistics
 from bayesnb.families.poisson import PoissonStatistics
 from bayesnb.families.statistics import MultivariateNormalStatistics, NormalStatistics
 from bayesnb.statistics import ModelStatistics
+from tests.agreement import exact_mean, means_agree, predictions_agree
 
 K = 2
 Y = np.arange(20) % K
@@ -50,57 +50,19 @@ def sample(model, *args, **kwargs):
     return nb.fit_nuts(model, *args, **{"key": jax.random.key(4), "progress_bar": False, **kwargs})
 
 
-def exact_mean(posterior):
-    """The posterior means of the sites: of a variance rate / (shape - 1), of a covariance scale / (df - D - 1)."""
-    means = {site: np.asarray(value, np.float64) for site, value in posterior.reference().items()}
-    for block, family in posterior.families.items():
-        if isinstance(family, nb.Normal):
-            mean = np.asarray(family.rate, np.float64) / (np.asarray(family.shape) - 1.0)
-            means[f"{block}_variance"] = mean[0] if family.variance == "shared" else mean
-        if isinstance(family, nb.MultivariateNormal):
-            free = np.asarray(family.df) - family.loc.shape[1] - 1.0
-            mean = np.asarray(family.scale, np.float64) / free[:, None, None]
-            means[f"{block}_covariance"] = mean[0] if family.covariance == "shared" else mean
-    return means
-
-
-def agree(draws, posterior):
-    """Every mean lies within 5 Monte Carlo standard errors of the exact one."""
-    for site, exact in exact_mean(posterior).items():
-        values = np.asarray(draws.params[site], np.float64)
-        chains = values.reshape(draws.num_chains, -1, *values.shape[1:])
-        error = values.std(axis=0) / np.sqrt(effective_sample_size(chains)) if np.ptp(values, axis=0).all() else 0.0
-        assert (np.abs(values.mean(axis=0) - exact) <= 5 * error + 1e-6 * np.abs(exact)).all(), site
-
-
-def predictions_agree(draws, exact, rows):
-    """p(y | x) averages the joint over draws: within 5 standard errors, by the delta method, of the exact one."""
-    singles = [
-        np.exp(nb.PointEstimate(draws.model, {site: value[i] for site, value in draws.params.items()}).log_joint(rows))
-        for i in range(0, draws.params["class_probs"].shape[0], 20)
-    ]
-    joint, truth = np.stack(singles), exact.predict_proba(rows)
-    residual = joint - truth * joint.sum(axis=-1, keepdims=True)
-    ess = effective_sample_size(residual[None])
-    error = residual.std(axis=0) / joint.sum(axis=-1).mean(axis=0)[:, None] / np.sqrt(ess)
-    assert (np.abs(draws.predict_proba(rows) - truth) <= 5 * error).all()
-
-
-def few(X, rows=4):
-    return {name: x[:rows] for name, x in X.items()}
-
-
 @pytest.mark.parametrize("names", [["flags", "reals"], pytest.param([*FAMILIES], marks=pytest.mark.slow)], ids=len)
 def test_mixed_blocks_agree_with_the_exact_posterior(names):
-    """With weights and missing cells."""
+    """With weights and missing cells; the labels are shuffled, else nine blocks leave no doubt about any row."""
+    labels = np.random.default_rng(11).permutation(Y)
     holes = {name: X[name].astype(float) for name in names}
     holes["reals"][::4, 1] = np.nan
     weight = np.arange(20) % 4 + 0.5
     model = nb.NaiveBayes({name: FAMILIES[name] for name in names}, class_concentration=[1.0, 3.0])
-    draws = sample(model, holes, Y, sample_weight=weight)
-    exact = nb.fit_posterior(model, holes, Y, sample_weight=weight)
-    agree(draws, exact.model)
-    predictions_agree(draws, exact, few(holes))
+    draws = sample(model, holes, labels, sample_weight=weight)
+    exact = nb.fit_posterior(model, holes, labels, sample_weight=weight)
+    rows = {name: x[:8] for name, x in holes.items()}
+    means_agree(draws, exact_mean(exact.model))
+    predictions_agree(draws, exact.predict_proba(rows), rows)
     assert draws.max_r_hat < 1.01
     assert draws.min_ess > 400
     assert draws.num_divergences == 0
@@ -112,8 +74,8 @@ def test_mixed_blocks_agree_with_the_exact_posterior(names):
 def test_each_family_agrees_with_the_exact_posterior(name):
     model = nb.NaiveBayes(FAMILIES[name])
     draws, exact = sample(model, X[name], Y), nb.fit_posterior(model, X[name], Y)
-    agree(draws, exact.model)
-    predictions_agree(draws, exact, X[name][:4])
+    means_agree(draws, exact_mean(exact.model))
+    predictions_agree(draws, exact.predict_proba(X[name][:4]), X[name][:4])
 
 
 def test_too_few_draws_are_named_and_class_probs_stay_fixed():
@@ -162,7 +124,7 @@ def test_many_rows_given_as_statistics(rows):
     is 3.8 posterior standard deviations off. Relative to the posterior mean it is as easy as 1e3 rows."""
     model = nb.NaiveBayes({"flags": nb.Bernoulli(), "reals": nb.Normal()})
     draws = sample(model, statistics=many(rows))
-    agree(draws, nb.fit_posterior(model, statistics=many(rows)).model)
+    means_agree(draws, exact_mean(nb.fit_posterior(model, statistics=many(rows)).model))
     assert np.median(draws.sample_stats["num_steps"]) <= 31
     assert draws.num_divergences == 0
 
@@ -186,6 +148,6 @@ def test_many_dependent_rows_given_as_statistics(rows):
     statistics = many_dependent(rows)
     model = nb.NaiveBayes({name: FAMILIES[name] for name in statistics.blocks})
     draws = sample(model, statistics=statistics)
-    agree(draws, nb.fit_posterior(model, statistics=statistics).model)
+    means_agree(draws, exact_mean(nb.fit_posterior(model, statistics=statistics).model))
     assert np.median(draws.sample_stats["num_steps"]) <= 31
     assert draws.num_divergences == 0

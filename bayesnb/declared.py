@@ -1,0 +1,50 @@
+"""What a specification says by itself, before any data: its blocks, their names, and the number of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from bayesnb import check
+from bayesnb.families.base import Family
+
+
+def check_families(families: Mapping[str, Any]) -> None:
+    """Raises ValueError unless they are families by name, at least one."""
+    if not families:
+        raise ValueError("a model needs at least one block: a family, or a dict of families by name")
+    for name, family in families.items():
+        if not isinstance(name, str) or not name.isidentifier():
+            raise ValueError(f"a block's name is a Python identifier, got {name!r}")
+        if not isinstance(family, Family):
+            hint = f"{family.__name__}(...)" if isinstance(family, type) else "nb.Normal()"
+            raise ValueError(f"block {name!r} must be a family such as {hint}, got {family!r}")
+
+
+def check_names(names: list[str]) -> None:
+    """Raises ValueError where two parts of the program would have one name."""
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"the blocks' names give two parts of the program one name, {twice[0]!r}: rename a block")
+
+
+def declared_classes(
+    num_classes: int | None, class_probs: Any, class_concentration: Any, families: Mapping[str, Family]
+) -> int | None:
+    """K, or None where nothing tells it.
+
+    Raises:
+        ValueError: where one part of the model declares another number than the others.
+    """
+    found = {"num_classes": check.num_classes(num_classes), "class_concentration": None, "class_probs": None}
+    if class_probs is not None:
+        found["class_probs"] = np.shape(class_probs)[0]
+    if np.ndim(class_concentration) == 1:
+        found["class_concentration"] = np.shape(class_concentration)[0]
+    found |= {name: family.num_classes for name, family in families.items()}
+    known = {name: k for name, k in found.items() if k is not None}
+    if len(set(known.values())) > 1:
+        raise ValueError(f"the model declares different numbers of classes: {known}")
+    return next(iter(known.values()), None)
