@@ -8,6 +8,7 @@ JAX on a device. A missing cell contributes nothing; a zero probability is count
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import jax
@@ -58,13 +59,25 @@ def linear(family: Featured, table: Linear, x: Array, direct: Callable[[Array], 
     floating = jnp.issubdtype(x.dtype, jnp.inexact)
     x = x.astype(jnp.promote_types(x.dtype, jnp.float32) if floating else jnp.result_type(float))
     table = jax.tree.map(lambda a: jnp.asarray(a, x.dtype), table)
-    product = _product(family, table, x, _device_matmul)
+    product = _product(family, table, x, partial(_weigh, _device_matmul))
     if direct is None or table.condition is None:
         return product
     precise = table.condition * jnp.finfo(x.dtype).eps < PRECISE_CELL
     good = precise & jnp.isfinite(product.finite).all()
     finite = jax.lax.cond(good, lambda _: product.finite, lambda x: direct(x).astype(x.dtype), x)
     return LogProb(finite, product.zeros)
+
+
+def linear_terms(family: Featured, table: Linear, x: Array) -> LogProb:
+    """The terms of the product, column by column, [N, K, D]. Pure JAX."""
+    return _product(family, table, x, _terms)
+
+
+def _terms(features: tuple[Array, ...], weights: tuple[Array, ...], offset: Array, seen: Array | None) -> Array:
+    total = offset[None] if seen is None else jnp.where(seen[:, None, :], offset[None], 0.0)
+    for feature, weight in zip(features, weights, strict=True):
+        total = total + feature[:, None, :] * weight[None]
+    return total
 
 
 def _device_matmul(a: Array, b: Array) -> Array:
@@ -82,7 +95,7 @@ def _host_linear(family: Featured, table: Linear, x: Array, direct: Callable[[Ar
 
     def product(rows: slice, dtype: Any) -> LogProb:
         with np.errstate(over="ignore", invalid="ignore"):
-            return _product(family, tables[dtype], x[rows].astype(dtype, copy=False), np.matmul)
+            return _product(family, tables[dtype], x[rows].astype(dtype, copy=False), partial(_weigh, np.matmul))
 
     def score(rows: slice) -> None:
         block = product(rows, np.float32 if single else np.float64)
@@ -96,21 +109,21 @@ def _host_linear(family: Featured, table: Linear, x: Array, direct: Callable[[Ar
     return out
 
 
-def _product(family: Featured, table: Linear, x: Array, matmul: Callable[..., Array]) -> LogProb:
+def _product(family: Featured, table: Linear, x: Array, weigh: Callable[..., Array]) -> LogProb:
     seen = family.seen(x)
     z = x if table.centre is None else x - table.centre
     if seen is not None:
         z = namespace(z).where(seen, z, 0)
     features = family.features(z)
-    finite = _weigh(features, table.weights, table.offset, seen, matmul)
+    finite = weigh(features, table.weights, table.offset, seen)
     if table.zeros is None:
         return LogProb(finite, namespace(finite).zeros_like(finite))
     positive = tuple((f > 0).astype(finite.dtype) for f in features)
-    return LogProb(finite, _weigh(positive, table.zeros, table.zero_offset, seen, matmul))
+    return LogProb(finite, weigh(positive, table.zeros, table.zero_offset, seen))
 
 
 def _weigh(
-    features: tuple[Array, ...], weights: tuple[Array, ...], offset: Array, seen: Array | None, matmul: Any
+    matmul: Any, features: tuple[Array, ...], weights: tuple[Array, ...], offset: Array, seen: Array | None
 ) -> Array:
     total = offset.sum(axis=1)[None] if seen is None else matmul(seen.astype(offset.dtype), offset.T)
     for feature, weight in zip(features, weights, strict=True):
@@ -168,6 +181,16 @@ def by_rows(function: Callable[..., Any], args: tuple[Any, ...], x: Any) -> Any:
         answer = at_once(function, *args, jax.tree.map(lambda a, rows=rows: _padded(a[rows]), x))
         parts.append(jax.tree.map(lambda a, size=size: a[:size], answer))
     return parts[0] if len(parts) == 1 else jax.tree.map(lambda *pieces: np.concatenate(pieces), *parts)
+
+
+def summed(terms: str, family: Any, rows: tuple[Array, ...]) -> Array:
+    """A method of a family that gives terms [N, ..., D], by its name, summed over columns; on the host by blocks."""
+    return by_rows(partial(_summed, terms), (family,), rows)
+
+
+@partial(jax.jit, static_argnums=0)
+def _summed(terms: str, family: Any, rows: tuple[Array, ...]) -> Array:
+    return getattr(family, terms)(*rows).sum(axis=-1)
 
 
 def _padded(rows: Array) -> Array:

@@ -17,9 +17,10 @@ import jax.numpy as jnp
 import numpy as np
 from numpyro import handlers
 
-from bayesnb import check, generating
+from bayesnb import check, generating, intervals
 from bayesnb.arrays import Array, at_once, is_traced, on_host, to_host
 from bayesnb.evidence import EvidenceTable, evidence_table
+from bayesnb.intervals import Interval
 from bayesnb.log_prob import LogProb, logsumexp
 from bayesnb.model import NaiveBayes, Sites
 from bayesnb.nodes import Node, pytree, short_repr
@@ -82,6 +83,36 @@ class Classifier(Node):
         total_count = check.total_count(varying, num_rows, total_count)
         return generating.generate(self, key, num_rows, num_datasets, total_count)
 
+    def predict_interval(self, X: Any, level: float = 0.9, *, key: Array, num_draws: int = 1000) -> Interval:
+        """Equal-tailed credible intervals of P(y = k | x, theta), theta being uncertain: ``low`` and ``high`` [N, K].
+
+        Args:
+            X: An array [N, D], or a dict of arrays by block.
+            level: The probability inside, between 0 and 1.
+            key: A ``jax.random.key``.
+            num_draws: Draws of theta; an end of the interval is the quantile of so many numbers.
+
+        Raises:
+            ValueError: for a level outside (0, 1), and for a point estimate, which has no uncertainty.
+        """
+        _require_posterior(self)
+        return intervals.predict_interval(self, X, level, key, num_draws)
+
+    def contribution_interval(
+        self, X: Any, level: float = 0.9, *, key: Array, num_draws: int = 1000, against: int = 0
+    ) -> Any:
+        """Equal-tailed credible intervals of what each feature adds to the log odds of class k against another class.
+
+            w_d (log p(x_d | k, theta) - log p(x_d | against, theta))
+
+        with w_d = 1 but for tempered fits. ``low`` and ``high`` [N, K, D], or a dict of them by block; Multinomial and
+        MultivariateNormal blocks are one feature. Arguments and errors as in ``predict_interval``; ``against`` is a
+        class number.
+        """
+        _require_posterior(self)
+        found = intervals.contribution_interval(self, X, level, key, num_draws, against)
+        return found["x"] if self.model.single else found
+
     @property
     def draws_at_once(self) -> int | None:
         """How many draws of the parameters may be in memory at once; None where they are there already."""
@@ -114,6 +145,11 @@ class Classifier(Node):
         if on_host(arrays):
             return (self if is_traced(self) else to_host(self))._score(arrays)
         return _score(self, arrays)
+
+
+def _require_posterior(fit: Classifier) -> None:
+    if isinstance(fit, PointEstimate):
+        raise ValueError("a point estimate leaves nothing uncertain: fit_posterior and fit_nuts have intervals")
 
 
 @jax.jit

@@ -24,7 +24,6 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import jax
@@ -230,6 +229,11 @@ class Family(Node, ABC):
     def log_likelihood(self, params: Params, x: Array) -> LogProb:
         """log p(x | y = k, params) of each row without the base measure, [N, K]."""
 
+    def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
+        """The same feature by feature, [N, K, F]; here the whole block is one. Pure JAX."""
+        whole = self.log_likelihood(params, x)
+        return LogProb(whole.finite[:, :, None], whole.zeros[:, :, None])
+
     def form(self, params: Params) -> tuple[Array | None, Array, Array] | None:
         """A [K, D, D], w [K, F], b [K] with log p(x | y = k) = x' A x + w x + b beside what all classes have in common.
 
@@ -264,7 +268,7 @@ class Family(Node, ABC):
 
     def log_predictive(self, x: Array) -> LogProb:
         """Their sum over columns, [N, K]."""
-        finite = products.by_rows(partial(summed, "log_predictive_terms"), (self,), (x,))
+        finite = products.summed("log_predictive_terms", self, (x,))
         return LogProb(finite, namespace(finite).zeros_like(finite))
 
     @abstractmethod
@@ -280,7 +284,7 @@ class Family(Node, ABC):
     def leave_one_out(self, x: Array, y: Array, weight: Array) -> Array:
         """Their sum over columns, [N, K], without the terms of the other classes."""
         table = self.log_predictive(x).finite
-        own = products.by_rows(partial(summed, "own_terms"), (self,), (x, y, weight))
+        own = products.summed("own_terms", self, (x, y, weight))
         return namespace(table).where(np.arange(table.shape[1])[None, :] == y[:, None], own[:, None], table)
 
     # 9. the evidence
@@ -293,9 +297,3 @@ class Family(Node, ABC):
         """What the evidence holds beside the ratio of partitions, by class and feature; 0 unless overridden."""
         del statistics
         return jnp.zeros(())
-
-
-@partial(jax.jit, static_argnums=0)
-def summed(terms: str, family: Family, rows: Any) -> Array:
-    """A method of the family that gives terms, by its name, summed over columns and jitted."""
-    return getattr(family, terms)(*rows).sum(axis=-1)

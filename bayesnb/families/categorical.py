@@ -193,6 +193,9 @@ class Categorical(Family):
     def log_likelihood(self, params: Params, x: Array) -> LogProb:
         return products.lookup(*self._flat_codes(x), finalise(weights_of, self, params))
 
+    def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
+        return LogProb(*(self._cells(table, x) for table in self.weights(params)))
+
     def form(self, params: Params) -> tuple[Array | None, Array, Array]:
         weights = jnp.log(self._join(params))
         return None, weights, jnp.zeros(weights.shape[0])
@@ -203,9 +206,7 @@ class Categorical(Family):
         return special.centred_log_likelihood(statistics.counts, change, self.concentration).sum()
 
     def log_predictive_terms(self, x: Array) -> Array:
-        codes, seen = self._flat_codes(x)
-        table = jnp.log(special.dirichlet_mean(self.concentration, self._total))
-        return jnp.moveaxis(jnp.where(seen[..., None], table.T[codes], 0.0), -1, 1)
+        return self._cells(jnp.log(special.dirichlet_mean(self.concentration, self._total)), x)
 
     def own_terms(self, x: Array, y: Array, weight: Array) -> Array:
         codes, seen = self._flat_codes(x)
@@ -243,6 +244,11 @@ class Categorical(Family):
         """Positions of the cells' categories in [0, S), and which cells are observed."""
         xp, seen = namespace(x), self.seen(x)
         return xp.where(seen, x, 0).astype(np.int32) + self._starts(self._sizes_of(x.shape[1]))[None, :-1], seen
+
+    def _cells(self, table: Array, x: Array) -> Array:
+        """The entries [K, S] of the cells' categories, [N, K, D]; 0 for a missing cell."""
+        codes, seen = self._flat_codes(x)
+        return jnp.moveaxis(jnp.where(seen[..., None], table.T[codes], 0.0), -1, 1)
 
     def _total(self, flat: Array) -> Array:
         """The sum over each entry's column, [K, S]."""

@@ -29,6 +29,9 @@ class LinearFamily(Family):
     def log_likelihood(self, params: Params, x: Array) -> LogProb:
         return products.linear(self, finalise(weights_of, self, params), x)
 
+    def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
+        return products.linear_terms(self, self.weights(params), jnp.asarray(x))
+
     def form(self, params: Params) -> tuple[Array | None, Array, Array] | None:
         table = self.weights(params)
         weights, offset = table.weights[0], table.offset

@@ -11,7 +11,7 @@ import numpyro.distributions as dist
 
 from bayesnb import special
 from bayesnb.arrays import Array, namespace, observed
-from bayesnb.families.base import Hyperparameter, Params, pytree
+from bayesnb.families.base import Family, Hyperparameter, Params, pytree
 from bayesnb.families.linear import LinearFamily
 from bayesnb.families.plates import plates
 from bayesnb.families.statistics import Statistics
@@ -22,6 +22,7 @@ from bayesnb.families.support import (
     require_shape,
     require_simplex,
 )
+from bayesnb.log_prob import LogProb
 from bayesnb.products import Linear
 from bayesnb.sums import ClassSums
 
@@ -143,6 +144,9 @@ class Multinomial(LinearFamily):
         p = jnp.asarray(params["probs"])
         nothing = jnp.zeros_like(p)
         return Linear((special.safe_log(p),), nothing, ((p == 0).astype(p.dtype),), nothing)
+
+    def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
+        return Family.log_likelihood_terms(self, params, x)
 
     def log_likelihood_of(self, statistics: MultinomialStatistics, params: Params, reference: Params) -> Array:
         change = (params["probs"] - reference["probs"]) / reference["probs"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import field
-from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +10,7 @@ import numpyro.distributions as dist
 
 from bayesnb import products, special
 from bayesnb.arrays import Array, finalise, is_traced, observed
-from bayesnb.families.base import Hyperparameter, Params, pytree, summed
+from bayesnb.families.base import Hyperparameter, Params, pytree
 from bayesnb.families.inverse_gamma import NormalInverseGamma
 from bayesnb.families.linear import LinearFamily, weights_of
 from bayesnb.families.statistics import NormalStatistics
@@ -154,6 +153,10 @@ class Normal(NormalInverseGamma, LinearFamily):
 
         return products.linear(self, finalise(weights_of, self, params), x, direct)
 
+    def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
+        terms = _cells(self, params, x)
+        return LogProb(terms, jnp.zeros_like(terms))
+
     def form(self, params: Params) -> tuple[Array | None, Array, Array]:
         table, centre = self.weights(params), jnp.asarray(params["loc"]).mean(axis=0, keepdims=True)
         half, slope = table.weights
@@ -198,7 +201,7 @@ class Normal(NormalInverseGamma, LinearFamily):
     def leave_one_out(self, x: Array, y: Array, weight: Array) -> Array:
         if not self.shared:
             return super().leave_one_out(x, y, weight)
-        return products.by_rows(partial(summed, "leave_one_out_terms"), (self,), (x, y, weight))
+        return products.summed("leave_one_out_terms", self, (x, y, weight))
 
     def _without(self, x: Array, y: Array, weight: Array) -> tuple[Array, Array, Array, Array]:
         """x - loc', strength', shape', rate' of each row's class without the row, [N, D]; NaN stays NaN."""
@@ -226,7 +229,12 @@ def _student(gap: Array, strength: Array, shape: Array, rate: Array, off: Array)
 
 @jax.jit
 def _direct(family: Normal, params: Params, x: Array) -> Array:
-    """The log likelihood cell by cell: no product, no cancellation, [N, K]."""
+    """The log likelihood without a product, and so without cancellation, [N, K]."""
+    return _cells(family, params, x).sum(axis=-1)
+
+
+def _cells(family: Normal, params: Params, x: Array) -> Array:
+    """The log likelihood cell by cell, [N, K, D]."""
     loc, variance = jnp.asarray(params["loc"])[None], family.as_table(jnp.asarray(params["variance"]))[None]
     off = variance == 0
     variance = jnp.where(off, 1.0, variance)
@@ -234,4 +242,4 @@ def _direct(family: Normal, params: Params, x: Array) -> Array:
     missing = jnp.isnan(x)
     z = special.squarable((jnp.where(missing, 0.0, x) - loc) / jnp.sqrt(variance))
     terms = -0.5 * (z * z + jnp.log(variance) + LOG_2PI)
-    return jnp.where(missing | off, 0.0, terms).sum(axis=-1)
+    return jnp.where(missing | off, 0.0, terms)
