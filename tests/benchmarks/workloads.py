@@ -23,20 +23,25 @@ Fit = Callable[[Array, Array], Any]
 
 
 class Jobs(NamedTuple):
-    """The rival's job and ours; ``bytes_read`` is one read of X."""
+    """The rival's job, if there is one, and ours; ``bytes_read`` is one read of X."""
 
-    rival: Callable[[], object]
+    rival: Callable[[], object] | None
     ours: Callable[[], object]
     bytes_read: int
 
 
 class Workload(NamedTuple):
-    """One row of the table; ``prepare`` makes the data, and fits what is to predict."""
+    """One row of the table; ``prepare`` makes the data, and fits what is to predict.
+
+    ``goal`` says what was to be reached, the ratio at least or the time at most; what takes minutes has fewer rounds.
+    """
 
     name: str
     size: str
     rival: str
     prepare: Callable[[], Jobs]
+    goal: str = ""
+    most_rounds: int | None = None
 
 
 class Contest(NamedTuple):
