@@ -10,8 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb import check, products
-from bayesnb.arrays import Array, is_traced, to_host
+from bayesnb import check
+from bayesnb.arrays import Array, finalise, is_traced, one_blas_thread, to_host
+from bayesnb.log_prob import LogProb
 from bayesnb.model import NaiveBayes
 from bayesnb.own_priors import require_conjugacy
 from bayesnb.statistics import ModelStatistics, merge, sufficient_statistics
@@ -64,10 +65,10 @@ def cross_validate(
         raise ValueError("the models of one run differ in hyperparameters alone: same blocks, families and sizes")
     grid = jax.tree.map(lambda *leaves: np.stack(leaves), *resolved)
     table = np.empty((len(models), num_rows, num_classes))
-    for f, rest in enumerate(_all_but_one(parts)):
-        rows = fold == f
-        scored = products.by_rows(_predict, (grid, rest), {name: x[rows] for name, x in arrays.items()})
-        table[:, rows] = np.moveaxis(scored, 1, 0)
+    with one_blas_thread():
+        for f, rest in enumerate(_all_but_one(parts)):
+            rows = fold == f
+            table[:, rows] = _predict(finalise(_updated, grid, rest), {name: x[rows] for name, x in arrays.items()})
     return table if isinstance(model, Sequence) else table[0]
 
 
@@ -93,13 +94,22 @@ def _all_but_one(parts: list[ModelStatistics]) -> list[ModelStatistics]:
 
 
 @jax.jit
-def _predict(grid: NaiveBayes, statistics: ModelStatistics, arrays: dict[str, Array]) -> Array:
-    """log p(k | x) of every model, rows first, [N, G, K]."""
+def _updated(grid: NaiveBayes, statistics: ModelStatistics) -> NaiveBayes:
+    """The posterior of every model, leaves [G, K, ...]; what its classes share is repeated for each."""
+    num_classes = statistics.num_classes
 
-    def of_model(model: NaiveBayes) -> Array:
-        return model.update(statistics).log_predictive(arrays).normalised()
+    def repeated(leaf: Array) -> Array:
+        return jnp.broadcast_to(leaf, (leaf.shape[0], num_classes, *leaf.shape[2:]))
 
-    return jnp.moveaxis(jax.vmap(of_model)(grid), 0, 1)
+    return jax.tree.map(repeated, jax.vmap(lambda model: model.update(statistics))(grid))
+
+
+def _predict(posteriors: NaiveBayes, arrays: dict[str, Array]) -> Array:
+    """log p(k | x) of every model, [G, N, K]: G models of K classes are one of G·K, normalised in G parts."""
+    shape = posteriors.class_concentration.shape
+    wide = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), posteriors)
+    scores = LogProb(*(part.reshape(-1, *shape) for part in wide.log_predictive(arrays)))
+    return np.moveaxis(scores.normalised(), 1, 0)
 
 
 def _folds(folds: Any, y: Array, num_rows: int) -> Array:

@@ -6,11 +6,12 @@ cures that. Powers do:
     p(k | x)  is proportional to  p(k) prod_d p(x_d | k)^w_d
 
 One power T for all features (an inverse temperature; the class prior stays) maximises the leave-one-out log likelihood
-plus log N(log T; 0, 1). One power a feature, w_d = T (1 + delta_d) >= 0 with delta_d ~ N(0, scale^2), is a multinomial
-logit on the leave-one-out contributions, convex in delta at that T. Its scale, at most 0.3, is the one of largest
-evidence, by Laplace's approximation: on a handful of rows it goes to zero, where weights learned at a fixed scale would
-follow single rows. Zaidi, Cerquides, Carman and Webb, Alleviating naive Bayes attribute independence assumption by
-attribute weighting (2013), weigh features likewise, on the rows' own contributions.
+plus log N(log T; 0, 1). It is at most 1: rows that leave-one-out predicts without an error ask for ever larger powers,
+by which held-out rows lose. One power a feature, w_d = T (1 + delta_d) >= 0 with delta_d ~ N(0, scale^2), is a
+multinomial logit on the leave-one-out contributions, convex in delta at that T. Its scale, at most 0.3, is the one of
+largest evidence, by Laplace's approximation: on a handful of rows it goes to zero, where weights learned at a fixed
+scale would follow single rows. Zaidi, Cerquides, Carman and Webb, Alleviating naive Bayes attribute independence
+assumption by attribute weighting (2013), weigh features likewise, on the rows' own contributions.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from bayesnb.contributions import Contributions, contributions
 from bayesnb.results import Posterior
 from bayesnb.statistics import sufficient_statistics
 
-LOG_TEMPERATURES = (-12.0, 6.0)
-"""Bounds of log T; the prior's standard deviation is 1."""
+LOG_TEMPERATURES = (-12.0, 0.0)
+"""Bounds of log T, whose prior's standard deviation is 1. Tempering never makes the features surer than the model."""
 
 SCALES = (0.3, 0.2, 0.1, 0.03)
 """Standard deviations of delta that are weighed against each other."""

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import stats
 
 import bayesnb as nb
 
@@ -103,6 +104,22 @@ def test_sums_of_integers_on_a_device_do_not_overflow(name):
     }[name]
     fit = nb.fit_mle(nb.NaiveBayes(family), jnp.asarray(x, jnp.int32), jnp.asarray(y))
     assert_allclose(fit.params[site], [expected] * 2, rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8, bool])
+def test_many_documents_of_few_words_are_looked_up(dtype):
+    """The predictive of a document is Dirichlet-multinomial; a row that is missing says nothing."""
+    x, y = np.minimum(RANDOM.poisson(0.4, (300, 6)), 1 if dtype is bool else 5).astype(dtype), np.arange(300) % 3
+    model = nb.NaiveBayes(nb.Multinomial([0.3, 1.0, 2.0, 1.0, 0.5, 4.0]), class_probs=[0.2, 0.3, 0.5])
+    fit = nb.fit_posterior(model, x, y)
+    counts = x.astype(int)
+    concentration = np.stack([model.families["x"].concentration + counts[k == y].sum(axis=0) for k in range(3)])
+    law = stats.dirichlet_multinomial(concentration[None], counts.sum(axis=1)[:, None])
+    expected = law.logpmf(counts[:, None]) + np.log(model.class_probs)
+    assert_allclose(fit.log_joint(x), expected, rtol=1e-10)
+    if dtype is np.float32:
+        x[7] = np.nan
+        assert_allclose(fit.log_joint(x), np.where(np.arange(300)[:, None] == 7, np.log(model.class_probs), expected))
 
 
 def test_pairs_and_counts_beside_other_blocks():

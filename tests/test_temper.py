@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize, minimize_scalar
-from scipy.special import logsumexp
+from scipy.special import log_softmax, logsumexp
 
 import bayesnb as nb
 from bayesnb.temper import SCALES
@@ -73,7 +73,7 @@ def test_one_temperature_is_the_optimum(problem):
     def objective(log_t):
         return loss(weight, prior, evidence, np.full(evidence.shape[2], np.exp(log_t))) + 0.5 * log_t**2
 
-    best = np.exp(minimize_scalar(objective, bounds=(-9.0, 4.0), options={"xatol": 1e-9}).x)
+    best = np.exp(minimize_scalar(objective, bounds=(-9.0, 0.0), options={"xatol": 1e-9}).x)
     assert {name: w.shape for name, w in fit.weights.items()} == dict.fromkeys(BLOCKS, (1,))
     assert_allclose(np.concatenate(list(fit.weights.values())), best, rtol=1e-5)
 
@@ -102,6 +102,20 @@ def test_a_power_a_feature_is_the_optimum_at_the_best_scale(problem):
     assert [w.shape for w in many.weights.values()] == [(2,), (2,), (3,), (1,)]
     assert_allclose(np.concatenate(list(many.weights.values())), temperature * (1 + delta), rtol=1e-3, atol=1e-4)
     assert (delta >= -1).all()
+
+
+def test_rows_without_an_error_do_not_ask_for_more_confidence():
+    """Four rows that leave-one-out predicts right under any power: the likelihood of T has its maximum beyond 1."""
+    x, y = np.array([[-1.0], [-1.1], [1.0], [1.1]]), np.array([0, 0, 1, 1])
+    fit = nb.fit_posterior(nb.NaiveBayes(nb.Normal()), x, y)
+    evidence = nb.leave_one_out(nb.NaiveBayes(nb.Normal(), class_probs=[0.5, 0.5]), x, y)
+    prior = np.log(np.where(np.eye(2)[y] == 1, 2, 3) / 5)
+
+    def objective(log_t):
+        return -log_softmax(prior + np.exp(log_t) * evidence, axis=1)[np.arange(4), y].sum() + 0.5 * log_t**2
+
+    assert minimize_scalar(objective, bounds=(-9.0, 4.0)).x > 0.1
+    assert_allclose(nb.temper(fit, x, y).weights["x"], 1.0, atol=1e-6)
 
 
 def test_predictions_are_weighted_sums(problem):

@@ -40,7 +40,7 @@ def test_leave_one_out_keeps_fixed_class_probabilities():
         nb.leave_one_out(case.model, case.X, np.eye(3)[case.y])
 
 
-@pytest.mark.parametrize("name", ["bernoulli", "trials", "ragged", "normal", "covariance", "mixed"])
+@pytest.mark.parametrize("name", ["bernoulli", "trials", "ragged", "normal", "shared", "covariance", "mixed"])
 def test_folds_equal_refitting_without_them(name):
     case = cases.make(name)
     fold = np.random.default_rng(1).integers(0, 4, len(case.y))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Self
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
-from bayesnb import special
+from bayesnb import products, special
 from bayesnb.arrays import Array, namespace, observed
 from bayesnb.families.base import Family, Hyperparameter, Params, pytree
 from bayesnb.families.linear import LinearFamily
@@ -165,6 +166,11 @@ class Multinomial(LinearFamily):
         counts = jnp.where(jnp.isnan(x).any(axis=1, keepdims=True), 0.0, x)[:, None, :]
         return _dirichlet_multinomial(self.concentration[None], counts)
 
+    def log_predictive(self, x: Array) -> LogProb:
+        total = x.sum(axis=1, keepdims=True, dtype=np.float64 if namespace(x) is np else None)
+        finite = products.of_counts(_cells, self, x) - products.of_counts(_totals, self, total)
+        return LogProb(finite, namespace(finite).zeros_like(finite))
+
     def own_terms(self, x: Array, y: Array, weight: Array) -> Array:
         x = jnp.asarray(x, jnp.result_type(float))
         counts = jnp.where(jnp.isnan(x).any(axis=1, keepdims=True), 0.0, x)
@@ -181,3 +187,19 @@ def _dirichlet_multinomial(concentration: Array, counts: Array) -> Array:
     """log of Gamma(A) / Gamma(A + n) prod_d Gamma(a_d + x_d) / Gamma(a_d), the last axis kept."""
     totals = special.log_gamma_ratio(special.total(concentration), special.total(counts))
     return special.total(special.log_gamma_ratio(concentration, counts)) - totals
+
+
+@jax.jit
+def _cells(family: Multinomial, counts: Array) -> Array:
+    """log Gamma(a_d + x_d) / Gamma(a_d), [N, K, D]."""
+    return special.log_gamma_ratio(family.concentration[None], _counted(counts))
+
+
+@jax.jit
+def _totals(family: Multinomial, total: Array) -> Array:
+    """log Gamma(A + n) / Gamma(A), [N, K, 1]."""
+    return special.log_gamma_ratio(special.total(family.concentration)[None], _counted(total))
+
+
+def _counted(counts: Array) -> Array:
+    return jnp.nan_to_num(jnp.asarray(counts, jnp.result_type(float)))[:, None, :]
