@@ -6,6 +6,7 @@ Shapes and types are checked always, values only where they are known: inside a 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -53,9 +54,12 @@ def values(families: Mapping[str, Family], arrays: Mapping[str, Array]) -> None:
     for name, family in families.items():
         x = arrays[name]
         if on_host(x):
-            map_blocks(partial(_check_rows, family, x, name), row_blocks(x.shape[0], x.shape[1] * x.itemsize))
+            parts = row_blocks(x.shape[0], x.shape[1] * x.itemsize)
+            map_blocks(partial(_check_rows, family, x, name), parts)
         elif not is_traced(x):
-            family.check(x, name)
+            # what is computed from a known JAX array is traced in somebody's jit, unless done at once
+            with jax.ensure_compile_time_eval():
+                family.check(x, name)
 
 
 def _check_rows(family: Family, x: Array, name: str, rows: slice) -> None:
@@ -67,7 +71,8 @@ def fit_values(families: Mapping[str, Family], arrays: Mapping[str, Array]) -> N
     values(families, arrays)
     for name, family in families.items():
         if not is_traced(arrays[name]):
-            family.check_fit(arrays[name], name)
+            with jax.ensure_compile_time_eval():
+                family.check_fit(arrays[name], name)
 
 
 def num_classes(given: Any) -> int | None:
@@ -125,7 +130,7 @@ def labels(y: Any, sample_weight: Any, num_rows: int, num_classes: int | None) -
     """Labels with their weights, and the number of classes; rows of weight zero may hold anything."""
     y = _labels_array(y, num_rows)
     weight = None if sample_weight is None else weights(sample_weight, num_rows)
-    counted = y if weight is None or is_traced(y, weight) else y[np.asarray(weight) > 0]
+    counted = y if weight is None or is_traced(y, weight) else np.asarray(y)[np.asarray(weight) > 0]
     if y.ndim == 2:
         num_classes = num_classes or y.shape[1]
         _soft(counted, num_classes)
@@ -136,14 +141,6 @@ def labels(y: Any, sample_weight: Any, num_rows: int, num_classes: int | None) -
     num_classes = num_classes or _largest(counted) + 1
     _range(counted, num_classes)
     return Labels(y.astype(np.int32), weight), num_classes
-
-
-def mle(model: Any, params: Mapping[str, Array], given: Any) -> None:
-    """Raises ValueError where the likelihood of known statistics has no maximum."""
-    if is_traced(params):
-        return
-    for name, of_block in model.block_params(params).items():
-        model.families[name].check_mle(of_block, given.blocks[name], name)
 
 
 def statistics(families: Mapping[str, Family], num_classes: int | None, resolved: bool, given: Any) -> None:
@@ -176,7 +173,8 @@ def params(model: Any, given: Mapping[str, Any]) -> dict[str, Array]:
             )
     for block, of_block in model.block_params(arrays).items():
         family = model.families[block]
-        family.check_params(of_block, block)
+        with nullcontext() if is_traced(of_block) else jax.ensure_compile_time_eval():
+            family.check_params(of_block, block)
         expected = model.columns[block] or family.declared_columns
         if expected not in (None, family.columns_of(of_block)):
             raise ValueError(
@@ -265,12 +263,15 @@ def _largest(y: Array) -> int:
         )
     if y.shape[0] == 0:
         raise ValueError("without rows the number of classes must be declared: NaiveBayes(..., num_classes=K)")
-    return int(y.max())
+    return int(np.asarray(y).max())
 
 
 def _range(y: Array, num_classes: int) -> None:
-    if not is_traced(y) and y.shape[0] and (int(y.min()) < 0 or int(y.max()) >= num_classes):
-        bad = int(y.min()) if int(y.min()) < 0 else int(y.max())
+    if is_traced(y) or not y.shape[0]:
+        return
+    least, largest = int(np.asarray(y).min()), int(np.asarray(y).max())
+    if least < 0 or largest >= num_classes:
+        bad = least if least < 0 else largest
         advice = "; unlabelled rows, y = -1, are for fit_em and fit_nuts" if bad == -1 else ""
         raise ValueError(f"y holds {bad}, expected integers 0..{num_classes - 1} for {num_classes} classes{advice}")
 
@@ -283,9 +284,10 @@ def weights(sample_weight: Any, num_rows: int) -> Array:
             f"sample_weight must be numbers [{num_rows}], one a row, got {weight.dtype} of shape {weight.shape}"
         )
     if not is_traced(weight):
-        good = (weight >= 0) & namespace(weight).isfinite(weight)
-        if not good.all():
-            raise ValueError(f"sample_weight must be finite and not negative, got {weight[~good][0]}")
+        numbers = np.asarray(weight)
+        bad = ~((numbers >= 0) & np.isfinite(numbers))
+        if bad.any():
+            raise ValueError(f"sample_weight must be finite and not negative, got {numbers[bad][0]}")
     return weight
 
 

@@ -43,7 +43,9 @@ def fit_mle(
     if not is_traced(statistics) and not np.asarray(statistics.class_counts).sum() > 0:
         raise ValueError("the likelihood has no maximum without rows: give at least one row with a positive weight")
     model, params = finalise(_mle, model, statistics)
-    check.mle(model, params, statistics)
+    if not is_traced(params):
+        for name, of_block in model.block_params(params).items():
+            model.families[name].check_mle(of_block, statistics.blocks[name], name)
     return PointEstimate.trusted(model, params)
 
 

@@ -52,6 +52,24 @@ def test_what_is_known_inside_jit_is_computed_at_once(case):
     assert_allclose(traced, known, atol=1e-5)
 
 
+@pytest.mark.parametrize("name", ["normal", "ragged", "trials"])
+def test_known_jax_rows_inside_jit(name):
+    """Rows that a jitted function closes over, while weights are traced: fitted, predicted, and still checked."""
+    case = cases.make(name)
+    X, y = jax.tree.map(jnp.asarray, (case.X, case.y))
+    fit = jax.jit(lambda w: nb.fit_posterior(case.model, X, y, sample_weight=w).log_joint(X))
+    model = case.model.resolve(case.X, case.y)
+    assert_allclose(
+        fit(jnp.ones(len(y))), nb.fit_posterior(model, case.X, case.y).log_joint(case.X), rtol=2e-4, atol=2e-4
+    )
+    wrong = y.at[0].set(7)
+    with pytest.raises(ValueError, match="y holds 7"):
+        jax.jit(lambda w: nb.fit_mle(model, X, wrong, sample_weight=w).params)(jnp.ones(len(y)))
+    params = jax.tree.map(jnp.asarray, nb.fit_map(model, case.X, case.y).params)
+    point = jax.jit(lambda x: nb.PointEstimate(model, params).log_joint(x))(X)
+    assert jnp.isfinite(point).all()
+
+
 def test_fits_map_over_weights(case):
     """Bootstrap weights as one vmapped fit equal one fit each."""
     weights = np.random.default_rng(0).integers(0, 3, (4, len(case.y))).astype(np.float32)
