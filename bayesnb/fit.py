@@ -43,9 +43,7 @@ def fit_mle(
     if not is_traced(statistics) and not np.asarray(statistics.class_counts).sum() > 0:
         raise ValueError("the likelihood has no maximum without rows: give at least one row with a positive weight")
     model, params = finalise(_mle, model, statistics)
-    if not is_traced(params):
-        for name, of_block in model.block_params(params).items():
-            model.families[name].check_mle(of_block, statistics.blocks[name], name)
+    require_maximum(model, params, statistics)
     return PointEstimate.trusted(model, params)
 
 
@@ -110,6 +108,14 @@ def gather(
     if on_host(statistics) and not is_traced(model):
         model = to_host(model)
     return model, statistics
+
+
+def require_maximum(model: NaiveBayes, params: Sites, statistics: ModelStatistics) -> None:
+    """Raises ValueError where the likelihood of known statistics has no maximum."""
+    if is_traced(params):
+        return
+    for name, of_block in model.block_params(params).items():
+        model.families[name].check_mle(of_block, statistics.blocks[name], name)
 
 
 @jax.jit

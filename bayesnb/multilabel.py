@@ -19,7 +19,7 @@ import scipy.special
 from bayesnb import check, products
 from bayesnb.arrays import Array, as_array, finalise, is_traced, on_host, to_host
 from bayesnb.families.base import Family
-from bayesnb.fit import fit_map, fit_mle, fit_posterior, prepare
+from bayesnb.fit import fit_map, fit_mle, fit_posterior, prepare, require_maximum
 from bayesnb.model import NaiveBayes
 from bayesnb.nodes import Node, pytree
 from bayesnb.results import PointEstimate, Posterior
@@ -181,7 +181,7 @@ def _check_mle(many: MultiLabel, statistics: ModelStatistics) -> None:
     for index in range(many.num_labels):
         one: Any = many.label(index)
         try:
-            check.mle(one.model, one.params, _of_label(statistics, index))
+            require_maximum(one.model, one.params, _of_label(statistics, index))
         except ValueError as error:
             raise ValueError(f"Y, column {index}: {error}") from None
 
