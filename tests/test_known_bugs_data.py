@@ -8,6 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import betaln
 
 import bayesnb as nb
+from bayesnb.draws import Draws
+from tests.agreement import predictions_agree
 from tests.test_known_bugs import FITS, PAIR, both, on_numpy
 
 # counts and weights
@@ -256,3 +258,14 @@ def test_evidence_of_many_rows(rows):
     ones = 0.3 * rows
     fit = nb.fit_posterior(model, np.array([[1], [0]]), [0, 0], sample_weight=[ones, rows - ones])
     assert_allclose(fit.log_evidence, betaln(2.0 + ones, 3.0 + rows - ones) - betaln(2.0, 3.0), rtol=0, atol=1e-3)
+
+
+def test_draws_average_joint_densities(key):
+    """p(y | x, rows) is the mean of p(y, x | theta) over draws, normalised at the end; averaging p(y | x, theta) is
+    another number, as few rows a class show."""
+    rows, y, new = np.array([[0.1], [1.0], [2.2], [2.9], [4.0], [5.3]]), np.repeat([0, 1], 3), np.array([[9.0]])
+    exact = nb.fit_posterior(nb.NaiveBayes(nb.Normal()), rows, y)
+    draws = Draws(exact.model, exact.sample(key, 8192), {}, 1)
+    predictions_agree(draws, exact.predict_proba(new), new)
+    one_by_one = jax.vmap(lambda draw: nb.PointEstimate.trusted(exact.model, draw).predict_proba(new))
+    assert jax.jit(one_by_one)(draws.params).mean(axis=0)[0, 1] < exact.predict_proba(new)[0, 1] - 0.05
