@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import field
+from collections.abc import Callable, Mapping
+from dataclasses import field, replace
 from typing import Any, Self
 
 import jax
@@ -53,7 +53,7 @@ class Draws(Classifier):
         model = self.model.with_class_probs(class_probs)
         draws = self.params["class_probs"]
         params = {**self.params, "class_probs": namespace(draws).broadcast_to(model.class_probs, draws.shape)}
-        return type(self)(model, params, self.sample_stats, self.num_chains)
+        return replace(self, model=model, params=params)
 
     def _chains(self) -> list[np.ndarray[Any, Any]]:
         """Each site that varies as [chains, draws, size]."""
@@ -75,13 +75,17 @@ class Draws(Classifier):
 
 @jax.jit
 def _mixture(model: NaiveBayes, params: Sites, arrays: dict[str, Array]) -> LogProb:
-    """The mean over draws of p(y, x | params): averaging p(y | x, params) instead would be another, wrong answer."""
-    draws = jax.tree.map(jnp.asarray, params)
-    num_draws = draws["class_probs"].shape[0]
-    first = model.log_likelihood(jax.tree.map(lambda a: a[0], draws), arrays)
+    return average(lambda draw: model.log_likelihood(draw, arrays), params)
+
+
+def average(joint: Callable[[Sites], LogProb], draws: Sites) -> LogProb:
+    """The mean over draws of p(y, x | draw): averaging p(y | x, draw) instead would be another, wrong answer."""
+    draws = jax.tree.map(jnp.asarray, draws)
+    num_draws = jax.tree.leaves(draws)[0].shape[0]
 
     def add(total: LogProb, draw: Sites) -> tuple[LogProb, None]:
-        return total.plus(model.log_likelihood(draw, arrays)), None
+        return total.plus(joint(draw)), None
 
-    total, _ = jax.lax.scan(add, first, jax.tree.map(lambda a: a[1:], draws))
+    first, rest = jax.tree.map(lambda a: a[0], draws), jax.tree.map(lambda a: a[1:], draws)
+    total, _ = jax.lax.scan(add, joint(first), rest)
     return LogProb(total.finite - jnp.log(num_draws), total.zeros)

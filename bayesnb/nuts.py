@@ -97,9 +97,9 @@ def fit_nuts(
         if statistics is None and has_unlabelled(y):
             raise ValueError("unlabelled rows (y = -1) and hyperpriors do not go together: give numbers for the prior")
         model, statistics = to_host(gather(model, X, y, sample_weight, statistics))
-        draws = hierarchical.sample(model, statistics, key, **settings)
-        _warn(draws)
-        return draws
+        integrated = hierarchical.sample(model, statistics, key, **settings)
+        _warn(integrated)
+        return integrated
     rows = separate(model, X, y, sample_weight) if statistics is None and has_unlabelled(y) else None
     if rows is None:
         model, statistics = gather(model, X, y, sample_weight, statistics)

@@ -1,5 +1,7 @@
 """Hyperparameters that are distributions, against sums over a grid and NUTS on the full program."""
 
+from dataclasses import replace
+
 import jax
 import numpy as np
 import numpyro.distributions as dist
@@ -59,6 +61,16 @@ def test_the_posterior_is_that_of_a_grid(draws):
     terms = np.log((pseudo + counts) / (a + b + 20)[..., None, None])
     joint = (weight[..., None] * np.exp(terms.sum(axis=-1))).sum(axis=(0, 1)) / 3
     assert_allclose(draws.predict_proba(X[:1])[0], joint / joint.sum(), atol=0.01)
+
+
+def test_predictions_average_the_exact_predictive(draws):
+    """Of each draw of the hyperparameters, also for another population."""
+    few = replace(draws, params={site: value[:5] for site, value in draws.params.items()})
+    for fit, class_probs in [(few, None), (few.with_class_probs([0.2, 0.3, 0.5]), [0.2, 0.3, 0.5])]:
+        pairs = zip(few.params["x_prior_a"], few.params["x_prior_b"], strict=True)
+        models = [nb.NaiveBayes(nb.Bernoulli(a=a, b=b), class_probs=class_probs) for a, b in pairs]
+        joint = np.mean([np.exp(nb.fit_posterior(model, X, Y).log_joint(X[:8])) for model in models], axis=0)
+        assert_allclose(np.exp(fit.log_joint(X[:8])), joint, rtol=1e-9)
 
 
 def test_many_rows_as_statistics():
