@@ -8,6 +8,7 @@ ends of an interval meet it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,8 +16,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb import check, products
-from bayesnb.arrays import Array, is_traced, on_host, to_host
+from bayesnb import check
+from bayesnb.arrays import Array, at_once, is_traced, on_host, to_host
 from bayesnb.class_prior import joint
 from bayesnb.log_prob import LogProb
 from bayesnb.model import NaiveBayes, Sites
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 
 Weights = dict[str, Array] | None
 
-ROWS = 8
-"""Rows that are worked on at a time, each under every draw."""
+AT_ONCE = 1 << 26
+"""Bytes of numbers, of some rows under every draw, that are in memory at once."""
 
 
 class Interval(NamedTuple):
@@ -39,24 +40,31 @@ class Interval(NamedTuple):
 
 def predict_interval(fit: Classifier, X: Any, level: float, key: Array, num_draws: int) -> Interval:
     """Of P(y = k | x, theta), [N, K]; see ``Classifier.predict_interval``."""
-    arrays, arguments = _prepared(fit, X, level, key, num_draws)
-    ends = products.by_rows(_of_probabilities, arguments, arrays)
-    return Interval(ends[:, 0], ends[:, 1])
+    given = _prepared(fit, X, level, key, num_draws)
+    by_feature = given.weights is not None
+    return Interval(*_quantiles(_probabilities, given, level, by_feature))
 
 
 def contribution_interval(
     fit: Classifier, X: Any, level: float, key: Array, num_draws: int, against: int
 ) -> dict[str, Interval]:
     """Of each feature's log odds, [N, K, D] by block; see ``Classifier.contribution_interval``."""
-    arrays, arguments = _prepared(fit, X, level, key, num_draws)
+    given = _prepared(fit, X, level, key, num_draws)
     num_classes = fit.model.num_classes or 0
     if isinstance(against, bool) or not isinstance(against, int | np.integer) or not 0 <= against < num_classes:
         raise ValueError(f"against is a class, an integer from 0 to {num_classes - 1}, got {against!r}")
-    ends = products.by_rows(partial(_of_contributions, int(against)), arguments, arrays)
-    return {block: Interval(part[:, 0], part[:, 1]) for block, part in ends.items()}
+    low, high = _quantiles(partial(_contributions, int(against)), given, level, by_feature=True)
+    return {block: Interval(low[block], high[block]) for block in fit.model.families}
 
 
-def _prepared(fit: Classifier, X: Any, level: Any, key: Array, num_draws: int) -> tuple[dict[str, Array], Any]:
+class _Given(NamedTuple):
+    model: NaiveBayes
+    params: Sites
+    weights: Weights
+    arrays: dict[str, Array]
+
+
+def _prepared(fit: Classifier, X: Any, level: Any, key: Array, num_draws: int) -> _Given:
     if isinstance(level, bool) or not isinstance(level, float | int | np.number) or not 0 < level < 1:
         raise ValueError(f"level is the probability inside the interval, between 0 and 1, got {level!r}")
     check.key(key)
@@ -64,41 +72,61 @@ def _prepared(fit: Classifier, X: Any, level: Any, key: Array, num_draws: int) -
     arrays = fit._arrays(X)
     fit = to_host(fit) if on_host(arrays) and not is_traced(fit) else fit
     params, which = fit.draws(key, num_draws)
-    params = {site: value[which] for site, value in params.items()}
+    if is_traced(which, params):
+        params = jax.tree.map(jnp.asarray, params)
+    elif on_host(arrays):
+        params, which = to_host((params, which))
+    return _Given(fit.model, {s: v[which] for s, v in params.items()}, getattr(fit, "weights", None), arrays)
+
+
+def _quantiles(of_rows: Callable[..., Any], given: _Given, level: float, by_feature: bool) -> tuple[Any, Any]:
+    """The ends over draws of ``of_rows(model, weights, rows, draw)`` [N, ...], for some rows after the other."""
     tails = np.array([0.5 - level / 2, 0.5 + level / 2])
-    model, weights = fit.model, getattr(fit, "weights", None)
-    return arrays, (model, params, weights, tails)
+    model, params, weights, arrays = given
+    num_rows = jax.tree.leaves(arrays)[0].shape[0]
+    width = sum(x.shape[1] for x in arrays.values()) if by_feature else 1
+    row_bytes = 8 * params["class_probs"].size * width
+    size = 1 << max(min(AT_ONCE // row_bytes, max(num_rows, 1)), 1).bit_length() - 1
+    # the nearest draw, not a point between two: impossible events have logarithms of -inf
+    if not on_host(given):
 
+        def ends(row: dict[str, Array]) -> Any:
+            values = _under_every_draw(of_rows, model, params, weights, {b: x[None] for b, x in row.items()})
+            return jax.tree.map(lambda v: jnp.quantile(v[:, 0], tails, axis=0, method="nearest"), values)
 
-@jax.jit
-def _of_probabilities(model: NaiveBayes, params: Sites, weights: Weights, tails: Array, arrays: Any) -> Array:
-    def probability(row: dict[str, Array], draw: Sites) -> Array:
-        return jnp.exp(_joint(model, draw, weights, row).normalised())
-
-    return _quantiles(probability, params, tails, arrays)
+        both = jax.lax.map(ends, arrays, batch_size=size)
+        return jax.tree.map(lambda v: v[:, 0], both), jax.tree.map(lambda v: v[:, 1], both)
+    parts = []
+    for start in range(0, max(num_rows, 1), size):
+        rows = jax.tree.map(lambda x, start=start: x[start : start + size], arrays)
+        values = at_once(_under_every_draw, of_rows, model, params, weights, rows)
+        parts.append(jax.tree.map(lambda v: np.quantile(v, tails, axis=0, method="nearest"), values))
+    both = jax.tree.map(lambda *pieces: np.concatenate(pieces, axis=1), *parts)
+    return jax.tree.map(lambda v: v[0], both), jax.tree.map(lambda v: v[1], both)
 
 
 @partial(jax.jit, static_argnums=0)
-def _of_contributions(
-    against: int, model: NaiveBayes, params: Sites, weights: Weights, tails: Array, arrays: Any
+def _under_every_draw(
+    of_rows: Callable[..., Any], model: NaiveBayes, params: Sites, weights: Weights, rows: dict[str, Array]
+) -> Any:
+    return jax.vmap(lambda draw: of_rows(model, weights, rows, draw))(params)
+
+
+def _probabilities(model: NaiveBayes, weights: Weights, rows: dict[str, Array], draw: Sites) -> Array:
+    """P(y = k | x, theta), [N, K]."""
+    if weights is None:
+        return jnp.exp(model.log_likelihood(draw, rows).normalised())
+    terms = _terms(model, weights, rows, draw)
+    blocks = [LogProb(part.finite.sum(-1), part.zeros.sum(-1)) for part in terms.values()]
+    return jnp.exp(joint(draw["class_probs"], blocks).normalised())
+
+
+def _contributions(
+    against: int, model: NaiveBayes, weights: Weights, rows: dict[str, Array], draw: Sites
 ) -> dict[str, Array]:
-    def contributions(row: dict[str, Array], draw: Sites) -> dict[str, Array]:
-        terms = _terms(model, draw, weights, row)
-        return {block: _log_odds(part.log(), against) for block, part in terms.items()}
-
-    return _quantiles(contributions, params, tails, arrays)
-
-
-def _quantiles(of_row: Any, params: Sites, tails: Array, arrays: dict[str, Array]) -> Any:
-    """The quantiles of ``of_row(row, draw)`` over draws, for one row after the other, [N, 2, ...]."""
-
-    def ends(row: dict[str, Array]) -> Any:
-        alone = {block: x[None] for block, x in row.items()}
-        values = jax.vmap(lambda draw: jax.tree.map(lambda value: value[0], of_row(alone, draw)))(params)
-        # the nearest draw, not a point between two: impossible events have logarithms of -inf
-        return jax.tree.map(lambda value: jnp.quantile(value, tails, axis=0, method="nearest"), values)
-
-    return jax.lax.map(ends, arrays, batch_size=ROWS)
+    """Log odds by block, [N, K, D]."""
+    terms = _terms(model, weights, rows, draw)
+    return {block: _log_odds(part.log(), against) for block, part in terms.items()}
 
 
 def _log_odds(log_prob: Array, against: int) -> Array:
@@ -108,15 +136,7 @@ def _log_odds(log_prob: Array, against: int) -> Array:
     return jnp.where(even, 0.0, log_prob - jnp.where(even, 0.0, other))
 
 
-def _joint(model: NaiveBayes, draw: Sites, weights: Weights, rows: dict[str, Array]) -> LogProb:
-    """log p(k) + sum_d w_d log p(x_d | k, theta), [N, K]."""
-    if weights is None:
-        return model.log_likelihood(draw, rows)
-    terms = _terms(model, draw, weights, rows)
-    return joint(draw["class_probs"], [LogProb(part.finite.sum(-1), part.zeros.sum(-1)) for part in terms.values()])
-
-
-def _terms(model: NaiveBayes, draw: Sites, weights: Weights, rows: dict[str, Array]) -> dict[str, LogProb]:
+def _terms(model: NaiveBayes, weights: Weights, rows: dict[str, Array], draw: Sites) -> dict[str, LogProb]:
     """w_d log p(x_d | k, theta) by block, [N, K, D]."""
     blocks, powers = model.block_params(draw), weights or {}
     terms = {name: f.log_likelihood_terms(blocks[name], rows[name]) for name, f in model.families.items()}

@@ -43,7 +43,7 @@ class NaiveBayes:
         class_probs: Fixed class probabilities [K] instead; they sum to 1.
         num_classes: K, where neither class_probs, class-wise hyperparameters nor the labels tell it.
         priors: NumPyro distributions by site, such as ``{"x_probs": dist.Uniform(0.2, 0.8)}``, in the place of the
-            families' own; only ``fit_nuts``, and ``fit_mle``, can do without conjugacy.
+            families' own; ``fit_nuts`` alone can do without conjugacy, and ``fit_mle``, in which priors play no part.
 
     Calling the model runs the NumPyro program (``program.run``). The model is immutable and a pytree whose leaves are
     its hyperparameters.
@@ -140,11 +140,11 @@ class NaiveBayes:
         return {b: {site: params[f"{b}_{site}"] for site in f.sites} for b, f in self.families.items()}
 
     def reference(self) -> Sites:
-        """A central point of the parameters, always interior: means, and rate / shape for a variance."""
+        """A central point of the conjugate model, always interior: means, and rate / shape for a variance."""
         return self._collect(self._class_mean(), {b: f.reference() for b, f in self.families.items()})
 
     def mode(self) -> Sites:
-        """The joint mode of the parameters."""
+        """The joint mode of the parameters under conjugacy."""
         fixed = self.class_probs
         probs = special.dirichlet_mode(self.class_concentration) if fixed is None else jnp.asarray(fixed)
         return self._collect(probs, {b: f.mode() for b, f in self.families.items()})

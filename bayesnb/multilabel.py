@@ -19,7 +19,7 @@ import scipy.special
 from bayesnb import check, products
 from bayesnb.arrays import Array, as_array, finalise, is_traced, on_host, to_host
 from bayesnb.families.base import Family
-from bayesnb.fit import fit_map, fit_mle, fit_posterior, prepare, require_maximum
+from bayesnb.fit import fit_map, fit_mle, fit_posterior, gather, prepare, require_maximum
 from bayesnb.model import NaiveBayes
 from bayesnb.nodes import Node, pytree
 from bayesnb.results import PointEstimate, Posterior
@@ -98,7 +98,9 @@ def fit_multilabel(
     if model.num_classes not in (None, 2):
         raise ValueError(f"a label is there or not, so the model has 2 classes, got num_classes={model.num_classes}")
     statistics = _statistics(model, X, Y, sample_weight)
-    model, _ = prepare(model, None, None, None, _of_label(statistics, 0))
+    prepare_for = gather if fit is fit_mle else prepare
+    model, first = prepare_for(model, None, None, None, _of_label(statistics, 0))
+    model = model.resolve(statistics=first)
 
     def of_label(model: NaiveBayes, statistics: ModelStatistics) -> PointEstimate | Posterior:
         return fit(model, statistics=statistics)

@@ -21,7 +21,7 @@ from bayesnb.fit import gather
 from bayesnb.hyperpriors import hyperpriors
 from bayesnb.log_prob import logsumexp
 from bayesnb.model import NaiveBayes, Sites
-from bayesnb.own_priors import inside
+from bayesnb.own_priors import starts
 from bayesnb.statistics import ModelStatistics
 
 R_HAT, ESS = 1.01, 400
@@ -98,7 +98,7 @@ def fit_nuts(
             raise ValueError("unlabelled rows (y = -1) and hyperpriors do not go together: give numbers for the prior")
         model, statistics = to_host(gather(model, X, y, sample_weight, statistics))
         integrated = hierarchical.sample(model, statistics, key, **settings)
-        _warn(integrated)
+        _warn(integrated, exact=False)
         return integrated
     rows = separate(model, X, y, sample_weight) if statistics is None and has_unlabelled(y) else None
     if rows is None:
@@ -108,7 +108,7 @@ def fit_nuts(
         model, statistics = rows.model, rows.labelled
         _warn_of_names(statistics)
     centred, standard, reference = finalise(_centred, model, statistics)
-    start = inside(model, reference) if model.priors else reference
+    start = starts(model, reference) if model.priors else reference
     sampler = MCMC(NUTS(_program, init_strategy=init_to_value(values=start)), **settings)
     # statistics are written so that float32 is enough; rows, and priors in units of their own, lose their digits in it
     with nullcontext() if rows is None and not model.priors else jax.enable_x64(True):
@@ -116,7 +116,7 @@ def fit_nuts(
         samples, sample_stats = to_host((sampler.get_samples(), sampler.get_extra_fields()))
     params = finalise(_restored, model, statistics, samples)
     draws = Draws(model, params, sample_stats, num_chains)
-    _warn(draws)
+    _warn(draws, exact=rows is None and not model.priors)
     return draws
 
 
@@ -177,7 +177,7 @@ def _warn_of_names(statistics: ModelStatistics) -> None:
         )
 
 
-def _warn(draws: Draws) -> None:
+def _warn(draws: Draws, *, exact: bool) -> None:
     r_hat, ess, diverged = draws.max_r_hat, draws.min_ess, draws.num_divergences
     found = []
     if r_hat > R_HAT:
@@ -187,8 +187,7 @@ def _warn(draws: Draws) -> None:
     if ess < ESS:
         found.append(f"the smallest effective sample size is {ess:.0f}, below {ESS}: take more num_samples")
     if diverged:
-        found.append(
-            f"{diverged} transitions diverged: parts of the posterior may be missed; use fit_posterior, which is exact"
-        )
+        cure = "use fit_posterior, which is exact" if exact else "take more num_warmup, or a smoother or narrower prior"
+        found.append(f"{diverged} transitions diverged: parts of the posterior may be missed; {cure}")
     if found:
         warnings.warn("do not trust these draws yet: " + "; ".join(found), UserWarning, stacklevel=3)

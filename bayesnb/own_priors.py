@@ -47,12 +47,17 @@ def checked(priors: Mapping[str, Any] | None, sites: list[str], fixed: bool) -> 
     Raises:
         ValueError: for a site that the model has not, and for what is no continuous distribution.
     """
+    if priors is not None and not isinstance(priors, Mapping):
+        raise ValueError(
+            "priors is a dict of NumPyro distributions by site, such as {'x_probs': dist.Uniform(0.2, 0.8)}, got "
+            f"{priors!r}"
+        )
     for site, prior in (priors or {}).items():
         if site not in sites:
             raise ValueError(f"priors names the site {site!r}, which the model has not; its sites are {sites}")
         if site == "class_probs" and fixed:
             raise ValueError("class_probs is fixed, so priors cannot give it a distribution: leave one of them out")
-        if not isinstance(prior, dist.Distribution) or prior.support.is_discrete:
+        if not isinstance(prior, dist.Distribution) or prior.support.is_discrete or isinstance(prior, dist.Delta):
             raise ValueError(f"the prior of {site!r} must be a continuous NumPyro distribution, got {prior!r}")
     return dict(priors or {})
 
@@ -66,19 +71,24 @@ def require_conjugacy(model: NaiveBayes) -> None:
         )
 
 
-def inside(model: NaiveBayes, params: Mapping[str, Array]) -> dict[str, Array]:
-    """Those of the parameters that their priors allow: points to start from.
+def starts(model: NaiveBayes, params: Mapping[str, Array]) -> dict[str, Array]:
+    """Those of the parameters, which are interior under conjugacy, that are well inside of their own priors too.
 
     Raises:
         ValueError: where a prior fits its site neither in shape nor in values.
     """
     # NumPyro's own distributions promote ranks
     with jax.numpy_rank_promotion("allow"), handlers.block(), handlers.seed(rng_seed=0):
-        trace = handlers.trace(model.params).get_trace()
-        conjugate = handlers.trace(model.conjugate().params).get_trace()
+        conjugate = handlers.trace(handlers.substitute(model.conjugate().params, data=params)).get_trace()
+    found = dict(params)
     for site, prior in model.priors.items():
-        _check_support(site, prior.support, conjugate[site]["fn"].support, prior.shape())
-    return {site: value for site, value in params.items() if trace[site]["fn"].support(value).all()}
+        law = conjugate[site]["fn"]
+        _check_shape(site, prior, law)
+        _check_support(site, prior.support, law.support, prior.shape())
+        unconstrained = dist.biject_to(prior.support).inv(params[site])
+        if not (prior.support(params[site]).all() and jnp.isfinite(unconstrained).all()):
+            del found[site]
+    return found
 
 
 def _check_support(site: str, own: Constraint, law: Constraint, shape: tuple[int, ...]) -> None:

@@ -170,8 +170,9 @@ def of_counts(terms: Callable[[Any, Array], Array], family: Any, x: Array) -> Ar
     """
     if on_host(family, x):
         cells = scipy.sparse.csr_array(np.nan_to_num(x))
-        codes, most, columns = cells.data.astype(np.int64), int(cells.data.max(initial=0)), x.shape[1]
-        if (codes == cells.data).all() and 0 < 2 * most * columns <= codes.size:
+        most, columns = int(cells.data.max(initial=0)), x.shape[1]
+        if 0 < 2 * most * columns <= cells.data.size and (np.floor(cells.data) == cells.data).all():
+            codes = cells.data.astype(np.int64)
             table = by_rows(terms, (family,), np.repeat(np.arange(1.0, most + 1)[:, None], columns, axis=1))
             index = cells.indices + columns * (codes - 1)
             chosen = scipy.sparse.csr_array((np.ones(codes.size), index, cells.indptr), (len(x), most * columns))

@@ -29,7 +29,7 @@ from bayesnb.results import Posterior
 from bayesnb.statistics import sufficient_statistics
 
 LOG_TEMPERATURES = (-12.0, 0.0)
-"""Bounds of log T, whose prior's standard deviation is 1. Tempering never makes the features surer than the model."""
+"""Bounds of log T, whose prior's standard deviation is 1: the common power never makes the model surer."""
 
 SCALES = (0.3, 0.2, 0.1, 0.03)
 """Standard deviations of delta that are weighed against each other."""
@@ -47,7 +47,8 @@ def temper(posterior: Posterior, X: Any, y: Any, *, per_feature: bool = False, s
         sample_weight: Their weights [N], if the fit had any.
 
     Returns:
-        A ``Posterior`` with ``weights``: by block [D], or [1] where the whole block has one power. Its predictions use
+        A ``Posterior`` with ``weights``: by block [D], or [1] where the whole block has one power. The common power is
+        at most 1, a feature's own around it may be larger. Its predictions use
         them; parameters, their draws, p(x) and the evidence are those of the model.
 
     Raises:

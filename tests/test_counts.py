@@ -118,6 +118,8 @@ def test_many_documents_of_few_words_are_looked_up(dtype):
     expected = law.logpmf(counts[:, None]) + np.log(model.class_probs)
     assert_allclose(fit.log_joint(x), expected, rtol=1e-10)
     if dtype is np.float32:
+        with np.errstate(all="raise"):
+            assert np.isfinite(fit.log_joint(x * np.float32(1e20))).all()
         x[7] = np.nan
         assert_allclose(fit.log_joint(x), np.where(np.arange(300)[:, None] == 7, np.log(model.class_probs), expected))
 

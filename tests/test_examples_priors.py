@@ -15,7 +15,7 @@ import pytest
         (
             "smoothing",
             2,
-            [r"fit_empirical learns l = (\S+) from the first digits, scipy \1\n", "of rows of the program it learns"],
+            [r"fit_empirical learns l = \S+ from the first digits, scipy \S+\n", "of rows of the program it learns"],
         ),
         (
             "semi_supervised",

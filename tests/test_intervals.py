@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import integrate, special, stats
 
 import bayesnb as nb
+from bayesnb import intervals
 from bayesnb.draws import Draws
 from tests import cases
 
@@ -108,6 +109,16 @@ def test_both_ends_meet_the_prediction_as_rows_pile_up(key):
         assert_allclose(end, many.predict_proba(rows), atol=1e-3)
 
 
+def test_rows_in_parts_are_rows_at_once(key, monkeypatch):
+    """The working set is bounded; the answer does not depend on the bound."""
+    case = cases.make("normal")
+    fit = nb.fit_posterior(case.model, case.X, case.y)
+    whole = fit.predict_interval(case.X, key=key, num_draws=16)
+    monkeypatch.setattr(intervals, "AT_ONCE", 4 * 8 * 16 * 3)
+    assert_allclose(fit.predict_interval(case.X, key=key, num_draws=16), whole, rtol=1e-12)
+    assert fit.predict_interval(case.X[:0], key=key, num_draws=16).low.shape == (0, 3)
+
+
 def test_draws_and_averages_have_intervals_too(key):
     """Draws of an exact posterior have its intervals; an average over subsets holds the class prior too."""
     draws = Draws(FIT.model, FIT.sample(key, NUM_DRAWS), {"diverging": np.zeros(NUM_DRAWS, bool)}, 4)
@@ -120,6 +131,12 @@ def test_draws_and_averages_have_intervals_too(key):
     # where the feature does not depend on the class the class prior remains
     assert averaged.probability[0] < 0.75
     assert low[0, 1] < high[0, 1] == pytest.approx(0.7)
+
+
+def test_draws_inside_jit(key):
+    draws = Draws(FIT.model, FIT.sample(key, 64), {"diverging": np.zeros(64, bool)}, 4)
+    found = jax.jit(lambda rows: draws.predict_interval(rows, key=key, num_draws=32))(jnp.ones((3, 1)))
+    assert_allclose(found, draws.predict_interval(np.ones((3, 1)), key=key, num_draws=32), rtol=1e-4)
 
 
 def test_jax_rows_and_jit(key):

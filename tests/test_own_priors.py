@@ -11,6 +11,7 @@ from scipy import integrate, stats
 
 import bayesnb as nb
 from bayesnb.families.statistics import NormalStatistics
+from bayesnb.own_priors import starts
 from bayesnb.statistics import ModelStatistics
 from tests.agreement import means_agree
 
@@ -96,10 +97,30 @@ def test_the_row_by_row_program_has_the_same_density(model, X):
     np.testing.assert_allclose(one[1] - one[0], other[1] - other[0], rtol=1e-9)
 
 
+@pytest.mark.slow
+def test_where_the_conjugate_start_lies_on_the_edge():
+    """No row of class 2: its conjugate mean is 1/2, where this prior's support begins. The class prior is fixed."""
+    model = nb.NaiveBayes(nb.Bernoulli(), class_probs=[0.3, 0.3, 0.4], priors={"x_probs": dist.Uniform(0.5, 1.0)})
+    draws = sample(model, FLAGS, Y)
+    means_agree(draws, {"x_probs": np.vstack([draws.params["x_probs"][:, :2].mean(axis=0), [[0.75, 0.75]]])})
+    assert draws.num_divergences == 0
+
+
+def test_starts_lie_inside():
+    """Of the conjugate means those that the priors allow, with a finite unconstrained point; fixed sites are kept."""
+    edge = nb.NaiveBayes(nb.Bernoulli(), class_probs=[0.5, 0.5], priors={"x_probs": dist.Uniform(0.5, 1.0)})
+    model = edge.resolve(FLAGS, Y)
+    middle = {"class_probs": model.class_probs, "x_probs": np.full((2, 2), 0.75)}
+    assert starts(model, middle).keys() == {"class_probs", "x_probs"}
+    for value in (0.5, 0.4):
+        assert starts(model, middle | {"x_probs": np.full((2, 2), value)}).keys() == {"class_probs"}
+
+
 def test_closed_forms_say_that_they_have_none():
     for fit in (nb.fit_map, nb.fit_posterior, nb.leave_one_out, nb.cross_validate, nb.fit_em, nb.fit_empirical):
         with pytest.raises(ValueError, match=r"x_probs priors of their own.*use fit_nuts"):
             fit(FLAT, FLAGS, Y)
+    nb.fit_multilabel(FLAT, FLAGS, np.stack([Y, 1 - Y], axis=1), fit=nb.fit_mle)
     np.testing.assert_array_equal(
         nb.fit_mle(FLAT, FLAGS, Y).params["x_probs"], nb.fit_mle(FLAT.conjugate(), FLAGS, Y).params["x_probs"]
     )
@@ -123,9 +144,11 @@ def test_priors_that_do_not_fit_their_site(prior, sentence):
 def test_what_is_no_prior():
     with pytest.raises(ValueError, match="the site 'probs', which the model has not; its sites are"):
         nb.NaiveBayes(nb.Bernoulli(), priors={"probs": dist.Beta(1.0, 1.0)})
-    for wrong in (2.0, dist.Poisson(1.0)):
+    for wrong in (2.0, dist.Poisson(1.0), dist.Delta(0.5)):
         with pytest.raises(ValueError, match="must be a continuous NumPyro distribution"):
             nb.NaiveBayes(nb.Bernoulli(), priors={"x_probs": wrong})
+    with pytest.raises(ValueError, match="priors is a dict of NumPyro distributions by site"):
+        nb.NaiveBayes(nb.Bernoulli(), priors=dist.Uniform(0.2, 0.8))
     with pytest.raises(ValueError, match="class_probs is fixed"):
         nb.NaiveBayes(nb.Bernoulli(), class_probs=[0.5, 0.5], priors={"class_probs": dist.Dirichlet(np.ones(2))})
     with pytest.raises(ValueError, match="hyperpriors and priors do not go together"):
