@@ -15,9 +15,8 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Nine tenths of the tests' time is compilation: processes and runs share what was compiled."""
-    if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
-        jax.config.update("jax_compilation_cache_dir", str(config.cache.mkdir("jax")))
+    """Most of the tests' time is compilation: processes and runs share what was compiled, in pytest's own cache."""
+    jax.config.update("jax_compilation_cache_dir", str(config.cache.mkdir("jax")))
     jax.config.update("jax_compilation_cache_max_size", 1 << 30)  # with a bound JAX locks the folder
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.05)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
