@@ -18,7 +18,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Most of the tests' time is compilation: processes and runs share what was compiled, in pytest's own cache."""
     jax.config.update("jax_compilation_cache_dir", str(config.cache.mkdir("jax")))
     jax.config.update("jax_compilation_cache_max_size", 1 << 30)  # with a bound JAX locks the folder
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.05)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)  # every entry makes the next dearer
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 
