@@ -116,14 +116,14 @@ def draws(chains, diverging=False):
 def test_bad_draws_are_named(rng, level, diverging, says):
     chains = 0.4 + 0.1 * rng.random((4, 1000)) + level * np.arange(4)[:, None] / 4
     with pytest.warns(UserWarning, match=says):
-        _warn(draws(chains, diverging))
+        _warn(draws(chains, diverging), exact=True)
 
 
 def test_good_draws_are_silent(rng):
     good = draws(0.4 + 0.1 * rng.random((4, 1000)))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        _warn(good)
+        _warn(good, exact=True)
     assert good.max_r_hat < 1.01
     assert good.min_ess > 400
 
