@@ -14,7 +14,7 @@ from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 from bayesnb import products
 from bayesnb.arrays import Array, namespace
 from bayesnb.log_prob import LogProb
-from bayesnb.model import NaiveBayes, Sites
+from bayesnb.model import NaiveBayes, Score, Sites
 from bayesnb.nodes import pytree
 from bayesnb.results import Classifier
 
@@ -39,9 +39,16 @@ class Draws(Classifier):
 
     @property
     def min_ess(self) -> float:
-        """The smallest effective sample size over parameters; the number of draws where nothing varies."""
+        """The smallest effective sample size over parameters; the number of draws where nothing varies.
+
+        At most S log10 S of S draws: an estimate beyond it, or below 0, is noise of chains that alternate (Vehtari et
+        al., Rank-normalization, folding, localization, 2021).
+        """
         num_draws = self.params["class_probs"].shape[0]
-        return float(min((np.nanmin(effective_sample_size(chains)) for chains in self._chains()), default=num_draws))
+        most = num_draws * np.log10(num_draws)
+        sizes = (effective_sample_size(chains) for chains in self._chains())
+        bounded = (np.nanmin(np.where(size < 0, np.inf, size)) for size in sizes)
+        return float(min(min(bounded, default=num_draws), most))
 
     @property
     def num_divergences(self) -> int:
@@ -69,8 +76,8 @@ class Draws(Classifier):
     def _columns(self) -> Mapping[str, int | None]:
         return self.model.columns
 
-    def _score(self, arrays: dict[str, Array]) -> LogProb:
-        return LogProb(*products.by_rows(_mixture, (self.model, self.params), arrays))
+    def _scorer(self) -> Score:
+        return lambda arrays: LogProb(*products.by_rows(_mixture, (self.model, self.params), dict(arrays)))
 
 
 @jax.jit

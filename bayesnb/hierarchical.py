@@ -13,17 +13,15 @@ from __future__ import annotations
 from typing import Any
 
 import jax
-import numpyro
 from numpyro import handlers
-from numpyro.infer import MCMC, NUTS, init_to_median
 
-from bayesnb import products
+from bayesnb import products, sampler
 from bayesnb.arrays import Array, to_host
 from bayesnb.draws import Draws, average
 from bayesnb.evidence import evidence
 from bayesnb.hyperpriors import filled, hyperpriors, sample_hyperparameters
 from bayesnb.log_prob import LogProb
-from bayesnb.model import NaiveBayes, Sites
+from bayesnb.model import NaiveBayes, Score, Sites
 from bayesnb.nodes import pytree
 from bayesnb.statistics import ModelStatistics
 
@@ -38,38 +36,41 @@ class HierarchicalDraws(Draws):
     specification: NaiveBayes
     statistics: ModelStatistics
 
-    def _score(self, arrays: dict[str, Array]) -> LogProb:
+    def _scorer(self) -> Score:
         values = {site: self.params[site] for site in hyperpriors(self.specification)}
         given = self.specification, self.statistics, self.model.class_probs, values
-        return LogProb(*products.by_rows(_mixture, given, arrays))
+        return lambda arrays: LogProb(*products.by_rows(_mixture, given, dict(arrays)))
 
 
 def sample(model: NaiveBayes, statistics: ModelStatistics, key: Array, **settings: Any) -> HierarchicalDraws:
-    """Draws of hyperparameters and parameters given statistics on the host; ``settings`` are those of MCMC.
+    """Draws of hyperparameters and parameters given statistics on the host; ``settings`` are those of the sampler.
 
     ``Draws.model`` is the prior at the mean of the hyperparameters. All is done in float64, for the evidence of many
     rows is a large number, and there is little to compute.
     """
     sampler_key, draw_key = jax.random.split(key)
     with jax.enable_x64(True):
-        sampler = MCMC(NUTS(_program, init_strategy=init_to_median), **settings)
-        sampler.run(sampler_key, model, statistics, extra_fields=("diverging", "num_steps", "accept_prob"))
-        values = sampler.get_samples()
+        values, sample_stats = sampler.sample(PROGRAM, (model, statistics), sampler_key, **settings)
         keys = jax.random.split(draw_key, next(iter(values.values())).shape[0])
         params = to_host({**values, **_parameters(model, statistics, values, keys)})
-        sample_stats = to_host(sampler.get_extra_fields())
         prior = to_host(_resolved(model, statistics, {site: value.mean(axis=0) for site, value in values.items()}))
     return HierarchicalDraws(prior, params, sample_stats, settings["num_chains"], model, statistics)
-
-
-def _program(model: NaiveBayes, statistics: ModelStatistics) -> None:
-    prior = _resolved(model, statistics, sample_hyperparameters(model))
-    numpyro.factor("rows", evidence(prior, statistics).total)
 
 
 @jax.jit
 def _resolved(model: NaiveBayes, statistics: ModelStatistics, values: Sites) -> NaiveBayes:
     return filled(model, values).resolve(statistics=statistics)
+
+
+def _prior(model: NaiveBayes, *_: Any) -> Sites:
+    return sample_hyperparameters(model)
+
+
+def _log_likelihood(values: Sites, model: NaiveBayes, statistics: ModelStatistics) -> Array:
+    return evidence(_resolved(model, statistics, values), statistics).total
+
+
+PROGRAM = sampler.Program(_prior, _log_likelihood)
 
 
 @jax.jit

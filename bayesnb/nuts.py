@@ -10,10 +10,8 @@ from contextlib import nullcontext
 from typing import Any
 
 import jax
-import numpyro
-from numpyro.infer import MCMC, NUTS, init_to_value
 
-from bayesnb import check, hierarchical
+from bayesnb import check, hierarchical, sampler
 from bayesnb.arrays import Array, finalise, is_traced, to_host
 from bayesnb.draws import Draws
 from bayesnb.em import Rows, has_unlabelled, separate
@@ -55,6 +53,9 @@ def fit_nuts(
     Where hyperparameters are distributions NUTS runs on them alone; parameters are drawn exactly (``hierarchical``).
     Where parameters have ``priors`` of their own it runs on the full program, in float64 and in their own units.
 
+    The first call compiles the sampler; a later one for a model and data of the same structure and shapes, with the
+    same numbers of draws and chains, runs it at once.
+
     Args:
         model: The specification.
         X: An array [N, D], or a dict of arrays by block; NaN is missing.
@@ -72,8 +73,8 @@ def fit_nuts(
             where classes have no labelled row, whose numbers then mean nothing.
 
     Raises:
-        ValueError: where the data do not fit the model, for numbers of draws that are none, and inside a JAX
-            transformation.
+        ValueError: where the data do not fit the model, for numbers of draws that are none, where no point of finite
+            density is found to start from, and inside a JAX transformation.
     """
     check.key(key)
     check.counts(num_samples=num_samples, num_warmup=num_warmup, num_chains=num_chains)
@@ -85,7 +86,6 @@ def fit_nuts(
         "num_samples": num_samples,
         "num_warmup": num_warmup,
         "num_chains": num_chains,
-        "chain_method": "vectorized",
         "progress_bar": progress_bar,
     }
     check.model(model)
@@ -109,23 +109,30 @@ def fit_nuts(
         _warn_of_names(statistics)
     centred, standard, reference = finalise(_centred, model, statistics)
     start = starts(model, reference) if model.priors else reference
-    sampler = MCMC(NUTS(_program, init_strategy=init_to_value(values=start)), **settings)
     # statistics are written so that float32 is enough; rows, and priors in units of their own, lose their digits in it
     with nullcontext() if rows is None and not model.priors else jax.enable_x64(True):
-        sampler.run(key, centred, standard, reference, rows, extra_fields=("diverging", "num_steps", "accept_prob"))
-        samples, sample_stats = to_host((sampler.get_samples(), sampler.get_extra_fields()))
+        data = centred, standard, reference, rows
+        samples, sample_stats = sampler.sample(PROGRAM, data, key, start=start, **settings)
     params = finalise(_restored, model, statistics, samples)
     draws = Draws(model, params, sample_stats, num_chains)
     _warn(draws, exact=rows is None and not model.priors)
     return draws
 
 
-def _program(model: NaiveBayes, statistics: ModelStatistics, reference: Sites, rows: Rows | None) -> None:
-    """The model's own sites; labelled rows are one factor, relative to the reference point, unlabelled ones another."""
-    params = model.params()
-    numpyro.factor("rows", model.log_likelihood_of(statistics, params, reference))
-    if rows is not None:
-        numpyro.factor("unlabelled", _log_density(rows, params))
+def _prior(model: NaiveBayes, *_: Any) -> Sites:
+    """The model's own sites."""
+    return model.params()
+
+
+def _log_likelihood(
+    params: Sites, model: NaiveBayes, statistics: ModelStatistics, reference: Sites, rows: Rows | None
+) -> Array:
+    """Of labelled rows, relative to the reference point, and of unlabelled ones."""
+    labelled = model.log_likelihood_of(statistics, params, reference)
+    return labelled if rows is None else labelled + _log_density(rows, params)
+
+
+PROGRAM = sampler.Program(_prior, _log_likelihood)
 
 
 @jax.custom_vjp

@@ -1,6 +1,7 @@
 """What follows from an exact posterior, each against its rival and beside the goal that was set for it.
 
-- NUTS through the statistics against NumPyro's NUTS on the model's own row-by-row program, both compiling once a call.
+- NUTS through the statistics against NumPyro's NUTS on the model's own row-by-row program, first and later calls, and
+  on the statistics of many rows against few.
 - Leave-one-out against one prediction of the same rows, both ours.
 - Twenty smoothings in ten folds, and the best by its log loss, against a grid search; the folds are the same rows.
 - Learned priors from statistics. They have no rival.
@@ -31,7 +32,12 @@ SMOOTHINGS = np.logspace(-2, 1.5, 20)
 def workloads(quick: bool) -> Iterator[Workload]:
     """Every contest; ``quick`` has a tenth of the rows and of the draws."""
     part = 10 if quick else 1
-    yield _nuts(36_000 // part, 500 // part)
+    num_draws = 500 // part
+    yield _nuts(36_000 // part, num_draws, "ratio 20")
+    yield _nuts(5_000 // part, num_draws, "ratio 2")
+    yield _nuts(5_000 // part, num_draws, "ratio 5", later=True)
+    prepare = partial(_more_rows, num_draws)
+    yield Workload("NUTS, more rows", "1,000,000 x 20 x 10", "1,000 rows", prepare, "ratio 0.83")
     rows, folded, table = (20_000 // part, 100, 10), (5_000 // part, 100, 10), (2_000 // part, 1_000, 10)
     for kind in (KINDS["Bernoulli"], KINDS["Normal"], KINDS["Multinomial"]):
         yield Workload(
@@ -93,30 +99,70 @@ def _text(size: Size) -> str:
     return "{:,} x {} x {}".format(*size)
 
 
-def _nuts(num_rows: int, num_draws: int) -> Workload:
-    """The digits drawn again with replacement, their pixels on or off; as many draws again to warm up, one chain."""
-    name, rival = f"NUTS, {num_draws} + {num_draws} draws", "NUTS row by row"
+def _nuts(num_rows: int, num_draws: int, goal: str, later: bool = False) -> Workload:
+    """One chain, as many draws again to warm up, and the same of the model's row-by-row program.
+
+    At a first call nothing is compiled. Before a later one the rival too had other rows of the shape, and its sampler
+    is kept.
+    """
 
     def prepare() -> Jobs:
-        digits = load_digits()
-        rows = np.random.default_rng(0).integers(0, len(digits.target), num_rows)
-        X, y = (digits.data[rows] >= 8).astype(np.float32), digits.target[rows]
-        model, key = nb.NaiveBayes(nb.Bernoulli()), jax.random.key(0)
+        X, y = _digits(num_rows, seed=0)
+        model, key = nb.NaiveBayes(nb.Bernoulli(), num_classes=10), jax.random.key(0)
         draws: dict[str, Any] = {"num_warmup": num_draws, "num_samples": num_draws, "num_chains": 1}
+        kept = MCMC(NUTS(model), **draws, progress_bar=False, jit_model_args=True)
 
-        def row_by_row() -> object:
-            sampler = MCMC(NUTS(model), **draws, progress_bar=False)
+        def row_by_row(X: Array = X, y: Array = y) -> object:
+            sampler = kept if later else MCMC(NUTS(model), **draws, progress_bar=False)
             sampler.run(key, X, y)
             return jax.block_until_ready(sampler.get_samples())
 
         def through_statistics() -> object:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # so few draws are not to be trusted, and it says so
-                return nb.fit_nuts(model, X, y, key=key, **draws, progress_bar=False)
+            return _quiet(nb.fit_nuts, model, X, y, key=key, **draws, progress_bar=False)
 
+        if not later:
+            return Jobs(_anew(row_by_row), _anew(through_statistics), X.nbytes)
+        row_by_row(*_digits(num_rows, seed=1))
         return Jobs(row_by_row, through_statistics, X.nbytes)
 
-    return Workload(name, _text((num_rows, 64, 10)), rival, prepare, "ratio 20", most_rounds=1)
+    name = f"NUTS, {num_draws} + {num_draws} draws, {'later' if later else 'first'} call"
+    return Workload(name, _text((num_rows, 64, 10)), "NUTS row by row", prepare, goal, most_rounds=1)
+
+
+def _digits(num_rows: int, seed: int) -> tuple[Array, Array]:
+    """The digits drawn again with replacement, their pixels on or off."""
+    digits = load_digits()
+    rows = np.random.default_rng(seed).integers(0, len(digits.target), num_rows)
+    return (digits.data[rows] >= 8).astype(np.float32), digits.target[rows]
+
+
+def _anew(job: Callable[[], object]) -> Callable[[], object]:
+    """The job with all that it compiles."""
+
+    def run() -> object:
+        jax.clear_caches()
+        return job()
+
+    return run
+
+
+def _quiet(function: Callable[..., object], *args: Any, **settings: Any) -> object:
+    """Without the warning: so few draws are not to be trusted, and hyperparameters may lie at their bounds."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return function(*args, **settings)
+
+
+def _more_rows(num_draws: int) -> Jobs:
+    """NUTS on the statistics of 1,000 rows in the rival's place, on those of a million in ours."""
+    model, key = nb.NaiveBayes(nb.Bernoulli()), jax.random.key(0)
+    settings: dict[str, Any] = {"num_warmup": num_draws, "num_samples": num_draws, "progress_bar": False}
+
+    def job(num_rows: int) -> Callable[[], object]:
+        statistics = nb.sufficient_statistics(model, *binary(num_rows, 20, 10))
+        return lambda: _quiet(nb.fit_nuts, model, statistics=statistics, key=key, **settings)
+
+    return Jobs(job(1_000), job(1_000_000), 4 * 20 * 1_000_000)
 
 
 def _leave_one_out(kind: Kind, size: Size) -> Jobs:
@@ -152,8 +198,6 @@ def _empirical(kind: Kind, size: Size, by: str) -> Jobs:
     statistics = nb.sufficient_statistics(model, X, y)
 
     def learn() -> object:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # hyperparameters at their bounds
-            return nb.fit_empirical(model, statistics=statistics, by=by)
+        return _quiet(nb.fit_empirical, model, statistics=statistics, by=by)
 
     return Jobs(None, learn, X.nbytes)
