@@ -3,6 +3,8 @@
 from bayesnb.arviz import to_arviz as to_arviz
 from bayesnb.averaged import AveragedPosterior as AveragedPosterior
 from bayesnb.averaged import fit_averaged as fit_averaged
+from bayesnb.bootstrap import Bootstrap as Bootstrap
+from bayesnb.bootstrap import bootstrap as bootstrap
 from bayesnb.cross_validate import cross_validate as cross_validate
 from bayesnb.dependence import Dependence as Dependence
 from bayesnb.dependence import dependence as dependence
@@ -39,6 +41,8 @@ from bayesnb.results import PointEstimate as PointEstimate
 from bayesnb.results import Posterior as Posterior
 from bayesnb.statistics import merge as merge
 from bayesnb.statistics import sufficient_statistics as sufficient_statistics
+from bayesnb.streaming import StreamError as StreamError
+from bayesnb.streaming import stream as stream
 from bayesnb.temper import temper as temper
 
 __version__ = "0.1.0"

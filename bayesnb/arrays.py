@@ -7,6 +7,7 @@ default precision. This file answers the question "which of the two?" for the wh
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -17,6 +18,8 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.sparse
+from jax.sharding import AxisType, Mesh, NamedSharding
 from threadpoolctl import ThreadpoolController
 
 Array = Any
@@ -45,12 +48,23 @@ def namespace(x: Array) -> ModuleType:
 
 def as_array(x: Any) -> Array:
     """``x`` itself where it is a JAX array, else the numpy array of it."""
-    return x if isinstance(x, jax.Array) else np.asarray(x)
+    if not isinstance(x, jax.Array):
+        return np.asarray(x)
+    return x if is_traced(x) else _auto_sharded(x)
+
+
+def _auto_sharded(x: jax.Array) -> jax.Array:
+    """The same shards, where a mesh's axes are explicit: XLA, not each operation, says how results are sharded."""
+    placed = x.sharding
+    if not isinstance(placed, NamedSharding) or AxisType.Explicit not in placed.mesh.axis_types:
+        return x
+    with jax.ensure_compile_time_eval():
+        return jax.device_put(x, NamedSharding(Mesh(placed.mesh.devices, placed.mesh.axis_names), placed.spec))
 
 
 def to_host(tree: Any) -> Any:
     """The same pytree with numpy leaves."""
-    return jax.tree.map(np.asarray, tree)
+    return jax.tree.map(lambda a: a if scipy.sparse.issparse(a) else np.asarray(a), tree)
 
 
 def to_double(tree: Any) -> Any:
@@ -97,9 +111,32 @@ def map_blocks(function: Callable[[slice], T], blocks: Iterable[slice]) -> list[
         return list(pool.map(function, blocks))
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
+class _OneBlasThread:
+    """A limit that several threads may enter at once: the first sets it, and the last gives back what was before."""
+
+    def __init__(self) -> None:
+        self.lock, self.depth = threading.Lock(), 0
+        self.limit: Any = None
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if not self.depth:
+                self.limit = _blas().limit(limits=1, user_api="blas")
+            self.depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self.lock:
+            self.depth -= 1
+            if not self.depth:
+                self.limit.restore_original_limits()
+
+
+_ONE_BLAS_THREAD = _OneBlasThread()
+
+
+def one_blas_thread() -> AbstractContextManager[None]:
     """Holds BLAS to one thread: for work in threads of our own, and for many small products."""
-    return _blas().limit(limits=1, user_api="blas")
+    return _ONE_BLAS_THREAD
 
 
 @cache
@@ -107,9 +144,21 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+def all_codes(x: Array, size: int) -> bool:
+    """True where it is known that every cell is one of 0..size-1: a look at the largest, unsigned."""
+    if not isinstance(x, np.ndarray) or x.dtype.kind not in "iu" or not x.dtype.isnative or not x.size:
+        return False
+    return int(x.view(f"u{x.itemsize}").max()) < size
+
+
+def unless_all(seen: Array) -> Array | None:
+    """None in the place of a mask of which it is known that it is all True."""
+    return None if isinstance(seen, np.ndarray) and seen.all() else seen
+
+
 def observed(x: Array) -> Array | None:
     """True for the cells that are not NaN, [N, D]; None where it is known that none is missing."""
-    if not jnp.issubdtype(x.dtype, jnp.inexact):
+    if scipy.sparse.issparse(x) or not jnp.issubdtype(x.dtype, jnp.inexact):
         return None
     if isinstance(x, jax.Array):
         return ~jnp.isnan(x)
@@ -117,5 +166,4 @@ def observed(x: Array) -> Array | None:
         # one pass without a temporary: a sum is finite only where no cell is NaN
         if np.isfinite(x.sum(dtype=x.dtype)):
             return None
-    mask = ~np.isnan(x)
-    return None if mask.all() else mask
+    return unless_all(~np.isnan(x))

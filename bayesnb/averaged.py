@@ -24,7 +24,7 @@ from bayesnb.families.powers import mixed
 from bayesnb.fit import prepare
 from bayesnb.inclusion import log_bayes_factors, one_class, prior_log_odds, sigmoid
 from bayesnb.log_prob import LogProb
-from bayesnb.model import NaiveBayes, Sites
+from bayesnb.model import NaiveBayes, Score, Sites
 from bayesnb.nodes import pytree
 from bayesnb.results import Classifier, Posterior
 from bayesnb.statistics import ModelStatistics
@@ -81,10 +81,14 @@ class AveragedPosterior(Classifier):
     def _columns(self) -> Mapping[str, int | None]:
         return self.model.columns
 
-    def _score(self, arrays: dict[str, Array]) -> LogProb:
-        families = self.model.families.items()
-        parts = [mixed(family, self.pooled[b], self.log_odds[b], arrays[b]) for b, family in families]
-        return joint(self.model.class_mean(), parts)
+    def _scorer(self) -> Score:
+        probs = self.model.class_mean()
+
+        def score(arrays: Mapping[str, Array]) -> LogProb:
+            families = self.model.families.items()
+            return joint(probs, [mixed(f, self.pooled[b], self.log_odds[b], arrays[b]) for b, f in families])
+
+        return score
 
 
 def fit_averaged(

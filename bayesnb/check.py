@@ -14,14 +14,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays import Array, as_array, is_traced, map_blocks, namespace, on_host, row_blocks
+from bayesnb.arrays import Array, as_array, is_traced, map_blocks, on_host, row_blocks
+from bayesnb.check_labels import labels as labels
+from bayesnb.check_labels import weights as weights
 from bayesnb.families.base import Family
 from bayesnb.nodes import short_repr
-from bayesnb.sums import Labels
+from bayesnb.sparse import bytes_per_row, is_sparse, rows_of
 
 
-def blocks(families: Mapping[str, Family], single: bool, X: Any) -> dict[str, Array]:
-    """X as a dict of arrays [N, D] by block name."""
+def blocks(families: Mapping[str, Family], single: bool, X: Any, *, sparse: bool = False) -> dict[str, Array]:
+    """X as a dict of arrays [N, D] by block name; ``sparse`` where scipy's matrices may stay what they are."""
     if single:
         if isinstance(X, Mapping):
             raise ValueError(f"the model has one block, so X is an array [N, D], got a dict with {_names(X)}")
@@ -36,6 +38,9 @@ def blocks(families: Mapping[str, Family], single: bool, X: Any) -> dict[str, Ar
     rows = {name: x.shape[0] for name, x in arrays.items()}
     if len(set(rows.values())) > 1:
         raise ValueError(f"every block has the same number of rows, got {rows}")
+    for name, x in arrays.items():
+        if is_sparse(x) and not (sparse and on_host(arrays)):
+            raise ValueError(f"block {name!r} is a sparse matrix, and here it must be an array: give x.toarray()")
     if not on_host(arrays):
         arrays = {name: jnp.asarray(x) for name, x in arrays.items()}
     return arrays
@@ -54,7 +59,7 @@ def values(families: Mapping[str, Family], arrays: Mapping[str, Array]) -> None:
     for name, family in families.items():
         x = arrays[name]
         if on_host(x):
-            parts = row_blocks(x.shape[0], x.shape[1] * x.itemsize)
+            parts = row_blocks(x.shape[0], bytes_per_row(x))
             map_blocks(partial(_check_rows, family, x, name), parts)
         elif not is_traced(x):
             # what is computed from a known JAX array is traced in somebody's jit, unless done at once
@@ -73,6 +78,13 @@ def fit_values(families: Mapping[str, Family], arrays: Mapping[str, Array]) -> N
         if not is_traced(arrays[name]):
             with jax.ensure_compile_time_eval():
                 family.check_fit(arrays[name], name)
+
+
+def fit_block(families: Mapping[str, Family], block: Mapping[str, Array]) -> None:
+    """As ``fit_values`` for one block of numpy rows, inside a thread."""
+    for name, family in families.items():
+        family.check(block[name], name)
+        family.check_fit(block[name], name)
 
 
 def num_classes(given: Any) -> int | None:
@@ -124,23 +136,6 @@ def total_count(names: list[str], num_rows: int, given: Any) -> Any:
             f"total_count is a whole number, 0 or more, or one for each of the {num_rows} rows, got {short_repr(given)}"
         )
     return values.astype(int)
-
-
-def labels(y: Any, sample_weight: Any, num_rows: int, num_classes: int | None) -> tuple[Labels, int]:
-    """Labels with their weights, and the number of classes; rows of weight zero may hold anything."""
-    y = _labels_array(y, num_rows)
-    weight = None if sample_weight is None else weights(sample_weight, num_rows)
-    counted = y if weight is None or is_traced(y, weight) else np.asarray(y)[np.asarray(weight) > 0]
-    if y.ndim == 2:
-        num_classes = num_classes or y.shape[1]
-        _soft(counted, num_classes)
-        y = y.astype(np.float64 if on_host(y) else jnp.result_type(float))
-        if weight is not None:
-            y, weight = namespace(y).where(weight[:, None] > 0, y * weight[:, None], 0.0), None
-        return Labels(y, weight), num_classes
-    num_classes = num_classes or _largest(counted) + 1
-    _range(counted, num_classes)
-    return Labels(y.astype(np.int32), weight), num_classes
 
 
 def statistics(families: Mapping[str, Family], num_classes: int | None, resolved: bool, given: Any) -> None:
@@ -203,13 +198,19 @@ def _packed(family: Family, name: str, given: Any) -> Array:
     if isinstance(given, list) and len(given) == 2 and np.ndim(given[0]) == 2:
         raise ValueError(f"block {name!r}: a pair (successes, totals) is a tuple of two arrays, got a list")
     parts = given if isinstance(given, tuple) else (given,)
-    return family.pack(tuple(_block(name, part) for part in parts), name)
+    return family.pack(tuple(_block(family, name, part) for part in parts), name)
 
 
-def _block(name: str, x: Any) -> Array:
-    if hasattr(x, "toarray"):
-        raise ValueError(f"block {name!r} is a sparse matrix: give a dense array, for instance x.toarray()")
-    x = as_array(x)
+def _block(family: Family, name: str, x: Any) -> Array:
+    if not is_sparse(x) and hasattr(x, "todense"):
+        raise ValueError(f"block {name!r} is a {type(x).__name__}: give a scipy.sparse matrix, or x.todense()")
+    if is_sparse(x) and not family.takes_sparse:
+        raise ValueError(
+            f"block {name!r} is a sparse matrix, which {type(family).__name__} does not take: give x.toarray()"
+        )
+    x = rows_of(x) if is_sparse(x) else as_array(x)
+    if is_sparse(x) and x.dtype.kind == "f" and np.isnan(x.data).any():
+        raise ValueError(f"block {name!r} is a sparse matrix with NaN in it: its cells cannot be missing, give zeros")
     if x.ndim != 2:
         hint = "a single column is x[:, None]" if x.ndim == 1 else "flatten further axes into columns"
         raise ValueError(f"block {name!r} must be an array [N, D], got shape {x.shape}: {hint}")
@@ -219,76 +220,6 @@ def _block(name: str, x: Any) -> Array:
             "(numpy.unique with return_inverse=True)"
         )
     return x
-
-
-def _labels_array(y: Any, num_rows: int) -> Array:
-    if y is None:
-        raise ValueError("y is missing: give the class labels, integers 0..K-1 [N] or soft labels [N, K]")
-    y = as_array(y)
-    if y.dtype.kind in "OUS":
-        raise ValueError(
-            "y holds strings, expected integers 0..K-1: encode: classes, y = numpy.unique(y, return_inverse=True); "
-            "the scikit-learn estimator NaiveBayesClassifier, which takes them as they are, comes in a later version"
-        )
-    if y.ndim not in (1, 2) or y.shape[0] != num_rows:
-        raise ValueError(
-            f"y must be integers [{num_rows}] or soft labels [{num_rows}, K] for these rows of X, got shape {y.shape}"
-        )
-    if y.ndim == 1 and not (np.issubdtype(y.dtype, np.integer) or y.dtype == bool):
-        raise ValueError(f"y must be integers 0..K-1, got dtype {y.dtype}; use y.astype(int) if they are whole")
-    if y.shape[1:] == (1,):
-        raise ValueError(
-            f"y has shape {y.shape}, which reads as soft labels of one class: for integer labels use y.ravel()"
-        )
-    return y
-
-
-def _soft(y: Array, num_classes: int) -> None:
-    if y.shape[1] != num_classes:
-        raise ValueError(f"soft labels must have one column a class, {num_classes}, got {y.shape[1]}")
-    if not is_traced(y):
-        numbers = np.asarray(y, np.float64)
-        bad = ~((numbers >= 0).all(axis=1) & (np.abs(numbers.sum(axis=1) - 1) < 1e-3))
-        if bad.any():
-            raise ValueError(
-                f"soft labels are probabilities, each row non-negative with sum 1, got {numbers[bad][0].tolist()} "
-                f"in row {int(bad.argmax())}; use sample_weight for weights"
-            )
-
-
-def _largest(y: Array) -> int:
-    if is_traced(y):
-        raise ValueError(
-            "inside a JAX transformation the number of classes must be declared: NaiveBayes(..., num_classes=K)"
-        )
-    if y.shape[0] == 0:
-        raise ValueError("without rows the number of classes must be declared: NaiveBayes(..., num_classes=K)")
-    return int(np.asarray(y).max())
-
-
-def _range(y: Array, num_classes: int) -> None:
-    if is_traced(y) or not y.shape[0]:
-        return
-    least, largest = int(np.asarray(y).min()), int(np.asarray(y).max())
-    if least < 0 or largest >= num_classes:
-        bad = least if least < 0 else largest
-        advice = "; unlabelled rows, y = -1, are for fit_em and fit_nuts" if bad == -1 else ""
-        raise ValueError(f"y holds {bad}, expected integers 0..{num_classes - 1} for {num_classes} classes{advice}")
-
-
-def weights(sample_weight: Any, num_rows: int) -> Array:
-    """Sample weights [N] that are finite and not negative."""
-    weight = as_array(sample_weight)
-    if weight.shape != (num_rows,) or weight.dtype.kind not in "fiub":
-        raise ValueError(
-            f"sample_weight must be numbers [{num_rows}], one a row, got {weight.dtype} of shape {weight.shape}"
-        )
-    if not is_traced(weight):
-        numbers = np.asarray(weight)
-        bad = ~((numbers >= 0) & np.isfinite(numbers))
-        if bad.any():
-            raise ValueError(f"sample_weight must be finite and not negative, got {numbers[bad][0]}")
-    return weight
 
 
 def _names(mapping: Mapping[str, Any]) -> str:

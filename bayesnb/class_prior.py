@@ -6,9 +6,10 @@ from functools import reduce
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from bayesnb import special
-from bayesnb.arrays import Array, as_array, finalise
+from bayesnb.arrays import Array, as_array, finalise, map_blocks, namespace, on_host, row_blocks
 from bayesnb.log_prob import LogProb
 
 
@@ -19,7 +20,20 @@ def _class_weights(probs: Array) -> LogProb:
 
 def joint(probs: Array, parts: list[LogProb]) -> LogProb:
     """log pi_k plus the blocks. A class of probability zero is less possible than any combination of features."""
-    weights = finalise(_class_weights, as_array(probs))
     rows = reduce(LogProb.times, parts)
-    never = 1e9 * weights.zeros[None, :]
-    return LogProb(rows.finite + weights.finite[None, :], rows.zeros + never)
+    if on_host(probs, rows) and np.all(probs):
+        return LogProb(_add_by_blocks(rows.finite, np.log(probs)), rows.zeros)
+    weights = finalise(_class_weights, as_array(probs))
+    never = namespace(rows.finite).broadcast_to(1e9 * weights.zeros[None, :], rows.finite.shape)
+    return rows.times(LogProb(weights.finite[None, :], never))
+
+
+def _add_by_blocks(table: Array, weights: Array) -> Array:
+    """table + weights [K] on the host, in threads."""
+    out = np.empty(table.shape)
+
+    def block(rows: slice) -> None:
+        np.add(table[rows], weights[None], out=out[rows])
+
+    map_blocks(block, row_blocks(len(table), table.itemsize * table.shape[1]))
+    return out

@@ -12,9 +12,9 @@ import numpy as np
 
 from bayesnb import check
 from bayesnb.arrays import Array, finalise, is_traced, one_blas_thread, to_host
-from bayesnb.log_prob import LogProb
 from bayesnb.model import NaiveBayes
 from bayesnb.own_priors import require_conjugacy
+from bayesnb.sparse import is_sparse, rows_of
 from bayesnb.statistics import ModelStatistics, merge, sufficient_statistics
 
 
@@ -53,7 +53,7 @@ def cross_validate(
         raise ValueError("cross_validate needs values that are known: call it outside of JAX's transformations")
     X, y, sample_weight = to_host((X, y, sample_weight))
     first = models[0]
-    arrays = check.blocks(first.families, first.single, X)
+    arrays = check.blocks(first.families, first.single, X, sparse=True)
     num_rows = next(iter(arrays.values())).shape[0]
     labels, num_classes = check.labels(y, sample_weight, num_rows, first.num_classes)
     fold = _folds(folds, labels.y, num_rows)
@@ -75,7 +75,7 @@ def cross_validate(
 def _statistics(
     model: NaiveBayes, X: Any, y: Array, weight: Array | None, rows: Array, num_classes: int
 ) -> ModelStatistics:
-    some = jax.tree.map(lambda a: np.asarray(a)[rows], X)
+    some = jax.tree.map(lambda a: (rows_of(a) if is_sparse(a) else np.asarray(a))[rows], X)
     return sufficient_statistics(
         model, some, y[rows], sample_weight=None if weight is None else weight[rows], num_classes=num_classes
     )
@@ -108,7 +108,7 @@ def _predict(posteriors: NaiveBayes, arrays: dict[str, Array]) -> Array:
     """log p(k | x) of every model, [G, N, K]: G models of K classes are one of G·K, normalised in G parts."""
     shape = posteriors.class_concentration.shape
     wide = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), posteriors)
-    scores = LogProb(*(part.reshape(-1, *shape) for part in wide.log_predictive(arrays)))
+    scores = jax.tree.map(lambda part: part.reshape(-1, *shape), wide.log_predictive(arrays))
     return np.moveaxis(scores.normalised(), 1, 0)
 
 

@@ -135,7 +135,7 @@ def fit_em(
         check.key(key)
     if is_traced(X, y, sample_weight, model, key, initial):
         raise ValueError("fit_em cannot run inside a JAX transformation: call it with arrays whose values are known")
-    rows = separate(model, X, y, sample_weight, float(unlabelled_weight))
+    rows = separate(model, X, y, sample_weight, float(unlabelled_weight), sparse=True)
     problem = _problem(rows, fit)
     params = _start(problem, key) if initial is None else _given(rows.model, initial)
     share, value = _expect(problem, params)
@@ -164,16 +164,15 @@ def _expect(problem: _Problem, params: Sites) -> tuple[Array, float]:
     """The responsibilities [M, K] of the unlabelled rows, and the objective."""
     rows = problem.rows
     joint = rows.model.log_likelihood(params, rows.arrays)
-    fewest = joint.zeros.min(axis=1, keepdims=True)
-    mixed = logsumexp(np.where(joint.zeros == fewest, joint.finite, -np.inf))
-    value = LogProb(problem.constant + rows.weight @ mixed, rows.weight @ fewest[:, 0])
+    impossible = 0.0 if joint.zeros is None else rows.weight @ joint.zeros.min(axis=1)
+    value = LogProb(problem.constant + rows.weight @ logsumexp(joint.contenders()), impossible)
     # the labelled rows enter by Bayes' theorem: prior x likelihood = evidence x posterior, at any parameters
     value = value.times(finalise(_log_density, problem.posterior, params))
     if problem.fit is fit_mle:
         prior = finalise(_log_density, rows.model, params)
         value = value.times(LogProb(-prior.finite, -prior.zeros))
     sign = np.sign(np.round(value.zeros, 6))
-    return np.exp(joint.normalised()), float(-sign * np.inf if sign else value.finite)
+    return joint.shares(), float(-sign * np.inf if sign else value.finite)
 
 
 def _maximise(problem: _Problem, share: Array) -> Sites:
@@ -184,7 +183,7 @@ def _maximise(problem: _Problem, share: Array) -> Sites:
 
 def _start(problem: _Problem, key: Array | None) -> Sites:
     rows, unseen = problem.rows, problem.rows.labelled.class_counts == 0
-    share = np.exp(problem.posterior.log_predictive(rows.arrays).normalised())
+    share = problem.posterior.log_predictive(rows.arrays).shares()
     if len(share) and unseen.sum() > 1:
         if key is None:
             raise ValueError(
@@ -207,14 +206,22 @@ def has_unlabelled(y: Any) -> bool:
     return np.ndim(y) == 1 and as_array(y).dtype.kind == "i" and bool((np.asarray(y) == -1).any())
 
 
-def separate(model: NaiveBayes, X: Any, y: Any, sample_weight: Any, unlabelled_weight: float = 1.0) -> Rows:
+def separate(
+    model: NaiveBayes,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    unlabelled_weight: float = 1.0,
+    *,
+    sparse: bool = False,
+) -> Rows:
     """Labelled and unlabelled rows apart, on the host, and the model resolved from all of them.
 
     Raises:
         ValueError: where the data do not fit the model, and for labels that are no integers from -1 on.
     """
     check.model(model)
-    arrays = to_host(check.blocks(model.families, model.single, X))
+    arrays = to_host(check.blocks(model.families, model.single, X, sparse=sparse))
     check.columns(model.families, arrays, model.columns)
     y = _integers(y, next(iter(arrays.values())).shape[0])
     weight = None if sample_weight is None else np.asarray(check.weights(sample_weight, len(y)))

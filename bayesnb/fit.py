@@ -39,7 +39,6 @@ def fit_mle(
         ValueError: where the data do not fit the model, or there is no row with a positive weight.
     """
     model, statistics = gather(model, X, y, sample_weight, statistics)
-    model = model.resolve(statistics=statistics)
     if not is_traced(statistics) and not np.asarray(statistics.class_counts).sum() > 0:
         raise ValueError("the likelihood has no maximum without rows: give at least one row with a positive weight")
     model, params = finalise(_mle, model, statistics)
@@ -60,7 +59,7 @@ def fit_map(
     The smoothed textbook estimate (count + l) / (n + l C) is the MAP under ``Family.laplace(l)``. Arguments and
     errors as in ``fit_mle``; without rows it is the mode of the prior.
     """
-    model, statistics = prepare(model, X, y, sample_weight, statistics)
+    model, statistics = gather_conjugate(model, X, y, sample_weight, statistics)
     model, params = finalise(_map, model, statistics)
     return PointEstimate.trusted(model, params)
 
@@ -77,7 +76,7 @@ def fit_posterior(
 
     Arguments and errors as in ``fit_mle``; without rows it is the prior.
     """
-    model, statistics = prepare(model, X, y, sample_weight, statistics)
+    model, statistics = gather_conjugate(model, X, y, sample_weight, statistics)
     prior, posterior = finalise(_posterior, model, statistics)
     return Posterior(prior, posterior, statistics)
 
@@ -86,10 +85,17 @@ def prepare(
     model: NaiveBayes, X: Any, y: Any, sample_weight: Any, statistics: ModelStatistics | None
 ) -> tuple[NaiveBayes, ModelStatistics]:
     """The resolved model and the statistics of the rows, for what only conjugacy can do; as ``gather``."""
+    model, statistics = gather_conjugate(model, X, y, sample_weight, statistics)
+    return model.resolve(statistics=statistics), statistics
+
+
+def gather_conjugate(
+    model: NaiveBayes, X: Any, y: Any, sample_weight: Any, statistics: ModelStatistics | None
+) -> tuple[NaiveBayes, ModelStatistics]:
+    """As ``gather``, for what only conjugacy can do."""
     check.model(model)
     require_conjugacy(model)
-    model, statistics = gather(model, X, y, sample_weight, statistics)
-    return model.resolve(statistics=statistics), statistics
+    return gather(model, X, y, sample_weight, statistics)
 
 
 def gather(
@@ -120,14 +126,17 @@ def require_maximum(model: NaiveBayes, params: Sites, statistics: ModelStatistic
 
 @jax.jit
 def _mle(model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes, Sites]:
+    model = model.resolve(statistics=statistics)
     return model, model.mle(statistics)
 
 
 @jax.jit
 def _map(model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes, Sites]:
+    model = model.resolve(statistics=statistics)
     return model, model.update(statistics).mode()
 
 
 @jax.jit
 def _posterior(model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes, NaiveBayes]:
+    model = model.resolve(statistics=statistics)
     return model, model.update(statistics)

@@ -21,6 +21,7 @@ from bayesnb.arrays import Array, at_once, is_traced, on_host, to_host
 from bayesnb.class_prior import joint
 from bayesnb.log_prob import LogProb
 from bayesnb.model import NaiveBayes, Sites
+from bayesnb.sparse import dense
 
 if TYPE_CHECKING:
     from bayesnb.results import Classifier
@@ -98,7 +99,7 @@ def _quantiles(of_rows: Callable[..., Any], given: _Given, level: float, by_feat
         return jax.tree.map(lambda v: v[:, 0], both), jax.tree.map(lambda v: v[:, 1], both)
     parts = []
     for start in range(0, max(num_rows, 1), size):
-        rows = jax.tree.map(lambda x, start=start: x[start : start + size], arrays)
+        rows = jax.tree.map(lambda x, start=start: dense(x[start : start + size]), arrays)
         values = at_once(_under_every_draw, of_rows, model, params, weights, rows)
         parts.append(jax.tree.map(lambda v: np.quantile(v, tails, axis=0, method="nearest"), values))
     both = jax.tree.map(lambda *pieces: np.concatenate(pieces, axis=1), *parts)
@@ -109,16 +110,17 @@ def _quantiles(of_rows: Callable[..., Any], given: _Given, level: float, by_feat
 def _under_every_draw(
     of_rows: Callable[..., Any], model: NaiveBayes, params: Sites, weights: Weights, rows: dict[str, Array]
 ) -> Any:
-    return jax.vmap(lambda draw: of_rows(model, weights, rows, draw))(params)
+    # draw after draw: what one of them needs besides the result, D times as much for some families, is there once
+    return jax.lax.map(lambda draw: of_rows(model, weights, rows, draw), params)
 
 
 def _probabilities(model: NaiveBayes, weights: Weights, rows: dict[str, Array], draw: Sites) -> Array:
     """P(y = k | x, theta), [N, K]."""
     if weights is None:
-        return jnp.exp(model.log_likelihood(draw, rows).normalised())
+        return model.log_likelihood(draw, rows).shares()
     terms = _terms(model, weights, rows, draw)
-    blocks = [LogProb(part.finite.sum(-1), part.zeros.sum(-1)) for part in terms.values()]
-    return jnp.exp(joint(draw["class_probs"], blocks).normalised())
+    blocks = [jax.tree.map(lambda part: part.sum(-1), part) for part in terms.values()]
+    return joint(draw["class_probs"], blocks).shares()
 
 
 def _contributions(

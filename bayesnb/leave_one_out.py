@@ -41,7 +41,7 @@ def leave_one_out(model: NaiveBayes, X: Any, y: Any, *, sample_weight: Any = Non
         raise ValueError("leave_one_out takes integer labels [N]: a row with soft labels belongs to every class")
     fit = fit_posterior(model, X, y, sample_weight=sample_weight)
     posterior = fit.model
-    arrays = check.blocks(posterior.families, posterior.single, X)
+    arrays = check.blocks(posterior.families, posterior.single, X, sparse=not is_traced(y, sample_weight))
     labels, _ = check.labels(y, sample_weight, next(iter(arrays.values())).shape[0], posterior.num_classes)
     weight = jnp.ones(labels.y.shape[0]) if labels.weight is None else labels.weight
     if on_host(arrays) and not is_traced(labels):
@@ -51,7 +51,7 @@ def leave_one_out(model: NaiveBayes, X: Any, y: Any, *, sample_weight: Any = Non
     for name, family in posterior.families.items():
         table = table + family.leave_one_out(arrays[name], labels.y, weight)
     if not joint:
-        return LogProb(table, namespace(table).zeros_like(table)).normalised()
+        return LogProb(table, None).normalised()
     base = posterior.row_base_measure(arrays)
     return table + (base if isinstance(base, float) else base[:, None])
 

@@ -8,21 +8,28 @@ impossible features first, then the finite part.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 from typing import NamedTuple
 
-from bayesnb.arrays import Array, namespace
+import jax
+import numpy as np
+
+from bayesnb.arrays import Array, map_blocks, namespace, on_host, row_blocks
 
 
 class LogProb(NamedTuple):
-    """The number 0^zeros · exp(finite), elementwise; both arrays have one shape, [N, K] for a table of classes."""
+    """The number 0^zeros · exp(finite), elementwise; both arrays have one shape, [N, K] for a table of classes.
+
+    ``zeros`` is None where it is known that no factor is zero.
+    """
 
     finite: Array
     zeros: Array
 
     def times(self, *others: LogProb) -> LogProb:
         """The product of these probabilities."""
-        return reduce(lambda a, b: LogProb(a.finite + b.finite, a.zeros + b.zeros), others, self)
+        return reduce(lambda a, b: LogProb(a.finite + b.finite, _added(a.zeros, b.zeros)), others, self)
 
     def plus(self, other: LogProb) -> LogProb:
         """The sum of two probabilities; where the numbers of zeros differ the smaller number wins outright."""
@@ -34,16 +41,63 @@ class LogProb(NamedTuple):
     def log(self) -> Array:
         """The logarithm, -inf where impossible."""
         xp = namespace(self.finite)
-        return xp.where(self.zeros > 0, -xp.inf, self.finite)
+        return self.finite if self.zeros is None else xp.where(self.zeros > 0, -xp.inf, self.finite)
 
     def normalised(self) -> Array:
         """The logarithm of each entry's share of its row: log p / sum_k p, along the last axis. Never NaN."""
-        xp = namespace(self.finite)
-        fewest = xp.min(self.zeros, axis=-1, keepdims=True)
-        contenders = xp.where(self.zeros == fewest, self.finite, -xp.inf)
-        # relative to the largest first: subtracting a large log of the sum at the end would lose the digits
-        relative = contenders - xp.max(contenders, axis=-1, keepdims=True)
-        return relative - xp.log(xp.sum(xp.exp(relative), axis=-1, keepdims=True))
+        return self._by_row(_log_shares)
+
+    def shares(self) -> Array:
+        """Each entry's share of its row, p / sum_k p, along the last axis. Never NaN."""
+        return self._by_row(_shares)
+
+    def best(self) -> Array:
+        """The place of the largest entry in its row."""
+        return self.contenders().argmax(axis=-1)
+
+    def contenders(self) -> Array:
+        """``finite``, and -inf for what has more zeros than the best of its row."""
+        if self.zeros is None:
+            return self.finite
+        fewest = self.zeros.min(axis=-1, keepdims=True)
+        return namespace(self.finite).where(self.zeros == fewest, self.finite, -np.inf)
+
+    def _by_row(self, function: Callable[[Array, int], Array]) -> Array:
+        if not on_host(self):
+            return function(self.contenders(), -1)
+        shape = self.finite.shape
+        flat = jax.tree.map(lambda part: part.reshape(-1, shape[-1]), self)
+        out = np.empty(flat.finite.shape)
+
+        def block(rows: slice) -> None:
+            part = jax.tree.map(lambda table: table[rows], flat)
+            # classes first: what runs along them then runs over whole rows of memory
+            out[rows] = function(part.contenders().T.copy(), 0).T
+
+        map_blocks(block, row_blocks(len(out), out.itemsize * shape[-1]))
+        return out.reshape(shape)
+
+
+def _log_shares(contenders: Array, axis: int) -> Array:
+    xp, relative = namespace(contenders), _relative(contenders, axis)
+    return relative - xp.log(xp.sum(xp.exp(relative), axis=axis, keepdims=True))
+
+
+def _shares(contenders: Array, axis: int) -> Array:
+    xp = namespace(contenders)
+    odds = xp.exp(_relative(contenders, axis))
+    return odds / xp.sum(odds, axis=axis, keepdims=True)
+
+
+def _relative(contenders: Array, axis: int) -> Array:
+    # relative to the largest first: subtracting a large log of the sum at the end would lose the digits
+    return contenders - contenders.max(axis=axis, keepdims=True)
+
+
+def _added(a: Array | None, b: Array | None) -> Array | None:
+    if a is None or b is None:
+        return b if a is None else a
+    return a + b
 
 
 def logsumexp(x: Array) -> Array:

@@ -5,7 +5,7 @@ A posterior has the prior's type: ``update`` returns another NaiveBayes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import jax
@@ -26,6 +26,9 @@ from bayesnb.log_prob import LogProb
 from bayesnb.nodes import short_repr
 from bayesnb.own_priors import checked, own_priors
 from bayesnb.statistics import ModelStatistics, sufficient_statistics
+
+Score = Callable[[Mapping[str, Array]], LogProb]
+"""Scores checked rows by block, [N, K]."""
 
 Sites = dict[str, Array]
 """Parameters by site name: ``class_probs`` [K], and ``block_name`` [K, D, ...]."""
@@ -105,7 +108,7 @@ class NaiveBayes:
         if y is None:
             if self.num_classes is None:
                 raise ValueError("without y the number of classes must be declared: NaiveBayes(..., num_classes=K)")
-            rows = check.blocks(self.families, self.single, X)
+            rows = check.blocks(self.families, self.single, X, sparse=True)
             y = np.zeros(next(iter(rows.values())).shape[0], np.int32)
         return sufficient_statistics(self, X, y, sample_weight=sample_weight)
 
@@ -185,17 +188,25 @@ class NaiveBayes:
 
     def log_likelihood(self, params: Mapping[str, Array], arrays: Mapping[str, Array]) -> LogProb:
         """log p(y = k, x | params) of checked rows, [N, K]."""
+        return self.scorer(params)(arrays)
+
+    def scorer(self, params: Mapping[str, Array]) -> Score:
+        """The function ``log_likelihood`` of rows: what the parameters tell is computed once."""
         blocks = self.block_params(params)
-        parts = [f.log_likelihood(blocks[b], arrays[b]) for b, f in self.families.items()]
-        return joint(params["class_probs"], parts)
+        scores = {b: f.scorer(blocks[b]) for b, f in self.families.items()}
+        return lambda arrays: joint(params["class_probs"], [score(arrays[b]) for b, score in scores.items()])
 
     def log_predictive(self, arrays: Mapping[str, Array], weights: Mapping[str, Array] | None = None) -> LogProb:
         """log p(y = k, x) of checked rows with the parameters integrated out, [N, K]; a feature to the power of its
         weight, [D] or [1] by block.
         """
-        powers = weights or dict.fromkeys(self.families)
-        parts = [to_powers(f, powers[b], arrays[b]) for b, f in self.families.items()]
-        return joint(self.class_mean(), parts)
+        return self.predictive(weights)(arrays)
+
+    def predictive(self, weights: Mapping[str, Array] | None = None) -> Score:
+        """The function ``log_predictive`` of rows: what the hyperparameters tell is computed once."""
+        powers, probs = weights or dict.fromkeys(self.families), self.class_mean()
+        scores = {b: to_powers(f, powers[b]) for b, f in self.families.items()}
+        return lambda arrays: joint(probs, [score(arrays[b]) for b, score in scores.items()])
 
     def class_mean(self) -> Array:
         """E[p(y = k)], [K]: the predictive of a label."""

@@ -9,11 +9,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Self
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from numpyro import handlers
 
@@ -22,7 +21,7 @@ from bayesnb.arrays import Array, at_once, is_traced, on_host, to_host
 from bayesnb.evidence import EvidenceTable, evidence_table
 from bayesnb.intervals import Interval
 from bayesnb.log_prob import LogProb, logsumexp
-from bayesnb.model import NaiveBayes, Sites
+from bayesnb.model import NaiveBayes, Score, Sites
 from bayesnb.nodes import Node, pytree, short_repr
 from bayesnb.statistics import ModelStatistics
 
@@ -48,12 +47,11 @@ class Classifier(Node):
 
     def predict_proba(self, X: Any) -> Array:
         """p(y = k | x), [N, K]; each row sums to one."""
-        log_proba = self.predict_log_proba(X)
-        return np.exp(log_proba) if on_host(log_proba) else jnp.exp(log_proba)
+        return self._scored(self._arrays(X)).shares()
 
     def predict(self, X: Any) -> Array:
         """The most probable class of each row, integers [N]."""
-        return self.predict_log_proba(X).argmax(axis=-1)
+        return self._scored(self._arrays(X)).best()
 
     def generate(
         self, *, key: Array, num_rows: int, num_datasets: int | None = None, total_count: Any = None
@@ -131,20 +129,32 @@ class Classifier(Node):
         """The number of columns of each block."""
 
     @abstractmethod
-    def _score(self, arrays: dict[str, Array]) -> LogProb:
-        """log p(y = k, x) of checked rows without the base measure."""
+    def _scorer(self) -> Score:
+        """The function that gives log p(y = k, x) of checked rows without the base measure, [N, K]."""
+
+    def _score(self, arrays: Mapping[str, Array]) -> LogProb:
+        return self._scorer()(arrays)
 
     def _arrays(self, X: Any) -> dict[str, Array]:
-        arrays = check.blocks(self.model.families, self.model.single, X)
+        arrays = check.blocks(self.model.families, self.model.single, X, sparse=not is_traced(self))
         check.columns(self.model.families, arrays, self._columns())
         check.values(self.model.families, arrays)
         return arrays
 
     def _scored(self, arrays: dict[str, Array]) -> LogProb:
         """numpy rows are scored on the host, whatever the fit is made of; JAX rows in one compiled call."""
-        if on_host(arrays):
-            return (self if is_traced(self) else to_host(self))._score(arrays)
-        return _score(self, arrays)
+        if is_traced(self) or not (on_host(arrays) or (is_traced(arrays) and on_host(self))):
+            return _score(self, arrays)
+        # somebody's jit, too, computes once what a fit of numpy arrays tells
+        return (self if on_host(self) else to_host(self))._host_score(arrays)
+
+    @cached_property
+    def _host_score(self) -> Score:
+        """The scorer of numpy rows by a fit of numpy arrays: made at the first prediction, and kept."""
+        return self._scorer()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_host_score"}
 
 
 def _require_posterior(fit: Classifier) -> None:
@@ -155,6 +165,14 @@ def _require_posterior(fit: Classifier) -> None:
 @jax.jit
 def _score(fit: Classifier, arrays: dict[str, Array]) -> LogProb:
     return fit._score(arrays)
+
+
+def _kept(value: Array) -> Array:
+    """A numpy array that nobody can change any more: what follows from it is kept."""
+    if isinstance(value, np.ndarray):
+        value = value.copy()
+        value.setflags(write=False)
+    return value
 
 
 @pytree
@@ -174,7 +192,7 @@ class PointEstimate(Classifier):
     params: Sites
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "params", check.params(self.model, self.params))
+        object.__setattr__(self, "params", jax.tree.map(_kept, check.params(self.model, self.params)))
 
     @classmethod
     def trusted(cls, model: NaiveBayes, params: Sites) -> Self:
@@ -198,8 +216,8 @@ class PointEstimate(Classifier):
         blocks = self.model.block_params(self.params)
         return {b: f.columns_of(blocks[b]) for b, f in self.model.families.items()}
 
-    def _score(self, arrays: dict[str, Array]) -> LogProb:
-        return self.model.log_likelihood(self.params, arrays)
+    def _scorer(self) -> Score:
+        return self.model.scorer(self.params)
 
 
 @pytree
@@ -266,8 +284,8 @@ class Posterior(Classifier):
     def _columns(self) -> Mapping[str, int | None]:
         return self.model.columns
 
-    def _score(self, arrays: dict[str, Array]) -> LogProb:
-        return self.model.log_predictive(arrays, self.weights)
+    def _scorer(self) -> Score:
+        return self.model.predictive(self.weights)
 
 
 @partial(jax.jit, static_argnames="num_samples")

@@ -11,6 +11,9 @@ from jax.scipy.special import gammaln
 
 from bayesnb.arrays import Array, on_host
 
+MANY = 1000
+"""Numbers for which a table of as many log-factorials is worth its while."""
+
 Total = Callable[[Array], Array]
 """Sums the entries of each simplex, in a shape that broadcasts against them."""
 
@@ -23,8 +26,17 @@ def total(x: Array) -> Array:
 def log_factorial(x: Array) -> Array:
     """log x! = log Gamma(x + 1), on the host or the device."""
     if on_host(x):
-        return scipy.special.gammaln(np.add(x, 1.0, dtype=np.float64))
+        return _host_log_factorial(np.asarray(x))
     return gammaln(jnp.asarray(x, jnp.promote_types(x.dtype, jnp.result_type(float))) + 1.0)
+
+
+def _host_log_factorial(x: Array) -> Array:
+    """By a table where many numbers are small and whole."""
+    if x.size > MANY and x.min() >= 0 and x.max() < MANY:
+        whole = x.astype(np.intp)
+        if (whole == x).all():
+            return scipy.special.gammaln(np.arange(1.0, whole.max() + 2.0))[whole]
+    return scipy.special.gammaln(np.add(x, 1.0, dtype=np.float64))
 
 
 def log_gamma_ratio(a: Array, x: Array) -> Array:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from functools import partial, reduce
 from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import NamedSharding
 
-from bayesnb import check
+from bayesnb import check, sharded
 from bayesnb.arrays import Array, is_traced, map_blocks, on_host, row_blocks
 from bayesnb.families.base import Family
 from bayesnb.nodes import Node, pytree
-from bayesnb.sums import ClassSums, Labels, Scratch, class_sums
+from bayesnb.sparse import bytes_per_row
+from bayesnb.sums import ClassSums, HostSums, Labels, Scratch, class_sums
 
 
 class Specification(Protocol):
@@ -61,7 +64,7 @@ def sufficient_statistics(
     check.model(model)
     if None not in (check.num_classes(num_classes), model.num_classes) and num_classes != model.num_classes:
         raise ValueError(f"num_classes is {num_classes}, the model has {model.num_classes} classes")
-    arrays = check.blocks(model.families, model.single, X)
+    arrays = check.blocks(model.families, model.single, X, sparse=not is_traced(y, sample_weight))
     check.columns(model.families, arrays, model.columns)
     num_rows = next(iter(arrays.values())).shape[0]
     labels, num_classes = check.labels(y, sample_weight, num_rows, model.num_classes or num_classes)
@@ -72,7 +75,7 @@ def sufficient_statistics(
         return from_host(model.families, arrays, labels, num_classes)
     check.fit_values(model.families, arrays)
     # families with static fields are the structure of the dict, so one compilation serves all models of a kind
-    return from_device(model.families, arrays, labels, num_classes)
+    return from_device(model.families, arrays, labels, num_classes, sharded.row_sharding(arrays))
 
 
 def merge(a: ModelStatistics, b: ModelStatistics) -> ModelStatistics:
@@ -112,29 +115,46 @@ def from_host(
     scratch = Scratch()
 
     def part(rows: slice) -> ModelStatistics:
+        z = HostSums(labels.rows(rows), num_classes, scratch)
         block = {name: x[rows] for name, x in arrays.items()}
-        check.fit_values(families, block)
-        return _from_rows(families, block, class_sums(labels.rows(rows), num_classes, scratch))
+        if z.adds_bytes:
+            block = {name: families[name].compact(x) for name, x in block.items()}
+        check.fit_block(families, block)
+        return _from_rows(families, block, z)
 
     num_rows = labels.y.shape[0]
-    bytes_per_row = max((x.shape[1] * x.itemsize for x in arrays.values()), default=1)
+    row_bytes = max((bytes_per_row(x) for x in arrays.values()), default=1)
     least = num_classes * max((f.fit_bytes(f.columns_in(arrays[name])) for name, f in families.items()), default=0)
-    blocks = list(row_blocks(num_rows, bytes_per_row, least)) or [slice(0, 0)]
+    blocks = list(row_blocks(num_rows, row_bytes, least)) or [slice(0, 0)]
     return reduce(_merge, map_blocks(part, blocks))
 
 
-@partial(jax.jit, static_argnames="num_classes")
+@partial(jax.jit, static_argnames=("num_classes", "sharding"))
 def from_device(
-    families: Mapping[str, Family], arrays: Mapping[str, Array], labels: Labels, num_classes: int
+    families: Mapping[str, Family],
+    arrays: Mapping[str, Array],
+    labels: Labels,
+    num_classes: int,
+    sharding: NamedSharding | None = None,
 ) -> ModelStatistics:
-    """The statistics of JAX rows with checked labels, in one compiled call."""
-    return _from_rows(families, arrays, class_sums(labels, num_classes))
+    """The statistics of JAX rows with checked labels, in one compiled call; shard by shard where rows are sharded."""
+
+    def of_rows(arrays: Mapping[str, Array], labels: Labels) -> ModelStatistics:
+        return _from_rows(families, arrays, class_sums(labels, num_classes))
+
+    if sharding is None:
+        return of_rows(arrays, labels)
+    return sharded.over_shards(of_rows, _merge, sharding, (arrays, labels))
 
 
 def _without_zero_weight(arrays: dict[str, Array], labels: Labels) -> tuple[dict[str, Array], Labels]:
-    weight = labels.y.sum(axis=1) if labels.soft else labels.weight
-    if weight is None or bool((weight > 0).all()):
-        return arrays, labels
-    keep = np.asarray(weight) > 0
-    xp = np if on_host(arrays) else jnp
-    return {name: xp.asarray(x)[keep] for name, x in arrays.items()}, labels.rows(keep)
+    with jax.ensure_compile_time_eval() if not on_host(labels) else nullcontext():
+        weight = labels.y.sum(axis=1) if labels.soft else labels.weight
+        if weight is None or bool((weight > 0).all()):
+            return arrays, labels
+    if on_host(arrays):
+        keep = np.asarray(weight) > 0
+        return {name: x[keep] for name, x in arrays.items()}, labels.rows(keep)
+    # rows stay where they are, and a cell that counts nothing may be 0 in every family
+    counted = jnp.asarray(weight > 0)[:, None]
+    return {name: jnp.where(counted, x, jnp.zeros((), x.dtype)) for name, x in arrays.items()}, labels

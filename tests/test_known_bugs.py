@@ -154,7 +154,8 @@ def test_one_row_is_a_batch_of_one(family):
     for fit in FITS:
         fitted = fit(nb.NaiveBayes(family), np.concatenate([PAIR, PAIR]), np.array([0, 1, 1, 1]))
         whole = fitted.predict_proba(PAIR)
-        assert_allclose(np.concatenate([fitted.predict_proba(row[None]) for row in PAIR]), whole, rtol=1e-12)
+        # the MLE's smallest variances leave products of 1e9, which round by the shape of what is multiplied
+        assert_allclose(np.concatenate([fitted.predict_proba(row[None]) for row in PAIR]), whole, rtol=1e-6)
 
 
 # variances

@@ -6,10 +6,11 @@ A family is a frozen dataclass and a pytree. Its fields are the prior's hyperpar
 1. hyperparameters, and ``resolve``, which fixes their shapes, [K, D] or [K, S], and those that are left to the data;
 2. ``params``: the NumPyro sub-model of the parameters, one ``sample`` site each, inside class and feature plates;
 3. ``likelihood``: the NumPyro distribution of a row. Densities are written nowhere else;
-4. ``pack`` and ``check`` of the block's cells, and ``statistics``: what rows contribute, summed into classes;
+4. ``pack``, ``compact`` and ``check`` of the block's cells, and ``statistics``: what rows contribute, summed into
+   classes;
 5. ``update``: the conjugate update;
 6. ``reference``, ``mode`` and ``mle`` of the parameters;
-7. ``log_likelihood`` of rows, for most families as row features times class weights (``linear``);
+7. ``scorer``, the ``log_likelihood`` of rows, for most families as row features times class weights (``linear``);
    ``log_likelihood_of``: the same from statistics, relative to a reference point, for samplers;
 8. ``log_predictive_terms``: the exact predictive of each cell under the present hyperparameters, [N, K, D];
    ``own_terms``: the same under a row's own class, with the row's own contribution taken away;
@@ -21,9 +22,8 @@ for all. Arrays are numpy's or JAX's, traced or not; a family never asks. Missin
 
 from __future__ import annotations
 
-import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
 import jax
@@ -34,6 +34,7 @@ import numpyro.distributions as dist
 
 from bayesnb import products
 from bayesnb.arrays import Array, namespace
+from bayesnb.families.hyperparameters import Hyperparameters
 from bayesnb.log_prob import LogProb
 from bayesnb.nodes import Node as Node
 from bayesnb.nodes import pytree as pytree
@@ -42,11 +43,14 @@ from bayesnb.sums import ClassSums
 Params = Mapping[str, Array]
 """Parameters of one block by their short names, such as ``probs``; in the model's program a site is ``block_probs``."""
 
+Score = Callable[[Array], LogProb]
+"""Scores the rows of a block, [N, K]."""
+
 Hyperparameter = Any
 """A number or an array that broadcasts to [K, D]."""
 
 
-class Family(Node, ABC):
+class Family(Hyperparameters, ABC):
     """A likelihood for a block of columns and its conjugate prior; see the module's text for the contract."""
 
     sites: ClassVar[tuple[str, ...]]
@@ -55,24 +59,13 @@ class Family(Node, ABC):
     statistics_type: ClassVar[type]
     """The class of its sufficient statistics."""
 
+    takes_sparse: ClassVar[bool] = False
+    """True where scipy's sparse matrices are rows too."""
+
     affine_predictive: ClassVar[bool] = False
     """True where the exact predictive is the likelihood at the posterior mean, and so has its ``form``."""
 
     # 1. hyperparameters
-
-    def __post_init__(self) -> None:
-        for f in dataclasses.fields(self):  # type: ignore[arg-type]
-            value = getattr(self, f.name)
-            if isinstance(value, list | tuple) and not f.metadata.get("static"):
-                object.__setattr__(self, f.name, np.asarray(value))
-
-    def _replace(self, **changes: Any) -> Self:
-        """A copy with other hyperparameters that are already known to be valid, or traced."""
-        values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
-        node = object.__new__(type(self))
-        for name, value in {**values, **changes}.items():
-            object.__setattr__(node, name, value)
-        return node
 
     @abstractmethod
     def resolve(self, pooled: Any, num_classes: int) -> Self:
@@ -89,27 +82,9 @@ class Family(Node, ABC):
         return False
 
     @property
-    def num_classes(self) -> int | None:
-        """K where a hyperparameter is given class by class, else None."""
-        found = {np.shape(v)[0] for v in jax.tree.leaves(self) if np.ndim(v) == 2 and np.shape(v)[0] > 1}
-        if len(found) > 1:
-            raise ValueError(f"{self!r}: hyperparameters for different numbers of classes, {sorted(found)}")
-        return found.pop() if found else None
-
-    @property
     def declared_columns(self) -> int | None:
         """D where the specification tells it before any data, else None."""
         return None
-
-    @property
-    def table_shape(self) -> tuple[int, int]:
-        """(K, D) of a resolved family's hyperparameters, or (K, S)."""
-        return jax.tree.leaves(self)[0].shape
-
-    @property
-    def num_columns(self) -> int:
-        """D of a resolved family."""
-        return self.table_shape[1]
 
     @abstractmethod
     def num_parameters(self, num_columns: int) -> tuple[int, int]:
@@ -185,6 +160,10 @@ class Family(Node, ABC):
     def check(self, x: Array, block: str) -> None:
         """Raises ValueError for values outside the support; never called on tracers."""
 
+    def compact(self, x: Array) -> Array:
+        """Numpy rows in a smaller type that holds the same cells and adds up faster, if there is one."""
+        return x
+
     def check_fit(self, x: Array, block: str) -> None:
         """Raises ValueError for rows that have a likelihood but no closed form in a fit; never called on tracers."""
 
@@ -226,13 +205,17 @@ class Family(Node, ABC):
     # 7. the likelihood
 
     @abstractmethod
+    def scorer(self, params: Params) -> Score:
+        """log p(x | y = k, params) of rows without the base measure, [N, K]: what parameters tell is computed once."""
+
     def log_likelihood(self, params: Params, x: Array) -> LogProb:
         """log p(x | y = k, params) of each row without the base measure, [N, K]."""
+        return self.scorer(params)(x)
 
     def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
         """The same feature by feature, [N, K, F]; here the whole block is one. Pure JAX."""
         whole = self.log_likelihood(params, x)
-        return LogProb(whole.finite[:, :, None], whole.zeros[:, :, None])
+        return jax.tree.map(lambda table: table[:, :, None], whole)
 
     def form(self, params: Params) -> tuple[Array | None, Array, Array] | None:
         """A [K, D, D], w [K, F], b [K] with log p(x | y = k) = x' A x + w x + b beside what all classes have in common.
@@ -266,10 +249,13 @@ class Family(Node, ABC):
     def log_predictive_terms(self, x: Array) -> Array:
         """log p(x_d | y = k) with the parameters integrated out, [N, K, D]; 0 for a missing cell. Pure JAX."""
 
+    def predictive(self) -> Score:
+        """Their sum over columns, [N, K]: what hyperparameters tell is computed once."""
+        return lambda x: LogProb(products.summed("log_predictive_terms", self, (x,)), None)
+
     def log_predictive(self, x: Array) -> LogProb:
         """Their sum over columns, [N, K]."""
-        finite = products.summed("log_predictive_terms", self, (x,))
-        return LogProb(finite, namespace(finite).zeros_like(finite))
+        return self.predictive()(x)
 
     @abstractmethod
     def own_terms(self, x: Array, y: Array, weight: Array) -> Array:

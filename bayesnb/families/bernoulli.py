@@ -6,15 +6,16 @@ from typing import Self
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import numpyro.distributions as dist
 
 from bayesnb import products, special
 from bayesnb.arrays import Array, finalise, namespace, observed
-from bayesnb.families.base import Hyperparameter, Params, pytree
+from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.beta import Beta, TrialStatistics
-from bayesnb.families.support import first_bad_column
-from bayesnb.log_prob import LogProb
+from bayesnb.families.support import require_cells
 from bayesnb.products import Linear
+from bayesnb.sparse import is_sparse, stored
 from bayesnb.sums import ClassSums
 
 
@@ -44,6 +45,7 @@ class Bernoulli(Beta):
 
     statistics_type = BernoulliStatistics
     affine_predictive = True
+    takes_sparse = True
 
     @classmethod
     def laplace(cls, smoothing: float = 1.0) -> Self:
@@ -56,18 +58,24 @@ class Bernoulli(Beta):
     def likelihood(self, params: Params) -> dist.Distribution:
         return dist.Bernoulli(probs=params["probs"])
 
+    def compact(self, x: Array) -> Array:
+        if is_sparse(x) or x.dtype.itemsize == 1:
+            return x
+        ones = x == 1
+        # neither NaN nor any other number is equal to 0 or 1
+        return ones if np.count_nonzero(x != 0) == np.count_nonzero(ones) else x
+
     def check(self, x: Array, block: str) -> None:
-        good = (x == 0) | (x == 1)
-        if good.all():
+        if x.dtype == bool or (x.dtype == np.uint8 and x.size and x.max() <= 1):
             return
-        good |= namespace(x).isnan(x)
-        if not good.all():
-            column = first_bad_column(~good)
-            value = x[:, column][~good[:, column]][0]
-            raise ValueError(
-                f"block {block!r}, column {column}: a Bernoulli cell is 0, 1 or NaN (missing), got {value}; "
-                "recode the column, or use Categorical or Normal"
-            )
+        xp = namespace(stored(x))
+        require_cells(
+            x,
+            lambda cells: (cells == 0) | (cells == 1) | xp.isnan(cells),
+            block,
+            "a Bernoulli cell is 0, 1 or NaN (missing)",
+            "recode the column, or use Categorical or Normal",
+        )
 
     def seen(self, x: Array) -> Array | None:
         return observed(x)
@@ -94,8 +102,8 @@ class Bernoulli(Beta):
         terms = jnp.log((jnp.where(x == 1, a, b) - w) / (a + b - w))
         return jnp.where(jnp.isnan(x), 0.0, terms)
 
-    def log_predictive(self, x: Array) -> LogProb:
-        return products.linear(self, finalise(_predictive_weights, self), x)
+    def predictive(self) -> Score:
+        return products.linear(self, finalise(_predictive_weights, self))
 
     def _log_predictive(self) -> tuple[Array, Array]:
         """log of the predictive probabilities of a one and of a zero, [K, D]; 1 - p would lose a small b."""

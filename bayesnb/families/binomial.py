@@ -16,7 +16,7 @@ from bayesnb import special
 from bayesnb.arrays import Array, is_traced, namespace
 from bayesnb.families.base import Hyperparameter, Params, pytree
 from bayesnb.families.beta import Beta, TrialStatistics
-from bayesnb.families.support import first_bad_column
+from bayesnb.families.support import first_bad
 from bayesnb.products import Linear
 from bayesnb.sums import ClassSums
 
@@ -120,8 +120,7 @@ class Binomial(Beta):
         good = (successes >= 0) & (successes <= totals) & (xp.floor(successes) == successes) & (totals < np.inf)
         good &= xp.floor(totals) == totals
         if not good.all():
-            column = first_bad_column(~good)
-            row = int((~good[:, column]).argmax())
+            row, column = first_bad(~good)
             raise ValueError(
                 f"block {block!r}, column {column}: a Binomial cell is a whole number of successes between 0 and its "
                 f"total, or NaN (missing), got {successes[row, column]} of {totals[row, column]}"

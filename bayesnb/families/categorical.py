@@ -14,19 +14,21 @@ import numpyro
 import numpyro.distributions as dist
 
 from bayesnb import products, special
-from bayesnb.arrays import Array, finalise, namespace
-from bayesnb.families.base import Family, Hyperparameter, Params, pytree
+from bayesnb.arrays import Array, all_codes, finalise, namespace, unless_all
+from bayesnb.families.base import Family, Hyperparameter, Params, Score, pytree
 from bayesnb.families.linear import weights_of
+from bayesnb.families.one_hot import codes_of_one_hot
 from bayesnb.families.plates import plates
 from bayesnb.families.statistics import Statistics
 from bayesnb.families.support import (
     broadcast,
-    first_bad_column,
+    first_bad,
     require_positive,
     require_shape,
     require_simplex,
 )
 from bayesnb.log_prob import LogProb
+from bayesnb.sparse import is_sparse
 from bayesnb.sums import ClassSums
 
 
@@ -62,6 +64,7 @@ class Categorical(Family):
 
     statistics_type = CategoricalStatistics
     affine_predictive = True
+    takes_sparse = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -137,8 +140,10 @@ class Categorical(Family):
         return dist.Categorical(probs=jnp.stack([jnp.pad(p, w) for p, w in zip(columns, padding, strict=True)], -2))
 
     def observe(self, block: str, params: Params, x: Array | None, total_count: Array | None) -> Array:
-        codes = None if x is None else jnp.where(self.seen(x), x, -1).astype(int)
-        return super().observe(block, params, codes, total_count)
+        if x is not None:
+            seen = self.seen(x)
+            x = jnp.asarray(x if seen is None else jnp.where(seen, x, -1)).astype(int)
+        return super().observe(block, params, x, total_count)
 
     def check_params(self, params: Params, block: str) -> None:
         for site, size in zip(self.sites, self._sizes, strict=False):
@@ -148,23 +153,29 @@ class Categorical(Family):
                 raise ValueError(f"params['{block}_{site}'] must have {size} categories, got shape {value.shape}")
             require_simplex(block, site, value)
 
+    def pack(self, parts: tuple[Array, ...], block: str) -> Array:
+        x = super().pack(parts, block)
+        return codes_of_one_hot(x, self.num_categories, block) if is_sparse(x) else x
+
     def check(self, x: Array, block: str) -> None:
         xp = namespace(x)
         if not jnp.issubdtype(x.dtype, jnp.floating):
             return
         good = xp.isnan(x) | (xp.floor(x) == x)
         if not good.all():
-            column = first_bad_column(~good)
+            row, column = first_bad(~good)
             raise ValueError(
                 f"block {block!r}, column {column}: a Categorical cell is a whole code 0, 1, ... or NaN (missing), got "
-                f"{x[:, column][~good[:, column]][0]}; recode the column, or use Normal for measurements"
+                f"{x[row, column]}; recode the column, or use Normal for measurements"
             )
 
-    def seen(self, x: Array) -> Array:
+    def seen(self, x: Array) -> Array | None:
+        if isinstance(self.num_categories, int) and all_codes(x, self.num_categories):
+            return None
         # NaN compares False; undeclared codes are missing, and so are fractions, which only jit lets through to here
         sizes = self.num_categories if isinstance(self.num_categories, int) else [self._sizes]
         seen = (x >= 0) & (x < np.asarray(sizes, np.int32))  # sizes may not fit the type of the codes
-        return seen & (namespace(x).floor(x) == x) if jnp.issubdtype(x.dtype, jnp.floating) else seen
+        return unless_all(seen & (namespace(x).floor(x) == x) if jnp.issubdtype(x.dtype, jnp.floating) else seen)
 
     def statistics(self, x: Array, z: ClassSums) -> CategoricalStatistics:
         codes, seen = self._flat_codes(x)
@@ -190,8 +201,8 @@ class Categorical(Family):
         p = self._join(params)
         return LogProb(special.safe_log(p), (p == 0).astype(p.dtype))
 
-    def log_likelihood(self, params: Params, x: Array) -> LogProb:
-        return products.lookup(*self._flat_codes(x), finalise(weights_of, self, params))
+    def scorer(self, params: Params) -> Score:
+        return products.lookup(self._flat_codes, finalise(weights_of, self, params))
 
     def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
         return LogProb(*(self._cells(table, x) for table in self.weights(params)))
@@ -211,10 +222,11 @@ class Categorical(Family):
     def own_terms(self, x: Array, y: Array, weight: Array) -> Array:
         codes, seen = self._flat_codes(x)
         own, total = (table[y[:, None], codes] for table in (self.concentration, self._total(self.concentration)))
-        return jnp.where(seen, jnp.log((own - weight[:, None]) / (total - weight[:, None])), 0.0)
+        terms = jnp.log((own - weight[:, None]) / (total - weight[:, None]))
+        return terms if seen is None else jnp.where(seen, terms, 0.0)
 
-    def log_predictive(self, x: Array) -> LogProb:
-        return products.lookup(*self._flat_codes(x), finalise(_predictive_weights, self))
+    def predictive(self) -> Score:
+        return products.lookup(self._flat_codes, finalise(_predictive_weights, self))
 
     def log_partition(self) -> Array:
         return special.log_multivariate_beta(self.concentration, self._total)[:, self._starts(self._sizes)[:-1]]
@@ -240,15 +252,17 @@ class Categorical(Family):
         """Where each column begins in [0, S], and S at the end."""
         return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
 
-    def _flat_codes(self, x: Array) -> tuple[Array, Array]:
-        """Positions of the cells' categories in [0, S), and which cells are observed."""
-        xp, seen = namespace(x), self.seen(x)
-        return xp.where(seen, x, 0).astype(np.int32) + self._starts(self._sizes_of(x.shape[1]))[None, :-1], seen
+    def _flat_codes(self, x: Array) -> tuple[Array, Array | None]:
+        """Positions of the cells' categories in [0, S), and which cells are observed; None where all are."""
+        seen, starts = self.seen(x), self._starts(self._sizes_of(x.shape[1]))[None, :-1]
+        codes = x if seen is None else namespace(x).where(seen, x, 0)
+        return codes.astype(np.int32) + starts, seen
 
     def _cells(self, table: Array, x: Array) -> Array:
         """The entries [K, S] of the cells' categories, [N, K, D]; 0 for a missing cell."""
         codes, seen = self._flat_codes(x)
-        return jnp.moveaxis(jnp.where(seen[..., None], table.T[codes], 0.0), -1, 1)
+        cells = table.T[codes]
+        return jnp.moveaxis(cells if seen is None else jnp.where(seen[..., None], cells, 0.0), -1, 1)
 
     def _total(self, flat: Array) -> Array:
         """The sum over each entry's column, [K, S]."""

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from bayesnb import products
 from bayesnb.arrays import Array, finalise
-from bayesnb.families.base import Family, Params
+from bayesnb.families.base import Family, Params, Score
 from bayesnb.log_prob import LogProb
 from bayesnb.products import Linear
 
@@ -26,18 +26,19 @@ class LinearFamily(Family):
         """The row features [N, D] that the weights multiply."""
         return (x,)
 
-    def log_likelihood(self, params: Params, x: Array) -> LogProb:
-        return products.linear(self, finalise(weights_of, self, params), x)
+    def scorer(self, params: Params) -> Score:
+        return products.linear(self, finalise(weights_of, self, params))
 
     def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
         return products.linear_terms(self, self.weights(params), jnp.asarray(x))
 
     def form(self, params: Params) -> tuple[Array | None, Array, Array] | None:
         table = self.weights(params)
-        weights, offset = table.weights[0], table.offset
-        if table.zeros is not None and table.zero_offset is not None:
-            never, always = table.zeros[0] != 0, table.zero_offset != 0
-            weights, offset = jnp.where(never, -jnp.inf, weights), jnp.where(always, -jnp.inf, offset)
+        weights, offset = table.weights[0], jnp.zeros_like(table.weights[0]) if table.offset is None else table.offset
+        if table.zeros is not None:
+            weights = jnp.where(table.zeros[0] != 0, -jnp.inf, weights)
+        if table.zero_offset is not None:
+            offset = jnp.where(table.zero_offset != 0, -jnp.inf, offset)
         return None, weights, offset.sum(axis=1)
 
 

@@ -11,20 +11,21 @@ import numpyro
 import numpyro.distributions as dist
 
 from bayesnb import products, special
-from bayesnb.arrays import Array, namespace, observed
-from bayesnb.families.base import Family, Hyperparameter, Params, pytree
+from bayesnb.arrays import Array, finalise, namespace, observed
+from bayesnb.families.base import Family, Hyperparameter, Params, Score, pytree
 from bayesnb.families.linear import LinearFamily
 from bayesnb.families.plates import plates
 from bayesnb.families.statistics import Statistics
 from bayesnb.families.support import (
     broadcast,
-    first_bad_column,
+    require_cells,
     require_positive,
     require_shape,
     require_simplex,
 )
 from bayesnb.log_prob import LogProb
 from bayesnb.products import Linear
+from bayesnb.sparse import is_sparse, row_sums, stored
 from bayesnb.sums import ClassSums
 
 
@@ -57,6 +58,7 @@ class Multinomial(LinearFamily):
 
     sites = ("probs",)
     statistics_type = MultinomialStatistics
+    takes_sparse = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -103,13 +105,16 @@ class Multinomial(LinearFamily):
         require_simplex(block, "probs", params["probs"])
 
     def check(self, x: Array, block: str) -> None:
-        xp = namespace(x)
+        xp = namespace(stored(x))
+        require_cells(
+            x,
+            lambda cells: xp.isnan(cells) | ((cells >= 0) & (cells < np.inf)),
+            block,
+            "a Multinomial cell is a count, 0 or more",
+        )
+        if is_sparse(x):
+            return
         missing = xp.isnan(x)
-        good = missing | ((x >= 0) & (x < np.inf))
-        if not good.all():
-            column = first_bad_column(~good)
-            value = x[:, column][~good[:, column]][0]
-            raise ValueError(f"block {block!r}, column {column}: a Multinomial cell is a count, 0 or more, got {value}")
         partly = missing.any(axis=1) & ~missing.all(axis=1)
         if partly.any():
             raise ValueError(
@@ -143,8 +148,7 @@ class Multinomial(LinearFamily):
 
     def weights(self, params: Params) -> Linear:
         p = jnp.asarray(params["probs"])
-        nothing = jnp.zeros_like(p)
-        return Linear((special.safe_log(p),), nothing, ((p == 0).astype(p.dtype),), nothing)
+        return Linear((special.safe_log(p),), zeros=((p == 0).astype(p.dtype),))
 
     def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
         return Family.log_likelihood_terms(self, params, x)
@@ -155,21 +159,24 @@ class Multinomial(LinearFamily):
 
     def row_base_measure(self, x: Array) -> Array:
         """The log multinomial coefficient, log n! - sum log x_d!, 0 for a missing row."""
-        xp = namespace(x)
         seen = self.seen(x)
-        x = x if seen is None else xp.where(seen, x, 0)
-        total = x.sum(axis=-1, dtype=np.float64 if xp is np else None)
-        return special.log_factorial(total) - special.log_factorial(x).sum(axis=-1)
+        x = x if seen is None else namespace(x).where(seen, x, 0)
+        return special.log_factorial(row_sums(x)) - row_sums(x, special.log_factorial)
 
     def log_predictive_terms(self, x: Array) -> Array:
         x = jnp.asarray(x, jnp.result_type(float))
         counts = jnp.where(jnp.isnan(x).any(axis=1, keepdims=True), 0.0, x)[:, None, :]
         return _dirichlet_multinomial(self.concentration[None], counts)
 
-    def log_predictive(self, x: Array) -> LogProb:
-        total = x.sum(axis=1, keepdims=True, dtype=np.float64 if namespace(x) is np else None)
-        finite = products.of_counts(_cells, self, x) - products.of_counts(_totals, self, total)
-        return LogProb(finite, namespace(finite).zeros_like(finite))
+    def predictive(self) -> Score:
+        a = self.concentration
+        total = finalise(_total, a)
+
+        def score(x: Array) -> LogProb:
+            cells = products.of_counts(_log_gamma_ratio, a, x)
+            return LogProb(cells - products.of_counts(_log_gamma_ratio, total, row_sums(x)[:, None]), None)
+
+        return score
 
     def own_terms(self, x: Array, y: Array, weight: Array) -> Array:
         x = jnp.asarray(x, jnp.result_type(float))
@@ -189,17 +196,4 @@ def _dirichlet_multinomial(concentration: Array, counts: Array) -> Array:
     return special.total(special.log_gamma_ratio(concentration, counts)) - totals
 
 
-@jax.jit
-def _cells(family: Multinomial, counts: Array) -> Array:
-    """log Gamma(a_d + x_d) / Gamma(a_d), [N, K, D]."""
-    return special.log_gamma_ratio(family.concentration[None], _counted(counts))
-
-
-@jax.jit
-def _totals(family: Multinomial, total: Array) -> Array:
-    """log Gamma(A + n) / Gamma(A), [N, K, 1]."""
-    return special.log_gamma_ratio(special.total(family.concentration)[None], _counted(total))
-
-
-def _counted(counts: Array) -> Array:
-    return jnp.nan_to_num(jnp.asarray(counts, jnp.result_type(float)))[:, None, :]
+_log_gamma_ratio, _total = jax.jit(special.log_gamma_ratio), jax.jit(special.total)

@@ -23,7 +23,7 @@ from bayesnb.covariances import (
     variances,
     whiten,
 )
-from bayesnb.families.base import Hyperparameter, Params, pytree
+from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.statistics import MultivariateNormalStatistics
 from bayesnb.families.support import (
     require_choice,
@@ -182,10 +182,9 @@ class MultivariateNormal(NormalInverseWishart):
             covariance = jnp.where(seen[:, None, None], statistics.covariance, pooled.covariance)
         return {"loc": loc, "covariance": self.as_site(covariance + self.smoothing * jnp.eye(loc.shape[1])[None])}
 
-    def log_likelihood(self, params: Params, x: Array) -> LogProb:
-        between = distances(params["loc"], self.as_table(params["covariance"]), x)
-        finite = products.by_rows(log_normal, (), between)
-        return LogProb(finite, 0.0 * finite)
+    def scorer(self, params: Params) -> Score:
+        loc, covariance = params["loc"], self.as_table(params["covariance"])
+        return lambda x: LogProb(products.by_rows(log_normal, (), distances(loc, covariance, x)), None)
 
     def form(self, params: Params) -> tuple[Array | None, Array, Array]:
         loc, covariance = jnp.asarray(params["loc"]), self.as_table(jnp.asarray(params["covariance"]))
@@ -213,10 +212,9 @@ class MultivariateNormal(NormalInverseWishart):
         loc, scale, df = _predictive(self)
         return log_student(df[None], distances(loc, scale, jnp.asarray(x)))[..., None]
 
-    def log_predictive(self, x: Array) -> LogProb:
+    def predictive(self) -> Score:
         loc, scale, df = finalise(_predictive, self)
-        finite = products.by_rows(log_student, (df[None],), distances(loc, scale, x))
-        return LogProb(finite, 0.0 * finite)
+        return lambda x: LogProb(products.by_rows(log_student, (df[None],), distances(loc, scale, x)), None)
 
     def own_terms(self, x: Array, y: Array, weight: Array) -> Array:
         return jnp.take_along_axis(self.leave_one_out_terms(x, y, weight)[..., 0], y[:, None], axis=1)

@@ -10,10 +10,11 @@ import numpyro.distributions as dist
 
 from bayesnb import products, special
 from bayesnb.arrays import Array, finalise, is_traced, observed
-from bayesnb.families.base import Hyperparameter, Params, pytree
+from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.inverse_gamma import NormalInverseGamma
 from bayesnb.families.linear import LinearFamily, weights_of
 from bayesnb.families.statistics import NormalStatistics
+from bayesnb.families.student import Student, log_student, log_student_cells, student
 from bayesnb.families.support import (
     require_choice,
     require_finite,
@@ -137,7 +138,7 @@ class Normal(NormalInverseGamma, LinearFamily):
         mu, variance = jnp.asarray(params["loc"]), self.as_table(jnp.asarray(params["variance"]))
         off = variance == 0
         variance = jnp.broadcast_to(jnp.where(off, 1.0, variance), mu.shape)
-        centre = mu.mean(axis=0, keepdims=True)
+        centre = products.centre_of(mu)
         mu = mu - centre
         precision = jnp.where(off, 0.0, 1.0 / variance)
         offset = -0.5 * precision * jnp.square(mu) - jnp.where(off, 0.0, 0.5 * (jnp.log(variance) + LOG_2PI))
@@ -147,18 +148,18 @@ class Normal(NormalInverseGamma, LinearFamily):
     def features(self, x: Array) -> tuple[Array, ...]:
         return (x * x, x)
 
-    def log_likelihood(self, params: Params, x: Array) -> LogProb:
+    def scorer(self, params: Params) -> Score:
         def direct(rows: Array) -> Array:
             return products.by_rows(_direct, (self, params), rows)
 
-        return products.linear(self, finalise(weights_of, self, params), x, direct)
+        return products.linear(self, finalise(weights_of, self, params), direct)
 
     def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
         terms = _cells(self, params, x)
         return LogProb(terms, jnp.zeros_like(terms))
 
     def form(self, params: Params) -> tuple[Array | None, Array, Array]:
-        table, centre = self.weights(params), jnp.asarray(params["loc"]).mean(axis=0, keepdims=True)
+        table, centre = self.weights(params), products.centre_of(jnp.asarray(params["loc"]))
         half, slope = table.weights
         offset = table.offset + half * jnp.square(centre) - slope * centre
         weights = slope - 2.0 * half * centre
@@ -179,14 +180,18 @@ class Normal(NormalInverseGamma, LinearFamily):
         terms = -0.5 * (excess + self.tied(shift))
         return jnp.where(off, 0.0, terms).sum()
 
+    def predictive(self) -> Score:
+        table = finalise(_predictive, self)
+        return lambda x: LogProb(log_student(table, x), None)
+
     def log_predictive_terms(self, x: Array) -> Array:
         tables = self.strength, self.shape, self._site_rate(), self._scaleless()
         gap = jnp.asarray(x, jnp.result_type(float))[:, None, :] - self.loc[None]
-        return _student(gap, *(table[None] for table in jnp.broadcast_arrays(*tables)))
+        return log_student_cells(gap, *(table[None] for table in jnp.broadcast_arrays(*tables)))
 
     def own_terms(self, x: Array, y: Array, weight: Array) -> Array:
         own = jnp.zeros_like(y) if self.shared else y
-        return _student(*self._without(x, y, weight), self._scaleless()[own])
+        return log_student_cells(*self._without(x, y, weight), self._scaleless()[own])
 
     def leave_one_out_terms(self, x: Array, y: Array, weight: Array) -> Array:
         if not self.shared:
@@ -196,7 +201,7 @@ class Normal(NormalInverseGamma, LinearFamily):
         own = (jnp.arange(self.loc.shape[0])[None] == y[:, None])[:, :, None]
         others = jnp.asarray(x, jnp.result_type(float))[:, None, :] - self.loc[None]
         strength = jnp.where(own, strength, self.strength[None])
-        return _student(jnp.where(own, gap, others), strength, shape, rate, self._scaleless()[None])
+        return log_student_cells(jnp.where(own, gap, others), strength, shape, rate, self._scaleless()[None])
 
     def leave_one_out(self, x: Array, y: Array, weight: Array) -> Array:
         if not self.shared:
@@ -218,13 +223,9 @@ class Normal(NormalInverseGamma, LinearFamily):
         return jnp.where(self._scaleless(), 0.0, -0.5 * LOG_2PI * self.tied(statistics.count))
 
 
-def _student(gap: Array, strength: Array, shape: Array, rate: Array, off: Array) -> Array:
-    """log density of x - loc under the predictive, cell by cell; 0 for NaN and where the column is off."""
-    width = 2.0 * rate * (strength + 1.0) / strength
-    offset = special.log_gamma_ratio(shape, 0.5) - 0.5 * jnp.log(jnp.pi * width)
-    missing = jnp.isnan(gap)
-    z = jnp.where(missing, 0.0, gap) / jnp.sqrt(width)
-    return jnp.where(missing | off, 0.0, offset - (shape + 0.5) * special.log1p_square(z))
+@jax.jit
+def _predictive(family: Normal) -> Student:
+    return student(family.loc, family.strength, family.shape, family._site_rate(), family._scaleless())
 
 
 @jax.jit

@@ -16,7 +16,7 @@ from bayesnb.families.base import Hyperparameter, Params, pytree
 from bayesnb.families.linear import LinearFamily
 from bayesnb.families.plates import plates
 from bayesnb.families.statistics import Statistics
-from bayesnb.families.support import broadcast, first_bad_column, require_positive, require_shape
+from bayesnb.families.support import broadcast, first_bad, require_positive, require_shape
 from bayesnb.products import Linear
 from bayesnb.sums import ClassSums
 
@@ -87,10 +87,10 @@ class Poisson(LinearFamily):
         xp = namespace(x)
         good = xp.isnan(x) | ((x >= 0) & (x < np.inf) & (xp.floor(x) == x))
         if not good.all():
-            column = first_bad_column(~good)
+            row, column = first_bad(~good)
             raise ValueError(
                 f"block {block!r}, column {column}: a Poisson cell is a count 0, 1, 2, ... or NaN (missing), got "
-                f"{x[:, column][~good[:, column]][0]}; use Normal for measurements"
+                f"{x[row, column]}; use Normal for measurements"
             )
 
     def seen(self, x: Array) -> Array | None:

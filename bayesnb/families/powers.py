@@ -6,17 +6,24 @@ import jax
 import jax.numpy as jnp
 
 from bayesnb import products
-from bayesnb.arrays import Array, namespace
-from bayesnb.families.base import Family
+from bayesnb.arrays import Array
+from bayesnb.families.base import Family, Score
 from bayesnb.log_prob import LogProb
 
 
-def to_powers(family: Family, powers: Array | None, x: Array) -> LogProb:
+def to_powers(family: Family, powers: Array | None) -> Score:
     """sum_d w_d log p(x_d | y = k), [N, K]; powers w are [D], or [1] for the whole block; None for powers of 1."""
-    if powers is None or powers.shape[0] == 1:
-        whole = family.log_predictive(x)
-        return whole if powers is None else LogProb(powers[0] * whole.finite, whole.zeros)
-    return _possible(products.by_rows(_to_powers, (family, powers), x))
+    if powers is not None and powers.shape[0] > 1:
+        return lambda x: LogProb(products.by_rows(_to_powers, (family, powers), x), None)
+    predictive = family.predictive()
+    if powers is None:
+        return predictive
+
+    def score(x: Array) -> LogProb:
+        whole = predictive(x)
+        return LogProb(powers[0] * whole.finite, whole.zeros)
+
+    return score
 
 
 def mixed(family: Family, pooled: Family, log_odds: Array, x: Array) -> LogProb:
@@ -24,11 +31,7 @@ def mixed(family: Family, pooled: Family, log_odds: Array, x: Array) -> LogProb:
 
     ``log_odds`` [D] are those of p; ``pooled`` is the same family for one class, that of all rows.
     """
-    return _possible(products.by_rows(_mixed, (family, pooled, log_odds), x))
-
-
-def _possible(finite: Array) -> LogProb:
-    return LogProb(finite, namespace(finite).zeros_like(finite))
+    return LogProb(products.by_rows(_mixed, (family, pooled, log_odds), x), None)
 
 
 @jax.jit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
@@ -10,6 +11,7 @@ import numpyro.distributions as dist
 
 from bayesnb.arrays import Array, as_array, is_traced, namespace
 from bayesnb.nodes import short_repr
+from bayesnb.sparse import is_sparse, stored
 
 SQUARABLE = 0.45
 """The largest number to this power is the largest cell: its square is a number, with room to add squares up."""
@@ -84,9 +86,24 @@ def _worst(array: np.ndarray[Any, Any]) -> str:
     return f" with {bad.flat[0]:g} in it" if array.ndim else ""
 
 
-def first_bad_column(bad: Array) -> int:
-    """The first column in which ``bad`` [N, D] has a True."""
-    return int(np.asarray(bad).any(axis=0).argmax())
+def require_cells(x: Any, good: Callable[[Array], Array], block: str, expected: str, advice: str = "") -> None:
+    """Raises ValueError, "column 3: ``expected``, got 0.5; ``advice``", unless all cells, or stored cells, are good."""
+    mask = good(stored(x))
+    if mask.all():
+        return
+    if is_sparse(x):
+        first = int((~mask).argmax())
+        column, value = x.indices[first], x.data[first]
+    else:
+        row, column = first_bad(~mask)
+        value = x[row, column]
+    raise ValueError(f"block {block!r}, column {column}: {expected}, got {value}{advice and '; ' + advice}")
+
+
+def first_bad(bad: Array) -> tuple[int, int]:
+    """The first column in which ``bad`` [N, D] has a True, and the first such row in it: (row, column)."""
+    column = int(bad.any(axis=0).argmax())
+    return int(bad[:, column].argmax()), column
 
 
 def require_squarable(x: Array, block: str, likelihood: str) -> None:
@@ -102,8 +119,8 @@ def require_squarable(x: Array, block: str, likelihood: str) -> None:
     largest = min(float(jnp.finfo(x.dtype).max), float(jnp.finfo(fitted).max) ** SQUARABLE)
     bad = xp.abs(x) > largest
     if bad.any():
-        column = first_bad_column(bad)
-        value = x[:, column][bad[:, column]][0]
+        row, column = first_bad(bad)
+        value = x[row, column]
         advice = "give the column in another unit" if xp.isfinite(value) else "make it NaN where nothing was measured"
         raise ValueError(
             f"block {block!r}, column {column}: a {likelihood} cell is a finite number below {largest:.0e} or NaN "

@@ -11,7 +11,8 @@ from typing import Protocol
 
 from bayesnb.arrays import Array, on_host
 from bayesnb.sums.device import DeviceSums
-from bayesnb.sums.host import HostSums, Scratch
+from bayesnb.sums.host import HostSums as HostSums
+from bayesnb.sums.host import Scratch as Scratch
 from bayesnb.sums.labels import Labels as Labels
 
 

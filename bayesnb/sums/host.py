@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from bayesnb.arrays import Array, observed
+from bayesnb.sparse import is_sparse, sum_by_class
 from bayesnb.sums.labels import Labels
 
 
@@ -28,6 +29,10 @@ class Scratch(threading.local):
         return self.memory[:size].view(dtype).reshape(shape)
 
 
+WORTH = 4
+"""Rows in a sum of bytes for each class, below which there are too many of these sums."""
+
+
 class HostSums:
     """numpy and scipy, for one block of rows; sums leave in float64."""
 
@@ -42,14 +47,20 @@ class HostSums:
         y, weight = self.labels
         if self.labels.soft:
             return np.ascontiguousarray(y.T, dtype=np.float64)
-        data = np.ones(len(y), dtype) if weight is None else weight.astype(np.float64)
-        pointers = np.arange(len(y) + 1, dtype=np.int32)
-        return scipy.sparse.csc_array((data, y.astype(np.int32), pointers), shape=(self.num_classes, len(y)))
+        return _one_hot(y, self.num_classes, dtype if weight is None else np.float64, weight)
+
+    @property
+    def adds_bytes(self) -> bool:
+        """True where zeros and ones may be added as bytes: the sums are then far fewer than the rows."""
+        return self._unweighted and WORTH * self.num_classes <= 255
+
+    @property
+    def _unweighted(self) -> bool:
+        return self.labels.weight is None and not self.labels.soft
 
     def _fast(self, values: Array) -> Array:
         """The matrix in float32 where the values are too: exact for zeros and ones, a first pass for the rest."""
-        unweighted = self.labels.weight is None and not self.labels.soft
-        return self._matrix(np.float32) if unweighted and values.dtype == np.float32 else self._exact
+        return self._matrix(np.float32) if self._unweighted and values.dtype == np.float32 else self._exact
 
     def counts(self) -> Array:
         return self._counts
@@ -67,11 +78,31 @@ class HostSums:
         return self.sum(seen, binary=True)
 
     def sum(self, values: Array, seen: Array | None = None, *, binary: bool = False) -> Array:
+        if is_sparse(values):
+            return self._exact @ values if self.labels.soft else sum_by_class(*self.labels, self.num_classes, values)
+        if seen is None and values.dtype in (bool, np.uint8) and self.adds_bytes:
+            together = 255 // max(int(values.max(initial=0)), 1)
+            if together >= WORTH * self.num_classes:
+                return self._sum_of_bytes(values.view(np.uint8), together)
         values = _masked(values, seen)
         if binary:
             values = values.astype(np.float32, copy=False)
             return np.asarray(self._fast(values) @ values, np.float64)
         return self._exact @ values.astype(np.float64, copy=False)
+
+    def _sum_of_bytes(self, values: Array, together: int) -> Array:
+        """Several columns in one word, and no more values of a class in one sum than a byte holds."""
+        rows, columns = values.shape
+        if columns % 4 == 0 and values.flags.c_contiguous:
+            words = values.view(np.uint32)
+        else:
+            words = self.scratch((rows, -(-columns // 8)), np.uint64)
+            cells = words.view(np.uint8)
+            cells[:, :columns], cells[:, columns:] = values, 0
+        part, parts = np.arange(rows, dtype=np.int32) // together, max(-(-rows // together), 1)
+        sums = _one_hot(self.labels.y + self.num_classes * part, self.num_classes * parts, words.dtype) @ words
+        by_class = sums.view(np.uint8).reshape(parts, self.num_classes, words.shape[1] * words.itemsize)[:, :, :columns]
+        return by_class.sum(axis=0, dtype=np.float64)
 
     def table(self, codes: Array, size: int, seen: Array | None) -> Array:
         y, weight = self.labels
@@ -80,7 +111,7 @@ class HostSums:
             flat = codes.reshape(-1)[keep]
             spread = (np.repeat(y[:, k], codes.shape[1])[keep] for k in range(self.num_classes))
             return np.stack([np.bincount(flat, weights=column, minlength=size) for column in spread])
-        flat = (y[:, None] * size + codes).reshape(-1)[keep]
+        flat = (y.astype(np.intp)[:, None] * size + codes).reshape(-1)[keep]
         weights = None if weight is None else np.repeat(weight, codes.shape[1])[keep]
         counted = np.bincount(flat, weights=weights, minlength=self.num_classes * size)
         return counted.reshape(self.num_classes, size).astype(np.float64)
@@ -162,6 +193,13 @@ def _scatter(x: Array, weight: Array) -> tuple[Array, float, Array]:
     deviations -= mean
     deviations *= np.sqrt(weight)
     return origin + mean, n, deviations.T @ deviations
+
+
+def _one_hot(y: Array, size: int, dtype: Any, weight: Array | None = None) -> Any:
+    """Sparse columns [size, B] with a one, or a weight, in the row of each label."""
+    data = np.ones(len(y), dtype) if weight is None else weight.astype(dtype)
+    pointers = np.arange(len(y) + 1, dtype=np.int32)
+    return scipy.sparse.csc_array((data, y.astype(np.int32), pointers), shape=(size, len(y)))
 
 
 def _masked(values: Array, seen: Array | None) -> Array:

@@ -12,13 +12,14 @@ from statistics import median
 
 import jax
 import numpy as np
+import pandas as pd
 import scipy
 import sklearn
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from tests.benchmarks import full_bayes, scaling
+from tests.benchmarks import full_bayes, scaling, speed
 from tests.benchmarks.workloads import Jobs, contests
 
 
@@ -49,22 +50,44 @@ def measure(jobs: Jobs, rounds: int) -> tuple[float, float, float]:
     return theirs if jobs.rival else math.nan, ours, cold
 
 
-def compare(quick: bool, only: str, rounds: int) -> Table:
-    """A row for each workload whose name holds ``only``."""
-    table = Table(title="numpy in and numpy out, warm")
-    for heading in ("workload", "N x D x K", "rival"):
-        table.add_column(heading)
-    for heading in ("rival ms", "bayesnb ms", "ratio", "goal", "reads of X", "first call ms"):
-        table.add_column(heading, justify="right")
-    every = [w for contest in contests(quick) for w in contest.workloads()] + list(full_bayes.workloads(quick))
+def compare(quick: bool, only: str, rounds: int) -> pd.DataFrame:
+    """A row for each workload whose name holds ``only``; times in milliseconds."""
+    every = [w for contest in contests(quick) for w in contest.workloads()]
+    every += [*speed.workloads(quick), *full_bayes.workloads(quick)]
+    rows = []
     for workload in track([w for w in every if only in w.name], console=Console(stderr=True), transient=True):
         jobs = workload.prepare()
         rival, ours, cold = measure(jobs, min(rounds, workload.most_rounds or rounds))
-        reads = ours / read_seconds(jobs.bytes_read)
-        against = (f"{1e3 * rival:.1f}", f"{1e3 * ours:.1f}", f"{rival / ours:.1f}")
-        cells = (*(cell.replace("nan", "") for cell in against), workload.goal, f"{reads:.1f}", f"{1e3 * cold:.0f}")
-        table.add_row(*workload[:3], *cells)
+        rows.append(
+            {
+                "workload": workload.name,
+                "N x D x K": workload.size,
+                "rival": workload.rival,
+                "rival ms": 1e3 * rival,
+                "bayesnb ms": 1e3 * ours,
+                "ratio": rival / ours,
+                "goal": workload.goal,
+                "reads of X": ours / read_seconds(jobs.bytes_read),
+                "first call ms": 1e3 * cold,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def table_of(figures: pd.DataFrame) -> Table:
+    """The figures for a reader."""
+    table = Table(title="numpy in and numpy out, warm")
+    for name in figures:
+        table.add_column(name, justify="right" if name.endswith(("ms", "ratio", "goal", "X")) else "left")
+    for row in figures.itertuples(index=False):
+        table.add_row(*(_text(cell) for cell in row))
     return table
+
+
+def _text(cell: str | float) -> str:
+    if isinstance(cell, str):
+        return cell
+    return "" if math.isnan(cell) else f"{cell:.3g}" if cell < 10 else f"{cell:,.0f}"
 
 
 def main() -> None:
@@ -73,6 +96,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows")
     parser.add_argument("--only", default="", help="workloads whose name holds this text")
     parser.add_argument("--rounds", type=int, default=7, help="rounds a workload; the median counts")
+    parser.add_argument("--out", type=Path, metavar="OUT.csv", help="write the figures there too")
     parser.add_argument("--scaling", type=Path, metavar="OUT.png", help="time ours at growing sizes instead, and draw")
     options = parser.parse_args()
 
@@ -82,7 +106,10 @@ def main() -> None:
     if options.scaling:
         console.print(scaling.report(options.quick, options.rounds, options.scaling))
     else:
-        console.print(compare(options.quick, options.only, options.rounds))
+        figures = compare(options.quick, options.only, options.rounds)
+        console.print(table_of(figures))
+        if options.out:
+            figures.to_csv(options.out, index=False)
     versions = f"scikit-learn {sklearn.__version__}, scipy {scipy.__version__}, jax {jax.__version__}"
     machine = f"{platform.processor() or platform.machine()}, Python {platform.python_version()}"
     console.print(f"{machine}, {versions}, numpy {np.__version__}")

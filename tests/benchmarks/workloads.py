@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import BernoulliNB, GaussianNB
 
@@ -64,12 +65,17 @@ class Contest(NamedTuple):
 
     def _fits(self) -> Jobs:
         X, y = self.data(*self.size)
-        return Jobs(lambda: self.theirs(X, y), lambda: self.ours(X, y), X.nbytes)
+        return Jobs(lambda: self.theirs(X, y), lambda: self.ours(X, y), num_bytes(X))
 
     def _predictions(self) -> Jobs:
         X, y = self.data(*self.size)
         theirs, ours = getattr(self.theirs(X, y), self.method), getattr(self.ours(X, y), self.method)
-        return Jobs(lambda: theirs(X), lambda: ours(X), X.nbytes)
+        return Jobs(lambda: theirs(X), lambda: ours(X), num_bytes(X))
+
+
+def num_bytes(X: Any) -> int:
+    """Bytes of an array, or of a sparse matrix."""
+    return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if scipy.sparse.issparse(X) else X.nbytes
 
 
 def normal(num_rows: int, num_columns: int, num_classes: int, dtype: type = np.float64) -> tuple[Array, Array]:

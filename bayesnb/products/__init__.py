@@ -1,0 +1,17 @@
+"""Prediction's primitives: row features times class weights, tables looked up, and functions of rows by blocks.
+
+Families say what the features and weights are and know no body: numpy, scipy and BLAS by blocks of rows on the host,
+JAX on a device. A missing cell contributes nothing; a zero probability is counted beside the finite part (see
+``log_prob``).
+"""
+
+from bayesnb.products.counts import of_counts as of_counts
+from bayesnb.products.linear import Linear as Linear
+from bayesnb.products.linear import linear as linear
+from bayesnb.products.linear import linear_terms as linear_terms
+from bayesnb.products.lookup import lookup as lookup
+from bayesnb.products.rows import by_rows as by_rows
+from bayesnb.products.rows import centre_of as centre_of
+from bayesnb.products.rows import single_precision as single_precision
+from bayesnb.products.rows import summed as summed
+from bayesnb.products.rows import tabled as tabled

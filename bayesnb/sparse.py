@@ -1,0 +1,60 @@
+"""Sparse rows, scipy's CSR, for what is counted: cells that are not stored are zeros, and none is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from bayesnb.arrays import Array
+
+
+def is_sparse(x: Any) -> bool:
+    """True for a scipy matrix or array."""
+    return scipy.sparse.issparse(x)
+
+
+def rows_of(x: Any) -> Any:
+    """The matrix by rows with each cell stored once; it shares memory with ``x`` where that is so already."""
+    rows = scipy.sparse.csr_array(x)
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
+
+
+def stored(x: Any) -> Array:
+    """The cells of which a sparse matrix keeps a value; a dense array itself."""
+    return x.data if is_sparse(x) else x
+
+
+def dense(x: Any) -> Array:
+    """The array of a sparse matrix; a dense array itself."""
+    return x.toarray() if is_sparse(x) else x
+
+
+def bytes_per_row(x: Any) -> int:
+    """Bytes of a row in memory, on average."""
+    if is_sparse(x):
+        return int(x.nnz * (x.data.itemsize + x.indices.itemsize) / max(x.shape[0], 1)) + x.indptr.itemsize
+    return x.shape[1] * x.itemsize
+
+
+def row_sums(x: Any, function: Callable[[Array], Array] | None = None) -> Array:
+    """sum_d f(x_nd), [N], in float64 on the host; f(0) = 0, and f is the identity where it is not given."""
+    if is_sparse(x):
+        data = x.data if function is None else function(x.data)
+        data = data.astype(np.float64) if data.dtype.kind == "f" else data
+        return scipy.sparse.csr_array((data, x.indices, x.indptr), x.shape).sum(axis=1, dtype=np.float64)
+    values = x if function is None else function(x)
+    return values.sum(axis=-1, dtype=np.float64 if isinstance(values, np.ndarray) else None)
+
+
+def sum_by_class(y: Array, weight: Array | None, num_classes: int, x: Any) -> Array:
+    """sum_n z_nk x_nd, [K, D], of integer labels: one scatter of the stored cells."""
+    per_row = np.diff(x.indptr)
+    data = x.data if weight is None else x.data * np.repeat(weight.astype(np.float64), per_row)
+    index = x.indices.astype(np.intp) * num_classes + np.repeat(y.astype(np.intp), per_row)
+    return np.bincount(index, weights=data, minlength=num_classes * x.shape[1]).reshape(-1, num_classes).T

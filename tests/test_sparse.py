@@ -1,0 +1,175 @@
+"""scipy's sparse matrices as rows: the same answers as the dense array, whatever the matrix's format and type."""
+
+import jax
+import jax.experimental.sparse
+import numpy as np
+import pytest
+import scipy.sparse
+from numpy.testing import assert_allclose
+
+import bayesnb as nb
+
+FORMATS = [scipy.sparse.csr_matrix, scipy.sparse.csr_array, scipy.sparse.csc_matrix, scipy.sparse.coo_array]
+FAMILIES = {"multinomial": nb.Multinomial.laplace(0.5), "bernoulli": nb.Bernoulli(a=0.5, b=2.0)}
+
+
+def rows(name, dtype=np.int64):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 60)
+    X = rng.poisson(0.3 + 0.4 * (np.arange(7) % 3 == y[:, None])).astype(dtype)
+    return (np.minimum(X, 1) if name == "bernoulli" else X), y
+
+
+def labels(kind, y):
+    rng = np.random.default_rng(1)
+    return {
+        "hard": (y, None),
+        "weighted": (y, rng.integers(0, 3, len(y)) * 0.5),
+        "soft": (rng.dirichlet(np.ones(3), len(y)), rng.random(len(y))),
+    }[kind]
+
+
+def assert_same(a, b, rtol=1e-12):
+    for one, other in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True):
+        assert_allclose(one, other, rtol=rtol, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["hard", "weighted", "soft"])
+@pytest.mark.parametrize("name", FAMILIES)
+def test_statistics_and_predictions_are_those_of_the_dense_rows(name, kind):
+    X, y = rows(name)
+    sparse, model = scipy.sparse.csr_matrix(X), nb.NaiveBayes(FAMILIES[name])
+    y, weight = labels(kind, y)
+    given = nb.sufficient_statistics(model, sparse, y, sample_weight=weight, num_classes=3)
+    assert_same(given, nb.sufficient_statistics(model, X, y, sample_weight=weight, num_classes=3))
+    for fit in (nb.fit_mle, nb.fit_map, nb.fit_posterior):
+        fitted = fit(model, sparse, y, sample_weight=weight)
+        for method in ("log_joint", "predict_log_proba", "predict_proba", "predict", "log_density"):
+            assert_allclose(getattr(fitted, method)(sparse), getattr(fitted, method)(X), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.float32, np.float64])
+@pytest.mark.parametrize("make", FORMATS)
+def test_every_format_and_type_counts_the_same(make, dtype):
+    X, y = rows("multinomial")
+    model = nb.NaiveBayes(nb.Multinomial())
+    expected = nb.fit_posterior(model, X, y)
+    fitted = nb.fit_posterior(model, make(X.astype(dtype)), y)
+    assert_same(fitted, expected)
+    assert_allclose(fitted.predict_proba(make(X.astype(dtype))), expected.predict_proba(X), rtol=1e-9)
+
+
+def test_cells_stored_twice_are_added_and_the_users_matrix_stays():
+    twice = scipy.sparse.csr_matrix((np.ones(4), np.array([1, 1, 0, 2]), np.array([0, 2, 4])), shape=(2, 3))
+    once, model = twice.toarray(), nb.NaiveBayes(nb.Multinomial())
+    assert_same(nb.fit_posterior(model, twice, [0, 1]), nb.fit_posterior(model, once, [0, 1]))
+    assert twice.nnz == 4
+    with pytest.raises(ValueError, match=r"column 1: a Bernoulli cell is 0, 1 or NaN \(missing\), got 2"):
+        nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), twice, [0, 1])
+
+
+def test_categories_come_one_hot():
+    rng = np.random.default_rng(0)
+    codes, y = np.stack([rng.integers(0, 2, 50), rng.integers(-1, 4, 50)], axis=1), rng.integers(0, 2, 50)
+    one_hot = np.concatenate([codes[:, :1] == np.arange(2), codes[:, 1:] == np.arange(4)], axis=1)
+    model = nb.NaiveBayes(nb.Categorical((2, 4)))
+    sparse = scipy.sparse.csr_matrix(one_hot.astype(float))
+    fitted = nb.fit_posterior(model, sparse, y)
+    assert_same(fitted, nb.fit_posterior(model, codes, y))
+    assert_allclose(fitted.predict_proba(sparse), fitted.predict_proba(codes), rtol=1e-12)
+    for bad in (sparse[:, :5], scipy.sparse.csr_matrix(np.ones((3, 6))), 2 * sparse):
+        with pytest.raises(ValueError, match="one-hot and end to end, 6 wide"):
+            fitted.predict(bad)
+
+
+def test_what_follows_from_a_fit_takes_sparse_rows_too():
+    X, y = rows("multinomial")
+    sparse, model, partly = scipy.sparse.csr_matrix(X), nb.NaiveBayes(nb.Multinomial()), np.where(y == 2, -1, y)
+    for follow in (
+        lambda X: nb.leave_one_out(model, X, y, joint=True),
+        lambda X: nb.cross_validate([model, nb.NaiveBayes(nb.Multinomial(0.1))], X, y, folds=3),
+        lambda X: nb.feature_inclusion(model, X, y).probability,
+        lambda X: nb.fit_averaged(model, X, y).predict_proba(X),
+        lambda X: nb.fit_em(nb.NaiveBayes(nb.Multinomial(), num_classes=3), X, partly).predict_proba(X),
+        lambda X: nb.fit_posterior(model, X, y).predict_interval(X[:5], key=jax.random.key(0), num_draws=50).low,
+    ):
+        assert_allclose(follow(sparse), follow(X), rtol=1e-7)
+
+
+def test_counts_that_are_no_whole_numbers_and_rare_large_ones():
+    X, y = rows("multinomial", np.float64)
+    X[3, 2], X[7, 1] = 2.5, 40_000.0
+    sparse, model = scipy.sparse.csr_matrix(X), nb.NaiveBayes(nb.Multinomial())
+    fitted = nb.fit_posterior(model, sparse, y)
+    assert_allclose(fitted.log_joint(sparse), fitted.log_joint(X), rtol=1e-10)
+    whole = np.delete(X, 3, axis=0)
+    assert_allclose(fitted.log_joint(scipy.sparse.csr_array(whole)), fitted.log_joint(whole), rtol=1e-10)
+
+
+def test_small_types_do_not_overflow():
+    X, y = np.array([[200, 1], [3, 100], [180, 2], [1, 90]], np.uint8), [0, 1, 0, 1]
+    weight, model = np.full(4, 3, np.uint8), nb.NaiveBayes(nb.Multinomial())
+    given = nb.sufficient_statistics(model, scipy.sparse.csr_matrix(X), y, sample_weight=weight)
+    assert_allclose(given.blocks["x"].counts, [[1140, 9], [12, 570]])
+    long = scipy.sparse.csr_matrix(np.array([[2**24, 1, 1, 1]], np.float32))
+    whole = nb.sufficient_statistics(model, long, [0]).blocks["x"].log_base
+    assert_allclose(whole, nb.sufficient_statistics(model, long.toarray(), [0]).blocks["x"].log_base, rtol=1e-12)
+
+
+@pytest.mark.parametrize("largest", [1e18, 1e19])
+def test_a_count_beyond_all_measure_harms_no_other_row(largest):
+    X = np.ones((4, 20))
+    X[2, 19] = largest
+    fitted = nb.fit_posterior(nb.NaiveBayes(nb.Multinomial()), X, [0, 1, 0, 1])
+    one_by_one = np.concatenate([fitted.log_joint(row[None]) for row in X])
+    for rows_ in (X, scipy.sparse.csr_matrix(X)):
+        assert_allclose(fitted.log_joint(rows_), one_by_one, rtol=1e-9)
+
+
+def test_half_precision_counts_are_read():
+    X, y = rows("multinomial")
+    fitted = nb.fit_posterior(nb.NaiveBayes(nb.Multinomial()), X, y)
+    assert_allclose(fitted.predict_proba(X.astype(np.float16)), fitted.predict_proba(X), rtol=1e-9)
+
+
+def test_inside_jit_a_sparse_matrix_is_refused_in_a_sentence():
+    X, y = rows("multinomial")
+    sparse, model = scipy.sparse.csr_matrix(X), nb.NaiveBayes(nb.Multinomial(), num_classes=3)
+    fitted = nb.fit_posterior(model, sparse, y)
+    with pytest.raises(ValueError, match="here it must be an array: give"):
+        jax.jit(lambda fit: fit.predict_proba(sparse))(fitted)
+    with pytest.raises(ValueError, match="here it must be an array: give"):
+        jax.jit(lambda y: nb.fit_posterior(model, sparse, y).log_evidence)(jax.numpy.asarray(y))
+
+
+def test_words_of_probability_zero_are_counted():
+    X, y = np.array([[2, 0, 1], [0, 1, 3]]), [0, 1]
+    sparse, fitted = scipy.sparse.csr_matrix(X), nb.fit_mle(nb.NaiveBayes(nb.Multinomial()), X, [0, 1])
+    assert_allclose(fitted.predict_proba(sparse), [[1.0, 0.0], [0.0, 1.0]])
+    assert fitted.predict(sparse).tolist() == y
+
+
+@pytest.mark.parametrize(
+    ("family", "X", "message"),
+    [
+        (nb.Normal(), scipy.sparse.eye_array(3), "which Normal does not take: give x.toarray"),
+        (nb.Multinomial(), scipy.sparse.csr_array([[1.0, np.nan]] * 3), "NaN in it: its cells cannot be missing"),
+        (
+            nb.Multinomial(),
+            scipy.sparse.csr_array([[1, 0, -2]] * 3),
+            "column 2: a Multinomial cell is a count, 0 or more",
+        ),
+        (nb.Bernoulli(), scipy.sparse.csr_array([[1.0, 0.5]] * 3), "column 1: a Bernoulli cell is 0, 1 or NaN"),
+        (nb.Multinomial(), jax.experimental.sparse.BCOO.fromdense(np.eye(3)), "is a BCOO: give a scipy.sparse matrix"),
+    ],
+)
+def test_bad_sparse_rows_are_refused_in_a_sentence(family, X, message):
+    with pytest.raises(ValueError, match=message):
+        nb.fit_posterior(nb.NaiveBayes(family), X, [0, 1, 0])
+
+
+def test_where_an_array_is_needed_a_sparse_matrix_is_refused():
+    X, y = rows("multinomial")
+    model = nb.NaiveBayes(nb.Multinomial(), num_classes=3)
+    with pytest.raises(ValueError, match="here it must be an array: give"):
+        nb.fit_nuts(model, scipy.sparse.csr_matrix(X), np.where(y == 2, -1, y), key=jax.random.key(0))
