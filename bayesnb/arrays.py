@@ -25,7 +25,7 @@ from threadpoolctl import ThreadpoolController
 Array = Any
 """A numpy or a JAX array."""
 
-T = TypeVar("T")
+S, T = TypeVar("S"), TypeVar("T")
 
 BLOCK_BYTES = 4 << 20
 """Bytes of X in one block of rows: X, its copies and the sums stay in the processor's cache."""
@@ -99,16 +99,27 @@ def row_blocks(num_rows: int, bytes_per_row: int, least: int = 0) -> Iterator[sl
     return (slice(start, min(start + step, num_rows)) for start in range(0, num_rows, step))
 
 
-def map_blocks(function: Callable[[slice], T], blocks: Iterable[slice]) -> list[T]:
-    """``function`` of every block of rows, in threads; numpy, scipy and BLAS release the interpreter lock.
+def padded(rows: Array) -> Array:
+    """More rows, up to a power of two and at least 16: what is compiled for a size serves many."""
+    size = rows.shape[0]
+    room = 1 << max(size - 1, 15).bit_length()
+    if room == size:
+        return rows
+    out = np.zeros((room, *rows.shape[1:]), rows.dtype)
+    out[:size] = rows
+    return out
+
+
+def in_threads(function: Callable[[S], T], parts: Iterable[S]) -> list[T]:
+    """``function`` of every part, such as a block of rows; numpy, scipy and BLAS release the interpreter lock.
 
     BLAS is held to one thread meanwhile: its own would fight with these for the cores.
     """
-    blocks = list(blocks)
-    if len(blocks) < 2:
-        return [function(block) for block in blocks]
+    parts = list(parts)
+    if len(parts) < 2:
+        return [function(part) for part in parts]
     with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(function, blocks))
+        return list(pool.map(function, parts))
 
 
 class _OneBlasThread:

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays import Array, as_array, is_traced, map_blocks, on_host, row_blocks
+from bayesnb.arrays import Array, as_array, in_threads, is_traced, on_host, row_blocks
 from bayesnb.check_labels import labels as labels
 from bayesnb.check_labels import weights as weights
 from bayesnb.families.base import Family
@@ -60,7 +60,7 @@ def values(families: Mapping[str, Family], arrays: Mapping[str, Array]) -> None:
         x = arrays[name]
         if on_host(x):
             parts = row_blocks(x.shape[0], bytes_per_row(x))
-            map_blocks(partial(_check_rows, family, x, name), parts)
+            in_threads(partial(_check_rows, family, x, name), parts)
         elif not is_traced(x):
             # what is computed from a known JAX array is traced in somebody's jit, unless done at once
             with jax.ensure_compile_time_eval():

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb import special
-from bayesnb.arrays import Array, as_array, finalise, map_blocks, namespace, on_host, row_blocks
+from bayesnb.arrays import Array, as_array, finalise, in_threads, namespace, on_host, row_blocks
 from bayesnb.log_prob import LogProb
 
 
@@ -35,5 +35,5 @@ def _add_by_blocks(table: Array, weights: Array) -> Array:
     def block(rows: slice) -> None:
         np.add(table[rows], weights[None], out=out[rows])
 
-    map_blocks(block, row_blocks(len(table), table.itemsize * table.shape[1]))
+    in_threads(block, row_blocks(len(table), table.itemsize * table.shape[1]))
     return out

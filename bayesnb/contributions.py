@@ -15,7 +15,7 @@ import numpy as np
 import scipy.special
 
 from bayesnb import check, products
-from bayesnb.arrays import Array, map_blocks, row_blocks
+from bayesnb.arrays import Array, in_threads, row_blocks
 from bayesnb.families.base import Family
 from bayesnb.leave_one_out import class_part
 from bayesnb.results import Posterior
@@ -61,7 +61,7 @@ class Contributions(NamedTuple):
             gradient = np.einsum("nk,nkf->f", self.weight[rows, None] * probs, self.evidence[rows], optimize=True)
             return float(self.weight[rows] @ log_sum), gradient
 
-        parts = map_blocks(part, self._blocks())
+        parts = in_threads(part, self._blocks())
         return sum(loss for loss, _ in parts), np.sum([gradient for _, gradient in parts], axis=0)
 
     def information(self, weights: Array) -> Array:
@@ -76,7 +76,7 @@ class Contributions(NamedTuple):
             spread = (root * (self.evidence[rows] - mean[:, None])).reshape(-1, num_features)
             return spread if wide else spread.T @ spread
 
-        parts = map_blocks(part, self._blocks())
+        parts = in_threads(part, self._blocks())
         if wide:
             spread = np.concatenate(parts)
             return np.maximum(np.linalg.eigvalsh(spread @ spread.T), 0.0)

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb import check
-from bayesnb.arrays import Array, finalise, is_traced, one_blas_thread, to_host
+from bayesnb.arrays import Array, finalise, in_threads, is_traced, to_host
 from bayesnb.model import NaiveBayes
 from bayesnb.own_priors import require_conjugacy
 from bayesnb.sparse import is_sparse, rows_of
@@ -65,10 +65,13 @@ def cross_validate(
         raise ValueError("the models of one run differ in hyperparameters alone: same blocks, families and sizes")
     grid = jax.tree.map(lambda *leaves: np.stack(leaves), *resolved)
     table = np.empty((len(models), num_rows, num_classes))
-    with one_blas_thread():
-        for f, rest in enumerate(_all_but_one(parts)):
-            rows = fold == f
-            table[:, rows] = _predict(finalise(_updated, grid, rest), {name: x[rows] for name, x in arrays.items()})
+
+    def predict(one: tuple[int, ModelStatistics]) -> None:
+        f, rest = one
+        rows = fold == f
+        table[:, rows] = _predict(finalise(_updated, grid, rest), {name: x[rows] for name, x in arrays.items()})
+
+    in_threads(predict, enumerate(_all_but_one(parts)))
     return table if isinstance(model, Sequence) else table[0]
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from jax.sharding import NamedSharding
 
 from bayesnb import check, sharded
-from bayesnb.arrays import Array, is_traced, map_blocks, on_host, row_blocks
+from bayesnb.arrays import Array, in_threads, is_traced, on_host, row_blocks
 from bayesnb.families.base import Family
 from bayesnb.nodes import Node, pytree
 from bayesnb.sparse import bytes_per_row
@@ -126,7 +126,7 @@ def from_host(
     row_bytes = max((bytes_per_row(x) for x in arrays.values()), default=1)
     least = num_classes * max((f.fit_bytes(f.columns_in(arrays[name])) for name, f in families.items()), default=0)
     blocks = list(row_blocks(num_rows, row_bytes, least)) or [slice(0, 0)]
-    return reduce(_merge, map_blocks(part, blocks))
+    return reduce(_merge, in_threads(part, blocks))
 
 
 @partial(jax.jit, static_argnames=("num_classes", "sharding"))

@@ -173,8 +173,8 @@ class Multinomial(LinearFamily):
         total = finalise(_total, a)
 
         def score(x: Array) -> LogProb:
-            cells = products.of_counts(_log_gamma_ratio, a, x)
-            return LogProb(cells - products.of_counts(_log_gamma_ratio, total, row_sums(x)[:, None]), None)
+            cells = products.log_rising(a, x)
+            return LogProb(cells - products.log_rising(total, row_sums(x)[:, None]), None)
 
         return score
 
@@ -196,4 +196,4 @@ def _dirichlet_multinomial(concentration: Array, counts: Array) -> Array:
     return special.total(special.log_gamma_ratio(concentration, counts)) - totals
 
 
-_log_gamma_ratio, _total = jax.jit(special.log_gamma_ratio), jax.jit(special.total)
+_total = jax.jit(special.total)

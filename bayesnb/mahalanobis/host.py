@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayesnb import products
-from bayesnb.arrays import Array, map_blocks, observed, row_blocks
+from bayesnb.arrays import Array, in_threads, observed, row_blocks
 from bayesnb.covariances import log_determinant, variances
 from bayesnb.mahalanobis.densities import Distances
 from bayesnb.mahalanobis.device import row_by_row
@@ -61,7 +61,7 @@ def _factors(covariance: Array) -> Array:
     def of_class(k: slice) -> None:
         factor[k] = np.linalg.cholesky(covariance[k])
 
-    map_blocks(of_class, [slice(k, k + 1) for k in range(len(covariance))])
+    in_threads(of_class, [slice(k, k + 1) for k in range(len(covariance))])
     return factor
 
 
@@ -73,7 +73,7 @@ def _squares(loc: Array, covariance: Array, factor: Array, x: Array) -> Array:
     def of_class(k: slice) -> None:
         precise[k.start] = metric_of(covariance[k.start], factor[k.start], centres[k.start], x.dtype)
 
-    map_blocks(of_class, [slice(k, k + 1) for k in range(len(covariance))])
+    in_threads(of_class, [slice(k, k + 1) for k in range(len(covariance))])
     single = [metric.single() for metric in precise] if x.dtype == np.float32 else None
     out = np.empty((len(x), len(loc)))
 
@@ -87,7 +87,7 @@ def _squares(loc: Array, covariance: Array, factor: Array, x: Array) -> Array:
                 return
         out[rows] = _of_block(precise, x[rows])
 
-    map_blocks(block, row_blocks(len(x), x.itemsize * max(x.shape[1], 1)))
+    in_threads(block, row_blocks(len(x), x.itemsize * max(x.shape[1], 1)))
     return out
 
 

@@ -5,7 +5,7 @@ JAX on a device. A missing cell contributes nothing; a zero probability is count
 ``log_prob``).
 """
 
-from bayesnb.products.counts import of_counts as of_counts
+from bayesnb.products.counts import log_rising as log_rising
 from bayesnb.products.linear import Linear as Linear
 from bayesnb.products.linear import linear as linear
 from bayesnb.products.linear import linear_terms as linear_terms

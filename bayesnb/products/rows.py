@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays import Array, at_once, map_blocks, on_host, row_blocks
+from bayesnb.arrays import Array, at_once, in_threads, on_host, padded, row_blocks
 from bayesnb.log_prob import LogProb
 from bayesnb.sparse import bytes_per_row, dense
 
@@ -40,7 +40,7 @@ def by_rows(function: Callable[..., Any], args: tuple[Any, ...], x: Any) -> Any:
     parts = []
     for rows in row_blocks(num_rows, row_bytes) if num_rows else [slice(0, 0)]:
         size = rows.stop - rows.start
-        answer = at_once(function, *args, jax.tree.map(lambda a, rows=rows: _padded(a[rows]), x))
+        answer = at_once(function, *args, jax.tree.map(lambda a, rows=rows: padded(dense(a[rows])), x))
         parts.append(jax.tree.map(lambda a, size=size: a[:size], answer))
     return parts[0] if len(parts) == 1 else jax.tree.map(lambda *pieces: np.concatenate(pieces), *parts)
 
@@ -64,7 +64,7 @@ def tabled(
     tables = in_precision(table)
 
     def score(block: Array, dtype: Any) -> LogProb:
-        rows = _padded(block.astype(dtype, copy=False))
+        rows = padded(dense(block).astype(dtype, copy=False))
         part = at_once(quick, tables(dtype), rows)[: len(block)]
         if dtype is np.float64 and not np.isfinite(part).all():
             part = at_once(careful, tables(dtype), rows)[: len(block)]
@@ -112,17 +112,8 @@ def scored(
 
     blocks = row_blocks(x.shape[0], bytes_per_row(x) * max(1, 4 // x.dtype.itemsize))
     if threads:
-        map_blocks(block, blocks)
+        in_threads(block, blocks)
     else:
         for rows in blocks:
             block(rows)
     return out
-
-
-def _padded(rows: Array) -> Array:
-    """More rows, up to a power of two and at least 16."""
-    size = rows.shape[0]
-    rows = dense(rows)
-    padded = np.zeros((1 << max(size - 1, 15).bit_length(), *rows.shape[1:]), rows.dtype)
-    padded[:size] = rows
-    return padded

@@ -45,7 +45,7 @@ def workloads(quick: bool) -> Iterator[Workload]:
         )
     for kind in (KINDS["Bernoulli"], KINDS["Multinomial"], KINDS["Categorical"]):
         prepare = partial(_grid, kind, folded)
-        yield Workload(f"{kind.name}, 10 folds x 20", _text(folded), "scikit-learn", prepare, "ratio 50", most_rounds=1)
+        yield Workload(f"{kind.name}, 10 folds x 20", _text(folded), "scikit-learn", prepare, "ratio 50")
     for kind in (KINDS["Bernoulli"], KINDS["Multinomial"], KINDS["Normal"]):
         for by in ("block", "feature"):
             prepare = partial(_empirical, kind, table, by)
