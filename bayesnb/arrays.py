@@ -25,7 +25,8 @@ from threadpoolctl import ThreadpoolController
 Array = Any
 """A numpy or a JAX array."""
 
-S, T = TypeVar("S"), TypeVar("T")
+S = TypeVar("S")
+T = TypeVar("T")
 
 BLOCK_BYTES = 4 << 20
 """Bytes of X in one block of rows: X, its copies and the sums stay in the processor's cache."""
