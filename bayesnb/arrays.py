@@ -28,7 +28,7 @@ Array = Any
 S = TypeVar("S")
 T = TypeVar("T")
 
-BLOCK_BYTES = 4 << 20
+BLOCK_BYTES = 8 << 20
 """Bytes of X in one block of rows: X, its copies and the sums stay in the processor's cache."""
 
 
@@ -175,7 +175,8 @@ def observed(x: Array) -> Array | None:
     if isinstance(x, jax.Array):
         return ~jnp.isnan(x)
     with np.errstate(invalid="ignore", over="ignore"):
-        # one pass without a temporary: a sum is finite only where no cell is NaN
-        if np.isfinite(x.sum(dtype=x.dtype)):
+        # one pass without a temporary: the squares' sum is finite only where no cell is NaN
+        cells = x.ravel(order="K")
+        if np.isfinite(np.vdot(cells, cells)):
             return None
     return unless_all(~np.isnan(x))

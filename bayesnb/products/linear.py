@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from functools import cache, partial, reduce
+from functools import partial, reduce
 from typing import Any, NamedTuple, Protocol
 
 import jax
@@ -14,7 +14,6 @@ import numpy as np
 from bayesnb.arrays import Array, namespace, on_host
 from bayesnb.log_prob import LogProb
 from bayesnb.products.rows import PRECISE_CELL, in_precision, scored, single_precision
-from bayesnb.sparse import is_sparse
 
 
 class Linear(NamedTuple):
@@ -90,13 +89,11 @@ def _on_host(family: Featured, table: Linear, direct: Callable[[Array], Array] |
     if table.zeros is not None and not any(np.any(z) for z in jax.tree.leaves((table.zeros, table.zero_offset))):
         table = table._replace(zeros=None, zero_offset=None)
     single = single_precision(table.condition)
-    tables = in_precision(table)
-    # the product of a sparse matrix runs along classes: it would copy any other table for every block
-    columns_first = cache(lambda dtype: jax.tree.map(np.asfortranarray, tables(dtype)))
+    # products run along classes: the transposes of weights are in order in memory
+    tables = in_precision(jax.tree.map(np.asfortranarray, table))
 
     def of_block(block: Array, dtype: Any) -> LogProb:
-        ordered = (columns_first if is_sparse(block) else tables)(dtype)
-        part = _product(family, ordered, block.astype(dtype, copy=False), partial(_weigh, _host_matmul))
+        part = _product(family, tables(dtype), block.astype(dtype, copy=False), partial(_weigh, operator.matmul))
         if direct is not None and dtype is np.float64 and not np.isfinite(part.finite).all():
             return LogProb(direct(block), part.zeros)
         return part
@@ -105,11 +102,6 @@ def _on_host(family: Featured, table: Linear, direct: Callable[[Array], Array] |
         return scored(of_block, x, len(table.weights[0]), zeros=table.zeros is not None, single=single, threads=True)
 
     return score
-
-
-def _host_matmul(a: Array, b: Array) -> Array:
-    """a @ b for few columns of b: what follows is quicker with classes first in memory."""
-    return a @ b if is_sparse(a) else (b.T @ a.T).T
 
 
 def _product(family: Featured, table: Linear, x: Array, weigh: Callable[..., Array]) -> LogProb:
