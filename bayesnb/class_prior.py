@@ -29,10 +29,11 @@ def joint(probs: Array, parts: list[LogProb]) -> LogProb:
 
 
 def _add_by_blocks(table: Array, weights: Array) -> Array:
-    """table + weights [K] on the host, in threads and in place: the table is a block's own answer, and new."""
+    """table + weights [K] on the host, in threads."""
+    out = np.empty(table.shape)
 
     def block(rows: slice) -> None:
-        table[rows] += weights
+        np.add(table[rows], weights[None], out=out[rows])
 
     in_threads(block, row_blocks(len(table), table.itemsize * table.shape[1]))
-    return table
+    return out

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from bayesnb import products, special
-from bayesnb.arrays import Array, on_host
+from bayesnb.arrays import Array, observed, on_host
 
 
 class Student(NamedTuple):
@@ -37,29 +37,55 @@ def student(loc: Array, strength: Array, shape: Array, rate: Array, off: Array) 
     return Student(loc, precision, power, offset, centre, condition)
 
 
+TOGETHER = 16
+"""Factors 1 + z^2 that are multiplied before their logarithm is taken."""
+
+
 def log_student(table: Student, x: Array) -> Array:
     """The log predictive of rows, [N, K]."""
-    single = on_host(table) and products.single_precision(table.condition)
-    return products.tabled(_quick, _careful, table._replace(condition=None), x, single=single)
+    if not on_host(table, x):
+        return _careful(table, jnp.asarray(x))
+    # columns that were seen as often as each other have one power, and so one logarithm
+    alike = ((table.power == table.power.max(axis=1, keepdims=True)) | (table.precision == 0)).all()
+    quick = partial(_quick, TOGETHER if alike else 1, observed(x) is None)
+    single = products.single_precision(table.condition)
+    return products.tabled(quick, _careful, table._replace(condition=None), x, single=single)
 
 
-@jax.jit
-def _quick(table: Student, x: Array) -> Array:
-    terms = _terms(table, x, lambda z: jnp.log1p(jnp.square(z)))
-    # the rounding of float32 terms adds up, that of their sum need not
-    return terms.sum(axis=-1, dtype=jnp.result_type(float))
+@partial(jax.jit, static_argnums=(0, 1))
+def _quick(together: int, complete: bool, table: Student, x: Array) -> Array:
+    """Columns by columns, so that the working set is [K, N]; factors in double precision, as they are near 1."""
+    double = jnp.result_type(float)
+    offset, power = table.offset.astype(double), table.power.astype(double)
+    seen = jnp.ones((1, x.shape[1])) if complete else ~jnp.isnan(x)
+    x, seen = jnp.where(seen, x - table.centre, 0), seen.astype(x.dtype)
+
+    def add(total: Array, columns: tuple[Array, ...]) -> tuple[Array, None]:
+        factor = jnp.ones((table.loc.shape[0], x.shape[0]), double)
+        for cell, there, loc, precision in zip(*columns[1:], strict=True):
+            z = (cell[None] - loc[:, None]) * precision[:, None]
+            z = (z if complete else z * there[None]).astype(double)
+            factor *= 1.0 + z * z
+        return total - columns[0][:, None] * jnp.log(factor), None
+
+    groups = [_in_groups(part, together) for part in (x, seen, table.loc, table.precision)]
+    start = jnp.matmul(offset, seen.T.astype(double), precision="highest") + jnp.zeros((1, x.shape[0]))
+    return jax.lax.scan(add, start, (_in_groups(power, together).max(axis=1), *groups))[0].T
+
+
+def _in_groups(table: Array, size: int) -> Array:
+    """Columns of [..., D] in groups, [D / size, size, ...]; the last is filled with zeros, which add nothing."""
+    columns = jnp.pad(table, ((0, 0), (0, -table.shape[1] % size))).T
+    return columns.reshape(-1, size, table.shape[0])
 
 
 @jax.jit
 def _careful(table: Student, x: Array) -> Array:
-    return _terms(table, jnp.asarray(x, jnp.result_type(float)), special.log1p_square).sum(axis=-1)
-
-
-def _terms(table: Student, x: Array, log1p_square: Callable[[Array], Array]) -> Array:
+    x = jnp.asarray(x, jnp.result_type(float))
     missing = jnp.isnan(x)[:, None, :]
     z = ((x - table.centre)[:, None, :] - table.loc[None]) * table.precision[None]
-    terms = table.offset[None] - table.power[None] * log1p_square(jnp.where(missing, 0.0, z))
-    return jnp.where(missing, 0.0, terms)
+    terms = table.offset[None] - table.power[None] * special.log1p_square(jnp.where(missing, 0.0, z))
+    return jnp.where(missing, 0.0, terms).sum(axis=-1)
 
 
 def log_student_cells(gap: Array, strength: Array, shape: Array, rate: Array, off: Array) -> Array:

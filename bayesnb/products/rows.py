@@ -7,7 +7,6 @@ from functools import cache, partial
 from typing import Any, TypeVar
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays import Array, at_once, in_threads, on_host, padded, row_blocks
@@ -58,9 +57,7 @@ def _summed(terms: str, family: Any, rows: tuple[Array, ...]) -> Array:
 def tabled(
     quick: Callable[[Any, Array], Array], careful: Callable[[Any, Array], Array], table: Any, x: Array, *, single: bool
 ) -> Array:
-    """Jitted functions of a table [K, ...] and rows, [N, K]; ``careful`` on a device, and where ``quick`` overflows."""
-    if not on_host(table, x):
-        return careful(table, jnp.asarray(x))
+    """Jitted functions of a table [K, ...] and numpy rows, [N, K]; ``careful`` where ``quick`` overflows."""
     tables = in_precision(table)
 
     def score(block: Array, dtype: Any) -> LogProb:
