@@ -19,7 +19,7 @@ from bayesnb.check_labels import labels as labels
 from bayesnb.check_labels import weights as weights
 from bayesnb.families.base import Family
 from bayesnb.nodes import short_repr
-from bayesnb.sparse import bytes_per_row, is_sparse, rows_of
+from bayesnb.sparse import bytes_per_row, is_sparse, part_of, rows_of
 
 
 def blocks(families: Mapping[str, Family], single: bool, X: Any, *, sparse: bool = False) -> dict[str, Array]:
@@ -68,7 +68,7 @@ def values(families: Mapping[str, Family], arrays: Mapping[str, Array]) -> None:
 
 
 def _check_rows(family: Family, x: Array, name: str, rows: slice) -> None:
-    family.check(x[rows], name)
+    family.check(part_of(x, rows), name)
 
 
 def fit_values(families: Mapping[str, Family], arrays: Mapping[str, Array]) -> None:

@@ -25,6 +25,16 @@ def rows_of(x: Any) -> Any:
     return rows
 
 
+def part_of(x: Any, rows: slice) -> Any:
+    """The rows from one to another, in the memory of ``x``: scipy's own slices are copies."""
+    if not is_sparse(x):
+        return x[rows]
+    pointers = x.indptr[rows.start : rows.stop + 1]
+    cells = slice(pointers[0], pointers[-1])
+    parts = x.data[cells], x.indices[cells], pointers - pointers[0]
+    return scipy.sparse.csr_array(parts, shape=(len(pointers) - 1, x.shape[1]))
+
+
 def stored(x: Any) -> Array:
     """The cells of which a sparse matrix keeps a value; a dense array itself."""
     return x.data if is_sparse(x) else x
@@ -45,16 +55,19 @@ def bytes_per_row(x: Any) -> int:
 def row_sums(x: Any, function: Callable[[Array], Array] | None = None) -> Array:
     """sum_d f(x_nd), [N], in float64 on the host; f(0) = 0, and f is the identity where it is not given."""
     if is_sparse(x):
-        data = x.data if function is None else function(x.data)
-        data = data.astype(np.float64) if data.dtype.kind == "f" else data
-        return scipy.sparse.csr_array((data, x.indices, x.indptr), x.shape).sum(axis=1, dtype=np.float64)
+        data = x.data.astype(np.float64, copy=False) if function is None else function(x.data)
+        full = np.diff(x.indptr) > 0
+        out = np.zeros(x.shape[0])
+        out[full] = np.add.reduceat(data, x.indptr[:-1][full]) if full.any() else 0.0
+        return out
     values = x if function is None else function(x)
     return values.sum(axis=-1, dtype=np.float64 if isinstance(values, np.ndarray) else None)
 
 
 def sum_by_class(y: Array, weight: Array | None, num_classes: int, x: Any) -> Array:
     """sum_n z_nk x_nd, [K, D], of integer labels: one scatter of the stored cells."""
-    per_row = np.diff(x.indptr)
+    per_row, columns = np.diff(x.indptr), x.shape[1]
     data = x.data if weight is None else x.data * np.repeat(weight.astype(np.float64), per_row)
-    index = x.indices.astype(np.intp) * num_classes + np.repeat(y.astype(np.intp), per_row)
-    return np.bincount(index, weights=data, minlength=num_classes * x.shape[1]).reshape(-1, num_classes).T
+    index = np.repeat(y.astype(np.intp) * columns, per_row)
+    index += x.indices
+    return np.bincount(index, weights=data, minlength=num_classes * columns).reshape(num_classes, columns)

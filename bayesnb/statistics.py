@@ -16,7 +16,7 @@ from bayesnb import check, sharded
 from bayesnb.arrays import Array, in_threads, is_traced, on_host, row_blocks
 from bayesnb.families.base import Family
 from bayesnb.nodes import Node, pytree
-from bayesnb.sparse import bytes_per_row
+from bayesnb.sparse import bytes_per_row, part_of
 from bayesnb.sums import ClassSums, HostSums, Labels, Scratch, class_sums
 
 
@@ -116,7 +116,7 @@ def from_host(
 
     def part(rows: slice) -> ModelStatistics:
         z = HostSums(labels.rows(rows), num_classes, scratch)
-        block = {name: x[rows] for name, x in arrays.items()}
+        block = {name: part_of(x, rows) for name, x in arrays.items()}
         if z.adds_bytes:
             block = {name: families[name].compact(x) for name, x in block.items()}
         check.fit_block(families, block)

@@ -12,7 +12,7 @@ import scipy.sparse
 from bayesnb import special
 from bayesnb.arrays import Array, on_host, row_blocks
 from bayesnb.products.rows import by_rows
-from bayesnb.sparse import bytes_per_row, is_sparse
+from bayesnb.sparse import bytes_per_row, is_sparse, part_of
 
 BLOCK_BYTES = 1 << 25
 """Bytes of counts that are looked at together: the more, the more often a count is met again."""
@@ -28,7 +28,7 @@ def log_rising(a: Array, x: Any) -> Array:
     """
     if not on_host(a, x):
         return _total(a, jnp.asarray(x))
-    parts = [_of_block(a, x[rows]) for rows in row_blocks(x.shape[0], bytes_per_row(x), BLOCK_BYTES)]
+    parts = [_of_block(a, part_of(x, rows)) for rows in row_blocks(x.shape[0], bytes_per_row(x), BLOCK_BYTES)]
     return np.concatenate(parts) if parts else np.zeros((0, len(a)))
 
 

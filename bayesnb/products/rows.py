@@ -11,7 +11,7 @@ import numpy as np
 
 from bayesnb.arrays import Array, at_once, in_threads, on_host, padded, row_blocks
 from bayesnb.log_prob import LogProb
-from bayesnb.sparse import bytes_per_row, dense
+from bayesnb.sparse import bytes_per_row, dense, part_of
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ def by_rows(function: Callable[..., Any], args: tuple[Any, ...], x: Any) -> Any:
     parts = []
     for rows in row_blocks(num_rows, row_bytes) if num_rows else [slice(0, 0)]:
         size = rows.stop - rows.start
-        answer = at_once(function, *args, jax.tree.map(lambda a, rows=rows: padded(dense(a[rows])), x))
+        answer = at_once(function, *args, jax.tree.map(lambda a, rows=rows: padded(dense(part_of(a, rows))), x))
         parts.append(jax.tree.map(lambda a, size=size: a[:size], answer))
     return parts[0] if len(parts) == 1 else jax.tree.map(lambda *pieces: np.concatenate(pieces), *parts)
 
@@ -100,9 +100,9 @@ def scored(
 
     def block(rows: slice) -> None:
         with np.errstate(over="ignore", invalid="ignore"):
-            part = score(x[rows], np.float32 if single else np.float64)
+            part = score(part_of(x, rows), np.float32 if single else np.float64)
             if single and not np.abs(part.finite).max(initial=0.0) * SINGLE_EPS < PRECISE_ROW:
-                part = score(x[rows], np.float64)
+                part = score(part_of(x, rows), np.float64)
         out.finite[rows] = part.finite
         if out.zeros is not None:
             out.zeros[rows] = part.zeros

@@ -97,14 +97,14 @@ def words(num_rows: int, num_columns: int, num_classes: int) -> tuple[Array, Arr
 
 
 def text(num_rows: int, num_columns: int, num_classes: int) -> tuple[Any, Array]:
-    """Documents as a sparse matrix of counts, 160 distinct words in each on average, frequent words first (Zipf)."""
+    """Counts of words in sparse float32 rows, 160 distinct words in each on average, frequent words first (Zipf)."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, num_classes, num_rows)
     tokens = rng.poisson(230, num_rows)
-    row = np.repeat(np.arange(num_rows), tokens)
+    row = np.repeat(np.arange(num_rows, dtype=np.int32), tokens)
     word = (np.exp(rng.random(row.size) ** 0.75 * np.log(num_columns)) - 1).astype(int)
-    word = (word * (1 + row % 2 * (y[row] + 1))) % num_columns
-    counts = scipy.sparse.coo_array((np.ones(row.size, np.int64), (row, word)), (num_rows, num_columns)).tocsr()
+    word = ((word * (1 + row % 2 * (y[row] + 1))) % num_columns).astype(np.int32)
+    counts = scipy.sparse.coo_array((np.ones(row.size, np.float32), (row, word)), (num_rows, num_columns)).tocsr()
     return scipy.sparse.csr_matrix(counts), y
 
 
