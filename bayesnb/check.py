@@ -19,7 +19,7 @@ from bayesnb.check_labels import labels as labels
 from bayesnb.check_labels import weights as weights
 from bayesnb.families.base import Family
 from bayesnb.nodes import short_repr
-from bayesnb.sparse import bytes_per_row, is_sparse, part_of, rows_of
+from bayesnb.sparse import bytes_per_row, from_bcoo, is_sparse, part_of, rows_of
 
 
 def blocks(families: Mapping[str, Family], single: bool, X: Any, *, sparse: bool = False) -> dict[str, Array]:
@@ -203,7 +203,12 @@ def _packed(family: Family, name: str, given: Any) -> Array:
 
 def _block(family: Family, name: str, x: Any) -> Array:
     if not is_sparse(x) and hasattr(x, "todense"):
-        raise ValueError(f"block {name!r} is a {type(x).__name__}: give a scipy.sparse matrix, or x.todense()")
+        if type(x).__name__ != "BCOO" or x.n_dense or x.n_batch or x.ndim != 2 or is_traced(x):
+            raise ValueError(
+                f"block {name!r} is a {type(x).__name__}: give a scipy.sparse matrix, JAX's BCOO [N, D] outside of "
+                "transformations and without batch or dense axes, or x.todense()"
+            )
+        x = from_bcoo(x)
     if is_sparse(x) and not family.takes_sparse:
         raise ValueError(
             f"block {name!r} is a sparse matrix, which {type(family).__name__} does not take: give x.toarray()"

@@ -1,4 +1,7 @@
-"""Sparse rows, scipy's CSR, for what is counted: cells that are not stored are zeros, and none is missing."""
+"""Sparse rows, scipy's CSR, for what is counted: cells that are not stored are zeros, and none is missing.
+
+JAX's BCOO is made such a matrix, and stays on the host.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,14 @@ def rows_of(x: Any) -> Any:
         rows = rows.copy()
         rows.sum_duplicates()
     return rows
+
+
+def from_bcoo(x: Any) -> Any:
+    """scipy's matrix of JAX's BCOO [N, D] with known cells; what BCOO stores outside of the matrix is padding."""
+    indices = np.asarray(x.indices)
+    inside = (indices < x.shape).all(axis=1)
+    row, column = indices[inside].T
+    return scipy.sparse.coo_array((np.asarray(x.data)[inside], (row, column)), shape=x.shape)
 
 
 def part_of(x: Any, rows: slice) -> Any:

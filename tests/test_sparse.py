@@ -1,10 +1,11 @@
 """scipy's sparse matrices as rows: the same answers as the dense array, whatever the matrix's format and type."""
 
 import jax
-import jax.experimental.sparse
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.sparse
+from jax.experimental.sparse import BCOO
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
@@ -149,6 +150,23 @@ def test_words_of_probability_zero_are_counted():
     assert fitted.predict(sparse).tolist() == y
 
 
+@pytest.mark.parametrize("name", FAMILIES)
+def test_bcoo_counts_as_scipys_matrix(name):
+    X, y = rows(name, np.float32)
+    given, model = BCOO.fromdense(X, nse=np.count_nonzero(X) + 5), nb.NaiveBayes(FAMILIES[name])
+    fitted = nb.fit_posterior(model, given, jnp.asarray(y))
+    assert_same(fitted, nb.fit_posterior(model, X, y))
+    assert_allclose(fitted.predict_proba(given), fitted.predict_proba(X), rtol=1e-6)
+    assert_allclose(nb.leave_one_out(model, given, y), nb.leave_one_out(model, X, y), rtol=1e-6)
+
+
+def test_bcoo_inside_jit_is_refused():
+    X, y = rows("multinomial", np.float32)
+    fitted = nb.fit_posterior(nb.NaiveBayes(nb.Multinomial()), X, y)
+    with pytest.raises(ValueError, match=r"BCOO .* outside of transformations"):
+        jax.jit(fitted.predict_proba)(BCOO.fromdense(X))
+
+
 @pytest.mark.parametrize(
     ("family", "X", "message"),
     [
@@ -160,7 +178,8 @@ def test_words_of_probability_zero_are_counted():
             "column 2: a Multinomial cell is a count, 0 or more",
         ),
         (nb.Bernoulli(), scipy.sparse.csr_array([[1.0, 0.5]] * 3), "column 1: a Bernoulli cell is 0, 1 or NaN"),
-        (nb.Multinomial(), jax.experimental.sparse.BCOO.fromdense(np.eye(3)), "is a BCOO: give a scipy.sparse matrix"),
+        (nb.Multinomial(), BCOO.fromdense(np.eye(3), n_batch=1), "is a BCOO: give a scipy.sparse matrix"),
+        (nb.Normal(), BCOO.fromdense(np.eye(3)), "which Normal does not take"),
     ],
 )
 def test_bad_sparse_rows_are_refused_in_a_sentence(family, X, message):
