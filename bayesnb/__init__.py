@@ -41,6 +41,9 @@ from bayesnb.results import PointEstimate as PointEstimate
 from bayesnb.results import Posterior as Posterior
 from bayesnb.statistics import merge as merge
 from bayesnb.statistics import sufficient_statistics as sufficient_statistics
+from bayesnb.storage import StorageError as StorageError
+from bayesnb.storage import load as load
+from bayesnb.storage import save as save
 from bayesnb.streaming import StreamError as StreamError
 from bayesnb.streaming import stream as stream
 from bayesnb.temper import temper as temper

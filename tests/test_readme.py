@@ -18,7 +18,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:do not trust these draws yet")
-def test_the_lines_run():
+def test_the_lines_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # a line saves a file
     program, *more = re.findall(r"```python\n(.*?)```", README, re.S)
     # NUTS as printed takes 8,000 steps; a test needs fewer to see that the lines run
     shorter = program.replace("key=jax.random.key(0))", "key=jax.random.key(0), num_samples=100, num_warmup=100)")

@@ -1,12 +1,11 @@
-"""A checkpoint: the statistics of what has been counted, how far that is, and of what; safetensors, never pickle.
+"""A checkpoint: the statistics of what has been counted, how far that is, and of what.
 
-It is replaced as a whole, in one step of the file system: whoever is stopped, at any moment, leaves a whole one.
+It is replaced as a whole: whoever is stopped, at any moment, leaves a whole one.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 import os
 import time
@@ -17,9 +16,8 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
 
+from bayesnb import tensors
 from bayesnb.statistics import ModelStatistics, Specification, sufficient_statistics
 from bayesnb.streaming.blocks import Position, Source, StreamError
 
@@ -67,8 +65,10 @@ class Checkpoint:
         if not self._path.exists():
             return None
         try:
-            header, arrays = _read(self._path)
-        except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
+            header, arrays = tensors.read(self._path)
+            if header["format"] != FORMAT:
+                raise ValueError(f"its format is {header['format']!r}, not {FORMAT!r}")
+        except (OSError, ValueError, KeyError) as error:
             raise StreamError(
                 f"the checkpoint '{self._path}' is damaged or no checkpoint ({error}): delete it to start over"
             ) from error
@@ -108,7 +108,7 @@ class Checkpoint:
         """
         start = time.monotonic()
         leaves = jax.tree_util.tree_flatten_with_path(counted.statistics)[0]
-        arrays = {jax.tree_util.keystr(key): np.asarray(leaf, order="C") for key, leaf in leaves}
+        arrays = {jax.tree_util.keystr(key): np.asarray(leaf) for key, leaf in leaves}
         header = {
             "format": FORMAT,
             "of": self._of,
@@ -117,37 +117,13 @@ class Checkpoint:
             "num_classes": counted.num_classes,
             "classes": counted.classes,
             "finished": counted.finished,
-            "digest": _digest(arrays),
         }
-        beside = self._path.with_name(f"{self._path.name}.new")
         try:
-            with beside.open("wb") as handle:
-                handle.write(save(arrays, metadata={"bayesnb": json.dumps(header)}))
-                handle.flush()
-                os.fsync(handle.fileno())
-            os.replace(beside, self._path)
+            tensors.write(self._path, header, arrays)
         except OSError as error:
             raise StreamError(f"the checkpoint '{self._path}' cannot be written: {error}") from error
         end = time.monotonic()
         self._due = end + max(LEAST_SECONDS, (end - start) / SHARE)
-
-
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
-    with safe_open(path, framework="numpy") as handle:
-        arrays = {key: handle.get_tensor(key) for key in handle.keys()}  # noqa: SIM118
-        header = json.loads((handle.metadata() or {})["bayesnb"])
-    if header["format"] != FORMAT:
-        raise ValueError(f"its format is {header['format']!r}, not {FORMAT!r}")
-    if header["digest"] != _digest(arrays):
-        raise ValueError("its numbers have changed")
-    return header, arrays
-
-
-def _digest(arrays: Mapping[str, np.ndarray[Any, Any]]) -> str:
-    digest = hashlib.blake2b(digest_size=16)
-    for key in sorted(arrays):
-        digest.update(key.encode() + arrays[key].tobytes())
-    return digest.hexdigest()
 
 
 def _description(model: Specification) -> dict[str, Any]:

@@ -1,0 +1,131 @@
+"""A result as JSON and arrays, and back: names and numbers alone, so that reading one runs no code of its own.
+
+A node is its class's name and its fields; an array is the key of a tensor. Classes are those listed here, and NumPyro's
+distributions, which a model may have for priors.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro.distributions as dist
+
+from bayesnb import families
+from bayesnb.averaged import AveragedPosterior
+from bayesnb.bootstrap import Bootstrap
+from bayesnb.draws import Draws
+from bayesnb.em import EMEstimate
+from bayesnb.empirical import EmpiricalPosterior
+from bayesnb.hierarchical import HierarchicalDraws
+from bayesnb.model import NaiveBayes
+from bayesnb.multilabel import MultiLabel
+from bayesnb.results import PointEstimate, Posterior
+from bayesnb.statistics import ModelStatistics
+
+RESULTS = (
+    PointEstimate, EMEstimate, Posterior, EmpiricalPosterior, AveragedPosterior, Draws, HierarchicalDraws, Bootstrap,
+    MultiLabel, NaiveBayes, ModelStatistics,
+)  # fmt: skip
+"""What can be saved."""
+
+FAMILIES = (
+    families.Bernoulli, families.Binomial, families.Categorical, families.Multinomial, families.MultivariateNormal,
+    families.Normal, families.Poisson,
+)  # fmt: skip
+
+NODES = {cls.__name__: cls for cls in (*RESULTS, *FAMILIES, *(family.statistics_type for family in FAMILIES))}
+
+MODEL = ("families", "single", "num_classes", "class_concentration", "class_probs", "priors", "columns")
+"""All that a model consists of."""
+
+Arrays = dict[str, np.ndarray[Any, Any]]
+
+
+def encode(value: Any, arrays: Arrays) -> Any:
+    """The value in JSON; its arrays are put into ``arrays``.
+
+    Raises:
+        ValueError: for a value that is none of these.
+    """
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if isinstance(value, np.ndarray | np.generic | jax.Array):
+        key = str(len(arrays))
+        arrays[key] = np.asarray(value)
+        kind = "jax" if isinstance(value, jax.Array) else "number" if isinstance(value, np.generic) else "array"
+        return {kind: key}
+    if isinstance(value, tuple | list):
+        return {type(value).__name__: [encode(part, arrays) for part in value]}
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {"dict": [[key, encode(part, arrays)] for key, part in value.items()]}
+    if type(value) in NODES.values():
+        parts = {name: encode(getattr(value, name), arrays) for name in _names(type(value))}
+        return {"node": [type(value).__name__, parts]}
+    if isinstance(value, dist.Distribution) and getattr(dist, type(value).__name__, None) is type(value):
+        return {"distribution": [type(value).__name__, encode(_arguments(value), arrays)]}
+    raise ValueError(f"{value!r} cannot be saved")
+
+
+def decode(code: Any, arrays: Arrays) -> Any:
+    """The value again.
+
+    Raises:
+        ValueError, KeyError, TypeError: for what ``encode`` does not write.
+    """
+    if not isinstance(code, dict):
+        return code
+    ((kind, content),) = code.items()
+    match kind:
+        case "jax":
+            with jax.enable_x64(True):  # float64 stays what it was, whatever the setting now
+                return jnp.asarray(arrays[content])
+        case "number":
+            return arrays[content][()]
+        case "array":
+            return arrays[content]
+        case "tuple" | "list":
+            parts = [decode(part, arrays) for part in content]
+            return tuple(parts) if kind == "tuple" else parts
+        case "dict":
+            return {key: decode(part, arrays) for key, part in content}
+        case "node":
+            return _node(content[0], {name: decode(part, arrays) for name, part in content[1].items()})
+        case "distribution":
+            return _distribution(content[0], decode(content[1], arrays))
+    raise ValueError(f"{kind!r} is no kind of value")
+
+
+def _names(cls: Any) -> list[str]:
+    return list(MODEL) if cls is NaiveBayes else [field.name for field in dataclasses.fields(cls)]
+
+
+def _node(name: str, fields: dict[str, Any]) -> Any:
+    names = _names(NODES[name])
+    if set(fields) != set(names):
+        raise ValueError(f"a {name} has the fields {', '.join(names)}, not {', '.join(fields)}")
+    # no __init__: what was checked once may have types and shapes that are not a user's
+    node = object.__new__(NODES[name])
+    for field in names:
+        object.__setattr__(node, field, fields[field])
+    return node
+
+
+def _arguments(law: dist.Distribution) -> dict[str, Any]:
+    names = [name for name in inspect.signature(type(law).__init__).parameters if name not in ("self", "validate_args")]
+    hidden = [name for name in names if not hasattr(law, name)]
+    if hidden:
+        raise ValueError(f"the distribution {type(law).__name__} does not tell its {hidden[0]}")
+    return {name: getattr(law, name) for name in names}
+
+
+def _distribution(name: str, arguments: dict[str, Any]) -> dist.Distribution:
+    cls = getattr(dist, name, None)
+    if not (inspect.isclass(cls) and issubclass(cls, dist.Distribution)):
+        raise ValueError(f"{name!r} is no distribution of NumPyro's")
+    with jax.numpy_rank_promotion("allow"):  # NumPyro's own distributions promote ranks
+        return cls(**arguments)

@@ -1,0 +1,72 @@
+"""Files of arrays with a header: safetensors, never pickle, and each of them whole or not there.
+
+The header is JSON. A digest of it and of the arrays tells whether anything has changed since it was written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+Arrays = Mapping[str, np.ndarray[Any, Any]]
+
+NAME = "bayesnb"
+"""The key of the header among the file's metadata."""
+
+
+def write(path: Path, header: Mapping[str, Any], arrays: Arrays) -> None:
+    """Writes the file beside the old one and puts it in its place, in one step of the file system.
+
+    Raises:
+        OSError: where it cannot be written; the old file, if there is one, stays.
+    """
+    text = json.dumps(header)
+    metadata = {NAME: text, "digest": _digest(text, arrays)}
+    beside = path.with_name(f"{path.name}.new")
+    try:
+        with beside.open("wb") as handle:
+            handle.write(save({key: np.asarray(a, order="C") for key, a in arrays.items()}, metadata=metadata))
+            handle.flush()
+            os.fsync(handle.fileno())
+        os.replace(beside, path)
+    except OSError:
+        beside.unlink(missing_ok=True)
+        raise
+
+
+def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
+    """The header and the arrays.
+
+    Raises:
+        OSError: where it cannot be read.
+        ValueError: for what ``write`` has not written, or not so.
+    """
+    try:
+        with safe_open(path, framework="numpy") as handle:
+            arrays = {key: handle.get_tensor(key) for key in handle.keys()}  # noqa: SIM118
+            metadata = handle.metadata() or {}
+    except SafetensorError as error:
+        raise ValueError(f"{error}") from error
+    if NAME not in metadata:
+        raise ValueError("it is not a file of bayesnb's")
+    if metadata.get("digest") != _digest(metadata[NAME], arrays):
+        raise ValueError("its contents have changed since it was written")
+    header = json.loads(metadata[NAME])
+    if not isinstance(header, dict):
+        raise ValueError("its header is not one of bayesnb's")
+    return header, arrays
+
+
+def _digest(text: str, arrays: Arrays) -> str:
+    digest = hashlib.blake2b(text.encode(), digest_size=16)
+    for key in sorted(arrays):
+        digest.update(f"{key} {arrays[key].dtype} {arrays[key].shape} ".encode() + arrays[key].tobytes())
+    return digest.hexdigest()
