@@ -48,10 +48,19 @@ def namespace(x: Array) -> ModuleType:
 
 
 def as_array(x: Any) -> Array:
-    """``x`` itself where it is a JAX array, else the numpy array of it."""
+    """``x`` itself where it is a JAX array, else the numpy array of it, in a type that JAX has."""
     if not isinstance(x, jax.Array):
-        return np.asarray(x)
+        return native(np.asarray(x))
     return x if is_traced(x) else _auto_sharded(x)
+
+
+def native(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The array in this machine's byte order; half precision in single, more than double in double."""
+    kind = x.dtype
+    if kind.kind == "f" and kind.itemsize not in (4, 8):
+        return x.astype(np.float32 if kind.itemsize == 2 else np.float64)
+    # JAX takes any byte order for its own once a function is compiled
+    return x if kind.isnative else x.astype(kind.newbyteorder("="))
 
 
 def _auto_sharded(x: jax.Array) -> jax.Array:
@@ -176,7 +185,8 @@ def observed(x: Array) -> Array | None:
         return ~jnp.isnan(x)
     with np.errstate(invalid="ignore", over="ignore"):
         # one pass without a temporary: the squares' sum is finite only where no cell is NaN
-        cells = x.ravel(order="K")
-        if np.isfinite(np.vdot(cells, cells)):
+        whole = x.flags.c_contiguous or x.flags.f_contiguous
+        cells = x.ravel(order="K") if whole else x
+        if np.isfinite(np.vdot(cells, cells) if whole else cells.sum(dtype=x.dtype)):
             return None
     return unless_all(~np.isnan(x))

@@ -21,6 +21,9 @@ from bayesnb.families.base import Family
 from bayesnb.nodes import short_repr
 from bayesnb.sparse import bytes_per_row, from_bcoo, is_sparse, part_of, rows_of
 
+DENSE = "x.toarray(), in JAX x.todense()"
+"""What to give in the place of a sparse matrix."""
+
 
 def blocks(families: Mapping[str, Family], single: bool, X: Any, *, sparse: bool = False) -> dict[str, Array]:
     """X as a dict of arrays [N, D] by block name; ``sparse`` where scipy's matrices may stay what they are."""
@@ -40,7 +43,7 @@ def blocks(families: Mapping[str, Family], single: bool, X: Any, *, sparse: bool
         raise ValueError(f"every block has the same number of rows, got {rows}")
     for name, x in arrays.items():
         if is_sparse(x) and not (sparse and on_host(arrays)):
-            raise ValueError(f"block {name!r} is a sparse matrix, and here it must be an array: give x.toarray()")
+            raise ValueError(f"block {name!r} is a sparse matrix, and here it must be an array: give {DENSE}")
     if not on_host(arrays):
         arrays = {name: jnp.asarray(x) for name, x in arrays.items()}
     return arrays
@@ -211,7 +214,7 @@ def _block(family: Family, name: str, x: Any) -> Array:
         x = from_bcoo(x)
     if is_sparse(x) and not family.takes_sparse:
         raise ValueError(
-            f"block {name!r} is a sparse matrix, which {type(family).__name__} does not take: give x.toarray()"
+            f"block {name!r} is a sparse matrix, which {type(family).__name__} does not take: give {DENSE}"
         )
     x = rows_of(x) if is_sparse(x) else as_array(x)
     if is_sparse(x) and x.dtype.kind == "f" and np.isnan(x.data).any():

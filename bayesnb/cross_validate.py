@@ -14,8 +14,8 @@ from bayesnb import check
 from bayesnb.arrays import Array, finalise, in_threads, is_traced, to_host
 from bayesnb.model import NaiveBayes
 from bayesnb.own_priors import require_conjugacy
-from bayesnb.sparse import is_sparse, rows_of
-from bayesnb.statistics import ModelStatistics, merge, sufficient_statistics
+from bayesnb.statistics import ModelStatistics, from_host, merge, without_zero_weight
+from bayesnb.sums.labels import Labels
 
 
 def cross_validate(
@@ -54,10 +54,11 @@ def cross_validate(
     X, y, sample_weight = to_host((X, y, sample_weight))
     first = models[0]
     arrays = check.blocks(first.families, first.single, X, sparse=True)
+    check.columns(first.families, arrays, first.columns)
     num_rows = next(iter(arrays.values())).shape[0]
     labels, num_classes = check.labels(y, sample_weight, num_rows, first.num_classes)
     fold = _folds(folds, labels.y, num_rows)
-    parts = [_statistics(first, X, y, sample_weight, fold == f, num_classes) for f in range(fold.max() + 1)]
+    parts = [_statistics(first, arrays, labels, fold == f, num_classes) for f in range(fold.max() + 1)]
     whole = _merged(parts)
     resolved = [to_host(one).resolve(statistics=whole) for one in models]
     structures = {jax.tree.structure(one) for one in resolved}
@@ -76,12 +77,10 @@ def cross_validate(
 
 
 def _statistics(
-    model: NaiveBayes, X: Any, y: Array, weight: Array | None, rows: Array, num_classes: int
+    model: NaiveBayes, arrays: dict[str, Array], labels: Labels, rows: Array, num_classes: int
 ) -> ModelStatistics:
-    some = jax.tree.map(lambda a: (rows_of(a) if is_sparse(a) else np.asarray(a))[rows], X)
-    return sufficient_statistics(
-        model, some, y[rows], sample_weight=None if weight is None else weight[rows], num_classes=num_classes
-    )
+    some = without_zero_weight({name: x[rows] for name, x in arrays.items()}, labels.rows(rows))
+    return from_host(model.families, *some, num_classes)
 
 
 def _merged(parts: list[ModelStatistics]) -> ModelStatistics:

@@ -100,6 +100,19 @@ def decode(code: Any, arrays: Arrays) -> Any:
     raise ValueError(f"{kind!r} is no kind of value")
 
 
+TYPES: dict[str, Any] = {
+    "model": NaiveBayes, "prior": NaiveBayes, "specification": NaiveBayes, "posterior": Posterior,
+    "estimate": PointEstimate, "fits": (PointEstimate, Posterior), "statistics": ModelStatistics,
+}  # fmt: skip
+"""Of fields that are nodes, by their names."""
+
+PARTS: dict[str, Any] = {
+    "families": FAMILIES, "pooled": FAMILIES, "priors": dist.Distribution,
+    "blocks": tuple(family.statistics_type for family in FAMILIES), "params": np.ndarray | np.generic | jax.Array,
+}  # fmt: skip
+"""Of what is in fields that are dicts."""
+
+
 def _names(cls: Any) -> list[str]:
     return list(MODEL) if cls is NaiveBayes else [field.name for field in dataclasses.fields(cls)]
 
@@ -111,6 +124,10 @@ def _node(name: str, fields: dict[str, Any]) -> Any:
     # no __init__: what was checked once may have types and shapes that are not a user's
     node = object.__new__(NODES[name])
     for field in names:
+        parts = fields[field] if field in PARTS else {}
+        good = isinstance(fields[field], TYPES.get(field, object)) and isinstance(parts, dict)
+        if not good or not all(isinstance(part, PARTS[field]) for part in parts.values()):
+            raise ValueError(f"the {field} of a {name} is none")
         object.__setattr__(node, field, fields[field])
     return node
 

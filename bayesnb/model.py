@@ -15,7 +15,7 @@ import numpyro
 import numpyro.distributions as dist
 
 from bayesnb import check, program, special
-from bayesnb.arrays import Array, finalise
+from bayesnb.arrays import Array, as_array, finalise
 from bayesnb.class_prior import joint
 from bayesnb.declared import check_families, check_names, declared_classes
 from bayesnb.families.base import Family, Hyperparameter
@@ -69,7 +69,7 @@ class NaiveBayes:
         check_names(["label", "rows", *families, *self.sites(), *plates])
         require_positive("NaiveBayes", class_concentration=class_concentration)
         given = class_concentration
-        self.class_concentration = np.asarray(given) if isinstance(given, list | tuple) else given
+        self.class_concentration = as_array(given) if isinstance(given, list | tuple | np.ndarray) else given
         self.class_probs = None if class_probs is None else check.class_probs(class_probs)
         self.priors = checked(priors, self.sites(), fixed=class_probs is not None)
         self.num_classes = declared_classes(num_classes, self.class_probs, self.class_concentration, families)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from bayesnb.arrays import Array
+from bayesnb.arrays import Array, native
 
 
 def is_sparse(x: Any) -> bool:
@@ -25,6 +25,7 @@ def rows_of(x: Any) -> Any:
     if not rows.has_canonical_format:
         rows = rows.copy()
         rows.sum_duplicates()
+    rows.data = native(rows.data)
     return rows
 
 
@@ -33,7 +34,9 @@ def from_bcoo(x: Any) -> Any:
     indices = np.asarray(x.indices)
     inside = (indices < x.shape).all(axis=1)
     row, column = indices[inside].T
-    return scipy.sparse.coo_array((np.asarray(x.data)[inside], (row, column)), shape=x.shape)
+    data = np.asarray(x.data)[inside]
+    data = data.astype(np.float32) if data.dtype.itemsize == 2 and data.dtype.kind not in "iu" else data
+    return scipy.sparse.coo_array((data, (row, column)), shape=x.shape)
 
 
 def part_of(x: Any, rows: slice) -> Any:

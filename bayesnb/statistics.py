@@ -69,7 +69,7 @@ def sufficient_statistics(
     num_rows = next(iter(arrays.values())).shape[0]
     labels, num_classes = check.labels(y, sample_weight, num_rows, model.num_classes or num_classes)
     if not is_traced(labels, arrays):
-        arrays, labels = _without_zero_weight(arrays, labels)
+        arrays, labels = without_zero_weight(arrays, labels)
     if on_host(arrays) and not is_traced(labels):
         labels = Labels(*(None if a is None else np.asarray(a) for a in labels))
         return from_host(model.families, arrays, labels, num_classes)
@@ -147,7 +147,8 @@ def from_device(
     return sharded.over_shards(of_rows, _merge, sharding, (arrays, labels))
 
 
-def _without_zero_weight(arrays: dict[str, Array], labels: Labels) -> tuple[dict[str, Array], Labels]:
+def without_zero_weight(arrays: dict[str, Array], labels: Labels) -> tuple[dict[str, Array], Labels]:
+    """The rows whose cells matter: on a device the others' are 0."""
     with jax.ensure_compile_time_eval() if not on_host(labels) else nullcontext():
         weight = labels.y.sum(axis=1) if labels.soft else labels.weight
         if weight is None or bool((weight > 0).all()):

@@ -40,7 +40,7 @@ def save(fit: Any, path: str | os.PathLike[str]) -> None:
     try:
         code = encode(fit, arrays)
         again = decode(code, arrays)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, AttributeError) as error:
         raise StorageError(f"this {type(fit).__name__} cannot be saved: {error}") from error
     before, after = (str(jax.tree.structure(one)) for one in (fit, again))
     if before != after:
@@ -50,6 +50,8 @@ def save(fit: Any, path: str | os.PathLike[str]) -> None:
         tensors.write(target, {"format": f"{KIND} {VERSION}", "result": code}, arrays)
     except OSError as error:
         raise StorageError(f"'{target}' cannot be written: {error.strerror or error}") from error
+    except ValueError as error:
+        raise StorageError(f"'{target}' cannot be written: {error}") from error
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -76,8 +78,9 @@ def load(path: str | os.PathLike[str]) -> Any:
         array.setflags(write=False)
     try:
         fit = decode(header["result"], arrays)
-        if isinstance(fit, RESULTS):
-            return fit
-        raise ValueError(f"but {type(fit).__name__}")
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
-        raise StorageError(f"'{source}' does not hold a result of bayesnb's: {error}") from error
+    except Exception as error:  # whatever a header may make of its readers
+        problem = f"{type(error).__name__}, {error}"
+        raise StorageError(f"'{source}' does not hold a result of bayesnb's: {problem}") from error
+    if not isinstance(fit, RESULTS):
+        raise StorageError(f"'{source}' does not hold a result of bayesnb's, but {type(fit).__name__}")
+    return fit

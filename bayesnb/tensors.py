@@ -5,9 +5,11 @@ The header is JSON. A digest of it and of the arrays tells whether anything has 
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,8 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from bayesnb.arrays import native
+
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
 NAME = "bayesnb"
@@ -23,21 +27,29 @@ NAME = "bayesnb"
 
 
 def write(path: Path, header: Mapping[str, Any], arrays: Arrays) -> None:
-    """Writes the file beside the old one and puts it in its place, in one step of the file system.
+    """Writes a file beside the old one and puts it in its place, in one step of the file system.
 
     Raises:
         OSError: where it cannot be written; the old file, if there is one, stays.
+        ValueError: for what no such file can hold.
     """
+    if not path.name:
+        raise ValueError(f"'{path}' is the name of no file")
     text = json.dumps(header)
-    metadata = {NAME: text, "digest": _digest(text, arrays)}
-    beside = path.with_name(f"{path.name}.new")
+    arrays = {key: native(np.asarray(a, order="C")) for key, a in arrays.items()}
     try:
-        with beside.open("wb") as handle:
-            handle.write(save({key: np.asarray(a, order="C") for key, a in arrays.items()}, metadata=metadata))
+        content = save(arrays, metadata={NAME: text, "digest": _digest(text, arrays)})
+    except SafetensorError as error:
+        raise ValueError(str(error)) from error
+    target = path.resolve()  # a link stays one
+    beside = target.with_name(f".{target.name[:100]}.{uuid.uuid4().hex}")
+    try:
+        with beside.open("xb") as handle:
+            handle.write(content)
             handle.flush()
             os.fsync(handle.fileno())
-        os.replace(beside, path)
-    except OSError:
+        os.replace(beside, target)
+    except BaseException:
         beside.unlink(missing_ok=True)
         raise
 
@@ -49,17 +61,21 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
         OSError: where it cannot be read.
         ValueError: for what ``write`` has not written, or not so.
     """
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "it is a folder")
     try:
         with safe_open(path, framework="numpy") as handle:
-            arrays = {key: handle.get_tensor(key) for key in handle.keys()}  # noqa: SIM118
             metadata = handle.metadata() or {}
-    except SafetensorError as error:
+            if NAME not in metadata:
+                raise ValueError("it is not a file of bayesnb's")
+            arrays = {key: handle.get_tensor(key) for key in handle.keys()}  # noqa: SIM118
+        if metadata.get("digest") != _digest(metadata[NAME], arrays):
+            raise ValueError("its contents have changed since it was written")
+        header = json.loads(metadata[NAME])
+    except (OSError, ValueError):
+        raise
+    except Exception as error:  # whatever a file may make of its readers
         raise ValueError(f"{error}") from error
-    if NAME not in metadata:
-        raise ValueError("it is not a file of bayesnb's")
-    if metadata.get("digest") != _digest(metadata[NAME], arrays):
-        raise ValueError("its contents have changed since it was written")
-    header = json.loads(metadata[NAME])
     if not isinstance(header, dict):
         raise ValueError("its header is not one of bayesnb's")
     return header, arrays

@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import bayesnb as nb
 from bayesnb import class_prior, log_prob, statistics
 from bayesnb.products import rows as product_rows
+from tests import cases
 
 
 @pytest.fixture(params=[1, 7, 1000])
@@ -191,3 +192,30 @@ def test_a_long_narrow_table_of_float32_keeps_its_mean():
     exact = x.astype(np.float64)
     assert abs(given.mean[0, 0] - exact.mean()) < 0.01 * exact.std() / 1000
     assert_allclose(given.variance[0, 0], exact.var(), rtol=1e-3)
+
+
+@pytest.mark.parametrize("dtype", [">f8", ">f4", "<f2", np.longdouble])
+@pytest.mark.parametrize("name", ["normal", "poisson", "multinomial", "bernoulli", "covariance"])
+def test_numbers_in_other_orders_of_bytes_and_widths(name, dtype):
+    """JAX takes any byte order for its own: rows are made native first."""
+    model, X, y = cases.make(name)
+    X = np.round(X) if name in ("normal", "covariance") else X
+    X = np.clip(X, -1000.0, 1000.0)  # exact in every width
+    whole, other = X.astype(np.float64), X.astype(dtype)
+    fit, again = nb.fit_posterior(model, whole, y), nb.fit_posterior(model, other, y)
+    assert_allclose(again.log_joint(other), fit.log_joint(whole), rtol=1e-5, atol=1e-5)
+    assert_allclose(nb.leave_one_out(model, other, y), nb.leave_one_out(model, whole, y), rtol=1e-5, atol=1e-5)
+
+
+def test_a_block_without_columns_leaves_the_class_prior():
+    y = np.array([0, 1, 1])
+    for family in (nb.Normal(), nb.Bernoulli(), nb.Multinomial()):
+        fit = nb.fit_posterior(nb.NaiveBayes(family), np.zeros((3, 0)), y)
+        assert_allclose(fit.predict_proba(np.zeros((2, 0))), [[0.4, 0.6]] * 2)
+
+
+def test_locations_beyond_single_precision():
+    X, y = np.array([[1.0, 2.0], [1.5, 1.0], [3.0, 4.0], [3.5, 4.5]]), np.array([0, 0, 1, 1])
+    model = nb.NaiveBayes(nb.Normal())
+    near, far = (nb.fit_posterior(model, X * unit, y).predict_proba(X * unit) for unit in (1.0, 1e39))
+    assert_allclose(far, near, rtol=1e-9)

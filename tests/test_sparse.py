@@ -157,7 +157,15 @@ def test_bcoo_counts_as_scipys_matrix(name):
     fitted = nb.fit_posterior(model, given, jnp.asarray(y))
     assert_same(fitted, nb.fit_posterior(model, X, y))
     assert_allclose(fitted.predict_proba(given), fitted.predict_proba(X), rtol=1e-6)
-    assert_allclose(nb.leave_one_out(model, given, y), nb.leave_one_out(model, X, y), rtol=1e-6)
+    for table in (nb.leave_one_out, nb.cross_validate):
+        assert_allclose(table(model, given, y), table(model, X, y), rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, jnp.bfloat16])
+def test_bcoo_of_half_precision(dtype):
+    X, y = rows("multinomial", np.float32)
+    model = nb.NaiveBayes(nb.Multinomial())
+    assert_same(nb.fit_posterior(model, BCOO.fromdense(jnp.asarray(X, dtype)), y), nb.fit_posterior(model, X, y))
 
 
 def test_bcoo_inside_jit_is_refused():

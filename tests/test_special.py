@@ -92,13 +92,16 @@ def _some_counts(kind: str) -> np.ndarray:
         x[7, 2] = 5_000.0
     if kind == "parts of counts":
         x[3] += 0.25
-    if kind == "one each":
+    if kind == "rare counts":
         x = np.diag(np.arange(1.0, 6.0))
+    if kind == "many of each":
+        x = np.tile(np.arange(12.0)[:, None], (5, 5)) * [1, 0, 1, 1, 1]
+        x[0, 2] = 40.0
     return x
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("kind", ["whole", "a long count", "parts of counts", "one each"])
+@pytest.mark.parametrize("kind", ["whole", "a long count", "parts of counts", "rare counts", "many of each"])
 def test_rising_factorials_of_counts(kind, sparse):
     """Tables of whole counts, and cell by cell where a table would not pay, equal scipy's log-gammas."""
     x, a = _some_counts(kind), np.random.default_rng(4).gamma(1.0, size=(3, 5))

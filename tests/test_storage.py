@@ -3,6 +3,7 @@
 import json
 import os
 import struct
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import jax
@@ -144,10 +145,60 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch)
         nb.save(MODEL, tmp_path / "nowhere" / "fit")
 
 
+def test_several_writers_and_a_reader(tmp_path):
+    """Whoever comes, the file is whole."""
+    fits = [
+        nb.fit_posterior(nb.NaiveBayes(nb.Normal()), np.full((4, 5_000), [[v], [1], [2], [3]]), Y[:4]) for v in (4, 5)
+    ]
+    path = saved(fits[0], tmp_path)
+
+    def write(turn):
+        nb.save(fits[turn % 2], path)
+        return nb.load(path)
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(write, range(24)))
+    assert all(isinstance(fit, nb.Posterior) for fit in found)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_other_files_and_links_stay(tmp_path):
+    (tmp_path / "fit.bayesnb.new").write_text("mine")
+    real = saved(MODEL, tmp_path)
+    link = tmp_path / "link"
+    link.symlink_to(real)
+    nb.save(nb.fit_posterior(MODEL, X, Y), link)
+    assert link.is_symlink()
+    assert isinstance(nb.load(real), nb.Posterior)
+    assert (tmp_path / "fit.bayesnb.new").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["", ".", "/", "a\0b"])
+def test_names_of_no_file(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(nb.StorageError, match="cannot be written"):
+        nb.save(MODEL, name)
+    with pytest.raises(nb.StorageError):
+        nb.load(name)
+
+
+@pytest.mark.parametrize("dtype", [">f8", np.longdouble, np.float16])
+def test_numbers_of_other_kinds_are_the_machines_own(dtype, tmp_path):
+    model = nb.NaiveBayes(nb.Bernoulli(a=np.array([1.0, 2.0, 3.0], dtype)))
+    assert_identical(nb.load(saved(model, tmp_path)), model)
+
+
+def test_a_foreign_file_with_types_that_numpy_has_not(tmp_path):
+    header = json.dumps({"w": {"dtype": "F8_E4M3", "shape": [2], "data_offsets": [0, 2]}}).encode()
+    (tmp_path / "foreign").write_bytes(struct.pack("<Q", len(header)) + header + b"\0\0")
+    with pytest.raises(nb.StorageError, match="it is not a file of bayesnb's"):
+        nb.load(tmp_path / "foreign")
+
+
 def test_files_that_are_not_there_or_of_others(tmp_path):
     with pytest.raises(nb.StorageError, match="cannot be read: No such file"):
         nb.load(tmp_path / "fit")
-    with pytest.raises(nb.StorageError, match="cannot be read: "):
+    with pytest.raises(nb.StorageError, match="cannot be read: it is a folder"):
         nb.load(tmp_path)
     (tmp_path / "empty").touch()
     with pytest.raises(nb.StorageError, match=r"is damaged, or was not written by nb\.save"):
@@ -162,7 +213,7 @@ def test_files_that_are_not_there_or_of_others(tmp_path):
 
 
 def test_other_formats_are_named(tmp_path):
-    for written, advice in (("bayesnb result 2", "update bayesnb"), ("bayesnb stream 1", "a file that nb.save wrote")):
+    for written, advice in (("bayesnb result 2", "update bayesnb"), ("bayesnb stream 2", "a file that nb.save wrote")):
         tensors.write(tmp_path / "fit", {"format": written, "result": None}, {})
         with pytest.raises(nb.StorageError, match=f"has the format '{written}' .*{advice}"):
             nb.load(tmp_path / "fit")
@@ -174,7 +225,11 @@ def test_other_formats_are_named(tmp_path):
         None,
         {"node": ["os.system", {}]},
         {"node": ["Posterior", {}]},
+        {"node": ["PointEstimate", {"model": None, "params": None}]},
+        {"node": ["Bootstrap", {"estimate": {"tuple": []}, "params": {"dict": []}}]},
+        {"node": ["ModelStatistics", {"class_counts": {"array": "0"}, "blocks": {"dict": [["x", 1]]}}]},
         {"distribution": ["warnings", {"dict": []}]},
+        {"distribution": ["GaussianRandomWalk", {"dict": [["scale", 1.0], ["num_steps", -5]]}]},
         {"distribution": ["Normal", {"dict": [["scale", "no number"]]}]},
         {"array": "7"},
         {"call": "print"},
@@ -189,6 +244,20 @@ def test_a_header_that_is_no_result_is_refused(code, tmp_path):
 
 
 WHOLE = nb.fit_posterior(nb.NaiveBayes({"a": nb.Bernoulli(), "b": nb.Normal()}), {"a": X, "b": X * 1.5}, Y)
+
+
+def test_a_header_that_is_too_deep(tmp_path):
+    code = [None]
+    for _ in range(2_000):
+        code = [{"tuple": code}]
+    deep = "[" * 100_000 + "]" * 100_000
+    with suppress(RecursionError):  # json's own
+        tensors.write(tmp_path / "fit", {"format": "bayesnb result 1", "result": code[0]}, {})
+        with pytest.raises(nb.StorageError):
+            nb.load(tmp_path / "fit")
+    save_file({}, tmp_path / "deep", metadata={"bayesnb": deep, "digest": tensors._digest(deep, {})})
+    with pytest.raises(nb.StorageError, match="is damaged"):
+        nb.load(tmp_path / "deep")
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from typing import Any, Self
 import jax
 import numpy as np
 
+from bayesnb.arrays import as_array
 from bayesnb.nodes import Node
 
 
@@ -17,8 +18,8 @@ class Hyperparameters(Node):
     def __post_init__(self) -> None:
         for f in dataclasses.fields(self):  # type: ignore[arg-type]
             value = getattr(self, f.name)
-            if isinstance(value, list | tuple) and not f.metadata.get("static"):
-                object.__setattr__(self, f.name, np.asarray(value))
+            if isinstance(value, list | tuple | np.ndarray) and not f.metadata.get("static"):
+                object.__setattr__(self, f.name, as_array(value))
 
     def _replace(self, **changes: Any) -> Self:
         """A copy with other hyperparameters that are already known to be valid, or traced."""

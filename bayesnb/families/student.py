@@ -46,7 +46,7 @@ def log_student(table: Student, x: Array) -> Array:
     if not on_host(table, x):
         return _careful(table, jnp.asarray(x))
     # columns that were seen as often as each other have one power, and so one logarithm
-    alike = ((table.power == table.power.max(axis=1, keepdims=True)) | (table.precision == 0)).all()
+    alike = ((table.power == table.power.max(axis=1, keepdims=True, initial=0.0)) | (table.precision == 0)).all()
     quick = partial(_quick, TOGETHER if alike else 1, observed(x) is None)
     single = products.single_precision(table.condition)
     return products.tabled(quick, _careful, table._replace(condition=None), x, single=single)

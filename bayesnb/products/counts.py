@@ -18,7 +18,13 @@ BLOCK_BYTES = 1 << 25
 """Bytes of counts that are looked at together: the more, the more often a count is met again."""
 
 MOST_LEVELS = 1 << 12
-"""A count above it is evaluated by itself: a table would be long before it is useful."""
+"""A count above it is evaluated by itself."""
+
+WORTH = 4
+"""Cells for each entry of a level of a table, below which their counts are evaluated by themselves."""
+
+TABLE_BYTES = 1 << 27
+"""The largest table."""
 
 
 def log_rising(a: Array, x: Any) -> Array:
@@ -33,51 +39,70 @@ def log_rising(a: Array, x: Any) -> Array:
 
 
 def _of_block(a: Array, x: Any) -> Array:
-    data = x.data if is_sparse(x) else np.nan_to_num(x)
-    if not data.size:
-        return np.zeros((x.shape[0], len(a)))
-    most = x.max(axis=0).toarray().reshape(-1) if is_sparse(x) else data.max(axis=0)
-    few = most.max() <= MOST_LEVELS and most.sum(dtype=np.float64) <= data.size
-    if not few or (data.dtype.kind not in "iub" and (np.floor(data) != data).any()):
-        return _cell_by_cell(a, x) if is_sparse(x) else by_rows(_total, (a,), x)
-    table, place = _table(a.T, most.astype(np.int64))
-    counts = data.astype(np.int64)
-    if is_sparse(x):
-        index, pointers = place(x.indices, counts), x.indptr
-    else:
-        # a zero adds nothing: left out
-        index = place(np.arange(x.shape[1]), counts)[counts > 0]
-        pointers = np.concatenate([[0], np.cumsum(np.count_nonzero(counts, axis=1))])
-    return scipy.sparse.csr_array((np.ones(len(index)), index, pointers), (x.shape[0], len(table))) @ table
-
-
-def _table(a: Array, most: Array) -> tuple[Array, Any]:
-    """log a_d + ... + log(a_d + c - 1) of all counts c = 0 .. most_d, [S, K], and the place of (d, c) in it.
-
-    Columns with the most counts come first, so that those which reach a count are the head of those before it.
-    """
-    order = np.argsort(-most, kind="stable")
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    a = a[order]
-    reach = np.searchsorted(-most[order], -np.arange(1, most.max(initial=0) + 1), side="right")
-    start = np.concatenate([[0, len(a)], len(a) + np.cumsum(reach)])
-    table = np.zeros((start[-1], a.shape[1]))
-    for level, columns in enumerate(reach):
-        before, here = start[level], start[level + 1]
-        np.log(a[:columns] + level, out=table[here : here + columns])
-        table[here : here + columns] += table[before : before + columns]
-    return table, lambda column, count: start[count] + rank[column]
-
-
-def _cell_by_cell(a: Array, cells: Any) -> Array:
-    """Row by row of the cells that are stored, some thousands at once."""
-    row = np.repeat(np.arange(cells.shape[0]), np.diff(cells.indptr))
-    out = np.zeros((cells.shape[0], len(a)))
-    for some in row_blocks(cells.nnz, 16 * len(a)):
-        pairs = a.T[cells.indices[some]], cells.data[some, None].astype(np.float64)
-        np.add.at(out, row[some], by_rows(_of_pairs, (), pairs))
+    pointers, columns, counts = _cells(x)
+    levels = np.where((counts <= MOST_LEVELS) & (np.floor(counts) == counts), counts, 0).astype(np.int64)
+    reach = _reach(columns, levels, x.shape[1], TABLE_BYTES // (8 * len(a)))
+    tabled = (levels > 0) & (levels <= len(reach[1]))
+    if not is_sparse(x) and 2 * tabled.sum() < counts.size:
+        return by_rows(_total, (a,), x)
+    out = np.zeros((x.shape[0], len(a)))
+    if tabled.any():
+        table, place = _table(a.T, *reach)
+        index = np.where(tabled, place(columns, np.where(tabled, levels, 1)), 0)
+        out = scipy.sparse.csr_array((tabled.astype(np.float64), index, pointers), (len(out), len(table))) @ table
+    if not tabled.all():
+        row = np.repeat(np.arange(len(out)), np.diff(pointers))[~tabled]
+        _add_cell_by_cell(out, a, row, columns[~tabled], counts[~tabled])
     return out
+
+
+def _cells(x: Any) -> tuple[Array, Array, Array]:
+    """Of the cells that are not zero the place where each row begins, their columns and their counts."""
+    if is_sparse(x):
+        x = x if x.data.all() else scipy.sparse.csr_array(x.multiply(x != 0))
+        return x.indptr, x.indices, x.data
+    x = np.nan_to_num(x)
+    there = x != 0
+    pointers = np.concatenate([[0], np.cumsum(np.count_nonzero(there, axis=1))])
+    return pointers, np.broadcast_to(np.arange(x.shape[1]), x.shape)[there], x[there]
+
+
+def _reach(columns: Array, levels: Array, num_columns: int, most_entries: int) -> tuple[Array, Array]:
+    """The columns with the highest counts first, and how many of them reach the counts 1, 2, ... of a table.
+
+    A table goes as far as many cells use each of its entries.
+    """
+    highest = np.zeros(num_columns, np.int64)
+    np.maximum.at(highest, columns, levels)
+    order = np.argsort(-highest, kind="stable")[: np.count_nonzero(highest)]
+    of_columns, of_cells = (np.bincount(n, minlength=2)[:0:-1].cumsum()[::-1] for n in (highest, levels))
+    worth = (of_cells >= WORTH * of_columns) & (of_columns.cumsum() <= most_entries)
+    return order, of_columns[: len(worth) if worth.all() else worth.argmin()]
+
+
+def _table(a: Array, order: Array, reach: Array) -> tuple[Array, Any]:
+    """log a_d + ... + log(a_d + c - 1) of counts c = 1, 2, ..., [S, K], and the place of (d, c) in it.
+
+    The columns that reach a count are the head of those that reach the one before.
+    """
+    rank = np.zeros(len(a), np.int64)
+    rank[order] = np.arange(len(order))
+    a = a[order[: reach[0]]]
+    start = np.concatenate([[0], np.cumsum(reach)])
+    table = np.empty((start[-1], a.shape[1]))
+    for level, columns in enumerate(reach):
+        here = slice(start[level], start[level + 1])
+        np.log(a[:columns] + level, out=table[here])
+        if level:
+            table[here] += table[start[level - 1] : start[level - 1] + columns]
+    return table, lambda column, count: start[count - 1] + rank[column]
+
+
+def _add_cell_by_cell(out: Array, a: Array, row: Array, column: Array, count: Array) -> None:
+    """Some thousands of cells at once."""
+    for some in row_blocks(len(row), 16 * len(a)):
+        pairs = a.T[column[some]], count[some, None].astype(np.float64)
+        np.add.at(out, row[some], by_rows(_of_pairs, (), pairs))
 
 
 @jax.jit

@@ -7,6 +7,7 @@ from functools import cache, partial
 from typing import Any, TypeVar
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays import Array, at_once, in_threads, on_host, padded, row_blocks
@@ -61,7 +62,7 @@ def tabled(
     tables = in_precision(table)
 
     def score(block: Array, dtype: Any) -> LogProb:
-        rows = padded(dense(block).astype(dtype, copy=False))
+        rows = padded(block.astype(dtype, copy=False))
         part = at_once(quick, tables(dtype), rows)[: len(block)]
         if dtype is np.float64 and not np.isfinite(part).all():
             part = at_once(careful, tables(dtype), rows)[: len(block)]
@@ -79,7 +80,8 @@ def single_precision(condition: Array | None) -> bool:
 def centre_of(loc: Array) -> Array:
     """The mean of the classes [K, D], rounded to float32, so that rows of either precision are moved by one number."""
     # two conversions would not do: XLA may leave them out for one use of the number and not for another
-    return jax.lax.reduce_precision(loc.mean(axis=0, keepdims=True), exponent_bits=8, mantissa_bits=23)
+    centre = jax.lax.reduce_precision(loc.mean(axis=0, keepdims=True), exponent_bits=8, mantissa_bits=23)
+    return jnp.where(jnp.isfinite(centre), centre, 0.0)
 
 
 def in_precision(table: T) -> Callable[[Any], T]:

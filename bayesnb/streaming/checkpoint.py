@@ -21,7 +21,7 @@ from bayesnb import tensors
 from bayesnb.statistics import ModelStatistics, Specification, sufficient_statistics
 from bayesnb.streaming.blocks import Position, Source, StreamError
 
-FORMAT = "bayesnb stream 1"
+FORMAT = "bayesnb stream 2"
 
 LEAST_SECONDS = 5.0
 """From one writing to the next."""
@@ -120,7 +120,7 @@ class Checkpoint:
         }
         try:
             tensors.write(self._path, header, arrays)
-        except OSError as error:
+        except (OSError, ValueError) as error:
             raise StreamError(f"the checkpoint '{self._path}' cannot be written: {error}") from error
         end = time.monotonic()
         self._due = end + max(LEAST_SECONDS, (end - start) / SHARE)
