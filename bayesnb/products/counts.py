@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse
 
 from bayesnb import special
-from bayesnb.arrays import Array, on_host, row_blocks
+from bayesnb.arrays import Array, observed, on_host, row_blocks
 from bayesnb.products.rows import by_rows
 from bayesnb.sparse import bytes_per_row, is_sparse, part_of
 
@@ -20,7 +20,7 @@ BLOCK_BYTES = 1 << 25
 MOST_LEVELS = 1 << 12
 """A count above it is evaluated by itself."""
 
-WORTH = 4
+WORTH = 2
 """Cells for each entry of a level of a table, below which their counts are evaluated by themselves."""
 
 TABLE_BYTES = 1 << 27
@@ -39,44 +39,47 @@ def log_rising(a: Array, x: Any) -> Array:
 
 
 def _of_block(a: Array, x: Any) -> Array:
-    pointers, columns, counts = _cells(x)
-    levels = np.where((counts <= MOST_LEVELS) & (np.floor(counts) == counts), counts, 0).astype(np.int64)
-    reach = _reach(columns, levels, x.shape[1], TABLE_BYTES // (8 * len(a)))
-    tabled = (levels > 0) & (levels <= len(reach[1]))
-    if not is_sparse(x) and 2 * tabled.sum() < counts.size:
+    sparse = is_sparse(x)
+    counts = x.data if sparse else x if observed(x) is None else np.nan_to_num(x)
+    columns = x.indices if sparse else np.arange(x.shape[1])
+    levels = np.minimum(counts, MOST_LEVELS).astype(np.int32)
+    levels[levels != counts] = 0
+    highest = np.zeros(x.shape[1], np.int32)
+    if sparse:
+        np.maximum.at(highest, columns, levels)
+    else:
+        levels.max(axis=0, initial=0, out=highest)
+    order, reach = _reach(highest, levels, TABLE_BYTES // (8 * len(a)))
+    levels[levels > len(reach)] = 0
+    tabled = levels > 0
+    rest = (counts != 0) & ~tabled
+    if not sparse and 2 * np.count_nonzero(rest) > counts.size:
         return by_rows(_total, (a,), x)
     out = np.zeros((x.shape[0], len(a)))
     if tabled.any():
-        table, place = _table(a.T, *reach)
-        index = np.where(tabled, place(columns, np.where(tabled, levels, 1)), 0)
-        out = scipy.sparse.csr_array((tabled.astype(np.float64), index, pointers), (len(out), len(table))) @ table
-    if not tabled.all():
-        row = np.repeat(np.arange(len(out)), np.diff(pointers))[~tabled]
-        _add_cell_by_cell(out, a, row, columns[~tabled], counts[~tabled])
+        table, place = _table(a.T, order, reach)
+        index = place(columns, levels).reshape(-1)[np.flatnonzero(tabled)]
+        before = np.cumsum(tabled) if sparse else np.cumsum(np.count_nonzero(tabled, axis=1))
+        before = np.concatenate([[0], before])
+        pointers = before[x.indptr] if sparse else before
+        out = scipy.sparse.csr_array((np.ones(len(index)), index, pointers), (len(out), len(table))) @ table
+    if rest.any():
+        where = np.flatnonzero(rest)
+        row = np.searchsorted(x.indptr, where, side="right") - 1 if sparse else where // x.shape[1]
+        column = columns[where] if sparse else where % x.shape[1]
+        _add_cell_by_cell(out, a, row, column, counts.reshape(-1)[where])
     return out
 
 
-def _cells(x: Any) -> tuple[Array, Array, Array]:
-    """Of the cells that are not zero the place where each row begins, their columns and their counts."""
-    if is_sparse(x):
-        x = x if x.data.all() else scipy.sparse.csr_array(x.multiply(x != 0))
-        return x.indptr, x.indices, x.data
-    x = np.nan_to_num(x)
-    there = x != 0
-    pointers = np.concatenate([[0], np.cumsum(np.count_nonzero(there, axis=1))])
-    return pointers, np.broadcast_to(np.arange(x.shape[1]), x.shape)[there], x[there]
-
-
-def _reach(columns: Array, levels: Array, num_columns: int, most_entries: int) -> tuple[Array, Array]:
+def _reach(highest: Array, levels: Array, most_entries: int) -> tuple[Array, Array]:
     """The columns with the highest counts first, and how many of them reach the counts 1, 2, ... of a table.
 
     A table goes as far as many cells use each of its entries.
     """
-    highest = np.zeros(num_columns, np.int64)
-    np.maximum.at(highest, columns, levels)
     order = np.argsort(-highest, kind="stable")[: np.count_nonzero(highest)]
-    of_columns, of_cells = (np.bincount(n, minlength=2)[:0:-1].cumsum()[::-1] for n in (highest, levels))
-    worth = (of_cells >= WORTH * of_columns) & (of_columns.cumsum() <= most_entries)
+    counted = (np.bincount(n.reshape(-1), minlength=2) for n in (highest, levels))
+    of_columns, of_cells = (n[:0:-1].cumsum()[::-1] for n in counted)
+    worth = (of_cells >= WORTH * of_columns) & (of_columns.cumsum() <= most_entries) & (of_columns > 0)
     return order, of_columns[: len(worth) if worth.all() else worth.argmin()]
 
 
@@ -85,10 +88,10 @@ def _table(a: Array, order: Array, reach: Array) -> tuple[Array, Any]:
 
     The columns that reach a count are the head of those that reach the one before.
     """
-    rank = np.zeros(len(a), np.int64)
+    rank = np.zeros(len(a), np.int32)
     rank[order] = np.arange(len(order))
     a = a[order[: reach[0]]]
-    start = np.concatenate([[0], np.cumsum(reach)])
+    start = np.concatenate([[0], np.cumsum(reach)]).astype(np.int32)
     table = np.empty((start[-1], a.shape[1]))
     for level, columns in enumerate(reach):
         here = slice(start[level], start[level + 1])
