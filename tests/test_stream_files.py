@@ -4,6 +4,7 @@ import gzip
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import jax
 import numpy as np
