@@ -42,7 +42,8 @@ def _of_block(a: Array, x: Any) -> Array:
     sparse = is_sparse(x)
     counts = x.data if sparse else x if observed(x) is None else np.nan_to_num(x)
     columns = x.indices if sparse else np.arange(x.shape[1])
-    levels = np.minimum(counts, MOST_LEVELS).astype(np.int32)
+    # a byte holds no such limit, and needs none
+    levels = (counts if counts.dtype.itemsize == 1 else np.minimum(counts, MOST_LEVELS)).astype(np.int32)
     levels[levels != counts] = 0
     highest = np.zeros(x.shape[1], np.int32)
     if sparse:
