@@ -247,14 +247,7 @@ WHOLE = nb.fit_posterior(nb.NaiveBayes({"a": nb.Bernoulli(), "b": nb.Normal()}),
 
 
 def test_a_header_that_is_too_deep(tmp_path):
-    code = [None]
-    for _ in range(2_000):
-        code = [{"tuple": code}]
     deep = "[" * 100_000 + "]" * 100_000
-    with suppress(RecursionError):  # json's own
-        tensors.write(tmp_path / "fit", {"format": "bayesnb result 1", "result": code[0]}, {})
-        with pytest.raises(nb.StorageError):
-            nb.load(tmp_path / "fit")
     save_file({}, tmp_path / "deep", metadata={"bayesnb": deep, "digest": tensors._digest(deep, {})})
     with pytest.raises(nb.StorageError, match="is damaged"):
         nb.load(tmp_path / "deep")
