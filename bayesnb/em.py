@@ -16,19 +16,16 @@ from dataclasses import field, replace
 from typing import Any, NamedTuple, Self
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-import numpyro.distributions as dist
-from numpyro import handlers
 from scipy.special import rel_entr
 
 from bayesnb import check
 from bayesnb.arrays import Array, as_array, finalise, is_traced, to_host
-from bayesnb.covariances import proper, variances
 from bayesnb.fit import fit_map, fit_mle, fit_posterior
 from bayesnb.log_prob import LogProb, logsumexp
 from bayesnb.model import NaiveBayes, Sites
 from bayesnb.nodes import pytree
+from bayesnb.prior_density import log_prior
 from bayesnb.results import PointEstimate
 from bayesnb.statistics import ModelStatistics, from_host, merge
 from bayesnb.sums import Labels
@@ -167,9 +164,9 @@ def _expect(problem: _Problem, params: Sites) -> tuple[Array, float]:
     impossible = 0.0 if joint.zeros is None else rows.weight @ joint.zeros.min(axis=1)
     value = LogProb(problem.constant + rows.weight @ logsumexp(joint.contenders()), impossible)
     # the labelled rows enter by Bayes' theorem: prior x likelihood = evidence x posterior, at any parameters
-    value = value.times(finalise(_log_density, problem.posterior, params))
+    value = value.times(finalise(log_prior, problem.posterior, params))
     if problem.fit is fit_mle:
-        prior = finalise(_log_density, rows.model, params)
+        prior = finalise(log_prior, rows.model, params)
         value = value.times(LogProb(-prior.finite, -prior.zeros))
     sign = np.sign(np.round(value.zeros, 6))
     return joint.shares(), float(-sign * np.inf if sign else value.finite)
@@ -249,37 +246,6 @@ def _integers(y: Any, num_rows: int) -> Array:
         return np.asarray(given).astype(np.int64)
     check.labels(y, None, num_rows, None)  # says what is wrong with labels that no fit takes
     raise ValueError("y must be integers [N], -1 where a row is unlabelled: soft labels are for the closed-form fits")
-
-
-@jax.jit
-def _log_density(model: NaiveBayes, params: Sites) -> LogProb:
-    """log p(params) under a resolved model, by NumPyro; on an edge, as the power of the distance that it is there."""
-    inside = {site: _proper(site, value) for site, value in params.items()}
-    with jax.numpy_rank_promotion("allow"):  # NumPyro's own distributions promote ranks
-        trace = handlers.trace(handlers.substitute(model.params, data=inside)).get_trace()
-        parts = [_at(site["fn"], site["value"]) for site in trace.values() if site["type"] == "sample"]
-    return LogProb(sum(p.finite for p in parts), sum(p.zeros for p in parts))
-
-
-def _proper(site: str, value: Array) -> Array:
-    """A column that says nothing has variance 0; its site touches nothing, but must have a density."""
-    if site.endswith("_variance"):
-        return jnp.where(value == 0, 1.0, value)
-    return proper(value, variances(value) > 0) if site.endswith("_covariance") else jnp.asarray(value)
-
-
-def _at(law: Any, value: Array) -> LogProb:
-    """The density of the prior of one site as 0^zeros exp(finite): on the edge of a simplex, or at a rate of 0, it is
-    a power of the distance to it. Where the power is negative the density is unbounded.
-    """
-    if isinstance(law, dist.Beta):
-        value = jnp.stack([value, 1.0 - value], axis=-1)
-        law = dist.Dirichlet(jnp.stack([law.concentration1, law.concentration0], axis=-1))
-    if not isinstance(law, dist.Dirichlet | dist.Gamma):
-        return LogProb(law.log_prob(value).sum(), jnp.zeros(()))
-    near = jnp.finfo(value.dtype).tiny
-    power = jnp.where(value == 0, law.concentration - 1.0, 0.0).sum()
-    return LogProb(law.log_prob(jnp.where(value == 0, near, value)).sum() - power * jnp.log(near), power)
 
 
 def _number(name: str, given: Any, largest: float) -> None:
