@@ -23,7 +23,7 @@ from bayesnb.families.categorical import CategoricalStatistics
 from bayesnb.families.support import require_choice, require_positive
 from bayesnb.fit import fit_posterior
 from bayesnb.model import NaiveBayes
-from bayesnb.nodes import pytree
+from bayesnb.nodes import fields_of, pytree
 from bayesnb.results import Posterior
 from bayesnb.statistics import ModelStatistics
 
@@ -170,8 +170,7 @@ class _Learned(NamedTuple):
 @partial(jax.jit, static_argnames="by")
 def _learn(family: Family, statistics: Any, tolerance: Array, max_iterations: Array, *, by: str) -> _Learned:
     """The block's maximum over the log factors [P, F] of its hyperparameters."""
-    fields = dataclasses.fields(family)  # type: ignore[arg-type]
-    names = [f.name for f in fields if not f.metadata.get("static") and f.name not in GIVEN]
+    names = [f.name for f in fields_of(family) if not f.metadata.get("static") and f.name not in GIVEN]
     owner = _owner(family, by)
     num_problems = int(owner.max()) + 1
     bounds = [_bounds(family, name, owner, num_problems) for name in names]

@@ -6,7 +6,6 @@ distributions, which a model may have for priors.
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 from typing import Any
 
@@ -24,6 +23,7 @@ from bayesnb.empirical import EmpiricalPosterior
 from bayesnb.hierarchical import HierarchicalDraws
 from bayesnb.model import NaiveBayes
 from bayesnb.multilabel import MultiLabel
+from bayesnb.nodes import fields_of
 from bayesnb.results import PointEstimate, Posterior
 from bayesnb.statistics import ModelStatistics
 
@@ -114,7 +114,7 @@ PARTS: dict[str, Any] = {
 
 
 def _names(cls: Any) -> list[str]:
-    return list(MODEL) if cls is NaiveBayes else [field.name for field in dataclasses.fields(cls)]
+    return list(MODEL) if cls is NaiveBayes else [field.name for field in fields_of(cls)]
 
 
 def _node(name: str, fields: dict[str, Any]) -> Any:

@@ -7,7 +7,6 @@ A hyperprior's site is ``block_prior_field``, such as ``x_prior_a``, or ``class_
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ import numpyro
 import numpyro.distributions as dist
 
 from bayesnb.arrays import Array
+from bayesnb.nodes import fields_of
 
 if TYPE_CHECKING:
     from bayesnb.families.base import Family
@@ -49,6 +49,5 @@ def sample_hyperparameters(model: NaiveBayes) -> dict[str, Array]:
 
 
 def _distributions(family: Family) -> dict[str, Any]:
-    fields = (f.name for f in dataclasses.fields(family))  # type: ignore[arg-type]
-    values = ((name, getattr(family, name)) for name in fields)
+    values = ((f.name, getattr(family, f.name)) for f in fields_of(family))
     return {name: value for name, value in values if isinstance(value, dist.Distribution)}

@@ -15,11 +15,16 @@ from bayesnb.arrays import is_traced
 T = TypeVar("T")
 
 
+def fields_of(node: Any) -> tuple[dataclasses.Field[Any], ...]:
+    """The fields of a node or its class, whose base classes need not be dataclasses for the type checker."""
+    return dataclasses.fields(node)
+
+
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(dataclasses.field,))
 def pytree(cls: type[T]) -> type[T]:
     """Makes a frozen dataclass a pytree; fields with ``metadata={"static": True}`` are part of its structure."""
     cls = dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
-    fields = dataclasses.fields(cls)  # type: ignore[arg-type]
+    fields = fields_of(cls)
     static = [f.name for f in fields if f.metadata.get("static")]
     leaves = [f.name for f in fields if not f.metadata.get("static")]
 
@@ -45,8 +50,7 @@ class Node:
     """A readable repr: arrays by their shapes, fields at their defaults left out."""
 
     def __repr__(self) -> str:
-        fields = dataclasses.fields(self)  # type: ignore[arg-type]
-        values = ((f, getattr(self, f.name)) for f in fields)
+        values = ((f, getattr(self, f.name)) for f in fields_of(self))
         shown = (f"{f.name}={short_repr(v)}" for f, v in values if v is not f.default)
         return f"{type(self).__name__}({', '.join(shown)})"
 

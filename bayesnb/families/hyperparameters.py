@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any, Self
 
 import jax
 import numpy as np
 
 from bayesnb.arrays import as_array
-from bayesnb.nodes import Node
+from bayesnb.nodes import Node, fields_of
 
 
 class Hyperparameters(Node):
     """A prior whose fields are its hyperparameters."""
 
     def __post_init__(self) -> None:
-        for f in dataclasses.fields(self):  # type: ignore[arg-type]
+        for f in fields_of(self):
             value = getattr(self, f.name)
             if isinstance(value, list | tuple | np.ndarray) and not f.metadata.get("static"):
                 object.__setattr__(self, f.name, as_array(value))
 
     def _replace(self, **changes: Any) -> Self:
         """A copy with other hyperparameters that are already known to be valid, or traced."""
-        values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
+        values = {f.name: getattr(self, f.name) for f in fields_of(self)}
         node = object.__new__(type(self))
         for name, value in {**values, **changes}.items():
             object.__setattr__(node, name, value)

@@ -5,7 +5,6 @@ It is replaced as a whole: whoever is stopped, at any moment, leaves a whole one
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import time
@@ -18,6 +17,7 @@ import jax
 import numpy as np
 
 from bayesnb import tensors
+from bayesnb.nodes import fields_of
 from bayesnb.statistics import ModelStatistics, Specification, sufficient_statistics
 from bayesnb.streaming.blocks import Position, Source, StreamError
 
@@ -130,8 +130,7 @@ def _description(model: Specification) -> dict[str, Any]:
     """Blocks in their order, each by its family's name and sizes; an array [N, D] or a dict of arrays."""
 
     def sizes(family: Any) -> dict[str, str]:
-        fields = dataclasses.fields(family)
-        return {f.name: repr(getattr(family, f.name)) for f in fields if f.metadata.get("static")}
+        return {f.name: repr(getattr(family, f.name)) for f in fields_of(family) if f.metadata.get("static")}
 
     families = [[name, type(family).__name__, sizes(family)] for name, family in model.families.items()]
     return {"single": model.single, "blocks": families}
