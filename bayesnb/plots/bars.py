@@ -1,0 +1,111 @@
+"""Bars: what each feature adds to a row's log odds, and how probably each depends on the class."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesnb.explanation import Explanation
+from bayesnb.inclusion import FeatureInclusion
+from bayesnb.plots.look import AGAINST, FOR, NEUTRAL, heading, shown, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Array = np.ndarray[Any, Any]
+
+
+def contribution_bars(
+    ax: "Axes", told: Explanation, row: int = 0, of: int | str | None = None, count: int = 10
+) -> "Axes":
+    """Draw why a row is predicted as it is: the class prior, its strongest features, the others in one, and their sum.
+
+    A bar to the right speaks for the class, a hatched one to the left against it. Whiskers are the credible intervals,
+    where the explanation has them. What is infinite is drawn longer than all others, and marked.
+
+    Args:
+        ax: Where to draw.
+        told: What ``explain`` found.
+        row: Which row.
+        of: A class by number or name; None for the most probable one besides the class that it is compared with.
+        count: At most how many features.
+    """
+    parts = [*told.parts(row, count, of), told.total(row, of)]
+    nats, low, high = (np.array([getattr(part, name) for part in parts]) for name in ("log_odds", "low", "high"))
+    longest = 1.25 * np.abs(nats[np.isfinite(nats)]).max(initial=0.8)
+    places = np.arange(len(parts), dtype=float)
+    places[-1] += 0.4  # the sum apart from its parts
+    num_features = len(told.top(row, count, of))
+    for part, (place, width) in enumerate(zip(places, np.clip(nats, -longest, longest), strict=True)):
+        colour = (FOR if width > 0 else AGAINST) if 1 <= part <= num_features else NEUTRAL
+        ax.barh(place, width, 0.72, color=colour, hatch="" if width > 0 else "////", edgecolor="white", linewidth=0)
+    known = np.isfinite(low) & np.isfinite(high) & np.isfinite(nats)
+    ax.hlines(places[known], low[known], high[known], color="black", linewidth=1)
+    for end in (low[known], high[known]):
+        ax.plot(end, places[known], linestyle="none", marker="|", color="black", markersize=6)
+    beside = ax.get_yaxis_transform()
+    for place, value in zip(places, nats, strict=True):
+        ax.text(1.01, place, _signed(value), transform=beside, va="center", fontsize=8)
+    ax.axvline(0, color="black", linewidth=0.8)
+    ax.axhline(places[-1] - 0.7, color="0.6", linewidth=0.8)
+    ax.set_yticks(places, [shown(part.label) for part in parts], fontsize=8)
+    ax.set_ylim(places[-1] + 0.6, -0.6)
+    ax.margins(x=0.08)
+    ax.set_xlabel("log odds [nats]")
+    ax.set_title(heading(told.class_names[told.of_row(row, of)], told.class_names[told.against]), fontsize=10)
+    tidy(ax).grid(visible=False, axis="y")
+    ax.tick_params(axis="y", length=0)
+    return ax
+
+
+def inclusion_bars(
+    ax: "Axes",
+    found: FeatureInclusion,
+    feature_names: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+    count: int = 20,
+) -> "Axes":
+    """Draw how probably each feature depends on the class, the most probable on top, with the log Bayes factor beside.
+
+    Args:
+        ax: Where to draw.
+        found: What ``feature_inclusion`` found.
+        feature_names: D names, or a dict of them by block; ``x[3]`` if not given.
+        count: At most how many features.
+
+    Raises:
+        ValueError: where the names are not as many as the features.
+    """
+    probability, factor = (part if isinstance(part, Mapping) else {"x": part} for part in found)
+    given: Any = feature_names if isinstance(feature_names, Mapping) or feature_names is None else {"x": feature_names}
+    names = [str(name) for block, part in probability.items() for name in _names(block, len(part), given)]
+    chance, evidence = (np.concatenate([np.asarray(part) for part in by.values()]) for by in (probability, factor))
+    order = np.argsort(-evidence, kind="stable")[:count]
+    places = np.arange(len(order))
+    for place, f in enumerate(order):
+        depends = chance[f] >= 0.5
+        colour, hatch = (FOR, "") if depends else (AGAINST, "////")
+        ax.barh(place, chance[f], 0.72, color=colour, hatch=hatch, edgecolor="white", linewidth=0)
+    for place, f in enumerate(order):
+        ax.text(1.01, place, _signed(evidence[f]), transform=ax.get_yaxis_transform(), va="center", fontsize=8)
+    ax.axvline(0.5, color="black", linewidth=0.8, linestyle=":")
+    ax.set_yticks(places, [shown(names[f]) for f in order], fontsize=8)
+    ax.set(xlim=(0, 1), ylim=(len(order) - 0.4, -0.6), xlabel="P(depends on the class)")
+    ax.set_title("log Bayes factor [nats]", fontsize=8, loc="right")
+    tidy(ax).grid(visible=False, axis="y")
+    ax.tick_params(axis="y", length=0)
+    return ax
+
+
+def _names(block: str, size: int, given: Mapping[str, Sequence[str]] | None) -> Sequence[str]:
+    if given is None or block not in given:
+        return [f"{block}[{d}]" for d in range(size)] if size > 1 else [block]
+    if len(given[block]) != size:
+        raise ValueError(f"block {block!r} has {size} features, got {len(given[block])} names")
+    return given[block]
+
+
+def _signed(value: float) -> str:
+    """A number with its sign, three digits."""
+    if np.isinf(value):
+        return "+∞" if value > 0 else "−∞"
+    return f"{value:+.3g}".replace("-", "−") if abs(value) < 1000 else f"{value:+,.0f}".replace("-", "−")

@@ -1,0 +1,148 @@
+"""The distribution of one feature in each class, with what its parameters' uncertainty leaves open."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import jax.numpy as jnp
+import numpy as np
+import numpyro.distributions as dist
+
+from bayesnb import names
+from bayesnb.arrays import at_once
+from bayesnb.families import Bernoulli, Binomial, Categorical, Family, Multinomial, MultivariateNormal, Poisson
+from bayesnb.intervals import require_level
+from bayesnb.plots.look import class_colour, class_hatch, class_line, shown, tidy
+from bayesnb.plots.parameters import drawn
+from bayesnb.results import Classifier
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Array = np.ndarray[Any, Any]
+
+MOST_BARS = 60
+"""Of counts by classes; where there are more, lines are drawn."""
+
+FAR = 3.5
+"""Standard deviations that a density is drawn from the classes' means."""
+
+
+def class_densities(
+    ax: "Axes",
+    fit: Classifier,
+    column: int = 0,
+    *,
+    block: str | None = None,
+    key: Any = None,
+    level: float = 0.9,
+    num_draws: int = 500,
+    class_names: Iterable[Any] | None = None,
+    feature_name: str | None = None,
+) -> "Axes":
+    """Draw p(x_d | y = k, theta) of one feature for each class: its mean over theta, and equal-tailed credible bands.
+
+    Measurements are curves with a band; counts and categories are bars with whiskers, and lines where they are many.
+    A word of a Multinomial block is one bar a class, its probability. A column of a MultivariateNormal block is drawn
+    by itself. The mean over many draws of theta is the exact predictive.
+
+    Args:
+        ax: Where to draw.
+        fit: A fit with parameters; one without uncertainty has no bands.
+        column: The column in its block.
+        block: The block, where the model has several.
+        key: A ``jax.random.key``; a point estimate needs none.
+        level: The probability inside a band.
+        num_draws: Draws of the parameters.
+        class_names: K names; 0..K-1 if not given.
+        feature_name: The feature's name; ``x[3]`` if not given.
+
+    Raises:
+        ValueError: where there is no such column, a key is missing, or the names do not fit.
+    """
+    blocks = list(fit.model.families)
+    block = blocks[0] if block is None and len(blocks) == 1 else block
+    if block not in blocks:
+        raise ValueError(f"block is one of {', '.join(map(repr, blocks))}, got {block!r}")
+    num_columns = fit._columns()[block] or 0
+    if not 0 <= column < num_columns:
+        raise ValueError(f"column is a number below {num_columns}, got {column!r}")
+    require_level(level)
+    draws = drawn(fit, key, num_draws)
+    family, params = fit.model.families[block], fit.model.block_params(draws)[block]
+    values, density = _distribution(family, params, column)
+    classes = names.class_names(class_names, density.shape[1])
+    mean = density.mean(axis=0)
+    low, high = np.quantile(density, [0.5 - level / 2, 0.5 + level / 2], axis=0)
+    name = f"{block}[{column}]" if feature_name is None else feature_name
+    continuous = not isinstance(family, Bernoulli | Binomial | Categorical | Multinomial | Poisson)
+    if continuous or mean.size > MOST_BARS:
+        _draw_lines(ax, values, mean, low, high, classes, step=not continuous)
+    else:
+        _draw_bars(ax, mean, low, high, classes, certain=len(density) == 1)
+        ticks = [shown(name)] if isinstance(family, Multinomial) else [f"{value:g}" for value in values]
+        ax.set_xticks(np.arange(len(values)), ticks)
+    if not isinstance(family, Multinomial):
+        ax.set_xlabel(shown(name))
+    ax.set_ylabel("density" if continuous else "probability")
+    ax.set_ylim(bottom=0)
+    ax.legend(fontsize=8, frameon=False, ncols=1 + len(classes) // 6)
+    return tidy(ax)
+
+
+def _draw_lines(
+    ax: "Axes", values: Array, mean: Array, low: Array, high: Array, classes: tuple[str, ...], step: bool
+) -> None:
+    shape: Any = {"step": "mid"} if step else {}
+    for k, name in enumerate(classes):
+        ax.fill_between(values, low[k], high[k], color=class_colour(k), alpha=0.22, linewidth=0, **shape)
+        drawstyle: Any = "steps-mid" if step else "default"
+        every = (k * len(values) // (10 * len(classes)), max(len(values) // 10, 1))  # markers of classes side by side
+        style = {**class_line(k), "markevery": every, "markersize": 4, "linewidth": 1.4, "drawstyle": drawstyle}
+        ax.plot(values, mean[k], label=shown(name), **style)
+
+
+def _draw_bars(ax: "Axes", mean: Array, low: Array, high: Array, classes: tuple[str, ...], certain: bool) -> None:
+    width = 0.84 / len(classes)
+    for k, name in enumerate(classes):
+        places = np.arange(mean.shape[1]) + (k - (len(classes) - 1) / 2) * width
+        style: Any = {"color": class_colour(k), "hatch": class_hatch(k), "edgecolor": "white", "linewidth": 0}
+        ax.bar(places, mean[k], width, label=shown(name), **style)
+        if not certain:
+            ax.vlines(places, low[k], high[k], color="black", linewidth=1)
+
+
+def _distribution(family: Family, params: Any, column: int) -> tuple[Array, Array]:
+    """Values [V] of the feature, and their probabilities or densities under every draw, [S, K, V]."""
+    if isinstance(family, Categorical):
+        probs = params[f"probs_{column}"] if family.site_a_column else params["probs"][:, :, column]
+        return np.arange(probs.shape[-1]), probs
+    if isinstance(family, Multinomial):
+        return np.zeros(1), params["probs"][:, :, [column]]
+    values, law = _law(family, params, column)
+    return values, at_once(_densities, law, values)
+
+
+def _densities(law: dist.Distribution, values: Array) -> Any:
+    return jnp.exp(law.log_prob(values[None, None]))
+
+
+def _law(family: Family, params: Any, column: int) -> tuple[Array, dist.Distribution]:
+    """Values [V] of the feature, and its distribution under every draw, [S, K, 1]."""
+    if isinstance(family, Bernoulli | Binomial):
+        totals = getattr(family, "total_count", None) or 1  # totals that rows bring with them: of one trial
+        total = int(np.broadcast_to(totals, family.num_columns)[column]) if np.ndim(totals) else int(totals)
+        return np.arange(total + 1), dist.Binomial(total, probs=params["probs"][:, :, column, None])
+    if isinstance(family, Poisson):
+        rate = params["rate"][:, :, column, None]
+        top = rate.mean(axis=0).max()
+        return np.arange(int(top + FAR * np.sqrt(top)) + 2), dist.Poisson(rate)
+    loc = params["loc"][:, :, column, None]
+    if isinstance(family, MultivariateNormal):
+        variance = params["covariance"][..., column, column]
+    else:
+        variance = params["variance"][..., column]
+    variance = np.broadcast_to(variance if variance.ndim == 2 else variance[:, None], loc.shape[:2])[:, :, None]
+    if not variance.all():
+        raise ValueError(f"column {column} is constant where it was fitted: it has no density")
+    middle, far = loc.mean(axis=0), FAR * np.sqrt(np.median(variance, axis=0))
+    return np.linspace((middle - far).min(), (middle + far).max(), 301), dist.Normal(loc, np.sqrt(variance))

@@ -1,0 +1,120 @@
+"""Means and credible intervals of parameters, class beside class."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesnb import names
+from bayesnb.arrays import to_host
+from bayesnb.families import Categorical
+from bayesnb.intervals import require_level
+from bayesnb.plots.look import class_colour, class_line, shown, tidy
+from bayesnb.results import Classifier, PointEstimate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Array = np.ndarray[Any, Any]
+
+
+def forest(
+    ax: "Axes",
+    fit: Classifier,
+    site: str,
+    *,
+    key: Any = None,
+    level: float = 0.9,
+    num_draws: int = 1000,
+    count: int = 20,
+    columns: Sequence[int] | None = None,
+    class_names: Iterable[Any] | None = None,
+    feature_names: Iterable[Any] | Mapping[str, Iterable[Any]] | None = None,
+) -> "Axes":
+    """Draw the mean and the equal-tailed credible interval of each parameter of a site, the classes side by side.
+
+    A feature is a line of the picture, and so is each category of one. Where they are more than ``count``, those are
+    shown whose class means differ most in units of their standard deviations, in the order of the columns. Columns of
+    different units want a picture each, or a fit to standardised ones.
+
+    Args:
+        ax: Where to draw.
+        fit: A fit with parameters; one without uncertainty has points alone.
+        site: A site's name, such as ``x_loc`` or ``class_probs``.
+        key: A ``jax.random.key``; a point estimate needs none.
+        level: The probability inside an interval.
+        num_draws: Draws of the parameters.
+        count: At most how many lines.
+        columns: Which lines instead.
+        class_names: K names; 0..K-1 if not given.
+        feature_names: D names, or a dict of them by block; ``x[3]`` if not given.
+
+    Raises:
+        ValueError: where there is no such site, a key is missing, or the names do not fit.
+    """
+    draws = drawn(fit, key, num_draws)
+    require_level(level)
+    if site not in draws or draws[site].ndim < 2:
+        raise ValueError(f"site is one of {', '.join(draws)}, got {site!r}")
+    classes = names.class_names(class_names, draws["class_probs"].shape[1])
+    values, lines = _lines(fit, site, draws[site], feature_names)
+    if site == "class_probs":  # a class is a line, and there is nothing beside it
+        lines, classes = classes, ("",)
+    elif values.shape[1] == 1 < len(classes):
+        classes = ("all classes",)
+    mean, spread = values.mean(axis=0), values.std(axis=0)
+    tails = np.quantile(values, [0.5 - level / 2, 0.5 + level / 2], axis=0)
+    order = np.arange(len(lines)) if columns is None else np.asarray(columns, int)
+    if columns is None and len(lines) > count:
+        apart = np.ptp(mean, axis=0) / np.maximum(np.sqrt(np.square(spread).mean(axis=0)), 1e-300)
+        order = np.sort(np.argsort(-apart, kind="stable")[:count])
+    for k, name in enumerate(classes):
+        places = np.arange(len(order)) + (k - (len(classes) - 1) / 2) * 0.8 / len(classes)
+        style = {**class_line(k), "linestyle": "none", "markersize": 4 if len(classes) > 4 else 5}
+        ax.hlines(places, tails[0, k, order], tails[1, k, order], color=class_colour(k), linewidth=1.4)
+        ax.plot(mean[k, order], places, markeredgecolor="white", markeredgewidth=0.5, label=shown(name), **style)
+    ax.set_yticks(np.arange(len(order)), [shown(lines[f]) for f in order], fontsize=8)
+    ax.set_ylim(len(order) - 0.4, -0.6)
+    for line in np.arange(1, len(order)) - 0.5:
+        ax.axhline(line, color="0.9", linewidth=0.6, zorder=0)
+    whisker = "" if isinstance(fit, PointEstimate) else f", {100 * level:.3g} % interval"
+    ax.set_xlabel(f"{site}: mean{whisker}")
+    ax.tick_params(axis="y", length=0)
+    if len(classes) > 1:
+        ax.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+    tidy(ax).grid(visible=False, axis="y")
+    return ax
+
+
+def drawn(fit: Classifier, key: Any, num_draws: int) -> dict[str, Array]:
+    """Draws of the parameters by site, [S, ...]; those of a point estimate are one.
+
+    Raises:
+        ValueError: where a fit that is uncertain has no key.
+    """
+    if isinstance(fit, PointEstimate):
+        return {site: np.asarray(value)[None] for site, value in fit.params.items()}
+    if key is None:
+        raise ValueError("the parameters are drawn from their posterior: give key, such as key=jax.random.key(0)")
+    params, which = to_host(fit.draws(key, num_draws))
+    return {site: value[which] for site, value in params.items()}
+
+
+def _lines(fit: Classifier, site: str, draws: Array, given: Any) -> tuple[Array, tuple[str, ...]]:
+    """Draws [S, K, L], or [S, 1, L] of what classes have in common, and the names of the L lines."""
+    if site == "class_probs":
+        return draws[:, None], ("",)
+    block, family = next((b, f) for b, f in fit.model.families.items() if site in {f"{b}_{s}" for s in f.sites})
+    sizes = {name: int(size or 0) for name, size in fit._columns().items()}
+    columns = names.column_names(fit.model, given, sizes)[block]
+    short = site.removeprefix(f"{block}_")
+    if short in family.common_sites:
+        draws = draws[:, None]
+    if isinstance(family, Categorical):
+        place = short.removeprefix("probs").removeprefix("_")
+        columns = columns if not place else (columns[int(place)],)
+        size = draws.shape[-1]
+        columns = tuple(f"{name} = {c}" for name in columns for c in range(size))
+    elif draws.ndim > 3:
+        columns = tuple(f"{a}, {b}" for a in columns for b in columns)
+    return draws.reshape(*draws.shape[:2], -1), columns

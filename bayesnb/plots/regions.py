@@ -1,0 +1,148 @@
+"""Decision regions of two features: where each class is the most probable one."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesnb import names
+from bayesnb.plots.look import MARKERS, class_colour, escaped, shown
+from bayesnb.results import Classifier
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Array = np.ndarray[Any, Any]
+
+MANY = 4
+"""Classes; where there are more, regions bear their names, and the legend stands beside."""
+
+MOST_SHADE = 0.6
+"""Of the colour, where a class is certain."""
+
+
+def decision_regions(
+    ax: "Axes",
+    fit: Classifier,
+    X: Any,
+    y: Any = None,
+    *,
+    columns: tuple[int, int] = (0, 1),
+    block: str | None = None,
+    class_names: Iterable[Any] | None = None,
+    feature_names: Iterable[Any] | None = None,
+    level: float = 0.95,
+    resolution: int = 200,
+) -> "Axes":
+    """Draw which class is the most probable one over the plane of two features, and how probable it is.
+
+    The fainter the shade, the less sure; a line separates the classes, and beyond the dashed one the probability is
+    above ``level``. All other features are missing, which marginalises them: the picture of two columns is that of the
+    fit to those two alone.
+
+    Args:
+        ax: Where to draw.
+        fit: Any fit that predicts.
+        X: The block's rows [N, D]: points, and the range of the picture.
+        y: Their labels [N], integers 0..K-1; None for no points.
+        columns: The two columns, horizontal and vertical.
+        block: The block that they belong to, where the model has several.
+        class_names: K names; 0..K-1 if not given.
+        feature_names: Names of the block's columns.
+        level: The probability beyond the dashed line.
+        resolution: Points of the grid along each axis.
+
+    Raises:
+        ValueError: where there is no such block or columns, or the names do not fit.
+    """
+    block = _block(fit, block)
+    X = np.asarray(X, float)
+    if len(set(columns)) != 2 or X.ndim != 2 or not all(0 <= d < X.shape[1] for d in columns):
+        raise ValueError(
+            f"columns are two different ones of the block's rows [N, D], got {columns!r} of shape {X.shape}"
+        )
+    points = X[:, list(columns)]
+    low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
+    margin = 0.06 * np.where(high > low, high - low, 1.0)
+    across, up = (np.linspace(a, b, resolution) for a, b in zip(low - margin, high + margin, strict=True))
+    probs = _predicted(fit, block, X.shape[1], columns, across, up)
+    num_classes = probs.shape[2]
+    classes = names.class_names(class_names, num_classes)
+    labels = names.column_names(fit.model, None if feature_names is None else {block: feature_names},
+                                dict.fromkeys(fit.model.families, 1) | {block: X.shape[1]})[block]  # fmt: skip
+    ends = (across[0], across[-1], up[0], up[-1])
+    ax.imshow(_shades(probs), extent=ends, origin="lower", aspect="auto", interpolation="bilinear", zorder=0)
+    best = probs.max(axis=2)
+    for k in range(num_classes):
+        others = np.delete(probs, k, axis=2).max(axis=2, initial=0.0)
+        if (probs[:, :, k] > others).any() and (probs[:, :, k] < others).any():
+            ax.contour(across, up, probs[:, :, k] - others, levels=[0.0], colors="black", linewidths=1.2)
+    if best.min() < level < best.max():
+        ax.contour(across, up, best, levels=[level], colors="black", linewidths=0.8, linestyles="dashed")
+    if y is not None:
+        _draw_points(ax, points, np.asarray(y), classes)
+    if y is None or num_classes > MANY:
+        _name_regions(ax, probs, across, up, classes)
+    ax.set(xlim=ends[:2], ylim=ends[2:], xlabel=shown(labels[columns[0]]), ylabel=shown(labels[columns[1]]))
+    ax.set_title(f"dashed: probability {level:g}", fontsize=8, loc="right")
+    return ax
+
+
+def _block(fit: Classifier, block: str | None) -> str:
+    blocks = list(fit.model.families)
+    if block is None and len(blocks) == 1:
+        return blocks[0]
+    if block not in blocks:
+        raise ValueError(f"block is one of {', '.join(map(repr, blocks))}, got {block!r}")
+    return block
+
+
+def _predicted(
+    fit: Classifier, block: str, num_columns: int, columns: tuple[int, int], across: Array, up: Array
+) -> Array:
+    """Probabilities over the grid, [vertical, horizontal, K]; all but two columns are missing."""
+    grid = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
+    rows = np.full((len(grid), num_columns), np.nan)
+    rows[:, list(columns)] = grid
+    if fit.model.single:
+        return np.asarray(fit.predict_proba(rows)).reshape(len(up), len(across), -1)
+    arrays: dict[str, Any] = {block: rows}
+    for name, family in fit.model.families.items():
+        if name != block:
+            missing = np.full((len(grid), fit._columns()[name] or 1), np.nan)
+            arrays[name] = (missing, missing) if getattr(family, "total_count", 1) is None else missing
+    return np.asarray(fit.predict_proba(arrays)).reshape(len(up), len(across), -1)
+
+
+def _shades(probs: Array) -> Array:
+    """Colours of the most probable classes [.., 3], mixed with white the more, the less sure they are."""
+    from matplotlib.colors import to_rgb
+
+    num_classes = probs.shape[2]
+    colours = np.array([to_rgb(class_colour(k)) for k in range(num_classes)])[probs.argmax(axis=2)]
+    guess = 1 / num_classes
+    sure = (probs.max(axis=2) - guess) / (1 - guess) if num_classes > 1 else np.ones(probs.shape[:2])
+    share = MOST_SHADE * (0.15 + 0.85 * sure[:, :, None])
+    return 1 - share * (1 - colours)
+
+
+def _draw_points(ax: "Axes", points: Array, y: Array, classes: tuple[str, ...]) -> None:
+    for k in np.unique(y).tolist():
+        marker = MARKERS[k % len(MARKERS)]
+        style: Mapping[str, Any] = {"marker": marker, "s": 26, "color": class_colour(k), "edgecolors": "white"}
+        ax.scatter(*points[y == k].T, linewidths=0.6, label=shown(classes[k]), zorder=3, **style)
+    beside: Any = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if len(classes) > MANY else {}
+    ax.legend(fontsize=8, framealpha=0.9, **beside)
+
+
+def _name_regions(ax: "Axes", probs: Array, across: Array, up: Array, classes: tuple[str, ...]) -> None:
+    """Each class's name where it is surest, in the middle of its region."""
+    best = probs.argmax(axis=2)
+    for k, name in enumerate(classes):
+        rows, columns = (best == k).nonzero()
+        if len(rows):
+            middle = np.median(rows), np.median(columns)
+            place = np.argmin((rows - middle[0]) ** 2 + (columns - middle[1]) ** 2)
+            box = {"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": "none", "alpha": 0.8}
+            where = across[columns[place]], up[rows[place]]
+            ax.text(*where, escaped(name), ha="center", va="center", fontsize=9, bbox=box, zorder=4)

@@ -1,0 +1,144 @@
+"""What each value of a feature contributes to the log odds: the axes of a nomogram."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bayesnb.explain import explain
+from bayesnb.explanation import Explanation
+from bayesnb.families import Bernoulli, Binomial, Categorical, Multinomial, MultivariateNormal, Normal
+from bayesnb.results import Classifier
+
+Array = np.ndarray[Any, Any]
+
+FEW = 12
+"""Distinct counts that are shown one by one."""
+
+MIDDLE = 0.98
+"""The share of the rows that the axis of a measurement spans: a far row would press all others together."""
+
+POINTS = 201
+"""Of a curve."""
+
+
+class Scale(NamedTuple):
+    """A feature's ``name``, ``values`` [V] in their order, ``nats`` [V], ``labels`` [V] (empty: no tick), and whether
+    the values are ``ordered``, so that there are others between them.
+    """
+
+    name: str
+    values: Array
+    nats: Array
+    labels: list[str]
+    ordered: bool
+
+    def branches(self, shortest: float) -> list[slice]:
+        """Pieces of a curve on which the contribution only rises or only falls; one for values that are not ordered."""
+        if not self.ordered:
+            return [slice(0, len(self.values))]
+        starts, best, rising = [0], 0, 0
+        for i in range(1, len(self.nats)):
+            step = self.nats[i] - self.nats[best]
+            if rising * step >= 0 and (rising or abs(step) >= shortest):
+                rising, best = rising or int(np.sign(step)), i
+            elif rising and abs(step) >= shortest:
+                starts.append(best)
+                rising, best = -rising, i
+        ends = [*(start + 1 for start in starts[1:]), len(self.values)]
+        return [slice(start, end) for start, end in zip(starts, ends, strict=True)]
+
+
+def scales(
+    fit: Classifier, told: Explanation, of: int, count: int, row: int | None, value_names: Mapping[str, Sequence[Any]]
+) -> dict[int, Scale]:
+    """The features whose contributions differ most over the explained rows, the widest first, by number.
+
+    A measurement's range is that of ``MIDDLE`` of the rows, and of ``row``.
+
+    Raises:
+        ValueError: where no feature has an axis, or a value is impossible in one of the two classes.
+    """
+    drawable = [f for f in range(len(told.feature_names)) if _has_axis(fit, told, f)]
+    if not drawable:
+        raise ValueError("no feature has an axis: blocks that are one term, and totals given with rows, have none")
+    found = told.contributions[:, of, drawable]
+    order = np.argsort(-np.ptp(np.where(np.isfinite(found), found, 0.0), axis=0), kind="stable")[:count]
+    chosen = [drawable[i] for i in order.tolist()]
+    ticks = {f: _values(fit, told, f, row) for f in chosen}
+    owner = np.repeat(chosen, [len(ticks[f][0]) for f in chosen])
+    rows = _rows(fit, told, owner, np.concatenate([ticks[f][0] for f in chosen]))
+    nats = explain(fit, rows, against=told.against).contributions[np.arange(len(owner)), of, owner]
+    out = {}
+    for f in chosen:
+        values, at_tick, ordered = ticks[f]
+        name, own = told.feature_names[f], nats[owner == f]
+        if not np.isfinite(own).all():
+            raise ValueError(
+                f"{name!r} is impossible at {values[~np.isfinite(own)][0]:g} in one of the two classes, which no axis "
+                "reaches: fit with a prior, such as fit_posterior"
+            )
+        labels = [
+            _label(value, value_names.get(name)) if tick else "" for value, tick in zip(values, at_tick, strict=True)
+        ]
+        out[f] = Scale(name, values, own, labels, ordered)
+    return out
+
+
+def _block_of(told: Explanation, f: int) -> tuple[str, int]:
+    """The block of feature f, and its place there."""
+    block = next(name for name, places in told.blocks.items() if places.start <= f < places.stop)
+    return block, f - told.blocks[block].start
+
+
+def _has_axis(fit: Classifier, told: Explanation, f: int) -> bool:
+    block, _ = _block_of(told, f)
+    family, places = fit.model.families[block], told.blocks[block]
+    whole = isinstance(family, MultivariateNormal) or (
+        isinstance(family, Multinomial) and places.stop - places.start == 1
+    )
+    trials = isinstance(family, Binomial) and family.total_count is None
+    return not whole and not trials and bool(np.isfinite(told.values[:, f]).any())
+
+
+def _values(fit: Classifier, told: Explanation, f: int, row: int | None) -> tuple[Array, Array, bool]:
+    """Values of feature f, at which of them there is a tick, and whether they are ordered."""
+    from matplotlib.ticker import MaxNLocator
+
+    block, place = _block_of(told, f)
+    family = fit.model.families[block]
+    if isinstance(family, Bernoulli | Categorical):
+        size = 2 if isinstance(family, Bernoulli) else family._sizes_of(fit._columns()[block] or 1)[place]
+        return np.arange(float(size)), np.ones(size, bool), False
+    seen = np.unique(told.values[:, f])
+    seen = seen[np.isfinite(seen)]
+    if not isinstance(family, Normal) and len(seen) <= FEW:
+        return seen, np.ones(len(seen), bool), False
+    whole = not isinstance(family, Normal)
+    cells = told.values[:, f]
+    low, high = np.quantile(cells[np.isfinite(cells)], [0.5 - MIDDLE / 2, 0.5 + MIDDLE / 2], method="nearest")
+    if row is not None and np.isfinite(cells[row]):
+        low, high = min(low, cells[row]), max(high, cells[row])
+    ticks = MaxNLocator(10, integer=whole).tick_values(low, high)
+    ticks = ticks[(ticks >= low) & (ticks <= high)]
+    curve = np.linspace(low, high, POINTS)
+    values = np.unique(np.concatenate([np.round(curve) if whole else curve, ticks]))
+    return values, np.isin(values, ticks), True
+
+
+def _rows(fit: Classifier, told: Explanation, owner: Array, values: Array) -> Any:
+    """Rows in which one feature has a value, and all others are missing, or words that are not there."""
+    rows: dict[str, Any] = {}
+    for block, family in fit.model.families.items():
+        words = isinstance(family, Multinomial)
+        x = np.full((len(values), fit._columns()[block] or 1), 0.0 if words else np.nan)
+        places = owner - told.blocks[block].start
+        mine = (places >= 0) & (owner < told.blocks[block].stop)
+        x[mine, np.where(places[mine] < x.shape[1], places[mine], 0)] = values[mine]  # any word has the length
+        trials = isinstance(family, Binomial) and family.total_count is None
+        rows[block] = (x, x) if trials else x
+    return rows["x"] if fit.model.single else rows
+
+
+def _label(value: float, given: Sequence[Any] | None) -> str:
+    return f"{value:.6g}" if given is None else str(given[int(value)])
