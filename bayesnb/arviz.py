@@ -21,6 +21,7 @@ from bayesnb.em import has_unlabelled
 from bayesnb.families import Categorical, Family
 from bayesnb.log_prob import logsumexp
 from bayesnb.model import NaiveBayes, Sites
+from bayesnb.names import checked
 from bayesnb.results import Posterior
 
 Dims = dict[str, list[str]]
@@ -157,16 +158,9 @@ def _by_block(model: NaiveBayes, given: Any) -> Mapping[str, Any]:
 def _names(what: str, given: Any, size: Any) -> list[Any]:
     if given is None:
         return list(range(size))
-    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
-        raise ValueError(f"{what} must be a list of {size} names, got {given!r}")
-    names = list(given)
-    if len(names) != size:
-        raise ValueError(f"{what} must be a list of {size} names, got {len(names)}")
-    as_text = [str(name) for name in names]
-    twice = [name for name in as_text if as_text.count(name) > 1]
-    if twice:
-        raise ValueError(f"{what} must differ from each other, got {twice[0]!r} more than once")
-    return names
+    given = given if isinstance(given, str | Mapping) or not isinstance(given, Iterable) else list(given)
+    checked(what, given, size)
+    return given
 
 
 def _draws(result: Draws | Posterior, key: Any, num_samples: int, num_chains: int) -> tuple[Sites, int]:

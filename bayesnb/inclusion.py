@@ -55,6 +55,12 @@ def feature_inclusion(
     Raises:
         ValueError: where the data do not fit the model, hyperparameters differ between classes, or the prior
             probability is not inside (0, 1).
+
+    Example:
+        >>> import bayesnb as nb
+        >>> X, y = [[0, 0], [0, 1], [0, 0], [1, 1], [1, 0], [1, 1]], [0, 0, 0, 1, 1, 1]
+        >>> nb.feature_inclusion(nb.NaiveBayes(nb.Bernoulli()), X, y).probability.round(3)
+        array([0.897, 0.493])
     """
     change = prior_log_odds(prior)
     model, statistics = prepare(model, X, y, sample_weight, statistics)

@@ -66,11 +66,20 @@ class _Given(NamedTuple):
 
 
 def _prepared(fit: Classifier, X: Any, level: Any, key: Array, num_draws: int) -> _Given:
+    require_level(level)
+    return drawn(fit, fit._arrays(X), key, num_draws)
+
+
+def require_level(level: Any) -> None:
+    """Raises ValueError for what is no probability between 0 and 1."""
     if isinstance(level, bool) or not isinstance(level, float | int | np.number) or not 0 < level < 1:
         raise ValueError(f"level is the probability inside the interval, between 0 and 1, got {level!r}")
+
+
+def drawn(fit: Classifier, arrays: dict[str, Array], key: Array, num_draws: int) -> _Given:
+    """Draws of the parameters beside checked rows."""
     check.key(key)
     check.counts(num_draws=num_draws)
-    arrays = fit._arrays(X)
     fit = to_host(fit) if on_host(arrays) and not is_traced(fit) else fit
     params, which = fit.draws(key, num_draws)
     if is_traced(which, params):

@@ -36,6 +36,13 @@ def leave_one_out(model: NaiveBayes, X: Any, y: Any, *, sample_weight: Any = Non
 
     Raises:
         ValueError: where the data do not fit the model, and for soft labels.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> nb.leave_one_out(nb.NaiveBayes(nb.Bernoulli()), [[1], [1], [0]], [0, 0, 1]).round(3)
+        array([[-0.405, -1.099],
+               [-0.405, -1.099],
+               [-0.511, -0.916]])
     """
     if np.ndim(y) == 2:
         raise ValueError("leave_one_out takes integer labels [N]: a row with soft labels belongs to every class")

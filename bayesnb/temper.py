@@ -54,6 +54,13 @@ def temper(posterior: Posterior, X: Any, y: Any, *, per_feature: bool = False, s
     Raises:
         ValueError: where X, y and sample_weight are not the fitted rows, for soft labels, and inside a JAX
             transformation.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> X, y = [[flag] * 4 for flag in (0, 0, 1, 1, 1, 0)], [0, 0, 0, 1, 1, 1]  # one column, four times
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), X, y)
+        >>> [fit.predict_proba([[1] * 4]).round(2) for fit in (post, nb.temper(post, X, y))]
+        [array([[0.16, 0.84]]), array([[0.38, 0.62]])]
     """
     if not isinstance(posterior, Posterior):
         raise ValueError(f"temper takes a Posterior, as fit_posterior returns, got {type(posterior).__name__}")

@@ -34,6 +34,15 @@ def mixed(family: Family, pooled: Family, log_odds: Array, x: Array) -> LogProb:
     return LogProb(products.by_rows(_mixed, (family, pooled, log_odds), x), None)
 
 
+def mixed_terms(family: Family, pooled: Family, log_odds: Array, x: Array) -> Array:
+    """The terms of that sum, [N, K, D]. Pure JAX."""
+    log_odds = log_odds[None, None]
+    depends = jax.nn.log_sigmoid(log_odds) + family.log_predictive_terms(x)
+    free = jax.nn.log_sigmoid(-log_odds) + pooled.log_predictive_terms(x)
+    # a missing cell has terms of 0 in both, and the probabilities add up to 1
+    return jnp.logaddexp(depends, free)
+
+
 @jax.jit
 def _to_powers(family: Family, powers: Array, x: Array) -> Array:
     return (family.log_predictive_terms(x) * powers[None, None]).sum(axis=-1)
@@ -41,8 +50,4 @@ def _to_powers(family: Family, powers: Array, x: Array) -> Array:
 
 @jax.jit
 def _mixed(family: Family, pooled: Family, log_odds: Array, x: Array) -> Array:
-    log_odds = log_odds[None, None]
-    depends = jax.nn.log_sigmoid(log_odds) + family.log_predictive_terms(x)
-    free = jax.nn.log_sigmoid(-log_odds) + pooled.log_predictive_terms(x)
-    # a missing cell has terms of 0 in both, and the probabilities add up to 1
-    return jnp.logaddexp(depends, free).sum(axis=-1)
+    return mixed_terms(family, pooled, log_odds, x).sum(axis=-1)
