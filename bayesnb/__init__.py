@@ -1,5 +1,8 @@
 """Naive Bayes written once, as a NumPyro program; MLE, MAP, exact posterior and NUTS from that one specification."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from bayesnb.arviz import to_arviz as to_arviz
 from bayesnb.averaged import AveragedPosterior as AveragedPosterior
 from bayesnb.averaged import fit_averaged as fit_averaged
@@ -16,6 +19,11 @@ from bayesnb.em import fit_em as fit_em
 from bayesnb.empirical import EmpiricalPosterior as EmpiricalPosterior
 from bayesnb.empirical import fit_empirical as fit_empirical
 from bayesnb.evidence import EvidenceTable as EvidenceTable
+from bayesnb.explain import explain as explain
+from bayesnb.explanation import Explanation as Explanation
+from bayesnb.export import ExportedClassifier as ExportedClassifier
+from bayesnb.export import export as export
+from bayesnb.export import load_exported as load_exported
 from bayesnb.families import Bernoulli as Bernoulli
 from bayesnb.families import Binomial as Binomial
 from bayesnb.families import Categorical as Categorical
@@ -47,5 +55,22 @@ from bayesnb.storage import save as save
 from bayesnb.streaming import StreamError as StreamError
 from bayesnb.streaming import stream as stream
 from bayesnb.temper import temper as temper
+from bayesnb.top_features import top_features as top_features
+
+if TYPE_CHECKING:
+    from bayesnb.estimator import NaiveBayesClassifier as NaiveBayesClassifier
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    # scikit-learn, and the pictures, load when they are first used
+    if name == "NaiveBayesClassifier":
+        return import_module("bayesnb.estimator").NaiveBayesClassifier
+    if name in ("plots", "sklearn"):
+        return import_module(f"bayesnb.{name}")
+    raise AttributeError(f"module 'bayesnb' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), "NaiveBayesClassifier", "plots", "sklearn"})

@@ -15,6 +15,9 @@ import numpy as np
 from bayesnb.arrays import Array, as_array, is_traced, namespace, on_host
 from bayesnb.sums import Labels
 
+LARGEST_WEIGHT = 1e30
+"""Of a row: sums of weights, and of weighted squares, are numbers in single precision, too."""
+
 
 def labels(y: Any, sample_weight: Any, num_rows: int, num_classes: int | None) -> tuple[Labels, int]:
     """Labels with their weights, and the number of classes; rows of weight zero may hold anything."""
@@ -39,8 +42,8 @@ def _labels_array(y: Any, num_rows: int) -> Array:
     y = as_array(y)
     if y.dtype.kind in "OUS":
         raise ValueError(
-            "y holds strings, expected integers 0..K-1: encode: classes, y = numpy.unique(y, return_inverse=True); "
-            "the scikit-learn estimator NaiveBayesClassifier, which takes them as they are, comes in a later version"
+            "y holds strings, expected integers 0..K-1: classes, y = numpy.unique(y, return_inverse=True), or use the "
+            "estimator nb.NaiveBayesClassifier, which takes them as they are"
         )
     if y.ndim not in (1, 2) or y.shape[0] != num_rows:
         raise ValueError(
@@ -111,9 +114,12 @@ def weights(sample_weight: Any, num_rows: int) -> Array:
         )
     if not is_traced(weight):
         with _at_once(weight):
-            bad = ~((weight >= 0) & (weight < np.inf))
+            bad = ~((weight >= 0) & (weight <= LARGEST_WEIGHT))  # of integers no Python number is beyond
             if bad.any():
-                raise ValueError(f"sample_weight must be finite and not negative, got {weight[int(bad.argmax())]}")
+                raise ValueError(
+                    f"sample_weight must be finite, not negative and at most {LARGEST_WEIGHT:g}, got "
+                    f"{weight[int(bad.argmax())]}"
+                )
     return weight
 
 

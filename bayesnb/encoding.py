@@ -17,6 +17,7 @@ import numpyro.distributions as dist
 from bayesnb import families
 from bayesnb.averaged import AveragedPosterior
 from bayesnb.bootstrap import Bootstrap
+from bayesnb.columns import KINDS, Column
 from bayesnb.draws import Draws
 from bayesnb.em import EMEstimate
 from bayesnb.empirical import EmpiricalPosterior
@@ -25,20 +26,29 @@ from bayesnb.model import NaiveBayes
 from bayesnb.multilabel import MultiLabel
 from bayesnb.nodes import fields_of
 from bayesnb.results import PointEstimate, Posterior
+from bayesnb.schema import ArraySchema, FrameSchema
 from bayesnb.statistics import ModelStatistics
 
 RESULTS = (
     PointEstimate, EMEstimate, Posterior, EmpiricalPosterior, AveragedPosterior, Draws, HierarchicalDraws, Bootstrap,
     MultiLabel, NaiveBayes, ModelStatistics,
 )  # fmt: skip
-"""What can be saved."""
+"""What can be saved, besides the estimator."""
 
 FAMILIES = (
     families.Bernoulli, families.Binomial, families.Categorical, families.Multinomial, families.MultivariateNormal,
     families.Normal, families.Poisson,
 )  # fmt: skip
 
-NODES = {cls.__name__: cls for cls in (*RESULTS, *FAMILIES, *(family.statistics_type for family in FAMILIES))}
+SCHEMAS = (FrameSchema, ArraySchema)
+
+NODES = {
+    cls.__name__: cls
+    for cls in (*RESULTS, *FAMILIES, *(family.statistics_type for family in FAMILIES), *SCHEMAS, Column)
+}
+
+LEARNED = ("classes_", "schema_", "statistics_", "fit_", "n_features_in_", "feature_names_in_")
+"""What a fitted estimator consists of, besides its parameters; the last only where columns have names."""
 
 MODEL = ("families", "single", "num_classes", "class_concentration", "class_probs", "priors", "columns")
 """All that a model consists of."""
@@ -54,6 +64,12 @@ def encode(value: Any, arrays: Arrays) -> Any:
     """
     if value is None or type(value) in (bool, int, float, str):
         return value
+    if isinstance(value, np.str_):
+        return str(value)
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "mM":
+        raise ValueError("it holds dates: make them text or numbers")
+    if isinstance(value, np.ndarray) and value.dtype.kind in "UO" and value.ndim == 1:
+        return {"labels": [value.dtype.str, [encode(label, arrays) for label in value.tolist()]]}
     if isinstance(value, np.ndarray | np.generic | jax.Array):
         key = str(len(arrays))
         arrays[key] = np.asarray(value)
@@ -68,7 +84,22 @@ def encode(value: Any, arrays: Arrays) -> Any:
         return {"node": [type(value).__name__, parts]}
     if isinstance(value, dist.Distribution) and getattr(dist, type(value).__name__, None) is type(value):
         return {"distribution": [type(value).__name__, encode(_arguments(value), arrays)]}
-    raise ValueError(f"{value!r} cannot be saved")
+    if _is_estimator(value):
+        learned = {name: getattr(value, name) for name in LEARNED if hasattr(value, name)}
+        if "fit_" not in learned:
+            raise ValueError("it has not been fitted")
+        return {"estimator": [encode(part, arrays) for part in (value.get_params(deep=False), learned)]}
+    raise ValueError(f"a {type(value).__name__} cannot be saved: give what it holds as numbers, text or a numpy array")
+
+
+def is_result(value: Any) -> bool:
+    """True for what can be saved."""
+    return isinstance(value, RESULTS) or _is_estimator(value)
+
+
+def _is_estimator(value: Any) -> bool:
+    # by its name: where there is none, scikit-learn need not be loaded to say so
+    return type(value).__module__ == "bayesnb.estimator" and type(value).__name__ == "NaiveBayesClassifier"
 
 
 def decode(code: Any, arrays: Arrays) -> Any:
@@ -95,6 +126,10 @@ def decode(code: Any, arrays: Arrays) -> Any:
             return {key: decode(part, arrays) for key, part in content}
         case "node":
             return _node(content[0], {name: decode(part, arrays) for name, part in content[1].items()})
+        case "labels":
+            return np.array([decode(label, arrays) for label in content[1]], dtype=np.dtype(content[0]))
+        case "estimator":
+            return _estimator(*(decode(part, arrays) for part in content))
         case "distribution":
             return _distribution(content[0], decode(content[1], arrays))
     raise ValueError(f"{kind!r} is no kind of value")
@@ -103,6 +138,8 @@ def decode(code: Any, arrays: Arrays) -> Any:
 TYPES: dict[str, Any] = {
     "model": NaiveBayes, "prior": NaiveBayes, "specification": NaiveBayes, "posterior": Posterior,
     "estimate": PointEstimate, "fits": (PointEstimate, Posterior), "statistics": ModelStatistics,
+    "schema_": SCHEMAS, "statistics_": ModelStatistics, "fit_": RESULTS, "classes_": np.ndarray, "n_features_in_": int,
+    "feature_names_in_": np.ndarray,
 }  # fmt: skip
 """Of fields that are nodes, by their names."""
 
@@ -130,6 +167,38 @@ def _node(name: str, fields: dict[str, Any]) -> Any:
             raise ValueError(f"the {field} of a {name} is none")
         object.__setattr__(node, field, fields[field])
     return node
+
+
+def _estimator(params: dict[str, Any], learned: dict[str, Any]) -> Any:
+    from bayesnb.estimator import NaiveBayesClassifier
+
+    estimator = NaiveBayesClassifier(**params)
+    if not set(LEARNED[:-1]) <= set(learned) <= set(LEARNED):
+        raise ValueError(f"an estimator has {', '.join(LEARNED)}, not {', '.join(learned)}")
+    for name, value in learned.items():
+        if not isinstance(value, TYPES[name]):
+            raise ValueError(f"the {name} of an estimator is none")
+        setattr(estimator, name, value)
+    schema, sizes = learned["schema_"], {learned["statistics_"].num_classes, len(learned["classes_"])}
+    if len(sizes) > 1 or learned["n_features_in_"] != len(schema.names) or not all(map(_is_column, _columns(schema))):
+        raise ValueError("the schema and the classes of the estimator do not fit each other")
+    none = {block: np.zeros((0, len(columns))) for block, columns in schema.blocks.items()}
+    learned["fit_"].predict_proba(none["x"] if learned["fit_"].model.single else none)
+    return estimator
+
+
+def _columns(schema: Any) -> tuple[Any, ...]:
+    return schema.columns if isinstance(schema, FrameSchema) else ()
+
+
+def _is_column(column: Any) -> bool:
+    return (
+        isinstance(column, Column)
+        and isinstance(column.name, str)
+        and column.kind in KINDS
+        and isinstance(column.values, tuple)
+        and all(isinstance(value, str if column.text else bool | int | float) for value in column.values)
+    )
 
 
 def _arguments(law: dist.Distribution) -> dict[str, Any]:

@@ -1,4 +1,15 @@
-"""The closed-form fits: reduce the rows to statistics, then finalise."""
+"""The closed-form fits: reduce the rows to statistics, then finalise.
+
+Each takes a model, rows and labels. Parameters that are known need no fit:
+
+    >>> import bayesnb as nb
+    >>> model = nb.NaiveBayes(nb.Bernoulli())
+    >>> nb.fit_mle(model, [[1, 0], [1, 1], [0, 1]], [0, 0, 1]).predict([[1, 0], [0, 1]])
+    array([0, 1])
+    >>> known = nb.PointEstimate(model, {"class_probs": [0.75, 0.25], "x_probs": [[0.8, 0.01], [0.4, 0.1]]})
+    >>> known.predict_proba([[1, 1]])
+    array([[0.375, 0.625]])
+"""
 
 from __future__ import annotations
 
@@ -37,6 +48,12 @@ def fit_mle(
 
     Raises:
         ValueError: where the data do not fit the model, or there is no row with a positive weight.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> nb.fit_mle(nb.NaiveBayes(nb.Normal()), [[1.0], [3.0], [5.0]], [0, 0, 1]).params["x_loc"]
+        array([[2.],
+               [5.]])
     """
     model, statistics = gather(model, X, y, sample_weight, statistics)
     if not is_traced(statistics) and not np.asarray(statistics.class_counts).sum() > 0:
@@ -58,6 +75,12 @@ def fit_map(
 
     The smoothed textbook estimate (count + l) / (n + l C) is the MAP under ``Family.laplace(l)``. Arguments and
     errors as in ``fit_mle``; without rows it is the mode of the prior.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> fit = nb.fit_map(nb.NaiveBayes(nb.Bernoulli.laplace(1.0)), [[1], [1], [0]], [0, 0, 0])
+        >>> fit.params["x_probs"].round(3)  # (2 + 1) / (3 + 2)
+        array([[0.6]])
     """
     model, statistics = gather_conjugate(model, X, y, sample_weight, statistics)
     model, params = finalise(_map, model, statistics)
@@ -75,6 +98,15 @@ def fit_posterior(
     """The posterior, exactly, by conjugacy; its predictions integrate the parameters out.
 
     Arguments and errors as in ``fit_mle``; without rows it is the prior.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Normal()), [[1.0], [2.0], [6.0], [7.0]], [0, 0, 1, 1])
+        >>> post.predict_proba([[2.0], [float("nan")]]).round(3)  # a missing cell tells nothing
+        array([[0.753, 0.247],
+               [0.5  , 0.5  ]])
+        >>> round(float(post.log_evidence), 3)
+        -13.146
     """
     model, statistics = gather_conjugate(model, X, y, sample_weight, statistics)
     prior, posterior = finalise(_posterior, model, statistics)

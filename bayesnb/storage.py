@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import jax
 
 from bayesnb import tensors
-from bayesnb.arrays import is_traced
-from bayesnb.encoding import RESULTS, Arrays, decode, encode
+from bayesnb.arrays import Array, is_traced
 
 KIND, VERSION = "bayesnb result", 1
 """What the file holds, and the version of its format."""
@@ -26,14 +26,27 @@ def save(fit: Any, path: str | os.PathLike[str]) -> None:
     The file is whole or not there: a file of that name is replaced in one step, or stays as it is.
 
     Args:
-        fit: What a ``fit_`` function, ``bootstrap``, ``stream`` or ``sufficient_statistics`` returned, or a model.
+        fit: What a ``fit_`` function, ``bootstrap``, ``stream`` or ``sufficient_statistics`` returned, a model, or a
+            fitted ``NaiveBayesClassifier``, with the names, categories and labels that it knows.
         path: The file; its folder must exist.
 
     Raises:
         StorageError: for what is none of these, and where the file cannot be written.
+
+    Example:
+        >>> import tempfile, bayesnb as nb
+        >>> fit = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), [[1, 0], [0, 1]], [0, 1])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     nb.save(fit, f"{folder}/fit.safetensors")
+        ...     nb.load(f"{folder}/fit.safetensors").predict([[1, 0]])
+        array([0])
     """
-    if not isinstance(fit, RESULTS):
-        raise StorageError(f"save takes a fit, a model or statistics of bayesnb's, got {type(fit).__name__}")
+    from bayesnb.encoding import Arrays, decode, encode, is_result  # it knows data frames, too
+
+    if not is_result(fit):
+        raise StorageError(
+            f"save takes a fit, an estimator, a model or statistics of bayesnb's, got {type(fit).__name__}"
+        )
     if is_traced(fit):
         raise StorageError("a fit inside of JAX's transformations has no values yet: save it outside of them")
     arrays: Arrays = {}
@@ -45,35 +58,19 @@ def save(fit: Any, path: str | os.PathLike[str]) -> None:
     before, after = (str(jax.tree.structure(one)) for one in (fit, again))
     if before != after:
         raise StorageError(f"this {type(fit).__name__} cannot be saved: a part of it would not come back as it is")
-    target = Path(path)
-    try:
-        tensors.write(target, {"format": f"{KIND} {VERSION}", "result": code}, arrays)
-    except OSError as error:
-        raise StorageError(f"'{target}' cannot be written: {error.strerror or error}") from error
-    except ValueError as error:
-        raise StorageError(f"'{target}' cannot be written: {error}") from error
+    write_format(Path(path), KIND, VERSION, {"result": code}, arrays)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """What ``save`` wrote: the same type, the same numbers. No code of the file's runs.
+    """What ``save`` wrote: the same type, the same numbers, as the example there shows. No code of the file's runs.
 
     Raises:
         StorageError: for a file that cannot be read, is damaged, was not written by ``save``, or by a later version.
     """
+    from bayesnb.encoding import decode, is_result
+
     source = Path(path)
-    try:
-        header, arrays = tensors.read(source)
-    except OSError as error:
-        raise StorageError(f"'{source}' cannot be read: {error.strerror or error}") from error
-    except ValueError as error:
-        raise StorageError(f"'{source}' is damaged, or was not written by nb.save: {error}") from error
-    written = str(header.get("format"))
-    if written != f"{KIND} {VERSION}":
-        later = written.startswith(KIND)
-        raise StorageError(
-            f"'{source}' has the format {written!r} and this version of bayesnb reads {KIND!r} {VERSION}: "
-            + ("update bayesnb" if later else "give a file that nb.save wrote")
-        )
+    header, arrays = read_format(source, KIND, VERSION, "nb.save")
     for array in arrays.values():
         array.setflags(write=False)
     try:
@@ -81,6 +78,38 @@ def load(path: str | os.PathLike[str]) -> Any:
     except Exception as error:  # whatever a header may make of its readers
         problem = f"{type(error).__name__}, {error}"
         raise StorageError(f"'{source}' does not hold a result of bayesnb's: {problem}") from error
-    if not isinstance(fit, RESULTS):
+    if not is_result(fit):
         raise StorageError(f"'{source}' does not hold a result of bayesnb's, but {type(fit).__name__}")
     return fit
+
+
+def write_format(path: Path, kind: str, version: int, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+    """Writes a file that says to be of this kind and version; StorageError where it cannot be written."""
+    try:
+        tensors.write(path, {"format": f"{kind} {version}", **header}, arrays)
+    except OSError as error:
+        raise StorageError(f"'{path}' cannot be written: {error.strerror or error}") from error
+    except ValueError as error:
+        raise StorageError(f"'{path}' cannot be written: {error}") from error
+
+
+def read_format(path: Path, kind: str, version: int, writer: str) -> tuple[dict[str, Any], dict[str, Array]]:
+    """The header and the arrays of a file that says to be of this kind and version.
+
+    Raises:
+        StorageError: for a file that cannot be read, is damaged, or was written by something else or later.
+    """
+    try:
+        header, arrays = tensors.read(path)
+    except OSError as error:
+        raise StorageError(f"'{path}' cannot be read: {error.strerror or error}") from error
+    except ValueError as error:
+        raise StorageError(f"'{path}' is damaged, or was not written by {writer}: {error}") from error
+    written = str(header.get("format"))
+    if written != f"{kind} {version}":
+        later = written.startswith(kind)
+        raise StorageError(
+            f"'{path}' has the format {written!r} and this version of bayesnb reads {kind!r} {version}: "
+            + ("update bayesnb" if later else f"give a file that {writer} wrote")
+        )
+    return header, arrays

@@ -281,7 +281,7 @@ MISTAKES = {
     "labels of other rows": (lambda: dependence(REAL, Y[:3]), "y must be integers [6]"),
     "negative weights": (
         lambda: dependence(REAL, Y, sample_weight=-np.ones(6)),
-        "sample_weight must be finite and not",
+        "sample_weight must be finite, not negative",
     ),
     "strings": (lambda: dependence(np.array([["a", "b"]] * 6), Y), "must hold numbers"),
     "a transformation": (lambda: jax.jit(lambda x: dependence(x, Y).mutual_information)(REAL), "outside of JAX's"),

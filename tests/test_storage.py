@@ -110,7 +110,7 @@ def test_doubles_of_jax_stay_doubles(tmp_path):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"x": 1}, "save takes a fit, a model or statistics of bayesnb's, got dict"),
+        ({"x": 1}, "save takes a fit, an estimator, a model or statistics of bayesnb's, got dict"),
         (
             nb.NaiveBayes(nb.Bernoulli(), priors={"x_probs": OPAQUE}),
             "this NaiveBayes cannot be saved",

@@ -1,0 +1,101 @@
+"""Which likelihood each column has: as the user says, or by the column's type."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping, Sequence
+from typing import Any, cast, get_args
+
+from bayesnb.columns import KINDS, Kind, by_type
+from bayesnb.families import Family
+from bayesnb.frames import DataError, Frame, closest
+from bayesnb.schema import ArraySchema, FrameSchema
+
+AUTO = "auto"
+
+
+def of_frame(frame: Frame, likelihoods: Any) -> FrameSchema:
+    """The columns of a frame: by type, but for those that ``likelihoods`` names.
+
+    Args:
+        frame: The rows.
+        likelihoods: `auto`; a kind, or a family, for all columns; one kind a column; or a dict of kinds by column, or
+            by patterns such as `pixel_*`.
+
+    Raises:
+        DataError: where the likelihoods do not fit the columns.
+    """
+    if isinstance(likelihoods, Family):
+        columns = tuple(by_type(frame[name], "normal") for name in frame.columns)
+        return FrameSchema(columns, likelihoods)
+    kinds = chosen(likelihoods, frame.columns)
+    return FrameSchema(tuple(by_type(frame[name], kinds.get(name)) for name in frame.columns))
+
+
+def of_array(X: Any, likelihoods: Any) -> ArraySchema:
+    """The columns of an array [N, D]: Normal, unless ``likelihoods`` says otherwise; of codes, those that X shows.
+
+    Raises:
+        DataError: where the likelihoods do not fit the columns.
+    """
+    width = X.shape[1]
+    if isinstance(likelihoods, Family):
+        return ArraySchema(("normal",) * width, family=likelihoods)
+    if isinstance(likelihoods, Mapping):
+        raise DataError(
+            "likelihoods is a dict of columns by name, and X is an array, whose columns have none: give a data frame, "
+            "or a list with one kind a column"
+        )
+    if isinstance(likelihoods, str):
+        kind: Kind = "normal" if likelihoods == AUTO else _kind(likelihoods)
+        schema = ArraySchema((kind,) * width)
+    else:
+        kinds = chosen(likelihoods, [f"x{position}" for position in range(width)])
+        schema = ArraySchema(tuple(kinds[f"x{position}"] for position in range(width)))
+    return schema.shown(X)
+
+
+def chosen(likelihoods: Any, names: Sequence[str]) -> dict[str, Kind]:
+    """The kinds that a user has chosen, by column; the others are left to their types.
+
+    Raises:
+        DataError: for what is no kind, or names no column.
+    """
+    if isinstance(likelihoods, str):
+        return {} if likelihoods == AUTO else dict.fromkeys(names, _kind(likelihoods))
+    if isinstance(likelihoods, Mapping):
+        return {name: _kind(kind) for name, kind in expand(likelihoods, names).items()}
+    if not isinstance(likelihoods, Sequence):
+        raise DataError(
+            f"likelihoods must be '{AUTO}', one of {', '.join(KINDS)}, one of them a column, a dict of them by column, "
+            f"or a family, got {likelihoods!r}"
+        )
+    if len(likelihoods) != len(names):
+        raise DataError(f"likelihoods has {len(likelihoods)} entries, one a column, and X has {len(names)} columns")
+    return dict(zip(names, map(_kind, likelihoods), strict=True))
+
+
+def asked(wanted: Mapping[str, Any], name: str) -> Any:
+    """What is wanted of a column: by its exact name, else by the last pattern that matches; None for nothing."""
+    by_pattern = [kind for pattern, kind in wanted.items() if fnmatch.fnmatch(name, str(pattern))]
+    return wanted.get(name, by_pattern[-1] if by_pattern else None)
+
+
+def expand(wanted: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Replace each pattern by the columns that it names; an exact name wins over a pattern.
+
+    Raises:
+        DataError: for a pattern that names none.
+    """
+    for pattern, kind in wanted.items():
+        if pattern not in names and not fnmatch.filter(names, str(pattern)):
+            raise DataError(f"there is no column '{pattern}' to treat as {kind}{closest(str(pattern), names)}")
+    kinds = {name: asked(wanted, name) for name in names}
+    return {name: kind for name, kind in kinds.items() if kind is not None}
+
+
+def _kind(kind: Any) -> Kind:
+    if kind not in get_args(Kind):
+        hint = closest(kind, KINDS) if isinstance(kind, str) else ""
+        raise DataError(f"{kind!r} is no likelihood of a column; expected one of {', '.join(KINDS)}{hint}")
+    return cast(Kind, kind)

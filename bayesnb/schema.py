@@ -1,0 +1,214 @@
+"""What the rows of a classifier look like: the columns of a frame, or of an array, and how they become blocks.
+
+A schema knows the values that its rows have shown. More rows may show more: schemas join, and statistics that were
+counted under one are spread over the categories of the joined one, so that any split of the rows gives the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from bayesnb.columns import BLOCKS, KINDS, Column, Kind
+from bayesnb.families import Bernoulli, Categorical, Family, Multinomial, Normal, Poisson
+from bayesnb.families.categorical import CategoricalStatistics
+from bayesnb.frames import Array, DataError, Frame, closest, listing
+from bayesnb.statistics import ModelStatistics
+
+Likelihoods = Family | dict[str, Family]
+
+MOST_CODES = 1 << 20
+"""Of a column of an array; more are numbers that name rows."""
+
+
+def families(sizes: Mapping[Kind, Sequence[int]], smoothing: float, *, laplace: bool) -> dict[str, Family]:
+    """The families of the kinds in use: pseudo-counts for what is counted, pseudo-rows for numbers.
+
+    Args:
+        sizes: For each kind the number of values of each of its columns.
+        smoothing: l. Bernoulli and Categorical features, and the words of a Multinomial, have the prior Dirichlet(l);
+            a Normal feature l pseudo-rows for its mean and 2 l for its variance, a Poisson feature l; 1 where l is 0.
+        laplace: Dirichlet(1 + l) instead, whose mode is the textbook estimate.
+    """
+    added, rows = 1.0 + smoothing if laplace else smoothing, smoothing or 1.0
+    made: dict[Kind, Any] = {
+        "bernoulli": lambda: Bernoulli(added, added),
+        "categorical": lambda: Categorical(tuple(max(size, 1) for size in sizes["categorical"]), added),
+        "normal": lambda: Normal(strength=rows, shape=rows),
+        "poisson": lambda: Poisson(rows, rows),
+        "multinomial": lambda: Multinomial(added),
+    }
+    return {BLOCKS[kind]: made[kind]() for kind in KINDS if kind in sizes}
+
+
+@dataclass(frozen=True)
+class FrameSchema:
+    """Columns of a data frame, in its order; with a ``family`` they are one block of numbers."""
+
+    columns: tuple[Column, ...]
+    family: Family | None = None
+
+    @property
+    def blocks(self) -> dict[str, tuple[Column, ...]]:
+        """The columns of each block, in the order of its array."""
+        if self.family is not None:
+            return {"x": self.columns}
+        by_block = {BLOCKS[kind]: tuple(c for c in self.columns if c.kind == kind) for kind in KINDS}
+        return {block: columns for block, columns in by_block.items() if columns}
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, in the order of the frame."""
+        return [column.name for column in self.columns]
+
+    @property
+    def names_by_block(self) -> dict[str, list[str]]:
+        """The names of the columns of each block."""
+        return {block: [column.name for column in columns] for block, columns in self.blocks.items()}
+
+    @property
+    def texts(self) -> set[str]:
+        """The columns whose values are text."""
+        return {column.name for column in self.columns if column.text}
+
+    def likelihoods(self, smoothing: float, *, laplace: bool) -> Likelihoods:
+        """The families of the blocks."""
+        if self.family is not None:
+            return self.family
+        sizes = {columns[0].kind: [len(c.values) for c in columns] for columns in self.blocks.values()}
+        return families(sizes, smoothing, laplace=laplace)
+
+    def require(self, names: Sequence[str]) -> None:
+        """Raises DataError where a column of the fit is not among these."""
+        missing = [name for name in self.names if name not in names]
+        if missing:
+            hint = closest(missing[0], names) if len(missing) == 1 else ""
+            raise DataError(f"the rows have no column {listing(missing)}, which the model was fitted to{hint}")
+
+    def encode(self, frame: Frame) -> Any:
+        """X by block; other columns of the frame are left alone.
+
+        Raises:
+            DataError: where a column is missing, or holds what it did not hold before.
+        """
+        self.require(frame.columns)
+        arrays = {
+            block: np.stack([column.encode(frame[column.name]) for column in columns], axis=1)
+            for block, columns in self.blocks.items()
+        }
+        return arrays if self.family is None else arrays["x"]
+
+    def joined(self, other: Any) -> Self:
+        """The same columns with the values of both."""
+        return replace(self, columns=tuple(a.joined(b) for a, b in zip(self.columns, other.columns, strict=True)))
+
+    def spread(self, statistics: ModelStatistics, over: Any) -> ModelStatistics:
+        """Statistics counted under this schema, under one that has more values."""
+        if "categorical" not in self.blocks or self.family is not None:
+            return statistics
+        pairs = list(zip(self.blocks["categorical"], over.blocks["categorical"], strict=True))
+        codes = [np.array([new.values.index(value) for value in old.values], int) for old, new in pairs]
+        return _spread(statistics, "categorical", codes, [max(len(new.values), 1) for _, new in pairs])
+
+
+@dataclass(frozen=True)
+class ArraySchema:
+    """Columns of an array [N, D], by position.
+
+    Attributes:
+        kinds: The likelihood of each column.
+        sizes: C of each Categorical column, whose cells are codes 0..C-1.
+        family: The likelihood of all columns instead.
+    """
+
+    kinds: tuple[Kind, ...]
+    sizes: tuple[int, ...] = ()
+    family: Family | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """The names that scikit-learn gives to columns without one."""
+        return [f"x{position}" for position in range(len(self.kinds))]
+
+    @property
+    def blocks(self) -> dict[str, Array]:
+        """The columns of each block; a single one is named `x`."""
+        if self._single:
+            return {"x": np.arange(len(self.kinds))}
+        kinds = np.array(self.kinds)
+        return {BLOCKS[kind]: np.flatnonzero(kinds == kind) for kind in KINDS if kind in self.kinds}
+
+    @property
+    def names_by_block(self) -> dict[str, list[str]]:
+        """The names of the columns of each block."""
+        return {block: [f"x{position}" for position in columns] for block, columns in self.blocks.items()}
+
+    def likelihoods(self, smoothing: float, *, laplace: bool) -> Likelihoods:
+        """The families of the blocks; a single one where all columns are of one kind."""
+        if self.family is not None:
+            return self.family
+        sizes: dict[Kind, Sequence[int]] = dict.fromkeys(set(self.kinds), self.sizes)
+        made = families(sizes, smoothing, laplace=laplace)
+        return next(iter(made.values())) if self._single else made
+
+    def encode(self, X: Any) -> Any:
+        """X itself, or its columns by block; DataError for infinite codes."""
+        if "categorical" in self.kinds and X.dtype.kind == "f" and np.isinf(X).any():
+            raise DataError("X holds an infinite number: give codes 0, 1, ..., or NaN for a missing cell")
+        return X if self._single else {block: X[:, columns] for block, columns in self.blocks.items()}
+
+    def shown(self, X: Any) -> Self:
+        """The same schema with the codes that these rows show.
+
+        Raises:
+            DataError: for codes that are too large to have a table.
+        """
+        positions = [position for position, kind in enumerate(self.kinds) if kind == "categorical"]
+        if not positions or self.family is not None:
+            return self
+        codes = X if len(positions) == len(self.kinds) else X[:, positions]
+        whole = codes.dtype.kind in "iub"  # without NaN, and several times as fast
+        largest = np.maximum(codes.max(axis=0), 0) if whole else np.fmax.reduce(codes, axis=0, initial=0)
+        if (largest >= MOST_CODES).any():
+            position = positions[int(np.argmax(largest))]
+            raise DataError(
+                f"column {position} of X is categorical and holds {largest.max():g}: its cells are codes 0, 1, 2, ...; "
+                "recode it with numpy.unique(column, return_inverse=True)"
+            )
+        return replace(self, sizes=tuple(int(code) + 1 for code in largest))
+
+    def joined(self, other: Any) -> Self:
+        """The same columns with the codes of both; DataError where a column is of another kind."""
+        if self.kinds != other.kinds:
+            raise DataError(
+                f"the columns were {listing(self.kinds)} in the rows before, and are {listing(other.kinds)}"
+            )
+        return replace(self, sizes=tuple(max(pair) for pair in zip(self.sizes, other.sizes, strict=True)))
+
+    def spread(self, statistics: ModelStatistics, over: Any) -> ModelStatistics:
+        """Statistics counted under this schema, under one that has more codes."""
+        if self.sizes == over.sizes:
+            return statistics
+        block = "x" if self._single else "categorical"
+        return _spread(statistics, block, [np.arange(size) for size in self.sizes], over.sizes)
+
+    @property
+    def _single(self) -> bool:
+        return self.family is not None or len(set(self.kinds)) == 1
+
+
+Schema = FrameSchema | ArraySchema
+
+
+def _spread(statistics: ModelStatistics, block: str, codes: Sequence[Array], sizes: Sequence[int]) -> ModelStatistics:
+    """Counts of old categories at the places of the same ones among the new: ``codes`` of each column."""
+    old: CategoricalStatistics = statistics.blocks[block]
+    starts, before = (np.cumsum([0, *widths])[:-1] for widths in (sizes, old.sizes))
+    counts = np.zeros((statistics.num_classes, sum(sizes)))
+    for start, first, places in zip(starts, before, codes, strict=True):
+        counts[:, start + places] = old.counts[:, first : first + len(places)]
+    spread = CategoricalStatistics(counts, tuple(sizes))
+    return replace(statistics, blocks={**statistics.blocks, block: spread})

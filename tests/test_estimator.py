@@ -1,0 +1,250 @@
+"""The estimator in scikit-learn's world: its checks, pipelines, grids, ensembles; and the fits that it names."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+import sklearn
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_iris, load_wine
+from sklearn.ensemble import VotingClassifier
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.naive_bayes import CategoricalNB, GaussianNB, MultinomialNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OrdinalEncoder, StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import bayesnb as nb
+
+X, Y = load_iris(return_X_y=True)
+NAMES = np.array(["setosa", "versicolor", "virginica"])
+RNG = np.random.default_rng(0)
+CODES = RNG.integers(0, 4, (150, 3)) * (Y[:, None] + 1) % 5
+
+
+@parametrize_with_checks([nb.NaiveBayesClassifier(), nb.NaiveBayesClassifier(likelihoods="multinomial")])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+def test_scikit_learns_own_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([nb.NaiveBayesClassifier(method=method) for method in ("map", "mle", "averaged", "empirical")])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning", "ignore:the evidence rises beyond")
+def test_scikit_learns_own_checks_of_other_methods(estimator, check):
+    check(estimator)
+
+
+def test_the_default_is_the_exact_posterior_of_a_normal_model():
+    clf = nb.NaiveBayesClassifier().fit(X, NAMES[Y])
+    post = nb.fit_posterior(nb.NaiveBayes(nb.Normal()), X, Y)
+    assert_array_equal(clf.predict_log_proba(X), post.predict_log_proba(X))
+    assert_array_equal(clf.predict_joint_log_proba(X), post.log_joint(X))
+    assert_array_equal(clf.predict(X), NAMES[post.predict(X)])
+    assert_array_equal(clf.classes_, NAMES)
+    assert_array_equal(clf.class_count_, [50, 50, 50])
+    assert clf.score(X, NAMES[Y]) == np.mean(post.predict(X) == Y)
+
+
+def test_the_maximum_likelihood_estimate_is_scikit_learns():
+    clf = nb.NaiveBayesClassifier(method="mle").fit(X, Y)
+    assert_allclose(clf.predict_log_proba(X), GaussianNB(var_smoothing=0).fit(X, Y).predict_log_proba(X), atol=1e-9)
+
+
+@pytest.mark.parametrize(("kind", "rival"), [("multinomial", MultinomialNB), ("categorical", CategoricalNB)])
+@pytest.mark.parametrize("smoothing", [0.5, 1.0])
+def test_the_map_is_scikit_learns_smoothing(kind, rival, smoothing):
+    clf = nb.NaiveBayesClassifier(likelihoods=kind, method="map", smoothing=smoothing, class_prior=[0.2, 0.3, 0.5])
+    theirs = rival(alpha=smoothing, class_prior=[0.2, 0.3, 0.5]).fit(CODES, Y)
+    assert_allclose(clf.fit(CODES, Y).predict_log_proba(CODES), theirs.predict_log_proba(CODES), atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:the evidence rises beyond the bounds")
+@pytest.mark.parametrize("method", ["empirical", "averaged"])
+def test_a_method_is_the_fit_of_its_name(method):
+    rows, labels = load_wine(return_X_y=True)
+    clf = nb.NaiveBayesClassifier(method=method).fit(rows, labels)
+    model = nb.NaiveBayes(nb.Normal())
+    fit = nb.fit_empirical(model, rows, labels) if method == "empirical" else nb.fit_averaged(model, rows, labels)
+    assert_allclose(clf.predict_log_proba(rows), fit.predict_log_proba(rows), atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:do not trust these draws yet")
+def test_nuts_is_seeded_by_the_random_state():
+    X_few, y_few = X[::10, :1], Y[::10]
+    one, two, other = (
+        nb.NaiveBayesClassifier(method="nuts", random_state=seed, num_samples=200).fit(X_few, y_few)
+        for seed in (0, 0, 1)
+    )
+    assert_array_equal(one.predict_proba(X_few), two.predict_proba(X_few))
+    assert not np.array_equal(one.predict_proba(X_few), other.predict_proba(X_few))
+    exact = nb.NaiveBayesClassifier().fit(X_few, y_few).predict_proba(X_few)
+    assert_allclose(one.predict_proba(X_few), exact, atol=0.05)
+
+
+@pytest.mark.parametrize("per_feature", [True, "per_feature"])
+def test_temper_is_that_of_the_fit(per_feature):
+    clf = nb.NaiveBayesClassifier(temper=per_feature).fit(X, Y)
+    post = nb.fit_posterior(nb.NaiveBayes(nb.Normal()), X, Y)
+    tempered = nb.temper(post, X, Y, per_feature=per_feature == "per_feature")
+    assert_array_equal(clf.predict_log_proba(X), tempered.predict_log_proba(X))
+
+
+@pytest.mark.parametrize("kinds", ["auto", "categorical", ["normal", "categorical", "poisson"]])
+@pytest.mark.parametrize("method", ["posterior", "map", "mle"])
+def test_any_split_of_partial_fit_is_the_fit(kinds, method):
+    whole = nb.NaiveBayesClassifier(likelihoods=kinds, method=method).fit(CODES, Y)
+    order = RNG.permutation(150)
+    parts = nb.NaiveBayesClassifier(likelihoods=kinds, method=method)
+    for rows in np.split(order, [1, 3, 70]):  # a first part that lacks classes and codes
+        parts.partial_fit(CODES[rows], Y[rows], classes=[0, 1, 2])
+    assert_allclose(parts.predict_log_proba(CODES), whole.predict_log_proba(CODES), rtol=1e-9, atol=1e-9)
+
+
+def test_weights_are_repeated_rows_and_rows_of_weight_zero_are_absent():
+    weight = RNG.integers(0, 3, 150) * (Y != 1)
+    clf = nb.NaiveBayesClassifier().fit(X, Y, sample_weight=weight)
+    again = nb.NaiveBayesClassifier().fit(np.repeat(X, weight, axis=0), np.repeat(Y, weight))
+    assert_array_equal(clf.classes_, [0, 2])
+    assert_allclose(clf.predict_log_proba(X), again.predict_log_proba(X), atol=1e-9)
+
+
+def test_missing_cells_and_unseen_codes_drop_their_factor():
+    clf = nb.NaiveBayesClassifier(likelihoods=["categorical", "normal"])
+    clf.fit(np.column_stack([CODES[:, 0], X[:, 0]]), Y)
+    alone = nb.NaiveBayesClassifier().fit(X[:, :1], Y)
+    rows = np.array([[np.nan, 5.0], [99.0, 5.0], [-1.0, 5.0]])
+    assert_allclose(clf.predict_proba(rows), alone.predict_proba([[5.0]] * 3), atol=1e-12)
+
+
+def test_pipelines_grids_ensembles_and_calibration():
+    grid = GridSearchCV(
+        make_pipeline(StandardScaler(), nb.NaiveBayesClassifier()), {"naivebayesclassifier__smoothing": [0.1, 1.0]}
+    ).fit(X, Y)
+    assert grid.best_score_ > 0.9
+    votes = VotingClassifier([("ours", nb.NaiveBayesClassifier()), ("theirs", GaussianNB())], voting="soft").fit(X, Y)
+    assert votes.score(X, Y) > 0.9
+    assert CalibratedClassifierCV(nb.NaiveBayesClassifier(), cv=3).fit(X, Y).score(X, Y) > 0.9
+    frame = pd.DataFrame({"a": list("uvw") * 50, "b": X[:, 0]})
+    columns = make_column_transformer((OrdinalEncoder(), ["a"]), (StandardScaler(), ["b"]))
+    mixed = make_pipeline(
+        columns.set_output(transform="pandas"),
+        nb.NaiveBayesClassifier(likelihoods={"ordinalencoder__*": "categorical"}),
+    ).fit(frame, Y)
+    assert mixed[-1].likelihoods_ == {"ordinalencoder__a": "categorical", "standardscaler__b": "normal"}
+    assert mixed.score(frame, Y) > 0.6
+
+
+def test_a_part_of_rows_without_weight_changes_nothing():
+    clf = nb.NaiveBayesClassifier().partial_fit(X, Y, classes=[0, 1, 2])
+    before = clf.predict_proba(X)
+    clf.partial_fit(X[:5] + 1, Y[:5], sample_weight=np.zeros(5))
+    assert_allclose(clf.predict_proba(X), before, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("rows", "params", "weight", "words"),
+    [
+        (X * 1e153, {}, None, "a finite number below"),
+        (X, {"smoothing": 1e200}, None, r"smoothing must be a number from 1e-100 to 1e\+15"),
+        (X, {}, np.full(150, 1e308), "at most 1e"),
+        (np.where(CODES == 1, np.inf, CODES), {"likelihoods": "categorical"}, None, "inf"),
+    ],
+)
+def test_numbers_beyond_sense_are_refused_and_never_nan(rows, params, weight, words):
+    with pytest.raises(ValueError, match=words):
+        nb.NaiveBayesClassifier(**params).fit(rows, Y, sample_weight=weight)
+
+
+def test_metadata_routing_brings_the_weights():
+    weight = np.where(Y == 2, 3.0, 1.0)
+    with sklearn.config_context(enable_metadata_routing=True):
+        clf = nb.NaiveBayesClassifier().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        scores = cross_validate(clf, X, Y, params={"sample_weight": weight}, return_estimator=True)
+    counts = np.sum([fitted.class_count_ for fitted in scores["estimator"]], axis=0)
+    assert_allclose(counts, [200, 200, 600])  # each row is in four of five folds
+
+
+def test_sparse_words():
+    words = ["free offer now", "meeting at noon", "free free prize", "noon lunch meeting"]
+    spam = np.array(["spam", "ham", "spam", "ham"])
+    clf = make_pipeline(CountVectorizer(), nb.NaiveBayesClassifier(likelihoods="multinomial")).fit(words, spam)
+    assert clf.predict(["free lunch prize"]) == ["spam"]
+    counts = CountVectorizer().fit_transform(words)
+    dense = nb.NaiveBayesClassifier(likelihoods="multinomial").fit(counts.toarray(), spam)
+    assert_allclose(clf.predict_proba(words), dense.predict_proba(counts.toarray()), atol=1e-12)
+    with pytest.raises(TypeError, match=r"[Ss]parse"):
+        nb.NaiveBayesClassifier().fit(scipy.sparse.csr_array(X), Y)
+
+
+def test_it_survives_pickling_and_shows_itself():
+    clf = nb.NaiveBayesClassifier(method="map").fit(X, Y)
+    again = pickle.loads(pickle.dumps(clf))
+    assert_array_equal(again.predict_proba(X), clf.predict_proba(X))
+    assert "NaiveBayesClassifier" in clf._repr_html_()
+    assert repr(clf) == "NaiveBayesClassifier(method='map')"
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"method": "bayes"}, "method must be one of posterior, map, .* got 'bayes'"),
+        ({"method": "maps"}, "did you mean 'map'"),
+        ({"smoothing": 0}, "smoothing must be a number from 1e-100 to 1e\\+15 for method 'posterior', got 0"),
+        ({"smoothing": "much"}, "smoothing must be a number"),
+        ({"likelihoods": "gaussian"}, "'gaussian' is no likelihood of a column; expected one of bernoulli"),
+        ({"likelihoods": ["normal"]}, "likelihoods has 1 entries, one a column, and X has 13 columns"),
+        ({"likelihoods": {"alcohol": "normal"}}, "X is an array, whose columns have none: give a data frame"),
+        ({"likelihoods": 3}, "likelihoods must be 'auto', one of bernoulli"),
+        ({"likelihoods": "bernoulli"}, "Bernoulli"),
+        ({"class_prior": [0.5, 0.5]}, "class_prior must be one probability a class"),
+        ({"class_prior": [0.5, 0.5, 0.5]}, "sum to 1"),
+        ({"temper": "all"}, "temper must be True, False or 'per_feature', got 'all'"),
+        ({"temper": True, "method": "map"}, "temper needs method 'posterior' or 'empirical', got a PointEstimate"),
+        ({"likelihoods": "categorical"}, "whole code"),
+    ],
+)
+def test_a_parameter_that_does_not_fit_is_refused_in_a_sentence(params, words):
+    rows, labels = load_wine(return_X_y=True)
+    with pytest.raises(ValueError, match=words):
+        nb.NaiveBayesClassifier(**params).fit(rows, labels)
+
+
+@pytest.mark.parametrize(
+    ("rows", "labels", "words"),
+    [
+        ([["a", "b"]] * 4, [0, 1, 0, 1], "[Cc]onvert your data to numeric"),
+        ([[1.0, np.inf]] * 4, [0, 1, 0, 1], "inf"),
+        ([[1.0, 2.0]] * 4, [0, 1, 0], "inconsistent numbers of samples"),
+        (np.zeros((0, 2)), [], "0 sample"),
+        ([1.0, 2.0], [0, 1], "Expected 2D array, got 1D array"),
+        ([[1.0, 2.0]] * 4, [0.5, 1.2, 0.1, 7.7], "Unknown label type"),
+        ([[1.0, 2.0]] * 4, None, "requires y to be passed"),
+    ],
+)
+def test_rows_that_do_not_fit_are_refused_in_a_sentence(rows, labels, words):
+    with pytest.raises(ValueError, match=words):
+        nb.NaiveBayesClassifier().fit(rows, labels)
+
+
+def test_a_part_that_does_not_fit_leaves_what_was_learned():
+    clf = nb.NaiveBayesClassifier().partial_fit(X, Y, classes=[0, 1, 2])
+    before = clf.predict_log_proba(X)
+    for rows, labels, words in [
+        (X, Y + 1, "do not exist in the initial classes"),
+        (X[:, :2], Y, "features"),
+        (X * np.inf, Y, "inf|NaN"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            clf.partial_fit(rows, labels)
+    assert_array_equal(clf.predict_log_proba(X), before)
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+        nb.NaiveBayesClassifier().partial_fit(X, Y)
+    with pytest.raises(ValueError, match="were \\[0, 1, 2\\] at the first call"):
+        clf.partial_fit(X, Y, classes=[0, 1])
+    assert not hasattr(nb.NaiveBayesClassifier(temper=True), "partial_fit")
