@@ -1,28 +1,31 @@
-"""Files and scikit-learn's data sets, read into a data frame of numbers and text.
+"""Files and scikit-learn's data sets, read into data frames of numbers and text, whole or in blocks of rows.
 
 A frame made here has columns of two types only: float64 (missing is NaN) and object (text; missing is None). Its
-index is the line of the file on which each row begins, so that whoever refuses a cell can say where it stands.
+index is the line of the file on which each row begins, of a Parquet file the number of the row, so that whoever refuses
+a cell can say where it stands.
 """
 
 import csv
-import difflib
-import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from io import TextIOWrapper
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from bayesnb.frames import DataError, closest, is_number
+
 BUILT_IN = ("iris", "wine", "breast_cancer", "digits")
 CSV_PROBLEMS = {"unexpected end": "a quoted cell is never closed", "expected after": "a quoted cell has text after it"}
 MISSING = frozenset({"", "NA", "nan", "NaN", "NAN", "?"})
-
-
-class DataError(ValueError):
-    """Data that cannot be used, or an option that does not fit them; the message is one whole sentence."""
+ROWS_IN_BLOCK = 1 << 16
+Wanted = Callable[[str], bool]
+PARQUET = (".parquet", ".pq")
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +45,16 @@ class Source:
     warnings: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some rows of a file: a frame, and the share of the file that has been read with them."""
+
+    frame: pd.DataFrame
+    done: float
+
+
 def read(data: str) -> Source:
-    """Read a CSV file, or one of the data sets that come with scikit-learn.
+    """Read a CSV or Parquet file, or one of the data sets that come with scikit-learn.
 
     Args:
         data: The path of a file, or one of `iris`, `wine`, `breast_cancer`, `digits`. A file that bears one of these
@@ -52,14 +63,56 @@ def read(data: str) -> Source:
     Raises:
         DataError: The file is not there, cannot be read, or is not a table.
     """
-    return _read_built_in(data) if data in BUILT_IN else _read_csv(Path(data))
+    if data in BUILT_IN:
+        return _read_built_in(data)
+    path = _existing(data)
+    blocks = [block.frame for block in _blocks(path, frozenset(), None)]
+    frame = pd.concat(blocks) if len(blocks) > 1 else blocks[0]
+    warnings = () if path.suffix.lower() in PARQUET else _header_warnings(list(frame.columns))
+    return Source(path.stem, frame, str(frame.columns[-1]), warnings)
 
 
-def closest(word: str, known: Sequence[str]) -> str:
-    """Return `"; did you mean 'x'?"` for the known word nearest to a mistyped one, or nothing."""
-    by_fold = {name.casefold(): name for name in known}
-    near = difflib.get_close_matches(word.casefold(), by_fold, n=1, cutoff=0.6)
-    return f"; did you mean '{by_fold[near[0]]}'?" if near else ""
+def read_blocks(data: str, texts: Collection[str] = frozenset(), wanted: Wanted | None = None) -> Iterator[Block]:
+    """The same rows some at a time, every block with the same columns; at least one row in all.
+
+    Args:
+        data: As for ``read``.
+        texts: Columns of a CSV file that are text. Others are text in a block where one of its cells is no number;
+            names that are added on the way hold for the blocks that follow.
+        wanted: Says by its name whether a column is read; the others may hold anything.
+
+    Raises:
+        DataError: as ``read``, when the rows before have been given.
+    """
+    if data in BUILT_IN:
+        frame = _read_built_in(data).frame
+        yield Block(frame if wanted is None else frame[[name for name in frame if wanted(name)]], 1.0)
+    else:
+        yield from _blocks(_existing(data), texts, ROWS_IN_BLOCK, wanted)
+
+
+def _blocks(path: Path, texts: Collection[str], num_rows: int | None, wanted: Wanted | None = None) -> Iterator[Block]:
+    if path.suffix.lower() in PARQUET:
+        from bayesnb.reading_parquet import parquet_blocks
+
+        return parquet_blocks(path, num_rows or ROWS_IN_BLOCK, wanted)
+    return csv_blocks(path, texts, num_rows, wanted)
+
+
+def csv_blocks(
+    path: Path, texts: Collection[str], num_rows: int | None, wanted: Wanted | None = None
+) -> Iterator[Block]:
+    """The rows of a CSV file, so many at a time or all; see ``read_blocks``."""
+    with _sentences(path), path.open("rb") as file, TextIOWrapper(file, encoding="utf-8-sig", newline="") as handle:
+        rows = _rows(path, handle)
+        _, header = next(rows)
+        size = max(path.stat().st_size, 1)
+        given = 0
+        while block := list(islice(rows, num_rows)):
+            given += len(block)
+            yield Block(_frame(path, header, block, texts, wanted), min(file.tell() / size, 1.0))
+        if not given:
+            raise DataError(f"'{path}' has a header and no rows")
 
 
 def _read_built_in(name: str) -> Source:
@@ -72,71 +125,74 @@ def _read_built_in(name: str) -> Source:
     return Source(name, frame, "class")
 
 
-def _read_csv(path: Path) -> Source:
-    if not path.exists():
-        hint = closest(str(path), BUILT_IN) or f"; the built-in data sets are {', '.join(BUILT_IN)}"
+def _existing(data: str) -> Path:
+    path = Path(data)
+    with _sentences(path):
+        exists = path.exists()
+    if not exists:
+        hint = closest(data, BUILT_IN) or f"; the built-in data sets are {', '.join(BUILT_IN)}"
         raise DataError(f"there is no file '{path}'{hint}")
     if path.is_dir():
-        raise DataError(f"'{path}' is a directory; give the CSV file inside it")
+        raise DataError(f"'{path}' is a directory; give the CSV or Parquet file inside it")
+    return path
+
+
+@contextmanager
+def _sentences(path: Path) -> Iterator[None]:
+    """What is raised for a file that cannot be read, in a sentence."""
     try:
-        header, rows, lines = _rows(path)
+        yield
     except UnicodeDecodeError as error:
         byte = error.object[error.start]
         raise DataError(f"'{path}' is not UTF-8 text (it holds the byte 0x{byte:02x}); save it as UTF-8") from error
     except OSError as error:
         raise DataError(f"'{path}' cannot be read: {error.strerror or error}") from error
 
-    columns = {name: _parse(cells) for name, cells in zip(header, zip(*rows, strict=True), strict=True)}
+
+def _frame(
+    path: Path, header: list[str], rows: list[tuple[int, list[str]]], texts: Collection[str], wanted: Wanted | None
+) -> pd.DataFrame:
+    lines = [line for line, _ in rows]
     index = pd.Index(lines, name="line")
-    for name, cells in columns.items():
-        if cells.dtype != object and np.isinf(cells).any():
-            line = lines[int(np.argmax(np.isinf(cells)))]
+    cells = zip(header, zip(*(row for _, row in rows), strict=True), strict=True)
+    used = ((name, column) for name, column in cells if wanted is None or wanted(name))
+    columns = {name: _parse(column, text=name in texts) for name, column in used}
+    for name, column in columns.items():
+        if column.dtype != object and np.isinf(column).any():
+            line = lines[int(np.argmax(np.isinf(column)))]
             raise DataError(f"column '{name}' holds an infinite number on line {line} of '{path}'")
-    frame = pd.DataFrame({name: pd.Series(cells, index=index, dtype=cells.dtype) for name, cells in columns.items()})
-    return Source(path.stem, frame, header[-1], (*_header_warnings(header), *_number_warnings(frame)))
+    return pd.DataFrame({name: pd.Series(column, index=index, dtype=column.dtype) for name, column in columns.items()})
 
 
-def _rows(path: Path) -> tuple[list[str], list[list[str]], list[int]]:
-    """Read the header, the rows and the line on which each row begins; every row is as wide as the header.
+def _rows(path: Path, handle: Any) -> Iterator[tuple[int, list[str]]]:
+    """The header, and every row with the line on which it begins; all rows are as wide as the header.
 
     pandas fills a short row with missing cells and shifts a long one into the index, both without a word, so the
     standard library's reader does the work.
     """
-    with path.open(encoding="utf-8-sig", newline="") as handle:
-        first = handle.readline()
-        handle.seek(0)
-        reader = csv.reader(
-            handle,
-            delimiter="\t" if path.suffix == ".tsv" else max(",;\t", key=first.count),
-            skipinitialspace=True,
-            strict=True,
-        )
-        header: list[str] = []
-        rows: list[list[str]] = []
-        lines: list[int] = []
-        next_line = 1
-        try:
-            for row in reader:
-                line, next_line = next_line, reader.line_num + 1
-                if not row or (len(row) == 1 and not row[0].strip()):
-                    continue
-                if not header:
-                    header = _header(row, path)
-                elif len(row) != len(header):
-                    raise DataError(
-                        f"line {line} of '{path}' has {_count(len(row), 'cell')} where the header has {len(header)}"
-                    )
-                else:
-                    rows.append(row)
-                    lines.append(line)
-        except csv.Error as error:
-            problem = next((words for sign, words in CSV_PROBLEMS.items() if sign in str(error)), str(error))
-            raise DataError(f"line {next_line} of '{path}' is not CSV: {problem}") from error
+    first = handle.readline()
+    handle.seek(0)
+    delimiter = "\t" if path.suffix == ".tsv" else max(",;\t", key=first.count)
+    reader = csv.reader(handle, delimiter=delimiter, skipinitialspace=True, strict=True)
+    header: list[str] = []
+    next_line = 1
+    try:
+        for row in reader:
+            line, next_line = next_line, reader.line_num + 1
+            if not row or (len(row) == 1 and not row[0].strip()):
+                continue
+            if not header:
+                header = row = _header(row, path)
+            elif len(row) != len(header):
+                raise DataError(
+                    f"line {line} of '{path}' has {_count(len(row), 'cell')} where the header has {len(header)}"
+                )
+            yield line, row
+    except csv.Error as error:
+        problem = next((words for sign, words in CSV_PROBLEMS.items() if sign in str(error)), str(error))
+        raise DataError(f"line {next_line} of '{path}' is not CSV: {problem}") from error
     if not header:
         raise DataError(f"'{path}' is empty")
-    if not rows:
-        raise DataError(f"'{path}' has a header and no rows")
-    return header, rows, lines
 
 
 def _header(row: list[str], path: Path) -> list[str]:
@@ -147,33 +203,19 @@ def _header(row: list[str], path: Path) -> list[str]:
     return names
 
 
-def _parse(cells: Sequence[str]) -> np.ndarray[Any, Any]:
-    """Make an array of floats where every cell is a number or missing, else of text."""
+def _parse(cells: Sequence[str], *, text: bool) -> np.ndarray[Any, Any]:
+    """Make an array of floats where every cell is a number or missing, else, or if it has to be so, of text."""
     stripped = [cell.strip() for cell in cells]
-    try:
-        return np.array([math.nan if cell in MISSING else _number(cell) for cell in stripped])
-    except ValueError:
-        return np.array([None if cell in MISSING else cell for cell in stripped], dtype=object)
-
-
-def _number(cell: str) -> float:
-    if "_" in cell:  # Python reads 1_000 as a number; in a data file it is a name
-        raise ValueError(cell)
-    return float(cell)
+    if not text and not any("_" in cell for cell in stripped):  # Python reads 1_000 as a number; in a file it is a name
+        filled = ["nan" if cell in MISSING else cell for cell in stripped]
+        with suppress(ValueError):
+            return np.array(filled, dtype=object).astype(np.float64)
+    return np.array([None if cell in MISSING else cell for cell in stripped], dtype=object)
 
 
 def is_text(cells: pd.Series) -> bool:
     """Say whether a column holds text, in whatever type pandas keeps it."""
     return not pd.api.types.is_numeric_dtype(cells)
-
-
-def is_number(cell: str) -> bool:
-    """Say whether the text of a cell is a number."""
-    try:
-        _number(cell)
-    except ValueError:
-        return False
-    return True
 
 
 def _header_warnings(header: Sequence[str]) -> tuple[str, ...]:
@@ -182,20 +224,6 @@ def _header_warnings(header: Sequence[str]) -> tuple[str, ...]:
     if not numbers or len(numbers) == len(header) - 1:
         return ()
     return (f"the header names a column '{numbers[0]}'; is the header line missing?",)
-
-
-def _number_warnings(frame: pd.DataFrame) -> tuple[str, ...]:
-    """Name the columns of numbers that a few odd cells (`N/A`, `1,5`, `unknown`) turned into text."""
-    found = []
-    for name in frame.columns:
-        cells = frame[name].dropna()
-        if not is_text(cells) or not len(cells):
-            continue
-        numeric = cells.map(is_number)
-        if 2 * int(numeric.sum()) >= len(cells):
-            odd = (~numeric).idxmax()
-            found.append(f"column '{name}' is read as text because of '{cells.loc[odd]}' on line {odd}")
-    return tuple(found)
 
 
 def _count(number: int, noun: str) -> str:

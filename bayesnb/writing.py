@@ -1,14 +1,15 @@
-"""The files of a comparison: results.csv, summary.json, learning_curve.png, reliability.png, dependence.png."""
+"""The files of a comparison: report.html, results.csv, summary.json, and the figures of the report."""
 
 import contextlib
 import csv
+import io
 import json
 import math
 import os
 import platform
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, fields, replace
 from importlib import metadata
 from pathlib import Path
@@ -18,14 +19,17 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from rich.console import Console
 
 from bayesnb.compare import METRICS, Comparison, Record
 from bayesnb.dependence import Dependence
 from bayesnb.first_split import Evidence, NutsCheck
 from bayesnb.methods import RIVALS
 from bayesnb.metrics import NUM_BINS
+from bayesnb.page import page
 from bayesnb.plots import confidence_shares, dependence, learning_curve, reliability
 from bayesnb.reading import DataError
+from bayesnb.report import parameters, print_dependence
 from bayesnb.tables import Table
 
 # what the pictures show: more lines would hide each other
@@ -33,6 +37,8 @@ IN_LEARNING_CURVE = ("MLE", "MAP", "full Bayes", "tempered", "feature weights", 
 IN_RELIABILITY = ("MLE", "full Bayes", "tempered", "feature weights", *RIVALS)
 LEGEND_INCHES = 1.6  # the width of an entry
 MOST_COLUMNS_DRAWN = 60
+FILE_DPI = 150
+PAGE_DPI = 110  # a figure fills the page's width, and its bytes stay few
 LONGEST_NAME = 24
 PACKAGES = ("bayesnb", "jax", "numpyro", "numpy", "scikit-learn")
 
@@ -91,8 +97,12 @@ def write_files(
     if pairs is not None:
         figures["dependence.png"] = dependence_figure(table, pairs)
     for name, figure in figures.items():
-        figure.savefig(folder / name, dpi=150)
-    return "results.csv", "summary.json", *figures
+        (folder / name).write_bytes(_png(figure, FILE_DPI))
+    assumption = None if pairs is None else _printed(print_dependence, result, pairs)
+    shown = {name: _png(figure, PAGE_DPI) for name, figure in figures.items()}
+    text = page(summary, shown, parameters(table), assumption)
+    (folder / "report.html").write_text(text, encoding="utf-8")
+    return "report.html", "results.csv", "summary.json", *figures
 
 
 def summarise(
@@ -177,6 +187,19 @@ def dependence_figure(table: Table, pairs: Dependence) -> Figure:
     which = "pairs" if len(drawn.names) == len(pairs.names) else f"the {len(drawn.names)} most dependent"
     figure.suptitle(f"{table.name}: {which} of {len(pairs.names)} columns given '{table.target}'", fontsize=11)
     return figure
+
+
+def _printed(function: Callable[..., None], *args: Any) -> str:
+    """What the report prints, as one line of plain text."""
+    lines = io.StringIO()
+    function(Console(file=lines, width=100_000, color_system=None), *args)
+    return " ".join(lines.getvalue().split())
+
+
+def _png(figure: Figure, dpi: int) -> bytes:
+    content = io.BytesIO()
+    figure.savefig(content, dpi=dpi)
+    return content.getvalue()
 
 
 def _figure(width: float, height: float) -> Figure:

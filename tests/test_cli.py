@@ -19,7 +19,7 @@ ROWS = [
     for i in range(40)
 ]
 GOOD = "\n".join([HEADER, *ROWS]) + "\n"
-FILES = ["dependence.png", "learning_curve.png", "reliability.png", "results.csv", "summary.json"]
+FILES = ["dependence.png", "learning_curve.png", "reliability.png", "report.html", "results.csv", "summary.json"]
 
 
 @pytest.fixture

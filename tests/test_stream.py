@@ -124,7 +124,7 @@ def wider(block):
         (lambda b: (b[0], b[1] - 1), "block 1: y holds -1"),
         (lambda b: (b[0] * np.inf, b[1]), "block 1: block 'x', column 0: .*finite"),
         (lambda b: (b[0], b[1][:-1]), r"block 1: y must be integers \[4\]"),
-        (lambda b: (b[0], b[1], -np.ones(4)), "block 1: sample_weight must be finite and not negative"),
+        (lambda b: (b[0], b[1], -np.ones(4)), "block 1: sample_weight must be finite, not negative"),
         (lambda b: b[0], r"block 1 must be \(X, y\) or \(X, y, sample_weight\), got ndarray"),
         (lambda b: (*b, None, None), "block 1 must be .* got 4 things"),
         (lambda b: (b[0], 3), "block 1 must be .* for y"),

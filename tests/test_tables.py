@@ -6,7 +6,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from bayesnb.reading import DataError, Source, read
-from bayesnb.tables import infer_kind, make_table
+from bayesnb.summaries import infer_kind, summarise
+from bayesnb.tables import make_table
 
 HEADER = "flag,colour,rooms,height,label"
 ROWS = [
@@ -76,7 +77,9 @@ def test_rows_without_a_target_are_dropped_and_counted(tmp_path):
 )
 def test_infer_kind(cells, kind):
     dtype = object if any(isinstance(cell, str) for cell in cells) else float
-    assert infer_kind(pd.Series(cells, dtype=dtype)) == kind
+    assert infer_kind(summarise(pd.Series(cells, dtype=dtype, name="c"))) == kind
+    halves = [summarise(pd.Series(half, dtype=dtype, name="c")) for half in (cells[:3], cells[3:])]
+    assert infer_kind(halves[0].merged(halves[1])) == kind  # in blocks, too
 
 
 def test_id_like_columns_are_left_out_and_named_but_an_override_keeps_them(tmp_path):

@@ -124,6 +124,8 @@ def _classes(
 def _open(
     model: Specification, source: Any, label: str | None, columns: Any, weight: Any, classes: list[Any] | None
 ) -> Source:
+    if isinstance(source, Arrays):  # rows that know what they are of
+        return source
     kind = type(source).__module__.partition(".")[0]
     if isinstance(source, str | os.PathLike) or kind == "pyarrow" or hasattr(source, "__arrow_c_stream__"):
         try:

@@ -1,14 +1,16 @@
-"""The command line. Heavy libraries are imported where they are used, so that `--help` answers at once."""
+"""`bayesnb compare`, the main job."""
+
+from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from bayesnb import __version__
+from bayesnb.cli.options import override_option, seed_option, sentences, target_option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,42 +18,6 @@ if TYPE_CHECKING:
     from bayesnb.compare import Comparison
     from bayesnb.first_split import NutsCheck
     from bayesnb.tables import Table
-
-
-class OneSentence(click.Group):
-    """A group of commands that answers every mistake of the user with one line on stderr and exit status 2."""
-
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        **extra: Any,
-    ) -> Any:
-        """Run the command line; see `click.Command.main`."""
-        if not standalone_mode:
-            return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
-        for stream in (sys.stdout, sys.stderr):
-            if hasattr(stream, "reconfigure"):  # a terminal without Unicode shows ? where it has no character
-                stream.reconfigure(errors="replace")
-        try:
-            status = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
-        except click.Abort:
-            click.echo("\nbayesnb: stopped; nothing was written", err=True)
-            sys.exit(130)
-        except click.ClickException as error:
-            _refuse(error)
-        sys.exit(status if isinstance(status, int) else 0)
-
-
-def _refuse(error: click.ClickException) -> NoReturn:
-    context = getattr(error, "ctx", None)
-    message = " ".join(error.format_message().split())
-    if context is not None:  # a mistake in the options, not in the data
-        message = f"{message.rstrip('.')} (see {context.command_path} --help)"
-    click.echo(f"bayesnb: {message}", err=True)
-    sys.exit(2)
 
 
 class Sizes(click.ParamType):
@@ -71,52 +37,21 @@ class Sizes(click.ParamType):
             self.fail(f"'{value}' is not a list of whole numbers such as 20,50,100", param, ctx)
 
 
-class Override(click.ParamType):
-    """A column and a kind."""
-
-    name = "column=kind"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Read `age=normal`; the column's name may hold an equals sign."""
-        if isinstance(value, tuple):
-            return value
-        from bayesnb.tables import KINDS, SKIP
-
-        column, equals, kind = value.rpartition("=")
-        if not equals or kind not in (*KINDS, SKIP):
-            self.fail(f"'{value}' is not a column, = and one of {', '.join(KINDS)}, {SKIP}", param, ctx)
-        return column, kind
-
-
-@click.group(cls=OneSentence, invoke_without_command=True)
-@click.version_option(__version__)
-@click.pass_context
-def main(context: click.Context) -> None:
-    """Naive Bayes as a probabilistic program: MLE, MAP, the exact posterior, and NUTS."""
-    if context.invoked_subcommand is None:
-        click.echo(context.get_help())
-
-
-@main.command()
+@click.command()
 @click.argument("data")
-@click.option("--target", metavar="COLUMN", help="The column of classes.  [default: the last column]")
+@target_option
 @click.option(
     "--sizes", type=Sizes(), metavar="N,N,...", help="Training sizes.  [default: 20,50,100,200,500,... and all]"
 )
 @click.option("--repeats", type=click.IntRange(min=1), default=20, show_default=True, help="How many random splits.")
-@click.option(
-    "--as", "overrides", type=Override(), multiple=True, metavar="COLUMN=KIND",
-    help="Treat a column as bernoulli, categorical or normal, or skip it; may be repeated. "
-    "COLUMN may be a pattern such as 'pixel_*'.",
-)  # fmt: skip
+@override_option("bernoulli", "categorical", "normal")
 @click.option(
     "--out", type=click.Path(path_type=Path), metavar="DIR", help="Where to write.  [default: bayesnb-report/NAME]"
 )
-@click.option(
-    "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Seed of the splits and of NUTS."
-)
+@seed_option
 @click.option("--nuts/--no-nuts", default=True, show_default=True, help="Check the exact posterior with one NUTS run.")
 @click.option("--rivals", is_flag=True, help="Add scikit-learn's logistic regression and random forest.")
+@sentences
 def compare(
     data: str,
     target: str | None,
@@ -133,9 +68,9 @@ def compare(
     Rows: the plug-ins MLE and MAP, the exact posterior (full Bayes), its prior learned by evidence, its average over
     subsets of columns, and its predictions tempered by one power or a weight for each column.
 
-    DATA is a CSV file with a header line (missing cells: empty, NA, nan or ?), or one of iris, wine, breast_cancer,
-    digits. Columns with two values become Bernoulli; text, and whole numbers with at most 10 values, Categorical; other
-    numbers Normal.
+    DATA is a CSV file with a header line (missing cells: empty, NA, nan or ?), a Parquet file, or one of iris, wine,
+    breast_cancer, digits. Columns with two values become Bernoulli; text, and whole numbers with at most 10 values,
+    Categorical; other numbers Normal.
 
     \b
     Examples:
@@ -144,12 +79,7 @@ def compare(
       bayesnb compare patients.csv --target outcome --sizes 20,50,100 --no-nuts
       bayesnb compare wine --rivals
     """
-    from bayesnb.reading import DataError
-
-    try:
-        _compare(data, target, sizes, repeats, dict(overrides), out, seed, nuts, rivals)
-    except DataError as error:
-        raise click.ClickException(str(error)) from error
+    _compare(data, target, sizes, repeats, dict(overrides), out, seed, nuts, rivals)
 
 
 def _compare(
@@ -164,6 +94,7 @@ def _compare(
     rivals: bool,
 ) -> None:
     from rich.console import Console
+    from rich.padding import Padding
 
     from bayesnb.reading import BUILT_IN, read
     from bayesnb.tables import make_table
@@ -196,18 +127,18 @@ def _compare(
             report.print_check(console, check)
         names = writing.write_files(folder, table, result, evidence, pairs, check, seed, _command_line())
     console.print("Written to", out, style="bold", soft_wrap=True, markup=False)
-    console.print(f"  {', '.join(names)}")
+    console.print(Padding(", ".join(names), (0, 0, 0, 2), expand=False))
 
 
 def _run(
-    notes: "Console",
-    table: "Table",
+    notes: Console,
+    table: Table,
     sizes: tuple[int, ...],
     repeats: int,
     seed: int,
     methods: tuple[str, ...],
     nuts: bool,
-) -> "tuple[Comparison, NutsCheck | None]":
+) -> tuple[Comparison, NutsCheck | None]:
     """Run the comparison and the check, and show how far they are on stderr."""
     from rich.progress import Progress
 
@@ -227,7 +158,7 @@ def _run(
     return result, check_with_nuts(table, sizes[-1], seed, progress_bar=notes.is_terminal)
 
 
-def _warn(notes: "Console", warnings: Iterable[str]) -> None:
+def _warn(notes: Console, warnings: Iterable[str]) -> None:
     for warning in warnings:
         notes.print("warning:", warning, style="yellow", markup=False)
 

@@ -1,0 +1,21 @@
+"""The command line. Heavy libraries are imported where they are used, so that `--help` answers at once."""
+
+import click
+
+from bayesnb import __version__
+from bayesnb.cli.compare import compare
+from bayesnb.cli.models import explain, fit, predict
+from bayesnb.cli.options import OneSentence
+
+
+@click.group(cls=OneSentence, invoke_without_command=True)
+@click.version_option(__version__)
+@click.pass_context
+def main(context: click.Context) -> None:
+    """Naive Bayes as a probabilistic program: MLE, MAP, the exact posterior, and NUTS."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+for command in (compare, fit, predict, explain):
+    main.add_command(command)

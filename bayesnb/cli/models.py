@@ -1,0 +1,184 @@
+"""`bayesnb fit`, `predict` and `explain`: a model in a file, made from rows, asked about rows."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bayesnb.cli.options import FILE, override_option, seed_option, sentences, target_option
+
+if TYPE_CHECKING:
+    from bayesnb.estimator import NaiveBayesClassifier
+    from bayesnb.file_fit import Advance, Description
+
+METHODS = ("posterior", "map", "mle", "nuts", "empirical", "averaged")
+MOST_SHOWN = 20
+
+
+@click.command()
+@click.argument("data")
+@target_option
+@click.option("--save", "path", type=FILE, required=True, metavar="MODEL", help="The file to write the model to.")
+@click.option(
+    "--method", type=click.Choice(METHODS), default="posterior", show_default=True,
+    help="The exact posterior; the MAP; the MLE; NUTS; the posterior under the prior of largest evidence; the average "
+    "over all subsets of columns.",
+)  # fmt: skip
+@click.option(
+    "--smoothing", type=click.FloatRange(min=0), default=1.0, show_default=True,
+    help="Pseudo-counts of each category, and pseudo-rows for numbers.",
+)  # fmt: skip
+@override_option("bernoulli", "categorical", "normal", "poisson", "multinomial")
+@click.option("--checkpoint", type=FILE, metavar="FILE", help="Go on from here if a run was stopped.")
+@seed_option
+@sentences
+def fit(
+    data: str,
+    target: str | None,
+    path: Path,
+    method: str,
+    smoothing: float,
+    overrides: tuple[tuple[str, str], ...],
+    checkpoint: Path | None,
+    seed: int,
+) -> None:
+    """Fit a model to DATA and save it, with the names of columns, categories and classes.
+
+    DATA is a CSV file with a header line, a Parquet file, or one of iris, wine, breast_cancer, digits. It is read in
+    blocks of rows and may be larger than memory. Likelihoods are chosen as in `bayesnb compare`.
+
+    \b
+    Examples:
+      bayesnb fit penguins.csv --target species --save penguins.model
+      bayesnb fit clicks.parquet --target bought --as 'page_*=poisson' --save clicks.model
+      bayesnb fit wine --method averaged --save wine.model
+    """
+    from bayesnb.file_fit import describe_file, fit_file
+    from bayesnb.frames import DataError
+    from bayesnb.named_fits import require
+    from bayesnb.storage import save
+
+    require(method, smoothing)
+    _keep(path, data)
+    if checkpoint is not None:
+        _keep(checkpoint, data, str(path))
+    if not path.absolute().parent.is_dir():
+        raise DataError(f"the model cannot be saved as '{path}': there is no folder '{path.absolute().parent}'")
+    with _progress() as advance:
+        described = describe_file(data, target, dict(overrides), advance)
+    _print_description(described)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        params: dict[str, Any] = {"method": method, "smoothing": smoothing, "random_state": seed}
+        classifier = fit_file(described, checkpoint=checkpoint, **params)
+    for warning in (*described.chosen.warnings, *(str(w.message) for w in caught if w.category is UserWarning)):
+        click.echo(f"warning: {warning}", err=True)
+    save(classifier, path)
+    click.echo(f"Fitted to {described.num_rows:,} rows; saved as {path}")
+
+
+@click.command()
+@click.argument("model")
+@click.argument("data")
+@click.option(
+    "--out", type=FILE, metavar="FILE", help="A .csv or .parquet file to write.  [default: CSV on the standard output]"
+)
+@sentences
+def predict(model: str, data: str, out: Path | None) -> None:
+    """Predict the class of every row of DATA with MODEL, a file that `bayesnb fit` wrote.
+
+    DATA needs the columns that the model was fitted to, in any order, and may have others. The output has a row for
+    each of its rows: the most probable class, and the probability of every class.
+
+    \b
+    Examples:
+      bayesnb predict penguins.model new.csv --out predictions.csv
+      bayesnb predict clicks.model today.parquet --out scores.parquet
+    """
+    from bayesnb.file_fit import predict_file
+    from bayesnb.prediction_files import prediction_file
+
+    if out is not None:
+        _keep(out, data, model)
+    classifier = _load(model)
+    with _progress() as advance, prediction_file(out, classifier.classes_.tolist()) as write:
+        rows = 0
+        for block, proba in predict_file(classifier, data):
+            write(proba)
+            rows += len(proba)
+            advance(block.done, rows)
+    click.echo(f"{rows:,} rows predicted" + (f" and written to {out}" if out else ""), err=True)
+
+
+@click.command()
+@click.argument("model")
+@click.argument("data")
+@click.option("--row", type=click.IntRange(min=1), required=True, metavar="N", help="The row; the first is 1.")
+@click.option("--against", metavar="CLASS", help="The class to compare with.  [default: the runner-up]")
+@seed_option
+@sentences
+def explain(model: str, data: str, row: int, against: str | None, seed: int) -> None:
+    """Say why MODEL predicts what it predicts for one row of DATA.
+
+    For the most probable class against another: what the class prior and every column add to the log odds, in nats. The
+    parts add up to the log odds of the prediction; intervals show what the fitted rows leave open.
+
+    \b
+    Examples:
+      bayesnb explain penguins.model new.csv --row 17
+      bayesnb explain penguins.model new.csv --row 17 --against Gentoo
+    """
+    from bayesnb.explained_row import print_explanation
+    from bayesnb.file_fit import row_of
+
+    classifier = _load(model)
+    print_explanation(classifier, row_of(classifier, data, row), against, seed)
+
+
+def _load(path: str) -> NaiveBayesClassifier:
+    from bayesnb.estimator import NaiveBayesClassifier
+    from bayesnb.frames import DataError
+    from bayesnb.storage import load
+
+    found: Any = load(path)
+    if not isinstance(found, NaiveBayesClassifier):
+        raise DataError(f"'{path}' holds a {type(found).__name__}, expected a model that 'bayesnb fit' wrote")
+    return found
+
+
+def _keep(path: Path, *given: str) -> None:
+    """Refuses to write over what is read, or written as well."""
+    from bayesnb.frames import DataError
+
+    if path.resolve() in [Path(one).resolve() for one in given]:
+        raise DataError(f"'{path}' is used here already, and would be written over: give another name")
+
+
+@contextmanager
+def _progress() -> Iterator[Advance]:
+    from bayesnb.streaming.progress import Progress
+
+    with Progress(1.0, wanted=sys.stderr.isatty()) as bar:
+        yield bar.show
+
+
+def _print_description(described: Description) -> None:
+    from bayesnb.frames import label, listing
+
+    classes = listing([label(value) for value in described.classes.tolist()])
+    click.echo(f"{described.data}: {described.num_rows:,} rows with '{described.target}', one of {classes}")
+    if described.num_unlabelled:
+        click.echo(f"Rows left out because '{described.target}' is missing: {described.num_unlabelled:,}")
+    columns = described.schema.columns
+    for column in columns[:MOST_SHOWN]:
+        click.echo(f"  {column.name}: {column.kind} ({column.describe()})")
+    if len(columns) > MOST_SHOWN:
+        click.echo(f"  and {len(columns) - MOST_SHOWN} more columns")
+    for name, reason in described.chosen.left_out:
+        click.echo(f"  {name}: left out ({reason})")

@@ -1,0 +1,103 @@
+"""What the commands have in common: one sentence for every mistake, and the options that several of them take."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+SKIP = "skip"
+
+
+class OneSentence(click.Group):
+    """A group of commands that answers every mistake of the user with one line on stderr and exit status 2."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run the command line; see `click.Command.main`."""
+        if not standalone_mode:
+            return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):  # a terminal without Unicode shows ? where it has no character
+                stream.reconfigure(errors="replace")
+        try:
+            status = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        except click.Abort:
+            click.echo("\nbayesnb: stopped; nothing was written", err=True)
+            sys.exit(130)
+        except click.ClickException as error:
+            _refuse(error)
+        sys.exit(status if isinstance(status, int) else 0)
+
+
+def _refuse(error: click.ClickException) -> NoReturn:
+    context = getattr(error, "ctx", None)
+    message = " ".join(error.format_message().split())
+    if context is not None:  # a mistake in the options, not in the data
+        message = f"{message.rstrip('.')} (see {context.command_path} --help)"
+    click.echo(f"bayesnb: {message}", err=True)
+    sys.exit(2)
+
+
+def sentences(command: Callable[..., None]) -> Callable[..., None]:
+    """What the package says of the user's data or files becomes the command's one sentence."""
+
+    @functools.wraps(command)
+    def answered(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except ValueError as error:  # the package's own, each of them a sentence
+            raise click.ClickException(str(error)) from error
+        except OSError as error:
+            if isinstance(error, BrokenPipeError):
+                raise
+            place = f" '{error.filename}'" if error.filename else ""
+            raise click.ClickException(f"reading or writing{place} failed: {error.strerror or error}") from error
+
+    return answered
+
+
+class Override(click.ParamType):
+    """A column and a kind."""
+
+    name = "column=kind"
+
+    def __init__(self, kinds: Sequence[str]) -> None:
+        self.kinds = (*kinds, SKIP)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read `age=normal`; the column's name may hold an equals sign."""
+        if isinstance(value, tuple):
+            return value
+        column, equals, kind = value.rpartition("=")
+        if not equals or kind not in self.kinds:
+            self.fail(f"'{value}' is not a column, = and one of {', '.join(self.kinds)}", param, ctx)
+        return column, kind
+
+
+target_option = click.option("--target", metavar="COLUMN", help="The column of classes.  [default: the last column]")
+
+
+def override_option(*kinds: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """`--as COLUMN=KIND` for these kinds."""
+    return click.option(
+        "--as", "overrides", type=Override(kinds), multiple=True, metavar="COLUMN=KIND",
+        help=f"Treat a column as {', '.join(kinds[:-1])} or {kinds[-1]}, or skip it; may be repeated. COLUMN may be a "
+        "pattern such as 'pixel_*'.",
+    )  # fmt: skip
+
+
+seed_option = click.option(
+    "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of all that is drawn at random."
+)
