@@ -15,7 +15,7 @@ from bayesnb.num_parameters import num_parameters
 from bayesnb.report_tables import (
     bayes_factor,
     differences,
-    empty_grid,
+    headed_grid,
     inclusion,
     number,
     plural,
@@ -59,21 +59,14 @@ def print_data(console: Console, table: Table) -> None:
         named = ", ".join(f"{escape(name)} ({reason})" for name, reason in silent[:MOST_COLUMNS_LISTED])
         more = len(silent) - MOST_COLUMNS_LISTED
         console.print(f"Columns left out: {named}" + (f" and {more} more" if more > 0 else ""))
-    grid = empty_grid()
     if len(table.columns) <= MOST_COLUMNS_LISTED:
-        for heading, justify in (("column", "left"), ("kind", "left"), ("values", "left"), ("missing", "right")):
-            grid.add_column(heading, justify=justify)  # type: ignore[arg-type]
+        grid = headed_grid({"column": "left", "kind": "left", "values": "left", "missing": "right"})
         for column in table.columns:
             grid.add_row(escape(column.name), FAMILIES[column.kind], escape(column.describe()), f"{column.missing:,}")
     else:
-        for heading, justify in (
-            ("kind", "left"),
-            ("columns", "right"),
-            ("values", "left"),
-            ("missing", "right"),
-            ("such as", "left"),
-        ):
-            grid.add_column(heading, justify=justify)  # type: ignore[arg-type]
+        grid = headed_grid(
+            {"kind": "left", "columns": "right", "values": "left", "missing": "right", "such as": "left"}
+        )
         for kind, block in BLOCKS.items():
             columns = table.blocks.get(block, ())
             if columns:

@@ -1,9 +1,11 @@
 """The tables that `bayesnb compare` prints, at most 80 columns wide, and how numbers look in them."""
 
 import math
+from collections.abc import Mapping
 from decimal import Decimal
 
 from rich import box
+from rich.console import JustifyMethod
 from rich.markup import escape
 from rich.table import Table as Grid
 
@@ -48,6 +50,14 @@ def whole(value: int) -> str:
 def plural(count: int, noun: str) -> str:
     """Write a count and what is counted: 1 row, 2,000 rows."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def headed_grid(columns: Mapping[str, JustifyMethod]) -> Grid:
+    """A table with these headings, each column to the left or to the right."""
+    grid = empty_grid()
+    for heading, justify in columns.items():
+        grid.add_column(heading, justify=justify)
+    return grid
 
 
 def empty_grid() -> Grid:
