@@ -273,7 +273,7 @@ GOOD = np.zeros((4, 1)), np.array([0, 1, -1, -1])
         ({"unlabelled_weight": "1"}, "unlabelled_weight is a number from 0 to 1"),
         ({"tolerance": -1e-3}, "tolerance is a number from 0"),
         ({"max_iterations": 0}, "max_iterations must be a positive int"),
-        ({"sample_weight": [1, 1, 1, -1]}, "sample_weight must be finite and not negative"),
+        ({"sample_weight": [1, 1, 1, -1]}, "sample_weight must be finite, not negative"),
         ({"fit": nb.fit_posterior}, "fit must be fit_map or fit_mle, got fit_posterior"),
         ({"key": 0}, "key must be one key"),
         ({"initial": {"class_probs": [1.0]}}, "initial must be a PointEstimate"),

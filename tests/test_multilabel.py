@@ -190,7 +190,7 @@ def test_other_bad_input():
         fit_multilabel(MODEL, X, GOOD, fit=nb.fit_nuts)
     with pytest.raises(ValueError, match="the first argument is a NaiveBayes model"):
         fit_multilabel(nb.Normal(), X, GOOD)
-    with pytest.raises(ValueError, match="sample_weight must be finite and not negative"):
+    with pytest.raises(ValueError, match="sample_weight must be finite, not negative"):
         fit_multilabel(MODEL, X, GOOD, sample_weight=-np.ones(6))
     with pytest.raises(ValueError, match="a Bernoulli cell is 0, 1 or NaN"):
         fit_multilabel(nb.NaiveBayes(nb.Bernoulli()), X, GOOD)

@@ -111,12 +111,13 @@ def require_squarable(x: Array, block: str, likelihood: str) -> None:
     xp = namespace(x)
     if not jnp.issubdtype(x.dtype, jnp.inexact):
         return
-    with np.errstate(over="ignore", invalid="ignore"):
-        if xp.isfinite(xp.vdot(x, x)):  # one pass: all is finite, and so are the squares
-            return
     # numpy rows are fitted in float64 whatever their type
     fitted = np.float64 if xp is np else jnp.promote_types(x.dtype, jnp.float32)
     largest = min(float(jnp.finfo(x.dtype).max), float(jnp.finfo(fitted).max) ** SQUARABLE)
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = float(xp.vdot(x, x))
+        if np.isfinite(squares) and squares <= largest**2:  # one pass: no cell is larger
+            return
     bad = xp.abs(x) > largest
     if bad.any():
         row, column = first_bad(bad)

@@ -56,4 +56,6 @@ def _any_rows(loc: Array, covariance: Array, x: Array, seen: Array) -> Distances
         log_det = jnp.broadcast_to(log_determinant(factor), loc.shape[:1])
         return Distances(special.sum_of_squares(z, axis=-1), log_det, seen.sum())
 
-    return jax.lax.map(lambda pair: row(*pair), (x, seen), batch_size=64)
+    # blocks need a number of rows; where a function is exported for any it is a symbol
+    block = 64 if isinstance(x.shape[0], int) else None
+    return jax.lax.map(lambda pair: row(*pair), (x, seen), batch_size=block)

@@ -1,4 +1,4 @@
-"""Rivals that are timed where they are installed, ``pip install 'bayesnb[bench]'``: river and mixed-naive-bayes.
+"""Rivals that are timed where they are installed: river, mixed-naive-bayes, pomegranate (the extra ``bench``).
 
 river learns from data frames here, all rows in one call; row by row it takes far longer.
 """
@@ -27,6 +27,7 @@ def workloads(quick: bool) -> Iterator[Workload]:
         ("river", "river", "Normal of a frame", _river_normal),
         ("river", "river", "Bernoulli of a frame", _river_bernoulli),
         ("mixed-naive-bayes", "mixed_naive_bayes", "Normal and Categorical", _mixed),
+        ("pomegranate", "pomegranate", "Normal of float32", _pomegranate),
     ):
         if find_spec(module):
             for predict in (False, True):
@@ -78,3 +79,21 @@ def _mixed(rows: int) -> tuple[Job, Job, Job, Job, int]:
     theirs, ours = learn(), nb.fit_map(model, blocks, y)
     predict = partial(theirs.predict_proba, X)
     return learn, lambda: nb.fit_map(model, blocks, y), predict, lambda: ours.predict_proba(blocks), X.nbytes
+
+
+def _pomegranate(rows: int) -> tuple[Job, Job, Job, Job, int]:
+    from pomegranate.bayes_classifier import BayesClassifier
+    from pomegranate.distributions import Normal
+
+    X, y = normal(rows, 20, 5, np.float32)
+    model = nb.NaiveBayes(nb.Normal())
+
+    def learn() -> object:
+        return BayesClassifier([Normal(covariance_type="diag") for _ in range(5)]).fit(X, y)
+
+    theirs, ours = learn(), nb.fit_mle(model, X, y)
+
+    def predict() -> object:
+        return theirs.predict_proba(X).numpy()
+
+    return learn, lambda: nb.fit_mle(model, X, y), predict, lambda: ours.predict_proba(X), X.nbytes

@@ -1,0 +1,153 @@
+"""The tutorials: cells that a notebook runs one by one, and their numbers against numpy, scipy and scikit-learn."""
+
+from __future__ import annotations
+
+import ast
+import re
+import runpy
+import sys
+from types import ModuleType
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
+from scipy.special import gammaln
+from sklearn.datasets import load_wine
+from sklearn.metrics import log_loss
+from sklearn.model_selection import train_test_split
+from sklearn.naive_bayes import GaussianNB
+
+from tests.conftest import EXAMPLES
+
+TOUR = ["quick_start", "mixed_frame", "text_pipeline", "experiment", "migrating"]
+
+
+def cells(name):
+    """Pairs of a cell's heading and its source."""
+    _, *parts = re.split(r"^# %%(.*)\n", (EXAMPLES / f"{name}.py").read_text(encoding="utf-8"), flags=re.M)
+    return list(zip(parts[::2], parts[1::2], strict=True))
+
+
+@pytest.fixture
+def notebook(monkeypatch, tmp_path):
+    """Runs the cells of an example as a notebook does, and returns what they defined."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(EXAMPLES)
+    monkeypatch.setattr(sys, "argv", ["ipykernel_launcher.py", "-f", "kernel.json"])
+    monkeypatch.setitem(sys.modules, "ipykernel", ModuleType("ipykernel"))
+
+    def call(name):
+        scope = {"__name__": "__main__"}
+        for heading, source in cells(name):
+            if not heading.strip():
+                exec(compile(source, f"{name}.py", "exec"), scope)
+        return scope
+
+    return call
+
+
+@pytest.fixture
+def script(monkeypatch, tmp_path):
+    """Runs an example as a program, and returns what it defined."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(EXAMPLES)
+
+    def call(name, *args):
+        monkeypatch.setattr(sys, "argv", [f"{name}.py", *map(str, args)])
+        return runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
+
+    return call
+
+
+@pytest.mark.parametrize("name", TOUR)
+def test_text_stands_in_cells_of_text_and_each_cell_of_code_is_whole(name):
+    found = cells(name)
+    assert {heading for heading, _ in found} == {" [markdown]", ""}
+    for heading, source in found:
+        statements = ast.parse(source).body
+        if heading:
+            assert all(isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant) for part in statements)
+            assert source.strip().startswith(("# ", '"""'))
+        else:
+            assert statements
+
+
+def test_quick_start(notebook):
+    scope = notebook("quick_start")
+    X, y = scope["X"], scope["y"]
+    means = np.stack([X[y == k].mean(axis=0) for k in range(3)])
+    variances = np.stack([X[y == k].var(axis=0) for k in range(3)])
+    assert_allclose(scope["mle"].params["x_loc"], means)
+    joint = np.log(np.bincount(y) / len(y)) + stats.norm.logpdf(scope["X_test"][:, None], means, variances**0.5).sum(2)
+    assert_allclose(scope["mle"].log_joint(scope["X_test"]), joint, rtol=1e-9)
+    losses = [log_loss(scope["y_test"], scope[fit].predict_proba(scope["X_test"])) for fit in ("post", "map_", "mle")]
+    assert losses == sorted(losses)
+
+
+def test_mixed_frame(notebook, capsys):
+    pytest.importorskip("polars")
+    scope, out = notebook("mixed_frame"), capsys.readouterr().out
+    assert scope["loaded"].likelihoods_ == scope["by_type"].likelihoods_ | scope["chosen"]
+    assert out.count("refused: ") == 5
+    # of each column alone the posterior is that of its counts
+    title, y = np.array(scope["columns"]["title"]), scope["y"]
+    died, survived = (np.sum((title == "Mrs") & (y == label)) + 1 for label in ("died", "survived"))
+    missing = {name: None if name in ("sex", "embarked") else np.nan for name in scope["frame"]}
+    row = scope["frame"].head(1).assign(**{**missing, "title": "Mrs"})
+    n = np.array([(y == "died").sum(), (y == "survived").sum()])
+    joint = (n + 1) * [died, survived] / (n + len(set(title)))
+    assert_allclose(scope["classifier"].predict_proba(row)[0], joint / joint.sum())
+
+
+def test_text_pipeline_on_its_own_notes(notebook, capsys):
+    scope, out = notebook("text_pipeline"), capsys.readouterr().out
+    assert "48 messages: 16 garden, 16 kitchen, 16 workshop" in out
+    counts, of_class = scope["counts"].toarray(), scope["y"][:, None] == np.unique(scope["y"])
+    a = 1.0 + of_class.T.astype(float) @ counts
+    x = counts[:, None]
+    joint = gammaln(a.sum(1)) - gammaln(a.sum(1) + x.sum(2)) + (gammaln(a + x) - gammaln(a)).sum(2)
+    expected = joint - np.logaddexp.reduce(joint, axis=1, keepdims=True)
+    assert_allclose(scope["exact"].predict_log_proba(scope["texts"]), expected, atol=1e-9)
+
+
+def test_text_pipeline_on_messages_of_a_file(script, tmp_path, capsys):
+    lines = [
+        f"{kind}\t{text} {i}" for i in range(20) for kind, text in [("ham", 'lunch "at" noon'), ("spam", "win &gt;")]
+    ]
+    (tmp_path / "sms_spam.tsv").write_text("\n".join([*lines, *lines[:3]]), encoding="utf-8")
+    scope = script("text_pipeline", "--data", tmp_path)
+    assert "40 messages: 20 ham, 20 spam" in capsys.readouterr().out
+    assert scope["texts"][1] == "win > 0"
+    with pytest.raises(SystemExit) as stop:
+        script("text_pipeline", "--data", tmp_path / "nowhere")
+    assert stop.value.code == 2
+    assert "--data must name the folder of sms_spam.tsv" in capsys.readouterr().err
+
+
+def test_experiment(script, tmp_path, capsys):
+    args = ("--sets", "wine", "--sizes", 20, 40, "--repeats", 2)
+    scope = script("experiment", *args, "--out", tmp_path / "out")
+    plt.close("all")
+    assert (tmp_path / "out" / "experiment.png").stat().st_size > 5000
+    runs = pd.read_csv(tmp_path / "out" / "experiment.csv")
+    assert len(runs) == 2 * 2 * len(scope["METHODS"])
+    assert "24 fits, seeds 0 to 1" in capsys.readouterr().out
+    mle = runs[(runs.method == "MLE") & (runs["size"] == 40)].sort_values("seed")
+    for seed, loss in zip(mle.seed, mle.log_loss, strict=True):
+        X, y = load_wine(return_X_y=True)
+        train, test, y_train, y_test = train_test_split(X, y, train_size=40, stratify=y, random_state=seed)
+        log_proba = GaussianNB(var_smoothing=0.0).fit(train, y_train).predict_log_proba(test)
+        assert_allclose(loss, -log_proba[np.arange(len(y_test)), y_test].mean())
+    gain = scope["differences"].loc[("wine", 40), "MLE"]
+    full = runs[(runs.method == "full Bayes") & (runs["size"] == 40)].sort_values("seed")
+    assert_allclose(gain, mle.log_loss.to_numpy() - full.log_loss.to_numpy())
+
+
+def test_migrating(notebook, capsys):
+    scope, out = notebook("migrating"), capsys.readouterr().out
+    assert out.count("the same predictions, and isinstance of scikit-learn's: True") == 5
+    assert out.count("predicts as NaiveBayesClassifier") == len(scope["EQUAL"]) == 5
+    assert_array_equal(scope["plain"].fit_.params["class_probs"], np.bincount(scope["labels"]) / len(scope["labels"]))
