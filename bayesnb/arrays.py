@@ -22,6 +22,8 @@ import scipy.sparse
 from jax.sharding import AxisType, Mesh, NamedSharding
 from threadpoolctl import ThreadpoolController
 
+from bayesnb.compiled import compiled
+
 Array = Any
 """A numpy or a JAX array."""
 
@@ -166,10 +168,25 @@ def _blas() -> ThreadpoolController:
 
 
 def all_codes(x: Array, size: int) -> bool:
-    """True where it is known that every cell is one of 0..size-1: a look at the largest, unsigned."""
-    if not isinstance(x, np.ndarray) or x.dtype.kind not in "iu" or not x.dtype.isnative or not x.size:
+    """True where it is known that every cell is one of 0..size-1, whatever its type."""
+    if not isinstance(x, np.ndarray) or x.dtype.kind not in "fiu":
         return False
-    return int(x.view(f"u{x.itemsize}").max()) < size
+    return _count_others(_cells(x), size) == 0
+
+
+@compiled
+def _count_others(cells: Array, size: int) -> int:
+    """How many cells are none of 0..size-1; to count them all is a loop of vectors, to stop at one is not."""
+    others = 0
+    for i in range(cells.shape[0]):
+        cell = cells[i]
+        others += not ((cell >= 0) & (cell < size) & (cell == np.floor(cell)))
+    return others
+
+
+def _cells(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The cells in any order, without a copy where they fill their memory."""
+    return x.ravel(order="K")
 
 
 def unless_all(seen: Array) -> Array | None:
@@ -186,7 +203,6 @@ def observed(x: Array) -> Array | None:
     with np.errstate(invalid="ignore", over="ignore"):
         # one pass without a temporary: the squares' sum is finite only where no cell is NaN
         whole = x.flags.c_contiguous or x.flags.f_contiguous
-        cells = x.ravel(order="K") if whole else x
-        if np.isfinite(np.vdot(cells, cells) if whole else cells.sum(dtype=x.dtype)):
+        if np.isfinite(np.vdot(_cells(x), _cells(x)) if whole else x.sum(dtype=x.dtype)):
             return None
     return unless_all(~np.isnan(x))

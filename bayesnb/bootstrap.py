@@ -33,7 +33,6 @@ from bayesnb.results import PointEstimate
 from bayesnb.sparse import bytes_per_row
 from bayesnb.statistics import ModelStatistics, merge
 from bayesnb.sums import Labels
-from bayesnb.sums.host import Scratch
 from bayesnb.sums.replicates import ReplicateSums
 
 SCHEMES = ("poisson", "multinomial")
@@ -175,13 +174,12 @@ def _statistics(
     families: Mapping[str, Family], arrays: Mapping[str, Array], labels: Labels, num_classes: int, weights: Array
 ) -> ModelStatistics:
     """The statistics of all replicates, every leaf [R, K, ...]: class by class the replicates stand for classes."""
-    scratch = Scratch()
 
     def of_class(block: slice, k: int) -> ModelStatistics:
         members = labels.y[block, k] if labels.soft else labels.y[block] == k
         rows = block.start + np.flatnonzero(members)
         share = labels.y[:, k] if labels.soft else labels.weight
-        z = ReplicateSums(weights[:, rows] if share is None else weights[:, rows] * share[rows], scratch)
+        z = ReplicateSums(weights[:, rows] if share is None else weights[:, rows] * share[rows])
         return ModelStatistics(z.counts(), {b: f.statistics(arrays[b][rows], z) for b, f in families.items()})
 
     def of_block(block: slice) -> list[ModelStatistics]:

@@ -76,12 +76,3 @@ def row_sums(x: Any, function: Callable[[Array], Array] | None = None) -> Array:
         return out
     values = x if function is None else function(x)
     return values.sum(axis=-1, dtype=np.float64 if isinstance(values, np.ndarray) else None)
-
-
-def sum_by_class(y: Array, weight: Array | None, num_classes: int, x: Any) -> Array:
-    """sum_n z_nk x_nd, [K, D], of integer labels: one scatter of the stored cells."""
-    per_row, columns = np.diff(x.indptr), x.shape[1]
-    data = x.data if weight is None else x.data * np.repeat(weight.astype(np.float64), per_row)
-    index = np.repeat(y.astype(np.intp) * columns, per_row)
-    index += x.indices
-    return np.bincount(index, weights=data, minlength=num_classes * columns).reshape(num_classes, columns)

@@ -10,6 +10,7 @@ import scipy.special
 from jax.scipy.special import gammaln
 
 from bayesnb.arrays import Array, on_host
+from bayesnb.compiled import compiled
 
 MANY = 1000
 """Numbers for which a table of as many log-factorials is worth its while."""
@@ -32,11 +33,21 @@ def log_factorial(x: Array) -> Array:
 
 def _host_log_factorial(x: Array) -> Array:
     """By a table where many numbers are small and whole."""
-    if x.size > MANY and x.min() >= 0 and x.max() < MANY:
-        whole = x.astype(np.intp)
-        if (whole == x).all():
-            return scipy.special.gammaln(np.arange(1.0, whole.max() + 2.0))[whole]
+    if x.size > MANY:
+        out = np.empty(x.shape)
+        if _looked_up(x.ravel(), scipy.special.gammaln(np.arange(1.0, MANY + 1.0)), out.reshape(-1)):
+            return out
     return scipy.special.gammaln(np.add(x, 1.0, dtype=np.float64))
+
+
+@compiled
+def _looked_up(x: Array, table: Array, out: Array) -> bool:
+    """out_i = table[x_i]; False, with a part done, at the first number that is no index."""
+    for i in range(x.shape[0]):
+        if not (0 <= x[i] < table.shape[0] and x[i] == np.floor(x[i])):
+            return False
+        out[i] = table[int(x[i])]
+    return True
 
 
 def log_gamma_ratio(a: Array, x: Array) -> Array:

@@ -17,7 +17,7 @@ from bayesnb.arrays import Array, in_threads, is_traced, on_host, row_blocks
 from bayesnb.families.base import Family
 from bayesnb.nodes import Node, pytree
 from bayesnb.sparse import bytes_per_row, part_of
-from bayesnb.sums import ClassSums, HostSums, Labels, Scratch, class_sums
+from bayesnb.sums import ClassSums, HostSums, Labels, class_sums
 
 
 class Specification(Protocol):
@@ -112,13 +112,9 @@ def from_host(
 ) -> ModelStatistics:
     """The statistics of numpy rows with checked labels: block by block of rows, in threads."""
 
-    scratch = Scratch()
-
     def part(rows: slice) -> ModelStatistics:
-        z = HostSums(labels.rows(rows), num_classes, scratch)
+        z = HostSums(labels.rows(rows), num_classes)
         block = {name: part_of(x, rows) for name, x in arrays.items()}
-        if z.adds_bytes:
-            block = {name: families[name].compact(x) for name, x in block.items()}
         check.fit_block(families, block)
         return _from_rows(families, block, z)
 

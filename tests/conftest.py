@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 from pathlib import Path
@@ -20,6 +21,20 @@ def pytest_configure(config: pytest.Config) -> None:
     jax.config.update("jax_compilation_cache_max_size", 1 << 30)  # with a bound JAX locks the folder
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)  # every entry makes the next dearer
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+
+MANY_MAPS = 20_000
+"""Linux allows a process 65,530; every function that JAX compiles takes some."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _few_compiled_functions():
+    """A process that ran hundreds of tests forgets what it compiled, before the system refuses it memory."""
+    yield
+    maps = Path("/proc/self/maps")
+    if maps.exists() and maps.read_bytes().count(b"\n") > MANY_MAPS:
+        jax.clear_caches()
+        gc.collect()
 
 
 matplotlib.use("Agg")

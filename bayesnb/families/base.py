@@ -6,8 +6,7 @@ A family is a frozen dataclass and a pytree. Its fields are the prior's hyperpar
 1. hyperparameters, and ``resolve``, which fixes their shapes, [K, D] or [K, S], and those that are left to the data;
 2. ``params``: the NumPyro sub-model of the parameters, one ``sample`` site each, inside class and feature plates;
 3. ``likelihood``: the NumPyro distribution of a row. Densities are written nowhere else;
-4. ``pack``, ``compact`` and ``check`` of the block's cells, and ``statistics``: what rows contribute, summed into
-   classes;
+4. ``pack`` and ``check`` of the block's cells, and ``statistics``: what rows contribute, summed into classes;
 5. ``update``: the conjugate update;
 6. ``reference``, ``mode`` and ``mle`` of the parameters;
 7. ``scorer``, the ``log_likelihood`` of rows, for most families as row features times class weights (``linear``);
@@ -159,10 +158,6 @@ class Family(Hyperparameters, ABC):
     @abstractmethod
     def check(self, x: Array, block: str) -> None:
         """Raises ValueError for values outside the support; never called on tracers."""
-
-    def compact(self, x: Array) -> Array:
-        """Numpy rows in a smaller type that holds the same cells and adds up faster, if there is one."""
-        return x
 
     def check_fit(self, x: Array, block: str) -> None:
         """Raises ValueError for rows that have a likelihood but no closed form in a fit; never called on tracers."""

@@ -6,16 +6,15 @@ from typing import Self
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import numpyro.distributions as dist
 
 from bayesnb import products, special
-from bayesnb.arrays import Array, all_codes, finalise, namespace, observed, on_host
+from bayesnb.arrays import Array, all_codes, finalise, namespace, observed
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.beta import Beta, TrialStatistics
 from bayesnb.families.support import require_cells
 from bayesnb.products import Linear
-from bayesnb.sparse import is_sparse, stored
+from bayesnb.sparse import stored
 from bayesnb.sums import ClassSums
 
 
@@ -58,14 +57,8 @@ class Bernoulli(Beta):
     def likelihood(self, params: Params) -> dist.Distribution:
         return dist.Bernoulli(probs=params["probs"])
 
-    def compact(self, x: Array) -> Array:
-        if is_sparse(x) or x.dtype.itemsize == 1:
-            return x
-        ones = _ones(x)
-        return x if ones is None else ones
-
     def check(self, x: Array, block: str) -> None:
-        if all_codes(x, 2) or x.dtype == bool or (on_host(x) and not is_sparse(x) and _ones(x) is not None):
+        if x.dtype == bool or all_codes(x, 2):
             return
         xp = namespace(stored(x))
         require_cells(
@@ -107,13 +100,6 @@ class Bernoulli(Beta):
     def _log_predictive(self) -> tuple[Array, Array]:
         """log of the predictive probabilities of a one and of a zero, [K, D]; 1 - p would lose a small b."""
         return jnp.log(self.a / (self.a + self.b)), jnp.log(self.b / (self.a + self.b))
-
-
-def _ones(x: Array) -> Array | None:
-    """Which cells are 1, [N, D]; None unless all others are 0."""
-    ones = x == 1
-    # neither NaN nor any other number is equal to 0 or 1
-    return ones if np.count_nonzero(x != 0) == np.count_nonzero(ones) else None
 
 
 def _affine(success: Array, failure: Array) -> Linear:

@@ -35,10 +35,6 @@ class Thresholded(Bernoulli):
     def check(self, x: Array, block: str) -> None:
         """Nothing: ``seen`` looks at every cell in any case."""
 
-    def compact(self, x: Array) -> Array:
-        """Numbers stay what they are until ``statistics`` makes them flags."""
-        return x
-
     def seen(self, x: Array) -> Array | None:
         """False for missing cells; None where there are none.
 

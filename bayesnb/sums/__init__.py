@@ -1,8 +1,8 @@
 """Class sums, the one primitive of fitting: sum over rows n of z_nk · t(x_n), with z the labels times the weights.
 
-Families are written above it and know neither of its bodies. On the host the labels of a block of rows are a matrix
-[K, B], sparse for integer labels, and scipy or BLAS multiplies; on a device integer labels are a segment sum. Counts
-do not saturate: float64 on the host, int32 on the device where rows are unweighted, pairwise float32 sums otherwise.
+Families are written above it and know neither of its bodies. On the host a compiled loop reads a block of rows once
+and adds each row to its class; on a device integer labels are a segment sum. Counts do not saturate: float64 on the
+host, int32 on the device where rows are unweighted, pairwise float32 sums otherwise.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Protocol
 from bayesnb.arrays import Array, on_host
 from bayesnb.sums.device import DeviceSums
 from bayesnb.sums.host import HostSums as HostSums
-from bayesnb.sums.host import Scratch as Scratch
 from bayesnb.sums.labels import Labels as Labels
 
 
@@ -34,14 +33,14 @@ class ClassSums(Protocol):
         """sum_n z_nk 1[codes_nd = c] over all columns d, [K, size]."""
 
     def moments(self, x: Array) -> tuple[Array, Array, Array]:
-        """Count, mean and sum of squared deviations from it, each [K, D], by two passes; NaN is missing."""
+        """Count, mean and sum of squared deviations from it, each [K, D]; NaN is missing."""
 
     def scatter(self, x: Array) -> tuple[Array, Array, Array]:
         """Mean [K, D], count [K] and scatter matrix [K, D, D] about the mean, of the rows without a missing cell."""
 
 
-def class_sums(labels: Labels, num_classes: int, scratch: Scratch | None = None) -> ClassSums:
+def class_sums(labels: Labels, num_classes: int) -> ClassSums:
     """The body that fits the labels: the host's or the device's."""
     if on_host(labels):
-        return HostSums(labels, num_classes, scratch or Scratch())
+        return HostSums(labels, num_classes)
     return DeviceSums(labels, num_classes)

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from bayesnb.arrays import Array, observed
-from bayesnb.sums.host import HostSums, Scratch
+from bayesnb.sums.host import HostSums
 from bayesnb.sums.labels import Labels
 
 DELICATE = 1e-4
@@ -21,9 +21,9 @@ DELICATE = 1e-4
 class ReplicateSums(HostSums):
     """numpy and scipy, for one block of rows; ``weights`` [R, B] are those of each replicate."""
 
-    def __init__(self, weights: Array, scratch: Scratch) -> None:
+    def __init__(self, weights: Array) -> None:
         self.weights = np.ascontiguousarray(weights, np.float64)
-        super().__init__(Labels(self.weights.T, None), len(weights), scratch)
+        super().__init__(Labels(self.weights.T, None), len(weights))
 
     @cached_property
     def _by_row(self) -> Array:

@@ -1,0 +1,78 @@
+"""The class sums' loops over numpy rows: each adds to what it is given. A row of a label outside 0..K-1 is no class's.
+
+``y`` are labels [N], ``weight`` their weights [N] or None; sums are float64.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bayesnb.arrays import Array
+from bayesnb.compiled import compiled
+
+
+@compiled
+def add_rows(x: Array, y: Array, weight: Array | None, sums: Array) -> None:
+    """sums_kd += sum of w_n x_nd over the rows of class k."""
+    for n in range(x.shape[0]):
+        k = y[n]
+        if 0 <= k < sums.shape[0]:
+            w = 1.0 if weight is None else weight[n]
+            for d in range(x.shape[1]):
+                sums[k, d] += w * x[n, d]
+
+
+@compiled
+def add_stored(data: Array, columns: Array, pointers: Array, y: Array, weight: Array | None, sums: Array) -> None:
+    """As ``add_rows`` for the stored cells of a sparse matrix by rows; class by class, whose sums stay in cache."""
+    for n in np.argsort(y, kind="mergesort"):
+        k = y[n]
+        if 0 <= k < sums.shape[0]:
+            w = 1.0 if weight is None else weight[n]
+            for cell in range(pointers[n], pointers[n + 1]):
+                sums[k, columns[cell]] += w * data[cell]
+
+
+@compiled
+def add_codes(codes: Array, seen: Array | None, y: Array, weight: Array | None, table: Array) -> None:
+    """table_kc += sum of w_n over the cells of class k whose code is c."""
+    for n in range(codes.shape[0]):
+        k = y[n]
+        if 0 <= k < table.shape[0]:
+            w = 1.0 if weight is None else weight[n]
+            for d in range(codes.shape[1]):
+                if seen is None or seen[n, d]:
+                    table[k, codes[n, d]] += w
+
+
+@compiled
+def first_values(x: Array, y: Array, origin: Array, found: Array) -> None:
+    """origin_kd = the first value of class k that is not NaN; ``found`` marks which there are."""
+    missing = (~found).sum(axis=1)
+    for n in range(x.shape[0]):
+        k = y[n]
+        if 0 <= k < missing.shape[0] and missing[k] > 0:
+            for d in range(x.shape[1]):
+                value = x[n, d]
+                if not found[k, d] and value == value:
+                    origin[k, d], found[k, d] = value, True
+                    missing[k] -= 1
+
+
+@compiled
+def add_moments(
+    x: Array, y: Array, weight: Array | None, origin: Array, count: Array, sums: Array, squares: Array
+) -> None:
+    """Sums of w_n, w_n z and w_n z^2 over the cells of class k that are not NaN, z = x_nd - origin_kd."""
+    for n in range(x.shape[0]):
+        k = y[n]
+        if 0 <= k < count.shape[0]:
+            w = 1.0 if weight is None else weight[n]
+            for d in range(x.shape[1]):
+                value = x[n, d]
+                # without a branch the loop is one of vectors
+                seen = value == value
+                z = value - origin[k, d] if seen else 0.0
+                count[k, d] += w if seen else 0.0
+                sums[k, d] += w * z
+                squares[k, d] += w * z * z

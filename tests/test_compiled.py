@@ -1,0 +1,99 @@
+"""Compiled loops: they are loaded late, run without a folder to keep them in, and take rows of any layout."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import bayesnb as nb
+from bayesnb import arrays, compiled
+from bayesnb.sums import Labels, class_sums, loops
+
+
+def test_importing_the_package_loads_no_compiler():
+    code = "import sys, bayesnb; print('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
+
+
+def test_without_a_folder_to_write_to_loops_are_compiled_all_the_same(monkeypatch):
+    import numba
+
+    real = numba.njit
+
+    def njit(*args, cache=False, **options):
+        if cache:
+            raise RuntimeError("cannot cache function: no locator available")
+        return real(*args, **options)
+
+    monkeypatch.setattr(numba, "njit", njit)
+
+    @compiled.compiled
+    def twice(x):
+        return 2 * x
+
+    assert twice(21) == 42
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8, np.uint8, np.int64, bool])
+@pytest.mark.parametrize("layout", ["by rows", "by columns", "every other", "read only"])
+def test_layouts_and_types_do_not_matter(rng, dtype, layout):
+    x, y = rng.integers(0, 2, (60, 3)).astype(dtype), rng.integers(0, 4, 60).astype(np.int32)
+    plain = x.astype(np.float64)
+    if layout == "by columns":
+        x = np.asfortranarray(x)
+    elif layout == "every other":
+        x = np.repeat(np.repeat(x, 2, axis=0), 2, axis=1)[::2, ::2]
+    elif layout == "read only":
+        x.flags.writeable = False
+        y.flags.writeable = False
+    z = class_sums(Labels(y, None), 4)
+    assert_array_equal(z.sum(x), [plain[y == k].sum(0) for k in range(4)])
+    count, mean, squares = z.moments(x)
+    assert_array_equal(count, np.repeat(np.bincount(y, minlength=4)[:, None], 3, axis=1))
+    assert_allclose(mean, [plain[y == k].mean(0) for k in range(4)], rtol=1e-15)
+    assert_allclose(squares, [np.square(plain[y == k] - plain[y == k].mean(0)).sum(0) for k in range(4)], atol=1e-14)
+    if dtype is not bool:
+        assert arrays.all_codes(x, 2)
+        assert not arrays.all_codes(x, 1)
+
+
+@pytest.mark.parametrize("cell", [-1.0, 2.0, 0.5, np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("place", [0, 5000, -1])
+def test_one_cell_is_no_code(cell, place):
+    x = np.ones((7, 1001), np.float32)
+    assert arrays.all_codes(x, 2)
+    x.flat[place] = cell
+    assert not arrays.all_codes(x, 2)
+
+
+def test_a_label_of_no_class_adds_nothing(rng):
+    x = rng.normal(size=(5, 2))
+    y, sums = np.array([-1, 0, 3, 1, -7], np.int32), np.zeros((3, 2))
+    loops.add_rows(x, y, None, sums)
+    assert_array_equal(sums, [x[1], x[3], [0, 0]])
+    origin, found = np.zeros((3, 2)), np.zeros((3, 2), bool)
+    loops.first_values(x, y, origin, found)
+    assert_array_equal(found, [[True] * 2, [True] * 2, [False] * 2])
+    assert_array_equal(origin, sums)
+
+
+def test_a_far_first_value_costs_no_digits(rng):
+    x = rng.normal(size=(10_000, 1))
+    x[0] = 1e12
+    x[1:, 0] += 3.0
+    _, mean, squares = class_sums(Labels(np.zeros(10_000, np.int32), None), 1).moments(x)
+    exact = x.astype(np.longdouble)
+    assert_allclose(mean, exact.mean(0, keepdims=True).astype(float), rtol=1e-14)
+    assert_allclose(squares, np.square(exact - exact.mean(0)).sum(0, keepdims=True).astype(float), rtol=1e-14)
+    rest = class_sums(Labels(np.minimum(np.arange(10_000), 1).astype(np.int32), None), 2).moments(x)[2]
+    assert_allclose(rest[1], np.square(exact[1:] - exact[1:].mean(0)).sum(0).astype(float), rtol=1e-14)
+
+
+def test_missing_cells_of_a_class_that_has_none_in_a_column():
+    x = np.array([[np.nan, 1.0], [np.nan, 1.0], [2.0, np.nan], [3.0, 5.0]])
+    fit = nb.fit_mle(nb.NaiveBayes(nb.Normal()), x, np.array([0, 0, 1, 1]))
+    assert_allclose(fit.params["x_loc"], [[2.5, 1.0], [2.5, 5.0]])
