@@ -156,11 +156,12 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def known_names(self) -> dict[str, Any]:
-        """The names of classes and columns, as ``nb.explain`` and ``nb.top_features`` take them."""
+        """The names of classes, columns and their values, as ``nb.explain`` and ``nb.top_features`` take them."""
         check_is_fitted(self, "fit_")
         columns, single = self.schema_.names_by_block, self.fit_.model.single
         classes = [label(value) for value in self.classes_.tolist()]
-        return {"class_names": classes, "feature_names": columns["x"] if single else columns}
+        features = columns["x"] if single else columns
+        return {"class_names": classes, "feature_names": features, "value_names": self.schema_.value_names}
 
     @property
     def class_count_(self) -> Array:

@@ -10,6 +10,7 @@ visualization of naive Bayesian classifier (2004).
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +48,7 @@ def explain(
     num_draws: int = 1000,
     class_names: Any = None,
     feature_names: Any = None,
+    value_names: Mapping[str, Sequence[Any]] | None = None,
 ) -> Explanation:
     """What the class prior and each feature add to the log odds of every class against one, exactly.
 
@@ -75,15 +77,14 @@ def explain(
         num_draws: Draws of the parameters.
         class_names: K names; 0..K-1 if not given.
         feature_names: D names, or a dict of them by block; ``x[3]`` if not given.
+        value_names: What codes 0, 1, ... stand for, by the name of the feature.
 
     Raises:
         ValueError: for a fit that has no additive explanation, rows or names that do not fit it, a key for a point
             estimate, which leaves nothing uncertain, tables above 2 GiB, and inside a JAX transformation.
     """
-    if hasattr(fit, "known_names"):  # an estimator
-        X = fit.encoded(X)
-        fit, class_names, feature_names = names.of_estimator(fit, class_names, feature_names)
-    fit, X, class_names, feature_names = names.named(fit, X, class_names, feature_names)
+    X = fit.encoded(X) if hasattr(fit, "encoded") else X
+    fit, class_names, feature_names, value_names = names.known(fit, class_names, feature_names, value_names)
     _check(fit, X, key)
     fit = to_double(fit)
     # the host's arithmetic, whatever holds the rows
@@ -109,6 +110,7 @@ def explain(
         level=None if key is None else level,
         class_names=classes,
         feature_names=_feature_names(fit, widths, columns),
+        value_names=value_names,
         blocks=_slices(widths),
     )
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.special
@@ -26,8 +27,8 @@ class Intervals(NamedTuple):
 
 
 class Contribution(NamedTuple):
-    """One feature's: its ``name``, its ``value`` in the row, nats, and the ends of the interval; NaN where there are
-    none.
+    """One feature's: its ``name``, its ``value`` in the row, nats, and the ends of the interval, NaN where there are
+    none; and the value in words.
     """
 
     name: str
@@ -35,11 +36,12 @@ class Contribution(NamedTuple):
     log_odds: float
     low: float
     high: float
+    value_name: str = ""
 
     @property
     def label(self) -> str:
         """The name with the value."""
-        return self.name if math.isnan(self.value) else f"{self.name} = {self.value:.4g}"
+        return f"{self.name} = {self.value_name}" if self.value_name else self.name
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,6 +57,7 @@ class Explanation:
         level: The probability inside an interval, or None.
         class_names: K names.
         feature_names: F names.
+        value_names: What the codes 0, 1, ... of a feature stand for, by its name.
         blocks: Where each block's features stand.
     """
 
@@ -66,6 +69,7 @@ class Explanation:
     level: float | None
     class_names: tuple[str, ...]
     feature_names: tuple[str, ...]
+    value_names: Mapping[str, Sequence[Any]]
     blocks: dict[str, slice]
 
     @cached_property
@@ -151,8 +155,15 @@ class Explanation:
 
     def _feature(self, row: int, k: int, f: int) -> Contribution:
         ends = _ends(None if self.intervals is None else self.intervals.contributions, row, k, f)
-        found = float(self.values[row, f]), float(self.contributions[row, k, f])
-        return Contribution(self.feature_names[f], *found, *ends)
+        name, value = self.feature_names[f], float(self.values[row, f])
+        return Contribution(name, value, float(self.contributions[row, k, f]), *ends, self.value_name(name, value))
+
+    def value_name(self, feature: str, value: float) -> str:
+        """A feature's value in words; nothing for NaN."""
+        if math.isnan(value):
+            return ""
+        known = self.value_names.get(feature)
+        return f"{value:.4g}" if known is None else str(known[int(value)])
 
 
 def _ends(found: Interval | None, *place: int) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""Names of classes and features: given, or made from their places."""
+"""Names of classes, features and values: given, known to an estimator, or made from their places."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ from typing import Any
 from bayesnb.model import NaiveBayes
 
 
-def named(fit: Any, X: Any, class_names: Any, feature_names: Any) -> tuple[Any, Any, Any, Any]:
-    """A fit, rows as it takes them, and names: an estimator has a fit, encodes its rows, and knows their names."""
-    if not hasattr(fit, "named_rows"):
-        return fit, X, class_names, feature_names
-    fit, X, own = fit.named_rows(X)
-    given = {"class_names": class_names, "feature_names": feature_names}
-    return fit, X, *(own[name] if names is None else names for name, names in given.items())
+def known(fit: Any, class_names: Any, feature_names: Any, value_names: Any = None) -> tuple[Any, Any, Any, Any]:
+    """A fit with its names: a ``NaiveBayesClassifier`` knows those that are not given."""
+    if not hasattr(fit, "known_names"):
+        return fit, class_names, feature_names, value_names or {}
+    own = fit.known_names
+    return (
+        fit.fit_,
+        own["class_names"] if class_names is None else class_names,
+        own["feature_names"] if feature_names is None else feature_names,
+        own["value_names"] if value_names is None else value_names,
+    )
 
 
 def class_names(given: Any, size: int) -> tuple[str, ...]:
@@ -55,16 +59,6 @@ def column_names(model: NaiveBayes, given: Any, sizes: Mapping[str, int]) -> dic
         else tuple(f"{block}[{column}]" for column in range(size))
         for block, size in sizes.items()
     }
-
-
-def of_estimator(estimator: Any, class_names: Any, feature_names: Any) -> tuple[Any, Any, Any]:
-    """The fit of a ``NaiveBayesClassifier``, and the names that it knows where none are given."""
-    known = estimator.known_names
-    return (
-        estimator.fit_,
-        known["class_names"] if class_names is None else class_names,
-        known["feature_names"] if feature_names is None else feature_names,
-    )
 
 
 def number_of(given: Any, names: tuple[str, ...], argument: str) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 from bayesnb.columns import BLOCKS, KINDS, Column, Kind
 from bayesnb.families import Bernoulli, Categorical, Family, Multinomial, Normal, Poisson
 from bayesnb.families.categorical import CategoricalStatistics
-from bayesnb.frames import Array, DataError, Frame, closest, listing
+from bayesnb.frames import Array, DataError, Frame, closest, label, listing
 from bayesnb.statistics import ModelStatistics
 
 Likelihoods = Family | dict[str, Family]
@@ -68,6 +68,11 @@ class FrameSchema:
     def names_by_block(self) -> dict[str, list[str]]:
         """The names of the columns of each block."""
         return {block: [column.name for column in columns] for block, columns in self.blocks.items()}
+
+    @property
+    def value_names(self) -> dict[str, list[str]]:
+        """What the codes 0, 1, ... of a column stand for, by its name."""
+        return {column.name: [label(value) for value in column.values] for column in self.columns if column.values}
 
     @property
     def texts(self) -> set[str]:
@@ -145,6 +150,11 @@ class ArraySchema:
     def names_by_block(self) -> dict[str, list[str]]:
         """The names of the columns of each block."""
         return {block: [f"x{position}" for position in columns] for block, columns in self.blocks.items()}
+
+    @property
+    def value_names(self) -> dict[str, list[str]]:
+        """None: cells are the codes themselves."""
+        return {}
 
     def likelihoods(self, smoothing: float, *, laplace: bool) -> Likelihoods:
         """The families of the blocks; a single one where all columns are of one kind."""

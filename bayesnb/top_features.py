@@ -9,6 +9,7 @@ they are seen less often in this class than in others is said by those that are 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,7 +47,14 @@ class TopFeatures(dict[str, list[TopFeature]]):
         return "\n".join(lines)
 
 
-def top_features(fit: Any, count: int = 10, *, class_names: Any = None, feature_names: Any = None) -> TopFeatures:
+def top_features(
+    fit: Any,
+    count: int = 10,
+    *,
+    class_names: Any = None,
+    feature_names: Any = None,
+    value_names: Mapping[str, Sequence[Any]] | None = None,
+) -> TopFeatures:
     """The features, words or categories that speak most for each class, by the mean of what they contribute.
 
     Of an exact posterior the parameters are taken at their means (a variance at rate / shape). The unit is nats, for a
@@ -57,12 +65,12 @@ def top_features(fit: Any, count: int = 10, *, class_names: Any = None, feature_
         count: How many for each class.
         class_names: K names; 0..K-1 if not given.
         feature_names: D names, or a dict of them by block; ``x[3]`` if not given.
+        value_names: What codes 0, 1, ... stand for, by the name of the feature.
 
     Raises:
         ValueError: for another fit, for a single class, names that do not fit, and inside a JAX transformation.
     """
-    if hasattr(fit, "known_names"):  # an estimator
-        fit, class_names, feature_names = names.of_estimator(fit, class_names, feature_names)
+    fit, class_names, feature_names, value_names = names.known(fit, class_names, feature_names, value_names)
     if not isinstance(fit, PointEstimate | Posterior):
         raise ValueError(
             f"top_features takes a PointEstimate or a Posterior, got {type(fit).__name__}: of an AveragedPosterior "
@@ -80,20 +88,28 @@ def top_features(fit: Any, count: int = 10, *, class_names: Any = None, feature_
     columns = names.column_names(fit.model, feature_names, {b: int(size or 0) for b, size in fit._columns().items()})
     weights = (fit.weights if isinstance(fit, Posterior) else None) or {}
     blocks = [
-        _Block(family, fit.model.block_params(params)[block], columns[block], block, weights.get(block, np.ones(1)))
+        _Block(
+            family,
+            fit.model.block_params(params)[block],
+            columns[block],
+            block,
+            weights.get(block, np.ones(1)),
+            value_names,
+        )
         for block, family in fit.model.families.items()
     ]
     return TopFeatures({name: _of_class(k, blocks, probs, count) for k, name in enumerate(classes)})
 
 
 class _Block(NamedTuple):
-    """A block's family and parameters, the names of its columns, its own name, and its powers."""
+    """A block's family and parameters, the names of its columns, its own name, its powers, and names of values."""
 
     family: Family
     params: Params
     columns: tuple[str, ...]
     name: str
     powers: Array
+    value_names: Mapping[str, Sequence[Any]]
 
 
 def _of_class(k: int, blocks: list[_Block], probs: Array, count: int) -> list[TopFeature]:
@@ -161,4 +177,6 @@ def _name(block: _Block, place: int) -> str:
         return block.columns[place]
     starts = np.cumsum([0, *_sizes(block)])
     column = int(np.searchsorted(starts, place, side="right")) - 1
-    return f"{block.columns[column]} = {place - starts[column]}"
+    name, code = block.columns[column], place - starts[column]
+    known = block.value_names.get(name)
+    return f"{name} = {code if known is None else known[code]}"

@@ -117,8 +117,9 @@ def test_explained_parts_add_up_to_the_prediction():
     fitted("--as", "rooms=poisson")
     result = run("explain", "m.model", "good.csv", "--row", "17")
     assert result.exit_code == 0, result.output
-    lines = [line.split() for line in result.stdout.splitlines()[2:]]
-    nats = {line[0]: float(next(word for word in line if word[0] in "+-")) for line in lines}
+    lines = [line.split() for line in result.stdout.splitlines()]
+    signed = {line[0]: [word for word in line if word[0] in "+-"] for line in lines if line}
+    nats = {name: float(words[0]) for name, words in signed.items() if words}
     loaded = nb.load("m.model")
     row = pd.read_csv("good.csv")[loaded.feature_names_in_].iloc[16:17]
     total = np.log(loaded.predict_proba(row)).max() - np.log(loaded.predict_proba(row)).min()

@@ -274,3 +274,19 @@ def test_what_is_refused(key):
     rows = scipy.sparse.csr_array((70_000_000, 2))
     with pytest.raises(ValueError, match=r"would take 2\.1 GiB, more than 2: give fewer rows at once"):
         explain(FIT, rows)
+
+
+def test_categories_go_by_their_names():
+    """A frame's text, its booleans and given names of codes; a missing cell has none."""
+    rows = pd.DataFrame({"colour": ["red", "blue", None, "red"], "old": [True, False, False, True]})
+    classifier = NaiveBayesClassifier().fit(rows, ["no", "yes", "yes", "no"])
+    told = explain(classifier, rows)
+    assert {part.label for part in told.top(0)} == {"colour = red", "old = True"}
+    assert {part.label for part in told.top(2)} == {"old = False"}
+    assert "colour = blue" in told.table(1)
+    top = nb.top_features(classifier)
+    assert {part.name for part in top["no"]} == {"colour = blue", "colour = red", "old"}
+    fit = nb.fit_posterior(nb.NaiveBayes(nb.Categorical(2)), FLAGS, Y)
+    given = {"feature_names": ["a", "b"], "value_names": {"b": ["few", "many"]}}
+    assert {part.label for part in explain(fit, FLAGS[1:2], **given).top()} == {"a = 1", "b = few"}
+    assert {part.name for part in nb.top_features(fit, **given)["0"]} == {"a = 0", "a = 1", "b = few", "b = many"}

@@ -1,6 +1,7 @@
 """A nomogram is read as one reads it: values to nats, nats added up, the sum to a probability."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
@@ -169,3 +170,11 @@ def test_what_is_refused():
     case = cases.make("covariance")
     with pytest.raises(ValueError, match="no feature has an axis"):
         drawn(nb.fit_posterior(case.model, case.X, case.y), case.X)
+
+
+def test_an_estimator_names_its_columns_classes_and_categories():
+    rows = pd.DataFrame({"colour": ["red", "blue", "red", "blue"] * 3, "age": np.arange(12.0)})
+    classifier = nb.NaiveBayesClassifier().fit(rows, ["no", "yes"] * 6)
+    ax = drawn(classifier, rows, of="yes", against="no")
+    assert axes_of(ax)["colour"].keys() >= {"red", "blue"}
+    assert "P(yes)" in axes_of(ax)

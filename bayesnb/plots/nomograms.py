@@ -14,7 +14,6 @@ from bayesnb import names
 from bayesnb.explain import explain
 from bayesnb.plots.look import AGAINST, FOR, NEUTRAL, escaped, heading, shown
 from bayesnb.plots.scales import Scale, scales
-from bayesnb.results import Classifier
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +39,7 @@ PROBABILITIES = (0.5, 0.1, 0.9, 0.01, 0.99, 0.001, 0.999, 0.3, 0.7, 0.05, 0.95, 
 
 def nomogram(
     ax: "Axes",
-    fit: Classifier,
+    fit: Any,
     X: Any,
     *,
     of: int | str = 1,
@@ -74,12 +73,15 @@ def nomogram(
     Raises:
         ValueError: as ``explain``; where the classes are one, and where no finite axis can be drawn.
     """
-    fit, X, class_names, feature_names = names.named(fit, X, class_names, feature_names)
-    told = explain(fit, X, against=against, class_names=class_names, feature_names=feature_names)
+    X = fit.encoded(X) if hasattr(fit, "encoded") else X
+    fit, class_names, feature_names, value_names = names.known(fit, class_names, feature_names, value_names)
+    told = explain(
+        fit, X, against=against, class_names=class_names, feature_names=feature_names, value_names=value_names
+    )
     k = names.number_of(of, told.class_names, "of")
     if k == told.against:
         raise ValueError(f"of and against are two classes, got {told.class_names[k]!r} for both")
-    axes = scales(fit, told, k, count, row, value_names or {})
+    axes = scales(fit, told, k, count, row)
     given = {} if row is None else {f: float(told.contributions[row, k, f]) for f in axes}
     num_others = len(told.feature_names) - len(axes)
     others = 0.0 if row is None else float(np.delete(told.contributions[row, k], list(axes)).sum())

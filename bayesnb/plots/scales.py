@@ -1,6 +1,6 @@
 """What each value of a feature contributes to the log odds: the axes of a nomogram."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,9 +49,7 @@ class Scale(NamedTuple):
         return [slice(start, end) for start, end in zip(starts, ends, strict=True)]
 
 
-def scales(
-    fit: Classifier, told: Explanation, of: int, count: int, row: int | None, value_names: Mapping[str, Sequence[Any]]
-) -> dict[int, Scale]:
+def scales(fit: Classifier, told: Explanation, of: int, count: int, row: int | None) -> dict[int, Scale]:
     """The features whose contributions differ most over the explained rows, the widest first, by number.
 
     A measurement's range is that of ``MIDDLE`` of the rows, and of ``row``.
@@ -79,7 +77,8 @@ def scales(
                 "reaches: fit with a prior, such as fit_posterior"
             )
         labels = [
-            _label(value, value_names.get(name)) if tick else "" for value, tick in zip(values, at_tick, strict=True)
+            _label(value, told.value_names.get(name)) if tick else ""
+            for value, tick in zip(values, at_tick, strict=True)
         ]
         out[f] = Scale(name, values, own, labels, ordered)
     return out
