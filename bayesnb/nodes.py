@@ -51,8 +51,13 @@ class Node:
 
     def __repr__(self) -> str:
         values = ((f, getattr(self, f.name)) for f in fields_of(self))
-        shown = (f"{f.name}={short_repr(v)}" for f, v in values if v is not f.default)
+        shown = (f"{f.name}={short_repr(v)}" for f, v in values if not _same(v, f.default))
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _same(value: Any, default: Any) -> bool:
+    """True for the default, also where it has been saved and loaded."""
+    return value is default or (isinstance(value, str | bool | int | float) and value == default)
 
 
 def short_repr(value: Any) -> str:

@@ -115,14 +115,21 @@ def from_host(
     def part(rows: slice) -> ModelStatistics:
         z = HostSums(labels.rows(rows), num_classes)
         block = {name: part_of(x, rows) for name, x in arrays.items()}
-        check.fit_block(families, block)
-        return _from_rows(families, block, z)
+        marked = {name: f for name, f in families.items() if f.marks_bad_cells and z.marks(block[name])}
+        check.fit_block({name: f for name, f in families.items() if name not in marked}, block)
+        found = _from_rows(families, block, z)
+        check.fit_block({name: f for name, f in marked.items() if _has_nan(found.blocks[name])}, block)
+        return found
 
     num_rows = labels.y.shape[0]
     row_bytes = max((bytes_per_row(x) for x in arrays.values()), default=1)
     least = num_classes * max((f.fit_bytes(f.columns_in(arrays[name])) for name, f in families.items()), default=0)
     blocks = list(row_blocks(num_rows, row_bytes, least)) or [slice(0, 0)]
     return reduce(_merge, in_threads(part, blocks))
+
+
+def _has_nan(statistics: Any) -> bool:
+    return any(np.isnan(leaf).any() for leaf in jax.tree.leaves(statistics))
 
 
 @partial(jax.jit, static_argnames=("num_classes", "sharding"))

@@ -97,3 +97,22 @@ def test_missing_cells_of_a_class_that_has_none_in_a_column():
     x = np.array([[np.nan, 1.0], [np.nan, 1.0], [2.0, np.nan], [3.0, 5.0]])
     fit = nb.fit_mle(nb.NaiveBayes(nb.Normal()), x, np.array([0, 0, 1, 1]))
     assert_allclose(fit.params["x_loc"], [[2.5, 1.0], [2.5, 5.0]])
+
+
+@pytest.mark.parametrize("cell", [-1.0, 2.0, 0.5, np.inf])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_one_look_at_flags_finds_what_is_none(rng, cell, dtype, weighted):
+    x = rng.integers(0, 2, (50, 3)).astype(dtype)
+    x[rng.random(x.shape) < 0.2] = np.nan
+    y, weight = rng.integers(0, 2, 50), rng.random(50) if weighted else None
+    model = nb.NaiveBayes(nb.Bernoulli())
+    found = nb.sufficient_statistics(model, x, y, sample_weight=weight).blocks["x"]
+    w = np.ones(50) if weight is None else weight
+    for k in range(2):
+        mine = np.where((y == k)[:, None] & ~np.isnan(x), w[:, None], 0.0)
+        assert_allclose(found.trials[k], mine.sum(0))
+        assert_allclose(found.successes[k], (mine * np.nan_to_num(x)).sum(0))
+    x[31, 1] = cell
+    with pytest.raises(ValueError, match=f"block 'x', column 1: a Bernoulli cell is 0, 1 or NaN .missing., got {cell}"):
+        nb.fit_posterior(model, x, y, sample_weight=weight)

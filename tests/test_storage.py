@@ -69,6 +69,7 @@ def test_every_result_comes_back_to_the_bit(kind, tmp_path):
     fit = RESULTS[kind]()
     again = nb.load(saved(fit, tmp_path))
     assert type(again) is type(fit)
+    assert repr(again) == repr(fit)
     assert_identical(again, fit)
     if hasattr(fit, "predict_proba"):
         assert_array_equal(again.predict_proba(X), fit.predict_proba(X))

@@ -61,6 +61,9 @@ class Family(Hyperparameters, ABC):
     takes_sparse: ClassVar[bool] = False
     """True where scipy's sparse matrices are rows too."""
 
+    marks_bad_cells: ClassVar[bool] = False
+    """True where a numpy cell outside of the support may make its statistics NaN: a fit then looks at cells once."""
+
     affine_predictive: ClassVar[bool] = False
     """True where the exact predictive is the likelihood at the posterior mean, and so has its ``form``."""
 

@@ -45,6 +45,7 @@ class Bernoulli(Beta):
     statistics_type = BernoulliStatistics
     affine_predictive = True
     takes_sparse = True
+    marks_bad_cells = True
 
     @classmethod
     def laplace(cls, smoothing: float = 1.0) -> Self:
@@ -73,8 +74,7 @@ class Bernoulli(Beta):
         return observed(x)
 
     def statistics(self, x: Array, z: ClassSums) -> BernoulliStatistics:
-        seen = self.seen(x)
-        return BernoulliStatistics(z.sum(x, seen, binary=True), z.cell_counts(seen, x.shape[1]))
+        return BernoulliStatistics(*z.trials(x))
 
     def weights(self, params: Params) -> Linear:
         p = jnp.asarray(params["probs"])

@@ -26,8 +26,11 @@ class ClassSums(Protocol):
     def cell_counts(self, seen: Array | None, num_columns: int) -> Array:
         """sum_n z_nk seen_nd, [K, D]."""
 
-    def sum(self, values: Array, seen: Array | None = None, *, binary: bool = False) -> Array:
-        """sum_n z_nk values_nd over seen cells, [K, D]; ``binary`` promises zeros and ones."""
+    def sum(self, values: Array, seen: Array | None = None) -> Array:
+        """sum_n z_nk values_nd over seen cells, [K, D]."""
+
+    def trials(self, x: Array) -> tuple[Array, Array]:
+        """sum_n z_nk x_nd of zeros and ones, and sum_n z_nk of cells that are not NaN, [K, D]."""
 
     def table(self, codes: Array, size: int, seen: Array | None) -> Array:
         """sum_n z_nk 1[codes_nd = c] over all columns d, [K, size]."""

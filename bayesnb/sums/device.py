@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from bayesnb.arrays import Array
+from bayesnb.arrays import Array, observed
 from bayesnb.sums.labels import Labels
 
 
@@ -28,13 +28,20 @@ class DeviceSums:
     def cell_counts(self, seen: Array | None, num_columns: int) -> Array:
         if seen is None:
             return jnp.repeat(self.counts()[:, None], num_columns, axis=1)
-        return self.sum(seen, binary=True)
+        return self._count(seen)
 
-    def sum(self, values: Array, seen: Array | None = None, *, binary: bool = False) -> Array:
+    def sum(self, values: Array, seen: Array | None = None) -> Array:
         values = values if seen is None else jnp.where(seen, values, 0)
-        # zeros and ones add up exactly; other integers could pass the largest int32, so they add up pairwise
-        floating = jnp.promote_types(values.dtype, jnp.result_type(float))
-        return self._segment_sum(values.astype(jnp.int32 if binary else floating))
+        # integers could pass the largest int32, so they add up pairwise
+        return self._segment_sum(values.astype(jnp.promote_types(values.dtype, jnp.result_type(float))))
+
+    def trials(self, x: Array) -> tuple[Array, Array]:
+        seen = observed(x)
+        return self._count(x if seen is None else jnp.where(seen, x, 0)), self.cell_counts(seen, x.shape[1])
+
+    def _count(self, values: Array) -> Array:
+        """Zeros and ones, which add up exactly."""
+        return self._segment_sum(values.astype(jnp.int32))
 
     def table(self, codes: Array, size: int, seen: Array | None) -> Array:
         if self.soft:

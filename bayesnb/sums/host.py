@@ -47,10 +47,9 @@ class HostSums:
     def cell_counts(self, seen: Array | None, num_columns: int) -> Array:
         if seen is None:
             return np.repeat(self.counts()[:, None], num_columns, axis=1)
-        return self.sum(seen, binary=True)
+        return self.sum(seen)
 
-    def sum(self, values: Array, seen: Array | None = None, *, binary: bool = False) -> Array:
-        del binary  # float64 holds every count
+    def sum(self, values: Array, seen: Array | None = None) -> Array:
         if seen is not None:
             values = np.where(seen, values, 0)
         if self.labels.soft:
@@ -61,6 +60,22 @@ class HostSums:
         else:
             loops.add_rows(_in_order(values), *self.labels, sums)
         return sums
+
+    def marks(self, x: Array) -> bool:
+        """True where ``trials`` makes the sum of a cell that is not 0, 1 or NaN itself NaN."""
+        return not self.labels.soft and not is_sparse(x)
+
+    def trials(self, x: Array) -> tuple[Array, Array]:
+        if not self.marks(x):
+            seen = observed(x)
+            return self.sum(x, seen), self.cell_counts(seen, x.shape[1])
+        x, ones = _in_order(x), np.zeros((self.num_classes, x.shape[1]))
+        loops.add_flags(x, *self.labels, ones)
+        if not np.isnan(ones).any():
+            return ones, self.cell_counts(None, x.shape[1])
+        ones, cells = np.zeros((2, *ones.shape))
+        loops.add_trials(x, *self.labels, ones, cells)
+        return ones, cells
 
     def table(self, codes: Array, size: int, seen: Array | None) -> Array:
         table = np.zeros((self.num_classes, size))

@@ -23,6 +23,34 @@ def add_rows(x: Array, y: Array, weight: Array | None, sums: Array) -> None:
 
 
 @compiled
+def add_flags(x: Array, y: Array, weight: Array | None, ones: Array) -> None:
+    """As ``add_rows`` for zeros and ones; another cell makes NaN."""
+    for n in range(x.shape[0]):
+        k = y[n]
+        if 0 <= k < ones.shape[0]:
+            w = 1.0 if weight is None else weight[n]
+            for d in range(x.shape[1]):
+                value = x[n, d]
+                # without a branch the loop is one of vectors
+                ones[k, d] += w * value if (value == 0) | (value == 1) else np.nan
+
+
+@compiled
+def add_trials(x: Array, y: Array, weight: Array | None, ones: Array, cells: Array) -> None:
+    """As ``add_flags`` where cells may be missing; sums of w_n over those that are not NaN, too."""
+    for n in range(x.shape[0]):
+        k = y[n]
+        if 0 <= k < ones.shape[0]:
+            w = 1.0 if weight is None else weight[n]
+            for d in range(x.shape[1]):
+                value = x[n, d]
+                seen = value == value
+                one = w * value if seen else 0.0
+                ones[k, d] += one if (value == 0) | (value == 1) | (not seen) else np.nan
+                cells[k, d] += w if seen else 0.0
+
+
+@compiled
 def add_stored(data: Array, columns: Array, pointers: Array, y: Array, weight: Array | None, sums: Array) -> None:
     """As ``add_rows`` for the stored cells of a sparse matrix by rows; class by class, whose sums stay in cache."""
     for n in np.argsort(y, kind="mergesort"):
@@ -70,7 +98,6 @@ def add_moments(
             w = 1.0 if weight is None else weight[n]
             for d in range(x.shape[1]):
                 value = x[n, d]
-                # without a branch the loop is one of vectors
                 seen = value == value
                 z = value - origin[k, d] if seen else 0.0
                 count[k, d] += w if seen else 0.0
