@@ -216,7 +216,10 @@ def _block(family: Family, name: str, x: Any) -> Array:
         raise ValueError(
             f"block {name!r} is a sparse matrix, which {type(family).__name__} does not take: give {DENSE}"
         )
-    x = rows_of(x) if is_sparse(x) else as_array(x)
+    try:
+        x = rows_of(x) if is_sparse(x) else as_array(x)
+    except ValueError as error:
+        raise ValueError(f"block {name!r} is a sparse matrix whose parts do not fit together: {error}") from error
     if is_sparse(x) and x.dtype.kind == "f" and np.isnan(x.data).any():
         raise ValueError(f"block {name!r} is a sparse matrix with NaN in it: its cells cannot be missing, give zeros")
     if x.ndim != 2:

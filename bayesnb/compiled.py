@@ -6,6 +6,7 @@ beside the source file, or in the user's cache, for the next process.
 
 from __future__ import annotations
 
+import pickle
 import threading
 from collections.abc import Callable
 from functools import wraps
@@ -26,15 +27,19 @@ def compiled(function: Callable[..., T]) -> Callable[..., T]:
             with _LOADING:
                 if not loaded:
                     loaded.append(_compiler(function))
-        return loaded[0](*args)
+        try:
+            return loaded[0](*args)
+        except (OSError, EOFError, pickle.UnpicklingError):  # before the loop begins: what was kept cannot be read
+            loaded[0] = _compiler(function, keep=False)
+            return loaded[0](*args)
 
     return call
 
 
-def _compiler(function: Callable[..., T]) -> Callable[..., T]:
+def _compiler(function: Callable[..., T], *, keep: bool = True) -> Callable[..., T]:
     import numba  # a third of a second, for those who have numpy rows alone
 
     try:
-        return numba.njit(function, nogil=True, cache=True)
+        return numba.njit(function, nogil=True, cache=keep)
     except RuntimeError:  # there is no folder that may be written to
         return numba.njit(function, nogil=True)

@@ -9,7 +9,6 @@ visualization of naive Bayesian classifier (2004).
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -95,6 +94,7 @@ def explain(
     classes = names.class_names(class_names, num_classes)
     columns = names.column_names(fit.model, feature_names, sizes)
     other = names.number_of(against, classes, "against")
+    shown = names.distinct(_by_block(fit, widths, columns))
     _check_size(f"{num_rows} rows, {num_classes} classes and {sum(widths.values())} features", "fewer rows at once",
                 num_rows, num_classes, sum(widths.values()))  # fmt: skip
     small = narrowed(fit, arrays)
@@ -109,8 +109,8 @@ def explain(
         against=other,
         level=None if key is None else level,
         class_names=classes,
-        feature_names=_feature_names(fit, widths, columns),
-        value_names=value_names,
+        feature_names=tuple(name for block in shown.values() for name in block),
+        value_names=names.value_names(value_names, fit.model.families, columns, shown),
         blocks=_slices(widths),
     )
 
@@ -225,14 +225,14 @@ def _values(fit: Classifier, arrays: dict[str, Array], widths: dict[str, int]) -
     return np.concatenate(parts, axis=1)
 
 
-def _feature_names(fit: Classifier, widths: dict[str, int], columns: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """F names; those that two blocks have in common begin with the block's."""
-    found = []
+def _by_block(
+    fit: Classifier, widths: dict[str, int], columns: dict[str, tuple[str, ...]]
+) -> dict[str, tuple[str, ...]]:
+    """The names of each block's features: its columns, or itself; a Multinomial's length stands last."""
+    found = {}
     for block, family in fit.model.families.items():
         if by_words(fit, family):
-            found.append((*columns[block], "length" if fit.model.single else f"length of {block}"))
+            found[block] = (*columns[block], "length" if fit.model.single else f"length of {block}")
         else:
-            found.append((block,) if widths[block] < len(columns[block]) else columns[block])
-    often = Counter(name for block in found for name in set(block))
-    blocks = zip(fit.model.families, found, strict=True)
-    return tuple(f"{block}: {name}" if often[name] > 1 else name for block, part in blocks for name in part)
+            found[block] = (block,) if widths[block] < len(columns[block]) else columns[block]
+    return found

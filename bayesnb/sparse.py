@@ -20,7 +20,13 @@ def is_sparse(x: Any) -> bool:
 
 
 def rows_of(x: Any) -> Any:
-    """The matrix by rows with each cell stored once; it shares memory with ``x`` where that is so already."""
+    """The matrix by rows with each cell stored once; it shares memory with ``x`` where that is so already.
+
+    Raises:
+        ValueError: where cells are stored outside of the matrix: loops over them trust their places.
+    """
+    if hasattr(x, "check_format"):
+        x.check_format(full_check=True)
     rows = scipy.sparse.csr_array(x)
     if not rows.has_canonical_format:
         rows = rows.copy()

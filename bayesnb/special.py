@@ -33,7 +33,7 @@ def log_factorial(x: Array) -> Array:
 
 def _host_log_factorial(x: Array) -> Array:
     """By a table where many numbers are small and whole."""
-    if x.size > MANY:
+    if x.size > MANY and x.dtype.kind in "fiu":
         out = np.empty(x.shape)
         if _looked_up(x.ravel(), scipy.special.gammaln(np.arange(1.0, MANY + 1.0)), out.reshape(-1)):
             return out

@@ -86,12 +86,14 @@ def top_features(
     if len(classes) < 2:
         raise ValueError("the model has one class, for which nothing can speak: top_features compares classes")
     columns = names.column_names(fit.model, feature_names, {b: int(size or 0) for b, size in fit._columns().items()})
+    shown = names.distinct(columns)
+    value_names = names.value_names(value_names, fit.model.families, columns, shown)
     weights = (fit.weights if isinstance(fit, Posterior) else None) or {}
     blocks = [
         _Block(
             family,
             fit.model.block_params(params)[block],
-            columns[block],
+            shown[block],
             block,
             weights.get(block, np.ones(1)),
             value_names,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import ml_dtypes
 import numpy as np
 import pytest
+import scipy.sparse
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
@@ -116,3 +118,58 @@ def test_one_look_at_flags_finds_what_is_none(rng, cell, dtype, weighted):
     x[31, 1] = cell
     with pytest.raises(ValueError, match=f"block 'x', column 1: a Bernoulli cell is 0, 1 or NaN .missing., got {cell}"):
         nb.fit_posterior(model, x, y, sample_weight=weight)
+
+
+@pytest.mark.parametrize("place", [5, 100_000_000, -1, -50])
+@pytest.mark.parametrize("family", [nb.Multinomial(), nb.Bernoulli()])
+def test_cells_stored_outside_of_a_sparse_matrix_are_refused(rng, place, family):
+    x = scipy.sparse.csr_array(rng.integers(0, 2, (60, 4)).astype(float))
+    x.indices[3] = place
+    with pytest.raises(ValueError, match="block 'x' is a sparse matrix whose parts do not fit together"):
+        nb.fit_posterior(nb.NaiveBayes(family), x, rng.integers(0, 2, 60))
+
+
+def test_many_counts_of_a_type_that_loops_do_not_have(rng):
+    x, y = rng.integers(0, 5, (600, 3)), rng.integers(0, 2, 600)
+    for family in (nb.Poisson(), nb.Multinomial()):
+        model = nb.NaiveBayes(family)
+        fits = [nb.fit_posterior(model, rows, y) for rows in (x, x.astype(ml_dtypes.bfloat16))]
+        assert_allclose(fits[1].log_evidence, fits[0].log_evidence, rtol=1e-12)
+
+
+def test_a_cache_that_cannot_be_read_is_passed_over(monkeypatch):
+    import numba
+
+    kept = []
+
+    def njit(function, *, cache, **_):
+        def broken(*_):
+            raise EOFError("Ran out of input")
+
+        kept.append(cache)
+        return broken if cache else function
+
+    monkeypatch.setattr(numba, "njit", njit)
+
+    @compiled.compiled
+    def twice(x):
+        return 2 * x
+
+    assert [twice(21), twice(4)] == [42, 8]
+    assert kept == [True, False]
+
+
+def test_a_truth_value_may_be_any_byte():
+    odd = np.array([[255, 0], [255, 0], [0, 255]], np.uint8).view(bool)
+    model, y = nb.NaiveBayes(nb.Bernoulli()), np.array([0, 1, 0])
+    proper = nb.fit_posterior(model, odd.astype(int), y)
+    assert_array_equal(nb.fit_posterior(model, odd, y).predict_proba(odd), proper.predict_proba(odd.astype(int)))
+
+
+def test_a_family_of_ones_own_is_asked_about_its_cells():
+    class Strict(nb.Bernoulli):
+        def check(self, x, block):
+            raise ValueError(f"{block}, {x.shape[1]} column, is refused")
+
+    with pytest.raises(ValueError, match="x, 1 column, is refused"):
+        nb.fit_posterior(nb.NaiveBayes(Strict()), np.ones((4, 1)), np.array([0, 1, 0, 1]))

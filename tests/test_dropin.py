@@ -154,3 +154,11 @@ def test_frames_lend_their_names(name):
     assert_array_equal(fit.predict(frame), getattr(dropin, name)().fit(X, y).predict(X))
     with pytest.raises(ValueError, match="feature names should match"):
         fit.predict(frame[list("dcba")])
+
+
+def test_codes_in_another_byte_order():
+    codes, y = np.array([[0], [1], [2], [1]]), [0, 1, 1, 0]
+    plain = dropin.CategoricalNB().fit(codes, y)
+    other = dropin.CategoricalNB().fit(codes.astype(">i4"), y)
+    assert_array_equal(other.n_categories_, [3])
+    assert_array_equal(other.predict_proba(codes.astype(">i2")), plain.predict_proba(codes))

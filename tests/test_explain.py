@@ -290,3 +290,42 @@ def test_categories_go_by_their_names():
     given = {"feature_names": ["a", "b"], "value_names": {"b": ["few", "many"]}}
     assert {part.label for part in explain(fit, FLAGS[1:2], **given).top()} == {"a = 1", "b = few"}
     assert {part.name for part in nb.top_features(fit, **given)["0"]} == {"a = 0", "a = 1", "b = few", "b = many"}
+
+
+def test_names_of_values_go_by_the_names_that_are_shown():
+    model = nb.NaiveBayes({"a": nb.Categorical(2), "b": nb.Categorical(2), "n": nb.Normal()})
+    rows = {"a": FLAGS[:, :1], "b": FLAGS[:, 1:], "n": FLAGS[:, :1] + 0.5}
+    fit = nb.fit_posterior(model, rows, Y)
+    columns = {"a": ["colour"], "b": ["colour"], "n": ["size"]}
+    both = {"feature_names": columns, "value_names": {"colour": ["red", "blue"]}}
+    assert {part.name for part in nb.top_features(fit, 3, **both)["0"]} <= {
+        *(f"{block}: colour = {value}" for block in "ab" for value in ("red", "blue")),
+        "size",
+    }
+    assert "a: colour = blue" in {part.label for part in explain(fit, rows, **both).top(1)}
+    one = {"feature_names": columns, "value_names": {"b: colour": ["red", "blue"]}}
+    assert {"a: colour = 1", "b: colour = red"} <= {part.label for part in explain(fit, rows, **one).top(1)}
+
+
+@pytest.mark.parametrize("function", [lambda fit, **names: explain(fit, FLAGS, **names), nb.top_features])
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"x[0]": ["none"]}, r"value_names\['x\[0\]'\] must be a list of 2 names, got 1"),
+        ({"x[0]": "ab"}, r"value_names\['x\[0\]'\] must be a list of 2 names, got 'ab'"),
+        ({"x[7]": ["a", "b"]}, "value_names has 'x.7.', which is no feature whose cells are codes"),
+        ([["a", "b"]], "value_names must be a dict of lists by the feature's name, got a list"),
+    ],
+)
+def test_names_of_values_that_do_not_fit(function, given, message):
+    with pytest.raises(ValueError, match=message):
+        function(FIT, value_names=given)
+
+
+def test_other_names_of_features_are_not_taken_for_those_of_the_frame():
+    rows = pd.DataFrame({"c": list("xyzx"), "code": list("3453")})
+    classifier = NaiveBayesClassifier().fit(rows, [0, 1, 1, 0])
+    assert {part.label for part in explain(classifier, rows, feature_names={"categorical": ["code", "c"]}).top(1)} <= {
+        "code = 1",
+        "c = 1",
+    }

@@ -61,9 +61,6 @@ class Family(Hyperparameters, ABC):
     takes_sparse: ClassVar[bool] = False
     """True where scipy's sparse matrices are rows too."""
 
-    marks_bad_cells: ClassVar[bool] = False
-    """True where a numpy cell outside of the support may make its statistics NaN: a fit then looks at cells once."""
-
     affine_predictive: ClassVar[bool] = False
     """True where the exact predictive is the likelihood at the posterior mean, and so has its ``form``."""
 
@@ -161,6 +158,11 @@ class Family(Hyperparameters, ABC):
     @abstractmethod
     def check(self, x: Array, block: str) -> None:
         """Raises ValueError for values outside the support; never called on tracers."""
+
+    @property
+    def marks_bad_cells(self) -> bool:
+        """True where ``trials`` tells what ``check`` does: a fit to numpy rows then looks at cells once."""
+        return False
 
     def check_fit(self, x: Array, block: str) -> None:
         """Raises ValueError for rows that have a likelihood but no closed form in a fit; never called on tracers."""

@@ -45,7 +45,6 @@ class Bernoulli(Beta):
     statistics_type = BernoulliStatistics
     affine_predictive = True
     takes_sparse = True
-    marks_bad_cells = True
 
     @classmethod
     def laplace(cls, smoothing: float = 1.0) -> Self:
@@ -57,6 +56,10 @@ class Bernoulli(Beta):
 
     def likelihood(self, params: Params) -> dist.Distribution:
         return dist.Bernoulli(probs=params["probs"])
+
+    @property
+    def marks_bad_cells(self) -> bool:
+        return type(self).check is Bernoulli.check
 
     def check(self, x: Array, block: str) -> None:
         if x.dtype == bool or all_codes(x, 2):

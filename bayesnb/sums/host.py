@@ -143,5 +143,5 @@ def _in_order(values: Array) -> Array:
     """Rows one after the other in memory, in a type that loops are compiled for."""
     if values.dtype.kind not in "fiub":
         values = values.astype(np.float64)  # such as bfloat16
-    values = np.ascontiguousarray(values)
-    return values.view(np.uint8) if values.dtype == bool else values
+    # a truth value may be any byte but 0
+    return np.ascontiguousarray(values.astype(np.uint8) if values.dtype == bool else values)
