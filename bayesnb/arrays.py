@@ -174,6 +174,25 @@ def all_codes(x: Array, size: int) -> bool:
     return _count_others(_cells(x), size) == 0
 
 
+def largest_codes(x: np.ndarray[Any, Any]) -> Array:
+    """The largest number of each column, [D], in float64; 0 where none is above it."""
+
+    def of_block(rows: slice) -> Array:
+        largest = np.zeros(x.shape[1])
+        _raise_to(np.ascontiguousarray(x[rows]), largest)
+        return largest
+
+    parts = in_threads(of_block, row_blocks(x.shape[0], x.shape[1] * x.itemsize))
+    return np.max(parts, axis=0, initial=0.0) if parts else np.zeros(x.shape[1])
+
+
+@compiled
+def _raise_to(x: Array, largest: Array) -> None:
+    for n in range(x.shape[0]):
+        for d in range(x.shape[1]):
+            largest[d] = x[n, d] if x[n, d] > largest[d] else largest[d]
+
+
 @compiled
 def _count_others(cells: Array, size: int) -> int:
     """How many cells are none of 0..size-1; to count them all is a loop of vectors, to stop at one is not."""

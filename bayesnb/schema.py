@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from bayesnb.arrays import largest_codes
 from bayesnb.columns import BLOCKS, KINDS, Column, Kind
 from bayesnb.families import Bernoulli, Categorical, Family, Multinomial, Normal, Poisson
 from bayesnb.families.categorical import CategoricalStatistics
@@ -180,8 +181,7 @@ class ArraySchema:
         if not positions or self.family is not None:
             return self
         codes = X if len(positions) == len(self.kinds) else X[:, positions]
-        whole = codes.dtype.kind in "iub"  # without NaN, and several times as fast
-        largest = np.maximum(codes.max(axis=0), 0) if whole else np.fmax.reduce(codes, axis=0, initial=0)
+        largest = largest_codes(codes)
         if (largest >= MOST_CODES).any():
             position = positions[int(np.argmax(largest))]
             raise DataError(

@@ -173,3 +173,11 @@ def test_a_family_of_ones_own_is_asked_about_its_cells():
 
     with pytest.raises(ValueError, match="x, 1 column, is refused"):
         nb.fit_posterior(nb.NaiveBayes(Strict()), np.ones((4, 1)), np.array([0, 1, 0, 1]))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.uint8, bool])
+def test_the_largest_code_of_each_column(rng, dtype):
+    x = rng.integers(0, 2 if dtype is bool else 9, (70_000, 33)).astype(dtype)
+    assert_array_equal(arrays.largest_codes(x), x.max(axis=0).astype(float))
+    assert_array_equal(arrays.largest_codes(x[:0]), np.zeros(33))
+    assert_array_equal(arrays.largest_codes(np.array([[np.nan, -3.0], [2.0, np.nan]])), [2.0, 0.0])

@@ -170,7 +170,7 @@ class Categorical(Family):
             )
 
     def seen(self, x: Array) -> Array | None:
-        if isinstance(self.num_categories, int) and all_codes(x, self.num_categories):
+        if all_codes(x, min(self._sizes)):
             return None
         # NaN compares False; undeclared codes are missing, and so are fractions, which only jit lets through to here
         sizes = self.num_categories if isinstance(self.num_categories, int) else [self._sizes]

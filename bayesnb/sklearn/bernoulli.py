@@ -52,6 +52,10 @@ class Thresholded(Bernoulli):
 
     def statistics(self, x: Array, z: ClassSums) -> BernoulliStatistics:
         """Those of the flags."""
+        if 0 <= self.threshold < 1 and not is_sparse(x):
+            found = FLAGS.statistics(x, z)
+            if np.isfinite(found.successes).all():  # zeros and ones are flags already
+                return found
         flags, seen = self.flags(x), self.seen(x)
         return FLAGS.statistics(flags if seen is None else np.where(seen, flags, np.float32(np.nan)), z)
 
