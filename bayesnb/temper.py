@@ -21,7 +21,7 @@ from typing import Any
 
 import jax
 import numpy as np
-import scipy.optimize
+import scipy  # loads its optimize when that is first used
 
 from bayesnb.arrays import Array, is_traced, one_blas_thread, to_host
 from bayesnb.contributions import Contributions, contributions
