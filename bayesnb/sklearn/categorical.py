@@ -7,7 +7,7 @@ from dataclasses import field, replace
 import numpy as np
 from sklearn import naive_bayes
 
-from bayesnb.arrays import Array, all_codes, in_threads, native, row_blocks, unless_all
+from bayesnb.arrays import Array, all_codes, largest_codes, native, unless_all
 from bayesnb.class_prior import joint
 from bayesnb.families import Categorical
 from bayesnb.families.base import Score, pytree
@@ -18,7 +18,6 @@ from bayesnb.products import lookup
 from bayesnb.sklearn.discrete import BaseDiscreteNB
 from bayesnb.sklearn.scorer import Scorer
 from bayesnb.sklearn.smoothing import log_shares, smoothed
-from bayesnb.sparse import bytes_per_row
 from bayesnb.statistics import ModelStatistics, merge, sufficient_statistics
 
 MOST_CATEGORIES = np.iinfo(np.int32).max
@@ -129,12 +128,9 @@ def _family(sizes: list[int], *, known: bool = False) -> Codes:
 
 def _largest(x: Array) -> Array:
     """The largest code of each column, [D], 0 where none is known; a number beyond all codes where a cell is none."""
-    if x.dtype.kind == "f":
-        return np.floor(np.nan_to_num(np.fmax.reduce(x, axis=0).astype(np.float64)))
     x = native(x)
     # without their sign negative numbers are the largest of all
-    unsigned, blocks = x.view(f"u{x.itemsize}"), row_blocks(x.shape[0], bytes_per_row(x))
-    return np.max(in_threads(lambda rows: unsigned[rows].max(axis=0), blocks), axis=0).astype(np.float64)
+    return np.floor(largest_codes(x if x.dtype.kind == "f" else x.view(f"u{x.itemsize}")))
 
 
 def _widened(before: ModelStatistics, sizes: list[int]) -> ModelStatistics:
