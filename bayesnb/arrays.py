@@ -36,7 +36,8 @@ BLOCK_BYTES = 8 << 20
 
 def on_host(*trees: Any) -> bool:
     """True where every leaf is a numpy array or a Python number: nothing of JAX's, nothing traced."""
-    return not any(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(trees))
+    leaves = jax.tree.leaves(trees)
+    return not any(isinstance(leaf, jax.Array) for leaf in leaves if type(leaf) is not np.ndarray)  # which is quick
 
 
 def is_traced(*trees: Any) -> bool:
@@ -94,7 +95,7 @@ def at_once(function: Callable[..., T], *args: Any, **static: Any) -> T:
     # JAX keeps the constants of a trace by the identity of the numpy array, in that trace's precision: give it views
     args = jax.tree.map(lambda a: a[...] if isinstance(a, np.ndarray) else a, args)
     with jax.ensure_compile_time_eval(), jax.enable_x64(True):
-        return to_host(function(*args, **static))
+        return jax.tree.map(np.asarray, function(*args, **static))
 
 
 def finalise(function: Callable[..., Any], *args: Any) -> Any:
@@ -125,13 +126,20 @@ def padded(rows: Array) -> Array:
 def in_threads(function: Callable[[S], T], parts: Iterable[S]) -> list[T]:
     """``function`` of every part, such as a block of rows; numpy, scipy and BLAS release the interpreter lock.
 
-    BLAS is held to one thread meanwhile: its own would fight with these for the cores.
+    BLAS is held to one thread meanwhile: its own would fight with these for the cores. So would threads of threads.
     """
     parts = list(parts)
-    if len(parts) < 2:
+    if len(parts) < 2 or getattr(_THREAD, "is_worker", False):
         return [function(part) for part in parts]
-    with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(os.cpu_count(), initializer=_begin_work) as pool:
         return list(pool.map(function, parts))
+
+
+_THREAD = threading.local()
+
+
+def _begin_work() -> None:
+    _THREAD.is_worker = True
 
 
 class _OneBlasThread:
@@ -167,8 +175,8 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def all_codes(x: Array, size: int) -> bool:
-    """True where it is known that every cell is one of 0..size-1, whatever its type."""
+def all_codes(x: Array, size: float) -> bool:
+    """True where it is known that every cell is one of 0..size-1, whatever its type; ``size`` may be infinite."""
     if not isinstance(x, np.ndarray) or x.dtype.kind not in "fiu":
         return False
     return _count_others(_cells(x), size) == 0
@@ -194,7 +202,7 @@ def _raise_to(x: Array, largest: Array) -> None:
 
 
 @compiled
-def _count_others(cells: Array, size: int) -> int:
+def _count_others(cells: Array, size: float) -> int:
     """How many cells are none of 0..size-1; to count them all is a loop of vectors, to stop at one is not."""
     others = 0
     for i in range(cells.shape[0]):

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays import Array, as_array, in_threads, is_traced, on_host, row_blocks
+from bayesnb.arrays import Array, as_array, in_threads, is_traced, observed, on_host, row_blocks
 from bayesnb.check_labels import labels as labels
 from bayesnb.check_labels import weights as weights
 from bayesnb.families.base import Family
@@ -220,7 +220,7 @@ def _block(family: Family, name: str, x: Any) -> Array:
         x = rows_of(x) if is_sparse(x) else as_array(x)
     except ValueError as error:
         raise ValueError(f"block {name!r} is a sparse matrix whose parts do not fit together: {error}") from error
-    if is_sparse(x) and x.dtype.kind == "f" and np.isnan(x.data).any():
+    if is_sparse(x) and observed(x.data) is not None:
         raise ValueError(f"block {name!r} is a sparse matrix with NaN in it: its cells cannot be missing, give zeros")
     if x.ndim != 2:
         hint = "a single column is x[:, None]" if x.ndim == 1 else "flatten further axes into columns"

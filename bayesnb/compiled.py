@@ -12,6 +12,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
+import numpy as np
+
 T = TypeVar("T")
 
 _LOADING = threading.Lock()
@@ -34,6 +36,14 @@ def compiled(function: Callable[..., T]) -> Callable[..., T]:
             return loaded[0](*args)
 
     return call
+
+
+def in_order(values: Any) -> Any:
+    """Rows one after the other in memory, in a type that loops are compiled for."""
+    if values.dtype.kind not in "fiub":
+        values = values.astype(np.float64)  # such as bfloat16
+    # a truth value may be any byte but 0
+    return np.ascontiguousarray(values.astype(np.uint8) if values.dtype == bool else values)
 
 
 def _compiler(function: Callable[..., T], *, keep: bool = True) -> Callable[..., T]:

@@ -144,7 +144,7 @@ class NaiveBayes:
 
     def reference(self) -> Sites:
         """A central point of the conjugate model, always interior: means, and rate / shape for a variance."""
-        return self._collect(self._class_mean(), {b: f.reference() for b, f in self.families.items()})
+        return self._collect(self.class_mean(), {b: f.reference() for b, f in self.families.items()})
 
     def mode(self) -> Sites:
         """The joint mode of the parameters under conjugacy."""
@@ -210,7 +210,9 @@ class NaiveBayes:
 
     def class_mean(self) -> Array:
         """E[p(y = k)], [K]: the predictive of a label."""
-        return finalise(_class_mean, self)
+        if self.class_probs is not None:
+            return as_array(self.class_probs)
+        return special.dirichlet_mean(self.class_concentration)
 
     def row_base_measure(self, arrays: Mapping[str, Array]) -> Array | float:
         """The part of log p(x | params) that no parameter touches, [N]."""
@@ -236,13 +238,16 @@ class NaiveBayes:
 
     # a pytree: hyperparameters are leaves, names and sizes its structure
 
+    def tree_flatten(self) -> tuple[list[Any], tuple[Any, ...]]:
+        """Children, and the static rest; the order of blocks is part of it."""
+        children = [*self.families.values(), self.class_concentration, self.class_probs, self.priors]
+        return children, (tuple(self.families), self.single, self.num_classes, tuple(self.columns.values()))
+
     def tree_flatten_with_keys(self) -> tuple[list[tuple[Any, Any]], tuple[Any, ...]]:
-        """Children with their keys, and the static rest; the order of blocks is part of it."""
-        names = tuple(self.families)
-        key = jax.tree_util.GetAttrKey
-        children = [(key(b), self.families[b]) for b in names]
-        children += [(key(n), getattr(self, n)) for n in ("class_concentration", "class_probs", "priors")]
-        return children, (names, self.single, self.num_classes, tuple(self.columns.values()))
+        """As ``tree_flatten``, each child with its name."""
+        children, rest = self.tree_flatten()
+        names = (*self.families, "class_concentration", "class_probs", "priors")
+        return [(jax.tree_util.GetAttrKey(n), child) for n, child in zip(names, children, strict=True)], rest
 
     @classmethod
     def tree_unflatten(cls, aux: tuple[Any, ...], children: list[Any]) -> Self:
@@ -274,11 +279,6 @@ class NaiveBayes:
         named = {f"{b}_{site}": value for b, params in blocks.items() for site, value in params.items()}
         return {"class_probs": class_probs, **named}
 
-    def _class_mean(self) -> Array:
-        if self.class_probs is not None:
-            return jnp.asarray(self.class_probs)
-        return special.dirichlet_mean(self.class_concentration)
-
 
 @jax.jit
 def _resolve(model: NaiveBayes, statistics: ModelStatistics) -> NaiveBayes:
@@ -291,8 +291,3 @@ def _resolve(model: NaiveBayes, statistics: ModelStatistics) -> NaiveBayes:
         num_classes=num_classes,
         columns={b: f.num_columns for b, f in families.items()},
     )
-
-
-@jax.jit
-def _class_mean(model: NaiveBayes) -> Array:
-    return model._class_mean()

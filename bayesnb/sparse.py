@@ -5,13 +5,13 @@ JAX's BCOO is made such a matrix, and stays on the host.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
 from bayesnb.arrays import Array, native
+from bayesnb.compiled import compiled
 
 
 def is_sparse(x: Any) -> bool:
@@ -25,14 +25,28 @@ def rows_of(x: Any) -> Any:
     Raises:
         ValueError: where cells are stored outside of the matrix: loops over them trust their places.
     """
+    in_order = _is_in_order(x)
     if hasattr(x, "check_format"):
-        x.check_format(full_check=True)
+        x.check_format(full_check=not in_order)
     rows = scipy.sparse.csr_array(x)
-    if not rows.has_canonical_format:
+    if not in_order and not rows.has_canonical_format:
         rows = rows.copy()
         rows.sum_duplicates()
     rows.data = native(rows.data)
     return rows
+
+
+def _is_in_order(x: Any) -> bool:
+    """True where it is known that each row's columns are inside the matrix and increase."""
+    if x.format != "csr" or len(x.indptr) != x.shape[0] + 1 or not (np.diff(x.indptr) >= 0).all():
+        return False
+    if x.indptr[0] != 0 or x.indptr[-1] > len(x.indices):
+        return False
+    filled = np.diff(x.indptr) > 0
+    begins, last = x.indptr[:-1][filled], x.indptr[1:][filled] - 1
+    rising = x.indices[1:] > x.indices[:-1]
+    rising[begins[1:] - 1] = True  # from one row to the next they may fall
+    return bool(rising.all() and (x.indices[begins] >= 0).all() and (x.indices[last] < x.shape[1]).all())
 
 
 def from_bcoo(x: Any) -> Any:
@@ -72,13 +86,29 @@ def bytes_per_row(x: Any) -> int:
     return x.shape[1] * x.itemsize
 
 
-def row_sums(x: Any, function: Callable[[Array], Array] | None = None) -> Array:
-    """sum_d f(x_nd), [N], in float64 on the host; f(0) = 0, and f is the identity where it is not given."""
+def cells_by_row(x: Any) -> tuple[Array, Array]:
+    """The stored cells of rows, one row after the other, and where in them each row begins and the last ends."""
     if is_sparse(x):
-        data = x.data.astype(np.float64, copy=False) if function is None else function(x.data)
-        full = np.diff(x.indptr) > 0
-        out = np.zeros(x.shape[0])
-        out[full] = np.add.reduceat(data, x.indptr[:-1][full]) if full.any() else 0.0
-        return out
-    values = x if function is None else function(x)
-    return values.sum(axis=-1, dtype=np.float64 if isinstance(values, np.ndarray) else None)
+        return x.data, x.indptr
+    return x.ravel(), x.shape[1] * np.arange(x.shape[0] + 1)
+
+
+def row_sums(x: Any) -> Array:
+    """sum_d x_nd, [N], in float64 on the host."""
+    if is_sparse(x):
+        return sums_between(x.data, x.indptr)
+    return x.sum(axis=-1, dtype=np.float64 if isinstance(x, np.ndarray) else None)
+
+
+def sums_between(cells: Array, pointers: Array) -> Array:
+    """The sums of the cells from one pointer to the next, in float64."""
+    out = np.zeros(len(pointers) - 1)
+    _add_between(cells, pointers, out)
+    return out
+
+
+@compiled
+def _add_between(cells: Array, pointers: Array, out: Array) -> None:
+    for n in range(out.shape[0]):
+        for i in range(pointers[n], pointers[n + 1]):
+            out[n] += cells[i]

@@ -118,7 +118,7 @@ def from_host(
         marked = {name: f for name, f in families.items() if f.marks_bad_cells and z.marks(block[name])}
         check.fit_block({name: f for name, f in families.items() if name not in marked}, block)
         found = _from_rows(families, block, z)
-        check.fit_block({name: f for name, f in marked.items() if _has_nan(found.blocks[name])}, block)
+        check.fit_block({name: f for name, f in marked.items() if _tells(found.blocks[name])}, block)
         return found
 
     num_rows = labels.y.shape[0]
@@ -128,8 +128,12 @@ def from_host(
     return reduce(_merge, in_threads(part, blocks))
 
 
-def _has_nan(statistics: Any) -> bool:
-    return any(np.isnan(leaf).any() for leaf in jax.tree.leaves(statistics))
+TELLING = 1e60
+"""A statistic beyond it may come from a cell that a family refuses, and its cells are looked at."""
+
+
+def _tells(statistics: Any) -> bool:
+    return any(not (np.abs(leaf) <= TELLING).all() for leaf in jax.tree.leaves(statistics))
 
 
 @partial(jax.jit, static_argnames=("num_classes", "sharding"))

@@ -161,7 +161,10 @@ class Family(Hyperparameters, ABC):
 
     @property
     def marks_bad_cells(self) -> bool:
-        """True where ``trials`` tells what ``check`` does: a fit to numpy rows then looks at cells once."""
+        """True where a cell that ``check`` refuses makes a statistic NaN or beyond ``statistics.TELLING``.
+
+        A fit to numpy rows then looks at cells once.
+        """
         return False
 
     def check_fit(self, x: Array, block: str) -> None:

@@ -15,6 +15,7 @@ import numpyro.distributions as dist
 
 from bayesnb import products, special
 from bayesnb.arrays import Array, all_codes, finalise, namespace, unless_all
+from bayesnb.codes import Codes
 from bayesnb.families.base import Family, Hyperparameter, Params, Score, pytree
 from bayesnb.families.linear import weights_of
 from bayesnb.families.one_hot import codes_of_one_hot
@@ -178,9 +179,8 @@ class Categorical(Family):
         return unless_all(seen & (namespace(x).floor(x) == x) if jnp.issubdtype(x.dtype, jnp.floating) else seen)
 
     def statistics(self, x: Array, z: ClassSums) -> CategoricalStatistics:
-        codes, seen = self._flat_codes(x)
         sizes = self._sizes_of(x.shape[1])
-        return CategoricalStatistics(z.table(codes, sum(sizes), seen), sizes)
+        return CategoricalStatistics(z.table(self.codes(x), sum(sizes)), sizes)
 
     def accepts(self, statistics: Any) -> bool:
         return super().accepts(statistics) and statistics.sizes == self._sizes_of(len(statistics.sizes))
@@ -202,7 +202,7 @@ class Categorical(Family):
         return LogProb(special.safe_log(p), (p == 0).astype(p.dtype))
 
     def scorer(self, params: Params) -> Score:
-        return products.lookup(self._flat_codes, finalise(weights_of, self, params))
+        return products.lookup(self.codes, finalise(weights_of, self, params))
 
     def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
         return LogProb(*(self._cells(table, x) for table in self.weights(params)))
@@ -220,13 +220,13 @@ class Categorical(Family):
         return self._cells(jnp.log(special.dirichlet_mean(self.concentration, self._total)), x)
 
     def own_terms(self, x: Array, y: Array, weight: Array) -> Array:
-        codes, seen = self._flat_codes(x)
-        own, total = (table[y[:, None], codes] for table in (self.concentration, self._total(self.concentration)))
+        coded, tables = self.codes(x), (self.concentration, self._total(self.concentration))
+        own, total = (table[y[:, None], coded.places()] for table in tables)
         terms = jnp.log((own - weight[:, None]) / (total - weight[:, None]))
-        return terms if seen is None else jnp.where(seen, terms, 0.0)
+        return terms if coded.seen is None else jnp.where(coded.seen, terms, 0.0)
 
     def predictive(self) -> Score:
-        return products.lookup(self._flat_codes, finalise(_predictive_weights, self))
+        return products.lookup(self.codes, finalise(_predictive_weights, self))
 
     def log_partition(self) -> Array:
         return special.log_multivariate_beta(self.concentration, self._total)[:, self._starts(self._sizes)[:-1]]
@@ -252,17 +252,15 @@ class Categorical(Family):
         """Where each column begins in [0, S], and S at the end."""
         return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
 
-    def _flat_codes(self, x: Array) -> tuple[Array, Array | None]:
-        """Positions of the cells' categories in [0, S), and which cells are observed; None where all are."""
-        seen, starts = self.seen(x), self._starts(self._sizes_of(x.shape[1]))[None, :-1]
-        codes = x if seen is None else namespace(x).where(seen, x, 0)
-        return codes.astype(np.int32) + starts, seen
+    def codes(self, x: Array) -> Codes:
+        """The cells, and where their categories are in [0, S)."""
+        return Codes(x, self._starts(self._sizes_of(x.shape[1]))[:-1], self.seen(x))
 
     def _cells(self, table: Array, x: Array) -> Array:
         """The entries [K, S] of the cells' categories, [N, K, D]; 0 for a missing cell."""
-        codes, seen = self._flat_codes(x)
-        cells = table.T[codes]
-        return jnp.moveaxis(cells if seen is None else jnp.where(seen[..., None], cells, 0.0), -1, 1)
+        coded = self.codes(x)
+        cells = table.T[coded.places()]
+        return jnp.moveaxis(cells if coded.seen is None else jnp.where(coded.seen[..., None], cells, 0.0), -1, 1)
 
     def _total(self, flat: Array) -> Array:
         """The sum over each entry's column, [K, S]."""

@@ -11,7 +11,7 @@ import numpyro
 import numpyro.distributions as dist
 
 from bayesnb import products, special
-from bayesnb.arrays import Array, finalise, namespace, observed
+from bayesnb.arrays import Array, all_codes, finalise, namespace, observed
 from bayesnb.families.base import Family, Hyperparameter, Params, Score, pytree
 from bayesnb.families.linear import LinearFamily
 from bayesnb.families.plates import plates
@@ -105,6 +105,8 @@ class Multinomial(LinearFamily):
         require_simplex(block, "probs", params["probs"])
 
     def check(self, x: Array, block: str) -> None:
+        if all_codes(stored(x), np.inf):
+            return
         xp = namespace(stored(x))
         require_cells(
             x,
@@ -161,7 +163,7 @@ class Multinomial(LinearFamily):
         """The log multinomial coefficient, log n! - sum log x_d!, 0 for a missing row."""
         seen = self.seen(x)
         x = x if seen is None else namespace(x).where(seen, x, 0)
-        return special.log_factorial(row_sums(x)) - row_sums(x, special.log_factorial)
+        return special.log_factorial(row_sums(x)) - special.row_log_factorials(x)
 
     def log_predictive_terms(self, x: Array) -> Array:
         x = jnp.asarray(x, jnp.result_type(float))

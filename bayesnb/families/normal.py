@@ -114,6 +114,10 @@ class Normal(NormalInverseGamma, LinearFamily):
                 f"params['{block}_variance'] must be positive; a column that says nothing has 0 in every class"
             )
 
+    @property
+    def marks_bad_cells(self) -> bool:
+        return type(self).check is Normal.check
+
     def check(self, x: Array, block: str) -> None:
         require_squarable(x, block, "Normal")
 

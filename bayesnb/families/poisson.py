@@ -11,7 +11,7 @@ import numpyro.distributions as dist
 from jax.scipy.special import gammaln
 
 from bayesnb import special
-from bayesnb.arrays import Array, is_traced, namespace, observed
+from bayesnb.arrays import Array, all_codes, is_traced, namespace, observed
 from bayesnb.families.base import Hyperparameter, Params, pytree
 from bayesnb.families.linear import LinearFamily
 from bayesnb.families.plates import plates
@@ -84,6 +84,8 @@ class Poisson(LinearFamily):
             raise ValueError(f"params['{block}_rate'] must be finite and not negative: events a cell")
 
     def check(self, x: Array, block: str) -> None:
+        if all_codes(x, np.inf):
+            return
         xp = namespace(x)
         good = xp.isnan(x) | ((x >= 0) & (x < np.inf) & (xp.floor(x) == x))
         if not good.all():
@@ -129,7 +131,7 @@ class Poisson(LinearFamily):
     def row_base_measure(self, x: Array) -> Array:
         """-sum_d log x_d! over observed cells."""
         seen, xp = self.seen(x), namespace(x)
-        return -special.log_factorial(x if seen is None else xp.where(seen, x, 0)).sum(axis=1)
+        return -special.row_log_factorials(x if seen is None else xp.where(seen, x, 0))
 
     def log_predictive_terms(self, x: Array) -> Array:
         x = jnp.asarray(x, jnp.result_type(float))[:, None, :]

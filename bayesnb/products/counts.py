@@ -7,12 +7,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.sparse
 
 from bayesnb import special
-from bayesnb.arrays import Array, observed, on_host, row_blocks
+from bayesnb.arrays import Array, on_host, row_blocks
+from bayesnb.compiled import compiled, in_order
 from bayesnb.products.rows import by_rows
-from bayesnb.sparse import bytes_per_row, is_sparse, part_of
+from bayesnb.sparse import bytes_per_row, cells_by_row, is_sparse, part_of
 
 BLOCK_BYTES = 1 << 25
 """Bytes of counts that are looked at together: the more, the more often a count is met again."""
@@ -39,67 +39,92 @@ def log_rising(a: Array, x: Any) -> Array:
 
 
 def _of_block(a: Array, x: Any) -> Array:
-    sparse = is_sparse(x)
-    counts = x.data if sparse else x if observed(x) is None else np.nan_to_num(x)
-    columns = x.indices if sparse else np.arange(x.shape[1])
-    # a byte holds no such limit, and needs none
-    levels = (counts if counts.dtype.itemsize == 1 else np.minimum(counts, MOST_LEVELS)).astype(np.int32)
-    levels[levels != counts] = 0
-    highest = np.zeros(x.shape[1], np.int32)
-    if sparse:
-        np.maximum.at(highest, columns, levels)
-    else:
-        levels.max(axis=0, initial=0, out=highest)
-    order, reach = _reach(highest, levels, TABLE_BYTES // (8 * len(a)))
-    levels[levels > len(reach)] = 0
-    tabled = levels > 0
-    rest = (counts != 0) & ~tabled
-    if not sparse and 2 * np.count_nonzero(rest) > counts.size:
+    cells, pointers = cells_by_row(x)
+    cells, columns = in_order(cells), x.indices if is_sparse(x) else None
+    highest, of_cells = np.zeros(x.shape[1], np.int32), np.zeros(MOST_LEVELS + 1, np.int64)
+    _count_levels(cells, columns, pointers, highest, of_cells)
+    order, reach = _reach(highest, of_cells, TABLE_BYTES // (8 * len(a)))
+    out, rest = np.zeros((x.shape[0], len(a))), np.zeros(cells.shape, bool)
+    if not _add_levels(cells, columns, pointers, *_table(a.T, order, reach), out, rest):
+        return out
+    where = np.flatnonzero(rest)
+    if columns is None and 2 * len(where) > cells.size:
         return by_rows(_total, (a,), x)
-    out = np.zeros((x.shape[0], len(a)))
-    if tabled.any():
-        table, place = _table(a.T, order, reach)
-        index = place(columns, levels).reshape(-1)[np.flatnonzero(tabled)]
-        before = np.cumsum(tabled) if sparse else np.cumsum(np.count_nonzero(tabled, axis=1))
-        before = np.concatenate([[0], before])
-        pointers = before[x.indptr] if sparse else before
-        out = scipy.sparse.csr_array((np.ones(len(index)), index, pointers), (len(out), len(table))) @ table
-    if rest.any():
-        where = np.flatnonzero(rest)
-        row = np.searchsorted(x.indptr, where, side="right") - 1 if sparse else where // x.shape[1]
-        column = columns[where] if sparse else where % x.shape[1]
-        _add_cell_by_cell(out, a, row, column, counts.reshape(-1)[where])
+    row = np.searchsorted(pointers, where, side="right") - 1
+    column = where - pointers[row] if columns is None else columns[where]
+    _add_cell_by_cell(out, a, row, column, cells[where])
     return out
 
 
-def _reach(highest: Array, levels: Array, most_entries: int) -> tuple[Array, Array]:
+@compiled
+def _count_levels(cells: Array, columns: Array | None, pointers: Array, highest: Array, of_cells: Array) -> None:
+    """The largest whole count of each column, and how many cells have the counts 1, 2, ... that a table may hold."""
+    for n in range(pointers.shape[0] - 1):
+        for i in range(pointers[n], pointers[n + 1]):
+            cell = cells[i]
+            if 1 <= cell < of_cells.shape[0] and cell == np.floor(cell):
+                d = i - pointers[n] if columns is None else columns[i]
+                level = np.int32(cell)
+                of_cells[level] += 1
+                highest[d] = max(highest[d], level)
+
+
+@compiled
+def _add_levels(
+    cells: Array,
+    columns: Array | None,
+    pointers: Array,
+    table: Array,
+    start: Array,
+    rank: Array,
+    out: Array,
+    rest: Array,
+) -> int:
+    """Adds the table's entries of each row's counts; ``rest`` are those that are not in it, whose number it returns."""
+    left = 0
+    for n in range(out.shape[0]):
+        for i in range(pointers[n], pointers[n + 1]):
+            cell = cells[i]
+            if cell > 0:
+                if cell < start.shape[0] and cell == np.floor(cell):
+                    place = start[np.int64(cell) - 1] + rank[i - pointers[n] if columns is None else columns[i]]
+                    for k in range(out.shape[1]):
+                        out[n, k] += table[place, k]
+                else:
+                    rest[i] = True
+                    left += 1
+    return left
+
+
+def _reach(highest: Array, of_cells: Array, most_entries: int) -> tuple[Array, Array]:
     """The columns with the highest counts first, and how many of them reach the counts 1, 2, ... of a table.
 
     A table goes as far as many cells use each of its entries.
     """
     order = np.argsort(-highest, kind="stable")[: np.count_nonzero(highest)]
-    counted = (np.bincount(n.reshape(-1), minlength=2) for n in (highest, levels))
+    top = highest.max(initial=0)
+    counted = (n[: top + 1] for n in (np.bincount(highest, minlength=top + 1), of_cells))
     of_columns, of_cells = (n[:0:-1].cumsum()[::-1] for n in counted)
-    worth = (of_cells >= WORTH * of_columns) & (of_columns.cumsum() <= most_entries) & (of_columns > 0)
+    worth = (of_cells >= WORTH * of_columns) & (of_columns.cumsum() <= most_entries)
     return order, of_columns[: len(worth) if worth.all() else worth.argmin()]
 
 
-def _table(a: Array, order: Array, reach: Array) -> tuple[Array, Any]:
-    """log a_d + ... + log(a_d + c - 1) of counts c = 1, 2, ..., [S, K], and the place of (d, c) in it.
+def _table(a: Array, order: Array, reach: Array) -> tuple[Array, Array, Array]:
+    """log a_d + ... + log(a_d + c - 1) of counts c = 1, 2, ..., [S, K]; that of (d, c) is at start_{c-1} + rank_d.
 
     The columns that reach a count are the head of those that reach the one before.
     """
-    rank = np.zeros(len(a), np.int32)
+    rank = np.zeros(len(a), np.int64)
     rank[order] = np.arange(len(order))
-    a = a[order[: reach[0]]]
-    start = np.concatenate([[0], np.cumsum(reach)]).astype(np.int32)
+    a = a[order[: reach[0]]] if len(reach) else a[:0]
+    start = np.concatenate([[0], np.cumsum(reach)]).astype(np.int64)
     table = np.empty((start[-1], a.shape[1]))
     for level, columns in enumerate(reach):
         here = slice(start[level], start[level + 1])
         np.log(a[:columns] + level, out=table[here])
         if level:
             table[here] += table[start[level - 1] : start[level - 1] + columns]
-    return table, lambda column, count: start[count - 1] + rank[column]
+    return table, start, rank
 
 
 def _add_cell_by_cell(out: Array, a: Array, row: Array, column: Array, count: Array) -> None:

@@ -144,6 +144,6 @@ def _widened(before: ModelStatistics, sizes: list[int]) -> ModelStatistics:
 def _score(log_prior: Array, tables: list[Array]) -> Score:
     family, table = _family([table.shape[1] for table in tables]), np.concatenate(tables, axis=1)
     never = np.isneginf(table)
-    score = lookup(family._flat_codes, LogProb(np.where(never, 0.0, table), never.astype(float)))
+    score = lookup(family.codes, LogProb(np.where(never, 0.0, table), never.astype(float)))
     prior = np.exp(log_prior)
     return lambda x: joint(prior, [score(x)])

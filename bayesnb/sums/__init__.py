@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from bayesnb.arrays import Array, on_host
+from bayesnb.codes import Codes
 from bayesnb.sums.device import DeviceSums
 from bayesnb.sums.host import HostSums as HostSums
 from bayesnb.sums.labels import Labels as Labels
@@ -32,8 +33,8 @@ class ClassSums(Protocol):
     def trials(self, x: Array) -> tuple[Array, Array]:
         """sum_n z_nk x_nd of zeros and ones, and sum_n z_nk of cells that are not NaN, [K, D]."""
 
-    def table(self, codes: Array, size: int, seen: Array | None) -> Array:
-        """sum_n z_nk 1[codes_nd = c] over all columns d, [K, size]."""
+    def table(self, codes: Codes, size: int) -> Array:
+        """sum_n z_nk 1[place of x_nd = c] over all columns d, [K, size]."""
 
     def moments(self, x: Array) -> tuple[Array, Array, Array]:
         """Count, mean and sum of squared deviations from it, each [K, D]; NaN is missing."""

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from bayesnb.arrays import Array, observed
+from bayesnb.codes import Codes
 from bayesnb.sums.labels import Labels
 
 
@@ -43,12 +44,13 @@ class DeviceSums:
         """Zeros and ones, which add up exactly."""
         return self._segment_sum(values.astype(jnp.int32))
 
-    def table(self, codes: Array, size: int, seen: Array | None) -> Array:
+    def table(self, codes: Codes, size: int) -> Array:
+        places, seen = codes.places(), codes.seen
         if self.soft:
             # one class at a time: a one-hot of the codes would be [N, D, size]
             weights = [self.y[:, k] for k in range(self.num_classes)]
-            return jnp.stack([self._scatter(codes, size, seen, w) for w in weights])
-        flat = self.y[:, None] * size + codes
+            return jnp.stack([self._scatter(places, size, seen, w) for w in weights])
+        flat = self.y[:, None] * size + places
         inside = self.y < self.num_classes
         seen = inside[:, None] if seen is None else seen & inside[:, None]
         counted = self._scatter(flat, self.num_classes * size, seen, self.weight)
@@ -91,10 +93,10 @@ class DeviceSums:
         return _pairwise_segment_sum(values, self.y, self.num_classes)
 
     @staticmethod
-    def _scatter(codes: Array, size: int, seen: Array | None, weight: Array | None) -> Array:
-        ones = jnp.ones(codes.shape, jnp.int32) if seen is None else seen.astype(jnp.int32)
+    def _scatter(places: Array, size: int, seen: Array | None, weight: Array | None) -> Array:
+        ones = jnp.ones(places.shape, jnp.int32) if seen is None else seen.astype(jnp.int32)
         values = ones if weight is None else jnp.where(weight[:, None] > 0, ones * weight[:, None], 0.0)
-        return jnp.zeros(size, values.dtype).at[jnp.clip(codes, 0, size - 1)].add(values)
+        return jnp.zeros(size, values.dtype).at[jnp.clip(places, 0, size - 1)].add(values)
 
 
 def _weighted_moments(x: Array, seen: Array, weight: Array) -> tuple[Array, Array]:

@@ -7,10 +7,15 @@ from functools import cached_property
 
 import numpy as np
 
-from bayesnb.arrays import Array, observed
+from bayesnb.arrays import Array, in_threads, observed
+from bayesnb.codes import Codes
+from bayesnb.compiled import in_order
 from bayesnb.sparse import is_sparse
 from bayesnb.sums import loops
 from bayesnb.sums.labels import Labels
+
+CELLS = 1 << 16
+"""Stored cells that are worth a thread."""
 
 FAR = 1e3
 """Where a mean is so far from its origin, squared and in variances, digits are lost and the sums are taken again."""
@@ -56,20 +61,32 @@ class HostSums:
             return self._soft @ (values if is_sparse(values) else values.astype(np.float64, copy=False))
         sums = np.zeros((self.num_classes, values.shape[1]))
         if is_sparse(values):
-            loops.add_stored(values.data, values.indices, values.indptr, *self.labels, sums)
+            self._add_stored(values, sums)
         else:
-            loops.add_rows(_in_order(values), *self.labels, sums)
+            loops.add_rows(in_order(values), *self.labels, sums)
         return sums
 
+    def _add_stored(self, values: Array, sums: Array) -> None:
+        """Class by class, whose sums stay in cache; threads have classes of their own."""
+        order = np.argsort(self.labels.y, kind="stable")
+        begins = np.searchsorted(self.labels.y[order], np.arange(self.num_classes + 1))
+
+        def of_classes(classes: Array) -> None:
+            rows = order[begins[classes[0]] : begins[classes[-1] + 1]]
+            loops.add_stored(values.data, values.indices, values.indptr, rows, *self.labels, sums)
+
+        parts = min(self.num_classes, 1 + values.nnz // CELLS)
+        in_threads(of_classes, np.array_split(np.arange(self.num_classes), parts))
+
     def marks(self, x: Array) -> bool:
-        """True where ``trials`` makes the sum of a cell that is not 0, 1 or NaN itself NaN."""
+        """True where ``trials`` and ``moments`` show a cell that is none of theirs: sums are NaN, or too large."""
         return not self.labels.soft and not is_sparse(x)
 
     def trials(self, x: Array) -> tuple[Array, Array]:
         if not self.marks(x):
             seen = observed(x)
             return self.sum(x, seen), self.cell_counts(seen, x.shape[1])
-        x, ones = _in_order(x), np.zeros((self.num_classes, x.shape[1]))
+        x, ones = in_order(x), np.zeros((self.num_classes, x.shape[1]))
         loops.add_flags(x, *self.labels, ones)
         if not np.isnan(ones).any():
             return ones, self.cell_counts(None, x.shape[1])
@@ -77,14 +94,15 @@ class HostSums:
         loops.add_trials(x, *self.labels, ones, cells)
         return ones, cells
 
-    def table(self, codes: Array, size: int, seen: Array | None) -> Array:
+    def table(self, codes: Codes, size: int) -> Array:
+        codes = codes._replace(cells=in_order(codes.cells))
         table = np.zeros((self.num_classes, size))
         for classes, labels in self._by_class():
-            loops.add_codes(codes, seen, *labels, table[classes])
+            loops.add_codes(*codes, *labels, table[classes])
         return table
 
     def moments(self, x: Array) -> tuple[Array, Array, Array]:
-        x = _in_order(x)
+        x = in_order(x)
         parts = (_moments(x, labels, len(range(self.num_classes)[k])) for k, labels in self._by_class())
         count, mean, squares = (np.concatenate(part) for part in zip(*parts, strict=True))
         return count, mean, squares
@@ -108,21 +126,21 @@ def _moments(x: Array, labels: Labels, num_classes: int) -> tuple[Array, Array, 
     shape = (num_classes, x.shape[1])
     origin = np.zeros(shape)
     loops.first_values(x, labels.y, origin, np.zeros(shape, bool))
-    count, shift, squares = _moments_about(origin, x, labels)
-    if (count * np.square(shift) > FAR * squares).any():
-        # shifts that are 0 leave the origin of a constant where it is
-        origin += shift
+    with np.errstate(over="ignore", invalid="ignore"):  # of cells that are refused for it
         count, shift, squares = _moments_about(origin, x, labels)
-    return count, origin + shift, squares
+        if (count * np.square(shift) > FAR * squares).any():
+            # shifts that are 0 leave the origin of a constant where it is
+            origin += shift
+            count, shift, squares = _moments_about(origin, x, labels)
+        return count, origin + shift, squares
 
 
 def _moments_about(origin: Array, x: Array, labels: Labels) -> tuple[Array, Array, Array]:
     """Count, the mean's distance from the origin, and squared deviations from the mean."""
     count, sums, squares = np.zeros((3, *origin.shape))
     loops.add_moments(x, *labels, origin, count, sums, squares)
-    with np.errstate(over="ignore", invalid="ignore"):
-        shift = sums / np.maximum(count, np.finfo(np.float64).tiny)
-        return count, shift, np.maximum(squares - sums * shift, 0.0)
+    shift = sums / np.maximum(count, np.finfo(np.float64).tiny)
+    return count, shift, np.maximum(squares - sums * shift, 0.0)
 
 
 def _scatter(x: Array, weight: Array) -> tuple[Array, float, Array]:
@@ -137,11 +155,3 @@ def _scatter(x: Array, weight: Array) -> tuple[Array, float, Array]:
     deviations -= mean
     deviations *= np.sqrt(weight)
     return origin + mean, n, deviations.T @ deviations
-
-
-def _in_order(values: Array) -> Array:
-    """Rows one after the other in memory, in a type that loops are compiled for."""
-    if values.dtype.kind not in "fiub":
-        values = values.astype(np.float64)  # such as bfloat16
-    # a truth value may be any byte but 0
-    return np.ascontiguousarray(values.astype(np.uint8) if values.dtype == bool else values)

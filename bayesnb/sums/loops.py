@@ -51,26 +51,26 @@ def add_trials(x: Array, y: Array, weight: Array | None, ones: Array, cells: Arr
 
 
 @compiled
-def add_stored(data: Array, columns: Array, pointers: Array, y: Array, weight: Array | None, sums: Array) -> None:
-    """As ``add_rows`` for the stored cells of a sparse matrix by rows; class by class, whose sums stay in cache."""
-    for n in np.argsort(y, kind="mergesort"):
-        k = y[n]
-        if 0 <= k < sums.shape[0]:
-            w = 1.0 if weight is None else weight[n]
-            for cell in range(pointers[n], pointers[n + 1]):
-                sums[k, columns[cell]] += w * data[cell]
+def add_stored(
+    data: Array, columns: Array, pointers: Array, rows: Array, y: Array, weight: Array | None, sums: Array
+) -> None:
+    """As ``add_rows`` for the stored cells of some rows of a sparse matrix, whose labels are classes."""
+    for n in rows:
+        k, w = y[n], 1.0 if weight is None else weight[n]
+        for cell in range(pointers[n], pointers[n + 1]):
+            sums[k, columns[cell]] += w * data[cell]
 
 
 @compiled
-def add_codes(codes: Array, seen: Array | None, y: Array, weight: Array | None, table: Array) -> None:
-    """table_kc += sum of w_n over the cells of class k whose code is c."""
-    for n in range(codes.shape[0]):
+def add_codes(cells: Array, starts: Array, seen: Array | None, y: Array, weight: Array | None, table: Array) -> None:
+    """table_kc += sum of w_n over the cells of class k whose place, starts_d + x_nd, is c."""
+    for n in range(cells.shape[0]):
         k = y[n]
         if 0 <= k < table.shape[0]:
             w = 1.0 if weight is None else weight[n]
-            for d in range(codes.shape[1]):
+            for d in range(cells.shape[1]):
                 if seen is None or seen[n, d]:
-                    table[k, codes[n, d]] += w
+                    table[k, starts[d] + np.int64(cells[n, d])] += w
 
 
 @compiled

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from bayesnb.arrays import Array, observed
+from bayesnb.codes import Codes
 from bayesnb.sums.host import HostSums
 from bayesnb.sums.labels import Labels
 
@@ -29,10 +30,11 @@ class ReplicateSums(HostSums):
     def _by_row(self) -> Array:
         return np.ascontiguousarray(self.weights.T)
 
-    def table(self, codes: Array, size: int, seen: Array | None) -> Array:
-        rows, columns = codes.shape
-        cells = np.ones(codes.size) if seen is None else seen.reshape(-1).astype(np.float64)
-        one_hot = scipy.sparse.csr_array((cells, codes.reshape(-1), np.arange(rows + 1) * columns), shape=(rows, size))
+    def table(self, codes: Codes, size: int) -> Array:
+        rows, columns = codes.cells.shape
+        ones = np.ones(rows * columns) if codes.seen is None else codes.seen.reshape(-1).astype(np.float64)
+        places = codes.places().reshape(-1), np.arange(rows + 1) * columns
+        one_hot = scipy.sparse.csr_array((ones, *places), shape=(rows, size))
         return (one_hot.T @ self._by_row).T
 
     def moments(self, x: Array) -> tuple[Array, Array, Array]:

@@ -1,0 +1,142 @@
+"""Loops that look at cells once: they leave out what is missing, and what they do not know is looked at again."""
+
+from __future__ import annotations
+
+import threading
+
+import jax
+import numpy as np
+import pytest
+import scipy.sparse
+import scipy.special
+from numpy.testing import assert_allclose, assert_array_equal
+
+import bayesnb as nb
+from bayesnb import arrays, products, sparse, special
+from bayesnb.codes import Codes
+from bayesnb.log_prob import LogProb
+from bayesnb.sums import Labels, class_sums
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "cells", [[np.inf], [-np.inf], [np.inf, -np.inf], [1e200], [1e200, -1e200], [-1e150, 1e150, 1e150]]
+)
+def test_a_normal_fit_finds_what_is_no_measurement(rng, dtype, cells):
+    x, y = rng.normal(size=(300, 3)), np.arange(300) % 2
+    x[: 2 * len(cells) : 2, 1] = cells  # the first values of a class, which are its origin
+    with np.errstate(over="ignore"):
+        x = x.astype(dtype)
+    with pytest.raises(ValueError, match="column 1: a Normal cell is a finite number"):
+        nb.sufficient_statistics(nb.NaiveBayes(nb.Normal()), x, y)
+
+
+@pytest.mark.parametrize("scale", [1e35, 1e120, 1e-120])
+def test_large_measurements_are_fitted(rng, scale):
+    x, y = scale * rng.normal(size=(300, 3)), np.arange(300) % 2
+    found = nb.sufficient_statistics(nb.NaiveBayes(nb.Normal()), x, y).blocks["x"]
+    assert_allclose(found.mean, [x[y == k].mean(0) for k in range(2)], rtol=1e-10)
+    assert_allclose(found.variance, [x[y == k].var(0) for k in range(2)], rtol=1e-10)
+
+
+def test_a_normal_of_ones_own_is_asked_about_its_cells():
+    class Positive(nb.Normal):
+        def check(self, x, block):
+            if (x <= 0).any():
+                raise ValueError(f"block {block!r}: give positive numbers")
+
+    model = nb.NaiveBayes(Positive(loc=0.0, rate=1.0))
+    with pytest.raises(ValueError, match="give positive numbers"):
+        nb.sufficient_statistics(model, [[1.0], [-1.0]], [0, 0])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8, np.uint8, np.uint64, np.int64, bool])
+@pytest.mark.parametrize("missing", [False, True])
+def test_codes_are_added_and_looked_up_at_their_places(rng, dtype, missing):
+    x, y = rng.integers(0, 2, (50, 3)).astype(dtype), rng.integers(0, 4, 50).astype(np.int32)
+    starts, seen = np.array([0, 2, 5], np.int32), rng.random((50, 3)) < 0.7 if missing else None
+    coded = Codes(x, starts, seen)
+    mask, places = np.ones((50, 3), bool) if seen is None else seen, x.astype(int) + starts
+    expected = np.zeros((4, 7))
+    np.add.at(expected, (np.broadcast_to(y[:, None], (50, 3))[mask], places[mask]), 1)
+    assert_array_equal(class_sums(Labels(y, None), 4).table(coded, 7), expected)
+    table = rng.normal(size=(4, 7))
+    score = products.lookup(lambda _: coded, LogProb(table, None))
+    assert_allclose(score(x).finite, np.where(mask, table[:, places], 0.0).sum(axis=2).T, rtol=1e-12)
+    assert_allclose(score(jax.numpy.asarray(x)).finite, score(x).finite, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.uint8])
+@pytest.mark.parametrize("make", [np.asarray, scipy.sparse.csr_array])
+def test_log_factorials_of_rows(rng, dtype, make):
+    plain = rng.poisson(0.8, (90, 40)).astype(dtype)
+    for unusual in (3, 200, *([0.5, 1e4] if plain.dtype.kind == "f" else [])):  # a table holds neither of the last two
+        counts = plain.copy()
+        counts[40, 3] = unusual
+        expected = scipy.special.gammaln(counts.astype(float) + 1.0).sum(axis=1)
+        assert_allclose(special.row_log_factorials(make(counts)), expected, rtol=1e-12)
+
+
+def test_no_rows_and_no_words():
+    for shape in ((0, 5), (4, 5)):
+        x = scipy.sparse.csr_array(shape)
+        assert_array_equal(sparse.row_sums(sparse.rows_of(x)), np.zeros(shape[0]))
+        assert_array_equal(special.row_log_factorials(sparse.rows_of(x)), np.zeros(shape[0]))
+
+
+def _rows(indices, pointers, columns=6):
+    parts = np.ones(len(indices)), np.array(indices, np.int32), np.array(pointers, np.int32)
+    return scipy.sparse.csr_array(parts, shape=(len(pointers) - 1, columns))
+
+
+@pytest.mark.parametrize(
+    ("indices", "pointers"),
+    [
+        ([3, 4, 0, 1], [0, 2, 4]),  # columns fall from one row to the next
+        ([2, 5, 5], [0, 2, 3]),  # one row ends where the next begins
+        ([1, 2, 0], [0, 2, 2, 3]),  # a row without words between
+        ([5, 0], [0, 0, 1, 2]),
+    ],
+)
+def test_rows_in_order_stay_where_they_are(indices, pointers):
+    x = _rows(indices, pointers)
+    assert np.shares_memory(sparse.rows_of(x).data, x.data)
+    assert_array_equal(sparse.rows_of(x).toarray(), x.toarray())
+
+
+@pytest.mark.parametrize(("indices", "pointers"), [([4, 3, 0, 1], [0, 2, 4]), ([2, 2, 5], [0, 2, 3])])
+def test_rows_out_of_order_are_put_in_order_in_a_copy(indices, pointers):
+    x = _rows(indices, pointers)
+    kept = x.indices.copy()
+    assert sparse.rows_of(x).has_canonical_format
+    assert_array_equal(sparse.rows_of(x).toarray(), x.toarray())
+    assert_array_equal(x.indices, kept)
+
+
+@pytest.mark.parametrize("place", [-1, 6])
+@pytest.mark.parametrize("cell", [0, 1, 2, 3])
+def test_a_word_outside_of_the_matrix_is_refused(place, cell):
+    x = _rows([1, 4, 2, 3], [0, 2, 4])
+    x.indices[cell] = place
+    with pytest.raises(ValueError, match="block 'x' is a sparse matrix whose parts do not fit together"):
+        nb.sufficient_statistics(nb.NaiveBayes(nb.Multinomial()), x, [0, 1])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_classes_of_sparse_rows_are_added_in_threads(rng, weighted):
+    x = scipy.sparse.random_array((2_000, 300), density=0.4, rng=rng, format="csr")
+    x.data = np.ceil(9 * x.data)
+    y = rng.choice([0, 1, 3, 6], 2_000).astype(np.int32)
+    y[:5] = -1  # no class's
+    weight = rng.random(2_000) if weighted else None
+    w = np.ones(2_000) if weight is None else weight
+    expected = [x[y == k].toarray().T @ w[y == k] for k in range(8)]
+    assert_allclose(class_sums(Labels(y, weight), 8).sum(x), expected, rtol=1e-12)
+
+
+def test_threads_start_no_threads():
+    def inside(_):
+        return {threading.get_ident(), *arrays.in_threads(lambda _: threading.get_ident(), range(3))}
+
+    assert all(len(threads) == 1 for threads in arrays.in_threads(inside, range(4)))
+    assert threading.get_ident() not in arrays.in_threads(lambda _: threading.get_ident(), range(4))
