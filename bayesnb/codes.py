@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -10,16 +11,18 @@ from bayesnb.arrays import Array, namespace
 
 
 class Codes(NamedTuple):
-    """Codes 0, 1, ... [N, D], of any type of numbers; the categories of column d begin at ``starts`` [D] of the table.
+    """Codes 0, 1, ... [N, D], of any type of numbers; a cell that is no code of its column is missing.
 
-    ``seen`` [N, D] is False where a cell is missing, and None where none is.
+    The categories of column d are at ``starts[d]`` to ``starts[d + 1] - 1`` of the table, [D + 1]. ``look`` tells
+    which cells are codes, None where all are; compiled loops see for themselves.
     """
 
     cells: Array
     starts: Array
-    seen: Array | None
+    look: Callable[[Array], Array | None]
 
-    def places(self) -> Array:
-        """starts_d + code, int32 [N, D]; for a missing cell that of the column's first category."""
-        cells = self.cells if self.seen is None else namespace(self.cells).where(self.seen, self.cells, 0)
-        return cells.astype(np.int32) + self.starts[None]
+    def places(self) -> tuple[Array, Array | None]:
+        """starts_d + code, int32 [N, D], and where it is one; elsewhere that of the column's first category."""
+        seen = self.look(self.cells)
+        cells = self.cells if seen is None else namespace(self.cells).where(seen, self.cells, 0)
+        return cells.astype(np.int32) + self.starts[None, :-1], seen

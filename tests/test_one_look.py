@@ -54,9 +54,13 @@ def test_a_normal_of_ones_own_is_asked_about_its_cells():
 @pytest.mark.parametrize("missing", [False, True])
 def test_codes_are_added_and_looked_up_at_their_places(rng, dtype, missing):
     x, y = rng.integers(0, 2, (50, 3)).astype(dtype), rng.integers(0, 4, 50).astype(np.int32)
-    starts, seen = np.array([0, 2, 5], np.int32), rng.random((50, 3)) < 0.7 if missing else None
-    coded = Codes(x, starts, seen)
-    mask, places = np.ones((50, 3), bool) if seen is None else seen, x.astype(int) + starts
+    x[:7] = 4 * missing * x[:7]  # no code of any column
+    if missing and x.dtype.kind == "f":
+        x[:5] = np.array([np.nan, -1.0, np.inf, 1e30, -0.5])[:, None]
+    starts = np.array([0, 2, 5, 7], np.int32)
+    sizes = np.diff(starts)
+    mask = (x >= 0) & (x < sizes)
+    coded, places = Codes(x, starts, lambda x: (x >= 0) & (x < sizes)), np.where(mask, x, 0).astype(int) + starts[:-1]
     expected = np.zeros((4, 7))
     np.add.at(expected, (np.broadcast_to(y[:, None], (50, 3))[mask], places[mask]), 1)
     assert_array_equal(class_sums(Labels(y, None), 4).table(coded, 7), expected)

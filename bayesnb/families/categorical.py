@@ -160,7 +160,7 @@ class Categorical(Family):
 
     def check(self, x: Array, block: str) -> None:
         xp = namespace(x)
-        if not jnp.issubdtype(x.dtype, jnp.floating):
+        if not jnp.issubdtype(x.dtype, jnp.floating) or all_codes(x, np.inf):
             return
         good = xp.isnan(x) | (xp.floor(x) == x)
         if not good.all():
@@ -220,10 +220,10 @@ class Categorical(Family):
         return self._cells(jnp.log(special.dirichlet_mean(self.concentration, self._total)), x)
 
     def own_terms(self, x: Array, y: Array, weight: Array) -> Array:
-        coded, tables = self.codes(x), (self.concentration, self._total(self.concentration))
-        own, total = (table[y[:, None], coded.places()] for table in tables)
+        places, seen = self.codes(x).places()
+        own, total = (table[y[:, None], places] for table in (self.concentration, self._total(self.concentration)))
         terms = jnp.log((own - weight[:, None]) / (total - weight[:, None]))
-        return terms if coded.seen is None else jnp.where(coded.seen, terms, 0.0)
+        return terms if seen is None else jnp.where(seen, terms, 0.0)
 
     def predictive(self) -> Score:
         return products.lookup(self.codes, finalise(_predictive_weights, self))
@@ -254,13 +254,13 @@ class Categorical(Family):
 
     def codes(self, x: Array) -> Codes:
         """The cells, and where their categories are in [0, S)."""
-        return Codes(x, self._starts(self._sizes_of(x.shape[1]))[:-1], self.seen(x))
+        return Codes(x, self._starts(self._sizes_of(x.shape[1])), self.seen)
 
     def _cells(self, table: Array, x: Array) -> Array:
         """The entries [K, S] of the cells' categories, [N, K, D]; 0 for a missing cell."""
-        coded = self.codes(x)
-        cells = table.T[coded.places()]
-        return jnp.moveaxis(cells if coded.seen is None else jnp.where(coded.seen[..., None], cells, 0.0), -1, 1)
+        places, seen = self.codes(x).places()
+        cells = table.T[places]
+        return jnp.moveaxis(cells if seen is None else jnp.where(seen[..., None], cells, 0.0), -1, 1)
 
     def _total(self, flat: Array) -> Array:
         """The sum over each entry's column, [K, S]."""

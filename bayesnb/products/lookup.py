@@ -46,15 +46,15 @@ def _on_host(codes: Callable[[Array], Codes], table: LogProb) -> Callable[[Array
 
 def _looked_up(coded: Codes, table: Array) -> Array:
     out = np.zeros((len(coded.cells), table.shape[1]))
-    _add_entries(*coded, table, out)
+    _add_entries(coded.cells, coded.starts, table, out)
     return out
 
 
 @compiled
-def _add_entries(cells: Array, starts: Array, seen: Array | None, table: Array, out: Array) -> None:
+def _add_entries(cells: Array, starts: Array, table: Array, out: Array) -> None:
     for n in range(cells.shape[0]):
         for d in range(cells.shape[1]):
-            if seen is None or seen[n, d]:
+            if 0 <= cells[n, d] < starts[d + 1] - starts[d]:
                 place = starts[d] + np.int64(cells[n, d])
                 for k in range(out.shape[1]):
                     out[n, k] += table[place, k]
@@ -63,8 +63,8 @@ def _add_entries(cells: Array, starts: Array, seen: Array | None, table: Array, 
 def _gather(table: Array, coded: Codes) -> Array:
     """Column by column, so that the working set is [N, K]."""
     # under jit an index out of range is clamped and -1 wraps around: places of missing cells are masked
-    places = coded.places()
-    seen = jnp.ones(places.shape, bool) if coded.seen is None else coded.seen
+    places, seen = coded.places()
+    seen = jnp.ones(places.shape, bool) if seen is None else seen
 
     def add(total: Array, column: tuple[Array, Array]) -> tuple[Array, None]:
         place, observed = column

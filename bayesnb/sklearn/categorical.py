@@ -7,7 +7,7 @@ from dataclasses import field, replace
 import numpy as np
 from sklearn import naive_bayes
 
-from bayesnb.arrays import Array, all_codes, largest_codes, native, unless_all
+from bayesnb.arrays import Array, all_codes, largest_codes, native
 from bayesnb.class_prior import joint
 from bayesnb.families import Categorical
 from bayesnb.families.base import Score, pytree
@@ -37,12 +37,6 @@ class Codes(Categorical):
             return
         if (x < 0).any() or (x.dtype.kind == "f" and np.isinf(x).any()):
             raise ValueError(f"block {block!r} has a cell that is no code: give finite numbers of 0 or more, or NaN")
-
-    def seen(self, x: Array) -> Array | None:
-        """False for NaN and for codes that are no category's; None where there are none."""
-        if self.known or all_codes(x, min(self._sizes)):
-            return None
-        return unless_all(x < np.asarray(self._sizes, np.int64))  # NaN compares False
 
 
 class CategoricalNB(BaseDiscreteNB, naive_bayes.CategoricalNB):

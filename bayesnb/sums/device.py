@@ -45,7 +45,7 @@ class DeviceSums:
         return self._segment_sum(values.astype(jnp.int32))
 
     def table(self, codes: Codes, size: int) -> Array:
-        places, seen = codes.places(), codes.seen
+        places, seen = codes.places()
         if self.soft:
             # one class at a time: a one-hot of the codes would be [N, D, size]
             weights = [self.y[:, k] for k in range(self.num_classes)]

@@ -95,10 +95,9 @@ class HostSums:
         return ones, cells
 
     def table(self, codes: Codes, size: int) -> Array:
-        codes = codes._replace(cells=in_order(codes.cells))
-        table = np.zeros((self.num_classes, size))
+        cells, table = in_order(codes.cells), np.zeros((self.num_classes, size))
         for classes, labels in self._by_class():
-            loops.add_codes(*codes, *labels, table[classes])
+            loops.add_codes(cells, codes.starts, *labels, table[classes])
         return table
 
     def moments(self, x: Array) -> tuple[Array, Array, Array]:

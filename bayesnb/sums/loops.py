@@ -62,14 +62,14 @@ def add_stored(
 
 
 @compiled
-def add_codes(cells: Array, starts: Array, seen: Array | None, y: Array, weight: Array | None, table: Array) -> None:
-    """table_kc += sum of w_n over the cells of class k whose place, starts_d + x_nd, is c."""
+def add_codes(cells: Array, starts: Array, y: Array, weight: Array | None, table: Array) -> None:
+    """table_kc += sum of w_n over the cells of class k whose place, starts_d + x_nd, is c, before starts_{d+1}."""
     for n in range(cells.shape[0]):
         k = y[n]
         if 0 <= k < table.shape[0]:
             w = 1.0 if weight is None else weight[n]
             for d in range(cells.shape[1]):
-                if seen is None or seen[n, d]:
+                if 0 <= cells[n, d] < starts[d + 1] - starts[d]:
                     table[k, starts[d] + np.int64(cells[n, d])] += w
 
 

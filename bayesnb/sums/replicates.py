@@ -31,10 +31,10 @@ class ReplicateSums(HostSums):
         return np.ascontiguousarray(self.weights.T)
 
     def table(self, codes: Codes, size: int) -> Array:
-        rows, columns = codes.cells.shape
-        ones = np.ones(rows * columns) if codes.seen is None else codes.seen.reshape(-1).astype(np.float64)
-        places = codes.places().reshape(-1), np.arange(rows + 1) * columns
-        one_hot = scipy.sparse.csr_array((ones, *places), shape=(rows, size))
+        places, seen = codes.places()
+        rows, columns = places.shape
+        cells = np.ones(places.size) if seen is None else seen.reshape(-1).astype(np.float64)
+        one_hot = scipy.sparse.csr_array((cells, places.reshape(-1), np.arange(rows + 1) * columns), shape=(rows, size))
         return (one_hot.T @ self._by_row).T
 
     def moments(self, x: Array) -> tuple[Array, Array, Array]:
