@@ -38,12 +38,13 @@ def rows_of(x: Any) -> Any:
 
 def _is_in_order(x: Any) -> bool:
     """True where it is known that each row's columns are inside the matrix and increase."""
-    if x.format != "csr" or len(x.indptr) != x.shape[0] + 1 or not (np.diff(x.indptr) >= 0).all():
+    if x.format != "csr" or len(x.indptr) != x.shape[0] + 1:
         return False
-    if x.indptr[0] != 0 or x.indptr[-1] > len(x.indices):
+    begins, ends = x.indptr[:-1], x.indptr[1:]
+    if x.indptr[0] != 0 or x.indptr[-1] > len(x.indices) or (begins > ends).any():
         return False
-    filled = np.diff(x.indptr) > 0
-    begins, last = x.indptr[:-1][filled], x.indptr[1:][filled] - 1
+    filled = begins < ends
+    begins, last = begins[filled], ends[filled] - 1
     rising = x.indices[1:] > x.indices[:-1]
     rising[begins[1:] - 1] = True  # from one row to the next they may fall
     return bool(rising.all() and (x.indices[begins] >= 0).all() and (x.indices[last] < x.shape[1]).all())

@@ -1,7 +1,7 @@
 """Prediction's primitives: row features times class weights, tables looked up, and functions of rows by blocks.
 
-Families say what the features and weights are and know no body: numpy, scipy and BLAS by blocks of rows on the host,
-JAX on a device. A missing cell contributes nothing; a zero probability is counted beside the finite part (see
+Families say what the features and weights are and know no body: BLAS, scipy and compiled loops by blocks of rows on
+the host, JAX on a device. A missing cell contributes nothing; a zero probability is counted beside the finite part (see
 ``log_prob``).
 """
 
