@@ -20,8 +20,8 @@ BLOCK_BYTES = 1 << 25
 MOST_LEVELS = 1 << 12
 """A count above it is evaluated by itself."""
 
-WORTH = 2
-"""Cells for each entry of a level of a table, below which their counts are evaluated by themselves."""
+WORTH = 8
+"""Entries of a table that cost as much as a cell that is evaluated by itself."""
 
 TABLE_BYTES = 1 << 27
 """The largest table."""
@@ -99,14 +99,13 @@ def _add_levels(
 def _reach(highest: Array, of_cells: Array, most_entries: int) -> tuple[Array, Array]:
     """The columns with the highest counts first, and how many of them reach the counts 1, 2, ... of a table.
 
-    A table goes as far as many cells use each of its entries.
+    A table goes as far as it saves more by the cells that it holds than it costs by its entries.
     """
     order = np.argsort(-highest, kind="stable")[: np.count_nonzero(highest)]
-    top = highest.max(initial=0)
-    counted = (n[: top + 1] for n in (np.bincount(highest, minlength=top + 1), of_cells))
-    of_columns, of_cells = (n[:0:-1].cumsum()[::-1] for n in counted)
-    worth = (of_cells >= WORTH * of_columns) & (of_columns.cumsum() <= most_entries)
-    return order, of_columns[: len(worth) if worth.all() else worth.argmin()]
+    of_columns = np.bincount(highest)[:0:-1].cumsum()[::-1]
+    saved = (WORTH * of_cells[1 : len(of_columns) + 1] - of_columns).cumsum()
+    saved = np.where(of_columns.cumsum() <= most_entries, saved, 0)
+    return order, of_columns[: saved.argmax() + 1 if (saved > 0).any() else 0]
 
 
 def _table(a: Array, order: Array, reach: Array) -> tuple[Array, Array, Array]:
