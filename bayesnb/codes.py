@@ -14,7 +14,8 @@ class Codes(NamedTuple):
     """Codes 0, 1, ... [N, D], of any type of numbers; a cell that is no code of its column is missing.
 
     The categories of column d are at ``starts[d]`` to ``starts[d + 1] - 1`` of the table, [D + 1]. ``look`` tells
-    which cells are codes, None where all are; compiled loops see for themselves.
+    which cells are codes, None where all are; compiled loops see for themselves, and take the whole part of a fraction,
+    which families refuse where it is no code.
     """
 
     cells: Array

@@ -38,7 +38,7 @@ def compiled(function: Callable[..., T]) -> Callable[..., T]:
     return call
 
 
-def in_order(values: Any) -> Any:
+def for_loops(values: Any) -> Any:
     """Rows one after the other in memory, in a type that loops are compiled for."""
     if values.dtype.kind not in "fiub":
         values = values.astype(np.float64)  # such as bfloat16

@@ -10,9 +10,9 @@ import numpy as np
 import scipy.special
 from jax.scipy.special import gammaln
 
-from bayesnb.arrays import Array, on_host
+from bayesnb.arrays import Array, in_threads, on_host, row_blocks
 from bayesnb.compiled import compiled
-from bayesnb.sparse import cells_by_row, sums_between
+from bayesnb.sparse import bytes_per_row, cells_by_row, part_of, sums_between
 
 MANY = 1000
 """Numbers for which a table of as many log-factorials is worth its while."""
@@ -34,39 +34,35 @@ def log_factorial(x: Array) -> Array:
 
 
 def _host_log_factorial(x: Array) -> Array:
-    out = np.empty(x.shape)
-    if _looked_up(x.ravel(), np.arange(x.size + 1), out.reshape(-1)):
-        return out
+    """By a table where many numbers are small and whole."""
+    if x.size > MANY and x.dtype.kind in "fiu":
+        out = np.empty(x.shape)
+        if _looked_up(x.ravel(), scipy.special.gammaln(np.arange(1.0, MANY + 1.0)), out.reshape(-1)):
+            return out
     return scipy.special.gammaln(np.add(x, 1.0, dtype=np.float64))
 
 
+@compiled
+def _looked_up(x: Array, table: Array, out: Array) -> bool:
+    """out_i = table[x_i]; False, with a part done, at the first number that is no index."""
+    for i in range(x.shape[0]):
+        if not (0 <= x[i] < table.shape[0] and x[i] == np.floor(x[i])):
+            return False
+        out[i] = table[int(x[i])]
+    return True
+
+
 def row_log_factorials(x: Any) -> Array:
-    """sum_d log x_nd! of rows, [N]; on the host, in float64, also of sparse ones."""
+    """sum_d log x_nd! of rows, [N]; on the host in float64, by blocks, also of sparse rows."""
     if not on_host(x):
         return log_factorial(x).sum(axis=-1)
-    cells, pointers = cells_by_row(x)
-    out = np.empty(x.shape[0])
-    return out if _looked_up(cells, pointers, out) else sums_between(log_factorial(cells), pointers)
 
+    def of_block(rows: slice) -> Array:
+        cells, pointers = cells_by_row(part_of(x, rows))
+        return sums_between(log_factorial(cells), pointers)
 
-def _looked_up(cells: Array, pointers: Array, out: Array) -> bool:
-    """The sums of log-factorials from pointer to pointer, by a table where many numbers are small and whole."""
-    if cells.size <= MANY or cells.dtype.kind not in "fiu":
-        return False
-    return _add_looked_up(cells, pointers, scipy.special.gammaln(np.arange(1.0, MANY + 1.0)), out)
-
-
-@compiled
-def _add_looked_up(cells: Array, pointers: Array, table: Array, out: Array) -> bool:
-    """out_n = the sum of table[cell] from one pointer to the next; False, with a part done, where one is no index."""
-    for n in range(out.shape[0]):
-        total = 0.0
-        for i in range(pointers[n], pointers[n + 1]):
-            if not (0 <= cells[i] < table.shape[0] and cells[i] == np.floor(cells[i])):
-                return False
-            total += table[int(cells[i])]
-        out[n] = total
-    return True
+    parts = in_threads(of_block, row_blocks(x.shape[0], bytes_per_row(x)))
+    return np.concatenate(parts) if parts else np.zeros(0)
 
 
 def log_gamma_ratio(a: Array, x: Array) -> Array:

@@ -144,3 +144,40 @@ def test_threads_start_no_threads():
 
     assert all(len(threads) == 1 for threads in arrays.in_threads(inside, range(4)))
     assert threading.get_ident() not in arrays.in_threads(lambda _: threading.get_ident(), range(4))
+
+
+def test_rows_wider_than_the_categories_are_refused(rng):
+    codes, y = rng.integers(0, 3, (50, 2)), np.arange(50) % 2
+    model = nb.fit_posterior(nb.NaiveBayes(nb.Categorical(3)), codes, y).model
+    for columns in (1, 6, 3_000_000):
+        with pytest.raises(ValueError, match=f"rows have {columns} columns, and the categories are those of 2"):
+            model.log_predictive({"x": np.zeros((2, columns), int)})
+    narrow = {"class_probs": np.full(2, 0.5), "x_probs": np.full((2, 2, 2), 0.5)}
+    with pytest.raises(ValueError, match="the columns have 6 categories together, and the table 4"):
+        model.log_likelihood(narrow, {"x": codes})
+
+
+@pytest.mark.parametrize("weight", [1e-300, 1e-90, 1.0, 1e30])
+@pytest.mark.parametrize("first", [False, True])
+def test_no_weight_hides_what_is_no_measurement(rng, weight, first):
+    x, w = rng.normal(size=(40, 2)), np.ones(40)
+    row = 0 if first else 3
+    x[row, 1], w[row] = 1e170, weight
+    with pytest.raises(ValueError, match="column 1: a Normal cell is a finite number below"):
+        nb.sufficient_statistics(nb.NaiveBayes(nb.Normal()), x, np.arange(40) % 2, sample_weight=w)
+
+
+@pytest.mark.parametrize("family", [nb.Normal, nb.Bernoulli])
+def test_a_class_of_ones_own_that_refuses_fits_is_asked(family):
+    class Mine(family):
+        def check_fit(self, x, block):
+            raise ValueError(f"block {block!r} of {x.shape[1]} columns cannot be fitted")
+
+    with pytest.raises(ValueError, match="block 'x' of 1 columns cannot be fitted"):
+        nb.sufficient_statistics(nb.NaiveBayes(Mine()), [[0.0], [1.0], [1.0], [0.0]], [0, 0, 1, 1])
+
+
+def test_a_sparse_vector_is_no_matrix_of_rows():
+    x = scipy.sparse.csr_array(np.ones(3))
+    with pytest.raises(ValueError, match=r"must be an array \[N, D\], got shape \(3,\)"):
+        nb.sufficient_statistics(nb.NaiveBayes(nb.Multinomial()), x, [0])

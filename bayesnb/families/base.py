@@ -167,6 +167,11 @@ class Family(Hyperparameters, ABC):
         """
         return False
 
+    def _reads_rows_as(self, family: type[Family]) -> bool:
+        """True unless a class of one's own checks or counts rows in its own way."""
+        names = ("check", "check_fit", "statistics")
+        return all(getattr(type(self), name) is getattr(family, name) for name in names)
+
     def check_fit(self, x: Array, block: str) -> None:
         """Raises ValueError for rows that have a likelihood but no closed form in a fit; never called on tracers."""
 

@@ -59,7 +59,7 @@ class Bernoulli(Beta):
 
     @property
     def marks_bad_cells(self) -> bool:
-        return type(self).check is Bernoulli.check
+        return self._reads_rows_as(Bernoulli)
 
     def check(self, x: Array, block: str) -> None:
         if x.dtype == bool or all_codes(x, 2):

@@ -253,8 +253,15 @@ class Categorical(Family):
         return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
 
     def codes(self, x: Array) -> Codes:
-        """The cells, and where their categories are in [0, S)."""
-        return Codes(x, self._starts(self._sizes_of(x.shape[1])), self.seen)
+        """The cells, and where their categories are in [0, S).
+
+        Raises:
+            ValueError: for another number of columns, as loops trust it.
+        """
+        sizes = self._sizes_of(x.shape[1])
+        if len(sizes) != x.shape[1]:
+            raise ValueError(f"rows have {x.shape[1]} columns, and the categories are those of {len(sizes)}")
+        return Codes(x, self._starts(sizes), self.seen)
 
     def _cells(self, table: Array, x: Array) -> Array:
         """The entries [K, S] of the cells' categories, [N, K, D]; 0 for a missing cell."""

@@ -116,7 +116,7 @@ class Normal(NormalInverseGamma, LinearFamily):
 
     @property
     def marks_bad_cells(self) -> bool:
-        return type(self).check is Normal.check
+        return self._reads_rows_as(Normal)
 
     def check(self, x: Array, block: str) -> None:
         require_squarable(x, block, "Normal")

@@ -10,7 +10,7 @@ import numpy as np
 
 from bayesnb import special
 from bayesnb.arrays import Array, on_host, row_blocks
-from bayesnb.compiled import compiled, in_order
+from bayesnb.compiled import compiled, for_loops
 from bayesnb.products.rows import by_rows
 from bayesnb.sparse import bytes_per_row, cells_by_row, is_sparse, part_of
 
@@ -40,7 +40,7 @@ def log_rising(a: Array, x: Any) -> Array:
 
 def _of_block(a: Array, x: Any) -> Array:
     cells, pointers = cells_by_row(x)
-    cells, columns = in_order(cells), x.indices if is_sparse(x) else None
+    cells, columns = for_loops(cells), x.indices if is_sparse(x) else None
     highest, of_cells = np.zeros(x.shape[1], np.int32), np.zeros(MOST_LEVELS + 1, np.int64)
     _count_levels(cells, columns, pointers, highest, of_cells)
     order, reach = _reach(highest, of_cells, TABLE_BYTES // (8 * len(a)))

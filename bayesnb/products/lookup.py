@@ -11,7 +11,7 @@ import numpy as np
 
 from bayesnb.arrays import Array, on_host
 from bayesnb.codes import Codes
-from bayesnb.compiled import compiled, in_order
+from bayesnb.compiled import compiled, for_loops
 from bayesnb.log_prob import LogProb
 from bayesnb.products.rows import scored
 
@@ -35,7 +35,9 @@ def _on_host(codes: Callable[[Array], Codes], table: LogProb) -> Callable[[Array
     zeros = np.ascontiguousarray(table.zeros.T, dtype=np.float64) if impossible else None
 
     def of_block(block: Array, _: Any) -> LogProb:
-        coded = codes(in_order(block))
+        coded = codes(for_loops(block))
+        if coded.starts[-1] != len(finite):  # a loop would read beside the table
+            raise ValueError(f"the columns have {coded.starts[-1]} categories together, and the table {len(finite)}")
         return LogProb(_looked_up(coded, finite), None if zeros is None else _looked_up(coded, zeros))
 
     def score(x: Array) -> LogProb:

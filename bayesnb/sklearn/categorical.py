@@ -25,7 +25,7 @@ MOST_CATEGORIES = np.iinfo(np.int32).max
 
 
 @pytree
-class Codes(Categorical):
+class WholeParts(Categorical):
     """Cells whose whole part is a code, 0 or more: unknown codes and NaN are missing."""
 
     known: bool = field(default=False, metadata={"static": True})
@@ -114,10 +114,10 @@ class CategoricalNB(BaseDiscreteNB, naive_bayes.CategoricalNB):
         return Scorer(_score, self.class_log_prior_, list(self.feature_log_prob_))
 
 
-def _family(sizes: list[int], *, known: bool = False) -> Codes:
+def _family(sizes: list[int], *, known: bool = False) -> WholeParts:
     # with one number for all columns a look at the largest cell tells that all are categories
     same = len(set(sizes)) == 1 and len(sizes) > 1
-    return Codes(sizes[0] if same else tuple(sizes), known=known)
+    return WholeParts(sizes[0] if same else tuple(sizes), known=known)
 
 
 def _largest(x: Array) -> Array:

@@ -9,13 +9,16 @@ import numpy as np
 
 from bayesnb.arrays import Array, in_threads, observed
 from bayesnb.codes import Codes
-from bayesnb.compiled import in_order
+from bayesnb.compiled import for_loops
 from bayesnb.sparse import is_sparse
 from bayesnb.sums import loops
 from bayesnb.sums.labels import Labels
 
 CELLS = 1 << 16
 """Stored cells that are worth a thread."""
+
+FAINT = 1e-100
+"""A weight below it hides a cell that is too large."""
 
 FAR = 1e3
 """Where a mean is so far from its origin, squared and in variances, digits are lost and the sums are taken again."""
@@ -63,7 +66,7 @@ class HostSums:
         if is_sparse(values):
             self._add_stored(values, sums)
         else:
-            loops.add_rows(in_order(values), *self.labels, sums)
+            loops.add_rows(for_loops(values), *self.labels, sums)
         return sums
 
     def _add_stored(self, values: Array, sums: Array) -> None:
@@ -80,13 +83,14 @@ class HostSums:
 
     def marks(self, x: Array) -> bool:
         """True where ``trials`` and ``moments`` show a cell that is none of theirs: sums are NaN, or too large."""
-        return not self.labels.soft and not is_sparse(x)
+        weight = self.labels.weight
+        return not self.labels.soft and not is_sparse(x) and (weight is None or weight.min(initial=1.0) > FAINT)
 
     def trials(self, x: Array) -> tuple[Array, Array]:
         if not self.marks(x):
             seen = observed(x)
             return self.sum(x, seen), self.cell_counts(seen, x.shape[1])
-        x, ones = in_order(x), np.zeros((self.num_classes, x.shape[1]))
+        x, ones = for_loops(x), np.zeros((self.num_classes, x.shape[1]))
         loops.add_flags(x, *self.labels, ones)
         if not np.isnan(ones).any():
             return ones, self.cell_counts(None, x.shape[1])
@@ -95,13 +99,13 @@ class HostSums:
         return ones, cells
 
     def table(self, codes: Codes, size: int) -> Array:
-        cells, table = in_order(codes.cells), np.zeros((self.num_classes, size))
+        cells, table = for_loops(codes.cells), np.zeros((self.num_classes, size))
         for classes, labels in self._by_class():
             loops.add_codes(cells, codes.starts, *labels, table[classes])
         return table
 
     def moments(self, x: Array) -> tuple[Array, Array, Array]:
-        x = in_order(x)
+        x = for_loops(x)
         parts = (_moments(x, labels, len(range(self.num_classes)[k])) for k, labels in self._by_class())
         count, mean, squares = (np.concatenate(part) for part in zip(*parts, strict=True))
         return count, mean, squares

@@ -30,7 +30,7 @@ SHORT = 0.1
 
 
 def seconds(job: Callable[[], object], calls: int = 1) -> float:
-    """Wall time of one call."""
+    """Wall time of a call, the mean of some in a row."""
     time.sleep(SETTLE)
     start = time.perf_counter()
     for _ in range(calls):
@@ -51,9 +51,9 @@ def measure(jobs: Jobs, rounds: int) -> tuple[float, float, float]:
     """
     cold = seconds(jobs.ours)
     rival = jobs.rival or (lambda: None)
-    warm = [seconds(job) if rounds > 1 else SHORT for job in (rival, jobs.ours)]
-    calls = max(1, math.ceil(SHORT / max(warm)))
-    pairs = [(seconds(rival, calls), seconds(jobs.ours, calls)) for _ in range(rounds)]
+    turns = (rival, jobs.ours)
+    calls = [math.ceil(SHORT / seconds(job)) if rounds > 1 else 1 for job in turns]
+    pairs = [[seconds(*turn) for turn in zip(turns, calls, strict=True)] for _ in range(rounds)]
     theirs, ours = (median(times) for times in zip(*pairs, strict=True))
     return theirs if jobs.rival else math.nan, ours, cold
 
