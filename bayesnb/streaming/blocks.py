@@ -101,12 +101,12 @@ class Arrays:
     final = True
 
     def __init__(self, source: Iterable[Any]) -> None:
-        self._blocks = enumerate(source)
+        self._blocks: Iterator[tuple[int, Any]] = enumerate(source)
         index, first = next(self._blocks, (0, None))
         if first is None:
             raise StreamError("the source gives no block: an iterator that was read before has nothing left")
         self._first = _checked(index, first)
-        self._blocks = chain([(index, first)], self._blocks)  # type: ignore[assignment]
+        self._blocks = chain([(index, first)], self._blocks)
 
     def description(self) -> Any:
         """The first rows of the first block, as a digest."""
