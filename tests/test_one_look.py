@@ -10,11 +10,13 @@ import pytest
 import scipy.sparse
 import scipy.special
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import naive_bayes
 
 import bayesnb as nb
 from bayesnb import arrays, products, sparse, special
 from bayesnb.codes import Codes
 from bayesnb.log_prob import LogProb
+from bayesnb.sklearn import BernoulliNB
 from bayesnb.sums import Labels, class_sums
 
 
@@ -181,3 +183,11 @@ def test_a_sparse_vector_is_no_matrix_of_rows():
     x = scipy.sparse.csr_array(np.ones(1))
     with pytest.raises(ValueError, match=r"must be an array \[N, D\], got shape \(1,\)"):
         nb.sufficient_statistics(nb.NaiveBayes(nb.Multinomial()), x, [0])
+
+
+@pytest.mark.parametrize("weight", [1e-200, 1.0])
+def test_measurements_are_no_flags_whatever_the_weights(rng, weight):
+    x, y, w = rng.normal(size=(60, 3)), np.arange(60) % 2, np.ones(60)
+    w[3] = weight
+    ours, theirs = (kind().fit(x, y, sample_weight=w) for kind in (BernoulliNB, naive_bayes.BernoulliNB))
+    assert_allclose(ours.feature_count_, theirs.feature_count_, rtol=1e-12)

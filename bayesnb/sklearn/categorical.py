@@ -26,7 +26,7 @@ MOST_CATEGORIES = np.iinfo(np.int32).max
 
 @pytree
 class WholeParts(Categorical):
-    """Cells whose whole part is a code, 0 or more: unknown codes and NaN are missing."""
+    """Cells whose whole part is a code, 0 or more, as loops on the host take it: unknown codes and NaN are missing."""
 
     known: bool = field(default=False, metadata={"static": True})
     """True where every cell is the code of a category: there is nothing to look for."""

@@ -84,10 +84,13 @@ class HostSums:
     def marks(self, x: Array) -> bool:
         """True where ``trials`` and ``moments`` show a cell that is none of theirs: sums are NaN, or too large."""
         weight = self.labels.weight
-        return not self.labels.soft and not is_sparse(x) and (weight is None or weight.min(initial=1.0) > FAINT)
+        return self._flags_one_by_one(x) and (weight is None or weight.min(initial=1.0) > FAINT)
+
+    def _flags_one_by_one(self, x: Array) -> bool:
+        return not self.labels.soft and not is_sparse(x)
 
     def trials(self, x: Array) -> tuple[Array, Array]:
-        if not self.marks(x):
+        if not self._flags_one_by_one(x):
             seen = observed(x)
             return self.sum(x, seen), self.cell_counts(seen, x.shape[1])
         x, ones = for_loops(x), np.zeros((self.num_classes, x.shape[1]))
