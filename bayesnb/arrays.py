@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from functools import cache
+from functools import cache, reduce
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -128,11 +128,21 @@ def in_threads(function: Callable[[S], T], parts: Iterable[S]) -> list[T]:
 
     BLAS is held to one thread meanwhile: its own would fight with these for the cores. So would threads of threads.
     """
+    return list(_results(function, parts))
+
+
+def merged_in_threads(merge: Callable[[T, T], T], function: Callable[[S], T], parts: Iterable[S]) -> T:
+    """What ``function`` makes of the parts, merged in their order: few results are held at a time."""
+    return reduce(merge, _results(function, parts))
+
+
+def _results(function: Callable[[S], T], parts: Iterable[S]) -> Iterator[T]:
     parts = list(parts)
     if len(parts) < 2 or getattr(_THREAD, "is_worker", False):
-        return [function(part) for part in parts]
+        yield from map(function, parts)
+        return
     with one_blas_thread(), ThreadPoolExecutor(os.cpu_count(), initializer=_begin_work) as pool:
-        return list(pool.map(function, parts))
+        yield from pool.map(function, parts)
 
 
 _THREAD = threading.local()

@@ -8,6 +8,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
+from bayesnb.compiled import compiled
 from bayesnb.frames import Array, DataError, closest, label, listing, plain
 
 MISSING = "y holds a missing label in row {}: leave such rows out"
@@ -21,15 +22,22 @@ def classes_and_codes(y: Array) -> tuple[Array, Array]:
     """
     if y.dtype.kind in "iub" and y.size:
         low, high = int(y.min()), int(y.max())
-        # counting sorts whole numbers close to each other without comparing any
+        # whole numbers close to each other are sorted without comparing any
         if high - low <= y.size and high <= np.iinfo(np.intp).max:
             offsets = y.astype(np.intp, copy=False) - low if low else y.astype(np.intp, copy=False)
-            shown = np.bincount(offsets) > 0
+            shown = np.zeros(high - low + 1, bool)
+            _mark(offsets, shown)
             classes = (np.flatnonzero(shown) + low).astype(y.dtype)
             return classes, offsets if shown.all() else (np.cumsum(shown) - 1)[offsets]
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     return classes, codes
+
+
+@compiled
+def _mark(places: Array, marks: Array) -> None:
+    for place in places:
+        marks[place] = True
 
 
 def codes_among(classes: Array, y: Array) -> Array:
@@ -52,7 +60,7 @@ def plain_labels(y: Any) -> Any:
     Raises:
         ValueError: for missing labels, and for labels of several types.
     """
-    found = nw.from_native(y, pass_through=True, allow_series=True)
+    found = y if isinstance(y, np.ndarray) else nw.from_native(y, pass_through=True, allow_series=True)
     if isinstance(found, nw.Series):
         found = plain(found)
         if found.is_null().any():

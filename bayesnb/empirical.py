@@ -19,7 +19,7 @@ import numpy as np
 from bayesnb import check, newton
 from bayesnb.arrays import Array, at_once, is_traced
 from bayesnb.families import Categorical, Family
-from bayesnb.families.categorical import CategoricalStatistics
+from bayesnb.families.statistics import CategoricalStatistics
 from bayesnb.families.support import require_choice, require_positive
 from bayesnb.fit import fit_posterior
 from bayesnb.model import NaiveBayes

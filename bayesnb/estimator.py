@@ -28,7 +28,7 @@ from bayesnb.likelihoods import AUTO, of_array, of_frame
 from bayesnb.model import NaiveBayes
 from bayesnb.named_fits import fit_named, specification, tempered
 from bayesnb.schema import ArraySchema, FrameSchema, Schema
-from bayesnb.statistics import ModelStatistics, merge, sufficient_statistics
+from bayesnb.statistics import ModelStatistics, merge
 
 
 def _without_temper(classifier: Any) -> bool:
@@ -226,15 +226,14 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         self, before: tuple[Schema, ModelStatistics] | None, X: Any, y: Any, classes: Array | None, sample_weight: Any
     ) -> Self:
         X, labels, weight = self._rows(X, y, sample_weight, reset=before is None)
-        if classes is None:
-            classes, codes = classes_and_codes(labels)
-        else:
-            codes = codes_among(classes, labels)
-        shown = of_frame(X, self.likelihoods) if isinstance(X, Frame) else of_array(X, self.likelihoods)
-        schema = shown if before is None else before[0].joined(shown)
-        model = specification(self.method, self.smoothing, schema, len(classes), self.class_prior)
-        encoded = schema.encode(X)
-        statistics = sufficient_statistics(model, encoded, codes, sample_weight=weight)
+        classes, codes = classes_and_codes(labels) if classes is None else (classes, codes_among(classes, labels))
+        given = of_frame(X, self.likelihoods) if isinstance(X, Frame) else of_array(X.shape[1], self.likelihoods)
+        given = given if before is None else before[0].joined(given)
+        model = specification(self.method, self.smoothing, given, len(classes), self.class_prior)
+        encoded = given.encode(X)
+        schema, statistics = given.count(model, encoded, codes, weight)
+        if schema is not given:
+            model = specification(self.method, self.smoothing, schema, len(classes), self.class_prior)
         if before is not None:
             statistics = merge(before[0].spread(before[1], schema), statistics)
         rows = (encoded, codes, weight) if self.temper else None

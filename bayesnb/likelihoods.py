@@ -32,27 +32,25 @@ def of_frame(frame: Frame, likelihoods: Any) -> FrameSchema:
     return FrameSchema(tuple(by_type(frame[name], kinds.get(name)) for name in frame.columns))
 
 
-def of_array(X: Any, likelihoods: Any) -> ArraySchema:
-    """The columns of an array [N, D]: Normal, unless ``likelihoods`` says otherwise; of codes, those that X shows.
+def of_array(width: int, likelihoods: Any) -> ArraySchema:
+    """The columns of an array [N, D], D of them: Normal, unless ``likelihoods`` says otherwise. No codes are known.
 
     Raises:
         DataError: where the likelihoods do not fit the columns.
     """
-    width = X.shape[1]
-    if isinstance(likelihoods, Family):
-        return ArraySchema(("normal",) * width, family=likelihoods)
     if isinstance(likelihoods, Mapping):
         raise DataError(
             "likelihoods is a dict of columns by name, and X is an array, whose columns have none: give a data frame, "
             "or a list with one kind a column"
         )
+    kind: Kind = "normal"
+    if isinstance(likelihoods, Family):
+        return ArraySchema((kind,) * width, family=likelihoods)
     if isinstance(likelihoods, str):
-        kind: Kind = "normal" if likelihoods == AUTO else _kind(likelihoods)
-        schema = ArraySchema((kind,) * width)
-    else:
-        kinds = chosen(likelihoods, [f"x{position}" for position in range(width)])
-        schema = ArraySchema(tuple(kinds[f"x{position}"] for position in range(width)))
-    return schema.shown(X)
+        kind = kind if likelihoods == AUTO else _kind(likelihoods)
+        return ArraySchema((kind,) * width, sizes=(1,) * width if kind == "categorical" else ())
+    kinds = tuple(chosen(likelihoods, [f"x{position}" for position in range(width)]).values())
+    return ArraySchema(kinds, sizes=(1,) * kinds.count("categorical"))
 
 
 def chosen(likelihoods: Any, names: Sequence[str]) -> dict[str, Kind]:

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
-from bayesnb.arrays import largest_codes
 from bayesnb.columns import BLOCKS, KINDS, Column, Kind
 from bayesnb.families import Bernoulli, Categorical, Family, Multinomial, Normal, Poisson
-from bayesnb.families.categorical import CategoricalStatistics
 from bayesnb.frames import Array, DataError, Frame, closest, label, listing
-from bayesnb.statistics import ModelStatistics
+from bayesnb.model import NaiveBayes
+from bayesnb.open_categorical import OpenCategorical, without_room
+from bayesnb.statistics import ModelStatistics, sufficient_statistics
 
 Likelihoods = Family | dict[str, Family]
 
@@ -107,6 +108,10 @@ class FrameSchema:
         }
         return arrays if self.family is None else arrays["x"]
 
+    def count(self, model: NaiveBayes, X: Any, codes: Array, weight: Array | None) -> tuple[Self, ModelStatistics]:
+        """The statistics of encoded rows, and the schema with the values that they show, which it has already."""
+        return self, sufficient_statistics(model, X, codes, sample_weight=weight)
+
     def joined(self, other: Any) -> Self:
         """The same columns with the values of both."""
         return replace(self, columns=tuple(a.joined(b) for a, b in zip(self.columns, other.columns, strict=True)))
@@ -116,8 +121,9 @@ class FrameSchema:
         if "categorical" not in self.blocks or self.family is not None:
             return statistics
         pairs = list(zip(self.blocks["categorical"], over.blocks["categorical"], strict=True))
-        codes = [np.array([new.values.index(value) for value in old.values], int) for old, new in pairs]
-        return _spread(statistics, "categorical", codes, [max(len(new.values), 1) for _, new in pairs])
+        codes = [np.array([new.values.index(value) for value in old.values] or [0]) for old, new in pairs]
+        sizes = [max(len(new.values), 1) for _, new in pairs]
+        return statistics.with_block("categorical", statistics.blocks["categorical"].spread(codes, sizes))
 
 
 @dataclass(frozen=True)
@@ -161,34 +167,32 @@ class ArraySchema:
         """The families of the blocks; a single one where all columns are of one kind."""
         if self.family is not None:
             return self.family
-        sizes: dict[Kind, Sequence[int]] = dict.fromkeys(set(self.kinds), self.sizes)
+        sizes: dict[Kind, Sequence[int]] = dict.fromkeys(self._used, self.sizes)
         made = families(sizes, smoothing, laplace=laplace)
         return next(iter(made.values())) if self._single else made
 
     def encode(self, X: Any) -> Any:
         """X itself, or its columns by block; DataError for infinite codes."""
-        if "categorical" in self.kinds and X.dtype.kind == "f" and np.isinf(X).any():
+        if self.sizes and X.dtype.kind == "f" and np.isinf(X).any():
             raise DataError("X holds an infinite number: give codes 0, 1, ..., or NaN for a missing cell")
         return X if self._single else {block: X[:, columns] for block, columns in self.blocks.items()}
 
-    def shown(self, X: Any) -> Self:
-        """The same schema with the codes that these rows show.
+    def count(self, model: NaiveBayes, X: Any, codes: Array, weight: Array | None) -> tuple[Self, ModelStatistics]:
+        """The statistics of encoded rows, and the schema with the codes that they show.
 
         Raises:
             DataError: for codes that are too large to have a table.
         """
-        positions = [position for position, kind in enumerate(self.kinds) if kind == "categorical"]
-        if not positions or self.family is not None:
-            return self
-        codes = X if len(positions) == len(self.kinds) else X[:, positions]
-        largest = largest_codes(codes)
-        if (largest >= MOST_CODES).any():
-            position = positions[int(np.argmax(largest))]
-            raise DataError(
-                f"column {position} of X is categorical and holds {largest.max():g}: its cells are codes 0, 1, 2, ...; "
-                "recode it with numpy.unique(column, return_inverse=True)"
-            )
-        return replace(self, sizes=tuple(int(code) + 1 for code in largest))
+        if not self.sizes:
+            return self, sufficient_statistics(model, X, codes, sample_weight=weight)
+        block = self._block_of_codes
+        positions = tuple(position for position, kind in enumerate(self.kinds) if kind == "categorical")
+        family = OpenCategorical(self.sizes, positions=positions, most=MOST_CODES)
+        family = family.with_room(X if self._single else X[block])
+        model = model.with_hyperparameters({**model.families, block: family}, model.class_concentration)
+        counted = sufficient_statistics(model, X, codes, sample_weight=weight)
+        statistics = without_room(counted, block, self.sizes)
+        return replace(self, sizes=statistics.blocks[block].sizes), statistics
 
     def joined(self, other: Any) -> Self:
         """The same columns with the codes of both; DataError where a column is of another kind."""
@@ -202,23 +206,20 @@ class ArraySchema:
         """Statistics counted under this schema, under one that has more codes."""
         if self.sizes == over.sizes:
             return statistics
-        block = "x" if self._single else "categorical"
-        return _spread(statistics, block, [np.arange(size) for size in self.sizes], over.sizes)
+        block = self._block_of_codes
+        return statistics.with_block(block, statistics.blocks[block].resized(over.sizes))
+
+    @property
+    def _block_of_codes(self) -> str:
+        return "x" if self._single else "categorical"
 
     @property
     def _single(self) -> bool:
-        return self.family is not None or len(set(self.kinds)) == 1
+        return self.family is not None or len(self._used) == 1
+
+    @cached_property
+    def _used(self) -> set[Kind]:
+        return set(self.kinds)
 
 
 Schema = FrameSchema | ArraySchema
-
-
-def _spread(statistics: ModelStatistics, block: str, codes: Sequence[Array], sizes: Sequence[int]) -> ModelStatistics:
-    """Counts of old categories at the places of the same ones among the new: ``codes`` of each column."""
-    old: CategoricalStatistics = statistics.blocks[block]
-    starts, before = (np.cumsum([0, *widths])[:-1] for widths in (sizes, old.sizes))
-    counts = np.zeros((statistics.num_classes, sum(sizes)))
-    for start, first, places in zip(starts, before, codes, strict=True):
-        counts[:, start + places] = old.counts[:, first : first + len(places)]
-    spread = CategoricalStatistics(counts, tuple(sizes))
-    return replace(statistics, blocks={**statistics.blocks, block: spread})

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import nullcontext
-from functools import partial, reduce
-from typing import Any, Protocol
+from dataclasses import replace
+from functools import partial
+from typing import Any, Protocol, Self
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +14,7 @@ import numpy as np
 from jax.sharding import NamedSharding
 
 from bayesnb import check, sharded
-from bayesnb.arrays import Array, in_threads, is_traced, on_host, row_blocks
+from bayesnb.arrays import Array, is_traced, merged_in_threads, on_host, row_blocks
 from bayesnb.families.base import Family
 from bayesnb.nodes import Node, pytree
 from bayesnb.sparse import bytes_per_row, part_of
@@ -40,6 +41,10 @@ class ModelStatistics(Node):
     def num_classes(self) -> int:
         """K."""
         return self.class_counts.shape[0]
+
+    def with_block(self, name: str, statistics: Any) -> Self:
+        """The same with other statistics of this block."""
+        return replace(self, blocks={**self.blocks, name: statistics})
 
     def pool(self) -> dict[str, Any]:
         """Each block's statistics with all classes together, [1, ...]."""
@@ -125,7 +130,7 @@ def from_host(
     row_bytes = max((bytes_per_row(x) for x in arrays.values()), default=1)
     least = num_classes * max((f.fit_bytes(f.columns_in(arrays[name])) for name, f in families.items()), default=0)
     blocks = list(row_blocks(num_rows, row_bytes, least)) or [slice(0, 0)]
-    return reduce(_merge, in_threads(part, blocks))
+    return merged_in_threads(_merge, part, blocks)
 
 
 TELLING = 1e60

@@ -20,7 +20,7 @@ from bayesnb.families.base import Family, Hyperparameter, Params, Score, pytree
 from bayesnb.families.linear import weights_of
 from bayesnb.families.one_hot import codes_of_one_hot
 from bayesnb.families.plates import plates
-from bayesnb.families.statistics import Statistics
+from bayesnb.families.statistics import CategoricalStatistics
 from bayesnb.families.support import (
     broadcast,
     first_bad,
@@ -31,14 +31,6 @@ from bayesnb.families.support import (
 from bayesnb.log_prob import LogProb
 from bayesnb.sparse import is_sparse
 from bayesnb.sums import ClassSums
-
-
-@pytree
-class CategoricalStatistics(Statistics):
-    """``counts`` [K, S]: how often each category was seen; columns are laid end to end, S = sum of their C."""
-
-    counts: Array
-    sizes: tuple[int, ...] = field(metadata={"static": True})
 
 
 @pytree
@@ -177,6 +169,9 @@ class Categorical(Family):
         sizes = self.num_categories if isinstance(self.num_categories, int) else [self._sizes]
         seen = (x >= 0) & (x < np.asarray(sizes, np.int32))  # sizes may not fit the type of the codes
         return unless_all(seen & (namespace(x).floor(x) == x) if jnp.issubdtype(x.dtype, jnp.floating) else seen)
+
+    def fit_bytes(self, num_columns: int) -> int:
+        return 8 * sum(self._sizes_of(num_columns))
 
     def statistics(self, x: Array, z: ClassSums) -> CategoricalStatistics:
         sizes = self._sizes_of(x.shape[1])

@@ -5,10 +5,13 @@ Chan, Golub and LeVeque, Updating formulae and a pairwise algorithm for computin
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import field
 from functools import reduce
 from typing import Self
 
 import jax
+import numpy as np
 
 from bayesnb.arrays import Array, namespace
 from bayesnb.nodes import Node, pytree
@@ -24,6 +27,43 @@ class Statistics(Node):
     def pool(self) -> Self:
         """The statistics of all classes together, [1, ...]."""
         return jax.tree.map(lambda a: a.sum(axis=0, keepdims=True), self)
+
+
+@pytree
+class CategoricalStatistics(Statistics):
+    """``counts`` [K, S]: how often each category was seen; columns are laid end to end, S = sum of their C.
+
+    Rows that were counted apart may have shown other categories: tables of different sizes merge into the larger one.
+    """
+
+    counts: Array
+    sizes: tuple[int, ...] = field(metadata={"static": True})
+
+    def merge(self, other: Self) -> Self:
+        """The counts of both sets of rows together."""
+        if self.sizes == other.sizes:
+            return super().merge(other)
+        sizes = tuple(map(max, self.sizes, other.sizes))
+        return self.resized(sizes).merge(other.resized(sizes))
+
+    def resized(self, sizes: Sequence[int]) -> Self:
+        """The same counts with so many categories a column: more of them, or fewer, which must hold all that count."""
+        return self.spread([np.arange(size) for size in self.sizes], sizes)
+
+    def spread(self, codes: Sequence[Array], sizes: Sequence[int]) -> Self:
+        """The same counts under other codes: a column's categories [C] are those of ``codes`` among ``sizes``."""
+        starts, widths = np.cumsum([0, *sizes[:-1]]), [len(column) for column in codes]
+        within = np.concatenate([*codes]) < np.repeat(sizes, widths)
+        places = (np.concatenate([*codes]) + np.repeat(starts, widths))[within]
+        counts = np.zeros((self.counts.shape[0], sum(sizes)))
+        counts[:, places] = self.counts[:, within]
+        return type(self)(counts, tuple(sizes))
+
+    def shown(self) -> tuple[int, ...]:
+        """How many categories of each column there are up to the last that counts, and 1 at least."""
+        starts = np.cumsum([0, *self.sizes[:-1]])
+        ends = np.arange(1, sum(self.sizes) + 1) - np.repeat(starts, self.sizes)
+        return tuple(np.maximum.reduceat(np.where(self.counts.any(axis=0), ends, 1), starts).tolist())
 
 
 class Moments(Statistics):

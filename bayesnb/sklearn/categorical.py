@@ -2,41 +2,54 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from typing import Any
 
 import numpy as np
 from sklearn import naive_bayes
 
-from bayesnb.arrays import Array, all_codes, largest_codes, native
+from bayesnb.arrays import Array, all_codes, native
 from bayesnb.class_prior import joint
 from bayesnb.families import Categorical
 from bayesnb.families.base import Score, pytree
-from bayesnb.families.categorical import CategoricalStatistics
+from bayesnb.families.statistics import CategoricalStatistics
 from bayesnb.log_prob import LogProb
 from bayesnb.model import NaiveBayes
+from bayesnb.open_categorical import OpenCategorical, without_room
 from bayesnb.products import lookup
 from bayesnb.sklearn.discrete import BaseDiscreteNB
 from bayesnb.sklearn.scorer import Scorer
 from bayesnb.sklearn.smoothing import log_shares, smoothed
 from bayesnb.statistics import ModelStatistics, merge, sufficient_statistics
 
-MOST_CATEGORIES = np.iinfo(np.int32).max
-"""Of all columns together."""
-
 
 @pytree
 class WholeParts(Categorical):
     """Cells whose whole part is a code, 0 or more, as loops on the host take it: unknown codes and NaN are missing."""
 
-    known: bool = field(default=False, metadata={"static": True})
-    """True where every cell is the code of a category: there is nothing to look for."""
-
     def check(self, x: Array, block: str) -> None:
         """Raises ValueError for a negative or infinite cell."""
-        if self.known or all_codes(x, min(self._sizes)):
-            return
-        if (x < 0).any() or (x.dtype.kind == "f" and np.isinf(x).any()):
-            raise ValueError(f"block {block!r} has a cell that is no code: give finite numbers of 0 or more, or NaN")
+        _require_codes(x, block, min(self._sizes))
+
+
+@pytree
+class OpenWholeParts(OpenCategorical):
+    """The same for counting."""
+
+    def check(self, x: Array, block: str) -> None:
+        """Raises ValueError for a negative or infinite cell; integers are left to the count."""
+        if x.dtype.kind == "f":
+            _require_codes(x, block, min(self._sizes))
+
+    def largest(self, x: Array) -> Array:
+        """The largest code of each column, [D]; a number beyond all codes where a cell is none."""
+        x = native(x)
+        # without their sign negative numbers are the largest of all
+        return np.floor(super().largest(x if x.dtype.kind == "f" else x.view(f"u{x.itemsize}")))
+
+
+def _require_codes(x: Array, block: str, size: int) -> None:
+    if not all_codes(x, size) and ((x < 0).any() or (x.dtype.kind == "f" and np.isinf(x).any())):
+        raise ValueError(f"block {block!r} has a cell that is no code: give finite numbers of 0 or more, or NaN")
 
 
 class CategoricalNB(BaseDiscreteNB, naive_bayes.CategoricalNB):
@@ -78,14 +91,18 @@ class CategoricalNB(BaseDiscreteNB, naive_bayes.CategoricalNB):
         self, X: Array, codes: Array, weight: Array | None, num_classes: int, before: ModelStatistics | None
     ) -> ModelStatistics:
         with self._named_refusal(X):
-            sizes = self._sizes(X, before)
-            model = NaiveBayes(_family(sizes, known=X.dtype.kind != "f"))
-            sums = sufficient_statistics(model, X, codes, sample_weight=weight, num_classes=num_classes)
-        return sums if before is None else merge(_widened(before, sizes), sums)
+            least = self._least_sizes(X, before)
+            family = OpenWholeParts(least, positions=tuple(range(len(least)))).with_room(X)
+            sums = sufficient_statistics(NaiveBayes(family), X, codes, sample_weight=weight, num_classes=num_classes)
+        sums = without_room(sums, "x", least)
+        if before is None:
+            return sums
+        sizes = sums.blocks["x"].sizes
+        return merge(before.with_block("x", before.blocks["x"].resized(sizes)), sums)
 
-    def _sizes(self, X: Array, before: ModelStatistics | None) -> list[int]:
-        """The number of categories of each column, in these rows and in those before."""
-        sizes = np.maximum(_largest(X) + 1, 1)
+    def _least_sizes(self, X: Array, before: ModelStatistics | None) -> tuple[int, ...]:
+        """The number of categories of each column that are asked for, or that the rows before have shown."""
+        sizes = np.ones(X.shape[1], int)
         if self.min_categories is not None:
             least = np.asarray(self.min_categories)
             if least.dtype.kind != "i":
@@ -95,44 +112,35 @@ class CategoricalNB(BaseDiscreteNB, naive_bayes.CategoricalNB):
             sizes = np.maximum(sizes, least)
         if before is not None:
             sizes = np.maximum(sizes, before.blocks["x"].sizes)
-        if sizes.sum() > MOST_CATEGORIES:
-            raise ValueError(
-                f"column {sizes.argmax()} has codes up to {sizes.max() - 1:.0f}, which are too many categories: encode "
-                "it as 0, 1, ... (sklearn.preprocessing.OrdinalEncoder)"
-            )
-        return sizes.astype(int).tolist()
+        return tuple(sizes.tolist())
 
     def _learn_parameters(self, statistics: CategoricalStatistics, class_counts: Array) -> Scorer:
         self._learn_classes(class_counts)
-        alpha, ends = self._alpha, np.cumsum(statistics.sizes)[:-1]
         self.n_categories_ = np.array(statistics.sizes, np.int64)
-        self.category_count_ = np.split(statistics.counts, ends, axis=1)
-        self.feature_log_prob_ = [log_shares(smoothed(counts, alpha)) for counts in self.category_count_]
+        self.category_count_ = np.split(statistics.counts, np.cumsum(statistics.sizes)[:-1], axis=1)
+        self.feature_log_prob_ = _log_shares(self.category_count_, self._alpha)
         return self._scorer_of_parameters()
 
     def _scorer_of_parameters(self) -> Scorer:
         return Scorer(_score, self.class_log_prior_, list(self.feature_log_prob_))
 
 
-def _family(sizes: list[int], *, known: bool = False) -> WholeParts:
+def _family(sizes: list[int]) -> WholeParts:
     # with one number for all columns a look at the largest cell tells that all are categories
     same = len(set(sizes)) == 1 and len(sizes) > 1
-    return WholeParts(sizes[0] if same else tuple(sizes), known=known)
+    return WholeParts(sizes[0] if same else tuple(sizes))
 
 
-def _largest(x: Array) -> Array:
-    """The largest code of each column, [D], 0 where none is known; a number beyond all codes where a cell is none."""
-    x = native(x)
-    # without their sign negative numbers are the largest of all
-    return np.floor(largest_codes(x if x.dtype.kind == "f" else x.view(f"u{x.itemsize}")))
-
-
-def _widened(before: ModelStatistics, sizes: list[int]) -> ModelStatistics:
-    """The same statistics with room for so many categories a column."""
-    old = before.blocks["x"]
-    tables = np.split(old.counts, np.cumsum(old.sizes)[:-1], axis=1)
-    wide = [np.pad(t, ((0, 0), (0, size - t.shape[1]))) for t, size in zip(tables, sizes, strict=True)]
-    return replace(before, blocks={"x": CategoricalStatistics(np.concatenate(wide, axis=1), tuple(sizes))})
+def _log_shares(tables: list[Array], alpha: Any) -> list[Array]:
+    """The logarithms of the smoothed shares of each column, [K, C_d]; columns of one size together."""
+    logs = list(tables)
+    sizes = np.array([table.shape[1] for table in tables])
+    for size in np.unique(sizes):
+        columns = np.flatnonzero(sizes == size)
+        shares = log_shares(smoothed(np.stack([tables[d] for d in columns], axis=1), alpha))
+        for d, share in zip(columns, shares.swapaxes(0, 1).copy(), strict=True):
+            logs[d] = share
+    return logs
 
 
 def _score(log_prior: Array, tables: list[Array]) -> Score:

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from tests.benchmarks import full_bayes, others, scaling, speed
+from tests.benchmarks import estimators, full_bayes, others, scaling, speed
 from tests.benchmarks.workloads import Jobs, contests
 
 SETTLE = 0.1
@@ -61,7 +61,12 @@ def measure(jobs: Jobs, rounds: int) -> tuple[float, float, float]:
 def compare(quick: bool, only: str, rounds: int) -> pd.DataFrame:
     """A row for each workload whose name holds ``only``; times in milliseconds."""
     every = [w for contest in contests(quick) for w in contest.workloads()]
-    every += [*speed.workloads(quick), *full_bayes.workloads(quick), *others.workloads(quick)]
+    every += [
+        *speed.workloads(quick),
+        *estimators.workloads(quick),
+        *full_bayes.workloads(quick),
+        *others.workloads(quick),
+    ]
     rows = []
     for workload in track([w for w in every if only in w.name], console=Console(stderr=True), transient=True):
         jobs = workload.prepare()
