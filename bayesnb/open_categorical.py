@@ -12,7 +12,7 @@ from typing import Self
 
 import numpy as np
 
-from bayesnb.arrays import Array, largest_codes
+from bayesnb.arrays import Array, largest_codes, native
 from bayesnb.families import Categorical
 from bayesnb.families.base import pytree
 from bayesnb.families.statistics import CategoricalStatistics
@@ -32,16 +32,16 @@ class OpenCategorical(Categorical):
     """Counts codes 0, 1, ... of numpy rows, of which there may be more than ``num_categories``.
 
     Args:
-        positions: The numbers of the columns in X, by which a refusal names them.
+        positions: The numbers of the columns in X, by which a refusal names them, where X has others too.
         most: No column may have more categories.
     """
 
-    positions: tuple[int, ...] = field(default=(), metadata={"static": True})
+    positions: tuple[int, ...] | None = field(default=None, metadata={"static": True})
     most: int = field(default=MOST_PLACES, metadata={"static": True})
 
     def with_room(self, x: Array) -> Self:
         """The same with room for the codes that a few rows show, and a quarter more."""
-        sizes = self._sizes_in(x[:: 1 + len(x) // FEW])
+        sizes = self._sizes_in(native(x[:: 1 + len(x) // FEW]))
         wider = tuple(min(size + (size + 3) // 4, self.most) for size in sizes)
         return self._replace(num_categories=wider if sum(wider) <= MOST_PLACES else sizes)
 
@@ -52,7 +52,7 @@ class OpenCategorical(Categorical):
             DataError: for codes that are too large to have a table.
         """
         counted = super().statistics(x, z)
-        if z.has_counted_all(counted.counts, self._starts(counted.sizes)):
+        if z.has_counted_all(counted.counts, x.shape[1]):
             return counted
         sizes = self._sizes_in(x)
         return counted if sizes == counted.sizes else Categorical(sizes).statistics(x, z)
@@ -63,13 +63,13 @@ class OpenCategorical(Categorical):
 
     def _sizes_in(self, x: Array) -> tuple[int, ...]:
         """The categories of each column, with those of these rows."""
-        largest = self.largest(x)
-        sizes = np.maximum(largest + 1, self._sizes)
+        sizes = np.maximum(self.largest(x) + 1, self._sizes)
         if (sizes > self.most).any() or sizes.sum() > MOST_PLACES:
-            column = int(largest.argmax())
+            column = int(sizes.argmax())
             raise DataError(
-                f"column {self.positions[column]} of X is categorical and holds {largest[column]:.10g}: its cells are "
-                "codes 0, 1, 2, ...; recode it with numpy.unique(column, return_inverse=True)"
+                f"column {self.positions[column] if self.positions else column} of X would have {sizes[column]:.15g} "
+                "categories, which are too many: its cells are codes 0, 1, 2, ...; recode it with "
+                "numpy.unique(column, return_inverse=True)"
             )
         return tuple(sizes.astype(int).tolist())
 

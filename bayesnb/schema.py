@@ -132,7 +132,7 @@ class ArraySchema:
 
     Attributes:
         kinds: The likelihood of each column.
-        sizes: C of each Categorical column, whose cells are codes 0..C-1.
+        sizes: C of each Categorical column, whose cells are codes 0..C-1; 1 before any is known.
         family: The likelihood of all columns instead.
     """
 
@@ -192,10 +192,13 @@ class ArraySchema:
         model = model.with_hyperparameters({**model.families, block: family}, model.class_concentration)
         counted = sufficient_statistics(model, X, codes, sample_weight=weight)
         statistics = without_room(counted, block, self.sizes)
-        return replace(self, sizes=statistics.blocks[block].sizes), statistics
+        sizes = statistics.blocks[block].sizes
+        return self if sizes == self.sizes else replace(self, sizes=sizes), statistics
 
     def joined(self, other: Any) -> Self:
         """The same columns with the codes of both; DataError where a column is of another kind."""
+        if not isinstance(other, ArraySchema):
+            raise DataError("the rows before were an array, and these are a data frame: give rows of one sort")
         if self.kinds != other.kinds:
             raise DataError(
                 f"the columns were {listing(self.kinds)} in the rows before, and are {listing(other.kinds)}"

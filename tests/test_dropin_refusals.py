@@ -151,7 +151,7 @@ def test_flags_that_are_none():
 
 @pytest.mark.parametrize("dtype", [np.int64, np.float64])
 def test_codes_that_number_things_instead_of_categories(dtype):
-    with pytest.raises(ValueError, match="column 1 of X is categorical and holds 4000000000: its cells are codes"):
+    with pytest.raises(ValueError, match="column 1 of X would have 4000000001 categories"):
         CategoricalNB().fit(with_cell(4e9).astype(dtype), Y)
     with pytest.raises(ValueError, match="'min_categories' should have integral type"):
         CategoricalNB(min_categories=[2.5, 3.0]).fit(X, Y)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import naive_bayes
 
 import bayesnb as nb
 from bayesnb import arrays
@@ -97,7 +99,7 @@ def test_columns_of_codes_among_others(rng):
     expected = counts_of(x[:, [0, 3]], y)
     assert_counted(fit.statistics_.blocks["categorical"], expected)
     x[8, 3] = MOST_CODES
-    with pytest.raises(ValueError, match="column 3 of X is categorical and holds 1048576: its cells are codes"):
+    with pytest.raises(ValueError, match="column 3 of X would have 1048577 categories, which are too many"):
         fit.partial_fit(x, y)
     assert_counted(fit.statistics_.blocks["categorical"], expected)
 
@@ -108,19 +110,68 @@ def test_a_code_without_a_table_is_refused(rng, row):
     x[row, 2] = MOST_CODES - 1
     assert nb.NaiveBayesClassifier("categorical").fit(x, y).schema_.sizes[2] == MOST_CODES
     x[row, 2] += 1
-    with pytest.raises(ValueError, match="column 2 of X is categorical and holds"):
+    with pytest.raises(ValueError, match="column 2 of X would have"):
         nb.NaiveBayesClassifier("categorical").fit(x, y)
     x[row, 2] = 1 << 40
-    with pytest.raises(ValueError, match="column 2 of X is categorical and holds"):
+    with pytest.raises(ValueError, match="column 2 of X would have"):
         CategoricalNB().fit(x, y)
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64, np.float32])
 @pytest.mark.parametrize("row", [0, 8])
-def test_a_negative_code_is_refused_by_the_dropin_class(rng, row):
-    x, y = rows_of(rng)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_negative_code_is_refused_by_the_dropin_class(rng, dtype, row, weighted):
+    x, y = rows_of(rng, dtype)
     x[row, 2] = -1
     with pytest.raises(ValueError, match="Negative values in data"):
-        CategoricalNB().fit(x, y)
+        CategoricalNB().fit(x, y, sample_weight=np.ones(N) if weighted else None)
+
+
+@pytest.mark.parametrize("dtype", [">i4", ">f8", np.float16])
+def test_codes_in_any_order_of_bytes(rng, dtype):
+    x, y = rows_of(rng)
+    for make in (lambda: nb.NaiveBayesClassifier("categorical"), CategoricalNB):
+        assert_array_equal(make().fit(x.astype(dtype), y).predict_proba(x), make().fit(x, y).predict_proba(x))
+
+
+def test_the_whole_part_of_a_fraction_is_the_code_of_the_dropin_class(rng):
+    x, y = rows_of(rng)
+    fit = CategoricalNB().fit(x + rng.choice([0.0, 0.5, 0.9], x.shape), y)
+    assert_array_equal(fit.n_categories_, [41, 6, 4, 101, 4])
+    assert_array_equal(fit.predict_proba(x), CategoricalNB().fit(x, y).predict_proba(x))
+
+
+def test_categories_that_are_asked_for_are_kept(rng):
+    x, y = rows_of(rng)
+    least = [2, 50, 4, 7, 9]
+    fit, rival = CategoricalNB(min_categories=least).fit(x, y), naive_bayes.CategoricalNB(min_categories=least)
+    assert_array_equal(fit.n_categories_, [41, 50, 4, 101, 9])
+    assert_allclose(fit.predict_log_proba(x), rival.fit(x, y).predict_log_proba(x), rtol=1e-12)
+    with pytest.raises(ValueError, match="column 1 of X would have 1099511627776 categories"):
+        CategoricalNB(min_categories=[2, 1 << 40, 4, 7, 9]).fit(x, y)
+
+
+def test_rows_are_looked_at_once(rng, monkeypatch):
+    looks = []
+    monkeypatch.setattr("bayesnb.open_categorical.largest_codes", lambda x: looks.append(x) or arrays.largest_codes(x))
+    x, y = rng.integers(0, 4, (N, D)), rng.integers(0, K, N)
+    fit = nb.NaiveBayesClassifier("categorical").fit(x, y)
+    assert [len(rows) for rows in looks] == [FEW - FEW // 7]  # one in seven
+    assert_counted(fit.statistics_.blocks["x"], counts_of(x, y))
+    fit.fit(x, y, sample_weight=rng.random(N) + 0.1)  # whose sums do not tell that all are counted
+    assert len(looks[-1]) == N
+
+
+def test_rows_of_another_sort_are_refused(rng):
+    x, y = rng.integers(0, 4, (N, D)), rng.integers(0, K, N)
+    fit = nb.NaiveBayesClassifier("categorical").fit(x, y)
+    words = "the rows before were an array, and these are a data frame"
+    with pytest.warns(UserWarning, match="fitted without feature names"), pytest.raises(ValueError, match=words):
+        fit.partial_fit(pd.DataFrame(x, columns=list("abcde")), y)
+
+
+def test_blocks_outweigh_their_tables():
+    assert nb.Categorical((3, 1000)).fit_bytes(2) == 8 * 1003
 
 
 def test_room_is_counted_in_int32(monkeypatch):
@@ -128,8 +179,8 @@ def test_room_is_counted_in_int32(monkeypatch):
     x = np.array([[48, 48]])
     assert OpenCategorical((1, 1)).with_room(x).num_categories == (49, 49)
     assert OpenCategorical((1, 1)).with_room(x // 2).num_categories == (32, 32)
-    with pytest.raises(ValueError, match="recode it"):
-        OpenCategorical((1, 53), positions=(0, 1)).with_room(x)
+    with pytest.raises(ValueError, match="column 7 of X would have 53 categories"):
+        OpenCategorical((1, 53), positions=(4, 7)).with_room(x)
 
 
 def test_counts_of_other_sizes_merge():
@@ -140,6 +191,7 @@ def test_counts_of_other_sizes_merge():
     assert_array_equal(merged.counts, [[2, 1, 3, 3], [4, 0, 6, 6]])
     assert b.shown() == (2, 1)
     assert CategoricalStatistics(np.array([[0.0, 2, 0, 0, 0], [1, 0, 0, 0, 0]]), (3, 2)).shown() == (2, 1)
+    assert CategoricalStatistics(np.array([[0.0, 0, 0, 0, 2]]), (3, 2)).shown() == (1, 2)
     assert_array_equal(merged.resized((3, 1)).counts, [[2, 1, 0, 3], [4, 0, 0, 6]])
     spread = a.spread([np.array([2]), np.array([1, 0])], (3, 2))
     assert_array_equal(spread.counts, [[0, 0, 1, 3, 2], [0, 0, 4, 6, 5]])

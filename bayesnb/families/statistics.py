@@ -46,24 +46,36 @@ class CategoricalStatistics(Statistics):
         sizes = tuple(map(max, self.sizes, other.sizes))
         return self.resized(sizes).merge(other.resized(sizes))
 
+    def columns(self) -> list[Array]:
+        """The counts of each column, [K, C]."""
+        return np.split(self.counts, np.cumsum(self.sizes)[:-1], axis=1)
+
     def resized(self, sizes: Sequence[int]) -> Self:
         """The same counts with so many categories a column: more of them, or fewer, which must hold all that count."""
-        return self.spread([np.arange(size) for size in self.sizes], sizes)
+        if tuple(sizes) == self.sizes:
+            return self
+        resized = self._zeros(sizes)
+        for old, new in zip(self.columns(), resized.columns(), strict=True):
+            kept = min(old.shape[1], new.shape[1])
+            new[:, :kept] = old[:, :kept]
+        return resized
 
     def spread(self, codes: Sequence[Array], sizes: Sequence[int]) -> Self:
         """The same counts under other codes: a column's categories [C] are those of ``codes`` among ``sizes``."""
-        starts, widths = np.cumsum([0, *sizes[:-1]]), [len(column) for column in codes]
-        within = np.concatenate([*codes]) < np.repeat(sizes, widths)
-        places = (np.concatenate([*codes]) + np.repeat(starts, widths))[within]
-        counts = np.zeros((self.counts.shape[0], sum(sizes)))
-        counts[:, places] = self.counts[:, within]
-        return type(self)(counts, tuple(sizes))
+        spread = self._zeros(sizes)
+        for old, new, places in zip(self.columns(), spread.columns(), codes, strict=True):
+            new[:, places] = old
+        return spread
 
     def shown(self) -> tuple[int, ...]:
         """How many categories of each column there are up to the last that counts, and 1 at least."""
-        starts = np.cumsum([0, *self.sizes[:-1]])
-        ends = np.arange(1, sum(self.sizes) + 1) - np.repeat(starts, self.sizes)
-        return tuple(np.maximum.reduceat(np.where(self.counts.any(axis=0), ends, 1), starts).tolist())
+        ends = np.cumsum(self.sizes)
+        counted = np.flatnonzero(self.counts.any(axis=0))
+        last = np.append(counted, -1)[np.searchsorted(counted, ends) - 1]
+        return tuple(np.maximum(last + 1 - ends + self.sizes, 1).tolist())
+
+    def _zeros(self, sizes: Sequence[int]) -> Self:
+        return type(self)(np.zeros((self.counts.shape[0], sum(sizes))), tuple(sizes))
 
 
 class Moments(Statistics):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn import naive_bayes
 
-from bayesnb.arrays import Array, all_codes, native
+from bayesnb.arrays import Array, all_codes
 from bayesnb.class_prior import joint
 from bayesnb.families import Categorical
 from bayesnb.families.base import Score, pytree
@@ -36,15 +36,14 @@ class OpenWholeParts(OpenCategorical):
     """The same for counting."""
 
     def check(self, x: Array, block: str) -> None:
-        """Raises ValueError for a negative or infinite cell; integers are left to the count."""
-        if x.dtype.kind == "f":
+        """Raises ValueError for a negative or infinite cell; large integers are left to the count."""
+        if x.dtype.kind == "f" or x.itemsize < 4:
             _require_codes(x, block, min(self._sizes))
 
     def largest(self, x: Array) -> Array:
-        """The largest code of each column, [D]; a number beyond all codes where a cell is none."""
-        x = native(x)
+        """The largest code of each column, [D]; a number beyond all codes where a cell is none, and integers large."""
         # without their sign negative numbers are the largest of all
-        return np.floor(super().largest(x if x.dtype.kind == "f" else x.view(f"u{x.itemsize}")))
+        return super().largest(x if x.dtype.kind == "f" else x.view(f"u{x.itemsize}"))
 
 
 def _require_codes(x: Array, block: str, size: int) -> None:
@@ -92,7 +91,7 @@ class CategoricalNB(BaseDiscreteNB, naive_bayes.CategoricalNB):
     ) -> ModelStatistics:
         with self._named_refusal(X):
             least = self._least_sizes(X, before)
-            family = OpenWholeParts(least, positions=tuple(range(len(least)))).with_room(X)
+            family = OpenWholeParts(least).with_room(X)
             sums = sufficient_statistics(NaiveBayes(family), X, codes, sample_weight=weight, num_classes=num_classes)
         sums = without_room(sums, "x", least)
         if before is None:
@@ -117,7 +116,7 @@ class CategoricalNB(BaseDiscreteNB, naive_bayes.CategoricalNB):
     def _learn_parameters(self, statistics: CategoricalStatistics, class_counts: Array) -> Scorer:
         self._learn_classes(class_counts)
         self.n_categories_ = np.array(statistics.sizes, np.int64)
-        self.category_count_ = np.split(statistics.counts, np.cumsum(statistics.sizes)[:-1], axis=1)
+        self.category_count_ = statistics.columns()
         self.feature_log_prob_ = _log_shares(self.category_count_, self._alpha)
         return self._scorer_of_parameters()
 
