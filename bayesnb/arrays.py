@@ -6,6 +6,7 @@ default precision. This file answers the question "which of the two?" for the wh
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -29,6 +30,9 @@ Array = Any
 
 S = TypeVar("S")
 T = TypeVar("T")
+
+ALIGNED = 64
+"""The bytes of which an address is a multiple, where JAX on the host takes an array as it is."""
 
 BLOCK_BYTES = 8 << 20
 """Bytes of X in one block of rows: X, its copies and the sums stay in the processor's cache."""
@@ -110,6 +114,14 @@ def row_blocks(num_rows: int, bytes_per_row: int, least: int = 0) -> Iterator[sl
     """
     step = 1 << (int(max(max(BLOCK_BYTES, least) // max(bytes_per_row, 1), 1)).bit_length() - 1)
     return (slice(start, min(start + step, num_rows)) for start in range(0, num_rows, step))
+
+
+def zeros(*shape: int) -> np.ndarray[Any, Any]:
+    """Zeros in float64 that JAX does not copy."""
+    size = 8 * math.prod(shape)
+    room = np.zeros(size + ALIGNED, np.uint8)
+    begin = -room.ctypes.data % ALIGNED
+    return room[begin : begin + size].view(np.float64).reshape(shape)
 
 
 def padded(rows: Array) -> Array:

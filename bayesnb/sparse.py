@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from bayesnb.arrays import Array, native
-from bayesnb.compiled import compiled
+from bayesnb.compiled import compiled, for_loops
 
 
 def is_sparse(x: Any) -> bool:
@@ -93,7 +93,7 @@ def cells_by_row(x: Any) -> tuple[Array, Array]:
     """The stored cells of rows, one row after the other, and where in them each row begins and the last ends."""
     if is_sparse(x):
         return x.data, x.indptr
-    return x.ravel(), x.shape[1] * np.arange(x.shape[0] + 1)
+    return for_loops(x).ravel(), x.shape[1] * np.arange(x.shape[0] + 1)
 
 
 def row_sums(x: Any) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import jax.numpy as jnp
@@ -37,7 +38,7 @@ def _host_log_factorial(x: Array) -> Array:
     """By a table where many numbers are small and whole."""
     if x.size > MANY and x.dtype.kind in "fiu":
         out = np.empty(x.shape)
-        if _looked_up(x.ravel(), scipy.special.gammaln(np.arange(1.0, MANY + 1.0)), out.reshape(-1)):
+        if _looked_up(x.ravel(), _log_factorials(), out.reshape(-1)):
             return out
     return scipy.special.gammaln(np.add(x, 1.0, dtype=np.float64))
 
@@ -52,17 +53,49 @@ def _looked_up(x: Array, table: Array, out: Array) -> bool:
     return True
 
 
+@compiled
+def _add_looked_up(cells: Array, pointers: Array, table: Array, out: Array) -> bool:
+    """out_n = sum of table[cell] from one pointer to the next; False, with a part done, where a cell is no index."""
+    for n in range(out.shape[0]):
+        total = 0.0
+        for i in range(pointers[n], pointers[n + 1]):
+            cell = cells[i]
+            if not (0 <= cell < table.shape[0] and cell == np.floor(cell)):
+                return False
+            total += table[int(cell)]
+        out[n] = total
+    return True
+
+
+@cache
+def _log_factorials() -> Array:
+    """log 0!, log 1!, ... log (MANY - 1)!"""
+    return scipy.special.gammaln(np.arange(1.0, MANY + 1.0))
+
+
 def row_log_factorials(x: Any) -> Array:
-    """sum_d log x_nd! of rows, [N]; on the host in float64, by blocks, also of sparse rows."""
+    """sum_d log x_nd! of rows, [N]; on the host in float64, also of sparse rows."""
+    return _of_rows(_log_factorials_between, x) if on_host(x) else log_factorial(x).sum(axis=-1)
+
+
+def row_log_coefficients(x: Any) -> Array:
+    """log n! - sum_d log x_nd!, n = sum_d x_nd, of rows, [N]; on the host in float64, also of sparse rows."""
     if not on_host(x):
-        return log_factorial(x).sum(axis=-1)
+        return log_factorial(x.sum(axis=-1)) - row_log_factorials(x)
+    return _of_rows(lambda *cells: log_factorial(sums_between(*cells)) - _log_factorials_between(*cells), x)
 
-    def of_block(rows: slice) -> Array:
-        cells, pointers = cells_by_row(part_of(x, rows))
-        return sums_between(log_factorial(cells), pointers)
 
-    parts = in_threads(of_block, row_blocks(x.shape[0], bytes_per_row(x)))
+def _of_rows(function: Callable[[Array, Array], Array], x: Any) -> Array:
+    """``function`` of cells and of where each row begins in them, by blocks of numpy or sparse rows."""
+    parts = in_threads(lambda rows: function(*cells_by_row(part_of(x, rows))), row_blocks(x.shape[0], bytes_per_row(x)))
     return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def _log_factorials_between(cells: Array, pointers: Array) -> Array:
+    sums = np.empty(len(pointers) - 1)
+    if cells.dtype.kind in "fiu" and _add_looked_up(cells, pointers, _log_factorials(), sums):
+        return sums
+    return sums_between(log_factorial(cells), pointers)
 
 
 def log_gamma_ratio(a: Array, x: Array) -> Array:

@@ -81,6 +81,20 @@ def test_log_factorials_of_rows(rng, dtype, make):
         counts[40, 3] = unusual
         expected = scipy.special.gammaln(counts.astype(float) + 1.0).sum(axis=1)
         assert_allclose(special.row_log_factorials(make(counts)), expected, rtol=1e-12)
+        whole = scipy.special.gammaln(counts.sum(axis=1, dtype=float) + 1.0)
+        assert_allclose(special.row_log_coefficients(make(counts)), whole - expected, rtol=1e-12)
+    on_device = special.row_log_coefficients(jax.numpy.asarray(plain))
+    assert_allclose(on_device, special.row_log_coefficients(plain), rtol=1e-4)
+
+
+def test_sums_are_taken_by_jax_without_a_copy(rng):
+    sums = arrays.zeros(3, 1000)
+    assert sums.shape == (3, 1000)
+    assert not sums.any()
+    sums += rng.normal(size=sums.shape)
+    with jax.enable_x64(True):
+        assert jax.device_put(sums).unsafe_buffer_pointer() == sums.ctypes.data
+    assert arrays.zeros(0, 5).shape == (0, 5)
 
 
 def test_no_rows_and_no_words():
@@ -88,6 +102,7 @@ def test_no_rows_and_no_words():
         x = scipy.sparse.csr_array(shape)
         assert_array_equal(sparse.row_sums(sparse.rows_of(x)), np.zeros(shape[0]))
         assert_array_equal(special.row_log_factorials(sparse.rows_of(x)), np.zeros(shape[0]))
+        assert_array_equal(special.row_log_coefficients(sparse.rows_of(x)), np.zeros(shape[0]))
 
 
 def _rows(indices, pointers, columns=6):

@@ -163,7 +163,7 @@ class Multinomial(LinearFamily):
         """The log multinomial coefficient, log n! - sum log x_d!, 0 for a missing row."""
         seen = self.seen(x)
         x = x if seen is None else namespace(x).where(seen, x, 0)
-        return special.log_factorial(row_sums(x)) - special.row_log_factorials(x)
+        return special.row_log_coefficients(x)
 
     def log_predictive_terms(self, x: Array) -> Array:
         x = jnp.asarray(x, jnp.result_type(float))

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bayesnb.arrays import Array, in_threads, observed
+from bayesnb.arrays import Array, in_threads, observed, zeros
 from bayesnb.codes import Codes
 from bayesnb.compiled import for_loops
 from bayesnb.sparse import is_sparse
@@ -62,7 +62,7 @@ class HostSums:
             values = np.where(seen, values, 0)
         if self.labels.soft:
             return self._soft @ (values if is_sparse(values) else values.astype(np.float64, copy=False))
-        sums = np.zeros((self.num_classes, values.shape[1]))
+        sums = zeros(self.num_classes, values.shape[1])
         if is_sparse(values):
             self._add_stored(values, sums)
         else:
