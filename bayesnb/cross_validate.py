@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -12,7 +13,10 @@ import numpy as np
 
 from bayesnb import check
 from bayesnb.arrays import Array, finalise, in_threads, is_traced, to_host
-from bayesnb.model import NaiveBayes
+from bayesnb.families.tied import Tied
+from bayesnb.fit import fit_map, fit_mle, fit_posterior
+from bayesnb.log_prob import LogProb
+from bayesnb.model import NaiveBayes, Sites
 from bayesnb.own_priors import require_conjugacy
 from bayesnb.statistics import ModelStatistics, from_host, merge, without_zero_weight
 from bayesnb.sums.labels import Labels
@@ -25,8 +29,9 @@ def cross_validate(
     *,
     folds: int | Any = 10,
     sample_weight: Any = None,
+    fit: Callable[..., Any] = fit_posterior,
 ) -> Array:
-    """log p(k | x_i, D without the fold of i) of every row by the exact posterior, [N, K]; [G, N, K] for G models.
+    """log p(k | x_i, D without the fold of i) of every row, [N, K]; [G, N, K] for G models.
 
     Equal to refitting without each fold, with the prior resolved on all rows. One pass over the rows gives the
     statistics of every fold; those of the others merge. Models that differ in hyperparameters alone share that pass,
@@ -38,11 +43,21 @@ def cross_validate(
         y: Integers 0..K-1 [N], or soft labels [N, K].
         folds: A number: the rows of each class go to the folds in turn; or the fold of each row, integers [N].
         sample_weight: Weights [N].
+        fit: What predicts: ``nb.fit_posterior``, ``nb.fit_map`` or ``nb.fit_mle``.
 
     Raises:
-        ValueError: where the data do not fit the model, for fewer than two folds or more than rows, and for models
-            that differ in more than hyperparameters.
+        ValueError: where the data do not fit the model, for fewer than two folds or more than rows, for models that
+            differ in more than hyperparameters, and for another fit.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> X, y = [[1], [1], [0], [0], [0], [0]], [0, 0, 0, 1, 1, 1]
+        >>> model = nb.NaiveBayes(nb.Bernoulli.laplace(1.0))
+        >>> nb.cross_validate(model, X, y, folds=3, fit=nb.fit_map).shape
+        (6, 2)
     """
+    if fit not in PREDICTIONS:
+        raise ValueError(f"fit is nb.fit_posterior, nb.fit_map or nb.fit_mle, got {fit!r}")
     models = list(model) if isinstance(model, Sequence) else [model]
     if not models:
         raise ValueError("give at least one model")
@@ -70,7 +85,10 @@ def cross_validate(
     def predict(one: tuple[int, ModelStatistics]) -> None:
         f, rest = one
         rows = fold == f
-        table[:, rows] = _predict(finalise(_updated, grid, rest), {name: x[rows] for name, x in arrays.items()})
+        scores = PREDICTIONS[fit](grid, rest, {name: x[rows] for name, x in arrays.items()})
+        # normalised in G parts
+        parts = jax.tree.map(lambda part: part.reshape(-1, len(models), num_classes), scores)
+        table[:, rows] = np.moveaxis(parts.normalised(), 1, 0)
 
     in_threads(predict, enumerate(_all_but_one(parts)))
     return table if isinstance(model, Sequence) else table[0]
@@ -95,23 +113,64 @@ def _all_but_one(parts: list[ModelStatistics]) -> list[ModelStatistics]:
     return [after[1], *middle, before[-2]]
 
 
+def _predictive(grid: NaiveBayes, statistics: ModelStatistics, arrays: dict[str, Array]) -> LogProb:
+    """log p(y = k, x) by every posterior, [N, G K]: G models of K classes are one of G K."""
+    wide = _as_one(finalise(_updated, grid, statistics))
+    return wide.log_predictive(arrays)
+
+
+def _plug_in(
+    estimate: Callable[[NaiveBayes, ModelStatistics], Sites],
+    grid: NaiveBayes,
+    statistics: ModelStatistics,
+    arrays: dict[str, Array],
+) -> LogProb:
+    """As ``_predictive`` by every estimate of the parameters."""
+    params = finalise(estimate, grid, statistics)
+    families = {name: f.untied() if isinstance(f, Tied) else f for name, f in grid.families.items()}
+    return grid.with_hyperparameters(families, grid.class_concentration).log_likelihood(_as_one(params), arrays)
+
+
 @jax.jit
 def _updated(grid: NaiveBayes, statistics: ModelStatistics) -> NaiveBayes:
     """The posterior of every model, leaves [G, K, ...]; what its classes share is repeated for each."""
-    num_classes = statistics.num_classes
-
-    def repeated(leaf: Array) -> Array:
-        return jnp.broadcast_to(leaf, (leaf.shape[0], num_classes, *leaf.shape[2:]))
-
-    return jax.tree.map(repeated, jax.vmap(lambda model: model.update(statistics))(grid))
+    posteriors = jax.vmap(lambda model: model.update(statistics))(grid)
+    return jax.tree.map(lambda leaf: _repeated(leaf, statistics.num_classes), posteriors)
 
 
-def _predict(posteriors: NaiveBayes, arrays: dict[str, Array]) -> Array:
-    """log p(k | x) of every model, [G, N, K]: G models of K classes are one of G·K, normalised in G parts."""
-    shape = posteriors.class_concentration.shape
-    wide = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), posteriors)
-    scores = jax.tree.map(lambda part: part.reshape(-1, *shape), wide.log_predictive(arrays))
-    return np.moveaxis(scores.normalised(), 1, 0)
+@jax.jit
+def _modes(grid: NaiveBayes, statistics: ModelStatistics) -> Sites:
+    """The joint mode of every posterior, by site [G, K, ...]."""
+    return _by_class(grid, jax.vmap(lambda model: model.update(statistics).mode())(grid), statistics.num_classes)
+
+
+@jax.jit
+def _maxima(grid: NaiveBayes, statistics: ModelStatistics) -> Sites:
+    """The maximum of the likelihood for every model, by site [G, K, ...]."""
+    return _by_class(grid, jax.vmap(lambda model: model.mle(statistics))(grid), statistics.num_classes)
+
+
+def _by_class(grid: NaiveBayes, params: Sites, num_classes: int) -> Sites:
+    common = {f"{block}_{site}" for block, family in grid.families.items() for site in family.common_sites}
+    tables = {site: value[:, None] if site in common else value for site, value in params.items()}
+    return {site: _repeated(value, num_classes) for site, value in tables.items()}
+
+
+def _repeated(leaf: Array, num_classes: int) -> Array:
+    """[G, K, ...] of [G, K, ...] or [G, 1, ...]."""
+    return jnp.broadcast_to(leaf, (leaf.shape[0], num_classes, *leaf.shape[2:]))
+
+
+def _as_one(tree: Any) -> Any:
+    """Leaves [G, K, ...] as [G K, ...]."""
+    return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), tree)
+
+
+PREDICTIONS: dict[Callable[..., Any], Callable[[NaiveBayes, ModelStatistics, dict[str, Array]], LogProb]] = {
+    fit_posterior: _predictive,
+    fit_map: partial(_plug_in, _modes),
+    fit_mle: partial(_plug_in, _maxima),
+}
 
 
 def _folds(folds: Any, y: Array, num_rows: int) -> Array:

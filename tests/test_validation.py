@@ -7,6 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 from scipy.special import expit
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.naive_bayes import MultinomialNB
 
 import bayesnb as nb
 from tests import cases
@@ -40,15 +42,30 @@ def test_leave_one_out_keeps_fixed_class_probabilities():
         nb.leave_one_out(case.model, case.X, np.eye(3)[case.y])
 
 
-@pytest.mark.parametrize("name", ["bernoulli", "trials", "ragged", "normal", "shared", "covariance", "mixed"])
-def test_folds_equal_refitting_without_them(name):
+@pytest.mark.parametrize(
+    "name",
+    [
+        "bernoulli",
+        "trials",
+        "ragged",
+        "multinomial",
+        "poisson",
+        "normal",
+        "shared",
+        "covariance",
+        "discriminant",
+        "mixed",
+    ],
+)
+@pytest.mark.parametrize("fit", [nb.fit_posterior, nb.fit_map, nb.fit_mle])
+def test_folds_equal_refitting_without_them(name, fit):
     case = cases.make(name)
     fold = np.random.default_rng(1).integers(0, 4, len(case.y))
-    table = nb.cross_validate(case.model, case.X, case.y, folds=fold)
+    table = nb.cross_validate(case.model, case.X, case.y, folds=fold, fit=fit)
     prior = case.model.resolve(case.X, case.y)
     for f in range(4):
         rest, out = fold != f, fold == f
-        refit = nb.fit_posterior(prior, case.rows(rest), case.y[rest])
+        refit = fit(prior, case.rows(rest), case.y[rest])
         assert_allclose(table[out], refit.predict_log_proba(case.rows(out)), rtol=1e-8, atol=1e-10)
 
 
@@ -73,6 +90,35 @@ def test_a_grid_of_models_is_one_table_each():
     assert tables.shape == (3, 24, 3)
     for model, table in zip(grid, tables, strict=True):
         assert_allclose(nb.cross_validate(model, case.X, case.y, folds=5), table, rtol=1e-12)
+
+
+def test_a_grid_of_smoothings_is_scored_as_a_search_would(rng):
+    X, y, smoothings = rng.poisson(1.5, (90, 7)), rng.integers(0, 3, 90), [0.01, 1.0, 30.0]
+    splits = list(StratifiedKFold(5).split(X, y))
+    fold = np.empty(90, int)
+    for number, (_, rows) in enumerate(splits):
+        fold[rows] = number
+    search = GridSearchCV(MultinomialNB(), {"alpha": smoothings}, scoring="neg_log_loss", cv=splits).fit(X, y)
+    models = [nb.NaiveBayes(nb.Multinomial.laplace(smoothing)) for smoothing in smoothings]
+    table = nb.cross_validate(models, X, y, folds=fold, fit=nb.fit_map)[:, np.arange(90), y]
+    for number in range(5):
+        scores = search.cv_results_[f"split{number}_test_score"]
+        assert_allclose(table[:, fold == number].mean(axis=1), scores, rtol=1e-9)
+
+
+@pytest.mark.parametrize("fit", [nb.fit_map, nb.fit_mle])
+def test_a_grid_of_models_whose_classes_share_a_variance(fit):
+    case = cases.make("shared")
+    grid = [nb.NaiveBayes(nb.Normal(variance="shared", shape=shape), num_classes=3) for shape in (1.0, 20.0)]
+    tables = nb.cross_validate(grid, case.X, case.y, folds=4, fit=fit)
+    for model, table in zip(grid, tables, strict=True):
+        assert_allclose(nb.cross_validate(model, case.X, case.y, folds=4, fit=fit), table, rtol=1e-10, atol=1e-12)
+
+
+def test_another_fit_is_refused():
+    case = cases.make("normal")
+    with pytest.raises(ValueError, match=r"fit is nb\.fit_posterior, nb\.fit_map or nb\.fit_mle, got"):
+        nb.cross_validate(case.model, case.X, case.y, fit=nb.fit_em)
 
 
 @pytest.mark.parametrize("folds", [1, 25, 0, 2.5, np.zeros(24, int), np.zeros(3, int), np.full(24, 0.5)])

@@ -51,6 +51,9 @@ class NormalInverseGamma(Tied):
     def shared(self) -> bool:
         return self.variance == "shared"
 
+    def untied(self) -> Self:
+        return self._replace(variance="own")
+
     def params(self, block: str) -> Params:
         off = self._scaleless()
         with plates(block, jnp.shape(self.loc), common=self.shared):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from bayesnb.arrays import Array
 from bayesnb.families.base import Family
@@ -19,6 +19,10 @@ class Tied(Family):
     @abstractmethod
     def shared(self) -> bool:
         """True where the classes share it."""
+
+    @abstractmethod
+    def untied(self) -> Self:
+        """The same family where each class has its own."""
 
     @property
     def common_sites(self) -> tuple[str, ...]:

@@ -69,6 +69,9 @@ class NormalInverseWishart(Tied):
     def shared(self) -> bool:
         return self.covariance == "shared"
 
+    def untied(self) -> Self:
+        return self._replace(covariance="full")
+
     def params(self, block: str) -> Params:
         on = self._varying()
         size = self.loc.shape[:1]

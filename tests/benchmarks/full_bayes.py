@@ -53,13 +53,14 @@ def workloads(quick: bool) -> Iterator[Workload]:
 
 
 class Kind(NamedTuple):
-    """Rows of a type, a family for them, the family at a smoothing, and scikit-learn's classifier."""
+    """Rows of a type, a family for them, the family at a smoothing, scikit-learn's classifier, and the fit like it."""
 
     name: str
     data: Callable[[int, int, int], tuple[Array, Array]]
     family: nb.Family
     smoothed: Callable[[float], nb.Family] | None = None
     rival: Any = None
+    fit: Callable[..., Any] = nb.fit_posterior
 
 
 def counts(num_rows: int, num_columns: int, num_classes: int) -> tuple[Array, Array]:
@@ -82,7 +83,7 @@ KINDS = {
     kind.name: kind
     for kind in (
         Kind("Bernoulli", binary, nb.Bernoulli(), lambda s: nb.Bernoulli(a=s, b=s), BernoulliNB()),
-        Kind("Multinomial", counts, nb.Multinomial(), lambda s: nb.Multinomial(concentration=s), MultinomialNB()),
+        Kind("Multinomial", counts, nb.Multinomial(), nb.Multinomial.laplace, MultinomialNB(), nb.fit_map),
         Kind(
             "Categorical",
             codes,
@@ -186,7 +187,7 @@ def _grid(kind: Kind, size: Size) -> Jobs:
         return found.fit(X, y).best_params_
 
     def validate() -> object:
-        table = nb.cross_validate(models, X, y, folds=fold)
+        table = nb.cross_validate(models, X, y, folds=fold, fit=kind.fit)
         return SMOOTHINGS[table[:, np.arange(len(y)), y].mean(axis=1).argmax()]
 
     return Jobs(search, validate, X.nbytes)
