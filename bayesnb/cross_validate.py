@@ -56,7 +56,7 @@ def cross_validate(
         >>> nb.cross_validate(model, X, y, folds=3, fit=nb.fit_map).shape
         (6, 2)
     """
-    if fit not in PREDICTIONS:
+    if not any(fit is known for known in PREDICTIONS):
         raise ValueError(f"fit is nb.fit_posterior, nb.fit_map or nb.fit_mle, got {fit!r}")
     models = list(model) if isinstance(model, Sequence) else [model]
     if not models:

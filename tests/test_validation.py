@@ -115,10 +115,11 @@ def test_a_grid_of_models_whose_classes_share_a_variance(fit):
         assert_allclose(nb.cross_validate(model, case.X, case.y, folds=4, fit=fit), table, rtol=1e-10, atol=1e-12)
 
 
-def test_another_fit_is_refused():
+@pytest.mark.parametrize("fit", [nb.fit_em, "map", ["map"]])
+def test_another_fit_is_refused(fit):
     case = cases.make("normal")
     with pytest.raises(ValueError, match=r"fit is nb\.fit_posterior, nb\.fit_map or nb\.fit_mle, got"):
-        nb.cross_validate(case.model, case.X, case.y, fit=nb.fit_em)
+        nb.cross_validate(case.model, case.X, case.y, fit=fit)
 
 
 @pytest.mark.parametrize("folds", [1, 25, 0, 2.5, np.zeros(24, int), np.zeros(3, int), np.full(24, 0.5)])
