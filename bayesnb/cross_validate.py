@@ -8,13 +8,12 @@ from itertools import accumulate
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from bayesnb import check
-from bayesnb.arrays import Array, finalise, in_threads, is_traced, to_host
+from bayesnb.arrays import Array, finalise, in_threads, is_traced, namespace, to_host
 from bayesnb.families.tied import Tied
-from bayesnb.fit import fit_map, fit_mle, fit_posterior
+from bayesnb.fit import fit_map, fit_mle, fit_posterior, require_maximum
 from bayesnb.log_prob import LogProb
 from bayesnb.model import NaiveBayes, Sites
 from bayesnb.own_priors import require_conjugacy
@@ -47,7 +46,7 @@ def cross_validate(
 
     Raises:
         ValueError: where the data do not fit the model, for fewer than two folds or more than rows, for models that
-            differ in more than hyperparameters, and for another fit.
+            differ in more than hyperparameters, for another fit, and where a likelihood has no maximum.
 
     Example:
         >>> import bayesnb as nb
@@ -127,8 +126,14 @@ def _plug_in(
 ) -> LogProb:
     """As ``_predictive`` by every estimate of the parameters."""
     params = finalise(estimate, grid, statistics)
+    if estimate is _maxima:
+        for g in range(len(params["class_probs"])):
+            require_maximum(grid, {site: value[g] for site, value in params.items()}, statistics)
+    common = {f"{block}_{site}" for block, family in grid.families.items() for site in family.common_sites}
+    tables = {site: value[:, None] if site in common else value for site, value in params.items()}
     families = {name: f.untied() if isinstance(f, Tied) else f for name, f in grid.families.items()}
-    return grid.with_hyperparameters(families, grid.class_concentration).log_likelihood(_as_one(params), arrays)
+    wide = _as_one({site: _repeated(value, statistics.num_classes) for site, value in tables.items()})
+    return grid.with_hyperparameters(families, grid.class_concentration).log_likelihood(wide, arrays)
 
 
 @jax.jit
@@ -140,25 +145,19 @@ def _updated(grid: NaiveBayes, statistics: ModelStatistics) -> NaiveBayes:
 
 @jax.jit
 def _modes(grid: NaiveBayes, statistics: ModelStatistics) -> Sites:
-    """The joint mode of every posterior, by site [G, K, ...]."""
-    return _by_class(grid, jax.vmap(lambda model: model.update(statistics).mode())(grid), statistics.num_classes)
+    """The joint mode of every posterior, by site [G, ...]."""
+    return jax.vmap(lambda model: model.update(statistics).mode())(grid)
 
 
 @jax.jit
 def _maxima(grid: NaiveBayes, statistics: ModelStatistics) -> Sites:
-    """The maximum of the likelihood for every model, by site [G, K, ...]."""
-    return _by_class(grid, jax.vmap(lambda model: model.mle(statistics))(grid), statistics.num_classes)
-
-
-def _by_class(grid: NaiveBayes, params: Sites, num_classes: int) -> Sites:
-    common = {f"{block}_{site}" for block, family in grid.families.items() for site in family.common_sites}
-    tables = {site: value[:, None] if site in common else value for site, value in params.items()}
-    return {site: _repeated(value, num_classes) for site, value in tables.items()}
+    """The maximum of the likelihood for every model, by site [G, ...]."""
+    return jax.vmap(lambda model: model.mle(statistics))(grid)
 
 
 def _repeated(leaf: Array, num_classes: int) -> Array:
     """[G, K, ...] of [G, K, ...] or [G, 1, ...]."""
-    return jnp.broadcast_to(leaf, (leaf.shape[0], num_classes, *leaf.shape[2:]))
+    return namespace(leaf).broadcast_to(leaf, (leaf.shape[0], num_classes, *leaf.shape[2:]))
 
 
 def _as_one(tree: Any) -> Any:

@@ -115,6 +115,16 @@ def test_a_grid_of_models_whose_classes_share_a_variance(fit):
         assert_allclose(nb.cross_validate(model, case.X, case.y, folds=4, fit=fit), table, rtol=1e-10, atol=1e-12)
 
 
+def test_folds_whose_likelihood_has_no_maximum(rng):
+    X, y = rng.normal(size=(12, 4)), np.arange(12) % 3
+    for covariance, whose in (("full", "the covariance of class 0"), ("shared", "the covariance")):
+        models = [nb.NaiveBayes(nb.MultivariateNormal(covariance=covariance, smoothing=s)) for s in (0.1, 0.0)]
+        X[:, 3] = X[:, 2] if covariance == "shared" else X[:, 3]
+        with pytest.raises(ValueError, match=f"{whose} .* is singular"):
+            nb.cross_validate(models, X, y, folds=3, fit=nb.fit_mle)
+        assert np.isfinite(nb.cross_validate(models[0], X, y, folds=3, fit=nb.fit_mle)).all()
+
+
 @pytest.mark.parametrize("fit", [nb.fit_em, "map", ["map"]])
 def test_another_fit_is_refused(fit):
     case = cases.make("normal")
