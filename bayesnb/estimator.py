@@ -31,6 +31,11 @@ from bayesnb.schema import ArraySchema, FrameSchema, Schema
 from bayesnb.statistics import ModelStatistics, merge
 
 
+def _is_plain(x: Any, ndim: int) -> bool:
+    """True for an array of numbers, in which scikit-learn's slower look would find nothing."""
+    return type(x) is np.ndarray and x.ndim == ndim and x.dtype.kind in "biuf"
+
+
 def _without_temper(classifier: Any) -> bool:
     if classifier.temper:
         raise AttributeError("temper looks at all rows again, which partial_fit does not keep: use fit")
@@ -244,7 +249,8 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         X = self._features(X, reset=reset)
-        y = column_or_1d(plain_labels(y), warn=True)
+        y = plain_labels(y)
+        y = y if _is_plain(y, 1) else column_or_1d(y, warn=True)
         if y.dtype.kind == "f":
             assert_all_finite(y, input_name="y")
         check_consistent_length(X, y)
@@ -260,30 +266,25 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
 
     def _features(self, X: Any, *, reset: bool) -> Any:
         """X as a frame, an array or a sparse matrix, with the columns of the fit."""
-        frame = as_frame(X)
+        frame, looked_at = as_frame(X), False
         if frame is None:
             if not reset and isinstance(self.schema_, FrameSchema):
                 raise ValueError("the model was fitted to a data frame: give one with its columns, got none with names")
-            sparse = ["csr", "csc"] if self._takes_sparse else False
-            X = validate_data(
-                self,
-                X,
-                reset=reset,
-                accept_sparse=sparse,
-                dtype="numeric",
-                ensure_all_finite=False,
-                ensure_min_samples=reset,
-            )
+            looked_at = not _is_plain(X, 2) or not X.size
+            if looked_at:
+                checks = {"dtype": "numeric", "ensure_all_finite": False, "ensure_min_samples": reset}
+                sparse = ["csr", "csc"] if self._takes_sparse else False
+                X = validate_data(self, X, reset=reset, accept_sparse=sparse, **checks)
             if self._counts:
                 check_non_negative(X, type(self).__name__)
-            return X
-        if reset and not (frame.shape[0] and frame.shape[1]):
+        elif reset and not (frame.shape[0] and frame.shape[1]):
             raise DataError(
                 f"the data frame has {frame.shape[0]} rows and {frame.shape[1]} columns: give at least one of each"
             )
-        _check_feature_names(self, X, reset=reset)
-        _check_n_features(self, X, reset=reset)
-        return frame
+        if not looked_at:
+            _check_feature_names(self, X, reset=reset)
+            _check_n_features(self, X, reset=reset)
+        return X if frame is None else frame
 
     def _set(
         self, schema: Schema, classes: Array, model: NaiveBayes, statistics: ModelStatistics, rows: Any = None
