@@ -163,7 +163,7 @@ def params(model: Any, given: Mapping[str, Any]) -> dict[str, Array]:
         raise ValueError(f"params must have the sites {sites}, got {list(given)}")
     arrays = {name: as_array(given[name]) for name in sites}
     probs = class_probs(arrays["class_probs"], model.num_classes)
-    common = {f"{block}_{site}" for block, family in model.families.items() for site in family.common_sites}
+    common = model.common_sites()
     for name, value in arrays.items():
         if name not in common and (value.ndim == 0 or value.shape[0] != probs.shape[0]):
             raise ValueError(

@@ -129,7 +129,7 @@ def _plug_in(
     if estimate is _maxima:
         for g in range(len(params["class_probs"])):
             require_maximum(grid, {site: value[g] for site, value in params.items()}, statistics)
-    common = {f"{block}_{site}" for block, family in grid.families.items() for site in family.common_sites}
+    common = grid.common_sites()
     tables = {site: value[:, None] if site in common else value for site, value in params.items()}
     families = {name: f.untied() if isinstance(f, Tied) else f for name, f in grid.families.items()}
     wide = _as_one({site: _repeated(value, statistics.num_classes) for site, value in tables.items()})

@@ -138,6 +138,10 @@ class NaiveBayes:
         """The names of the parameters' sites."""
         return ["class_probs", *(f"{b}_{site}" for b, f in self.families.items() for site in f.sites)]
 
+    def common_sites(self) -> set[str]:
+        """The sites that all classes share: they have no class axis."""
+        return {f"{b}_{site}" for b, f in self.families.items() for site in f.common_sites}
+
     def block_params(self, params: Mapping[str, Array]) -> dict[str, Sites]:
         """Parameters by block and short name."""
         return {b: {site: params[f"{b}_{site}"] for site in f.sites} for b, f in self.families.items()}

@@ -18,7 +18,7 @@ from bayesnb.families.base import pytree
 from bayesnb.families.statistics import CategoricalStatistics
 from bayesnb.frames import DataError
 from bayesnb.statistics import ModelStatistics
-from bayesnb.sums import HostSums
+from bayesnb.sums import ClassSums, HostSums
 
 FEW = 1024
 """Rows, from all parts of X, whose codes say how much room a table needs."""
@@ -45,14 +45,14 @@ class OpenCategorical(Categorical):
         wider = tuple(min(size + (size + 3) // 4, self.most) for size in sizes)
         return self._replace(num_categories=wider if sum(wider) <= MOST_PLACES else sizes)
 
-    def statistics(self, x: Array, z: HostSums) -> CategoricalStatistics:  # type: ignore[override]
+    def statistics(self, x: Array, z: ClassSums) -> CategoricalStatistics:
         """The counts of a block of rows.
 
         Raises:
             DataError: for codes that are too large to have a table.
         """
         counted = super().statistics(x, z)
-        if z.has_counted_all(counted.counts, x.shape[1]):
+        if isinstance(z, HostSums) and z.has_counted_all(counted.counts, x.shape[1]):
             return counted
         sizes = self._sizes_in(x)
         return counted if sizes == counted.sizes else Categorical(sizes).statistics(x, z)
