@@ -107,12 +107,9 @@ def finalise(function: Callable[..., Any], *args: Any) -> Any:
     return at_once(function, *args) if on_host(args) else function(*args)
 
 
-def row_blocks(num_rows: int, bytes_per_row: int, least: int = 0) -> Iterator[slice]:
-    """Slices that cover the rows in blocks which stay in the processor's cache, or hold at least so many bytes.
-
-    Their size is a power of two.
-    """
-    step = 1 << (int(max(max(BLOCK_BYTES, least) // max(bytes_per_row, 1), 1)).bit_length() - 1)
+def row_blocks(num_rows: int, bytes_per_row: int, block_bytes: int = BLOCK_BYTES) -> Iterator[slice]:
+    """Slices that cover the rows in blocks of so many bytes at most; their size is a power of two."""
+    step = 1 << (int(max(block_bytes // max(bytes_per_row, 1), 1)).bit_length() - 1)
     return (slice(start, min(start + step, num_rows)) for start in range(0, num_rows, step))
 
 
@@ -153,8 +150,15 @@ def _results(function: Callable[[S], T], parts: Iterable[S]) -> Iterator[T]:
     if len(parts) < 2 or getattr(_THREAD, "is_worker", False):
         yield from map(function, parts)
         return
-    with one_blas_thread(), ThreadPoolExecutor(os.cpu_count(), initializer=_begin_work) as pool:
-        yield from pool.map(function, parts)
+    with one_blas_thread():
+        yield from _workers(os.getpid()).map(function, parts)
+
+
+@cache
+def _workers(process: int) -> ThreadPoolExecutor:
+    """Threads that wait for work: to start them takes longer than many a block. A forked process has its own."""
+    del process
+    return ThreadPoolExecutor(os.cpu_count(), "bayesnb", initializer=_begin_work)
 
 
 _THREAD = threading.local()

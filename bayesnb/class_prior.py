@@ -10,6 +10,7 @@ import numpy as np
 
 from bayesnb import special
 from bayesnb.arrays import Array, as_array, finalise, in_threads, namespace, on_host, row_blocks
+from bayesnb.compiled import compiled
 from bayesnb.log_prob import LogProb
 
 
@@ -33,7 +34,15 @@ def _add_by_blocks(table: Array, weights: Array) -> Array:
     out = np.empty(table.shape)
 
     def block(rows: slice) -> None:
-        np.add(table[rows], weights[None], out=out[rows])
+        _write_sums(table[rows], weights, out[rows])
 
     in_threads(block, row_blocks(len(table), table.itemsize * table.shape[1]))
     return out
+
+
+@compiled
+def _write_sums(table: Array, weights: Array, out: Array) -> None:
+    # numpy begins anew at each row of a few classes
+    for n in range(table.shape[0]):
+        for k in range(table.shape[1]):
+            out[n, k] = table[n, k] + weights[k]

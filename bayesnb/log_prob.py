@@ -9,13 +9,13 @@ impossible features first, then the finite part.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial, reduce
+from functools import reduce
 from typing import NamedTuple
 
-import jax
 import numpy as np
 
-from bayesnb.arrays import Array, at_once, in_threads, namespace, on_host, padded, row_blocks
+from bayesnb.arrays import Array, in_threads, namespace, on_host, row_blocks
+from bayesnb.compiled import compiled
 
 
 class LogProb(NamedTuple):
@@ -45,11 +45,11 @@ class LogProb(NamedTuple):
 
     def normalised(self) -> Array:
         """The logarithm of each entry's share of its row: log p / sum_k p, along the last axis. Never NaN."""
-        return self._by_row(_log_shares)
+        return self._in_blocks(_write_log_shares) if on_host(self) else _log_shares(self.contenders())
 
     def shares(self) -> Array:
         """Each entry's share of its row, p / sum_k p, along the last axis. Never NaN."""
-        return self._by_row(_shares)
+        return self._in_blocks(_write_shares) if on_host(self) else _shares(self.contenders())
 
     def best(self) -> Array:
         """The place of the largest entry in its row."""
@@ -62,24 +62,22 @@ class LogProb(NamedTuple):
         fewest = self.zeros.min(axis=-1, keepdims=True)
         return namespace(self.finite).where(self.zeros == fewest, self.finite, -np.inf)
 
-    def _by_row(self, function: Callable[[Array], Array]) -> Array:
-        if not on_host(self):
-            return function(self.contenders())
+    def _in_blocks(self, write: Callable[[Array, Array], None]) -> Array:
+        """What ``write`` writes for the contenders of numpy rows, in threads; the last axis is that of classes."""
         shape = self.finite.shape
-        flat = jax.tree.map(lambda part: part.reshape(-1, shape[-1]), self)
+        flat = LogProb(*(None if part is None else part.reshape(-1, shape[-1]) for part in self))
         out = np.empty(flat.finite.shape)
 
         def block(rows: slice) -> None:
-            part = jax.tree.map(lambda table: table[rows], flat).contenders()
-            # XLA's exp is several times quicker than numpy's, but a call costs more
-            out[rows] = function(part) if part.size < FEW else at_once(_compiled, function, padded(part))[: len(part)]
+            part = LogProb(*(None if part is None else part[rows] for part in flat))
+            write(np.ascontiguousarray(part.contenders(), dtype=np.float64), out[rows])
 
-        in_threads(block, row_blocks(len(out), out.itemsize * shape[-1]))
+        in_threads(block, row_blocks(len(out), out.itemsize * shape[-1], BLOCK_BYTES))
         return out.reshape(shape)
 
 
-FEW = 1 << 13
-"""Entries of a table below which numpy is as quick as compiled code."""
+BLOCK_BYTES = 1 << 20
+"""Bytes of a table that stay in cache beside a copy."""
 
 
 def _log_shares(contenders: Array) -> Array:
@@ -98,9 +96,47 @@ def _relative(contenders: Array) -> Array:
     return contenders - contenders.max(axis=-1, keepdims=True)
 
 
-@partial(jax.jit, static_argnums=0)
-def _compiled(function: Callable[[Array], Array], contenders: Array) -> Array:
-    return function(contenders)
+def _write_log_shares(contenders: Array, out: Array) -> None:
+    """As ``_log_shares``: loops, and numpy's exponentials, which are vectors where those of loops are not."""
+    _subtract_largest(contenders, out)
+    _subtract_log_sums(np.exp(out), out)
+
+
+def _write_shares(contenders: Array, out: Array) -> None:
+    """As ``_shares``."""
+    _subtract_largest(contenders, out)
+    _divide_by_sums(np.exp(out, out=out))
+
+
+@compiled
+def _subtract_largest(table: Array, out: Array) -> None:
+    for n in range(table.shape[0]):
+        largest = table[n, 0]
+        for k in range(1, table.shape[1]):
+            largest = table[n, k] if table[n, k] > largest else largest
+        for k in range(table.shape[1]):
+            out[n, k] = table[n, k] - largest
+
+
+@compiled
+def _subtract_log_sums(odds: Array, out: Array) -> None:
+    for n in range(odds.shape[0]):
+        total = 0.0
+        for k in range(odds.shape[1]):
+            total += odds[n, k]
+        log_total = np.log(total)
+        for k in range(odds.shape[1]):
+            out[n, k] -= log_total
+
+
+@compiled
+def _divide_by_sums(odds: Array) -> None:
+    for n in range(odds.shape[0]):
+        total = 0.0
+        for k in range(odds.shape[1]):
+            total += odds[n, k]
+        for k in range(odds.shape[1]):
+            odds[n, k] /= total
 
 
 def _added(a: Array | None, b: Array | None) -> Array | None:

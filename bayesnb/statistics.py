@@ -14,7 +14,7 @@ import numpy as np
 from jax.sharding import NamedSharding
 
 from bayesnb import check, sharded
-from bayesnb.arrays import Array, is_traced, merged_in_threads, on_host, row_blocks
+from bayesnb.arrays import BLOCK_BYTES, Array, is_traced, merged_in_threads, on_host, row_blocks
 from bayesnb.families.base import Family
 from bayesnb.nodes import Node, pytree
 from bayesnb.sparse import bytes_per_row, part_of
@@ -129,7 +129,7 @@ def from_host(
     num_rows = labels.y.shape[0]
     row_bytes = max((bytes_per_row(x) for x in arrays.values()), default=1)
     least = num_classes * max((f.fit_bytes(f.columns_in(arrays[name])) for name, f in families.items()), default=0)
-    blocks = list(row_blocks(num_rows, row_bytes, least)) or [slice(0, 0)]
+    blocks = list(row_blocks(num_rows, row_bytes, max(BLOCK_BYTES, least))) or [slice(0, 0)]
     return merged_in_threads(_merge, part, blocks)
 
 

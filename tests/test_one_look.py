@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import threading
 
 import jax
@@ -161,6 +162,23 @@ def test_threads_start_no_threads():
 
     assert all(len(threads) == 1 for threads in arrays.in_threads(inside, range(4)))
     assert threading.get_ident() not in arrays.in_threads(lambda _: threading.get_ident(), range(4))
+
+
+def _square_in_threads(numbers, answers):
+    answers.put(arrays.in_threads(lambda n: n * n, numbers))
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore:.*fork:")  # Python and JAX warn of their own threads
+def test_a_forked_process_starts_threads_of_its_own():
+    assert arrays.in_threads(lambda n: n + 1, range(3)) == [1, 2, 3]
+    system = multiprocessing.get_context("fork")
+    answers = system.SimpleQueue()
+    child = system.Process(target=_square_in_threads, args=(range(4), answers), daemon=True)
+    child.start()
+    child.join(60)
+    assert child.exitcode == 0
+    assert answers.get() == [0, 1, 4, 9]
 
 
 def test_rows_wider_than_the_categories_are_refused(rng):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 from numpy.testing import assert_allclose
-from scipy.special import gammaln, poch
+from scipy.special import gammaln, log_softmax, poch, softmax
 
 from bayesnb import products, special
 from bayesnb.log_prob import LogProb, logsumexp
@@ -64,6 +64,18 @@ def test_impossible_classes(xp):
     share = 1 / (1 + np.exp(-1.0))
     assert_allclose(xp.exp(p.normalised()), [[0, 1], [share, 1 - share], [0, 1]], rtol=1e-6)
     assert_allclose(p.times(p).zeros, 2 * p.zeros)
+
+
+@pytest.mark.parametrize("xp", [np, jnp])
+@pytest.mark.parametrize("shape", [(1, 3), (30_000, 7), (50, 1), (40, 5, 6), (0, 4)])
+def test_shares_of_rows(rng, xp, shape):
+    table = xp.asarray(rng.normal(scale=400.0, size=shape))
+    p = LogProb(table, None)
+    precise, exact = table.dtype == np.float64, np.asarray(table, np.float64)
+    assert_allclose(p.shares(), softmax(exact, axis=-1), rtol=1e-12 if precise else 1e-5, atol=1e-37)
+    assert_allclose(
+        p.normalised(), log_softmax(exact, axis=-1), rtol=1e-12 if precise else 1e-6, atol=1e-14 if precise else 2e-7
+    )
 
 
 @pytest.mark.parametrize("xp", [np, jnp])

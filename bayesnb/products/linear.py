@@ -11,9 +11,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays import Array, namespace, on_host
+from bayesnb.arrays import Array, namespace, on_host, row_blocks
 from bayesnb.log_prob import LogProb
 from bayesnb.products.rows import PRECISE_CELL, in_precision, scored, single_precision
+from bayesnb.sparse import is_sparse
 
 
 class Linear(NamedTuple):
@@ -31,6 +32,9 @@ class Linear(NamedTuple):
     centre: Array | None = None
     condition: Array | None = None
 
+
+WIDENED_BYTES = 1 << 19
+"""Bytes of rows in the type of the weights, beside which their product stays in cache."""
 
 Score = Callable[[Array], LogProb]
 
@@ -93,7 +97,9 @@ def _on_host(family: Featured, table: Linear, direct: Callable[[Array], Array] |
     tables = in_precision(jax.tree.map(np.asfortranarray, table))
 
     def of_block(block: Array, dtype: Any) -> LogProb:
-        part = _product(family, tables(dtype), block.astype(dtype, copy=False), partial(_weigh, operator.matmul))
+        # loops do without a copy, but for what features are no arithmetic of
+        rows = block.astype(dtype, copy=False) if is_sparse(block) or block.dtype == bool else block
+        part = _product(family, tables(dtype), rows, partial(_weigh, _host_matmul))
         if direct is not None and dtype is np.float64 and not np.isfinite(part.finite).all():
             return LogProb(direct(block), part.zeros)
         return part
@@ -102,6 +108,16 @@ def _on_host(family: Featured, table: Linear, direct: Callable[[Array], Array] |
         return scored(of_block, x, len(table.weights[0]), zeros=table.zeros is not None, single=single, threads=True)
 
     return score
+
+
+def _host_matmul(a: Array, b: Array) -> Array:
+    """a @ b in the type of b; rows of another type are widened some at a time, so that the copy stays in cache."""
+    if is_sparse(a) or a.dtype == b.dtype:
+        return a @ b
+    out = np.empty((len(a), b.shape[1]), b.dtype)
+    for rows in row_blocks(len(a), b.itemsize * a.shape[1], WIDENED_BYTES):
+        np.matmul(a[rows].astype(b.dtype), b, out=out[rows])
+    return out
 
 
 def _product(family: Featured, table: Linear, x: Array, weigh: Callable[..., Array]) -> LogProb:
