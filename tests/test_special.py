@@ -71,11 +71,10 @@ def test_impossible_classes(xp):
 def test_shares_of_rows(rng, xp, shape):
     table = xp.asarray(rng.normal(scale=400.0, size=shape))
     p = LogProb(table, None)
-    precise, exact = table.dtype == np.float64, np.asarray(table, np.float64)
-    assert_allclose(p.shares(), softmax(exact, axis=-1), rtol=1e-12 if precise else 1e-5, atol=1e-37)
-    assert_allclose(
-        p.normalised(), log_softmax(exact, axis=-1), rtol=1e-12 if precise else 1e-6, atol=1e-14 if precise else 2e-7
-    )
+    exact = np.asarray(table, np.float64)
+    rtol, atol = (1e-12, 1e-14) if table.dtype == np.float64 else (1e-5, 2e-7)
+    assert_allclose(p.shares(), softmax(exact, axis=-1), rtol=rtol, atol=1e-37)
+    assert_allclose(p.normalised(), log_softmax(exact, axis=-1), rtol=rtol, atol=atol)
 
 
 @pytest.mark.parametrize("xp", [np, jnp])

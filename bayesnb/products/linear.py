@@ -36,6 +36,9 @@ class Linear(NamedTuple):
 WIDENED_BYTES = 1 << 19
 """Bytes of rows in the type of the weights, beside which their product stays in cache."""
 
+WIDENED_ROWS = 256
+"""As many rows at least: each time the weights are read."""
+
 Score = Callable[[Array], LogProb]
 
 
@@ -97,7 +100,7 @@ def _on_host(family: Featured, table: Linear, direct: Callable[[Array], Array] |
     tables = in_precision(jax.tree.map(np.asfortranarray, table))
 
     def of_block(block: Array, dtype: Any) -> LogProb:
-        # loops do without a copy, but for what features are no arithmetic of
+        # bools have no differences, which some features are
         rows = block.astype(dtype, copy=False) if is_sparse(block) or block.dtype == bool else block
         part = _product(family, tables(dtype), rows, partial(_weigh, _host_matmul))
         if direct is not None and dtype is np.float64 and not np.isfinite(part.finite).all():
@@ -115,7 +118,8 @@ def _host_matmul(a: Array, b: Array) -> Array:
     if is_sparse(a) or a.dtype == b.dtype:
         return a @ b
     out = np.empty((len(a), b.shape[1]), b.dtype)
-    for rows in row_blocks(len(a), b.itemsize * a.shape[1], WIDENED_BYTES):
+    row_bytes = b.itemsize * a.shape[1]
+    for rows in row_blocks(len(a), row_bytes, max(WIDENED_BYTES, WIDENED_ROWS * row_bytes)):
         np.matmul(a[rows].astype(b.dtype), b, out=out[rows])
     return out
 
