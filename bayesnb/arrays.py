@@ -107,9 +107,13 @@ def finalise(function: Callable[..., Any], *args: Any) -> Any:
     return at_once(function, *args) if on_host(args) else function(*args)
 
 
-def row_blocks(num_rows: int, bytes_per_row: int, block_bytes: int = BLOCK_BYTES) -> Iterator[slice]:
-    """Slices that cover the rows in blocks of so many bytes at most; their size is a power of two."""
-    step = 1 << (int(max(block_bytes // max(bytes_per_row, 1), 1)).bit_length() - 1)
+def row_blocks(num_rows: int, bytes_per_row: int, least: int = 0, block_bytes: int | None = None) -> Iterator[slice]:
+    """Slices that cover the rows in blocks of so many bytes at most, or of ``least`` bytes where that is more.
+
+    Their size is a power of two.
+    """
+    room = max(BLOCK_BYTES if block_bytes is None else block_bytes, least)
+    step = 1 << (int(max(room // max(bytes_per_row, 1), 1)).bit_length() - 1)
     return (slice(start, min(start + step, num_rows)) for start in range(0, num_rows, step))
 
 

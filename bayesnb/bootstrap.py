@@ -23,7 +23,7 @@ import jax
 import numpy as np
 
 from bayesnb import check, intervals
-from bayesnb.arrays import BLOCK_BYTES, Array, at_once, in_threads, is_traced, row_blocks, to_host
+from bayesnb.arrays import Array, at_once, in_threads, is_traced, row_blocks, to_host
 from bayesnb.families.base import Family
 from bayesnb.fit import fit_map, fit_mle, require_maximum
 from bayesnb.intervals import Interval
@@ -187,7 +187,7 @@ def _statistics(
 
     row_bytes = max(bytes_per_row(x) for x in arrays.values())
     result_bytes = max(f.fit_bytes(f.columns_in(arrays[b])) for b, f in families.items())
-    blocks = row_blocks(len(labels.y), row_bytes, max(BLOCK_BYTES, len(weights) * num_classes * result_bytes))
+    blocks = row_blocks(len(labels.y), row_bytes, least=len(weights) * num_classes * result_bytes)
     by_block = in_threads(of_block, blocks)
     by_class = [reduce(merge, parts) for parts in zip(*by_block, strict=True)]
     return jax.tree.map(lambda *classes: np.stack(classes, axis=1), *by_class)

@@ -97,7 +97,7 @@ def _statistics(
     model: NaiveBayes, arrays: dict[str, Array], labels: Labels, rows: Array, num_classes: int
 ) -> ModelStatistics:
     some = without_zero_weight({name: x[rows] for name, x in arrays.items()}, labels.rows(rows))
-    return from_host(model.families, *some, num_classes)
+    return from_host(model.families, *some, num_classes, evidence=False)
 
 
 def _merged(parts: list[ModelStatistics]) -> ModelStatistics:

@@ -13,6 +13,8 @@ Each takes a model, rows and labels. Parameters that are known need no fit:
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -23,7 +25,7 @@ from bayesnb.arrays import finalise, is_traced, on_host, to_host
 from bayesnb.model import NaiveBayes, Sites
 from bayesnb.own_priors import require_conjugacy
 from bayesnb.results import PointEstimate, Posterior
-from bayesnb.statistics import ModelStatistics, sufficient_statistics
+from bayesnb.statistics import ModelStatistics, reduced
 
 
 def fit_mle(
@@ -55,10 +57,10 @@ def fit_mle(
         array([[2.],
                [5.]])
     """
-    model, statistics = gather(model, X, y, sample_weight, statistics)
+    model, statistics = gather(model, X, y, sample_weight, statistics, evidence=False)
     if not is_traced(statistics) and not np.asarray(statistics.class_counts).sum() > 0:
         raise ValueError("the likelihood has no maximum without rows: give at least one row with a positive weight")
-    model, params = finalise(_mle, model, statistics)
+    model, params = _with_resolved(_mle, model, statistics)
     require_maximum(model, params, statistics)
     return PointEstimate.trusted(model, params)
 
@@ -82,8 +84,8 @@ def fit_map(
         >>> fit.params["x_probs"].round(3)  # (2 + 1) / (3 + 2)
         array([[0.6]])
     """
-    model, statistics = gather_conjugate(model, X, y, sample_weight, statistics)
-    model, params = finalise(_map, model, statistics)
+    model, statistics = gather_conjugate(model, X, y, sample_weight, statistics, evidence=False)
+    model, params = _with_resolved(_map, model, statistics)
     return PointEstimate.trusted(model, params)
 
 
@@ -109,7 +111,7 @@ def fit_posterior(
         -13.146
     """
     model, statistics = gather_conjugate(model, X, y, sample_weight, statistics)
-    prior, posterior = finalise(_posterior, model, statistics)
+    prior, posterior = _with_resolved(_posterior, model, statistics)
     return Posterior(prior, posterior, statistics)
 
 
@@ -122,23 +124,35 @@ def prepare(
 
 
 def gather_conjugate(
-    model: NaiveBayes, X: Any, y: Any, sample_weight: Any, statistics: ModelStatistics | None
+    model: NaiveBayes,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    statistics: ModelStatistics | None,
+    *,
+    evidence: bool = True,
 ) -> tuple[NaiveBayes, ModelStatistics]:
     """As ``gather``, for what only conjugacy can do."""
     check.model(model)
     require_conjugacy(model)
-    return gather(model, X, y, sample_weight, statistics)
+    return gather(model, X, y, sample_weight, statistics, evidence=evidence)
 
 
 def gather(
-    model: NaiveBayes, X: Any, y: Any, sample_weight: Any, statistics: ModelStatistics | None
+    model: NaiveBayes,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    statistics: ModelStatistics | None,
+    *,
+    evidence: bool = True,
 ) -> tuple[NaiveBayes, ModelStatistics]:
-    """The model, not resolved yet, and the statistics of the rows, both on the host where the data are."""
+    """The model, not resolved yet, and the ``reduced`` rows, both on the host where the data are."""
     check.model(model)
     if statistics is None:
         if X is None:
             raise ValueError("give rows, X and y, or statistics=sufficient_statistics(model, X, y)")
-        statistics = sufficient_statistics(model, X, y, sample_weight=sample_weight)
+        statistics = reduced(model, X, y, sample_weight, evidence=evidence)
     elif not (X is None and y is None and sample_weight is None):
         raise ValueError("give rows or their statistics, not both")
     else:
@@ -156,19 +170,31 @@ def require_maximum(model: NaiveBayes, params: Sites, statistics: ModelStatistic
         model.families[name].check_mle(of_block, statistics.blocks[name], name)
 
 
-@jax.jit
-def _mle(model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes, Sites]:
+def _with_resolved(fit: Callable[..., Any], model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes, Any]:
+    """The resolved model, and the jitted ``fit`` of it; in one call where data resolve it."""
+    if model.resolved_by_sizes and on_host(model, statistics):
+        return model.resolve(statistics=statistics), finalise(partial(_fit, fit), model, statistics)
+    return finalise(partial(_resolve_and_fit, fit), model, statistics)
+
+
+@partial(jax.jit, static_argnums=0)
+def _fit(fit: Callable[..., Any], model: NaiveBayes, statistics: ModelStatistics) -> Any:
+    return fit(model.resolve(statistics=statistics), statistics)
+
+
+@partial(jax.jit, static_argnums=0)
+def _resolve_and_fit(fit: Callable[..., Any], model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes, Any]:
     model = model.resolve(statistics=statistics)
-    return model, model.mle(statistics)
+    return model, fit(model, statistics)
 
 
-@jax.jit
-def _map(model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes, Sites]:
-    model = model.resolve(statistics=statistics)
-    return model, model.update(statistics).mode()
+def _mle(model: NaiveBayes, statistics: ModelStatistics) -> Sites:
+    return model.mle(statistics)
 
 
-@jax.jit
-def _posterior(model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes, NaiveBayes]:
-    model = model.resolve(statistics=statistics)
-    return model, model.update(statistics)
+def _map(model: NaiveBayes, statistics: ModelStatistics) -> Sites:
+    return model.update(statistics).mode()
+
+
+def _posterior(model: NaiveBayes, statistics: ModelStatistics) -> NaiveBayes:
+    return model.update(statistics)

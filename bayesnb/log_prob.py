@@ -72,7 +72,7 @@ class LogProb(NamedTuple):
             part = LogProb(*(None if part is None else part[rows] for part in flat))
             write(np.ascontiguousarray(part.contenders(), dtype=np.float64), out[rows])
 
-        in_threads(block, row_blocks(len(out), out.itemsize * shape[-1], BLOCK_BYTES))
+        in_threads(block, row_blocks(len(out), out.itemsize * shape[-1], block_bytes=BLOCK_BYTES))
         return out.reshape(shape)
 
 

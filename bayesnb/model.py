@@ -15,7 +15,7 @@ import numpyro
 import numpyro.distributions as dist
 
 from bayesnb import check, program, special
-from bayesnb.arrays import Array, as_array, finalise
+from bayesnb.arrays import Array, as_array, finalise, on_host
 from bayesnb.class_prior import joint
 from bayesnb.declared import check_families, check_names, declared_classes
 from bayesnb.families.base import Family, Hyperparameter
@@ -82,6 +82,11 @@ class NaiveBayes:
         """True where every shape and hyperparameter is fixed."""
         return all(columns is not None for columns in self.columns.values())
 
+    @property
+    def resolved_by_sizes(self) -> bool:
+        """True where ``resolve`` looks at the sizes of statistics alone."""
+        return all(family.resolved_by_sizes for family in self.families.values())
+
     def resolve(self, X: Any = None, y: Any = None, *, sample_weight: Any = None, statistics: Any = None) -> Self:
         """The same model with every shape and data-dependent hyperparameter fixed, from rows or from their statistics.
 
@@ -99,6 +104,8 @@ class NaiveBayes:
             )
         if statistics is None:
             statistics = self.pooled_statistics(X, y, sample_weight)
+        if self.resolved_by_sizes and on_host(self, statistics):
+            return self._fixed(statistics.num_classes, jax.tree.map(lambda leaf: leaf[:1], statistics.blocks))
         return finalise(_resolve, self, statistics)
 
     def pooled_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> ModelStatistics:
@@ -279,6 +286,16 @@ class NaiveBayes:
         model.__dict__.update({**self.__dict__, **changes})
         return model
 
+    def _fixed(self, num_classes: int, pooled: dict[str, Any]) -> Self:
+        num_classes = self.num_classes or num_classes
+        families = {b: f.resolve(pooled[b], num_classes) for b, f in self.families.items()}
+        return self._replace(
+            families=families,
+            class_concentration=broadcast(self.class_concentration, (num_classes,), "class_concentration"),
+            num_classes=num_classes,
+            columns={b: f.num_columns for b, f in families.items()},
+        )
+
     def _collect(self, class_probs: Array, blocks: Mapping[str, Mapping[str, Array]]) -> Sites:
         named = {f"{b}_{site}": value for b, params in blocks.items() for site, value in params.items()}
         return {"class_probs": class_probs, **named}
@@ -286,12 +303,4 @@ class NaiveBayes:
 
 @jax.jit
 def _resolve(model: NaiveBayes, statistics: ModelStatistics) -> NaiveBayes:
-    num_classes, pooled = statistics.num_classes, statistics.pool()
-    num_classes = model.num_classes or num_classes
-    families = {b: f.resolve(pooled[b], num_classes) for b, f in model.families.items()}
-    return model._replace(
-        families=families,
-        class_concentration=broadcast(model.class_concentration, (num_classes,), "class_concentration"),
-        num_classes=num_classes,
-        columns={b: f.num_columns for b, f in families.items()},
-    )
+    return model._fixed(statistics.num_classes, statistics.pool())

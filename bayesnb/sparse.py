@@ -42,14 +42,22 @@ def _is_in_order(x: Any) -> bool:
         return False
     if not all(np.issubdtype(part.dtype, np.integer) for part in (x.indptr, x.indices)):
         return False
-    begins, ends = x.indptr[:-1], x.indptr[1:]
-    if x.indptr[0] != 0 or x.indptr[-1] > len(x.indices) or (begins > ends).any():
+    if x.indptr[0] != 0 or x.indptr[-1] > len(x.indices) or (x.indptr[:-1] > x.indptr[1:]).any():
         return False
-    filled = begins < ends
-    begins, last = begins[filled], ends[filled] - 1
-    rising = x.indices[1:] > x.indices[:-1]
-    rising[begins[1:] - 1] = True  # from one row to the next they may fall
-    return bool(rising.all() and (x.indices[begins] >= 0).all() and (x.indices[last] < x.shape[1]).all())
+    return _rise(x.indices, x.indptr, x.shape[1])
+
+
+@compiled
+def _rise(columns: Array, pointers: Array, num_columns: int) -> bool:
+    """True where the columns from one pointer to the next are some of 0..num_columns-1, each larger than the last."""
+    wrong = 0
+    for n in range(pointers.shape[0] - 1):
+        row = columns[pointers[n] : pointers[n + 1]]
+        for i in range(1, row.shape[0]):  # to count them all is a loop of vectors
+            wrong += row[i] <= row[i - 1]
+        if row.shape[0] > 0:
+            wrong += row[0] < 0 or row[-1] >= num_columns
+    return wrong == 0
 
 
 def from_bcoo(x: Any) -> Any:

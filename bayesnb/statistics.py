@@ -14,7 +14,7 @@ import numpy as np
 from jax.sharding import NamedSharding
 
 from bayesnb import check, sharded
-from bayesnb.arrays import BLOCK_BYTES, Array, is_traced, merged_in_threads, on_host, row_blocks
+from bayesnb.arrays import Array, is_traced, merged_in_threads, on_host, row_blocks
 from bayesnb.families.base import Family
 from bayesnb.nodes import Node, pytree
 from bayesnb.sparse import bytes_per_row, part_of
@@ -66,6 +66,16 @@ def sufficient_statistics(
     Raises:
         ValueError: for shapes, types or values that do not fit.
     """
+    return reduced(model, X, y, sample_weight, num_classes)
+
+
+def reduced(
+    model: Specification, X: Any, y: Any, sample_weight: Any, num_classes: int | None = None, *, evidence: bool = True
+) -> ModelStatistics:
+    """As ``sufficient_statistics``; without ``evidence`` numpy rows may leave NaN where a base measure would be.
+
+    A base measure, such as log x!, costs as much as the sums, and no parameter or prediction depends on it.
+    """
     check.model(model)
     if None not in (check.num_classes(num_classes), model.num_classes) and num_classes != model.num_classes:
         raise ValueError(f"num_classes is {num_classes}, the model has {model.num_classes} classes")
@@ -77,7 +87,7 @@ def sufficient_statistics(
         arrays, labels = without_zero_weight(arrays, labels)
     if on_host(arrays) and not is_traced(labels):
         labels = Labels(*(None if a is None else np.asarray(a) for a in labels))
-        return from_host(model.families, arrays, labels, num_classes)
+        return from_host(model.families, arrays, labels, num_classes, evidence=evidence)
     check.fit_values(model.families, arrays)
     # families with static fields are the structure of the dict, so one compilation serves all models of a kind
     return from_device(model.families, arrays, labels, num_classes, sharded.row_sharding(arrays))
@@ -113,12 +123,17 @@ def _from_rows(families: Mapping[str, Family], arrays: Mapping[str, Array], z: C
 
 
 def from_host(
-    families: Mapping[str, Family], arrays: Mapping[str, Array], labels: Labels, num_classes: int
+    families: Mapping[str, Family],
+    arrays: Mapping[str, Array],
+    labels: Labels,
+    num_classes: int,
+    *,
+    evidence: bool = True,
 ) -> ModelStatistics:
     """The statistics of numpy rows with checked labels: block by block of rows, in threads."""
 
     def part(rows: slice) -> ModelStatistics:
-        z = HostSums(labels.rows(rows), num_classes)
+        z = HostSums(labels.rows(rows), num_classes, evidence=evidence)
         block = {name: part_of(x, rows) for name, x in arrays.items()}
         marked = {name: f for name, f in families.items() if f.marks_bad_cells and z.marks(block[name])}
         check.fit_block({name: f for name, f in families.items() if name not in marked}, block)
@@ -129,7 +144,7 @@ def from_host(
     num_rows = labels.y.shape[0]
     row_bytes = max((bytes_per_row(x) for x in arrays.values()), default=1)
     least = num_classes * max((f.fit_bytes(f.columns_in(arrays[name])) for name, f in families.items()), default=0)
-    blocks = list(row_blocks(num_rows, row_bytes, max(BLOCK_BYTES, least))) or [slice(0, 0)]
+    blocks = list(row_blocks(num_rows, row_bytes, least)) or [slice(0, 0)]
     return merged_in_threads(_merge, part, blocks)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
 from bayesnb.nuts import _warn
@@ -131,3 +132,22 @@ def test_good_draws_are_silent(rng):
 def test_draws_that_do_not_vary_need_no_diagnosis():
     constant = draws(np.full((4, 10), 0.5))
     assert (constant.max_r_hat, constant.min_ess) == (1.0, 40.0)
+
+
+@pytest.mark.parametrize("family", [nb.Multinomial(0.5), nb.Bernoulli([0.5, 1, 2], 3), nb.Categorical(4)])
+@pytest.mark.parametrize("fit", [nb.fit_map, nb.fit_mle, nb.fit_posterior])
+def test_a_prior_that_sizes_resolve_takes_no_memory(rng, family, fit):
+    X, y = rng.integers(0, 2, (20, 3)), np.arange(20) % 4
+    fitted = fit(nb.NaiveBayes(family), X, y)
+    prior = fitted.prior if fit is nb.fit_posterior else fitted.model
+    leaf, copy = jax.tree.leaves(prior.families)[0], jax.tree.map(np.array, prior)
+    assert leaf.shape[0] == 4
+    assert leaf.strides[0] == 0
+    # the compiled resolution of JAX arrays gives the same numbers, and a copy predicts the same
+    of_device = fit(nb.NaiveBayes(family), jnp.asarray(X), jnp.asarray(y))
+    of_device = of_device.prior if fit is nb.fit_posterior else of_device.model
+    for a, b in zip(jax.tree.leaves(prior), jax.tree.leaves(of_device), strict=True):
+        assert_allclose(a, b)
+    again = pickle.loads(pickle.dumps(prior))
+    for a, b in zip(jax.tree.leaves(copy), jax.tree.leaves(again), strict=True):
+        assert_array_equal(a, b)

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb import arrays
+from bayesnb import arrays, special
 from bayesnb.sums import Labels, class_sums
 
 
@@ -97,6 +97,25 @@ def test_blocks_do_not_matter(rng, monkeypatch, block_bytes, masked, weighted):
     for a, b in zip(jax.tree.leaves(parts), jax.tree.leaves(whole), strict=True):
         assert_allclose(a, b, rtol=1e-6)
     assert_allclose(parts.log_joint(X), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("family", [nb.Multinomial(), nb.Poisson(), nb.Binomial(total_count=9)])
+@pytest.mark.parametrize("fit", [nb.fit_map, nb.fit_mle])
+def test_parameters_ask_for_no_base_measure(rng, monkeypatch, family, fit):
+    """log x! costs as much as the sums: it is not formed, and statistics that have it give the same parameters."""
+    X, y, model = rng.integers(1, 9, (40, 3)), np.arange(40) % 3, nb.NaiveBayes(family)
+    expected = fit(model, statistics=nb.sufficient_statistics(model, X, y))
+
+    def refuse(*_):
+        raise AssertionError("nobody asked for the evidence")
+
+    for name in ("log_factorial", "row_log_coefficients", "row_log_factorials"):
+        monkeypatch.setattr(special, name, refuse)
+    given = fit(model, X, y)
+    for site, value in expected.params.items():
+        assert_array_equal(given.params[site], value)
+    with pytest.raises(AssertionError, match="nobody asked"):
+        nb.fit_posterior(model, X, y)
 
 
 @pytest.mark.parametrize("dtype", [bool, np.uint8, np.int64, np.float16, jnp.bfloat16, np.float32, np.float64])

@@ -61,6 +61,9 @@ class Family(Hyperparameters, ABC):
     takes_sparse: ClassVar[bool] = False
     """True where scipy's sparse matrices are rows too."""
 
+    resolved_by_sizes: ClassVar[bool] = False
+    """True where ``resolve`` looks at the sizes of statistics alone: on the host hyperparameters are then views."""
+
     affine_predictive: ClassVar[bool] = False
     """True where the exact predictive is the likelihood at the posterior mean, and so has its ``form``."""
 

@@ -35,6 +35,7 @@ class Beta(LinearFamily):
     b: Hyperparameter
 
     sites = ("probs",)
+    resolved_by_sizes = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

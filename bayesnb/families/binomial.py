@@ -132,7 +132,8 @@ class Binomial(Beta):
 
     def statistics(self, x: Array, z: ClassSums) -> BinomialStatistics:
         successes, totals = namespace(x).split(x, 2, axis=1)
-        return BinomialStatistics(z.sum(successes), z.sum(totals), z.sum(_log_coefficients(successes, totals)))
+        log_base = z.base(lambda: _log_coefficients(successes, totals))
+        return BinomialStatistics(z.sum(successes), z.sum(totals), log_base)
 
     def weights(self, params: Params) -> Linear:
         p = jnp.asarray(params["probs"])

@@ -58,6 +58,7 @@ class Categorical(Family):
     statistics_type = CategoricalStatistics
     affine_predictive = True
     takes_sparse = True
+    resolved_by_sizes = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -59,6 +59,7 @@ class Multinomial(LinearFamily):
     sites = ("probs",)
     statistics_type = MultinomialStatistics
     takes_sparse = True
+    resolved_by_sizes = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -133,8 +134,8 @@ class Multinomial(LinearFamily):
 
     def statistics(self, x: Array, z: ClassSums) -> MultinomialStatistics:
         seen = self.seen(x)
-        base = self.row_base_measure(x)[:, None]
-        return MultinomialStatistics(z.sum(x, seen), z.sum(base))
+        log_base = z.base(lambda: self.row_base_measure(x)[:, None])
+        return MultinomialStatistics(z.sum(x, seen), log_base)
 
     def update(self, statistics: MultinomialStatistics) -> Self:
         return self._replace(concentration=self.concentration + statistics.counts)

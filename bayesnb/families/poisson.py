@@ -100,7 +100,7 @@ class Poisson(LinearFamily):
 
     def statistics(self, x: Array, z: ClassSums) -> PoissonStatistics:
         seen = self.seen(x)
-        log_base = z.sum(-special.log_factorial(x), seen)
+        log_base = z.base(lambda: -special.log_factorial(x), seen)
         return PoissonStatistics(z.sum(x, seen), z.cell_counts(seen, x.shape[1]), log_base)
 
     def update(self, statistics: PoissonStatistics) -> Self:

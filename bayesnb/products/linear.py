@@ -119,7 +119,7 @@ def _host_matmul(a: Array, b: Array) -> Array:
         return a @ b
     out = np.empty((len(a), b.shape[1]), b.dtype)
     row_bytes = b.itemsize * a.shape[1]
-    for rows in row_blocks(len(a), row_bytes, max(WIDENED_BYTES, WIDENED_ROWS * row_bytes)):
+    for rows in row_blocks(len(a), row_bytes, WIDENED_ROWS * row_bytes, WIDENED_BYTES):
         np.matmul(a[rows].astype(b.dtype), b, out=out[rows])
     return out
 

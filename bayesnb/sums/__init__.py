@@ -7,6 +7,7 @@ host, int32 on the device where rows are unweighted, pairwise float32 sums other
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from bayesnb.arrays import Array, on_host
@@ -29,6 +30,9 @@ class ClassSums(Protocol):
 
     def sum(self, values: Array, seen: Array | None = None) -> Array:
         """sum_n z_nk values_nd over seen cells, [K, D]."""
+
+    def base(self, measure: Callable[[], Array], seen: Array | None = None) -> Array:
+        """The sum of a base measure [N, F], which the evidence alone asks for; NaN [K, 1] where nobody does."""
 
     def trials(self, x: Array) -> tuple[Array, Array]:
         """sum_n z_nk x_nd of zeros and ones, and sum_n z_nk of cells that are not NaN, [K, D]."""

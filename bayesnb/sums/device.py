@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 
@@ -35,6 +37,9 @@ class DeviceSums:
         values = values if seen is None else jnp.where(seen, values, 0)
         # integers could pass the largest int32, so they add up pairwise
         return self._segment_sum(values.astype(jnp.promote_types(values.dtype, jnp.result_type(float))))
+
+    def base(self, measure: Callable[[], Array], seen: Array | None = None) -> Array:
+        return self.sum(measure(), seen)
 
     def trials(self, x: Array) -> tuple[Array, Array]:
         seen = observed(x)

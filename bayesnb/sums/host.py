@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 import numpy as np
@@ -25,10 +25,10 @@ FAR = 1e3
 
 
 class HostSums:
-    """numpy rows, one block of them; sums leave in float64."""
+    """numpy rows, one block of them; sums leave in float64. Without ``evidence`` no base measure is summed."""
 
-    def __init__(self, labels: Labels, num_classes: int) -> None:
-        self.labels, self.num_classes = labels, num_classes
+    def __init__(self, labels: Labels, num_classes: int, *, evidence: bool = True) -> None:
+        self.labels, self.num_classes, self.evidence = labels, num_classes, evidence
 
     def counts(self) -> Array:
         return self._counts
@@ -68,6 +68,9 @@ class HostSums:
         else:
             loops.add_rows(for_loops(values), *self.labels, sums)
         return sums
+
+    def base(self, measure: Callable[[], Array], seen: Array | None = None) -> Array:
+        return self.sum(measure(), seen) if self.evidence else np.full((self.num_classes, 1), np.nan)
 
     def _add_stored(self, values: Array, sums: Array) -> None:
         """Class by class, whose sums stay in cache; threads have classes of their own."""
