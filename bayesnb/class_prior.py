@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import reduce
 
 import jax
@@ -12,6 +13,7 @@ from bayesnb import special
 from bayesnb.arrays import Array, as_array, finalise, in_threads, namespace, on_host, row_blocks
 from bayesnb.compiled import compiled
 from bayesnb.log_prob import LogProb
+from bayesnb.scoring import Score
 
 
 @jax.jit
@@ -27,6 +29,11 @@ def joint(probs: Array, parts: list[LogProb]) -> LogProb:
     weights = finalise(_class_weights, as_array(probs))
     never = namespace(rows.finite).broadcast_to(1e9 * weights.zeros[None, :], rows.finite.shape)
     return rows.times(LogProb(weights.finite[None, :], never))
+
+
+def joint_score(probs: Array, scores: Mapping[str, Score]) -> Score:
+    """The ``joint`` of rows by block, each of which has its score."""
+    return lambda arrays: joint(probs, [score(arrays[block]) for block, score in scores.items()])
 
 
 def _add_by_blocks(table: Array, weights: Array) -> Array:

@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from bayesnb import check
-from bayesnb.arrays import Array, finalise, in_threads, is_traced, namespace, to_host
+from bayesnb.arrays import Array, finalise, in_threads, is_traced, row_blocks, to_host
 from bayesnb.families.tied import Tied
 from bayesnb.fit import fit_map, fit_mle, fit_posterior, require_maximum
 from bayesnb.log_prob import LogProb
-from bayesnb.model import NaiveBayes, Sites
+from bayesnb.model import NaiveBayes, Score, Sites, Tables
 from bayesnb.own_priors import require_conjugacy
-from bayesnb.statistics import ModelStatistics, from_host, merge, without_zero_weight
+from bayesnb.statistics import ModelStatistics, from_host, merge_alike, without_zero_weight
 from bayesnb.sums.labels import Labels
+
+T = TypeVar("T")
 
 
 def cross_validate(
@@ -78,19 +81,27 @@ def cross_validate(
     structures = {jax.tree.structure(one) for one in resolved}
     if len(structures) > 1:
         raise ValueError("the models of one run differ in hyperparameters alone: same blocks, families and sizes")
-    grid = jax.tree.map(lambda *leaves: np.stack(leaves), *resolved)
+    grid = _stacked(resolved)
+    others = _all_but_one(parts)
     table = np.empty((len(models), num_rows, num_classes))
+    grid_bytes = sum(leaf.nbytes for leaf in jax.tree.leaves(grid))
+    for some in row_blocks(len(others), grid_bytes, block_bytes=TABLE_BYTES):
+        scores = PREDICTIONS[fit](grid, others[some])
 
-    def predict(one: tuple[int, ModelStatistics]) -> None:
-        f, rest = one
-        rows = fold == f
-        scores = PREDICTIONS[fit](grid, rest, {name: x[rows] for name, x in arrays.items()})
-        # normalised in G parts
-        parts = jax.tree.map(lambda part: part.reshape(-1, len(models), num_classes), scores)
-        table[:, rows] = np.moveaxis(parts.normalised(), 1, 0)
+        def predict(one: tuple[int, Score]) -> None:
+            f, score = one
+            rows = fold == f
+            # normalised in G parts
+            wide = score({name: x[rows] for name, x in arrays.items()})
+            parts = jax.tree.map(lambda part: part.reshape(-1, len(models), num_classes), wide)
+            table[:, rows] = np.moveaxis(parts.normalised(), 1, 0)
 
-    in_threads(predict, enumerate(_all_but_one(parts)))
+        in_threads(predict, enumerate(scores, some.start))
     return table if isinstance(model, Sequence) else table[0]
+
+
+TABLE_BYTES = 1 << 26
+"""Bytes of hyperparameters, of all folds that are finalised together."""
 
 
 def _statistics(
@@ -101,74 +112,101 @@ def _statistics(
 
 
 def _merged(parts: list[ModelStatistics]) -> ModelStatistics:
-    *_, whole = accumulate(parts, merge)
+    *_, whole = accumulate(parts, merge_alike)
     return whole
 
 
 def _all_but_one(parts: list[ModelStatistics]) -> list[ModelStatistics]:
     """The statistics of all parts but each in turn: merged from both ends, so that nothing is subtracted."""
-    before, after = list(accumulate(parts, merge)), list(accumulate(parts[::-1], merge))[::-1]
-    middle = [merge(a, b) for a, b in zip(before[:-2], after[2:], strict=True)]
+    before, after = list(accumulate(parts, merge_alike)), list(accumulate(parts[::-1], merge_alike))[::-1]
+    middle = [merge_alike(a, b) for a, b in zip(before[:-2], after[2:], strict=True)]
     return [after[1], *middle, before[-2]]
 
 
-def _predictive(grid: NaiveBayes, statistics: ModelStatistics, arrays: dict[str, Array]) -> LogProb:
-    """log p(y = k, x) by every posterior, [N, G K]: G models of K classes are one of G K."""
-    wide = _as_one(finalise(_updated, grid, statistics))
-    return wide.log_predictive(arrays)
+def _by_posteriors(grid: NaiveBayes, others: list[ModelStatistics]) -> list[Score]:
+    """Of each fold log p(y = k, x) by every posterior, [N, G K]: G models of K classes are one of G K."""
+    tables = finalise(_tables_of_posteriors, grid, _stacked(others))
+    return [partial(_score, grid.predicted_by, of_fold) for of_fold in _unstacked(tables, len(others))]
 
 
-def _plug_in(
-    estimate: Callable[[NaiveBayes, ModelStatistics], Sites],
-    grid: NaiveBayes,
-    statistics: ModelStatistics,
-    arrays: dict[str, Array],
-) -> LogProb:
-    """As ``_predictive`` by every estimate of the parameters."""
-    params = finalise(estimate, grid, statistics)
-    if estimate is _maxima:
-        for g in range(len(params["class_probs"])):
-            require_maximum(grid, {site: value[g] for site, value in params.items()}, statistics)
+def _by_estimates(
+    estimate: Callable[[NaiveBayes, ModelStatistics], Sites], grid: NaiveBayes, others: list[ModelStatistics]
+) -> list[Score]:
+    """As ``_by_posteriors`` by every estimate of the parameters."""
+    tables, params = finalise(partial(_tables_of_estimates, estimate), grid, _stacked(others))
+    if estimate is _maximum:
+        for rest, of_fold in zip(others, _unstacked(params, len(others)), strict=True):
+            for of_model in _unstacked(of_fold, len(of_fold["class_probs"])):
+                require_maximum(grid, of_model, rest)
+    return [partial(_score, _untied(grid).scored_by, of_fold) for of_fold in _unstacked(tables, len(others))]
+
+
+def _score(by_tables: Callable[[Tables], Score], tables: Tables, arrays: dict[str, Array]) -> LogProb:
+    """In the thread of the fold: a scorer may lay tables out anew."""
+    return by_tables(tables)(arrays)
+
+
+@jax.jit
+def _tables_of_posteriors(grid: NaiveBayes, others: ModelStatistics) -> Tables:
+    """The tables of each fold; what classes of a model share is repeated for each."""
+
+    def of_fold(rest: ModelStatistics) -> Tables:
+        posteriors = jax.vmap(lambda model: model.update(rest))(grid)
+        return _as_one(posteriors, rest.num_classes).predictive_tables()
+
+    return jax.vmap(of_fold)(others)
+
+
+@partial(jax.jit, static_argnums=0)
+def _tables_of_estimates(
+    estimate: Callable[[NaiveBayes, ModelStatistics], Sites], grid: NaiveBayes, others: ModelStatistics
+) -> tuple[Tables, Sites]:
+    """The tables and the parameters of each fold."""
     common = grid.common_sites()
-    tables = {site: value[:, None] if site in common else value for site, value in params.items()}
+
+    def of_fold(rest: ModelStatistics) -> tuple[Tables, Sites]:
+        params = jax.vmap(lambda model: estimate(model, rest))(grid)
+        own = {site: value[:, None] if site in common else value for site, value in params.items()}
+        return _untied(grid).tables(_as_one(own, rest.num_classes)), params
+
+    return jax.vmap(of_fold)(others)
+
+
+def _mode(model: NaiveBayes, statistics: ModelStatistics) -> Sites:
+    return model.update(statistics).mode()
+
+
+def _maximum(model: NaiveBayes, statistics: ModelStatistics) -> Sites:
+    return model.mle(statistics)
+
+
+def _untied(grid: NaiveBayes) -> NaiveBayes:
     families = {name: f.untied() if isinstance(f, Tied) else f for name, f in grid.families.items()}
-    wide = _as_one({site: _repeated(value, statistics.num_classes) for site, value in tables.items()})
-    return grid.with_hyperparameters(families, grid.class_concentration).log_likelihood(wide, arrays)
+    return grid.with_hyperparameters(families, grid.class_concentration)
 
 
-@jax.jit
-def _updated(grid: NaiveBayes, statistics: ModelStatistics) -> NaiveBayes:
-    """The posterior of every model, leaves [G, K, ...]; what its classes share is repeated for each."""
-    posteriors = jax.vmap(lambda model: model.update(statistics))(grid)
-    return jax.tree.map(lambda leaf: _repeated(leaf, statistics.num_classes), posteriors)
+def _as_one(tree: Any, num_classes: int) -> Any:
+    """Leaves [G, K, ...], or [G, 1, ...] for what classes share, as [G K, ...]."""
+
+    def of_leaf(leaf: Array) -> Array:
+        whole = jnp.broadcast_to(leaf, (leaf.shape[0], num_classes, *leaf.shape[2:]))
+        return whole.reshape(-1, *leaf.shape[2:])
+
+    return jax.tree.map(of_leaf, tree)
 
 
-@jax.jit
-def _modes(grid: NaiveBayes, statistics: ModelStatistics) -> Sites:
-    """The joint mode of every posterior, by site [G, ...]."""
-    return jax.vmap(lambda model: model.update(statistics).mode())(grid)
+def _stacked(trees: list[T]) -> T:
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *trees)
 
 
-@jax.jit
-def _maxima(grid: NaiveBayes, statistics: ModelStatistics) -> Sites:
-    """The maximum of the likelihood for every model, by site [G, ...]."""
-    return jax.vmap(lambda model: model.mle(statistics))(grid)
+def _unstacked(tree: T, size: int) -> list[T]:
+    return [jax.tree.map(lambda leaf, i=i: leaf[i], tree) for i in range(size)]
 
 
-def _repeated(leaf: Array, num_classes: int) -> Array:
-    """[G, K, ...] of [G, K, ...] or [G, 1, ...]."""
-    return namespace(leaf).broadcast_to(leaf, (leaf.shape[0], num_classes, *leaf.shape[2:]))
-
-
-def _as_one(tree: Any) -> Any:
-    """Leaves [G, K, ...] as [G K, ...]."""
-    return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), tree)
-
-
-PREDICTIONS: dict[Callable[..., Any], Callable[[NaiveBayes, ModelStatistics, dict[str, Array]], LogProb]] = {
-    fit_posterior: _predictive,
-    fit_map: partial(_plug_in, _modes),
-    fit_mle: partial(_plug_in, _maxima),
+PREDICTIONS: dict[Callable[..., Any], Callable[[NaiveBayes, list[ModelStatistics]], list[Score]]] = {
+    fit_posterior: _by_posteriors,
+    fit_map: partial(_by_estimates, _mode),
+    fit_mle: partial(_by_estimates, _maximum),
 }
 
 

@@ -5,7 +5,7 @@ A posterior has the prior's type: ``update`` returns another NaiveBayes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Self
 
 import jax
@@ -16,26 +16,27 @@ import numpyro.distributions as dist
 
 from bayesnb import check, program, special
 from bayesnb.arrays import Array, as_array, finalise, on_host
-from bayesnb.class_prior import joint
+from bayesnb.class_prior import joint_score
 from bayesnb.declared import check_families, check_names, declared_classes
 from bayesnb.families.base import Family, Hyperparameter
 from bayesnb.families.powers import to_powers
 from bayesnb.families.support import broadcast, require_positive
 from bayesnb.hyperpriors import hyperpriors
-from bayesnb.log_prob import LogProb
 from bayesnb.nodes import short_repr
 from bayesnb.own_priors import checked, own_priors
-from bayesnb.statistics import ModelStatistics, sufficient_statistics
+from bayesnb.scoring import Score as Score
+from bayesnb.scoring import Scoring
+from bayesnb.statistics import ModelStatistics, to_resolve
 
-Score = Callable[[Mapping[str, Array]], LogProb]
-"""Scores checked rows by block, [N, K]."""
+Tables = tuple[Array, dict[str, Any]]
+"""Class probabilities [K], and what parameters or hyperparameters tell of rows, by block."""
 
 Sites = dict[str, Array]
 """Parameters by site name: ``class_probs`` [K], and ``block_name`` [K, D, ...]."""
 
 
 @jax.tree_util.register_pytree_with_keys_class
-class NaiveBayes:
+class NaiveBayes(Scoring):
     """A class prior and one family for each block of columns.
 
     Args:
@@ -103,21 +104,10 @@ class NaiveBayes:
                 "numbers in their place, or fit_empirical to find them"
             )
         if statistics is None:
-            statistics = self.pooled_statistics(X, y, sample_weight)
+            statistics = to_resolve(self, X, y, sample_weight)
         if self.resolved_by_sizes and on_host(self, statistics):
             return self._fixed(statistics.num_classes, jax.tree.map(lambda leaf: leaf[:1], statistics.blocks))
         return finalise(_resolve, self, statistics)
-
-    def pooled_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> ModelStatistics:
-        """The statistics of rows that may be without labels: they are told apart by class only where y is given."""
-        if X is None:
-            raise ValueError("give rows, X and y, or their statistics: the model is resolved from data")
-        if y is None:
-            if self.num_classes is None:
-                raise ValueError("without y the number of classes must be declared: NaiveBayes(..., num_classes=K)")
-            rows = check.blocks(self.families, self.single, X, sparse=True)
-            y = np.zeros(next(iter(rows.values())).shape[0], np.int32)
-        return sufficient_statistics(self, X, y, sample_weight=sample_weight)
 
     def conjugate(self) -> Self:
         """The same model without priors that leave conjugacy."""
@@ -197,27 +187,30 @@ class NaiveBayes:
 
     # log p(y = k, x) without the base measure
 
-    def log_likelihood(self, params: Mapping[str, Array], arrays: Mapping[str, Array]) -> LogProb:
-        """log p(y = k, x | params) of checked rows, [N, K]."""
-        return self.scorer(params)(arrays)
-
-    def scorer(self, params: Mapping[str, Array]) -> Score:
-        """The function ``log_likelihood`` of rows: what the parameters tell is computed once."""
+    def tables(self, params: Mapping[str, Array]) -> Tables:
+        """What the parameters tell of rows. Pure JAX."""
         blocks = self.block_params(params)
-        scores = {b: f.scorer(blocks[b]) for b, f in self.families.items()}
-        return lambda arrays: joint(params["class_probs"], [score(arrays[b]) for b, score in scores.items()])
+        return params["class_probs"], {b: f.tables(blocks[b]) for b, f in self.families.items()}
 
-    def log_predictive(self, arrays: Mapping[str, Array], weights: Mapping[str, Array] | None = None) -> LogProb:
-        """log p(y = k, x) of checked rows with the parameters integrated out, [N, K]; a feature to the power of its
-        weight, [D] or [1] by block.
-        """
-        return self.predictive(weights)(arrays)
+    def scored_by(self, tables: Tables) -> Score:
+        """log p(y = k, x | params) of rows, [N, K], by the ``tables`` of the parameters."""
+        probs, blocks = tables
+        return joint_score(probs, {b: f.scored_by(blocks[b]) for b, f in self.families.items()})
+
+    def predictive_tables(self) -> Tables:
+        """What the hyperparameters tell of rows. Pure JAX."""
+        return self.class_mean(), {b: f.predictive_tables() for b, f in self.families.items()}
+
+    def predicted_by(self, tables: Tables) -> Score:
+        """log p(y = k, x) of rows with the parameters integrated out, [N, K], by the ``predictive_tables``."""
+        probs, blocks = tables
+        return joint_score(probs, {b: f.predicted_by(blocks[b]) for b, f in self.families.items()})
 
     def predictive(self, weights: Mapping[str, Array] | None = None) -> Score:
-        """The function ``log_predictive`` of rows: what the hyperparameters tell is computed once."""
-        powers, probs = weights or dict.fromkeys(self.families), self.class_mean()
-        scores = {b: to_powers(f, powers[b]) for b, f in self.families.items()}
-        return lambda arrays: joint(probs, [score(arrays[b]) for b, score in scores.items()])
+        """The ``log_predictive`` of rows; a feature to the power of its weight, [D] or [1] by block."""
+        if weights is None:
+            return super().predictive()
+        return joint_score(self.class_mean(), {b: to_powers(f, weights[b]) for b, f in self.families.items()})
 
     def class_mean(self) -> Array:
         """E[p(y = k)], [K]: the predictive of a label."""

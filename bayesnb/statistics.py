@@ -93,6 +93,18 @@ def reduced(
     return from_device(model.families, arrays, labels, num_classes, sharded.row_sharding(arrays))
 
 
+def to_resolve(model: Specification, X: Any, y: Any = None, sample_weight: Any = None) -> ModelStatistics:
+    """The statistics that resolve a model, of rows that may be without labels."""
+    if X is None:
+        raise ValueError("give rows, X and y, or their statistics: the model is resolved from data")
+    if y is None:
+        if model.num_classes is None:
+            raise ValueError("without y the number of classes must be declared: NaiveBayes(..., num_classes=K)")
+        rows = check.blocks(model.families, model.single, X, sparse=True)
+        y = np.zeros(next(iter(rows.values())).shape[0], np.int32)
+    return reduced(model, X, y, sample_weight, evidence=False)
+
+
 def merge(a: ModelStatistics, b: ModelStatistics) -> ModelStatistics:
     """The statistics of both sets of rows together.
 
@@ -110,10 +122,11 @@ def merge(a: ModelStatistics, b: ModelStatistics) -> ModelStatistics:
             f"statistics merge where classes and columns are the same, got {a!r} and {b!r}; declare num_classes "
             "where a part may lack a class"
         )
-    return _merge(a, b)
+    return merge_alike(a, b)
 
 
-def _merge(a: ModelStatistics, b: ModelStatistics) -> ModelStatistics:
+def merge_alike(a: ModelStatistics, b: ModelStatistics) -> ModelStatistics:
+    """As ``merge``, of what is known to be of one model and one size."""
     merged = {name: statistics.merge(b.blocks[name]) for name, statistics in a.blocks.items()}
     return ModelStatistics(a.class_counts + b.class_counts, merged)
 
@@ -145,7 +158,7 @@ def from_host(
     row_bytes = max((bytes_per_row(x) for x in arrays.values()), default=1)
     least = num_classes * max((f.fit_bytes(f.columns_in(arrays[name])) for name, f in families.items()), default=0)
     blocks = list(row_blocks(num_rows, row_bytes, least)) or [slice(0, 0)]
-    return merged_in_threads(_merge, part, blocks)
+    return merged_in_threads(merge_alike, part, blocks)
 
 
 TELLING = 1e60
@@ -171,7 +184,7 @@ def from_device(
 
     if sharding is None:
         return of_rows(arrays, labels)
-    return sharded.over_shards(of_rows, _merge, sharding, (arrays, labels))
+    return sharded.over_shards(of_rows, merge_alike, sharding, (arrays, labels))
 
 
 def without_zero_weight(arrays: dict[str, Array], labels: Labels) -> tuple[dict[str, Array], Labels]:

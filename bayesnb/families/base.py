@@ -9,7 +9,8 @@ A family is a frozen dataclass and a pytree. Its fields are the prior's hyperpar
 4. ``pack`` and ``check`` of the block's cells, and ``statistics``: what rows contribute, summed into classes;
 5. ``update``: the conjugate update;
 6. ``reference``, ``mode`` and ``mle`` of the parameters;
-7. ``scorer``, the ``log_likelihood`` of rows, for most families as row features times class weights (``linear``);
+7. ``tables`` of the parameters, and rows ``scored_by`` them, for most families as features times class weights
+   (``linear``): the ``log_likelihood``;
    ``log_likelihood_of``: the same from statistics, relative to a reference point, for samplers;
 8. ``log_predictive_terms``: the exact predictive of each cell under the present hyperparameters, [N, K, D];
    ``own_terms``: the same under a row's own class, with the row's own contribution taken away;
@@ -21,8 +22,8 @@ for all. Arrays are numpy's or JAX's, traced or not; a family never asks. Missin
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import jax
@@ -37,19 +38,18 @@ from bayesnb.families.hyperparameters import Hyperparameters
 from bayesnb.log_prob import LogProb
 from bayesnb.nodes import Node as Node
 from bayesnb.nodes import pytree as pytree
+from bayesnb.scoring import Score as Score
+from bayesnb.scoring import Scoring
 from bayesnb.sums import ClassSums
 
 Params = Mapping[str, Array]
 """Parameters of one block by their short names, such as ``probs``; in the model's program a site is ``block_probs``."""
 
-Score = Callable[[Array], LogProb]
-"""Scores the rows of a block, [N, K]."""
-
 Hyperparameter = Any
 """A number or an array that broadcasts to [K, D]."""
 
 
-class Family(Hyperparameters, ABC):
+class Family(Hyperparameters, Scoring):
     """A likelihood for a block of columns and its conjugate prior; see the module's text for the contract."""
 
     sites: ClassVar[tuple[str, ...]]
@@ -215,16 +215,8 @@ class Family(Hyperparameters, ABC):
 
     # 7. the likelihood
 
-    @abstractmethod
-    def scorer(self, params: Params) -> Score:
-        """log p(x | y = k, params) of rows without the base measure, [N, K]: what parameters tell is computed once."""
-
-    def log_likelihood(self, params: Params, x: Array) -> LogProb:
-        """log p(x | y = k, params) of each row without the base measure, [N, K]."""
-        return self.scorer(params)(x)
-
     def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
-        """The same feature by feature, [N, K, F]; here the whole block is one. Pure JAX."""
+        """The ``log_likelihood`` feature by feature, [N, K, F]; here the whole block is one. Pure JAX."""
         whole = self.log_likelihood(params, x)
         return jax.tree.map(lambda table: table[:, :, None], whole)
 
@@ -260,13 +252,12 @@ class Family(Hyperparameters, ABC):
     def log_predictive_terms(self, x: Array) -> Array:
         """log p(x_d | y = k) with the parameters integrated out, [N, K, D]; 0 for a missing cell. Pure JAX."""
 
-    def predictive(self) -> Score:
-        """Their sum over columns, [N, K]: what hyperparameters tell is computed once."""
-        return lambda x: LogProb(products.summed("log_predictive_terms", self, (x,)), None)
+    def predictive_tables(self) -> Any:
+        """All that their sum over columns, the ``log_predictive``, needs to know of the hyperparameters. Pure JAX."""
+        return self
 
-    def log_predictive(self, x: Array) -> LogProb:
-        """Their sum over columns, [N, K]."""
-        return self.predictive()(x)
+    def predicted_by(self, tables: Any) -> Score:
+        return lambda x: LogProb(products.summed("log_predictive_terms", tables, (x,)), None)
 
     @abstractmethod
     def own_terms(self, x: Array, y: Array, weight: Array) -> Array:

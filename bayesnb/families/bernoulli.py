@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Self
 
-import jax
 import jax.numpy as jnp
 import numpyro.distributions as dist
 
-from bayesnb import products, special
-from bayesnb.arrays import Array, all_codes, finalise, namespace, observed
+from bayesnb import special
+from bayesnb.arrays import Array, all_codes, namespace, observed
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.beta import Beta, TrialStatistics
 from bayesnb.families.support import require_cells
@@ -97,8 +96,11 @@ class Bernoulli(Beta):
         terms = jnp.log((jnp.where(x == 1, a, b) - w) / (a + b - w))
         return jnp.where(jnp.isnan(x), 0.0, terms)
 
-    def predictive(self) -> Score:
-        return products.linear(self, finalise(_predictive_weights, self))
+    def predictive_tables(self) -> Linear:
+        return _affine(*self._log_predictive())
+
+    def predicted_by(self, tables: Linear) -> Score:
+        return self.scored_by(tables)
 
     def _log_predictive(self) -> tuple[Array, Array]:
         """log of the predictive probabilities of a one and of a zero, [K, D]; 1 - p would lose a small b."""
@@ -108,8 +110,3 @@ class Bernoulli(Beta):
 def _affine(success: Array, failure: Array) -> Linear:
     """x (log p - log q) + log q."""
     return Linear((success - failure,), failure)
-
-
-@jax.jit
-def _predictive_weights(prior: Bernoulli) -> Linear:
-    return _affine(*prior._log_predictive())

@@ -14,10 +14,9 @@ import numpyro
 import numpyro.distributions as dist
 
 from bayesnb import products, special
-from bayesnb.arrays import Array, all_codes, finalise, namespace, unless_all
+from bayesnb.arrays import Array, all_codes, namespace, unless_all
 from bayesnb.codes import Codes
 from bayesnb.families.base import Family, Hyperparameter, Params, Score, pytree
-from bayesnb.families.linear import weights_of
 from bayesnb.families.one_hot import codes_of_one_hot
 from bayesnb.families.plates import plates
 from bayesnb.families.statistics import CategoricalStatistics
@@ -197,8 +196,11 @@ class Categorical(Family):
         p = self._join(params)
         return LogProb(special.safe_log(p), (p == 0).astype(p.dtype))
 
-    def scorer(self, params: Params) -> Score:
-        return products.lookup(self.codes, finalise(weights_of, self, params))
+    def tables(self, params: Params) -> LogProb:
+        return self.weights(params)
+
+    def scored_by(self, tables: LogProb) -> Score:
+        return products.lookup(self.codes, tables)
 
     def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
         return LogProb(*(self._cells(table, x) for table in self.weights(params)))
@@ -221,8 +223,11 @@ class Categorical(Family):
         terms = jnp.log((own - weight[:, None]) / (total - weight[:, None]))
         return terms if seen is None else jnp.where(seen, terms, 0.0)
 
-    def predictive(self) -> Score:
-        return products.lookup(self.codes, finalise(_predictive_weights, self))
+    def predictive_tables(self) -> LogProb:
+        return LogProb(jnp.log(self.concentration) - jnp.log(self._total(self.concentration)), None)
+
+    def predicted_by(self, tables: LogProb) -> Score:
+        return self.scored_by(tables)
 
     def log_partition(self) -> Array:
         return special.log_multivariate_beta(self.concentration, self._total)[:, self._starts(self._sizes)[:-1]]
@@ -267,6 +272,9 @@ class Categorical(Family):
 
     def _total(self, flat: Array) -> Array:
         """The sum over each entry's column, [K, S]."""
+        if self._uniform:  # a sum of vectors, where segments are added one entry at a time
+            cells = jnp.asarray(flat).reshape(len(flat), len(self._sizes), -1)
+            return jnp.broadcast_to(special.total(cells), cells.shape).reshape(flat.shape)
         column = np.repeat(np.arange(len(self._sizes)), self._sizes)
         return jax.ops.segment_sum(jnp.asarray(flat).T, column, len(self._sizes)).T[:, column]
 
@@ -280,8 +288,3 @@ class Categorical(Family):
         """The parameters' sites as [K, S]."""
         parts = [jnp.asarray(params[site]) for site in self.sites]
         return jnp.concatenate([p.reshape(p.shape[0], -1) for p in parts], axis=1)
-
-
-@jax.jit
-def _predictive_weights(prior: Categorical) -> LogProb:
-    return prior.weights(prior.reference())

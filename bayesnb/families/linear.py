@@ -5,11 +5,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
 from bayesnb import products
-from bayesnb.arrays import Array, finalise
+from bayesnb.arrays import Array
 from bayesnb.families.base import Family, Params, Score
 from bayesnb.log_prob import LogProb
 from bayesnb.products import Linear
@@ -26,8 +25,11 @@ class LinearFamily(Family):
         """The row features [N, D] that the weights multiply."""
         return (x,)
 
-    def scorer(self, params: Params) -> Score:
-        return products.linear(self, finalise(weights_of, self, params))
+    def tables(self, params: Params) -> Any:
+        return self.weights(params)
+
+    def scored_by(self, tables: Any) -> Score:
+        return products.linear(self, tables)
 
     def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
         return products.linear_terms(self, self.weights(params), jnp.asarray(x))
@@ -40,9 +42,3 @@ class LinearFamily(Family):
         if table.zero_offset is not None:
             offset = jnp.where(table.zero_offset != 0, -jnp.inf, offset)
         return None, weights, offset.sum(axis=1)
-
-
-@jax.jit
-def weights_of(family: Any, params: Params) -> Any:
-    """``family.weights(params)``, jitted."""
-    return family.weights(params)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Self
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
 from bayesnb import products, special
-from bayesnb.arrays import Array, all_codes, finalise, namespace, observed
+from bayesnb.arrays import Array, all_codes, namespace, observed
 from bayesnb.families.base import Family, Hyperparameter, Params, Score, pytree
 from bayesnb.families.linear import LinearFamily
 from bayesnb.families.plates import plates
@@ -171,9 +170,11 @@ class Multinomial(LinearFamily):
         counts = jnp.where(jnp.isnan(x).any(axis=1, keepdims=True), 0.0, x)[:, None, :]
         return _dirichlet_multinomial(self.concentration[None], counts)
 
-    def predictive(self) -> Score:
-        a = self.concentration
-        total = finalise(_total, a)
+    def predictive_tables(self) -> tuple[Array, Array]:
+        return self.concentration, special.total(self.concentration)
+
+    def predicted_by(self, tables: tuple[Array, Array]) -> Score:
+        a, total = tables
 
         def score(x: Array) -> LogProb:
             cells = products.log_rising(a, x)
@@ -197,6 +198,3 @@ def _dirichlet_multinomial(concentration: Array, counts: Array) -> Array:
     """log of Gamma(A) / Gamma(A + n) prod_d Gamma(a_d + x_d) / Gamma(a_d), the last axis kept."""
     totals = special.log_gamma_ratio(special.total(concentration), special.total(counts))
     return special.total(special.log_gamma_ratio(concentration, counts)) - totals
-
-
-_total = jax.jit(special.total)

@@ -11,7 +11,7 @@ import numpyro
 import numpyro.distributions as dist
 
 from bayesnb import products
-from bayesnb.arrays import Array, finalise, is_traced, observed
+from bayesnb.arrays import Array, is_traced, observed
 from bayesnb.covariances import (
     first_singular,
     inside,
@@ -182,8 +182,11 @@ class MultivariateNormal(NormalInverseWishart):
             covariance = jnp.where(seen[:, None, None], statistics.covariance, pooled.covariance)
         return {"loc": loc, "covariance": self.as_site(covariance + self.smoothing * jnp.eye(loc.shape[1])[None])}
 
-    def scorer(self, params: Params) -> Score:
-        loc, covariance = params["loc"], self.as_table(params["covariance"])
+    def tables(self, params: Params) -> tuple[Array, Array]:
+        return params["loc"], self.as_table(params["covariance"])
+
+    def scored_by(self, tables: tuple[Array, Array]) -> Score:
+        loc, covariance = tables
         return lambda x: LogProb(products.by_rows(log_normal, (), distances(loc, covariance, x)), None)
 
     def form(self, params: Params) -> tuple[Array | None, Array, Array]:
@@ -209,11 +212,16 @@ class MultivariateNormal(NormalInverseWishart):
         return -0.5 * (bend.sum() + shift.sum())
 
     def log_predictive_terms(self, x: Array) -> Array:
-        loc, scale, df = _predictive(self)
+        loc, scale, df = self.predictive_tables()
         return log_student(df[None], distances(loc, scale, jnp.asarray(x)))[..., None]
 
-    def predictive(self) -> Score:
-        loc, scale, df = finalise(_predictive, self)
+    def predictive_tables(self) -> tuple[Array, Array, Array]:
+        """Centre, scale matrix and degrees of freedom of the multivariate t, [K, ...]."""
+        df = self.df - self.loc.shape[1] + 1.0
+        return self.loc, self.scale * ((self.strength + 1.0) / (self.strength * df))[:, None, None], df
+
+    def predicted_by(self, tables: tuple[Array, Array, Array]) -> Score:
+        loc, scale, df = tables
         return lambda x: LogProb(products.by_rows(log_student, (df[None],), distances(loc, scale, x)), None)
 
     def own_terms(self, x: Array, y: Array, weight: Array) -> Array:
@@ -247,13 +255,6 @@ def _generating(loc: Array, covariance: Array) -> Array:
     """The covariance, in which a column that says nothing is narrow about its constant."""
     narrow = jnp.square(1e-6 * (1.0 + jnp.abs(loc)))[..., None] * jnp.eye(loc.shape[-1])
     return jnp.where(inside(variances(covariance) > 0), covariance, narrow)
-
-
-@jax.jit
-def _predictive(prior: MultivariateNormal) -> tuple[Array, Array, Array]:
-    """Centre, scale matrix and degrees of freedom of the multivariate t, [K, ...]."""
-    df = prior.df - prior.loc.shape[1] + 1.0
-    return prior.loc, prior.scale * ((prior.strength + 1.0) / (prior.strength * df))[:, None, None], df
 
 
 @jax.jit

@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpyro.distributions as dist
 
 from bayesnb import products, special
-from bayesnb.arrays import Array, finalise, is_traced, observed
+from bayesnb.arrays import Array, is_traced, observed
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.inverse_gamma import NormalInverseGamma
-from bayesnb.families.linear import LinearFamily, weights_of
+from bayesnb.families.linear import LinearFamily
 from bayesnb.families.statistics import NormalStatistics
 from bayesnb.families.student import Student, log_student, log_student_cells, student
 from bayesnb.families.support import (
@@ -152,11 +152,16 @@ class Normal(NormalInverseGamma, LinearFamily):
     def features(self, x: Array) -> tuple[Array, ...]:
         return (x * x, x)
 
-    def scorer(self, params: Params) -> Score:
+    def tables(self, params: Params) -> tuple[Linear, Params]:
+        return self.weights(params), params
+
+    def scored_by(self, tables: tuple[Linear, Params]) -> Score:
+        weights, params = tables
+
         def direct(rows: Array) -> Array:
             return products.by_rows(_direct, (self, params), rows)
 
-        return products.linear(self, finalise(weights_of, self, params), direct)
+        return products.linear(self, weights, direct)
 
     def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
         terms = _cells(self, params, x)
@@ -184,9 +189,11 @@ class Normal(NormalInverseGamma, LinearFamily):
         terms = -0.5 * (excess + self.tied(shift))
         return jnp.where(off, 0.0, terms).sum()
 
-    def predictive(self) -> Score:
-        table = finalise(_predictive, self)
-        return lambda x: LogProb(log_student(table, x), None)
+    def predictive_tables(self) -> Student:
+        return student(self.loc, self.strength, self.shape, self._site_rate(), self._scaleless())
+
+    def predicted_by(self, tables: Student) -> Score:
+        return lambda x: LogProb(log_student(tables, x), None)
 
     def log_predictive_terms(self, x: Array) -> Array:
         tables = self.strength, self.shape, self._site_rate(), self._scaleless()
@@ -225,11 +232,6 @@ class Normal(NormalInverseGamma, LinearFamily):
 
     def log_base_measure(self, statistics: NormalStatistics) -> Array:
         return jnp.where(self._scaleless(), 0.0, -0.5 * LOG_2PI * self.tied(statistics.count))
-
-
-@jax.jit
-def _predictive(family: Normal) -> Student:
-    return student(family.loc, family.strength, family.shape, family._site_rate(), family._scaleless())
 
 
 @jax.jit
