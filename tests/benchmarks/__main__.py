@@ -52,10 +52,16 @@ def measure(jobs: Jobs, rounds: int) -> tuple[float, float, float]:
     cold = seconds(jobs.ours)
     rival = jobs.rival or (lambda: None)
     turns = (rival, jobs.ours)
-    calls = [math.ceil(SHORT / seconds(job)) if rounds > 1 else 1 for job in turns]
+    calls = [_calls(job) if rounds > 1 else 1 for job in turns]
     pairs = [[seconds(*turn) for turn in zip(turns, calls, strict=True)] for _ in range(rounds)]
     theirs, ours = (median(times) for times in zip(*pairs, strict=True))
     return theirs if jobs.rival else math.nan, ours, cold
+
+
+def _calls(job: Callable[[], object]) -> int:
+    """How many calls fill a timing: one alone, after a rest, takes several times as long as those in a row."""
+    few = math.ceil(SHORT / seconds(job))
+    return math.ceil(SHORT / seconds(job, few)) if few > 1 else 1
 
 
 def compare(quick: bool, only: str, rounds: int) -> pd.DataFrame:
