@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+import scipy.sparse
 import scipy.stats
 import threadpoolctl
 from hypothesis import given, settings
@@ -13,6 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
 from bayesnb import class_prior, log_prob, statistics
+from bayesnb.products import counts as product_counts
 from bayesnb.products import rows as product_rows
 from tests import cases
 
@@ -21,10 +23,10 @@ from tests import cases
 def blocks(request, monkeypatch):
     """Blocks of so many rows in fits and predictions."""
 
-    def row_blocks(num_rows, *_):
+    def row_blocks(num_rows, *_, **__):
         return [slice(start, min(start + request.param, num_rows)) for start in range(0, num_rows, request.param)]
 
-    for module in (statistics, product_rows, log_prob, class_prior):
+    for module in (statistics, product_rows, product_counts, log_prob, class_prior):
         monkeypatch.setattr(module, "row_blocks", row_blocks)
 
 
@@ -55,6 +57,19 @@ def test_more_ones_of_a_class_than_a_byte_counts(layout, num_classes):
     X = {"C": X, "F": np.asfortranarray(X), "strided": np.ones((5000, 16), np.uint8)[:, ::2]}[layout]
     given = nb.sufficient_statistics(nb.NaiveBayes(nb.Bernoulli()), X, y).blocks["x"]
     assert_array_equal(given.successes, np.repeat(np.bincount(y)[:, None], 8, axis=1))
+
+
+@pytest.mark.usefixtures("blocks")
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float64])
+def test_counts_are_looked_up_part_by_part(form, dtype):
+    y, rng = labels(1500), np.random.default_rng(1)
+    X = rng.poisson([0.2, 1.0, 5.0], (1500, 3)).astype(dtype)
+    X[1200, 1] = 5000 if X.itemsize > 1 else 250  # beyond the table, in a later part
+    posterior = nb.fit_posterior(nb.NaiveBayes(nb.Multinomial(0.7), class_probs=[0.2, 0.5, 0.3]), form(X), y)
+    a = 0.7 + by_class(y, 3, lambda own: X[own].sum(axis=0, dtype=float))
+    exact = scipy.stats.dirichlet_multinomial.logpmf(X[:, None].astype(int), a[None], X.sum(axis=1, dtype=int)[:, None])
+    assert_allclose(posterior.log_joint(form(X)), exact + np.log([0.2, 0.5, 0.3]), rtol=1e-9)
 
 
 @pytest.mark.usefixtures("blocks")

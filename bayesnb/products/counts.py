@@ -9,13 +9,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb import special
-from bayesnb.arrays import Array, on_host, row_blocks
+from bayesnb.arrays import Array, in_threads, merged_in_threads, on_host, row_blocks
 from bayesnb.compiled import compiled, for_loops
 from bayesnb.products.rows import by_rows
 from bayesnb.sparse import bytes_per_row, cells_by_row, is_sparse, part_of
 
 BLOCK_BYTES = 1 << 25
 """Bytes of counts that are looked at together: the more, the more often a count is met again."""
+
+PART_BYTES = 1 << 19
+"""Bytes of counts that one thread looks at at a time."""
 
 MOST_LEVELS = 1 << 12
 """A count above it is evaluated by itself."""
@@ -41,11 +44,21 @@ def log_rising(a: Array, x: Any) -> Array:
 def _of_block(a: Array, x: Any) -> Array:
     cells, pointers = cells_by_row(x)
     cells, columns = for_loops(cells), x.indices if is_sparse(x) else None
-    highest, of_cells = np.zeros(x.shape[1], np.int32), np.zeros(MOST_LEVELS + 1, np.int64)
-    _count_levels(cells, columns, pointers, highest, of_cells)
-    order, reach = _reach(highest, of_cells, TABLE_BYTES // (8 * len(a)))
+    parts = list(row_blocks(x.shape[0], bytes_per_row(x), block_bytes=PART_BYTES))
+
+    def levels(rows: slice) -> tuple[Array, Array]:
+        highest, of_cells = np.zeros(x.shape[1]), np.zeros(MOST_LEVELS + 1, np.int64)
+        _count_levels(cells, columns, pointers[rows.start : rows.stop + 1], highest, of_cells)
+        return highest, of_cells
+
+    highest, of_cells = merged_in_threads(_both, levels, parts)
+    table = _table(a.T, *_reach(highest.astype(np.int32), of_cells, TABLE_BYTES // (8 * len(a))))
     out, rest = np.zeros((x.shape[0], len(a))), np.zeros(cells.shape, bool)
-    if not _add_levels(cells, columns, pointers, *_table(a.T, order, reach), out, rest):
+
+    def left(rows: slice) -> int:
+        return _add_levels(cells, columns, pointers[rows.start : rows.stop + 1], *table, out[rows], rest)
+
+    if not any(in_threads(left, parts)):
         return out
     where = np.flatnonzero(rest)
     if columns is None and 2 * len(where) > cells.size:
@@ -56,17 +69,22 @@ def _of_block(a: Array, x: Any) -> Array:
     return out
 
 
+def _both(a: tuple[Array, Array], b: tuple[Array, Array]) -> tuple[Array, Array]:
+    """The levels of two parts of the rows together."""
+    return np.maximum(a[0], b[0]), a[1] + b[1]
+
+
 @compiled
 def _count_levels(cells: Array, columns: Array | None, pointers: Array, highest: Array, of_cells: Array) -> None:
-    """The largest whole count of each column, and how many cells have the counts 1, 2, ... that a table may hold."""
+    """The largest count of each column, and how many cells have the counts 1, 2, ... that a table may hold."""
+    for i in range(pointers[0], pointers[-1]):
+        cell = cells[i]
+        # other cells are counted at level 0: to step over zeros, which come in no order, takes longer
+        of_cells[np.uint32(cell if (cell >= 1) & (cell < of_cells.shape[0]) else 0)] += 1
     for n in range(pointers.shape[0] - 1):
-        for i in range(pointers[n], pointers[n + 1]):
-            cell = cells[i]
-            if 1 <= cell < of_cells.shape[0] and cell == np.floor(cell):
-                d = i - pointers[n] if columns is None else columns[i]
-                level = np.int32(cell)
-                of_cells[level] += 1
-                highest[d] = max(highest[d], level)
+        for i in range(pointers[n + 1] - pointers[n]):
+            cell, d = cells[pointers[n] + i], i if columns is None else columns[pointers[n] + i]
+            highest[d] = cell if (cell < of_cells.shape[0]) & (cell > highest[d]) else highest[d]
 
 
 @compiled
