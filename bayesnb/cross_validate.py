@@ -75,7 +75,7 @@ def cross_validate(
     num_rows = next(iter(arrays.values())).shape[0]
     labels, num_classes = check.labels(y, sample_weight, num_rows, first.num_classes)
     fold = _folds(folds, labels.y, num_rows)
-    parts = [_statistics(first, arrays, labels, fold == f, num_classes) for f in range(fold.max() + 1)]
+    parts = in_threads(lambda f: _statistics(first, arrays, labels, fold == f, num_classes), range(fold.max() + 1))
     whole = _merged(parts)
     resolved = [to_host(one).resolve(statistics=whole) for one in models]
     structures = {jax.tree.structure(one) for one in resolved}
@@ -138,7 +138,8 @@ def _by_estimates(
         for rest, of_fold in zip(others, _unstacked(params, len(others)), strict=True):
             for of_model in _unstacked(of_fold, len(of_fold["class_probs"])):
                 require_maximum(grid, of_model, rest)
-    return [partial(_score, _untied(grid).scored_by, of_fold) for of_fold in _unstacked(tables, len(others))]
+    by_tables = _untied(grid).scored_by
+    return [partial(_score, by_tables, of_fold) for of_fold in _unstacked(tables, len(others))]
 
 
 def _score(by_tables: Callable[[Tables], Score], tables: Tables, arrays: dict[str, Array]) -> LogProb:
