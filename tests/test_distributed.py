@@ -22,7 +22,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
 from bayesnb import sharded
-from bayesnb.statistics import _merge, from_device
+from bayesnb.statistics import from_device, merge_alike
 from bayesnb.sums import Labels
 from tests import cases
 
@@ -110,7 +110,7 @@ def test_parts_are_merged_two_by_two(rng, size):
     rows = [order[part::size] for part in range(size)]
     parts = [nb.sufficient_statistics(case.model, case.rows(part), case.y[part]) for part in rows]
     with jax.enable_x64(True):
-        found = sharded._merged(jax.tree.map(lambda *leaves: jnp.stack(leaves), *parts), _merge)
+        found = sharded._merged(jax.tree.map(lambda *leaves: jnp.stack(leaves), *parts), merge_alike)
         assert_equal(found, nb.sufficient_statistics(case.model, case.X, case.y))
 
 
