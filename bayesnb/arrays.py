@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from functools import cache, reduce
 from types import ModuleType
@@ -108,9 +109,9 @@ def finalise(function: Callable[..., Any], *args: Any) -> Any:
 
 
 def row_blocks(num_rows: int, bytes_per_row: int, least: int = 0, block_bytes: int | None = None) -> Iterator[slice]:
-    """Slices that cover the rows in blocks of so many bytes at most, or of ``least`` bytes where that is more.
+    """Slices that cover the rows in blocks of ``block_bytes`` at most, or of ``least`` bytes where that is more.
 
-    Their size is a power of two.
+    The number of rows in each is a power of two, at least one.
     """
     room = max(BLOCK_BYTES if block_bytes is None else block_bytes, least)
     step = 1 << (int(max(room // max(bytes_per_row, 1), 1)).bit_length() - 1)
@@ -154,8 +155,23 @@ def _results(function: Callable[[S], T], parts: Iterable[S]) -> Iterator[T]:
     if len(parts) < 2 or getattr(_THREAD, "is_worker", False):
         yield from map(function, parts)
         return
+    workers, ahead = _workers(os.getpid()), deque[Future[T]]()
     with one_blas_thread():
-        yield from _workers(os.getpid()).map(function, parts)
+        try:
+            for part in parts:
+                ahead.append(workers.submit(function, part))
+                if len(ahead) > AHEAD:
+                    yield ahead.popleft().result()
+            while ahead:
+                yield ahead.popleft().result()
+        finally:  # nothing goes on after an error
+            for future in ahead:
+                future.cancel()
+            wait(ahead)
+
+
+AHEAD = 2 * (os.cpu_count() or 1)
+"""Parts that wait for a thread: few, so that others who ask for threads wait for few."""
 
 
 @cache

@@ -14,7 +14,7 @@ import numpy as np
 from bayesnb import check
 from bayesnb.arrays import Array, finalise, in_threads, is_traced, row_blocks, to_host
 from bayesnb.families.tied import Tied
-from bayesnb.fit import fit_map, fit_mle, fit_posterior, require_maximum
+from bayesnb.fit import fit_map, fit_mle, fit_posterior, likelihood_maximum, posterior_mode, require_maximum
 from bayesnb.log_prob import LogProb
 from bayesnb.model import NaiveBayes, Score, Sites, Tables
 from bayesnb.own_priors import require_conjugacy
@@ -134,7 +134,7 @@ def _by_estimates(
 ) -> list[Score]:
     """As ``_by_posteriors`` by every estimate of the parameters."""
     tables, params = finalise(partial(_tables_of_estimates, estimate), grid, _stacked(others))
-    if estimate is _maximum:
+    if estimate is likelihood_maximum:
         for rest, of_fold in zip(others, _unstacked(params, len(others)), strict=True):
             for of_model in _unstacked(of_fold, len(of_fold["class_probs"])):
                 require_maximum(grid, of_model, rest)
@@ -173,23 +173,17 @@ def _tables_of_estimates(
     return jax.vmap(of_fold)(others)
 
 
-def _mode(model: NaiveBayes, statistics: ModelStatistics) -> Sites:
-    return model.update(statistics).mode()
-
-
-def _maximum(model: NaiveBayes, statistics: ModelStatistics) -> Sites:
-    return model.mle(statistics)
-
-
 def _untied(grid: NaiveBayes) -> NaiveBayes:
     families = {name: f.untied() if isinstance(f, Tied) else f for name, f in grid.families.items()}
     return grid.with_hyperparameters(families, grid.class_concentration)
 
 
 def _as_one(tree: Any, num_classes: int) -> Any:
-    """Leaves [G, K, ...], or [G, 1, ...] for what classes share, as [G K, ...]."""
+    """Leaves [G, K, ...], or [G, 1, ...] for what classes share, as [G K, ...]; numbers [G] as they are."""
 
     def of_leaf(leaf: Array) -> Array:
+        if leaf.ndim < 2:
+            return leaf
         whole = jnp.broadcast_to(leaf, (leaf.shape[0], num_classes, *leaf.shape[2:]))
         return whole.reshape(-1, *leaf.shape[2:])
 
@@ -206,8 +200,8 @@ def _unstacked(tree: T, size: int) -> list[T]:
 
 PREDICTIONS: dict[Callable[..., Any], Callable[[NaiveBayes, list[ModelStatistics]], list[Score]]] = {
     fit_posterior: _by_posteriors,
-    fit_map: partial(_by_estimates, _mode),
-    fit_mle: partial(_by_estimates, _maximum),
+    fit_map: partial(_by_estimates, posterior_mode),
+    fit_mle: partial(_by_estimates, likelihood_maximum),
 }
 
 

@@ -25,7 +25,7 @@ from bayesnb.arrays import finalise, is_traced, on_host, to_host
 from bayesnb.model import NaiveBayes, Sites
 from bayesnb.own_priors import require_conjugacy
 from bayesnb.results import PointEstimate, Posterior
-from bayesnb.statistics import ModelStatistics, reduced
+from bayesnb.statistics import ModelStatistics, statistics_of
 
 
 def fit_mle(
@@ -60,7 +60,7 @@ def fit_mle(
     model, statistics = gather(model, X, y, sample_weight, statistics, evidence=False)
     if not is_traced(statistics) and not np.asarray(statistics.class_counts).sum() > 0:
         raise ValueError("the likelihood has no maximum without rows: give at least one row with a positive weight")
-    model, params = _with_resolved(_mle, model, statistics)
+    model, params = _with_resolved(likelihood_maximum, model, statistics)
     require_maximum(model, params, statistics)
     return PointEstimate.trusted(model, params)
 
@@ -85,7 +85,7 @@ def fit_map(
         array([[0.6]])
     """
     model, statistics = gather_conjugate(model, X, y, sample_weight, statistics, evidence=False)
-    model, params = _with_resolved(_map, model, statistics)
+    model, params = _with_resolved(posterior_mode, model, statistics)
     return PointEstimate.trusted(model, params)
 
 
@@ -147,12 +147,12 @@ def gather(
     *,
     evidence: bool = True,
 ) -> tuple[NaiveBayes, ModelStatistics]:
-    """The model, not resolved yet, and the ``reduced`` rows, both on the host where the data are."""
+    """The model, not resolved yet, and the statistics of the rows, both on the host where the data are."""
     check.model(model)
     if statistics is None:
         if X is None:
             raise ValueError("give rows, X and y, or statistics=sufficient_statistics(model, X, y)")
-        statistics = reduced(model, X, y, sample_weight, evidence=evidence)
+        statistics = statistics_of(model, X, y, sample_weight, evidence=evidence)
     elif not (X is None and y is None and sample_weight is None):
         raise ValueError("give rows or their statistics, not both")
     else:
@@ -188,11 +188,13 @@ def _resolve_and_fit(fit: Callable[..., Any], model: NaiveBayes, statistics: Mod
     return model, fit(model, statistics)
 
 
-def _mle(model: NaiveBayes, statistics: ModelStatistics) -> Sites:
+def likelihood_maximum(model: NaiveBayes, statistics: ModelStatistics) -> Sites:
+    """What ``fit_mle`` finds, of a resolved model. Pure JAX."""
     return model.mle(statistics)
 
 
-def _map(model: NaiveBayes, statistics: ModelStatistics) -> Sites:
+def posterior_mode(model: NaiveBayes, statistics: ModelStatistics) -> Sites:
+    """What ``fit_map`` finds, of a resolved model. Pure JAX."""
     return model.update(statistics).mode()
 
 

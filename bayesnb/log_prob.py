@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import reduce
 from typing import NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays import Array, in_threads, namespace, on_host, row_blocks
@@ -70,25 +71,25 @@ class LogProb(NamedTuple):
 
         def block(rows: slice) -> None:
             part = LogProb(*(None if part is None else part[rows] for part in flat))
-            write(np.ascontiguousarray(part.contenders(), dtype=np.float64), out[rows])
+            with np.errstate(under="ignore"):
+                write(np.ascontiguousarray(part.contenders(), dtype=np.float64), out[rows])
 
-        in_threads(block, row_blocks(len(out), out.itemsize * shape[-1], block_bytes=BLOCK_BYTES))
+        in_threads(block, row_blocks(len(out), out.itemsize * shape[-1], block_bytes=CACHED_BYTES))
         return out.reshape(shape)
 
 
-BLOCK_BYTES = 1 << 20
+CACHED_BYTES = 1 << 20
 """Bytes of a table that stay in cache beside a copy."""
 
 
 def _log_shares(contenders: Array) -> Array:
-    xp, relative = namespace(contenders), _relative(contenders)
-    return relative - xp.log(xp.sum(xp.exp(relative), axis=-1, keepdims=True))
+    relative = _relative(contenders)
+    return relative - jnp.log(jnp.exp(relative).sum(axis=-1, keepdims=True))
 
 
 def _shares(contenders: Array) -> Array:
-    xp = namespace(contenders)
-    odds = xp.exp(_relative(contenders))
-    return odds / xp.sum(odds, axis=-1, keepdims=True)
+    odds = jnp.exp(_relative(contenders))
+    return odds / odds.sum(axis=-1, keepdims=True)
 
 
 def _relative(contenders: Array) -> Array:

@@ -26,7 +26,7 @@ from bayesnb.nodes import short_repr
 from bayesnb.own_priors import checked, own_priors
 from bayesnb.scoring import Score as Score
 from bayesnb.scoring import Scoring
-from bayesnb.statistics import ModelStatistics, to_resolve
+from bayesnb.statistics import ModelStatistics, pooled_statistics
 
 Tables = tuple[Array, dict[str, Any]]
 """Class probabilities [K], and what parameters or hyperparameters tell of rows, by block."""
@@ -104,9 +104,10 @@ class NaiveBayes(Scoring):
                 "numbers in their place, or fit_empirical to find them"
             )
         if statistics is None:
-            statistics = to_resolve(self, X, y, sample_weight)
+            statistics = pooled_statistics(self, X, y, sample_weight)
         if self.resolved_by_sizes and on_host(self, statistics):
-            return self._fixed(statistics.num_classes, jax.tree.map(lambda leaf: leaf[:1], statistics.blocks))
+            blocks = jax.tree.map(lambda leaf: leaf[:1], statistics.blocks)  # whose sizes are those of all classes
+            return jax.tree.map(np.array, self)._fixed(statistics.num_classes, blocks)
         return finalise(_resolve, self, statistics)
 
     def conjugate(self) -> Self:
@@ -279,9 +280,9 @@ class NaiveBayes(Scoring):
         model.__dict__.update({**self.__dict__, **changes})
         return model
 
-    def _fixed(self, num_classes: int, pooled: dict[str, Any]) -> Self:
+    def _fixed(self, num_classes: int, blocks: dict[str, Any]) -> Self:
         num_classes = self.num_classes or num_classes
-        families = {b: f.resolve(pooled[b], num_classes) for b, f in self.families.items()}
+        families = {b: f.resolve(blocks[b], num_classes) for b, f in self.families.items()}
         return self._replace(
             families=families,
             class_concentration=broadcast(self.class_concentration, (num_classes,), "class_concentration"),

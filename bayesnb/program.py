@@ -24,7 +24,7 @@ import numpyro.distributions as dist
 from bayesnb import check
 from bayesnb.arrays import Array, is_traced
 from bayesnb.hyperpriors import filled, hyperpriors, sample_hyperparameters
-from bayesnb.statistics import to_resolve
+from bayesnb.statistics import pooled_statistics
 
 if TYPE_CHECKING:
     from bayesnb.model import NaiveBayes
@@ -50,7 +50,7 @@ def run(model: NaiveBayes, X: Any, y: Any, num_rows: int | None, total_count: An
     # a sampler traces this program; the rows that it closes over are known all the same, and are checked as such
     with nullcontext() if is_traced(X, y) else jax.ensure_compile_time_eval():
         arrays, num_rows = _rows(model, X, y, num_rows)
-        statistics = None if model.resolved else to_resolve(model, X, y)
+        statistics = None if model.resolved else pooled_statistics(model, X, y)
         if statistics is not None and not hyperpriors(model):
             model = model.resolve(statistics=statistics)
         y = _labels(model, y, num_rows, latent=arrays is not None)

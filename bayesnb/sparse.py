@@ -40,7 +40,7 @@ def _is_in_order(x: Any) -> bool:
     """True where it is known that each row's columns are inside the matrix and increase."""
     if x.format != "csr" or x.ndim != 2 or len(x.indptr) != x.shape[0] + 1:
         return False
-    if not all(np.issubdtype(part.dtype, np.integer) for part in (x.indptr, x.indices)):
+    if not all(np.issubdtype(part.dtype, np.integer) and part.dtype.isnative for part in (x.indptr, x.indices)):
         return False
     if x.indptr[0] != 0 or x.indptr[-1] > len(x.indices) or (x.indptr[:-1] > x.indptr[1:]).any():
         return False

@@ -66,10 +66,10 @@ def sufficient_statistics(
     Raises:
         ValueError: for shapes, types or values that do not fit.
     """
-    return reduced(model, X, y, sample_weight, num_classes)
+    return statistics_of(model, X, y, sample_weight, num_classes)
 
 
-def reduced(
+def statistics_of(
     model: Specification, X: Any, y: Any, sample_weight: Any, num_classes: int | None = None, *, evidence: bool = True
 ) -> ModelStatistics:
     """As ``sufficient_statistics``; without ``evidence`` numpy rows may leave NaN where a base measure would be.
@@ -93,8 +93,8 @@ def reduced(
     return from_device(model.families, arrays, labels, num_classes, sharded.row_sharding(arrays))
 
 
-def to_resolve(model: Specification, X: Any, y: Any = None, sample_weight: Any = None) -> ModelStatistics:
-    """The statistics that resolve a model, of rows that may be without labels."""
+def pooled_statistics(model: Specification, X: Any, y: Any = None, sample_weight: Any = None) -> ModelStatistics:
+    """The statistics that resolve a model; where labels are missing, of all rows pooled."""
     if X is None:
         raise ValueError("give rows, X and y, or their statistics: the model is resolved from data")
     if y is None:
@@ -102,7 +102,7 @@ def to_resolve(model: Specification, X: Any, y: Any = None, sample_weight: Any =
             raise ValueError("without y the number of classes must be declared: NaiveBayes(..., num_classes=K)")
         rows = check.blocks(model.families, model.single, X, sparse=True)
         y = np.zeros(next(iter(rows.values())).shape[0], np.int32)
-    return reduced(model, X, y, sample_weight, evidence=False)
+    return statistics_of(model, X, y, sample_weight, evidence=False)
 
 
 def merge(a: ModelStatistics, b: ModelStatistics) -> ModelStatistics:

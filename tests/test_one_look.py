@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import threading
+import time
 
 import jax
 import numpy as np
@@ -224,3 +225,46 @@ def test_measurements_are_no_flags_whatever_the_weights(rng, weight):
     w[3] = weight
     ours, theirs = (kind().fit(x, y, sample_weight=w) for kind in (BernoulliNB, naive_bayes.BernoulliNB))
     assert_allclose(ours.feature_count_, theirs.feature_count_, rtol=1e-12)
+
+
+def test_after_an_error_nothing_goes_on():
+    begun, go = [], threading.Event()
+
+    def part(n):
+        begun.append(n)
+        if not n:
+            raise ValueError("the first part fails")
+        time.sleep(0.01)
+        assert not go.is_set()
+        return n
+
+    with pytest.raises(ValueError, match="the first part fails"):
+        arrays.in_threads(part, range(1000))
+    count = len(begun)
+    go.set()
+    time.sleep(0.05)
+    assert len(begun) == count < 1000
+
+
+def test_indices_of_the_other_byte_order(rng):
+    x = scipy.sparse.csr_matrix(rng.integers(0, 3, (20, 5)))
+    y = np.arange(20) % 2
+    expected = nb.sufficient_statistics(nb.NaiveBayes(nb.Multinomial()), x, y).blocks["x"].counts
+    x.indices = x.indices.astype(x.indices.dtype.newbyteorder())
+    assert_array_equal(nb.sufficient_statistics(nb.NaiveBayes(nb.Multinomial()), x, y).blocks["x"].counts, expected)
+
+
+def test_binomial_cells_beyond_the_whole_numbers_of_float32():
+    params = {"class_probs": [0.5, 0.5], "x_probs": [[1e-6], [1 - 1e-6]]}
+    fit = nb.PointEstimate(nb.NaiveBayes(nb.Binomial(total_count=None)), params)
+    single = np.array([[1.0]], np.float32), np.array([[2.0**25]], np.float32)
+    double = tuple(part.astype(np.float64) for part in single)
+    odds = [np.diff(fit.log_joint(cells)) for cells in (single, double)]
+    assert_allclose(*odds, atol=1e-6)
+
+
+def test_shares_too_small_for_a_float_raise_nothing():
+    table = np.tile([0.0, -800.0, -1.0], (3000, 1))
+    with np.errstate(all="raise"):
+        assert_allclose(LogProb(table, None).shares()[:, 1], 0.0)
+        assert np.isfinite(LogProb(table, None).normalised()).all()

@@ -12,6 +12,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
+from bayesnb.families.base import pytree
 from bayesnb.nuts import _warn
 from tests import cases
 
@@ -151,3 +152,36 @@ def test_a_prior_that_sizes_resolve_takes_no_memory(rng, family, fit):
     again = pickle.loads(pickle.dumps(prior))
     for a, b in zip(jax.tree.leaves(copy), jax.tree.leaves(again), strict=True):
         assert_array_equal(a, b)
+
+
+def test_a_fit_keeps_its_prior_where_the_given_array_changes():
+    a, c = np.ones(3), np.ones(2)
+    X, y = np.eye(3), [0, 1, 1]
+    fit = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli(a, 1.0), class_concentration=c), X, y)
+    before = fit.log_evidence
+    a[:], c[:] = 50.0, 9.0
+    assert fit.log_evidence == before
+
+
+@pytree
+class Centred(nb.Bernoulli):
+    """a is the share of ones in all rows."""
+
+    def resolve(self, pooled, num_classes):
+        share = pooled.successes / pooled.trials
+        return super().resolve(pooled, num_classes)._replace(a=jnp.repeat(share, num_classes, axis=0))
+
+
+@pytest.mark.parametrize("convert", [np.asarray, jnp.asarray])
+def test_a_family_of_the_user_resolves_from_all_classes(convert):
+    X, y = convert(np.array([[0], [0], [1], [1], [1], [1]])), convert(np.array([0, 0, 1, 1, 1, 1]))
+    prior = nb.fit_posterior(nb.NaiveBayes(Centred()), X, y).prior
+    assert_allclose(prior.families["x"].a, [[2 / 3], [2 / 3]], rtol=1e-6)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, jnp.asarray])
+def test_a_tiny_pseudo_count_is_no_nan(convert):
+    tiny = 1e-310 if convert is np.asarray else 1e-40
+    X = convert(np.array([[0], [1]]))
+    fit = nb.fit_posterior(nb.NaiveBayes(nb.Categorical(3, tiny)), X, convert(np.array([0, 1])))
+    assert_allclose(fit.predict_proba(convert(np.array([[2]]))), [[0.5, 0.5]])

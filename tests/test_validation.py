@@ -115,6 +115,15 @@ def test_a_grid_of_models_whose_classes_share_a_variance(fit):
         assert_allclose(nb.cross_validate(model, case.X, case.y, folds=4, fit=fit), table, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.parametrize("fit", [nb.fit_posterior, nb.fit_map])
+def test_a_grid_of_covariances_is_one_table_each(rng, fit):
+    X, y = rng.normal(size=(40, 2)), np.arange(40) % 2
+    models = [nb.NaiveBayes(nb.MultivariateNormal(strength=s)) for s in (0.5, 1.0, 2.0)]
+    tables = nb.cross_validate(models, X, y, folds=4, fit=fit)
+    for model, table in zip(models, tables, strict=True):
+        assert_allclose(table, nb.cross_validate(model, X, y, folds=4, fit=fit), rtol=1e-9)
+
+
 def test_folds_whose_likelihood_has_no_maximum(rng):
     X, y = rng.normal(size=(12, 4)), np.arange(12) % 3
     for covariance, whose in (("full", "the covariance of class 0"), ("shared", "the covariance")):

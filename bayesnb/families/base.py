@@ -67,6 +67,11 @@ class Family(Hyperparameters, Scoring):
     affine_predictive: ClassVar[bool] = False
     """True where the exact predictive is the likelihood at the posterior mean, and so has its ``form``."""
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "resolve" in vars(cls):  # what a base class says of its own is not inherited
+            cls.resolved_by_sizes = vars(cls).get("resolved_by_sizes", False)
+
     # 1. hyperparameters
 
     @abstractmethod

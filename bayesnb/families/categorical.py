@@ -224,7 +224,10 @@ class Categorical(Family):
         return terms if seen is None else jnp.where(seen, terms, 0.0)
 
     def predictive_tables(self) -> LogProb:
-        return LogProb(jnp.log(self.concentration) - jnp.log(self._total(self.concentration)), None)
+        # a pseudo-count that is flushed to zero is as small as can be, and no impossible event
+        counts, tiny = self.concentration, jnp.finfo(jnp.result_type(float)).tiny
+        logs = jnp.log(jnp.maximum(counts, tiny)) - jnp.log(jnp.maximum(self._total(counts), tiny))
+        return LogProb(logs, None)
 
     def predicted_by(self, tables: LogProb) -> Score:
         return self.scored_by(tables)

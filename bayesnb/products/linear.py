@@ -37,7 +37,7 @@ WIDENED_BYTES = 1 << 19
 """Bytes of rows in the type of the weights, beside which their product stays in cache."""
 
 WIDENED_ROWS = 256
-"""As many rows at least: each time the weights are read."""
+"""The weights are read once for so many rows at least."""
 
 Score = Callable[[Array], LogProb]
 
@@ -100,8 +100,9 @@ def _on_host(family: Featured, table: Linear, direct: Callable[[Array], Array] |
     tables = in_precision(jax.tree.map(np.asfortranarray, table))
 
     def of_block(block: Array, dtype: Any) -> LogProb:
-        # bools have no differences, which some features are
-        rows = block.astype(dtype, copy=False) if is_sparse(block) or block.dtype == bool else block
+        # features of integers are exact: the product widens them
+        exact = not is_sparse(block) and block.dtype.kind in "iu"
+        rows = block if exact else block.astype(dtype, copy=False)
         part = _product(family, tables(dtype), rows, partial(_weigh, _host_matmul))
         if direct is not None and dtype is np.float64 and not np.isfinite(part.finite).all():
             return LogProb(direct(block), part.zeros)

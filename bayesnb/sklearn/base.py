@@ -21,7 +21,7 @@ from bayesnb.log_prob import LogProb
 from bayesnb.model import NaiveBayes
 from bayesnb.sklearn.scorer import Scorer
 from bayesnb.sparse import stored
-from bayesnb.statistics import ModelStatistics, merge, reduced
+from bayesnb.statistics import ModelStatistics, merge, statistics_of
 
 
 class BaseNB(ClassifierMixin, BaseEstimator):
@@ -111,7 +111,7 @@ class BaseNB(ClassifierMixin, BaseEstimator):
     ) -> ModelStatistics:
         """The sufficient statistics of these rows, and of those before."""
         with self._named_refusal(X):
-            sums = reduced(self._model, X, codes, weight, num_classes, evidence=False)
+            sums = statistics_of(self._model, X, codes, weight, num_classes, evidence=False)
         return sums if before is None else merge(before, sums)
 
     def _cells(self, x: Array) -> Array:
