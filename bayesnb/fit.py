@@ -84,7 +84,7 @@ def fit_map(
         >>> fit.params["x_probs"].round(3)  # (2 + 1) / (3 + 2)
         array([[0.6]])
     """
-    model, statistics = gather_conjugate(model, X, y, sample_weight, statistics, evidence=False)
+    model, statistics = gather(conjugate(model), X, y, sample_weight, statistics, evidence=False)
     model, params = _with_resolved(posterior_mode, model, statistics)
     return PointEstimate.trusted(model, params)
 
@@ -110,7 +110,7 @@ def fit_posterior(
         >>> round(float(post.log_evidence), 3)
         -13.146
     """
-    model, statistics = gather_conjugate(model, X, y, sample_weight, statistics)
+    model, statistics = gather(conjugate(model), X, y, sample_weight, statistics)
     prior, posterior = _with_resolved(_posterior, model, statistics)
     return Posterior(prior, posterior, statistics)
 
@@ -119,23 +119,15 @@ def prepare(
     model: NaiveBayes, X: Any, y: Any, sample_weight: Any, statistics: ModelStatistics | None
 ) -> tuple[NaiveBayes, ModelStatistics]:
     """The resolved model and the statistics of the rows, for what only conjugacy can do; as ``gather``."""
-    model, statistics = gather_conjugate(model, X, y, sample_weight, statistics)
+    model, statistics = gather(conjugate(model), X, y, sample_weight, statistics)
     return model.resolve(statistics=statistics), statistics
 
 
-def gather_conjugate(
-    model: NaiveBayes,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    statistics: ModelStatistics | None,
-    *,
-    evidence: bool = True,
-) -> tuple[NaiveBayes, ModelStatistics]:
-    """As ``gather``, for what only conjugacy can do."""
+def conjugate(model: NaiveBayes) -> NaiveBayes:
+    """The model itself; ValueError where it is none, or has what only MCMC can do."""
     check.model(model)
     require_conjugacy(model)
-    return gather(model, X, y, sample_weight, statistics, evidence=evidence)
+    return model
 
 
 def gather(

@@ -144,7 +144,7 @@ def test_a_prior_that_sizes_resolve_takes_no_memory(rng, family, fit):
     leaf, copy = jax.tree.leaves(prior.families)[0], jax.tree.map(np.array, prior)
     assert leaf.shape[0] == 4
     assert leaf.strides[0] == 0
-    # the compiled resolution of JAX arrays gives the same numbers, and a copy predicts the same
+    # the compiled resolution of JAX arrays gives the same numbers, and so do a copy and a pickle
     of_device = fit(nb.NaiveBayes(family), jnp.asarray(X), jnp.asarray(y))
     of_device = of_device.prior if fit is nb.fit_posterior else of_device.model
     for a, b in zip(jax.tree.leaves(prior), jax.tree.leaves(of_device), strict=True):

@@ -14,6 +14,7 @@ import numpy as np
 from bayesnb.arrays import Array, namespace, on_host, row_blocks
 from bayesnb.log_prob import LogProb
 from bayesnb.products.rows import PRECISE_CELL, in_precision, scored, single_precision
+from bayesnb.scoring import Score
 from bayesnb.sparse import is_sparse
 
 
@@ -38,8 +39,6 @@ WIDENED_BYTES = 1 << 19
 
 WIDENED_ROWS = 256
 """The weights are read once for so many rows at least."""
-
-Score = Callable[[Array], LogProb]
 
 
 class Featured(Protocol):
