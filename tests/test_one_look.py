@@ -228,18 +228,19 @@ def test_measurements_are_no_flags_whatever_the_weights(rng, weight):
 
 
 def test_after_an_error_nothing_goes_on():
-    begun = []
+    begun, ended = [], []
 
     def part(n):
         begun.append(n)
         if not n:
             raise ValueError("the first part fails")
-        time.sleep(0.01)
-        return n
+        time.sleep(0.1)
+        ended.append(n)
 
     with pytest.raises(ValueError, match="the first part fails"):
         arrays.in_threads(part, range(1000))
     count = len(begun)
+    assert len(ended) == count - 1
     time.sleep(0.05)
     assert len(begun) == count < 1000
 
@@ -258,7 +259,7 @@ def test_binomial_cells_beyond_the_whole_numbers_of_float32():
     single = np.array([[1.0]], np.float32), np.array([[2.0**25]], np.float32)
     double = tuple(part.astype(np.float64) for part in single)
     odds = [np.diff(fit.log_joint(cells)) for cells in (single, double)]
-    assert_allclose(*odds, atol=1e-6)
+    assert_allclose(*odds, rtol=0, atol=1e-5)  # of 5e8 nats; a failure less is 14 of them
 
 
 def test_shares_too_small_for_a_float_raise_nothing():
