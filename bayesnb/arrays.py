@@ -41,13 +41,18 @@ BLOCK_BYTES = 8 << 20
 
 def on_host(*trees: Any) -> bool:
     """True where every leaf is a numpy array or a Python number: nothing of JAX's, nothing traced."""
-    leaves = jax.tree.leaves(trees)
-    return not any(isinstance(leaf, jax.Array) for leaf in leaves if type(leaf) is not np.ndarray)  # which is quick
+    return not any(isinstance(leaf, jax.Array) for leaf in _not_numpy(trees))
 
 
 def is_traced(*trees: Any) -> bool:
     """True where a leaf is a tracer: its values are not known, only its shape."""
-    return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(trees))
+    return any(isinstance(leaf, jax.core.Tracer) for leaf in _not_numpy(trees))
+
+
+def _not_numpy(trees: tuple[Any, ...]) -> list[Any]:
+    """The leaves that are no plain numpy arrays: these are told quickly, and JAX's own types are not."""
+    others = [tree for tree in trees if type(tree) is not np.ndarray]
+    return others and [leaf for leaf in jax.tree.leaves(others) if type(leaf) is not np.ndarray]
 
 
 def namespace(x: Array) -> ModuleType:
@@ -90,22 +95,6 @@ def to_double(tree: Any) -> Any:
     return jax.tree.map(
         lambda a: a.astype(np.promote_types(a.dtype, np.float64)) if a.dtype.kind == "f" else a, to_host(tree)
     )
-
-
-def at_once(function: Callable[..., T], *args: Any, **static: Any) -> T:
-    """``function(*args)`` in float64 with numpy leaves, and at once, also inside somebody's jit.
-
-    A float64 JAX array that is carried out of the context would drop to float32, so it is converted inside.
-    """
-    # JAX keeps the constants of a trace by the identity of the numpy array, in that trace's precision: give it views
-    args = jax.tree.map(lambda a: a[...] if isinstance(a, np.ndarray) else a, args)
-    with jax.ensure_compile_time_eval(), jax.enable_x64(True):
-        return jax.tree.map(np.asarray, function(*args, **static))
-
-
-def finalise(function: Callable[..., Any], *args: Any) -> Any:
-    """``function(*args)`` for a jitted ``function`` of small arrays: on the host in float64, with numpy leaves."""
-    return at_once(function, *args) if on_host(args) else function(*args)
 
 
 def row_blocks(num_rows: int, bytes_per_row: int, least: int = 0, block_bytes: int | None = None) -> Iterator[slice]:

@@ -17,11 +17,12 @@ from typing import Any, Self
 import jax
 import numpy as np
 
-from bayesnb.arrays import Array, finalise, namespace
+from bayesnb.arrays import Array, namespace
 from bayesnb.class_prior import joint
 from bayesnb.families.base import Family
 from bayesnb.families.powers import mixed
 from bayesnb.fit import prepare
+from bayesnb.host_calls import finalise
 from bayesnb.inclusion import log_bayes_factors, one_class, prior_log_odds, sigmoid
 from bayesnb.log_prob import LogProb
 from bayesnb.model import NaiveBayes, Score, Sites

@@ -23,9 +23,10 @@ import jax
 import numpy as np
 
 from bayesnb import check, intervals
-from bayesnb.arrays import Array, at_once, in_threads, is_traced, row_blocks, to_host
+from bayesnb.arrays import Array, in_threads, is_traced, row_blocks, to_host
 from bayesnb.families.base import Family
 from bayesnb.fit import fit_map, fit_mle, require_maximum
+from bayesnb.host_calls import at_once
 from bayesnb.intervals import Interval
 from bayesnb.model import NaiveBayes, Sites
 from bayesnb.nodes import Node, pytree

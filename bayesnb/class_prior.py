@@ -10,8 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb import special
-from bayesnb.arrays import Array, as_array, finalise, in_threads, namespace, on_host, row_blocks
+from bayesnb.arrays import Array, as_array, in_threads, namespace, on_host, row_blocks
 from bayesnb.compiled import compiled
+from bayesnb.host_calls import finalise
 from bayesnb.log_prob import LogProb
 from bayesnb.scoring import Score
 

@@ -12,9 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb import check
-from bayesnb.arrays import Array, finalise, in_threads, is_traced, row_blocks, to_host
+from bayesnb.arrays import Array, in_threads, is_traced, row_blocks, to_host
 from bayesnb.families.tied import Tied
 from bayesnb.fit import fit_map, fit_mle, fit_posterior, likelihood_maximum, posterior_mode, require_maximum
+from bayesnb.host_calls import finalise
 from bayesnb.log_prob import LogProb
 from bayesnb.model import NaiveBayes, Score, Sites, Tables
 from bayesnb.own_priors import require_conjugacy
@@ -133,7 +134,7 @@ def _by_estimates(
     estimate: Callable[[NaiveBayes, ModelStatistics], Sites], grid: NaiveBayes, others: list[ModelStatistics]
 ) -> list[Score]:
     """As ``_by_posteriors`` by every estimate of the parameters."""
-    tables, params = finalise(partial(_tables_of_estimates, estimate), grid, _stacked(others))
+    tables, params = finalise(_tables_of_estimates, grid, _stacked(others), estimate=estimate)
     if estimate is likelihood_maximum:
         for rest, of_fold in zip(others, _unstacked(params, len(others)), strict=True):
             for of_model in _unstacked(of_fold, len(of_fold["class_probs"])):
@@ -158,9 +159,9 @@ def _tables_of_posteriors(grid: NaiveBayes, others: ModelStatistics) -> Tables:
     return jax.vmap(of_fold)(others)
 
 
-@partial(jax.jit, static_argnums=0)
+@partial(jax.jit, static_argnames="estimate")
 def _tables_of_estimates(
-    estimate: Callable[[NaiveBayes, ModelStatistics], Sites], grid: NaiveBayes, others: ModelStatistics
+    grid: NaiveBayes, others: ModelStatistics, estimate: Callable[[NaiveBayes, ModelStatistics], Sites]
 ) -> tuple[Tables, Sites]:
     """The tables and the parameters of each fold."""
     common = grid.common_sites()

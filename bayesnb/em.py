@@ -20,8 +20,9 @@ import numpy as np
 from scipy.special import rel_entr
 
 from bayesnb import check
-from bayesnb.arrays import Array, as_array, finalise, is_traced, to_host
+from bayesnb.arrays import Array, as_array, is_traced, to_host
 from bayesnb.fit import fit_map, fit_mle, fit_posterior
+from bayesnb.host_calls import finalise
 from bayesnb.log_prob import LogProb, logsumexp
 from bayesnb.model import NaiveBayes, Sites
 from bayesnb.nodes import pytree

@@ -17,11 +17,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb import check, newton
-from bayesnb.arrays import Array, at_once, is_traced
+from bayesnb.arrays import Array, is_traced
 from bayesnb.families import Categorical, Family
 from bayesnb.families.statistics import CategoricalStatistics
 from bayesnb.families.support import require_choice, require_positive
 from bayesnb.fit import fit_posterior
+from bayesnb.host_calls import at_once
 from bayesnb.model import NaiveBayes
 from bayesnb.nodes import fields_of, pytree
 from bayesnb.results import Posterior

@@ -14,7 +14,8 @@ import jax
 import jax.numpy as jnp
 
 from bayesnb import special
-from bayesnb.arrays import Array, finalise, is_traced, to_double
+from bayesnb.arrays import Array, is_traced, to_double
+from bayesnb.host_calls import finalise
 from bayesnb.model import NaiveBayes
 from bayesnb.statistics import ModelStatistics
 

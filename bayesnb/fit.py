@@ -21,7 +21,8 @@ import jax
 import numpy as np
 
 from bayesnb import check
-from bayesnb.arrays import finalise, is_traced, on_host, to_host
+from bayesnb.arrays import is_traced, on_host, to_host
+from bayesnb.host_calls import finalise
 from bayesnb.model import NaiveBayes, Sites
 from bayesnb.own_priors import require_conjugacy
 from bayesnb.results import PointEstimate, Posterior
@@ -165,17 +166,17 @@ def require_maximum(model: NaiveBayes, params: Sites, statistics: ModelStatistic
 def _with_resolved(fit: Callable[..., Any], model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes, Any]:
     """The resolved model, and the jitted ``fit`` of it; in one call where data resolve it."""
     if model.resolved_by_sizes and on_host(model, statistics):
-        return model.resolve(statistics=statistics), finalise(partial(_fit, fit), model, statistics)
-    return finalise(partial(_resolve_and_fit, fit), model, statistics)
+        return model.resolve(statistics=statistics), finalise(_fit, model, statistics, fit=fit)
+    return finalise(_resolve_and_fit, model, statistics, fit=fit)
 
 
-@partial(jax.jit, static_argnums=0)
-def _fit(fit: Callable[..., Any], model: NaiveBayes, statistics: ModelStatistics) -> Any:
+@partial(jax.jit, static_argnames="fit")
+def _fit(model: NaiveBayes, statistics: ModelStatistics, fit: Callable[..., Any]) -> Any:
     return fit(model.resolve(statistics=statistics), statistics)
 
 
-@partial(jax.jit, static_argnums=0)
-def _resolve_and_fit(fit: Callable[..., Any], model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes, Any]:
+@partial(jax.jit, static_argnames="fit")
+def _resolve_and_fit(model: NaiveBayes, statistics: ModelStatistics, fit: Callable[..., Any]) -> tuple[NaiveBayes, Any]:
     model = model.resolve(statistics=statistics)
     return model, fit(model, statistics)
 

@@ -14,8 +14,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays import Array, finalise, is_traced
+from bayesnb.arrays import Array, is_traced
 from bayesnb.draws import Draws
+from bayesnb.host_calls import finalise
 from bayesnb.model import NaiveBayes
 from bayesnb.results import PointEstimate, Posterior
 

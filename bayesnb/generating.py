@@ -11,7 +11,8 @@ import numpy as np
 import numpyro
 from numpyro import handlers
 
-from bayesnb.arrays import Array, at_once, is_traced, namespace, on_host
+from bayesnb.arrays import Array, is_traced, namespace, on_host
+from bayesnb.host_calls import at_once
 from bayesnb.model import NaiveBayes, Sites
 
 

@@ -14,9 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.special
 
-from bayesnb.arrays import Array, finalise, is_traced, on_host, to_double
+from bayesnb.arrays import Array, is_traced, on_host, to_double
 from bayesnb.families.base import Family
 from bayesnb.fit import prepare
+from bayesnb.host_calls import finalise
 from bayesnb.model import NaiveBayes
 from bayesnb.statistics import ModelStatistics
 

@@ -17,8 +17,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb import check
-from bayesnb.arrays import Array, at_once, is_traced, on_host, to_host
+from bayesnb.arrays import Array, is_traced, on_host, to_host
 from bayesnb.class_prior import joint
+from bayesnb.host_calls import at_once
 from bayesnb.log_prob import LogProb
 from bayesnb.model import NaiveBayes, Sites
 from bayesnb.sparse import dense

@@ -15,12 +15,13 @@ import numpyro
 import numpyro.distributions as dist
 
 from bayesnb import check, program, special
-from bayesnb.arrays import Array, as_array, finalise, on_host
+from bayesnb.arrays import Array, as_array, on_host
 from bayesnb.class_prior import joint_score
 from bayesnb.declared import check_families, check_names, declared_classes
 from bayesnb.families.base import Family, Hyperparameter
 from bayesnb.families.powers import to_powers
 from bayesnb.families.support import broadcast, require_positive
+from bayesnb.host_calls import finalise
 from bayesnb.hyperpriors import hyperpriors
 from bayesnb.nodes import short_repr
 from bayesnb.own_priors import checked, own_priors

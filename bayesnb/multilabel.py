@@ -9,6 +9,7 @@ Multi-label classification: an overview (2007).
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import jax
@@ -17,9 +18,10 @@ import numpy as np
 import scipy.special
 
 from bayesnb import check, products
-from bayesnb.arrays import Array, as_array, finalise, is_traced, on_host, to_host
+from bayesnb.arrays import Array, as_array, is_traced, on_host, to_host
 from bayesnb.families.base import Family
 from bayesnb.fit import fit_map, fit_mle, fit_posterior, gather, prepare, require_maximum
+from bayesnb.host_calls import finalise
 from bayesnb.model import NaiveBayes
 from bayesnb.nodes import Node, pytree
 from bayesnb.results import PointEstimate, Posterior
@@ -101,14 +103,17 @@ def fit_multilabel(
     prepare_for = gather if fit is fit_mle else prepare
     model, first = prepare_for(model, None, None, None, _of_label(statistics, 0))
     model = model.resolve(statistics=first)
-
-    def of_label(model: NaiveBayes, statistics: ModelStatistics) -> PointEstimate | Posterior:
-        return fit(model, statistics=statistics)
-
-    many = MultiLabel(finalise(jax.vmap(of_label, in_axes=(None, 0)), model, statistics))
+    many = MultiLabel(finalise(_fit_each, model, statistics, fit=fit))
     if fit is fit_mle:
         _check_mle(many, statistics)
     return many
+
+
+@partial(jax.jit, static_argnames="fit")
+def _fit_each(
+    model: NaiveBayes, statistics: ModelStatistics, fit: Callable[..., PointEstimate | Posterior]
+) -> PointEstimate | Posterior:
+    return jax.vmap(lambda of_label: fit(model, statistics=of_label))(statistics)
 
 
 def _statistics(model: NaiveBayes, X: Any, Y: Any, sample_weight: Any) -> ModelStatistics:

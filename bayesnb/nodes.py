@@ -27,9 +27,11 @@ def pytree(cls: type[T]) -> type[T]:
     fields = fields_of(cls)
     static = [f.name for f in fields if f.metadata.get("static")]
     leaves = [f.name for f in fields if not f.metadata.get("static")]
+    names = [*leaves, *static]
 
     def flatten(node: T) -> tuple[list[Any], tuple[Any, ...]]:
-        return [getattr(node, name) for name in leaves], tuple(getattr(node, name) for name in static)
+        values = node.__dict__
+        return [values[name] for name in leaves], tuple([values[name] for name in static])
 
     def flatten_with_keys(node: T) -> tuple[list[Any], tuple[Any, ...]]:
         children, aux = flatten(node)
@@ -38,8 +40,7 @@ def pytree(cls: type[T]) -> type[T]:
     def unflatten(aux: tuple[Any, ...], children: Iterable[Any]) -> T:
         # no __init__: leaves may be tracers or placeholders, which no check may look at
         node = object.__new__(cls)
-        for name, value in zip([*leaves, *static], [*children, *aux], strict=True):
-            object.__setattr__(node, name, value)
+        node.__dict__.update(zip(names, (*children, *aux), strict=True))
         return node
 
     jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)

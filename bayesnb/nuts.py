@@ -12,10 +12,11 @@ from typing import Any
 import jax
 
 from bayesnb import check, hierarchical, sampler
-from bayesnb.arrays import Array, finalise, is_traced, to_host
+from bayesnb.arrays import Array, is_traced, to_host
 from bayesnb.draws import Draws
 from bayesnb.em import Rows, has_unlabelled, separate
 from bayesnb.fit import gather
+from bayesnb.host_calls import finalise
 from bayesnb.hyperpriors import hyperpriors
 from bayesnb.log_prob import logsumexp
 from bayesnb.model import NaiveBayes, Sites

@@ -17,8 +17,9 @@ import numpy as np
 from numpyro import handlers
 
 from bayesnb import check, generating, intervals
-from bayesnb.arrays import Array, at_once, is_traced, on_host, to_host
+from bayesnb.arrays import Array, is_traced, on_host, to_host
 from bayesnb.evidence import EvidenceTable, evidence_table
+from bayesnb.host_calls import at_once
 from bayesnb.intervals import Interval
 from bayesnb.log_prob import LogProb, logsumexp
 from bayesnb.model import NaiveBayes, Score, Sites

@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 
-from bayesnb.arrays import finalise
+from bayesnb.host_calls import finalise
 from bayesnb.log_prob import LogProb
 
 Score = Callable[[Any], LogProb]

@@ -17,9 +17,10 @@ from scipy.special import rel_entr
 
 from bayesnb import check, names
 from bayesnb.additive import class_probs
-from bayesnb.arrays import Array, at_once, is_traced, to_double
+from bayesnb.arrays import Array, is_traced, to_double
 from bayesnb.families import Bernoulli, Binomial, Categorical, Multinomial, MultivariateNormal, Poisson
 from bayesnb.families.base import Family, Params
+from bayesnb.host_calls import at_once
 from bayesnb.results import PointEstimate, Posterior
 
 

@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose
 
 import bayesnb as nb
 from bayesnb import nuts
-from bayesnb.arrays import finalise
 from bayesnb.em import separate
+from bayesnb.host_calls import finalise
 from tests import cases
 from tests.agreement import exact_mean, means_agree, predictions_agree
 from tests.test_fit_nuts import FAMILIES, X

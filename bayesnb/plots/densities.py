@@ -8,8 +8,8 @@ import numpy as np
 import numpyro.distributions as dist
 
 from bayesnb import names
-from bayesnb.arrays import at_once
 from bayesnb.families import Bernoulli, Binomial, Categorical, Family, Multinomial, MultivariateNormal, Poisson
+from bayesnb.host_calls import at_once
 from bayesnb.intervals import require_level
 from bayesnb.plots.look import class_colour, class_hatch, class_line, shown, tidy
 from bayesnb.plots.parameters import drawn

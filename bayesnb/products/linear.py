@@ -96,7 +96,7 @@ def _on_host(family: Featured, table: Linear, direct: Callable[[Array], Array] |
         table = table._replace(zeros=None, zero_offset=None)
     single = single_precision(table.condition)
     # products run along classes: the transposes of weights are in order in memory
-    tables = in_precision(jax.tree.map(np.asfortranarray, table))
+    tables = in_precision(table, order="F")
 
     def of_block(block: Array, dtype: Any) -> LogProb:
         # features of integers are exact: the product widens them

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays import Array, at_once, in_threads, on_host, padded, row_blocks
+from bayesnb.arrays import Array, in_threads, on_host, padded, row_blocks
+from bayesnb.host_calls import at_once
 from bayesnb.log_prob import LogProb
 from bayesnb.sparse import bytes_per_row, dense, part_of
 
@@ -84,9 +85,9 @@ def centre_of(loc: Array) -> Array:
     return jnp.where(jnp.isfinite(centre), centre, 0.0)
 
 
-def in_precision(table: T) -> Callable[[Any], T]:
-    """A table in float32 and in float64, each made when it is first asked for."""
-    return cache(lambda dtype: jax.tree.map(lambda a: a.astype(dtype, copy=False), table))
+def in_precision(table: T, order: Literal["K", "F"] = "K") -> Callable[[Any], T]:
+    """A table in float32 and in float64, each made when it is first asked for, in an order in memory."""
+    return cache(lambda dtype: jax.tree.map(lambda a: a.astype(dtype, order, copy=False), table))
 
 
 def scored(
