@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from bayesnb.prefetch import teach_compiler
+
 T = TypeVar("T")
 
 _LOADING = threading.Lock()
@@ -49,6 +51,7 @@ def for_loops(values: Any) -> Any:
 def _compiler(function: Callable[..., T], *, keep: bool = True) -> Callable[..., T]:
     import numba  # a third of a second, for those who have numpy rows alone
 
+    teach_compiler()
     try:
         return numba.njit(function, nogil=True, cache=keep)
     except RuntimeError:  # there is no folder that may be written to

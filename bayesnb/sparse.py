@@ -76,8 +76,10 @@ def part_of(x: Any, rows: slice) -> Any:
         return x[rows]
     pointers = x.indptr[rows.start : rows.stop + 1]
     cells = slice(pointers[0], pointers[-1])
-    parts = x.data[cells], x.indices[cells], pointers - pointers[0]
-    return scipy.sparse.csr_array(parts, shape=(len(pointers) - 1, x.shape[1]))
+    part = scipy.sparse.csr_array((len(pointers) - 1, x.shape[1]), dtype=x.dtype)
+    # given to the constructor they would be read for the largest index
+    part.data, part.indices, part.indptr = x.data[cells], x.indices[cells], pointers - pointers[0]
+    return part
 
 
 def stored(x: Any) -> Array:

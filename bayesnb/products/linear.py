@@ -14,6 +14,7 @@ import numpy as np
 from bayesnb.arrays import Array, namespace, on_host, row_blocks
 from bayesnb.log_prob import LogProb
 from bayesnb.products.rows import PRECISE_CELL, in_precision, scored, single_precision
+from bayesnb.products.stored import weigh_stored
 from bayesnb.scoring import Score
 from bayesnb.sparse import is_sparse
 
@@ -99,9 +100,8 @@ def _on_host(family: Featured, table: Linear, direct: Callable[[Array], Array] |
     tables = in_precision(table, order="F")
 
     def of_block(block: Array, dtype: Any) -> LogProb:
-        # features of integers are exact: the product widens them
-        exact = not is_sparse(block) and block.dtype.kind in "iu"
-        rows = block if exact else block.astype(dtype, copy=False)
+        # features of integers are exact: the product widens them, as it does what is stored
+        rows = block if is_sparse(block) or block.dtype.kind in "iu" else block.astype(dtype, copy=False)
         part = _product(family, tables(dtype), rows, partial(_weigh, _host_matmul))
         if direct is not None and dtype is np.float64 and not np.isfinite(part.finite).all():
             return LogProb(direct(block), part.zeros)
@@ -115,7 +115,9 @@ def _on_host(family: Featured, table: Linear, direct: Callable[[Array], Array] |
 
 def _host_matmul(a: Array, b: Array) -> Array:
     """a @ b in the type of b; rows of another type are widened some at a time, so that the copy stays in cache."""
-    if is_sparse(a) or a.dtype == b.dtype:
+    if is_sparse(a):
+        return weigh_stored(a, b)
+    if a.dtype == b.dtype:
         return a @ b
     out = np.empty((len(a), b.shape[1]), b.dtype)
     row_bytes = b.itemsize * a.shape[1]

@@ -13,7 +13,7 @@ import numpy as np
 from bayesnb.arrays import Array, in_threads, on_host, padded, row_blocks
 from bayesnb.host_calls import at_once
 from bayesnb.log_prob import LogProb
-from bayesnb.sparse import bytes_per_row, dense, part_of
+from bayesnb.sparse import bytes_per_row, dense, is_sparse, part_of
 
 T = TypeVar("T")
 
@@ -22,6 +22,9 @@ PRECISE_CELL = 1e-5
 
 PRECISE_ROW = 1e-3
 """Nats a row that float32 may lose to rounding before numpy rows are done in float64."""
+
+STORED_BYTES = 1 << 21
+"""Bytes of sparse rows in one block: no cache holds what they look up, and threads are to end together."""
 
 SINGLE_EPS = float(np.finfo(np.float32).eps)
 
@@ -110,7 +113,9 @@ def scored(
         if out.zeros is not None:
             out.zeros[rows] = part.zeros
 
-    blocks = row_blocks(x.shape[0], bytes_per_row(x) * max(1, 4 // x.dtype.itemsize))
+    blocks = row_blocks(
+        x.shape[0], bytes_per_row(x) * max(1, 4 // x.dtype.itemsize), block_bytes=STORED_BYTES if is_sparse(x) else None
+    )
     if threads:
         in_threads(block, blocks)
     else:

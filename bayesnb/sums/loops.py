@@ -9,6 +9,7 @@ import numpy as np
 
 from bayesnb.arrays import Array
 from bayesnb.compiled import compiled
+from bayesnb.prefetch import AHEAD, prefetch
 
 
 @compiled
@@ -55,9 +56,12 @@ def add_stored(
     data: Array, columns: Array, pointers: Array, rows: Array, y: Array, weight: Array | None, sums: Array
 ) -> None:
     """As ``add_rows`` for the stored cells of some rows of a sparse matrix, whose labels are classes."""
+    begin, last = sums.ctypes.data, len(columns) - 1
     for n in rows:
-        k, w = y[n], 1.0 if weight is None else weight[n]
+        k, w = np.intp(y[n]), 1.0 if weight is None else weight[n]
+        of_class = begin + k * sums.shape[1] * sums.itemsize
         for cell in range(pointers[n], pointers[n + 1]):
+            prefetch(of_class + np.intp(columns[min(cell + AHEAD, last)]) * sums.itemsize)
             sums[k, columns[cell]] += w * data[cell]
 
 

@@ -1,0 +1,35 @@
+"""Stored cells of sparse rows times class weights, on the host."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bayesnb.arrays import Array
+from bayesnb.compiled import compiled, for_loops
+from bayesnb.prefetch import AHEAD, prefetch
+
+LINE = 64
+"""Bytes that memory hands over at once."""
+
+
+def weigh_stored(x: Any, weights: Array) -> Array:
+    """x @ weights, [N, K], of a sparse matrix [N, D] and weights [D, K]; sums are float64 whatever the weights are."""
+    out = np.zeros((x.shape[0], weights.shape[1]))
+    _add_weights(for_loops(x.data), x.indices, x.indptr, np.ascontiguousarray(weights), out)
+    return out
+
+
+@compiled
+def _add_weights(cells: Array, columns: Array, pointers: Array, weights: Array, out: Array) -> None:
+    # the weights of rare columns lie anywhere in a table larger than the cache
+    begin, row_bytes = weights.ctypes.data, weights.shape[1] * weights.itemsize
+    for n in range(out.shape[0]):
+        for cell in range(pointers[n], pointers[n + 1]):
+            soon = begin + np.intp(columns[min(cell + AHEAD, pointers[-1] - 1)]) * row_bytes
+            for offset in range(0, row_bytes + LINE - 1, LINE):
+                prefetch(soon + min(offset, row_bytes - 1))
+            value, row = np.float64(cells[cell]), weights[columns[cell]]
+            for k in range(out.shape[1]):
+                out[n, k] += value * row[k]
