@@ -84,7 +84,7 @@ def cross_validate(
         raise ValueError("the models of one run differ in hyperparameters alone: same blocks, families and sizes")
     grid = _stacked(resolved)
     others = _all_but_one(parts)
-    table = np.empty((len(models), num_rows, num_classes))
+    table = np.empty((num_rows, len(models), num_classes))
     grid_bytes = sum(leaf.nbytes for leaf in jax.tree.leaves(grid))
     for some in row_blocks(len(others), grid_bytes, block_bytes=TABLE_BYTES):
         scores = PREDICTIONS[fit](grid, others[some])
@@ -95,10 +95,10 @@ def cross_validate(
             # normalised in G parts
             wide = score({name: x[rows] for name, x in arrays.items()})
             parts = jax.tree.map(lambda part: part.reshape(-1, len(models), num_classes), wide)
-            table[:, rows] = np.moveaxis(parts.normalised(), 1, 0)
+            table[rows] = parts.normalised()
 
         in_threads(predict, enumerate(scores, some.start))
-    return table if isinstance(model, Sequence) else table[0]
+    return table.swapaxes(0, 1) if isinstance(model, Sequence) else table[:, 0]
 
 
 TABLE_BYTES = 1 << 26
@@ -163,13 +163,13 @@ def _tables_of_posteriors(grid: NaiveBayes, others: ModelStatistics) -> Tables:
 def _tables_of_estimates(
     grid: NaiveBayes, others: ModelStatistics, estimate: Callable[[NaiveBayes, ModelStatistics], Sites]
 ) -> tuple[Tables, Sites]:
-    """The tables and the parameters of each fold."""
+    """The tables of each fold, and the parameters where they are to be looked at."""
     common = grid.common_sites()
 
     def of_fold(rest: ModelStatistics) -> tuple[Tables, Sites]:
         params = jax.vmap(lambda model: estimate(model, rest))(grid)
         own = {site: value[:, None] if site in common else value for site, value in params.items()}
-        return _untied(grid).tables(_as_one(own, rest.num_classes)), params
+        return _untied(grid).tables(_as_one(own, rest.num_classes)), params if estimate is likelihood_maximum else {}
 
     return jax.vmap(of_fold)(others)
 

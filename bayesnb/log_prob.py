@@ -100,13 +100,14 @@ def _relative(contenders: Array) -> Array:
 def _write_log_shares(contenders: Array, out: Array) -> None:
     """As ``_log_shares``: loops, and numpy's exponentials, which are vectors where those of loops are not."""
     _subtract_largest(contenders, out)
-    _subtract_log_sums(np.exp(out), out)
+    _subtract(out, np.log(_row_sums(np.exp(out))))
 
 
 def _write_shares(contenders: Array, out: Array) -> None:
     """As ``_shares``."""
     _subtract_largest(contenders, out)
-    _divide_by_sums(np.exp(out, out=out))
+    np.exp(out, out=out)
+    _divide(out, _row_sums(out))
 
 
 @compiled
@@ -120,24 +121,26 @@ def _subtract_largest(table: Array, out: Array) -> None:
 
 
 @compiled
-def _subtract_log_sums(odds: Array, out: Array) -> None:
+def _row_sums(odds: Array) -> Array:
+    sums = np.zeros(odds.shape[0])
     for n in range(odds.shape[0]):
-        total = 0.0
         for k in range(odds.shape[1]):
-            total += odds[n, k]
-        log_total = np.log(total)
-        for k in range(odds.shape[1]):
-            out[n, k] -= log_total
+            sums[n] += odds[n, k]
+    return sums
 
 
 @compiled
-def _divide_by_sums(odds: Array) -> None:
-    for n in range(odds.shape[0]):
-        total = 0.0
-        for k in range(odds.shape[1]):
-            total += odds[n, k]
-        for k in range(odds.shape[1]):
-            odds[n, k] /= total
+def _subtract(out: Array, of_rows: Array) -> None:
+    for n in range(out.shape[0]):
+        for k in range(out.shape[1]):
+            out[n, k] -= of_rows[n]
+
+
+@compiled
+def _divide(out: Array, by: Array) -> None:
+    for n in range(out.shape[0]):
+        for k in range(out.shape[1]):
+            out[n, k] /= by[n]
 
 
 def _added(a: Array | None, b: Array | None) -> Array | None:
