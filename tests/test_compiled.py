@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
 from bayesnb import arrays, compiled
+from bayesnb.prefetch import prefetch, teach_compiler
 from bayesnb.sums import Labels, class_sums, loops
 
 
@@ -173,6 +174,21 @@ def test_a_family_of_ones_own_is_asked_about_its_cells():
 
     with pytest.raises(ValueError, match="x, 1 column, is refused"):
         nb.fit_posterior(nb.NaiveBayes(Strict()), np.ones((4, 1)), np.array([0, 1, 0, 1]))
+
+
+def test_memory_that_a_loop_needs_soon_is_asked_for():
+    import numba
+
+    teach_compiler()
+
+    @numba.njit
+    def ask(x):
+        prefetch(x.ctypes.data)
+        prefetch(np.int32(0))  # it reads nothing, and so no address is wrong
+
+    ask(np.ones(2))
+    (code,) = ask.inspect_llvm().values()
+    assert "llvm.prefetch" in code
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int64, np.uint8, bool])

@@ -9,6 +9,9 @@ from jax.experimental.sparse import BCOO
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
+from bayesnb.products.stored import weigh_stored
+from bayesnb.sparse import part_of
+from bayesnb.sums import Labels, class_sums
 
 FORMATS = [scipy.sparse.csr_matrix, scipy.sparse.csr_array, scipy.sparse.csc_matrix, scipy.sparse.coo_array]
 FAMILIES = {"multinomial": nb.Multinomial.laplace(0.5), "bernoulli": nb.Bernoulli(a=0.5, b=2.0)}
@@ -166,6 +169,38 @@ def test_bcoo_of_half_precision(dtype):
     X, y = rows("multinomial", np.float32)
     model = nb.NaiveBayes(nb.Multinomial())
     assert_same(nb.fit_posterior(model, BCOO.fromdense(jnp.asarray(X, dtype)), y), nb.fit_posterior(model, X, y))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8, np.int64, bool])
+@pytest.mark.parametrize("weights", [np.float32, np.float64])
+@pytest.mark.parametrize("num_classes", [1, 7, 20, 100])
+def test_stored_cells_are_weighed_as_the_dense_rows(rng, dtype, weights, num_classes):
+    dense = (rng.poisson(0.1, (50, 300)) * (rng.random((50, 1)) < 0.8)).astype(dtype)
+    table = rng.normal(size=(300, num_classes)).astype(weights)
+    for x in (scipy.sparse.csr_array(dense), scipy.sparse.csr_array(dense[:0]), scipy.sparse.csr_array(0 * dense)):
+        found = weigh_stored(x, table)
+        assert found.dtype == np.float64
+        assert_allclose(found, x.toarray().astype(float) @ table.astype(float), rtol=1e-13, atol=1e-13)
+
+
+def test_places_of_64_bits_and_sums_of_few_columns(rng):
+    dense, y = rng.poisson(0.5, (200, 3)), rng.integers(0, 4, 200).astype(np.int32)
+    x = scipy.sparse.csr_array(dense)
+    x.indices, x.indptr = x.indices.astype(np.int64), x.indptr.astype(np.int64)
+    table = rng.normal(size=(3, 4))
+    assert_allclose(weigh_stored(x, table), dense @ table, rtol=1e-13, atol=1e-13)
+    sums = class_sums(Labels(y, None), 4).sum(x)
+    assert_allclose(sums, [dense[y == k].sum(axis=0) for k in range(4)])
+
+
+def test_a_part_of_sparse_rows_shares_their_memory(rng):
+    x = scipy.sparse.csr_array(rng.poisson(0.5, (30, 5)))
+    for rows in (slice(0, 30), slice(4, 11), slice(29, 30), slice(7, 7)):
+        part = part_of(x, rows)
+        assert not part.data.size or np.shares_memory(part.data, x.data)
+        part.check_format(full_check=True)
+        assert (part.shape, part.dtype) == (x[rows].shape, x.dtype)
+        assert (part.toarray() == x[rows].toarray()).all()
 
 
 def test_bcoo_inside_jit_is_refused():

@@ -192,18 +192,15 @@ class Categorical(Family):
     def mle(self, statistics: CategoricalStatistics) -> Params:
         return self._split(special.dirichlet_mle(statistics.counts, self._total))
 
-    def weights(self, params: Params) -> LogProb:
+    def tables(self, params: Params) -> LogProb:
         p = self._join(params)
         return LogProb(special.safe_log(p), (p == 0).astype(p.dtype))
-
-    def tables(self, params: Params) -> LogProb:
-        return self.weights(params)
 
     def scored_by(self, tables: LogProb) -> Score:
         return products.lookup(self.codes, tables)
 
     def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
-        return LogProb(*(self._cells(table, x) for table in self.weights(params)))
+        return LogProb(*(self._cells(table, x) for table in self.tables(params)))
 
     def form(self, params: Params) -> tuple[Array | None, Array, Array]:
         weights = jnp.log(self._join(params))
@@ -226,8 +223,8 @@ class Categorical(Family):
     def predictive_tables(self) -> LogProb:
         # a pseudo-count that is flushed to zero is as small as can be, and no impossible event
         counts, tiny = self.concentration, jnp.finfo(jnp.result_type(float)).tiny
-        logs = jnp.log(jnp.maximum(counts, tiny)) - jnp.log(jnp.maximum(self._total(counts), tiny))
-        return LogProb(logs, None)
+        totals = jnp.log(jnp.maximum(self._of_columns(counts), tiny))  # few, and so laid out only then
+        return LogProb(jnp.log(jnp.maximum(counts, tiny)) - totals[:, self._column], None)
 
     def predicted_by(self, tables: LogProb) -> Score:
         return self.scored_by(tables)
@@ -275,11 +272,19 @@ class Categorical(Family):
 
     def _total(self, flat: Array) -> Array:
         """The sum over each entry's column, [K, S]."""
+        sums = self._of_columns(flat)
+        return jnp.repeat(sums, self._sizes[0], axis=1) if self._uniform else sums[:, self._column]
+
+    def _of_columns(self, flat: Array) -> Array:
+        """Sums over each column's entries, [K, D]."""
         if self._uniform:  # a sum of vectors, where segments are added one entry at a time
-            cells = jnp.asarray(flat).reshape(len(flat), len(self._sizes), -1)
-            return jnp.broadcast_to(special.total(cells), cells.shape).reshape(flat.shape)
-        column = np.repeat(np.arange(len(self._sizes)), self._sizes)
-        return jax.ops.segment_sum(jnp.asarray(flat).T, column, len(self._sizes)).T[:, column]
+            return jnp.asarray(flat).reshape(len(flat), len(self._sizes), -1).sum(axis=2)
+        return jax.ops.segment_sum(jnp.asarray(flat).T, self._column, len(self._sizes)).T
+
+    @property
+    def _column(self) -> np.ndarray[Any, Any]:
+        """Of each entry, [S]."""
+        return np.repeat(np.arange(len(self._sizes)), self._sizes)
 
     def _split(self, flat: Array) -> dict[str, Array]:
         """[K, S] as the parameters' sites."""
