@@ -13,6 +13,9 @@ from bayesnb.prefetch import AHEAD, prefetch
 LINE = 64
 """Bytes that memory hands over at once."""
 
+HEAD = 8 * LINE
+"""Bytes of a row of weights that are asked for; that the others follow the processor sees by itself."""
+
 
 def weigh_stored(x: Any, weights: Array) -> Array:
     """x @ weights, [N, K], of a sparse matrix [N, D] and weights [D, K]; sums are float64 whatever the weights are."""
@@ -28,7 +31,7 @@ def _add_weights(cells: Array, columns: Array, pointers: Array, weights: Array, 
     for n in range(out.shape[0]):
         for cell in range(pointers[n], pointers[n + 1]):
             soon = begin + np.intp(columns[min(cell + AHEAD, pointers[-1] - 1)]) * row_bytes
-            for offset in range(0, row_bytes + LINE - 1, LINE):
+            for offset in range(0, min(row_bytes + LINE - 1, HEAD), LINE):
                 prefetch(soon + min(offset, row_bytes - 1))
             value, row = np.float64(cells[cell]), weights[columns[cell]]
             for k in range(out.shape[1]):
