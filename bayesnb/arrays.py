@@ -50,9 +50,9 @@ def is_traced(*trees: Any) -> bool:
 
 
 def _not_numpy(trees: tuple[Any, ...]) -> list[Any]:
-    """The leaves that are no plain numpy arrays: these are told quickly, and JAX's own types are not."""
+    """The leaves that are no plain numpy arrays, which need not be asked whether they are of JAX's abstract classes."""
     others = [tree for tree in trees if type(tree) is not np.ndarray]
-    return others and [leaf for leaf in jax.tree.leaves(others) if type(leaf) is not np.ndarray]
+    return [leaf for leaf in jax.tree.leaves(others) if type(leaf) is not np.ndarray] if others else []
 
 
 def namespace(x: Array) -> ModuleType:

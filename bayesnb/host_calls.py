@@ -35,17 +35,17 @@ def at_once(function: Callable[..., T], *args: Any, **static: Any) -> T:
 def finalise(function: Callable[..., Any], *args: Any, **static: Any) -> Any:
     """``function(*args)`` for a jitted ``function`` of small arrays: on the host in float64, with numpy leaves.
 
-    A function that is made anew for each call would be compiled for each call.
+    A function that is made anew for each call would be compiled for each call. JAX's logs call each ``_in_one_array``.
     """
     numbers, structure = jax.tree.flatten(args)
     if not on_host(*numbers):
         return function(*args, **static)
-    answer = at_once(_together, function, tuple(static.items()), structure, *numbers)
-    return answer.parts() if isinstance(answer, _Together) else answer
+    answer = at_once(_in_one_array, function, tuple(static.items()), structure, *numbers)
+    return answer.parts() if isinstance(answer, _OneArray) else answer
 
 
 @pytree
-class _Together(Node):
+class _OneArray(Node):
     """The leaves of a pytree one after the other: to hand over an array costs as much as many a small computation."""
 
     numbers: Array
@@ -59,12 +59,14 @@ class _Together(Node):
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
-def _together(function: Callable[..., Any], static: tuple[tuple[str, Any], ...], structure: Any, *numbers: Any) -> Any:
+def _in_one_array(
+    function: Callable[..., Any], static: tuple[tuple[str, Any], ...], structure: Any, *numbers: Any
+) -> Any:
     """What a function answers, where that is small in one array; and its arguments leaf by leaf for the same reason."""
     answer = function(*jax.tree.unflatten(structure, numbers), **dict(static))
-    leaves, structure = jax.tree.flatten(answer)
+    leaves, of_answer = jax.tree.flatten(answer)
     ends = list(accumulate(leaf.size for leaf in leaves))
     if len(leaves) < 2 or ends[-1] > SMALL or any(leaf.dtype != jnp.float64 for leaf in leaves):
         return answer
     places = zip([0, *ends[:-1]], ends, (leaf.shape for leaf in leaves), strict=True)
-    return _Together(jnp.concatenate([leaf.ravel() for leaf in leaves]), structure, tuple(places))
+    return _OneArray(jnp.concatenate([leaf.ravel() for leaf in leaves]), of_answer, tuple(places))

@@ -98,7 +98,7 @@ def _relative(contenders: Array) -> Array:
 
 
 def _write_log_shares(contenders: Array, out: Array) -> None:
-    """As ``_log_shares``: loops, and numpy's exponentials, which are vectors where those of loops are not."""
+    """As ``_log_shares``: loops, and numpy's exp and log, which are vectors where those of loops are not."""
     _subtract_largest(contenders, out)
     _subtract(out, np.log(_row_sums(np.exp(out))))
 
@@ -137,10 +137,10 @@ def _subtract(out: Array, of_rows: Array) -> None:
 
 
 @compiled
-def _divide(out: Array, by: Array) -> None:
+def _divide(out: Array, of_rows: Array) -> None:
     for n in range(out.shape[0]):
         for k in range(out.shape[1]):
-            out[n, k] /= by[n]
+            out[n, k] /= of_rows[n]
 
 
 def _added(a: Array | None, b: Array | None) -> Array | None:

@@ -30,8 +30,7 @@ def pytree(cls: type[T]) -> type[T]:
     names = [*leaves, *static]
 
     def flatten(node: T) -> tuple[list[Any], tuple[Any, ...]]:
-        values = node.__dict__
-        return [values[name] for name in leaves], tuple([values[name] for name in static])
+        return [getattr(node, name) for name in leaves], tuple([getattr(node, name) for name in static])
 
     def flatten_with_keys(node: T) -> tuple[list[Any], tuple[Any, ...]]:
         children, aux = flatten(node)

@@ -9,7 +9,8 @@ from functools import cache
 from typing import Any
 
 AHEAD = 32
-"""Steps of a loop between asking for memory and using it."""
+"""Steps of a loop between asking for memory and using it. numba keeps loops as compiled with it: after a change delete
+what it kept."""
 
 
 def prefetch(address: int) -> None:
@@ -29,7 +30,7 @@ def teach_compiler() -> None:
         return lambda address: types.void(types.intp) if isinstance(address, types.Integer) else None
 
     @lower_builtin(prefetch, types.intp)
-    def compiled(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def lowered(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         del signature
         pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
         of_llvm = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from dataclasses import field
 
 import jax
 import jax.numpy as jnp
@@ -185,3 +186,17 @@ def test_a_tiny_pseudo_count_is_no_nan(convert):
     X = convert(np.array([[0], [1]]))
     fit = nb.fit_posterior(nb.NaiveBayes(nb.Categorical(3, tiny)), X, convert(np.array([0, 1])))
     assert_allclose(fit.predict_proba(convert(np.array([[2]]))), [[0.5, 0.5]])
+
+
+@pytree
+class Tagged(nb.Bernoulli):
+    """A field that no instance holds, but the class."""
+
+    tag: str = field(default="coin", init=False, metadata={"static": True})
+
+
+def test_a_family_of_the_user_has_fields_of_its_class():
+    X, y = np.array([[0], [1], [1], [0]]), np.array([0, 0, 1, 1])
+    fit = nb.fit_map(nb.NaiveBayes(Tagged()), X, y)
+    assert fit.model.families["x"].tag == "coin"
+    assert_allclose(fit.predict_proba(X), nb.fit_map(nb.NaiveBayes(nb.Bernoulli()), X, y).predict_proba(X))

@@ -9,6 +9,7 @@ from jax.experimental.sparse import BCOO
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
+from bayesnb.products import stored
 from bayesnb.products.stored import weigh_stored
 from bayesnb.sparse import part_of
 from bayesnb.sums import Labels, class_sums
@@ -174,16 +175,21 @@ def test_bcoo_of_half_precision(dtype):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8, np.int64, bool])
 @pytest.mark.parametrize("weights", [np.float32, np.float64])
 @pytest.mark.parametrize("num_classes", [1, 7, 20, 100])
-def test_stored_cells_are_weighed_as_the_dense_rows(rng, dtype, weights, num_classes):
+def test_stored_cells_are_weighed_as_the_dense_rows(rng, dtype, weights, num_classes, monkeypatch):
     dense = (rng.poisson(0.1, (50, 300)) * (rng.random((50, 1)) < 0.8)).astype(dtype)
     table = rng.normal(size=(300, num_classes)).astype(weights)
     for x in (scipy.sparse.csr_array(dense), scipy.sparse.csr_array(dense[:0]), scipy.sparse.csr_array(0 * dense)):
-        found = weigh_stored(x, table)
+        expected, small = x.toarray().astype(float) @ table.astype(float), np.finfo(weights).eps
+        assert_allclose(weigh_stored(x, table), expected, rtol=20 * small, atol=20 * small)
+        with monkeypatch.context() as nothing_is_cached:
+            nothing_is_cached.setattr(stored, "CACHED_BYTES", 0)
+            found = weigh_stored(x, table)
         assert found.dtype == np.float64
-        assert_allclose(found, x.toarray().astype(float) @ table.astype(float), rtol=1e-13, atol=1e-13)
+        assert_allclose(found, expected, rtol=1e-13, atol=1e-13)
 
 
-def test_places_of_64_bits_and_sums_of_few_columns(rng):
+def test_places_of_64_bits_and_sums_of_few_columns(rng, monkeypatch):
+    monkeypatch.setattr(stored, "CACHED_BYTES", 0)
     dense, y = rng.poisson(0.5, (200, 3)), rng.integers(0, 4, 200).astype(np.int32)
     x = scipy.sparse.csr_array(dense)
     x.indices, x.indptr = x.indices.astype(np.int64), x.indptr.astype(np.int64)

@@ -20,13 +20,7 @@ from bayesnb.families.base import Family, Hyperparameter, Params, Score, pytree
 from bayesnb.families.one_hot import codes_of_one_hot
 from bayesnb.families.plates import plates
 from bayesnb.families.statistics import CategoricalStatistics
-from bayesnb.families.support import (
-    broadcast,
-    first_bad,
-    require_positive,
-    require_shape,
-    require_simplex,
-)
+from bayesnb.families.support import broadcast, first_bad, require_positive, require_shape, require_simplex
 from bayesnb.log_prob import LogProb
 from bayesnb.sparse import is_sparse
 from bayesnb.sums import ClassSums
@@ -223,8 +217,9 @@ class Categorical(Family):
     def predictive_tables(self) -> LogProb:
         # a pseudo-count that is flushed to zero is as small as can be, and no impossible event
         counts, tiny = self.concentration, jnp.finfo(jnp.result_type(float)).tiny
-        totals = jnp.log(jnp.maximum(self._of_columns(counts), tiny))  # few, and so laid out only then
-        return LogProb(jnp.log(jnp.maximum(counts, tiny)) - totals[:, self._column], None)
+        # the log of a total is taken once, where a repeated one would be taken again at each entry
+        totals = self._at_entries(jnp.log(jnp.maximum(self._of_columns(counts), tiny)))
+        return LogProb(jnp.log(jnp.maximum(counts, tiny)) - totals, None)
 
     def predicted_by(self, tables: LogProb) -> Score:
         return self.scored_by(tables)
@@ -273,7 +268,7 @@ class Categorical(Family):
     def _total(self, flat: Array) -> Array:
         """The sum over each entry's column, [K, S]."""
         sums = self._of_columns(flat)
-        return jnp.repeat(sums, self._sizes[0], axis=1) if self._uniform else sums[:, self._column]
+        return jnp.repeat(sums, self._sizes[0], axis=1) if self._uniform else self._at_entries(sums)
 
     def _of_columns(self, flat: Array) -> Array:
         """Sums over each column's entries, [K, D]."""
@@ -281,9 +276,13 @@ class Categorical(Family):
             return jnp.asarray(flat).reshape(len(flat), len(self._sizes), -1).sum(axis=2)
         return jax.ops.segment_sum(jnp.asarray(flat).T, self._column, len(self._sizes)).T
 
+    def _at_entries(self, by_column: Array) -> Array:
+        """Each column's number at its entries, [K, S]."""
+        return jnp.take(by_column, self._column, axis=1, mode="clip")  # none is outside, and so none is looked at
+
     @property
     def _column(self) -> np.ndarray[Any, Any]:
-        """Of each entry, [S]."""
+        """The column of each entry, [S]."""
         return np.repeat(np.arange(len(self._sizes)), self._sizes)
 
     def _split(self, flat: Array) -> dict[str, Array]:

@@ -114,7 +114,7 @@ def _on_host(family: Featured, table: Linear, direct: Callable[[Array], Array] |
 
 
 def _host_matmul(a: Array, b: Array) -> Array:
-    """a @ b in the type of b; rows of another type are widened some at a time, so that the copy stays in cache."""
+    """a @ b; rows in another type than b are widened some at a time, so that the copy stays in cache."""
     if is_sparse(a):
         return weigh_stored(a, b)
     if a.dtype == b.dtype:
