@@ -122,7 +122,8 @@ def kill(code, *args):
     """Runs a stream in a process of its own and kills it after some blocks; how many it has counted."""
     command = [sys.executable, "-c", KILLED.format(code), *map(str, args)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT, env=environment) as process:
+    # the small pipe holds it up before the end, however late the signal is
+    with subprocess.Popen(command, stdout=subprocess.PIPE, pipesize=4096, cwd=ROOT, env=environment) as process:
         for _ in range(5):
             assert process.stdout.readline() == b"counted\n"
         time.sleep(0.012)
