@@ -25,9 +25,10 @@ from bayesnb.fit import prepare
 from bayesnb.host_calls import finalise
 from bayesnb.inclusion import log_bayes_factors, one_class, prior_log_odds, sigmoid
 from bayesnb.log_prob import LogProb
-from bayesnb.model import NaiveBayes, Score, Sites
+from bayesnb.model import NaiveBayes, Sites
 from bayesnb.nodes import pytree
 from bayesnb.results import Classifier, Posterior
+from bayesnb.scoring import Score
 from bayesnb.statistics import ModelStatistics
 
 

@@ -17,8 +17,9 @@ from bayesnb.families.tied import Tied
 from bayesnb.fit import fit_map, fit_mle, fit_posterior, likelihood_maximum, posterior_mode, require_maximum
 from bayesnb.host_calls import finalise
 from bayesnb.log_prob import LogProb
-from bayesnb.model import NaiveBayes, Score, Sites, Tables
+from bayesnb.model import NaiveBayes, Sites, Tables
 from bayesnb.own_priors import require_conjugacy
+from bayesnb.scoring import Score
 from bayesnb.statistics import ModelStatistics, from_host, merge_alike, without_zero_weight
 from bayesnb.sums.labels import Labels
 

@@ -14,9 +14,10 @@ from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 from bayesnb import products
 from bayesnb.arrays import Array, namespace
 from bayesnb.log_prob import LogProb
-from bayesnb.model import NaiveBayes, Score, Sites
+from bayesnb.model import NaiveBayes, Sites
 from bayesnb.nodes import pytree
 from bayesnb.results import Classifier
+from bayesnb.scoring import Score
 
 
 @pytree

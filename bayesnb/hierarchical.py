@@ -21,8 +21,9 @@ from bayesnb.draws import Draws, average
 from bayesnb.evidence import evidence
 from bayesnb.hyperpriors import filled, hyperpriors, sample_hyperparameters
 from bayesnb.log_prob import LogProb
-from bayesnb.model import NaiveBayes, Score, Sites
+from bayesnb.model import NaiveBayes, Sites
 from bayesnb.nodes import pytree
+from bayesnb.scoring import Score
 from bayesnb.statistics import ModelStatistics
 
 

@@ -25,8 +25,7 @@ from bayesnb.host_calls import finalise
 from bayesnb.hyperpriors import hyperpriors
 from bayesnb.nodes import short_repr
 from bayesnb.own_priors import checked, own_priors
-from bayesnb.scoring import Score as Score
-from bayesnb.scoring import Scoring
+from bayesnb.scoring import Score, Scoring
 from bayesnb.statistics import ModelStatistics, pooled_statistics
 
 Tables = tuple[Array, dict[str, Any]]

@@ -22,8 +22,9 @@ from bayesnb.evidence import EvidenceTable, evidence_table
 from bayesnb.host_calls import at_once
 from bayesnb.intervals import Interval
 from bayesnb.log_prob import LogProb, logsumexp
-from bayesnb.model import NaiveBayes, Score, Sites
+from bayesnb.model import NaiveBayes, Sites
 from bayesnb.nodes import Node, pytree, short_repr
+from bayesnb.scoring import Score
 from bayesnb.statistics import ModelStatistics
 
 
