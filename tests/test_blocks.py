@@ -16,6 +16,7 @@ import bayesnb as nb
 from bayesnb import class_prior, log_prob, statistics
 from bayesnb.products import counts as product_counts
 from bayesnb.products import rows as product_rows
+from bayesnb.products import stored
 from tests import cases
 
 
@@ -71,6 +72,21 @@ def test_counts_are_looked_up_part_by_part(monkeypatch, form, dtype, part_bytes)
     a = 0.7 + by_class(y, 3, lambda own: X[own].sum(axis=0, dtype=float))
     exact = scipy.stats.dirichlet_multinomial.logpmf(X[:, None].astype(int), a[None], X.sum(axis=1, dtype=int)[:, None])
     assert_allclose(posterior.log_joint(form(X)), exact + np.log([0.2, 0.5, 0.3]), rtol=1e-9)
+
+
+@pytest.mark.usefixtures("blocks")
+@pytest.mark.parametrize("cached_bytes", [0, 1 << 20])
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int64, np.float32, np.float64])
+def test_sparse_rows_are_scored_by_the_loop_and_by_scipys_product(monkeypatch, cached_bytes, dtype):
+    monkeypatch.setattr(stored, "CACHED_BYTES", cached_bytes)
+    y, rng = labels(1500), np.random.default_rng(1)
+    X = rng.poisson([0.2, 1.0, 0.0, 3.0], (1500, 4)).astype(dtype)
+    X[y == 0, 1] = 0  # class 0 has no such cell, and so probability 0
+    fit = nb.fit_mle(nb.NaiveBayes(nb.Multinomial()), scipy.sparse.csr_array(X), y)
+    probs, totals = fit.params["x_probs"], X.sum(axis=1, dtype=int)[:, None]
+    exact = scipy.stats.multinomial.logpmf(X[:, None].astype(int), totals, probs[None])
+    assert (exact[X[:, 1] > 0, 0] == -np.inf).all()
+    assert_allclose(fit.log_joint(scipy.sparse.csr_array(X)), exact + np.log(fit.params["class_probs"]), rtol=1e-5)
 
 
 @pytest.mark.usefixtures("blocks")
