@@ -25,6 +25,7 @@ from jax.sharding import AxisType, Mesh, NamedSharding
 from threadpoolctl import ThreadpoolController
 
 from bayesnb.compiled import compiled
+from bayesnb.masked import as_numpy, without_mask
 
 Array = Any
 """A numpy or a JAX array."""
@@ -63,7 +64,13 @@ def namespace(x: Array) -> ModuleType:
 def as_array(x: Any) -> Array:
     """``x`` itself where it is a JAX array, else the numpy array of it, in a type that JAX has."""
     if not isinstance(x, jax.Array):
-        return native(np.asarray(x))
+        x = without_mask("an argument", x)
+        try:
+            return native(np.asarray(x))
+        except ValueError as error:
+            raise ValueError(
+                f"an array or rows of one length are expected, got a {type(x).__name__}: {error}"
+            ) from None
     return x if is_traced(x) else _auto_sharded(x)
 
 
@@ -86,8 +93,8 @@ def _auto_sharded(x: jax.Array) -> jax.Array:
 
 
 def to_host(tree: Any) -> Any:
-    """The same pytree with numpy leaves."""
-    return jax.tree.map(lambda a: a if scipy.sparse.issparse(a) else np.asarray(a), tree)
+    """The same pytree with numpy leaves; masked arrays keep their masks."""
+    return jax.tree.map(lambda a: a if scipy.sparse.issparse(a) else as_numpy(a), tree)
 
 
 def to_double(tree: Any) -> Any:
@@ -107,6 +114,14 @@ def row_blocks(num_rows: int, bytes_per_row: int, least: int = 0, block_bytes: i
     return (slice(start, min(start + step, num_rows)) for start in range(0, num_rows, step))
 
 
+def read_only(value: Array) -> Array:
+    """A numpy array that nobody can change any more: what follows from it is kept."""
+    if isinstance(value, np.ndarray):
+        value = value.copy()
+        value.setflags(write=False)
+    return value
+
+
 def zeros(*shape: int) -> np.ndarray[Any, Any]:
     """Zeros in float64 that JAX does not copy."""
     size = 8 * math.prod(shape)
@@ -115,10 +130,15 @@ def zeros(*shape: int) -> np.ndarray[Any, Any]:
     return room[begin : begin + size].view(np.float64).reshape(shape)
 
 
+def padded_size(num_rows: int) -> int:
+    """The power of two, at least 16, up to which rows are filled: what is compiled for a size serves many."""
+    return 1 << max(num_rows - 1, 15).bit_length()
+
+
 def padded(rows: Array) -> Array:
-    """More rows, up to a power of two and at least 16: what is compiled for a size serves many."""
+    """The rows and zeros, up to their ``padded_size``."""
     size = rows.shape[0]
-    room = 1 << max(size - 1, 15).bit_length()
+    room = padded_size(size)
     if room == size:
         return rows
     out = np.zeros((room, *rows.shape[1:]), rows.dtype)

@@ -20,6 +20,7 @@ from bayesnb.draws import Draws
 from bayesnb.em import has_unlabelled
 from bayesnb.families import Categorical, Family
 from bayesnb.log_prob import logsumexp
+from bayesnb.masked import filled
 from bayesnb.model import NaiveBayes, Sites
 from bayesnb.names import checked
 from bayesnb.results import Posterior
@@ -180,7 +181,9 @@ def _float64(params: Sites) -> Sites:
 
 def _chains(values: Mapping[str, Array], num_chains: int) -> dict[str, Array]:
     """[S, ...] as [chain, draw, ...]."""
-    return {name: value.reshape(num_chains, -1, *value.shape[1:]) for name, value in values.items()}
+    return {
+        name: value.reshape(num_chains, len(value) // num_chains, *value.shape[1:]) for name, value in values.items()
+    }
 
 
 def _rows(model: NaiveBayes, X: Any, y: Any, needed: bool) -> Any:
@@ -207,8 +210,8 @@ def _observed(model: NaiveBayes, X: Any) -> tuple[dict[str, Array], dict[str, Ar
     parts: dict[str, tuple[Any, ...]] = {
         block: blocks[block] if isinstance(blocks[block], tuple) else (blocks[block],) for block in model.families
     }
-    totals = {_total_count(block): np.asarray(cells[1]) for block, cells in parts.items() if len(cells) == 2}
-    return {block: np.asarray(cells[0]) for block, cells in parts.items()}, totals
+    totals = {_total_count(block): np.asarray(filled(cells[1])) for block, cells in parts.items() if len(cells) == 2}
+    return {block: np.asarray(filled(cells[0])) for block, cells in parts.items()}, totals
 
 
 def _total_count(block: str) -> str:

@@ -22,7 +22,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from bayesnb import check, intervals
+from bayesnb import check, intervals, memory
 from bayesnb.arrays import Array, in_threads, is_traced, row_blocks, to_host
 from bayesnb.families.base import Family
 from bayesnb.fit import fit_map, fit_mle, require_maximum
@@ -135,6 +135,7 @@ def bootstrap(
         arrays, labels = {name: x[total > 0] for name, x in arrays.items()}, labels.rows(total > 0)
     if not (num_rows := len(labels.y)):
         raise ValueError("the bootstrap draws from rows: give at least one row with a positive weight")
+    check.draws(estimate.params, replicates=replicates)
     size = max(WEIGHT_BYTES // num_rows, FEWEST)
     parts = []
     for start in range(0, replicates, size):
@@ -154,6 +155,7 @@ def bootstrap_weights(key: Array, num_rows: int, replicates: int, scheme: str = 
     """
     check.key(key)
     check.counts(num_rows=num_rows, replicates=replicates)
+    memory.require(num_rows * replicates, f"replicates={replicates:,} of {num_rows:,} weights", "give fewer")
     _require_scheme(scheme)
     return _weights(key, num_rows, range(replicates), scheme)
 

@@ -14,10 +14,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bayesnb import memory
 from bayesnb.arrays import Array, as_array, in_threads, is_traced, observed, on_host, row_blocks
 from bayesnb.check_labels import labels as labels
 from bayesnb.check_labels import weights as weights
 from bayesnb.families.base import Family
+from bayesnb.forked import require_jax
+from bayesnb.masked import filled
 from bayesnb.nodes import short_repr
 from bayesnb.sparse import bytes_per_row, from_bcoo, is_sparse, part_of, rows_of
 
@@ -45,6 +48,7 @@ def blocks(families: Mapping[str, Family], single: bool, X: Any, *, sparse: bool
         if is_sparse(x) and not (sparse and on_host(arrays)):
             raise ValueError(f"block {name!r} is a sparse matrix, and here it must be an array: give {DENSE}")
     if not on_host(arrays):
+        require_jax()
         arrays = {name: jnp.asarray(x) for name, x in arrays.items()}
     return arrays
 
@@ -52,9 +56,16 @@ def blocks(families: Mapping[str, Family], single: bool, X: Any, *, sparse: bool
 def columns(families: Mapping[str, Family], arrays: Mapping[str, Array], fitted: Mapping[str, int | None]) -> None:
     """Raises ValueError where a block has another number of columns than the fit or the model."""
     for name, x in arrays.items():
-        expected = fitted[name] or families[name].declared_columns
+        expected = families[name].declared_columns if fitted[name] is None else fitted[name]
         if expected not in (None, families[name].columns_in(x)):
             raise ValueError(f"block {name!r} has {families[name].columns_in(x)} columns, the model has {expected}")
+
+
+def single(families: Mapping[str, Family]) -> None:
+    """Raises ValueError where JAX computes in float32, and a known hyperparameter, or its square, is beyond that."""
+    if jnp.result_type(float) == np.float32:
+        for name, family in families.items():
+            family.check_single(name)
 
 
 def values(families: Mapping[str, Family], arrays: Mapping[str, Array]) -> None:
@@ -71,7 +82,7 @@ def values(families: Mapping[str, Family], arrays: Mapping[str, Array]) -> None:
 
 
 def _check_rows(family: Family, x: Array, name: str, rows: slice) -> None:
-    family.check(part_of(x, rows), name)
+    family.check(part_of(x, rows, order="K"), name)
 
 
 def fit_values(families: Mapping[str, Family], arrays: Mapping[str, Array]) -> None:
@@ -92,7 +103,7 @@ def fit_block(families: Mapping[str, Family], block: Mapping[str, Array]) -> Non
 
 def num_classes(given: Any) -> int | None:
     """K as declared, or None."""
-    if given is not None and (not isinstance(given, int | np.integer) or given < 1):
+    if given is not None and (isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1):
         raise ValueError(f"num_classes must be a positive int, got {given!r}")
     return None if given is None else int(given)
 
@@ -106,7 +117,8 @@ def model(given: Any) -> None:
 
 
 def key(given: Any) -> None:
-    """Raises ValueError for what is no key of JAX's random numbers."""
+    """Raises ValueError for what is no key of JAX's random numbers, and RuntimeError where JAX cannot run."""
+    require_jax()
     dtype, shape = getattr(given, "dtype", None), getattr(given, "shape", None)
     typed = dtype is not None and jnp.issubdtype(dtype, jax.dtypes.prng_key)
     if not (shape == () if typed else dtype == np.uint32 and shape in ((2,), (4,))):
@@ -116,8 +128,16 @@ def key(given: Any) -> None:
 def counts(**given: Any) -> None:
     """Raises ValueError unless every number is a positive int."""
     for name, value in given.items():
-        if not isinstance(value, int | np.integer) or value < 1:
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
             raise ValueError(f"{name} must be a positive int, got {value!r}")
+
+
+def draws(one: Any, **given: Any) -> None:
+    """Raises ValueError unless there is room for so many draws, a positive int, of as many numbers as ``one`` has."""
+    counts(**given)
+    numbers = sum(np.size(leaf) for leaf in jax.tree.leaves(one))
+    for name, value in given.items():
+        memory.require(8 * numbers * int(value), f"{name}={value:,}", "give fewer")
 
 
 def total_count(names: list[str], num_rows: int, given: Any) -> Any:
@@ -132,7 +152,7 @@ def total_count(names: list[str], num_rows: int, given: Any) -> Any:
         return None
     if not names:
         raise ValueError("no block takes a total_count: leave it out")
-    values = np.asarray(given)
+    values = as_array(given)
     known = values.dtype.kind in "iuf" and values.shape in ((), (num_rows,))
     if not known or not ((values >= 0) & (values == np.floor(values)) & (values < np.inf)).all():
         raise ValueError(
@@ -158,6 +178,11 @@ def statistics(families: Mapping[str, Family], num_classes: int | None, resolved
 
 def params(model: Any, given: Mapping[str, Any]) -> dict[str, Array]:
     """Parameters as arrays by site, checked against the model's sites and sizes; values only where they are known."""
+    if not hasattr(model, "families") or not isinstance(given, Mapping):
+        raise ValueError(
+            "parameters are those of a NaiveBayes model, a dict of arrays by site, "
+            f"got {type(given).__name__} for {type(model).__name__}"
+        )
     sites = model.sites()
     if set(given) != set(sites):
         raise ValueError(f"params must have the sites {sites}, got {list(given)}")
@@ -184,6 +209,8 @@ def params(model: Any, given: Mapping[str, Any]) -> dict[str, Array]:
 def class_probs(probs: Any, num_classes: int | None = None) -> Array:
     """Class probabilities [K] that are non-negative and sum to one."""
     probs = as_array(probs)
+    if probs.dtype.kind in "OUSMmc":
+        raise ValueError(f"class_probs must be numbers, one a class, got dtype {probs.dtype}")
     if probs.ndim != 1 or (num_classes is not None and probs.shape[0] != num_classes):
         raise ValueError(
             f"class_probs must be one probability a class, [{num_classes or 'K'}], got shape {probs.shape}"
@@ -217,7 +244,7 @@ def _block(family: Family, name: str, x: Any) -> Array:
             f"block {name!r} is a sparse matrix, which {type(family).__name__} does not take: give {DENSE}"
         )
     try:
-        x = rows_of(x) if is_sparse(x) else as_array(x)
+        x = rows_of(x) if is_sparse(x) else as_array(filled(x))
     except ValueError as error:
         raise ValueError(f"block {name!r} is a sparse matrix whose parts do not fit together: {error}") from error
     if is_sparse(x) and observed(x.data) is not None:
@@ -225,6 +252,11 @@ def _block(family: Family, name: str, x: Any) -> Array:
     if x.ndim != 2:
         hint = "a single column is x[:, None]" if x.ndim == 1 else "flatten further axes into columns"
         raise ValueError(f"block {name!r} must be an array [N, D], got shape {x.shape}: {hint}")
+    if x.dtype.kind in "mM":
+        raise ValueError(
+            f"block {name!r} holds dates or durations, {x.dtype}: give numbers, such as days since a first date, or "
+            "durations / numpy.timedelta64(1, 'D')"
+        )
     if not (jnp.issubdtype(x.dtype, jnp.number) or x.dtype == bool) or jnp.issubdtype(x.dtype, jnp.complexfloating):
         raise ValueError(
             f"block {name!r} must hold numbers, got dtype {x.dtype}; encode strings as integer codes "

@@ -13,7 +13,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays import Array, as_array, is_traced, namespace, on_host
+from bayesnb.masked import without_mask
 from bayesnb.sums import Labels
+
+MOST_CLASSES = np.iinfo(np.int32).max
+
+UNIQUE = "classes, y = numpy.unique(y, return_inverse=True)"
+"""How labels of any kind become integers 0..K-1."""
 
 LARGEST_WEIGHT = 1e30
 """Of a row: sums of weights, and of weighted squares, are numbers in single precision, too."""
@@ -33,23 +39,25 @@ def labels(y: Any, sample_weight: Any, num_rows: int, num_classes: int | None) -
         return Labels(y, weight), num_classes
     num_classes = num_classes or _largest(counted) + 1
     _range(counted, num_classes)
+    if num_classes > MOST_CLASSES:
+        raise ValueError(f"y has {num_classes:,} classes, expected {MOST_CLASSES:,} at most: {UNIQUE}")
     return Labels(y.astype(np.int32), weight), num_classes
 
 
 def _labels_array(y: Any, num_rows: int) -> Array:
     if y is None:
         raise ValueError("y is missing: give the class labels, integers 0..K-1 [N] or soft labels [N, K]")
-    y = as_array(y)
+    y = as_array(without_mask("y", y))
     if y.dtype.kind in "OUS":
         raise ValueError(
-            "y holds strings, expected integers 0..K-1: classes, y = numpy.unique(y, return_inverse=True), or use the "
-            "estimator nb.NaiveBayesClassifier, which takes them as they are"
+            "y holds strings or objects, expected integers 0..K-1: y.astype(int) if they are whole numbers, else "
+            f"{UNIQUE}, or use the estimator nb.NaiveBayesClassifier, which takes them as they are"
         )
     if y.ndim not in (1, 2) or y.shape[0] != num_rows:
         raise ValueError(
             f"y must be integers [{num_rows}] or soft labels [{num_rows}, K] for these rows of X, got shape {y.shape}"
         )
-    if y.ndim == 1 and not (np.issubdtype(y.dtype, np.integer) or y.dtype == bool):
+    if y.ndim == 1 and y.dtype.kind not in "iub":
         raise ValueError(f"y must be integers 0..K-1, got dtype {y.dtype}; use y.astype(int) if they are whole")
     if y.shape[1:] == (1,):
         raise ValueError(
@@ -107,7 +115,7 @@ def _range(y: Array, num_classes: int) -> None:
 
 def weights(sample_weight: Any, num_rows: int) -> Array:
     """Sample weights [N] that are finite and not negative."""
-    weight = as_array(sample_weight)
+    weight = as_array(without_mask("sample_weight", sample_weight))
     if weight.shape != (num_rows,) or weight.dtype.kind not in "fiub":
         raise ValueError(
             f"sample_weight must be numbers [{num_rows}], one a row, got {weight.dtype} of shape {weight.shape}"

@@ -8,8 +8,10 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
+from bayesnb.arrays import as_array
 from bayesnb.compiled import compiled
 from bayesnb.frames import Array, DataError, closest, label, listing, plain
+from bayesnb.masked import without_mask
 
 MISSING = "y holds a missing label in row {}: leave such rows out"
 
@@ -60,13 +62,14 @@ def plain_labels(y: Any) -> Any:
     Raises:
         ValueError: for missing labels, and for labels of several types.
     """
+    y = without_mask("y", y)
     found = y if isinstance(y, np.ndarray) else nw.from_native(y, pass_through=True, allow_series=True)
     if isinstance(found, nw.Series):
         found = plain(found)
         if found.is_null().any():
             raise ValueError(MISSING.format(int(found.is_null().arg_true()[0])))
         return found.to_numpy()
-    y = np.asarray(y) if isinstance(y, list | tuple) else y
+    y = _array_of(y) if isinstance(y, list | tuple) else y
     if isinstance(y, np.ndarray) and y.dtype.kind == "f" and np.isnan(y).any():
         raise ValueError(MISSING.format(int(np.isnan(y).ravel().argmax())) + " (NaN)")
     if not isinstance(y, np.ndarray) or y.dtype != object or y.ndim != 1:
@@ -78,7 +81,23 @@ def plain_labels(y: Any) -> Any:
     if len(types) > 1:
         names = listing(sorted(one.__name__ for one in types))
         raise ValueError(f"y holds labels of several types, {names}: give labels of one")
+    if types == {str} and any(value.endswith("\0") for value in y):
+        raise ValueError("y holds a label that ends in a NUL character, which numpy would cut off: leave it out")
     return np.array(y.tolist()) if types <= {bool, int, float, str} else y
+
+
+def _array_of(y: Any) -> Array:
+    """The array of a list: of objects where numpy would make its labels those of one type."""
+    types = {type(value.item() if isinstance(value, np.generic) else value) for value in y}
+    if len(types) < 2 and types != {str}:
+        return as_array(y)
+    if types & {list, tuple, np.ndarray}:
+        return as_array(y)
+    if types == {int, float} and all(float(value) == value for value in y if value == value):
+        return as_array(y)
+    labels = np.empty(len(y), object)
+    labels[:] = [value.item() if isinstance(value, np.generic) else value for value in y]
+    return labels
 
 
 def number_of_class(name: str, classes: Array) -> int:

@@ -9,7 +9,20 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from bayesnb.families.support import SQUARABLE
-from bayesnb.frames import Array, DataError, declared, is_missing, is_number, label, numbers, plain, sort_of, texts
+from bayesnb.frames import (
+    Array,
+    DataError,
+    declared,
+    is_meant_as_number,
+    is_missing,
+    is_number,
+    label,
+    numbers,
+    plain,
+    sort_of,
+    texts,
+    why_text,
+)
 
 Kind = Literal["bernoulli", "categorical", "normal", "poisson", "multinomial"]
 Value = str | float | bool
@@ -61,7 +74,8 @@ class Column:
         if is_text and not self.text:
             odd = next((text for text in texts(cells) if text is not None and not is_number(text)), None)
             what = "numbers that are written as text" if odd is None else f"text, '{odd}'"
-            raise DataError(f"column '{self.name}' holds {what}, and the model was fitted to numbers in it")
+            why = f"; '{odd}' {why_text(odd)}" if odd is not None and is_meant_as_number(odd) else ""
+            raise DataError(f"column '{self.name}' holds {what}, and the model was fitted to numbers in it{why}")
         if self.text and not is_text:
             raise DataError(f"column '{self.name}' holds numbers, and the model was fitted to text in it")
         if is_text:
@@ -114,8 +128,11 @@ class Column:
 
 
 def in_order(values: Any) -> tuple[Value, ...]:
-    """Values sorted."""
-    return tuple(sorted(values))
+    """Values sorted; those of several types by their text."""
+    try:
+        return tuple(sorted(values))
+    except TypeError:
+        return tuple(sorted(values, key=str))
 
 
 def by_type(cells: nw.Series[Any], kind: Kind | None) -> Column:

@@ -73,7 +73,7 @@ class Contributions(NamedTuple):
             probs, _ = self._probs(rows, weights)
             mean = np.einsum("nk,nkf->nf", probs, self.evidence[rows], optimize=True)
             root = np.sqrt(self.weight[rows, None] * probs)[:, :, None]
-            spread = (root * (self.evidence[rows] - mean[:, None])).reshape(-1, num_features)
+            spread = (root * (self.evidence[rows] - mean[:, None])).reshape(probs.size, num_features)
             return spread if wide else spread.T @ spread
 
         parts = in_threads(part, self._blocks())
@@ -103,10 +103,12 @@ def contributions(posterior: Posterior, X: Any, y: Any, sample_weight: Any, *, b
     kept = weight > 0
     arrays, own, weight = {name: x[kept] for name, x in arrays.items()}, own[kept], weight[kept]
     blocks = {}
-    for name, family in model.families.items():
-        rows = arrays[name], own, weight
+    for name, family in posterior.prior.families.items():
+        statistics, rows = posterior.statistics.blocks[name], (arrays[name], own, weight)
         blocks[name] = (
-            products.by_rows(_terms, (family,), rows) if by_feature else family.leave_one_out(*rows)[..., None]
+            products.by_rows(_terms, (family, statistics), rows)
+            if by_feature
+            else family.leave_one_out(statistics, *rows)[..., None]
         )
     sizes = {name: block.shape[2] for name, block in blocks.items()}
     dtype = np.float64 if 8 * weight.size * num_classes * sum(sizes.values()) <= DOUBLE_BYTES else np.float32
@@ -116,10 +118,10 @@ def contributions(posterior: Posterior, X: Any, y: Any, sample_weight: Any, *, b
         of_own = np.take_along_axis(block, own[:, None, None], axis=1)
         np.subtract(block, of_own, out=evidence[:, :, start : start + sizes[name]], casting="same_kind")
         start += sizes[name]
-    prior = class_part(model, posterior.statistics.class_counts, own, weight)
+    prior = class_part(posterior, own, weight)
     return Contributions(prior - np.take_along_axis(prior, own[:, None], axis=1), evidence, weight, sizes)
 
 
 @jax.jit
-def _terms(family: Family, rows: Any) -> Array:
-    return family.leave_one_out_terms(*rows)
+def _terms(family: Family, statistics: Any, rows: Any) -> Array:
+    return family.leave_one_out_terms(statistics, *rows)

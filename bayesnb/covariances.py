@@ -13,6 +13,9 @@ from jax.scipy.special import gammaln
 from bayesnb import special
 from bayesnb.arrays import Array, is_traced, namespace
 
+LITTLE = 1e-3
+"""The size of a matrix W whose log|I + W| is the sum of four powers."""
+
 SINGULAR = 1e3
 """The smallest squared pivot of a correlation matrix that is told from zero, in roundings of its type."""
 
@@ -72,6 +75,30 @@ def log_partition_wishart(df: Array, scale: Array, seen: Array) -> Array:
     return constant - 0.5 * df * log_det + log_gamma
 
 
+def log_wishart_ratio(df: Array, more: Array, scale: Array, grown: Array, seen: Array) -> Array:
+    """log partition of df + more and scale + grown less that of df and scale, [K]; arguments as above.
+
+    With W = L^-1 G L^-T, S = L L', it is -df/2 log|I + W| - more/2 log|S + G| + sum_j log of a ratio of Gammas.
+    """
+    size = seen.sum(axis=-1)
+    j = jnp.arange(1, seen.shape[-1] + 1)[None]
+    used, argument = j <= size[..., None], 0.5 * (df[..., None] + 1.0 - j)
+    gammas = special.log_gamma_ratio(
+        jnp.where(used, argument, 1.0), 0.5 * jnp.broadcast_to(more[..., None], used.shape)
+    )
+    factor = jnp.linalg.cholesky(proper(scale, seen))
+    after = log_determinant(jnp.linalg.cholesky(proper(scale + grown, seen)))
+    change, growth = after - log_determinant(factor), whiten_matrix(factor, grown)
+    # where the prior outweighs the rows the difference would be rounding: tr W - tr W^2 / 2 + tr W^3 / 3 - ...
+    little = jnp.square(growth).sum(axis=(-1, -2)) < LITTLE**2
+    small = jnp.where(little[..., None, None], growth, 0.0)
+    square = small @ small
+    powers = (small * small / 2 - square * small / 3 + square * square / 4).sum(axis=(-1, -2))
+    change = jnp.where(little, variances(small).sum(axis=-1) - powers, change)
+    rest = 0.5 * more * (size * jnp.log(2.0) - after)
+    return rest - 0.5 * df * change + jnp.where(used, gammas, 0.0).sum(axis=-1)
+
+
 def is_positive_definite(matrix: Array, columns: Array) -> bool:
     """True for a known matrix [D, D] that is so, far from rounding, in these columns [D], whatever their units."""
     least = SINGULAR * np.finfo(matrix.dtype if np.issubdtype(matrix.dtype, np.floating) else float).eps
@@ -101,7 +128,7 @@ def require_covariance(owner: str, value: Array, *, may_be_idle: bool = False) -
         raise ValueError(f"{owner} must be an array [D, D] or [K, D, D], got shape {shape}")
     if is_traced(value):
         return
-    matrices = np.asarray(value).reshape(-1, *shape[-2:])
+    matrices = np.asarray(value) if len(shape) == 3 else np.asarray(value)[None]
     if not (np.abs(matrices - matrices.transpose(0, 2, 1)) <= 1e-4 * np.abs(matrices).max(initial=0)).all():
         raise ValueError(f"{owner} must be symmetric: use (S + S.T) / 2")
     columns = (variances(matrices) != 0).any(axis=0) | (not may_be_idle)

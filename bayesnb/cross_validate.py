@@ -11,12 +11,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb import check
-from bayesnb.arrays import Array, in_threads, is_traced, row_blocks, to_host
+from bayesnb import check, memory
+from bayesnb.arrays import Array, as_array, in_threads, is_traced, row_blocks, to_host
 from bayesnb.families.tied import Tied
 from bayesnb.fit import fit_map, fit_mle, fit_posterior, likelihood_maximum, posterior_mode, require_maximum
 from bayesnb.host_calls import finalise
 from bayesnb.log_prob import LogProb
+from bayesnb.masked import without_mask
 from bayesnb.model import NaiveBayes, Sites, Tables
 from bayesnb.own_priors import require_conjugacy
 from bayesnb.scoring import Score
@@ -85,6 +86,8 @@ def cross_validate(
         raise ValueError("the models of one run differ in hyperparameters alone: same blocks, families and sizes")
     grid = _stacked(resolved)
     others = _all_but_one(parts)
+    what = f"probabilities of {num_rows:,} rows and {num_classes:,} classes by {len(models):,} models"
+    memory.require(8 * num_rows * len(models) * num_classes, what, "give fewer rows or models at once")
     table = np.empty((num_rows, len(models), num_classes))
     grid_bytes = sum(leaf.nbytes for leaf in jax.tree.leaves(grid))
     for some in row_blocks(len(others), grid_bytes, block_bytes=TABLE_BYTES):
@@ -187,7 +190,7 @@ def _as_one(tree: Any, num_classes: int) -> Any:
         if leaf.ndim < 2:
             return leaf
         whole = jnp.broadcast_to(leaf, (leaf.shape[0], num_classes, *leaf.shape[2:]))
-        return whole.reshape(-1, *leaf.shape[2:])
+        return whole.reshape(leaf.shape[0] * num_classes, *leaf.shape[2:])
 
     return jax.tree.map(of_leaf, tree)
 
@@ -209,7 +212,8 @@ PREDICTIONS: dict[Callable[..., Any], Callable[[NaiveBayes, list[ModelStatistics
 
 def _folds(folds: Any, y: Array, num_rows: int) -> Array:
     """The fold of each row, integers [N]."""
-    if np.ndim(folds) == 0:
+    fold = as_array(without_mask("folds", folds))
+    if fold.ndim == 0:
         if not isinstance(folds, int | np.integer) or not 2 <= folds <= num_rows:
             raise ValueError(f"folds is a number from 2 to the {num_rows} rows, or the fold of each row, got {folds!r}")
         classes = y.argmax(axis=1) if y.ndim == 2 else y
@@ -217,7 +221,6 @@ def _folds(folds: Any, y: Array, num_rows: int) -> Array:
         fold = np.empty(num_rows, int)
         fold[np.argsort(classes, kind="stable")] = np.arange(num_rows) % folds
         return fold
-    fold = np.asarray(folds)
     if fold.shape != (num_rows,) or not np.issubdtype(fold.dtype, np.integer) or fold.min(initial=0) < 0:
         raise ValueError(f"fold ids are integers 0, 1, ... [{num_rows}], one a row, got {fold.dtype} of {fold.shape}")
     used, fold = np.unique(fold, return_inverse=True)

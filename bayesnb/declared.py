@@ -1,14 +1,18 @@
-"""What a specification says by itself, before any data: its blocks, their names, and the number of classes."""
+"""What a specification says by itself, before any data: its blocks, their names, class prior and number of classes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from bayesnb import check
+from bayesnb.arrays import as_array
 from bayesnb.families.base import Family
+from bayesnb.families.support import WIDER, require_positive, single
+from bayesnb.nodes import short_repr
 
 
 def check_families(families: Mapping[str, Any]) -> None:
@@ -28,6 +32,29 @@ def check_names(names: list[str]) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(f"the blocks' names give two parts of the program one name, {twice[0]!r}: rename a block")
+
+
+def declared_concentration(given: Any) -> Any:
+    """The concentration of the class probabilities, an array where it is one a class.
+
+    Raises:
+        ValueError: for anything but positive numbers.
+    """
+    value = as_array(given) if isinstance(given, list | tuple | np.ndarray) else given
+    if value is None or getattr(value, "ndim", 0) > 1 or getattr(value, "size", 1) == 0:
+        raise ValueError(f"NaiveBayes: class_concentration must be a number, or one a class, got {short_repr(given)}")
+    require_positive("NaiveBayes", class_concentration=value)
+    return value
+
+
+def check_single(families: Mapping[str, Family], class_concentration: Any) -> None:
+    """As ``check.single``, of a whole model."""
+    check.single(families)
+    if jnp.result_type(float) == np.float32:
+        try:
+            declared_concentration(single(class_concentration))
+        except ValueError as error:
+            raise ValueError(f"in float32, {error}; {WIDER}") from None
 
 
 def declared_classes(

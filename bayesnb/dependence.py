@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesnb import check
+from bayesnb import check, memory
 from bayesnb.arrays import is_traced
 from bayesnb.families import Bernoulli, Categorical, Family, Normal
+from bayesnb.masked import filled_codes
 from bayesnb.model import NaiveBayes
 from bayesnb.pairs import TINY, pairs_of
 from bayesnb.sums import Labels
@@ -106,6 +107,8 @@ def dependence(X: Any, y: Any, *, sample_weight: Any = None, model: NaiveBayes |
     single = not isinstance(X, Mapping) if model is None else model.single
     # without a model the blocks need families only by name, until their types tell which
     families = dict.fromkeys(["x"] if single else X, Normal()) if model is None else model.families
+    if model is None:  # types say what a column is
+        X = filled_codes(X) if single else {name: filled_codes(x) for name, x in X.items()}
     arrays = check.blocks(families, single, X)
     if is_traced(arrays, y, sample_weight):
         raise ValueError("dependence needs values that are known: call it outside of JAX's transformations")
@@ -125,6 +128,9 @@ def dependence(X: Any, y: Any, *, sample_weight: Any = None, model: NaiveBayes |
         check.columns(families, arrays, model.columns)
     check.values(families, arrays)
     sizes = np.concatenate([_sizes(family, arrays[name].shape[1], name) for name, family in families.items()])
+    # numbers of every pair of categories, and three for a real column: where it is seen, its value and its square
+    width = int(sizes.sum() + 3 * (sizes == 0).sum())
+    memory.require(16 * width**2, f"every pair of {num_columns:,} columns", "give fewer columns, or fewer categories")
     cells = np.concatenate([_cells(family, arrays[name]) for name, family in families.items()], axis=1)
     names = [str(d) if single else f"{name}_{d}" for name, x in arrays.items() for d in range(x.shape[1])]
     return Dependence(tuple(names), *_over_classes(cells, labels, num_classes, sizes))
@@ -135,7 +141,7 @@ def _over_classes(cells: Array, labels: Labels, num_classes: int, sizes: Array) 
     order = np.argsort(sizes == 0, kind="stable")
     cells, num_categories = cells[:, order], sizes[sizes > 0]
     total, information, evidence = np.zeros((3, len(sizes), len(sizes)))
-    for k in range(num_classes):
+    for k in range(num_classes) if labels.soft else np.unique(labels.y):
         weight = _weight(labels, k)
         rows = weight > 0
         if not rows.any():

@@ -24,6 +24,7 @@ from bayesnb.arrays import Array, as_array, is_traced, to_host
 from bayesnb.fit import fit_map, fit_mle, fit_posterior
 from bayesnb.host_calls import finalise
 from bayesnb.log_prob import LogProb, logsumexp
+from bayesnb.masked import without_mask
 from bayesnb.model import NaiveBayes, Sites
 from bayesnb.nodes import pytree
 from bayesnb.prior_density import log_prior
@@ -201,7 +202,7 @@ def _given(model: NaiveBayes, initial: PointEstimate) -> Sites:
 
 def has_unlabelled(y: Any) -> bool:
     """True where integer labels [N] hold a -1."""
-    return np.ndim(y) == 1 and as_array(y).dtype.kind == "i" and bool((np.asarray(y) == -1).any())
+    return np.ndim(y) == 1 and as_array(without_mask("y", y)).dtype.kind == "i" and bool((np.asarray(y) == -1).any())
 
 
 def separate(
@@ -242,7 +243,7 @@ def separate(
 
 
 def _integers(y: Any, num_rows: int) -> Array:
-    given = as_array(y)
+    given = as_array(without_mask("y", y))
     if given.shape == (num_rows,) and given.dtype.kind in "iub":
         return np.asarray(given).astype(np.int64)
     check.labels(y, None, num_rows, None)  # says what is wrong with labels that no fit takes

@@ -119,6 +119,8 @@ def fit_empirical(
         raise ValueError("without rows every prior has the same evidence: give at least one row with a positive weight")
     learned = {
         name: at_once(_learn, *block, tolerance, max_iterations, by="block" if name == LABEL else by)
+        if block[0].num_columns
+        else _unchanged(block[0])
         for name, block in _blocks(start, learn_class).items()
     }
     fit = fit_posterior(_with(start.prior, learned), statistics=start.statistics)
@@ -171,7 +173,7 @@ class _Learned(NamedTuple):
 @partial(jax.jit, static_argnames="by")
 def _learn(family: Family, statistics: Any, tolerance: Array, max_iterations: Array, *, by: str) -> _Learned:
     """The block's maximum over the log factors [P, F] of its hyperparameters."""
-    names = [f.name for f in fields_of(family) if not f.metadata.get("static") and f.name not in GIVEN]
+    names = _unknowns(family)
     owner = _owner(family, by)
     num_problems = int(owner.max()) + 1
     bounds = [_bounds(family, name, owner, num_problems) for name in names]
@@ -181,12 +183,23 @@ def _learn(family: Family, statistics: Any, tolerance: Array, max_iterations: Ar
         return _scaled(family, dict(zip(names, logs, strict=True)), owner)
 
     def loss(logs: Array) -> Array:
-        evidence = prior(logs).update(statistics).log_partition() - prior(logs).log_partition()
+        evidence = prior(logs).log_partition_ratio(statistics)
         return -evidence.sum(axis=0).reshape(num_problems, -1).sum(axis=1)
 
     found = newton.minimise(loss, lower, upper, tolerance, max_iterations)
     at_bound = dict(zip(names, found.at_bound, strict=True))
     return _Learned(prior(found.x), at_bound, found.converged, found.num_iterations)
+
+
+def _unchanged(family: Family) -> _Learned:
+    """A block of no columns as it is: every prior has the same evidence."""
+    at_bound = {name: np.zeros(1, int) for name in _unknowns(family)}
+    return _Learned(family, at_bound, np.array(True), np.array(0))
+
+
+def _unknowns(family: Family) -> list[str]:
+    """The names of the hyperparameters that are learned."""
+    return [f.name for f in fields_of(family) if not f.metadata.get("static") and f.name not in GIVEN]
 
 
 def _owner(family: Family, by: str) -> np.ndarray[Any, Any]:

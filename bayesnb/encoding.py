@@ -17,7 +17,7 @@ import numpyro.distributions as dist
 from bayesnb import families
 from bayesnb.averaged import AveragedPosterior
 from bayesnb.bootstrap import Bootstrap
-from bayesnb.columns import KINDS, Column
+from bayesnb.columns import Column
 from bayesnb.draws import Draws
 from bayesnb.em import EMEstimate
 from bayesnb.empirical import EmpiricalPosterior
@@ -26,6 +26,8 @@ from bayesnb.model import NaiveBayes
 from bayesnb.multilabel import MultiLabel
 from bayesnb.nodes import fields_of
 from bayesnb.results import PointEstimate, Posterior
+from bayesnb.saved_estimators import check_estimator
+from bayesnb.saved_results import check_result
 from bayesnb.schema import ArraySchema, FrameSchema
 from bayesnb.statistics import ModelStatistics
 
@@ -97,6 +99,20 @@ def is_result(value: Any) -> bool:
     return isinstance(value, RESULTS) or _is_estimator(value)
 
 
+def checked(code: Any, arrays: Arrays) -> Any:
+    """The result that ``encode`` wrote, as valid as what a user hands in.
+
+    Raises:
+        ValueError, KeyError, TypeError: for anything else.
+    """
+    result = decode(code, arrays)
+    if _is_estimator(result):
+        check_estimator(result)
+    else:
+        check_result(result)
+    return result
+
+
 def _is_estimator(value: Any) -> bool:
     # by its name: where there is none, scikit-learn need not be loaded to say so
     return type(value).__module__ == "bayesnb.estimator" and type(value).__name__ == "NaiveBayesClassifier"
@@ -110,7 +126,11 @@ def decode(code: Any, arrays: Arrays) -> Any:
     """
     if not isinstance(code, dict):
         return code
+    if len(code) != 1:
+        raise ValueError(f"expected one kind of value, got {list(code)}")
     ((kind, content),) = code.items()
+    if kind in ("jax", "number", "array") and content not in arrays:
+        raise ValueError(f"the array {content!r} is missing")
     match kind:
         case "jax":
             with jax.enable_x64(True):  # float64 stays what it was, whatever the setting now
@@ -123,9 +143,13 @@ def decode(code: Any, arrays: Arrays) -> Any:
             parts = [decode(part, arrays) for part in content]
             return tuple(parts) if kind == "tuple" else parts
         case "dict":
+            if not all(isinstance(key, str) for key, _ in content):
+                raise ValueError(f"names must be text, got {[key for key, _ in content]}")
             return {key: decode(part, arrays) for key, part in content}
         case "node":
-            return _node(content[0], {name: decode(part, arrays) for name, part in content[1].items()})
+            return _node(
+                content[0], {name: _field(content[0], name, part, arrays) for name, part in content[1].items()}
+            )
         case "labels":
             return np.array([decode(label, arrays) for label in content[1]], dtype=np.dtype(content[0]))
         case "estimator":
@@ -154,7 +178,22 @@ def _names(cls: Any) -> list[str]:
     return list(MODEL) if cls is NaiveBayes else [field.name for field in fields_of(cls)]
 
 
+class _Unreadable(ValueError):
+    """What names its field already."""
+
+
+def _field(owner: str, name: str, code: Any, arrays: Arrays) -> Any:
+    try:
+        return decode(code, arrays)
+    except _Unreadable:
+        raise
+    except Exception as error:  # whatever a header may make of its readers
+        raise _Unreadable(f"{name} of a {owner} cannot be read: {error}") from error
+
+
 def _node(name: str, fields: dict[str, Any]) -> Any:
+    if name not in NODES:
+        raise ValueError(f"{name!r} is no part of a result")
     names = _names(NODES[name])
     if set(fields) != set(names):
         raise ValueError(f"a {name} has the fields {', '.join(names)}, not {', '.join(fields)}")
@@ -164,7 +203,7 @@ def _node(name: str, fields: dict[str, Any]) -> Any:
         parts = fields[field] if field in PARTS else {}
         good = isinstance(fields[field], TYPES.get(field, object)) and isinstance(parts, dict)
         if not good or not all(isinstance(part, PARTS[field]) for part in parts.values()):
-            raise ValueError(f"the {field} of a {name} is none")
+            raise ValueError(f"{field} of a {name} has the wrong type, {type(fields[field]).__name__}")
         object.__setattr__(node, field, fields[field])
     return node
 
@@ -177,28 +216,9 @@ def _estimator(params: dict[str, Any], learned: dict[str, Any]) -> Any:
         raise ValueError(f"an estimator has {', '.join(LEARNED)}, not {', '.join(learned)}")
     for name, value in learned.items():
         if not isinstance(value, TYPES[name]):
-            raise ValueError(f"the {name} of an estimator is none")
+            raise ValueError(f"{name} of an estimator has the wrong type, {type(value).__name__}")
         setattr(estimator, name, value)
-    schema, sizes = learned["schema_"], {learned["statistics_"].num_classes, len(learned["classes_"])}
-    if len(sizes) > 1 or learned["n_features_in_"] != len(schema.names) or not all(map(_is_column, _columns(schema))):
-        raise ValueError("the schema and the classes of the estimator do not fit each other")
-    none = {block: np.zeros((0, len(columns))) for block, columns in schema.blocks.items()}
-    learned["fit_"].predict_proba(none["x"] if learned["fit_"].model.single else none)
     return estimator
-
-
-def _columns(schema: Any) -> tuple[Any, ...]:
-    return schema.columns if isinstance(schema, FrameSchema) else ()
-
-
-def _is_column(column: Any) -> bool:
-    return (
-        isinstance(column, Column)
-        and isinstance(column.name, str)
-        and column.kind in KINDS
-        and isinstance(column.values, tuple)
-        and all(isinstance(value, str if column.text else bool | int | float) for value in column.values)
-    )
 
 
 def _arguments(law: dist.Distribution) -> dict[str, Any]:
@@ -213,5 +233,11 @@ def _distribution(name: str, arguments: dict[str, Any]) -> dist.Distribution:
     cls = getattr(dist, name, None)
     if not (inspect.isclass(cls) and issubclass(cls, dist.Distribution)):
         raise ValueError(f"{name!r} is no distribution of NumPyro's")
+    parameters = inspect.signature(cls.__init__).parameters
+    for argument, value in arguments.items():
+        if isinstance(value, str) and not isinstance(parameters[argument].default, str):
+            raise ValueError(f"{argument} of the distribution {name} must be a number, got {value!r}")
     with jax.numpy_rank_promotion("allow"):  # NumPyro's own distributions promote ranks
+        if "validate_args" in parameters:
+            cls(**arguments | {"validate_args": True})
         return cls(**arguments)

@@ -6,34 +6,24 @@ from typing import Any, Self
 
 import jax
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
-    _check_feature_names,
-    _check_n_features,
-    _check_sample_weight,
-    assert_all_finite,
-    check_consistent_length,
     check_is_fitted,
-    check_non_negative,
     column_or_1d,
     validate_data,
 )
 
-from bayesnb.classes import classes_and_codes, codes_among, plain_labels
-from bayesnb.families import Family, Multinomial, MultivariateNormal
-from bayesnb.frames import Array, DataError, Frame, as_frame, label
+from bayesnb.classes import classes_and_codes, codes_among
+from bayesnb.estimator_rows import ChecksRows
+from bayesnb.families import Multinomial, MultivariateNormal
+from bayesnb.frames import Array, Frame, label
 from bayesnb.likelihoods import AUTO, of_array, of_frame
 from bayesnb.model import NaiveBayes
 from bayesnb.named_fits import fit_named, specification, tempered
 from bayesnb.schema import ArraySchema, FrameSchema, Schema
 from bayesnb.statistics import ModelStatistics, merge
-
-
-def _is_plain(x: Any, ndim: int) -> bool:
-    """True for an array of numbers, in which scikit-learn's slower look would find nothing."""
-    return type(x) is np.ndarray and x.ndim == ndim and x.dtype.kind in "biuf"
 
 
 def _without_temper(classifier: Any) -> bool:
@@ -42,7 +32,7 @@ def _without_temper(classifier: Any) -> bool:
     return True
 
 
-class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
+class NaiveBayesClassifier(ClassifierMixin, ChecksRows):
     """Naive Bayes as a scikit-learn estimator.
 
         pi ~ Dirichlet(1),   theta_kd ~ its likelihood's conjugate prior,   p(y = k, x) = pi_k prod_d p(x_d | theta_kd)
@@ -199,20 +189,6 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         tags.classifier_tags.poor_score = self._counts
         return tags
 
-    @property
-    def _kind(self) -> str:
-        """The one word that says the likelihood of all columns, or nothing."""
-        return self.likelihoods if isinstance(self.likelihoods, str) else ""
-
-    @property
-    def _counts(self) -> bool:
-        return self._kind in ("multinomial", "poisson")
-
-    @property
-    def _takes_sparse(self) -> bool:
-        given = self.likelihoods
-        return given.takes_sparse if isinstance(given, Family) else self._kind in ("bernoulli", "multinomial")
-
     def _add(
         self, before: tuple[Schema, ModelStatistics] | None, X: Any, y: Any, classes: Array | None, sample_weight: Any
     ) -> Self:
@@ -243,48 +219,6 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
             statistics = merge(before[0].spread(before[1], schema), statistics)
         rows = (encoded, codes, weight) if self.temper else None
         return self._set(schema, classes, model, statistics, rows)
-
-    def _rows(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Any, Array, Array | None]:
-        """Rows of positive weight, their labels and weights, checked for what scikit-learn checks."""
-        if y is None:
-            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
-        X = self._features(X, reset=reset)
-        y = plain_labels(y)
-        y = y if _is_plain(y, 1) else column_or_1d(y, warn=True)
-        if y.dtype.kind == "f":
-            assert_all_finite(y, input_name="y")
-        check_consistent_length(X, y)
-        if sample_weight is None:
-            return X, y, None
-        weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True, allow_all_zero_weights=True)
-        if (weight > 0).all():
-            return X, y, weight
-        kept = weight > 0
-        if reset and not kept.any():
-            raise ValueError("sample_weight is zero in every row: give at least one row with a positive weight")
-        return X.filter(kept.tolist()) if isinstance(X, Frame) else X[kept], y[kept], weight[kept]
-
-    def _features(self, X: Any, *, reset: bool) -> Any:
-        """X as a frame, an array or a sparse matrix, with the columns of the fit."""
-        frame, looked_at = as_frame(X), False
-        if frame is None:
-            if not reset and isinstance(self.schema_, FrameSchema):
-                raise ValueError("the model was fitted to a data frame: give one with its columns, got none with names")
-            looked_at = not _is_plain(X, 2) or not X.size
-            if looked_at:
-                checks = {"dtype": "numeric", "ensure_all_finite": False, "ensure_min_samples": reset}
-                sparse = ["csr", "csc"] if self._takes_sparse else False
-                X = validate_data(self, X, reset=reset, accept_sparse=sparse, **checks)
-            if self._counts:
-                check_non_negative(X, type(self).__name__)
-        elif reset and not (frame.shape[0] and frame.shape[1]):
-            raise DataError(
-                f"the data frame has {frame.shape[0]} rows and {frame.shape[1]} columns: give at least one of each"
-            )
-        if not looked_at:
-            _check_feature_names(self, X, reset=reset)
-            _check_n_features(self, X, reset=reset)
-        return X if frame is None else frame
 
     def _set(
         self, schema: Schema, classes: Array, model: NaiveBayes, statistics: ModelStatistics, rows: Any = None

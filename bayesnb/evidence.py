@@ -53,15 +53,12 @@ def evidence(prior: NaiveBayes, statistics: ModelStatistics) -> EvidenceTable:
 
 
 def _of_features(prior: Any, statistics: Any) -> Array:
-    ratio = prior.update(statistics).log_partition() - prior.log_partition()
-    return ratio + prior.log_base_measure(statistics)
+    return prior.log_partition_ratio(statistics) + prior.log_base_measure(statistics)
 
 
 def _of_labels(prior: NaiveBayes, counts: Array) -> Array:
     if prior.class_probs is None:
-        concentration = jnp.asarray(prior.class_concentration)
-        change = special.log_gamma_ratio(concentration, counts).sum()
-        return change - special.log_gamma_ratio(concentration.sum(), counts.sum())
+        return special.log_multivariate_beta_ratio(jnp.asarray(prior.class_concentration), counts).sum()
     probs = jnp.asarray(prior.class_probs)
     possible = (probs > 0) | (counts == 0)
     return jnp.where(possible, counts * jnp.log(jnp.where(probs > 0, probs, 1.0)), -jnp.inf).sum()

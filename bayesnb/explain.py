@@ -216,7 +216,7 @@ def _values(fit: Classifier, arrays: dict[str, Array], widths: dict[str, int]) -
         x, num_columns = np.asarray(dense(arrays[block]), np.float64), family.columns_in(arrays[block])
         if by_words(fit, family):
             x = np.column_stack([x, x.sum(axis=1)])
-        elif widths[block] < num_columns:
+        elif widths[block] != num_columns:
             x = np.full((len(x), 1), np.nan)
         elif x.shape[1] > num_columns:  # successes, and totals
             x = np.where(x[:, num_columns:] > 0, x[:, :num_columns], np.nan)
@@ -234,5 +234,5 @@ def _by_block(
         if by_words(fit, family):
             found[block] = (*columns[block], "length" if fit.model.single else f"length of {block}")
         else:
-            found[block] = (block,) if widths[block] < len(columns[block]) else columns[block]
+            found[block] = (block,) if widths[block] != len(columns[block]) else columns[block]
     return found

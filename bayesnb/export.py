@@ -2,6 +2,13 @@
 
 What a fit knows becomes part of two functions of rows, ``predict_log_proba`` and ``log_joint``, each [N, K], from which
 every other prediction follows. They take any number N of rows, run on several kinds of devices, and have gradients.
+
+A file is a program. ``load_exported`` takes only those whose every operation, gradients included, is arithmetic on
+arrays (``operations``): nothing that reads or writes files, calls back into Python, talks to other devices or calls
+native code, but for JAX's Cholesky factors and triangular systems, whose arrays must have sizes that fit as far as the
+file fixes them. Anything else is refused by its name before it is compiled. What is not promised: that a stranger's
+function ends, that it needs little memory, or that its answers are probabilities; and JAX itself parses the file. Who
+hands the stored bytes to ``jax.export`` without this module has none of these checks.
 """
 
 from __future__ import annotations
@@ -21,9 +28,11 @@ from bayesnb import check
 from bayesnb.arrays import Array, is_traced, namespace, on_host, padded, to_double
 from bayesnb.families import Binomial
 from bayesnb.families.support import first_bad
+from bayesnb.forked import require_jax
 from bayesnb.log_prob import logsumexp
+from bayesnb.operations import ForeignOperation, require_arithmetic
 from bayesnb.results import Classifier
-from bayesnb.storage import StorageError, read_format, write_format
+from bayesnb.storage import StorageError, read_format, require_place, write_format
 
 KIND, VERSION = "bayesnb exported", 1
 """What the file holds, and the version of its format."""
@@ -69,6 +78,7 @@ def export(fit: Classifier, path: str | os.PathLike[str], *, platforms: Sequence
         raise StorageError("a fit inside of JAX's transformations has no values yet: export it outside of them")
     if isinstance(platforms, str) or not platforms or not set(platforms) <= set(KNOWN_PLATFORMS):
         raise StorageError(f"platforms are some of {', '.join(map(repr, KNOWN_PLATFORMS))}, got {platforms!r}")
+    require_place(Path(path))
     try:
         # what parameters tell is worked out in float64, and rounded once
         arrays = {name: _serialised(getattr(to_double(fit), name), _rows(fit), platforms) for name in FUNCTIONS}
@@ -86,13 +96,17 @@ def load_exported(path: str | os.PathLike[str]) -> ExportedClassifier:
 
     Raises:
         StorageError: for a file that cannot be read, is damaged, was not written by ``export``, or by a later version
-            of bayesnb or JAX.
+            of bayesnb or JAX, and for functions that do more than arithmetic, which are named and not run.
     """
     source = Path(path)
     header, arrays = read_format(source, KIND, VERSION, "nb.export")
     try:
         functions = {name: jax.export.deserialize(bytearray(arrays[name])) for name in FUNCTIONS}
+        for function in functions.values():
+            require_arithmetic(function)
         return ExportedClassifier(header["fit"], functions)
+    except ForeignOperation as error:
+        raise StorageError(f"'{source}' is refused, and nothing of it was run: it holds {error}") from error
     except ImportError as error:
         raise StorageError("to read functions from files JAX needs flatbuffers: pip install flatbuffers") from error
     except Exception as error:  # whatever the bytes may make of their reader
@@ -161,6 +175,7 @@ class ExportedClassifier:
         return f"ExportedClassifier({self.fit}, {columns}, {self.num_classes} classes, {self._dtype} on {platforms})"
 
     def _answer(self, name: str, X: Any) -> jax.Array:
+        require_jax()
         arrays, compiled = self._rows(X), self._compiled[name]
         num_rows = next(iter(arrays.values())).shape[0]
         if not num_rows:  # the functions need a row
@@ -257,4 +272,6 @@ def _rows(fit: Classifier) -> Any:
 def _serialised(function: Callable[[Any], Array], rows: Any, platforms: Sequence[str]) -> Array:
     """The function and its gradient as bytes."""
     exported = jax.export.export(jax.jit(function), platforms=platforms)(rows)
-    return np.frombuffer(exported.serialize(vjp_order=1), np.uint8)
+    content = exported.serialize(vjp_order=1)
+    require_arithmetic(jax.export.deserialize(content))  # or no load_exported would take it
+    return np.frombuffer(content, np.uint8)

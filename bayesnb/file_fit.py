@@ -12,7 +12,7 @@ import numpy as np
 
 from bayesnb.columns import KINDS, Column
 from bayesnb.estimator import NaiveBayesClassifier
-from bayesnb.frames import Array, DataError, label
+from bayesnb.frames import LARGEST_INTEGER, Array, DataError, label
 from bayesnb.likelihoods import asked
 from bayesnb.named_fits import specification
 from bayesnb.reading import BUILT_IN, Block, Wanted, read_blocks
@@ -21,9 +21,6 @@ from bayesnb.streaming import stream
 from bayesnb.streaming.blocks import Arrays
 from bayesnb.summaries import Summary, classes_from, summarise
 from bayesnb.tables import SKIP, Chosen, choose_columns, target_of
-
-LARGEST_INTEGER = 2**53
-"""Up to which whole numbers in a file are told apart."""
 
 Advance = Callable[[float, int], None]
 """Called with the share of the file and the rows that have been read."""

@@ -22,6 +22,7 @@ import numpy as np
 
 from bayesnb import check
 from bayesnb.arrays import is_traced, on_host, to_host
+from bayesnb.declared import check_single
 from bayesnb.host_calls import finalise
 from bayesnb.model import NaiveBayes, Sites
 from bayesnb.own_priors import require_conjugacy
@@ -152,6 +153,8 @@ def gather(
         check.statistics(model.families, model.num_classes, model.resolved, statistics)
     if on_host(statistics) and not is_traced(model):
         model = to_host(model)
+    elif not model.resolved:
+        check_single(model.families, model.class_concentration)
     return model, statistics
 
 

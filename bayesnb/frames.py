@@ -6,17 +6,30 @@ A column holds numbers (booleans are 0 and 1; missing is NaN) or text (missing i
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import pandas as pd
+from narwhals.exceptions import DuplicateError
 
 Array = np.ndarray[Any, Any]
 Frame = nw.DataFrame
 Sort = Literal["text", "number", "flag", "nothing"]
 
 DATES = (nw.Date, nw.Datetime, nw.Time, nw.Duration)
+WIDE = (nw.Int64, nw.UInt64, nw.Int128, nw.UInt128)
+
+DAYS = "days, column / numpy.timedelta64(1, 'D')"
+"""What durations are made."""
+
+LARGEST_INTEGER = 2**53
+"""Up to which float64 holds every whole number."""
+
+WHOLE = re.compile(r"([+-]?[0-9]+)(\.0*)?")
+DECIMAL_COMMA = re.compile(r"[+-]?([0-9]{1,3}(\.[0-9]{3})+|[0-9]+),[0-9]+([eE][+-]?[0-9]+)?")
 
 
 class DataError(ValueError):
@@ -24,20 +37,39 @@ class DataError(ValueError):
 
 
 def as_frame(X: Any) -> Frame | None:
-    """X as a frame of narwhals', or None where it is none, or none with names.
+    """X as a frame of narwhals', its columns named by text, or None where it is none.
 
     Raises:
-        DataError: for a frame that has not been computed yet.
+        DataError: for a frame that has not been computed yet, and for two columns of one name.
     """
     if isinstance(X, np.ndarray):
         return None
-    frame = nw.from_native(X, pass_through=True)
+    try:
+        frame = nw.from_native(X, pass_through=True)
+        if isinstance(frame, nw.DataFrame) and not _named_by_text(frame):
+            # pandas alone has other names
+            native = frame.to_native().copy(deep=False)
+            if any(isinstance(dtype, pd.SparseDtype) for dtype in native.dtypes):
+                return None
+            native.columns = [str(name) for name in native.columns]
+            frame = nw.from_native(native)
+    except DuplicateError as error:
+        names = [str(name) for name in getattr(X, "column_names", None) or X.columns]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(f"the data frame has more than one column named '{twice}': rename one") from error
     if isinstance(frame, nw.LazyFrame):
         raise DataError(f"a {type(X).__name__} has no rows before it is computed: give frame.collect()")
-    if not isinstance(frame, nw.DataFrame):
-        return None
-    # scikit-learn's rule: columns are known by name where all names are text
-    return frame if all(isinstance(name, str) for name in frame.columns) else None
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def has_names(X: Any) -> bool:
+    """True for a frame whose columns are all named by text: scikit-learn knows no other by name."""
+    frame = nw.from_native(X, pass_through=True)
+    return isinstance(frame, nw.DataFrame) and _named_by_text(frame)
+
+
+def _named_by_text(frame: Frame) -> bool:
+    return all(isinstance(name, str) for name in frame.columns)
 
 
 def sort_of(cells: nw.Series[Any]) -> Sort:
@@ -58,7 +90,7 @@ def sort_of(cells: nw.Series[Any]) -> Sort:
     if dtype in DATES:
         raise DataError(
             f"column '{cells.name}' holds {dtype}, and no likelihood here is one of dates and times: give numbers, "
-            "such as days since a first one, or leave it out"
+            f"such as {DAYS if dtype == nw.Duration else 'days since a first one'}, or leave it out"
         )
     raise DataError(
         f"column '{cells.name}' holds {dtype}, expected numbers, booleans or text, one of them in the whole column"
@@ -80,14 +112,34 @@ def plain(cells: nw.Series[Any]) -> nw.Series[Any]:
 
 
 def numbers(cells: nw.Series[Any]) -> Array:
-    """Cells [N] as floating point numbers, in single precision where they are; missing is NaN."""
+    """Cells [N] as floating point numbers, in single precision where they are; missing is NaN.
+
+    Raises:
+        DataError: for a whole number that would be rounded: two of them could become one.
+    """
     if cells.dtype == nw.Float32 and not cells.is_null().any():
         return cells.to_numpy()
     if sort_of(cells) == "nothing":
         return np.full(len(cells), np.nan)
+    odd = rounded(cells)
+    if odd is not None:
+        raise DataError(
+            f"column '{cells.name}' holds {odd}, which floating point would round to {float(odd):.0f}: make the column "
+            "text where it is a category, or floating point where rounding does no harm"
+        )
     if cells.dtype.is_integer() and cells.implementation.is_pyarrow():  # which refuses to round integers above 2^53
         return np.asarray(cells.to_numpy(), np.float64)
     return np.asarray(cells.cast(nw.Float64).to_numpy(), np.float64)
+
+
+def rounded(cells: nw.Series[Any]) -> Any:
+    """The first whole number that float64 does not hold; None where there is none."""
+    if not (cells.dtype in WIDE or cells.dtype.is_decimal()) or cells.is_null().all():
+        return None
+    if max(abs(int(cells.min())), abs(int(cells.max()))) <= LARGEST_INTEGER:
+        return None
+    present = cells.drop_nulls().to_list()
+    return next((cell for cell in present if abs(cell) > LARGEST_INTEGER and cell != float(cell)), None)
 
 
 def texts(cells: nw.Series[Any]) -> list[str | None]:
@@ -113,12 +165,42 @@ def label(value: Any) -> str:
 
 
 def is_number(cell: str) -> bool:
-    """Say whether the text of a cell is a number."""
+    """Say whether the text of a cell is a number that floating point holds."""
     try:
-        float(cell)
+        number = float(cell)
     except ValueError:
         return False
-    return "_" not in cell  # Python reads 1_000 as a number; in a data file it is a name
+    return "_" not in cell and not is_rounded(cell, number)  # Python reads 1_000 as a number; in a file it is a name
+
+
+def is_rounded(cell: str, number: float) -> bool:
+    """True for the text of a whole number that became another one."""
+    if not LARGEST_INTEGER <= abs(number) < np.inf:
+        return False
+    whole = WHOLE.fullmatch(cell.strip())
+    return whole is not None and int(whole[1]) != float(number)
+
+
+def is_meant_as_number(cell: str) -> bool:
+    """Say whether text that is no number looks like one: with a decimal comma, or whole and too large to be exact."""
+    return has_decimal_comma(cell) or WHOLE.fullmatch(cell) is not None
+
+
+def has_decimal_comma(cell: str) -> bool:
+    """Say whether the text of a cell looks like a number with a decimal comma."""
+    return DECIMAL_COMMA.fullmatch(cell) is not None
+
+
+def why_text(cell: str) -> str:
+    """What keeps a cell from being a number, fit to follow the cell."""
+    if has_decimal_comma(cell):
+        whole, _, part = cell.rpartition(",")
+        if len(part) == 3 and "." not in whole:
+            return f"may have a decimal comma or a comma between thousands: write {whole}.{part} or {whole}{part}"
+        return f"looks like a number with a decimal comma: write {cell.replace('.', '').replace(',', '.')}"
+    if WHOLE.fullmatch(cell):
+        return f"would be rounded to {float(cell):.0f} as a number"
+    return "is not a number"
 
 
 def closest(word: str, known: Iterable[str]) -> str:

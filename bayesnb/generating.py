@@ -11,6 +11,7 @@ import numpy as np
 import numpyro
 from numpyro import handlers
 
+from bayesnb import memory
 from bayesnb.arrays import Array, is_traced, namespace, on_host
 from bayesnb.host_calls import at_once
 from bayesnb.model import NaiveBayes, Sites
@@ -25,6 +26,9 @@ class Fitted(Protocol):
     def draws_at_once(self) -> int | None:
         """How many draws of the parameters may be in memory at once; None for all of them."""
 
+    def _columns(self) -> Mapping[str, int | None]:
+        """The number of columns of each block."""
+
     def draws(self, key: Array, num_draws: int) -> tuple[Sites, Array]:
         """Parameters [S, ...], and which of them each of so many independent draws is, [num_draws]."""
 
@@ -33,6 +37,8 @@ def generate(fit: Fitted, key: Array, num_rows: int, num_datasets: int | None, t
     """X in the model's blocks and y; see ``Classifier.generate``."""
     # independent rows are data sets of one row each
     sets, size = (num_rows, 1) if num_datasets is None else (num_datasets, num_rows)
+    width = 1 + sum(columns or 1 for columns in fit._columns().values())
+    memory.require(8 * sets * size * width, f"{sets * size:,} rows of {width - 1:,} columns", "generate fewer at once")
     pieces, step = [], fit.draws_at_once or sets
     for start in range(0, sets, step):
         key, key_of_params, key_of_rows = jax.random.split(key, 3)

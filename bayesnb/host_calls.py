@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays import Array, on_host
+from bayesnb.forked import require_jax
 from bayesnb.nodes import Node, pytree
 
 T = TypeVar("T")
@@ -26,6 +27,7 @@ def at_once(function: Callable[..., T], *args: Any, **static: Any) -> T:
 
     A float64 JAX array that is carried out of the context would drop to float32, so it is converted inside.
     """
+    require_jax()
     # JAX keeps the constants of a trace by the identity of the numpy array, in that trace's precision: give it views
     args = jax.tree.map(lambda a: a[...] if isinstance(a, np.ndarray) else a, args)
     with jax.ensure_compile_time_eval(), jax.enable_x64(True):
@@ -39,6 +41,7 @@ def finalise(function: Callable[..., Any], *args: Any, **static: Any) -> Any:
     """
     numbers, structure = jax.tree.flatten(args)
     if not on_host(*numbers):
+        require_jax()
         return function(*args, **static)
     answer = at_once(_in_one_array, function, tuple(static.items()), structure, *numbers)
     return answer.parts() if isinstance(answer, _OneArray) else answer

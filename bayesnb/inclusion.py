@@ -114,7 +114,7 @@ def _log_bayes_factors(model: NaiveBayes, statistics: ModelStatistics) -> dict[s
 
 def _evidence(family: Family, statistics: Any) -> Array:
     """log evidence of each feature without the base measure, summed over classes, [D]."""
-    return (family.update(statistics).log_partition() - family.log_partition()).sum(axis=0)
+    return family.log_partition_ratio(statistics).sum(axis=0)
 
 
 def one_class(family: Family) -> Family:

@@ -80,7 +80,9 @@ def require_level(level: Any) -> None:
 def drawn(fit: Classifier, arrays: dict[str, Array], key: Array, num_draws: int) -> _Given:
     """Draws of the parameters beside checked rows."""
     check.key(key)
-    check.counts(num_draws=num_draws)
+    params = getattr(fit, "params", None)
+    one = fit.model if params is None else {site: value[:1] for site, value in params.items()}
+    check.draws(one, num_draws=num_draws)
     fit = to_host(fit) if on_host(arrays) and not is_traced(fit) else fit
     params, which = fit.draws(key, num_draws)
     if is_traced(which, params):
@@ -97,7 +99,7 @@ def _quantiles(of_rows: Callable[..., Any], given: _Given, level: float, by_feat
     num_rows = jax.tree.leaves(arrays)[0].shape[0]
     width = sum(x.shape[1] for x in arrays.values()) if by_feature else 1
     row_bytes = 8 * params["class_probs"].size * width
-    size = 1 << max(min(AT_ONCE // row_bytes, max(num_rows, 1)), 1).bit_length() - 1
+    size = 1 << max(min(AT_ONCE // max(row_bytes, 1), max(num_rows, 1)), 1).bit_length() - 1
     # the nearest draw, not a point between two: impossible events have logarithms of -inf
     if not on_host(given):
 

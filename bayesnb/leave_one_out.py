@@ -15,9 +15,12 @@ import numpy as np
 
 from bayesnb import check
 from bayesnb.arrays import Array, as_array, is_traced, namespace, on_host
+from bayesnb.cpu_rows import find_cpu_rows, put_beside, read_as_numpy
+from bayesnb.families.statistics import without
 from bayesnb.fit import fit_posterior
 from bayesnb.log_prob import LogProb
 from bayesnb.model import NaiveBayes
+from bayesnb.results import Posterior
 
 
 def leave_one_out(model: NaiveBayes, X: Any, y: Any, *, sample_weight: Any = None, joint: bool = False) -> Array:
@@ -44,30 +47,40 @@ def leave_one_out(model: NaiveBayes, X: Any, y: Any, *, sample_weight: Any = Non
                [-0.405, -1.099],
                [-0.511, -0.916]])
     """
-    if np.ndim(y) == 2:
+    if as_array(y).ndim == 2:
         raise ValueError("leave_one_out takes integer labels [N]: a row with soft labels belongs to every class")
+    rows = find_cpu_rows(X, y, sample_weight)
+    if rows is not None and not is_traced(model):
+        if None in model.columns.values():
+            check.single(model.families)  # on any device the same priors are refused
+        tables, labels, weights = map(read_as_numpy, (X, y, sample_weight))
+        found = put_beside(rows, leave_one_out(model, tables, labels, sample_weight=weights, joint=joint))
+        if found is not None:
+            return found
     fit = fit_posterior(model, X, y, sample_weight=sample_weight)
     posterior = fit.model
     arrays = check.blocks(posterior.families, posterior.single, X, sparse=not is_traced(y, sample_weight))
     labels, _ = check.labels(y, sample_weight, next(iter(arrays.values())).shape[0], posterior.num_classes)
-    weight = jnp.ones(labels.y.shape[0]) if labels.weight is None else labels.weight
+    weight: Any
     if on_host(arrays) and not is_traced(labels):
         weight = np.ones(len(labels.y)) if labels.weight is None else np.asarray(labels.weight, np.float64)
         labels = labels._replace(y=np.asarray(labels.y))
-    table = class_part(posterior, fit.statistics.class_counts, labels.y, weight)
-    for name, family in posterior.families.items():
-        table = table + family.leave_one_out(arrays[name], labels.y, weight)
+    else:
+        weight = jnp.ones(labels.y.shape[0]) if labels.weight is None else labels.weight
+    table = class_part(fit, labels.y, weight)
+    for name, family in fit.prior.families.items():
+        table = table + family.leave_one_out(fit.statistics.blocks[name], arrays[name], labels.y, weight)
     if not joint:
         return LogProb(table, None).normalised()
     base = posterior.row_base_measure(arrays)
     return table + (base if isinstance(base, float) else base[:, None])
 
 
-def class_part(posterior: NaiveBayes, counts: Array, y: Array, weight: Array) -> Array:
+def class_part(fit: Posterior, y: Array, weight: Array) -> Array:
     """log p(k | the labels of the other rows), [N, K], for labels ``y`` [N] and the rows' ``weight`` [N]."""
-    xp = namespace(y)
+    xp, counts = namespace(y), fit.statistics.class_counts
     own = xp.arange(counts.shape[0])[None, :] == y[:, None]
-    if posterior.class_probs is not None:
-        return xp.log(as_array(posterior.class_probs))[None, :] + 0.0 * own
-    left = posterior.class_concentration[None, :] - xp.where(own, weight[:, None], 0.0)
+    if fit.model.class_probs is not None:
+        return xp.log(as_array(fit.model.class_probs))[None, :] + 0.0 * own
+    left = fit.prior.class_concentration[None, :] + without(counts[None, :], xp.where(own, weight[:, None], 0.0))
     return xp.log(left / left.sum(axis=1, keepdims=True))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import fnmatch
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, cast, get_args
 
-from bayesnb.columns import KINDS, Kind, by_type
+from bayesnb.columns import KINDS, Column, Kind, by_type
 from bayesnb.families import Family
-from bayesnb.frames import DataError, Frame, closest
+from bayesnb.frames import DataError, Frame, closest, has_decimal_comma, why_text
 from bayesnb.schema import ArraySchema, FrameSchema
 
 AUTO = "auto"
@@ -29,7 +30,21 @@ def of_frame(frame: Frame, likelihoods: Any) -> FrameSchema:
         columns = tuple(by_type(frame[name], "normal") for name in frame.columns)
         return FrameSchema(columns, likelihoods)
     kinds = chosen(likelihoods, frame.columns)
-    return FrameSchema(tuple(by_type(frame[name], kinds.get(name)) for name in frame.columns))
+    schema = FrameSchema(tuple(by_type(frame[name], kinds.get(name)) for name in frame.columns))
+    _warn_of_decimal_commas([column for column in schema.columns if column.name not in kinds])
+    return schema
+
+
+def _warn_of_decimal_commas(columns: Sequence[Column]) -> None:
+    for column in columns:
+        if column.text and all(has_decimal_comma(str(value)) for value in column.values):
+            cell = str(column.values[0])
+            warnings.warn(
+                f"column '{column.name}' is categorical, since it holds text, but '{cell}' {why_text(cell)}; say "
+                f"likelihoods={{'{column.name}': 'categorical'}} where it is no number",
+                UserWarning,
+                stacklevel=6,
+            )
 
 
 def of_array(width: int, likelihoods: Any) -> ArraySchema:
@@ -62,7 +77,8 @@ def chosen(likelihoods: Any, names: Sequence[str]) -> dict[str, Kind]:
     if isinstance(likelihoods, str):
         return {} if likelihoods == AUTO else dict.fromkeys(names, _kind(likelihoods))
     if isinstance(likelihoods, Mapping):
-        return {name: _kind(kind) for name, kind in expand(likelihoods, names).items()}
+        wanted = {str(name): kind for name, kind in likelihoods.items()}
+        return {name: _kind(kind) for name, kind in expand(wanted, names).items()}
     if not isinstance(likelihoods, Sequence):
         raise DataError(
             f"likelihoods must be '{AUTO}', one of {', '.join(KINDS)}, one of them a column, a dict of them by column, "

@@ -17,10 +17,11 @@ import numpyro.distributions as dist
 from bayesnb import check, program, special
 from bayesnb.arrays import Array, as_array, on_host
 from bayesnb.class_prior import joint_score
-from bayesnb.declared import check_families, check_names, declared_classes
+from bayesnb.declared import check_families, check_names, check_single, declared_classes, declared_concentration
 from bayesnb.families.base import Family, Hyperparameter
+from bayesnb.families.plates import sampled
 from bayesnb.families.powers import to_powers
-from bayesnb.families.support import broadcast, require_positive
+from bayesnb.families.support import broadcast
 from bayesnb.host_calls import finalise
 from bayesnb.hyperpriors import hyperpriors
 from bayesnb.nodes import short_repr
@@ -68,9 +69,7 @@ class NaiveBayes(Scoring):
         self.families: dict[str, Family] = families
         plates = [f"{name}_{plate}" for name in families for plate in ("classes", "features")]
         check_names(["label", "rows", *families, *self.sites(), *plates])
-        require_positive("NaiveBayes", class_concentration=class_concentration)
-        given = class_concentration
-        self.class_concentration = as_array(given) if isinstance(given, list | tuple | np.ndarray) else given
+        self.class_concentration = declared_concentration(class_concentration)
         self.class_probs = None if class_probs is None else check.class_probs(class_probs)
         self.priors = checked(priors, self.sites(), fixed=class_probs is not None)
         self.num_classes = declared_classes(num_classes, self.class_probs, self.class_concentration, families)
@@ -103,9 +102,10 @@ class NaiveBayes(Scoring):
                 f"the model has hyperpriors, {', '.join(hyperpriors(self))}, which fit_nuts infers; closed forms need "
                 "numbers in their place, or fit_empirical to find them"
             )
-        if statistics is None:
-            statistics = pooled_statistics(self, X, y, sample_weight)
-        if self.resolved_by_sizes and on_host(self, statistics):
+        statistics = pooled_statistics(self, X, y, sample_weight, statistics)
+        if not on_host(self, statistics):
+            check_single(self.families, self.class_concentration)
+        elif self.resolved_by_sizes:
             blocks = jax.tree.map(lambda leaf: leaf[:1], statistics.blocks)  # whose sizes are those of all classes
             return jax.tree.map(np.array, self)._fixed(statistics.num_classes, blocks)
         return finalise(_resolve, self, statistics)
@@ -115,7 +115,10 @@ class NaiveBayes(Scoring):
         return self._replace(priors={})
 
     def update(self, statistics: ModelStatistics) -> Self:
-        """The posterior of the conjugate model, exactly, by other hyperparameters. Pure JAX, on a resolved model."""
+        """The posterior of the conjugate model, exactly; pure JAX where it is resolved, else the statistics do that."""
+        if not self.resolved:
+            check.statistics(self.families, self.num_classes, False, statistics)
+            return self.resolve(statistics=statistics).update(statistics)
         families = {name: f.update(statistics.blocks[name]) for name, f in self.families.items()}
         concentration = self.class_concentration + statistics.class_counts
         return self._replace(families=families, class_concentration=concentration)
@@ -150,9 +153,8 @@ class NaiveBayes(Scoring):
 
     def mode(self) -> Sites:
         """The joint mode of the parameters under conjugacy."""
-        fixed = self.class_probs
-        probs = special.dirichlet_mode(self.class_concentration) if fixed is None else jnp.asarray(fixed)
-        return self._collect(probs, {b: f.mode() for b, f in self.families.items()})
+        probs = special.dirichlet_mode(self.class_concentration) if self.class_probs is None else self.class_mean()
+        return self._collect(jnp.asarray(probs), {b: f.mode() for b, f in self.families.items()})
 
     def mle(self, statistics: ModelStatistics) -> Sites:
         """The maximiser of the likelihood; a class without rows has probability 0."""
@@ -195,8 +197,7 @@ class NaiveBayes(Scoring):
 
     def scored_by(self, tables: Tables) -> Score:
         """log p(y = k, x | params) of rows, [N, K], by the ``tables`` of the parameters."""
-        probs, blocks = tables
-        return joint_score(probs, {b: f.scored_by(blocks[b]) for b, f in self.families.items()})
+        return joint_score(tables[0], {b: f.scored_by(tables[1][b]) for b, f in self.families.items()})
 
     def predictive_tables(self) -> Tables:
         """What the hyperparameters tell of rows. Pure JAX."""
@@ -204,8 +205,7 @@ class NaiveBayes(Scoring):
 
     def predicted_by(self, tables: Tables) -> Score:
         """log p(y = k, x) of rows with the parameters integrated out, [N, K], by the ``predictive_tables``."""
-        probs, blocks = tables
-        return joint_score(probs, {b: f.predicted_by(blocks[b]) for b, f in self.families.items()})
+        return joint_score(tables[0], {b: f.predicted_by(tables[1][b]) for b, f in self.families.items()})
 
     def predictive(self, weights: Mapping[str, Array] | None = None) -> Score:
         """The ``log_predictive`` of rows; a feature to the power of its weight, [D] or [1] by block."""
@@ -221,8 +221,7 @@ class NaiveBayes(Scoring):
 
     def row_base_measure(self, arrays: Mapping[str, Array]) -> Array | float:
         """The part of log p(x | params) that no parameter touches, [N]."""
-        parts = (f.row_base_measure(arrays[b]) for b, f in self.families.items())
-        return sum((part for part in parts if part is not None), 0.0)
+        return sum((part for b, f in self.families.items() if (part := f.row_base_measure(arrays[b])) is not None), 0.0)
 
     # the NumPyro program
 
@@ -233,7 +232,7 @@ class NaiveBayes(Scoring):
                 probs = numpyro.sample("class_probs", dist.Dirichlet(self.class_concentration))
             else:
                 probs = numpyro.deterministic("class_probs", jnp.asarray(self.class_probs))
-            return self._collect(probs, {b: f.params(b) for b, f in self.families.items()})
+            return self._collect(probs, {b: sampled(f, b) for b, f in self.families.items()})
 
     def __call__(
         self, X: Any = None, y: Any = None, *, num_rows: int | None = None, total_count: Any = None

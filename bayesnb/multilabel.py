@@ -22,6 +22,7 @@ from bayesnb.arrays import Array, as_array, is_traced, on_host, to_host
 from bayesnb.families.base import Family
 from bayesnb.fit import fit_map, fit_mle, fit_posterior, gather, prepare, require_maximum
 from bayesnb.host_calls import finalise
+from bayesnb.masked import without_mask
 from bayesnb.model import NaiveBayes
 from bayesnb.nodes import Node, pytree
 from bayesnb.results import PointEstimate, Posterior
@@ -154,14 +155,14 @@ def _from_each(
 def _checked(Y: Any, num_rows: int) -> Array:
     if hasattr(Y, "toarray"):
         raise ValueError("Y is a sparse matrix: give a dense array, for instance Y.toarray()")
-    Y = as_array(Y)
+    Y = as_array(without_mask("Y", Y))
     if Y.ndim != 2 or Y.shape[0] != num_rows or not Y.shape[1]:
         hint = "; a single label is y[:, None], classes that exclude each other are no labels: nb.fit_posterior"
         raise ValueError(
             f"Y must be zeros and ones [{num_rows}, L] for these rows of X, one column a label, got shape {Y.shape}"
             + (hint if Y.ndim == 1 else "")
         )
-    if Y.dtype != bool and not jnp.issubdtype(Y.dtype, jnp.number):
+    if Y.dtype.kind == "m" or (Y.dtype != bool and not jnp.issubdtype(Y.dtype, jnp.number)):
         raise ValueError(
             f"Y must be zeros and ones, got dtype {Y.dtype}: Y.astype(int) if they are, Y == 'yes' or the like if not"
         )

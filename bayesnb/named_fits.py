@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.arrays import Array
+from bayesnb.arrays import Array, as_array
 from bayesnb.averaged import fit_averaged
 from bayesnb.empirical import fit_empirical
 from bayesnb.fit import fit_map, fit_mle, fit_posterior
@@ -32,9 +32,8 @@ def specification(method: Any, smoothing: Any, schema: Schema, num_classes: int,
         ValueError: for an unknown method, and for smoothing that is not positive where the method needs a prior.
     """
     require(method, smoothing)
-    if class_probs is not None and np.shape(class_probs) != (num_classes,):
-        shape = list(np.shape(class_probs))
-        raise ValueError(f"class_prior must be one probability a class, [{num_classes}], got shape {shape}")
+    if class_probs is not None and (shape := as_array(class_probs).shape) != (num_classes,):
+        raise ValueError(f"class_prior must be one probability a class, [{num_classes}], got shape {list(shape)}")
     # the MLE asks for no prior, a model has one
     likelihoods = schema.likelihoods(1.0 if method == "mle" else float(smoothing), laplace=method == "map")
     return NaiveBayes(likelihoods, num_classes=num_classes, class_probs=class_probs)

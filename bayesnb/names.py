@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -111,12 +112,17 @@ def _num_codes(family: Family, num_columns: int) -> tuple[int, ...]:
 
 
 def _words(name: str, given: Any, size: int) -> tuple[str, ...]:
-    if isinstance(given, str) or not isinstance(given, Iterable):
+    if isinstance(given, str) or not _is_list(given):
         raise ValueError(f"value_names[{name!r}] must be a list of {size} names, got {given!r}")
     words = tuple(str(word) for word in given)
     if len(words) < size:
         raise ValueError(f"value_names[{name!r}] must be a list of {size} names, got {len(words)}")
     return words
+
+
+def _is_list(given: Any) -> bool:
+    """True for what can be gone through; an array of no axes only looks like that."""
+    return isinstance(given, Iterable) and getattr(given, "ndim", 1) > 0
 
 
 def number_of(given: Any, names: tuple[str, ...], argument: str) -> int:
@@ -127,11 +133,14 @@ def number_of(given: Any, names: tuple[str, ...], argument: str) -> int:
     """
     if isinstance(given, str) and given in names:
         return names.index(given)
-    whole = hasattr(given, "__index__") and not isinstance(given, bool)
-    if not whole or not 0 <= given < len(names):
+    try:
+        place = -1 if isinstance(given, bool) else operator.index(given)
+    except TypeError:
+        place = -1
+    if not 0 <= place < len(names):
         shown = ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
         raise ValueError(f"{argument} is a class, a number from 0 to {len(names) - 1} or one of {shown}, got {given!r}")
-    return int(given)
+    return place
 
 
 def checked(what: str, given: Any, size: int) -> tuple[str, ...]:
@@ -140,7 +149,7 @@ def checked(what: str, given: Any, size: int) -> tuple[str, ...]:
     Raises:
         ValueError: for anything else.
     """
-    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+    if isinstance(given, str | Mapping) or not _is_list(given):
         raise ValueError(f"{what} must be a list of {size} names, got {given!r}")
     names = tuple(str(name) for name in given)
     if len(names) != size:

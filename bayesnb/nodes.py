@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar, dataclass_transform
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
 
@@ -65,7 +66,9 @@ def short_repr(value: Any) -> str:
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key!r}: {short_repr(v)}" for key, v in value.items()) + "}"
     if isinstance(value, np.ndarray | np.generic | jax.Array):
-        return f"{float(value):g}" if not value.shape and not is_traced(value) else f"array{list(value.shape)}"
+        if value.shape or is_traced(value):
+            return f"array{list(value.shape)}"
+        return f"{float(value):g}" if jnp.isrealobj(value) and value.dtype.kind not in "OUSMmV" else repr(value)
     if isinstance(value, dist.Distribution):
         given = (f"{name}={short_repr(getattr(value, name))}" for name in value.arg_constraints)
         return f"{type(value).__name__}({', '.join(given)})"

@@ -98,6 +98,7 @@ def fit_nuts(
         if statistics is None and has_unlabelled(y):
             raise ValueError("unlabelled rows (y = -1) and hyperpriors do not go together: give numbers for the prior")
         model, statistics = to_host(gather(model, X, y, sample_weight, statistics))
+        check.draws(statistics, draws_of_all_chains=num_samples * num_chains)
         integrated = hierarchical.sample(model, statistics, key, **settings)
         _warn(integrated, exact=False)
         return integrated
@@ -109,6 +110,7 @@ def fit_nuts(
         model, statistics = rows.model, rows.labelled
         _warn_of_names(statistics)
     centred, standard, reference = finalise(_centred, model, statistics)
+    check.draws(reference, draws_of_all_chains=num_samples * num_chains)
     start = starts(model, reference) if model.priors else reference
     # statistics are written so that float32 is enough; rows, and priors in units of their own, lose their digits in it
     with nullcontext() if rows is None and not model.priors else jax.enable_x64(True):

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import os
 import sys
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO, TextIO
 
 import numpy as np
 
+from bayesnb.csv_cells import line
 from bayesnb.frames import Array, DataError, label
+from bayesnb.whole_file import whole_file
 
 Write = Callable[[Array], None]
 """Writes p(y = k | x) [N, K] of the rows that follow."""
@@ -23,10 +23,12 @@ Write = Callable[[Array], None]
 def prediction_file(out: Path | None, classes: Sequence[Any]) -> Iterator[Write]:
     """A file, or the standard output, to write predictions to; it appears as a whole when the block ends well.
 
-    Columns: `prediction`, and `p(class)` for each class.
+    Columns: `prediction`, and `p(class)` for each class. In CSV a class whose name a spreadsheet would run, such as
+    `=1+1`, has an apostrophe before it; see ``csv_cells``.
 
     Raises:
-        DataError: where it cannot be written, or its name does not end in .csv or .parquet.
+        DataError: where it cannot be written, what is there is no regular file, or its name does not end in .csv or
+            .parquet.
     """
     names = [f"p({label(value)})" for value in classes]
     if out is None:
@@ -34,26 +36,25 @@ def prediction_file(out: Path | None, classes: Sequence[Any]) -> Iterator[Write]
         return
     if out.suffix.lower() not in (".csv", ".parquet"):
         raise DataError(f"predictions are written to a .csv or a .parquet file, and '{out}' is neither")
-    target = out.resolve()  # a link stays one
-    beside = target.with_name(f".{target.name[:100]}.{uuid.uuid4().hex}")
+    form = _parquet if out.suffix.lower() == ".parquet" else _csv
     try:
-        with (_parquet if out.suffix.lower() == ".parquet" else _csv)(beside, names, classes) as write:
+        with whole_file(out) as handle, form(handle, names, classes) as write:
             yield write
-        os.replace(beside, target)
     except OSError as error:
         raise DataError(f"'{out}' cannot be written: {error.strerror or error}") from error
+
+
+@contextmanager
+def _csv(handle: BinaryIO, names: list[str], classes: Sequence[Any]) -> Iterator[Write]:
+    text = TextIOWrapper(handle, encoding="utf-8", newline="")
+    try:
+        yield _writer(text, names, classes)
     finally:
-        beside.unlink(missing_ok=True)
+        text.detach()  # the file is not this writer's to close
 
 
 @contextmanager
-def _csv(path: Path, names: list[str], classes: Sequence[Any]) -> Iterator[Write]:
-    with path.open("x", encoding="utf-8", newline="") as handle:
-        yield _writer(handle, names, classes)
-
-
-@contextmanager
-def _parquet(path: Path, names: list[str], classes: Sequence[Any]) -> Iterator[Write]:
+def _parquet(handle: BinaryIO, names: list[str], classes: Sequence[Any]) -> Iterator[Write]:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -61,7 +62,7 @@ def _parquet(path: Path, names: list[str], classes: Sequence[Any]) -> Iterator[W
         raise DataError("Parquet files are written by pyarrow: pip install 'bayesnb[parquet]'") from error
     labels = np.array(classes)
     schema = pa.schema([("prediction", pa.array(labels).type), *((name, pa.float64()) for name in names)])
-    with pq.ParquetWriter(path, schema) as writer:
+    with pq.ParquetWriter(handle, schema) as writer:
         yield lambda proba: writer.write(
             pa.table([pa.array(labels[proba.argmax(axis=1)]), *map(pa.array, proba.T)], schema=schema)
         )
@@ -69,17 +70,14 @@ def _parquet(path: Path, names: list[str], classes: Sequence[Any]) -> Iterator[W
 
 def _writer(handle: TextIO, names: list[str], classes: Sequence[Any]) -> Write:
     """Writes CSV, whose header comes with the first rows: where there are none to come there is no output."""
-    writer = csv.writer(handle, lineterminator="\n")
-    header = [["prediction", *names]]
+    labels = [label(value) for value in classes]
+    header = [line(["prediction", *names])]
 
     def write(proba: Array) -> None:
         while header:
-            writer.writerow(header.pop())
-        writer.writerows(_rows(proba, classes))
+            handle.write(header.pop())
+        best = proba.argmax(axis=1)
+        rows = zip(best.tolist(), proba.tolist(), strict=True)
+        handle.writelines(line([labels[k], *shares]) for k, shares in rows)
 
     return write
-
-
-def _rows(proba: Array, classes: Sequence[Any]) -> Iterator[list[Any]]:
-    best = proba.argmax(axis=1)
-    return ([label(classes[k]), *shares] for k, shares in zip(best.tolist(), proba.tolist(), strict=True))

@@ -6,6 +6,7 @@ a cell can say where it stands.
 """
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -18,7 +19,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.frames import DataError, closest, is_number
+from bayesnb.csv_cells import as_read
+from bayesnb.file_kinds import require_csv, require_parquet
+from bayesnb.frames import LARGEST_INTEGER, DataError, closest, is_number, is_rounded
 
 BUILT_IN = ("iris", "wine", "breast_cancer", "digits")
 CSV_PROBLEMS = {"unexpected end": "a quoted cell is never closed", "expected after": "a quoted cell has text after it"}
@@ -66,10 +69,20 @@ def read(data: str) -> Source:
     if data in BUILT_IN:
         return _read_built_in(data)
     path = _existing(data)
-    blocks = [block.frame for block in _blocks(path, frozenset(), None)]
-    frame = pd.concat(blocks) if len(blocks) > 1 else blocks[0]
+    texts: set[str] = set()
+    while (frame := _whole(_blocks(path, texts, None), texts)) is None:
+        pass  # a column that began with numbers turned out to be text: once more
     warnings = () if path.suffix.lower() in PARQUET else _header_warnings(list(frame.columns))
     return Source(path.stem, frame, str(frame.columns[-1]), warnings)
+
+
+def _whole(blocks: Iterator[Block], texts: set[str]) -> pd.DataFrame | None:
+    """All rows; None where a column that is text in some blocks is not among ``texts``, and now is."""
+    frames = [block.frame for block in blocks]
+    kinds = [{name for name in frame if frame[name].dtype == object} for frame in frames]
+    mixed = set.union(*kinds) - set.intersection(*kinds)
+    texts |= mixed
+    return None if mixed else pd.concat(frames) if len(frames) > 1 else frames[0]
 
 
 def read_blocks(data: str, texts: Collection[str] = frozenset(), wanted: Wanted | None = None) -> Iterator[Block]:
@@ -77,8 +90,8 @@ def read_blocks(data: str, texts: Collection[str] = frozenset(), wanted: Wanted 
 
     Args:
         data: As for ``read``.
-        texts: Columns of a CSV file that are text. Others are text in a block where one of its cells is no number;
-            names that are added on the way hold for the blocks that follow.
+        texts: Columns that are text. Others are text in a block where one of its cells is no number, or one that floats
+            would round; names that are added on the way hold for the blocks that follow.
         wanted: Says by its name whether a column is read; the others may hold anything.
 
     Raises:
@@ -95,7 +108,9 @@ def _blocks(path: Path, texts: Collection[str], num_rows: int | None, wanted: Wa
     if path.suffix.lower() in PARQUET:
         from bayesnb.reading_parquet import parquet_blocks
 
-        return parquet_blocks(path, num_rows or ROWS_IN_BLOCK, wanted)
+        with _sentences(path):
+            require_parquet(path)
+        return parquet_blocks(path, num_rows or ROWS_IN_BLOCK, texts, wanted)
     return csv_blocks(path, texts, num_rows, wanted)
 
 
@@ -104,6 +119,7 @@ def csv_blocks(
 ) -> Iterator[Block]:
     """The rows of a CSV file, so many at a time or all; see ``read_blocks``."""
     with _sentences(path), path.open("rb") as file, TextIOWrapper(file, encoding="utf-8-sig", newline="") as handle:
+        require_csv(path, file.peek(16))
         rows = _rows(path, handle)
         _, header = next(rows)
         size = max(path.stat().st_size, 1)
@@ -170,7 +186,7 @@ def _rows(path: Path, handle: Any) -> Iterator[tuple[int, list[str]]]:
     pandas fills a short row with missing cells and shifts a long one into the index, both without a word, so the
     standard library's reader does the work.
     """
-    first = handle.readline()
+    first = re.sub('"[^"]*("|$)', "", handle.readline())  # what is in quotes separates nothing
     handle.seek(0)
     delimiter = "\t" if path.suffix == ".tsv" else max(",;\t", key=first.count)
     reader = csv.reader(handle, delimiter=delimiter, skipinitialspace=True, strict=True)
@@ -204,13 +220,19 @@ def _header(row: list[str], path: Path) -> list[str]:
 
 
 def _parse(cells: Sequence[str], *, text: bool) -> np.ndarray[Any, Any]:
-    """Make an array of floats where every cell is a number or missing, else, or if it has to be so, of text."""
+    """Make an array of floats where every cell is a number or missing, else, or if it has to be so, of text.
+
+    Whole numbers that floats would round are text: as such they are told apart.
+    """
     stripped = [cell.strip() for cell in cells]
     if not text and not any("_" in cell for cell in stripped):  # Python reads 1_000 as a number; in a file it is a name
         filled = ["nan" if cell in MISSING else cell for cell in stripped]
         with suppress(ValueError):
-            return np.array(filled, dtype=object).astype(np.float64)
-    return np.array([None if cell in MISSING else cell for cell in stripped], dtype=object)
+            numbers = np.array(filled, dtype=object).astype(np.float64)
+            large = np.flatnonzero(np.abs(numbers) >= LARGEST_INTEGER)
+            if not any(is_rounded(stripped[i], numbers[i]) for i in large):
+                return numbers
+    return np.array([None if cell in MISSING else as_read(cell) for cell in stripped], dtype=object)
 
 
 def is_text(cells: pd.Series) -> bool:

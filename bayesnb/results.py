@@ -17,7 +17,8 @@ import numpy as np
 from numpyro import handlers
 
 from bayesnb import check, generating, intervals
-from bayesnb.arrays import Array, is_traced, on_host, to_host
+from bayesnb.arrays import Array, is_traced, on_host, read_only, to_host
+from bayesnb.cpu_rows import answers_cpu_rows
 from bayesnb.evidence import EvidenceTable, evidence_table
 from bayesnb.host_calls import at_once
 from bayesnb.intervals import Interval
@@ -33,24 +34,29 @@ class Classifier(Node):
 
     model: NaiveBayes
 
+    @answers_cpu_rows
     def log_joint(self, X: Any) -> Array:
         """log p(y = k, x) of each row, [N, K]; -inf where the class is impossible."""
         arrays = self._arrays(X)
         base = self.model.row_base_measure(arrays)
         return self._scored(arrays).log() + (base if isinstance(base, float) else base[:, None])
 
+    @answers_cpu_rows
     def log_density(self, X: Any) -> Array:
         """log p(x) = log sum_k p(y = k, x) of each row, [N]; low for outliers."""
         return logsumexp(self.log_joint(X))
 
+    @answers_cpu_rows
     def predict_log_proba(self, X: Any) -> Array:
         """log p(y = k | x), [N, K]. Where every class is impossible, those with fewest impossible features share."""
         return self._scored(self._arrays(X)).normalised()
 
+    @answers_cpu_rows
     def predict_proba(self, X: Any) -> Array:
         """p(y = k | x), [N, K]; each row sums to one."""
         return self._scored(self._arrays(X)).shares()
 
+    @answers_cpu_rows
     def predict(self, X: Any) -> Array:
         """The most probable class of each row, integers [N]."""
         return self._scored(self._arrays(X)).best()
@@ -148,12 +154,12 @@ class Classifier(Node):
         if is_traced(self) or not (on_host(arrays) or (is_traced(arrays) and on_host(self))):
             return _score(self, arrays)
         # somebody's jit, too, computes once what a fit of numpy arrays tells
-        return (self if on_host(self) else to_host(self))._host_score(arrays)
+        return self._host_score(arrays)
 
     @cached_property
     def _host_score(self) -> Score:
-        """The scorer of numpy rows by a fit of numpy arrays: made at the first prediction, and kept."""
-        return self._scorer()
+        """The scorer of numpy rows, whatever the fit is made of: made at the first prediction, and kept."""
+        return (self if on_host(self) else to_host(self))._scorer()
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_host_score"}
@@ -167,14 +173,6 @@ def _require_posterior(fit: Classifier) -> None:
 @jax.jit
 def _score(fit: Classifier, arrays: dict[str, Array]) -> LogProb:
     return fit._score(arrays)
-
-
-def _kept(value: Array) -> Array:
-    """A numpy array that nobody can change any more: what follows from it is kept."""
-    if isinstance(value, np.ndarray):
-        value = value.copy()
-        value.setflags(write=False)
-    return value
 
 
 @pytree
@@ -194,7 +192,7 @@ class PointEstimate(Classifier):
     params: Sites
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "params", jax.tree.map(_kept, check.params(self.model, self.params)))
+        object.__setattr__(self, "params", jax.tree.map(read_only, check.params(self.model, self.params)))
 
     @classmethod
     def trusted(cls, model: NaiveBayes, params: Sites) -> Self:
@@ -256,7 +254,7 @@ class Posterior(Classifier):
     def sample(self, key: Array, num_samples: int) -> Sites:
         """Independent exact draws of the parameters by site, each [num_samples, K, ...]; key is a jax.random.key."""
         check.key(key)
-        check.counts(num_samples=num_samples)
+        check.draws(self.model, num_samples=num_samples)
         # a power of two compiles few sizes; the first keys of a split are those of a shorter one
         size = 1 << (num_samples - 1).bit_length()
         at_host = on_host(self.model) and not is_traced(key)
@@ -267,6 +265,7 @@ class Posterior(Classifier):
         """The same posterior for another population; prior, statistics and so the evidence stay those of the fit."""
         return replace(self, model=self.model.with_class_probs(class_probs))
 
+    @answers_cpu_rows
     def log_joint(self, X: Any) -> Array:
         """log p(y = k, x) of each row, [N, K]; with ``weights`` their log p(y = k | x) plus the model's log p(x)."""
         if self.weights is None:

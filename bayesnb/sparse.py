@@ -5,13 +5,16 @@ JAX's BCOO is made such a matrix, and stays on the host.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse
 
-from bayesnb.arrays import Array, native
+from bayesnb.arrays import Array, in_threads, native, row_blocks
 from bayesnb.compiled import compiled, for_loops
+
+STORED_BYTES = 1 << 22
+"""Bytes of sparse rows in one block: no cache holds what they look up, and threads are to end together."""
 
 
 def is_sparse(x: Any) -> bool:
@@ -20,44 +23,60 @@ def is_sparse(x: Any) -> bool:
 
 
 def rows_of(x: Any) -> Any:
-    """The matrix by rows with each cell stored once; it shares memory with ``x`` where that is so already.
+    """The matrix by rows, in any order, with each cell stored once; it shares memory with ``x`` where that is so.
 
     Raises:
         ValueError: where cells are stored outside of the matrix: loops over them trust their places.
     """
-    in_order = _is_in_order(x)
+    distinct = _are_distinct(x)
     if hasattr(x, "check_format"):
-        x.check_format(full_check=not in_order)
+        x.check_format(full_check=not distinct)
     rows = scipy.sparse.csr_array(x)
-    if not in_order and not rows.has_canonical_format:
+    if not distinct and not _are_distinct(rows):
         rows = rows.copy()
         rows.sum_duplicates()
     rows.data = native(rows.data)
     return rows
 
 
-def _is_in_order(x: Any) -> bool:
-    """True where it is known that each row's columns are inside the matrix and increase."""
+def _are_distinct(x: Any) -> bool:
+    """True where it is known that cells are stored by rows, inside the matrix, and none of them twice."""
     if x.format != "csr" or x.ndim != 2 or len(x.indptr) != x.shape[0] + 1:
         return False
     if not all(np.issubdtype(part.dtype, np.integer) and part.dtype.isnative for part in (x.indptr, x.indices)):
         return False
     if x.indptr[0] != 0 or x.indptr[-1] > len(x.indices) or (x.indptr[:-1] > x.indptr[1:]).any():
         return False
-    return _rise(x.indices, x.indptr, x.shape[1])
+    if _rise(x.indices, x.indptr, x.shape[1]):
+        return True
+    # a block of rows is to outweigh its marks, one a column
+    parts = row_blocks(x.shape[0], bytes_per_row(x), 8 * x.shape[1], STORED_BYTES)
+    return all(in_threads(lambda rows: _differ(x.indices, x.indptr[rows.start : rows.stop + 1], x.shape[1]), parts))
 
 
 @compiled
 def _rise(columns: Array, pointers: Array, num_columns: int) -> bool:
     """True where the columns from one pointer to the next are some of 0..num_columns-1, each larger than the last."""
-    wrong = 0
     for n in range(pointers.shape[0] - 1):
-        row = columns[pointers[n] : pointers[n + 1]]
+        row, wrong = columns[pointers[n] : pointers[n + 1]], 0
         for i in range(1, row.shape[0]):  # to count them all is a loop of vectors
             wrong += row[i] <= row[i - 1]
-        if row.shape[0] > 0:
-            wrong += row[0] < 0 or row[-1] >= num_columns
-    return wrong == 0
+        if wrong > 0 or (row.shape[0] > 0 and (row[0] < 0 or row[-1] >= num_columns)):
+            return False
+    return True
+
+
+@compiled
+def _differ(columns: Array, pointers: Array, num_columns: int) -> bool:
+    """True where the columns from one pointer to the next are some of 0..num_columns-1, in any order and none twice."""
+    last_row = np.full(num_columns, -1, np.int32)  # that showed the column
+    for n in range(pointers.shape[0] - 1):
+        for cell in range(np.uintp(pointers[n]), np.uintp(pointers[n + 1])):
+            d = np.uintp(columns[cell])  # a negative column is too large a number
+            if d >= np.uintp(num_columns) or last_row[d] == n:
+                return False
+            last_row[d] = n
+    return True
 
 
 def from_bcoo(x: Any) -> Any:
@@ -70,10 +89,15 @@ def from_bcoo(x: Any) -> Any:
     return scipy.sparse.coo_array((data, (row, column)), shape=x.shape)
 
 
-def part_of(x: Any, rows: slice) -> Any:
-    """The rows from one to another, in the memory of ``x``: scipy's own slices are copies."""
+def part_of(x: Any, rows: slice, order: Literal["C", "K"] = "C") -> Any:
+    """The rows from one to another, in the memory of ``x`` where they lie there one after the other, or else copied.
+
+    To copy a block once takes less than to look at it twice in another order; order "K" copies them as they lie, for
+    looks in any order. scipy's own slices are copies.
+    """
     if not is_sparse(x):
-        return x[rows]
+        part = x[rows]
+        return part if part.flags.c_contiguous else part.copy(order=order)
     pointers = x.indptr[rows.start : rows.stop + 1]
     cells = slice(pointers[0], pointers[-1])
     part = scipy.sparse.csr_array((len(pointers) - 1, x.shape[1]), dtype=x.dtype)
@@ -115,7 +139,7 @@ def row_sums(x: Any) -> Array:
 
 def sums_between(cells: Array, pointers: Array) -> Array:
     """The sums of the cells from one pointer to the next, in float64."""
-    out = np.zeros(len(pointers) - 1)
+    out = np.empty(len(pointers) - 1)
     _add_between(cells, pointers, out)
     return out
 
@@ -123,5 +147,7 @@ def sums_between(cells: Array, pointers: Array) -> Array:
 @compiled
 def _add_between(cells: Array, pointers: Array, out: Array) -> None:
     for n in range(out.shape[0]):
-        for i in range(pointers[n], pointers[n + 1]):
-            out[n] += cells[i]
+        total = 0.0
+        for i in range(np.uintp(pointers[n]), np.uintp(pointers[n + 1])):
+            total += cells[i]
+        out[n] = total

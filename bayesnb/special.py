@@ -58,11 +58,11 @@ def _add_looked_up(cells: Array, pointers: Array, table: Array, out: Array) -> b
     """out_n = sum of table[cell] from one pointer to the next; False, with a part done, where a cell is no index."""
     for n in range(out.shape[0]):
         total = 0.0
-        for i in range(pointers[n], pointers[n + 1]):
+        for i in range(np.uintp(pointers[n]), np.uintp(pointers[n + 1])):
             cell = cells[i]
-            if not (0 <= cell < table.shape[0] and cell == np.floor(cell)):
+            if not (0 <= cell < table.shape[0] and cell == np.intp(cell)):
                 return False
-            total += table[int(cell)]
+            total += table[np.uintp(cell)]
         out[n] = total
     return True
 
@@ -98,19 +98,22 @@ def _log_factorials_between(cells: Array, pointers: Array) -> Array:
     return sums_between(log_factorial(cells), pointers)
 
 
-def log_gamma_ratio(a: Array, x: Array) -> Array:
-    """log Gamma(a + x) - log Gamma(a) for a > 0, x >= 0, without the cancellation of two large log-gammas.
+def log_gamma_ratio(a: Array, x: Array, unit: Array | float = 1.0) -> Array:
+    """log Gamma(a + x) - log Gamma(a) - x log(unit), a > 0, x >= 0, without the cancellation of two large log-gammas.
 
+    Ratios that are to be subtracted from each other have little left to cancel where they have a large ``unit``.
     Both arguments are shifted above 8 by the recurrence Gamma(z + 1) = z Gamma(z); there the difference of Stirling's
     series (Abramowitz and Stegun 6.1.41) is formed term by term:
     (a - 1/2) log1p(x / a) + x (log(a + x) - 1) + s(a + x) - s(a), s(z) = 1/(12 z) - 1/(360 z^3) + 1/(1260 z^5) - ...
     """
     a, x = jnp.broadcast_arrays(jnp.asarray(a), jnp.asarray(x))
+    a = jnp.where((a == 0) & (x == 0), 1.0, a)  # the sums of no entries
     base, base_product = _shifted(a)
     top, top_product = _shifted(a + x)
     step = jnp.where((a < 8) & (a + x >= 8), x - 8, x)
-    series = (base - 0.5) * jnp.log1p(step / base) + step * (jnp.log(top) - 1.0)
-    return series + _stirling_tail(top) - _stirling_tail(base) + base_product - top_product
+    series = (base - 0.5) * jnp.log1p(step / base) + step * (jnp.log(top / unit) - 1.0)
+    shifted = _stirling_tail(top) - _stirling_tail(base) + base_product - top_product
+    return series + shifted - jnp.where(step == x, 0.0, (x - step) * jnp.log(unit))
 
 
 def _shifted(z: Array) -> tuple[Array, Array]:
@@ -164,7 +167,7 @@ def squarable(z: Array) -> Array:
 def sum_of_squares(z: Array, axis: int) -> Array:
     """sum z^2, and beyond max^0.4 of the precision a growing function of the length: farther stays farther."""
     limit = jnp.finfo(z.dtype).max ** 0.4
-    largest = jnp.abs(z).max(axis=axis, keepdims=True)
+    largest = jnp.abs(z).max(axis=axis, keepdims=True, initial=0.0)
     far = largest > limit
     near = jnp.square(jnp.where(far, 0.0, z)).sum(axis=axis)
     unit = jnp.where(far, z / jnp.where(far, largest, 1.0), 1.0)
@@ -219,7 +222,19 @@ def _share(counts: Array, total: Total) -> Array:
 
 def log_multivariate_beta(concentration: Array, total: Total = total) -> Array:
     """The log partition of Dirichlet(a): sum log Gamma(a) - log Gamma(sum a), in the shape that ``total`` gives."""
-    return total(gammaln(concentration)) - gammaln(total(concentration))
+    sums = total(concentration)
+    return total(gammaln(concentration)) - gammaln(jnp.where(sums > 0, sums, 1.0))  # no entries have the sum 0
+
+
+def log_multivariate_beta_ratio(concentration: Array, counts: Array, total: Total = total) -> Array:
+    """The log partition of Dirichlet(a + n) less that of Dirichlet(a), in the shape that ``total`` gives."""
+    counts = jnp.asarray(counts, jnp.result_type(concentration))
+    before, change = total(concentration), total(counts)
+    if not before.size or not concentration.size:
+        return jnp.zeros_like(before)
+    unit = before + change
+    parts = log_gamma_ratio(concentration, counts, unit)
+    return total(parts) - log_gamma_ratio(before, change, unit)
 
 
 def centred_log_likelihood(counts: Array, change: Array, prior: Array) -> Array:

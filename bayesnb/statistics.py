@@ -13,11 +13,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import NamedSharding
 
-from bayesnb import check, sharded
+from bayesnb import check, memory, sharded
 from bayesnb.arrays import Array, is_traced, merged_in_threads, on_host, row_blocks
+from bayesnb.cpu_rows import FEW, fill_up, find_cpu_rows, put_beside, read_as_numpy
 from bayesnb.families.base import Family
+from bayesnb.families.support import SQUARABLE
 from bayesnb.nodes import Node, pytree
-from bayesnb.sparse import bytes_per_row, part_of
+from bayesnb.sparse import STORED_BYTES, bytes_per_row, is_sparse, part_of
 from bayesnb.sums import ClassSums, HostSums, Labels, class_sums
 
 
@@ -79,6 +81,9 @@ def statistics_of(
     check.model(model)
     if None not in (check.num_classes(num_classes), model.num_classes) and num_classes != model.num_classes:
         raise ValueError(f"num_classes is {num_classes}, the model has {model.num_classes} classes")
+    on_cpu = find_cpu_rows(X, y, sample_weight)
+    if on_cpu is not None:
+        X, y, sample_weight = map(read_as_numpy, (X, y, sample_weight))
     arrays = check.blocks(model.families, model.single, X, sparse=not is_traced(y, sample_weight))
     check.columns(model.families, arrays, model.columns)
     num_rows = next(iter(arrays.values())).shape[0]
@@ -87,14 +92,28 @@ def statistics_of(
         arrays, labels = without_zero_weight(arrays, labels)
     if on_host(arrays) and not is_traced(labels):
         labels = Labels(*(None if a is None else np.asarray(a) for a in labels))
-        return from_host(model.families, arrays, labels, num_classes, evidence=evidence)
+        if on_cpu is None:
+            return from_host(model.families, arrays, labels, num_classes, evidence=evidence)
+    if None in model.columns.values():  # else data have set them
+        check.single(model.families)
+    require_memory(model.families, arrays, num_classes)
+    if on_cpu is not None:
+        found = _from_cpu(model.families, arrays, labels, num_classes, on_cpu)
+        if found is not None:
+            return found
+        arrays, labels = jax.tree.map(jnp.asarray, (arrays, labels))
     check.fit_values(model.families, arrays)
     # families with static fields are the structure of the dict, so one compilation serves all models of a kind
     return from_device(model.families, arrays, labels, num_classes, sharded.row_sharding(arrays))
 
 
-def pooled_statistics(model: Specification, X: Any, y: Any = None, sample_weight: Any = None) -> ModelStatistics:
-    """The statistics that resolve a model; where labels are missing, of all rows pooled."""
+def pooled_statistics(
+    model: Specification, X: Any, y: Any = None, sample_weight: Any = None, given: ModelStatistics | None = None
+) -> ModelStatistics:
+    """The statistics that resolve a model, as given or of rows; where labels are missing, of all rows pooled."""
+    if given is not None:
+        check.statistics(model.families, model.num_classes, False, given)
+        return given
     if X is None:
         raise ValueError("give rows, X and y, or their statistics: the model is resolved from data")
     if y is None:
@@ -154,11 +173,24 @@ def from_host(
         check.fit_block({name: f for name, f in marked.items() if _tells(found.blocks[name])}, block)
         return found
 
+    require_memory(families, arrays, num_classes)
     num_rows = labels.y.shape[0]
     row_bytes = max((bytes_per_row(x) for x in arrays.values()), default=1)
     least = num_classes * max((f.fit_bytes(f.columns_in(arrays[name])) for name, f in families.items()), default=0)
-    blocks = list(row_blocks(num_rows, row_bytes, least)) or [slice(0, 0)]
+    block_bytes = STORED_BYTES if any(map(is_sparse, arrays.values())) else None
+    blocks = list(row_blocks(num_rows, row_bytes, least, block_bytes)) or [slice(0, 0)]
     return merged_in_threads(merge_alike, part, blocks)
+
+
+def require_memory(families: Mapping[str, Family], arrays: Mapping[str, Array], num_classes: int) -> None:
+    """Raises ValueError where statistics of so many classes, and what follows from them, do not fit in memory."""
+    columns = {name: family.columns_in(arrays[name]) for name, family in families.items()}
+    a_class = 8 + sum(family.fit_bytes(columns[name]) for name, family in families.items())
+    memory.require(
+        2 * a_class * num_classes,
+        f"statistics of K = {num_classes:,} classes and D = {sum(columns.values()):,} columns",
+        "give fewer; labels and categories are numbered 0, 1, 2, ..., numpy.unique(y, return_inverse=True)",
+    )
 
 
 TELLING = 1e60
@@ -185,6 +217,24 @@ def from_device(
     if sharding is None:
         return of_rows(arrays, labels)
     return sharded.over_shards(of_rows, merge_alike, sharding, (arrays, labels))
+
+
+def _from_cpu(
+    families: Mapping[str, Family], arrays: Mapping[str, Array], labels: Labels, num_classes: int, rows: jax.Array
+) -> ModelStatistics | None:
+    """The statistics of JAX ``rows`` that numpy reads, in XLA's types; None if these cannot hold a sum."""
+    if not 0 < len(labels.y) <= FEW:
+        found = from_host(families, arrays, labels, num_classes)
+        one = jax.tree.map(lambda a: jax.ShapeDtypeStruct((1, *a.shape[1:]), a.dtype), (arrays, labels))
+        return put_beside(rows, found, from_device.eval_shape(families, *one, num_classes), SQUARABLE)
+    size = len(labels.y)
+    arrays, labels = fill_up((arrays, labels))
+    check.fit_values(families, jax.tree.map(jnp.asarray, arrays))  # XLA's types have limits of their own
+    if len(labels.y) > size:  # what fills up is of no class
+        labels.y[size:] = 0 if labels.soft else num_classes
+    if rows.committed:
+        arrays, labels = jax.device_put((arrays, labels), rows.sharding)
+    return from_device(families, arrays, labels, num_classes)
 
 
 def without_zero_weight(arrays: dict[str, Array], labels: Labels) -> tuple[dict[str, Array], Labels]:

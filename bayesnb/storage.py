@@ -11,6 +11,7 @@ import jax
 
 from bayesnb import tensors
 from bayesnb.arrays import Array, is_traced
+from bayesnb.whole_file import require_file
 
 KIND, VERSION = "bayesnb result", 1
 """What the file holds, and the version of its format."""
@@ -41,7 +42,7 @@ def save(fit: Any, path: str | os.PathLike[str]) -> None:
         ...     nb.load(f"{folder}/fit.safetensors").predict([[1, 0]])
         array([0])
     """
-    from bayesnb.encoding import Arrays, decode, encode, is_result  # it knows data frames, too
+    from bayesnb.encoding import Arrays, checked, encode, is_result  # it knows data frames, too
 
     if not is_result(fit):
         raise StorageError(
@@ -52,7 +53,7 @@ def save(fit: Any, path: str | os.PathLike[str]) -> None:
     arrays: Arrays = {}
     try:
         code = encode(fit, arrays)
-        again = decode(code, arrays)
+        again = checked(code, arrays)
     except (ValueError, TypeError, AttributeError) as error:
         raise StorageError(f"this {type(fit).__name__} cannot be saved: {error}") from error
     before, after = (str(jax.tree.structure(one)) for one in (fit, again))
@@ -64,23 +65,31 @@ def save(fit: Any, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str]) -> Any:
     """What ``save`` wrote: the same type, the same numbers, as the example there shows. No code of the file's runs.
 
+    What it holds is checked as what a user hands in, whoever wrote it: shapes, types, supports, names.
+
     Raises:
-        StorageError: for a file that cannot be read, is damaged, was not written by ``save``, or by a later version.
+        StorageError: for a file that cannot be read, is damaged, was not written by ``save``, or by a later version,
+            and for a result that no fit returns.
     """
-    from bayesnb.encoding import decode, is_result
+    from bayesnb.encoding import checked
 
     source = Path(path)
     header, arrays = read_format(source, KIND, VERSION, "nb.save")
     for array in arrays.values():
         array.setflags(write=False)
     try:
-        fit = decode(header["result"], arrays)
+        return checked(header["result"], arrays)
     except Exception as error:  # whatever a header may make of its readers
-        problem = f"{type(error).__name__}, {error}"
+        problem = str(error) if isinstance(error, ValueError) else f"it cannot be read, {type(error).__name__} {error}"
         raise StorageError(f"'{source}' does not hold a result of bayesnb's: {problem}") from error
-    if not is_result(fit):
-        raise StorageError(f"'{source}' does not hold a result of bayesnb's, but {type(fit).__name__}")
-    return fit
+
+
+def require_place(path: Path) -> None:
+    """Raises StorageError where something is at the path that no file may replace; to be asked before long work."""
+    try:
+        require_file(path)
+    except (OSError, ValueError) as error:
+        raise StorageError(f"'{path}' cannot be written: {getattr(error, 'strerror', None) or error}") from error
 
 
 def write_format(path: Path, kind: str, version: int, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:

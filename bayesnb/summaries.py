@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.columns import LARGEST, Column, Kind, in_order
-from bayesnb.frames import DataError, is_number, label
+from bayesnb.frames import DataError, is_meant_as_number, is_number, label, why_text
 from bayesnb.reading import is_text
 
 MOST_VALUES = 100_000
@@ -41,7 +41,7 @@ class Summary:
         span: The smallest and the largest number.
         largest: The number that is largest in size, and its place, such as `line 7`.
         odd: The first text that is no number, and its place.
-        num_numbers: Texts that are numbers.
+        num_numbers: Texts that are numbers, or are meant to be.
     """
 
     name: str
@@ -85,8 +85,9 @@ def summarise(cells: pd.Series) -> Summary:
         values = frozenset(present.unique().tolist())
         numeric = present.map({value: is_number(value) for value in values}).to_numpy(bool)
         odd = None if numeric.all() else (str(present.iloc[~numeric].iloc[0]), f"{where} {present.index[~numeric][0]}")
+        meant = numeric | present.map({value: is_meant_as_number(value) for value in values}).to_numpy(bool)
         return Summary(
-            name, len(present), missing, text=True, values=_kept(values), odd=odd, num_numbers=int(numeric.sum())
+            name, len(present), missing, text=True, values=_kept(values), odd=odd, num_numbers=int(meant.sum())
         )
     numbers = present.to_numpy(np.float64)
     farthest = int(np.argmax(np.abs(numbers)))
@@ -140,7 +141,8 @@ def describe(column: Summary, kind: Kind) -> Column:
     name = column.name
     if kind not in ("bernoulli", "categorical"):
         if column.text:
-            why = f"'{column.odd[0]}' on {column.odd[1]} is not a number" if column.odd else "its numbers are text"
+            cell, place = column.odd or ("", "")
+            why = f"'{cell}' on {place} {why_text(cell)}" if column.odd else "its numbers are text"
             raise DataError(f"column '{name}' cannot be {kind}: {why}")
         if abs(column.largest[0]) > LARGEST:
             value, place = column.largest
@@ -185,6 +187,7 @@ def number_warnings(columns: Sequence[Summary]) -> tuple[str, ...]:
     """Name the columns of numbers that a few odd cells (`N/A`, `1,5`, `unknown`) turned into text."""
     return tuple(
         f"column '{column.name}' is read as text because of '{column.odd[0]}' on {column.odd[1]}"
+        + (f", which {why_text(column.odd[0])}" if is_meant_as_number(column.odd[0]) else "")
         for column in columns
         if column.odd and 2 * column.num_numbers >= column.num_cells
     )

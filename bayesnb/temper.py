@@ -23,7 +23,7 @@ import jax
 import numpy as np
 import scipy  # loads its optimize when that is first used
 
-from bayesnb.arrays import Array, is_traced, one_blas_thread, to_host
+from bayesnb.arrays import Array, as_array, is_traced, one_blas_thread, to_host
 from bayesnb.contributions import Contributions, contributions
 from bayesnb.results import Posterior
 from bayesnb.statistics import sufficient_statistics
@@ -66,7 +66,7 @@ def temper(posterior: Posterior, X: Any, y: Any, *, per_feature: bool = False, s
         raise ValueError(f"temper takes a Posterior, as fit_posterior returns, got {type(posterior).__name__}")
     if is_traced(posterior, X, y, sample_weight):
         raise ValueError("temper needs values that are known: call it outside of JAX's transformations")
-    if np.ndim(y) == 2:
+    if as_array(y).ndim == 2:
         raise ValueError("temper takes integer labels [N]: a row with soft labels belongs to every class")
     _check_rows(posterior, X, y, sample_weight)
     table = contributions(posterior, *to_host((X, y, sample_weight)), by_feature=per_feature)

@@ -1,15 +1,12 @@
-"""Files of arrays with a header: safetensors, never pickle, and each of them whole or not there.
+"""Files of arrays with a header: safetensors, never pickle, and each of them whole or not there (``whole_file``).
 
 The header is JSON. A digest of it and of the arrays tells whether anything has changed since it was written.
 """
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
-import os
-import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from bayesnb.arrays import native
+from bayesnb.whole_file import require_file, whole_file
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
@@ -27,42 +25,31 @@ NAME = "bayesnb"
 
 
 def write(path: Path, header: Mapping[str, Any], arrays: Arrays) -> None:
-    """Writes a file beside the old one and puts it in its place, in one step of the file system.
+    """Writes a file as a whole, in the place of an old one.
 
     Raises:
-        OSError: where it cannot be written; the old file, if there is one, stays.
+        OSError: where it cannot be written, or what is there is no regular file; it stays.
         ValueError: for what no such file can hold.
     """
-    if not path.name:
-        raise ValueError(f"'{path}' is the name of no file")
     text = json.dumps(header)
     arrays = {key: native(np.asarray(a, order="C")) for key, a in arrays.items()}
     try:
         content = save(arrays, metadata={NAME: text, "digest": _digest(text, arrays)})
     except SafetensorError as error:
         raise ValueError(str(error)) from error
-    target = path.resolve()  # a link stays one
-    beside = target.with_name(f".{target.name[:100]}.{uuid.uuid4().hex}")
-    try:
-        with beside.open("xb") as handle:
-            handle.write(content)
-            handle.flush()
-            os.fsync(handle.fileno())
-        os.replace(beside, target)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
+    with whole_file(path) as handle:
+        handle.write(content)
 
 
 def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
     """The header and the arrays.
 
     Raises:
-        OSError: where it cannot be read.
+        OSError: where it cannot be read, or is no regular file, such as a pipe, whose end may never come.
         ValueError: for what ``write`` has not written, or not so.
     """
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "it is a folder")
+    require_file(path)
+    path.open("rb").close()  # safetensors says of every file that it cannot open that there is none
     try:
         with safe_open(path, framework="numpy") as handle:
             metadata = handle.metadata() or {}

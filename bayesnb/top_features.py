@@ -100,7 +100,10 @@ def top_features(
             value_names,
         )
         for block, family in fit.model.families.items()
+        if columns[block]
     ]
+    if not blocks:
+        raise ValueError("the model has no columns, and so no features: top_features needs one or more")
     return TopFeatures({name: _of_class(k, blocks, probs, count) for k, name in enumerate(classes)})
 
 

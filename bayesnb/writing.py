@@ -1,15 +1,9 @@
 """The files of a comparison: report.html, results.csv, summary.json, and the figures of the report."""
 
-import contextlib
-import csv
 import io
-import json
 import math
-import os
 import platform
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, fields, replace
 from importlib import metadata
 from pathlib import Path
@@ -22,14 +16,15 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from rich.console import Console
 
 from bayesnb.compare import METRICS, Comparison, Record
+from bayesnb.csv_cells import line
 from bayesnb.dependence import Dependence
 from bayesnb.first_split import Evidence, NutsCheck
 from bayesnb.methods import RIVALS
 from bayesnb.metrics import NUM_BINS
 from bayesnb.page import page
 from bayesnb.plots import confidence_shares, dependence, learning_curve, reliability
-from bayesnb.reading import DataError
 from bayesnb.report import parameters, print_dependence
+from bayesnb.report_folder import SUMMARY, summary_text
 from bayesnb.tables import Table
 
 # what the pictures show: more lines would hide each other
@@ -41,35 +36,6 @@ FILE_DPI = 150
 PAGE_DPI = 110  # a figure fills the page's width, and its bytes stay few
 LONGEST_NAME = 24
 PACKAGES = ("bayesnb", "jax", "numpyro", "numpy", "scikit-learn")
-
-
-@contextlib.contextmanager
-def staged(out: Path) -> Iterator[Path]:
-    """Give a hidden folder to write into, whose files appear in `out` all together when the block ends well.
-
-    The folder is made at once, so that a place that cannot be written is found before the long work; where the block
-    fails, it vanishes and `out` is as it was.
-
-    Raises:
-        DataError: `out` is a file, or nothing can be written there.
-    """
-    existing = next(path for path in (out, *out.absolute().parents) if path.exists())
-    if not existing.is_dir():
-        raise DataError(f"the results cannot go into '{out}': '{existing}' is a file")
-    try:
-        folder = Path(tempfile.mkdtemp(prefix=".bayesnb-", dir=existing))
-    except OSError as error:
-        raise DataError(f"the results cannot go into '{out}': {error.strerror or error}") from error
-    try:
-        yield folder
-        try:
-            out.mkdir(parents=True, exist_ok=True)
-            for path in sorted(folder.iterdir()):
-                os.replace(path, out / path.name)
-        except OSError as error:
-            raise DataError(f"the results cannot go into '{out}': {error.strerror or error}") from error
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def write_files(
@@ -84,12 +50,9 @@ def write_files(
 ) -> tuple[str, ...]:
     """Write the files of a comparison and return their names; a single column has no dependence.png."""
     with (folder / "results.csv").open("w", newline="", encoding="utf-8") as handle:
-        writer = csv.DictWriter(handle, [field.name for field in fields(Record)])
-        writer.writeheader()
-        writer.writerows(asdict(record) for record in result.records)
+        handle.write(line(field.name for field in fields(Record)))
+        handle.writelines(line(asdict(record).values()) for record in result.records)
     summary = summarise(table, result, evidence, pairs, check, seed, command)
-    text = json.dumps(summary, indent=2, allow_nan=False, ensure_ascii=False)
-    (folder / "summary.json").write_text(text + "\n", encoding="utf-8")
     figures = {
         "learning_curve.png": learning_figure(table, result),
         "reliability.png": reliability_figure(table, result),
@@ -102,7 +65,8 @@ def write_files(
     shown = {name: _png(figure, PAGE_DPI) for name, figure in figures.items()}
     text = page(summary, shown, parameters(table), assumption)
     (folder / "report.html").write_text(text, encoding="utf-8")
-    return "report.html", "results.csv", "summary.json", *figures
+    (folder / SUMMARY).write_text(summary_text(summary, folder), encoding="utf-8")
+    return "report.html", "results.csv", SUMMARY, *figures
 
 
 def summarise(

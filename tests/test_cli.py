@@ -155,10 +155,10 @@ def test_a_mistake_gets_one_sentence_and_status_2_and_nothing_is_written(place, 
 
 
 def test_a_place_that_refuses_writing(place, monkeypatch):
-    def refuse(**_):
+    def refuse(*_, **__):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("tempfile.mkdtemp", refuse)
+    monkeypatch.setattr("pathlib.Path.mkdir", refuse)
     result = run("good.csv", "--no-nuts")
     assert result.exit_code == 2
     assert result.stderr == "bayesnb: the results cannot go into 'bayesnb-report/good': Permission denied\n"

@@ -269,3 +269,24 @@ def test_draws_average_joint_densities(key):
     predictions_agree(draws, exact.predict_proba(new), new)
     one_by_one = jax.vmap(lambda draw: nb.PointEstimate.trusted(exact.model, draw).predict_proba(new))
     assert jax.jit(one_by_one)(draws.params).mean(axis=0)[0, 1] < exact.predict_proba(new)[0, 1] - 0.05
+
+
+@pytest.mark.parametrize(
+    ("labels", "sentence"),
+    [
+        ([1, "1", 1, "1"], "several types, 'int', 'str'"),
+        (["a", "b", np.nan, "a"], "missing label in row 2"),
+        ([True, 2, True, 2], "several types, 'bool', 'int'"),
+        ([2**53, 2**53 + 1, 1.0, 1.0], "several types, 'float', 'int'"),
+        (["x", "x\0", "y", "y"], "ends in a NUL character"),
+    ],
+)
+def test_labels_of_a_list_do_not_become_each_other(labels, sentence):
+    X = np.arange(8.0).reshape(4, 2)
+    with pytest.raises(ValueError, match=sentence):
+        nb.NaiveBayesClassifier().fit(X, labels)
+
+
+def test_whole_numbers_among_floats_are_labels():
+    X = np.arange(8.0).reshape(4, 2)
+    assert nb.NaiveBayesClassifier().fit(X, [1, 2.0, 1.0, 2]).classes_.tolist() == [1.0, 2.0]

@@ -19,7 +19,7 @@ from bayesnb import arrays, products, sparse, special
 from bayesnb.codes import Codes
 from bayesnb.log_prob import LogProb
 from bayesnb.sklearn import BernoulliNB
-from bayesnb.sums import Labels, class_sums
+from bayesnb.sums import Labels, class_sums, host
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -119,16 +119,17 @@ def _rows(indices, pointers, columns=6):
         ([2, 5, 5], [0, 2, 3]),  # one row ends where the next begins
         ([1, 2, 0], [0, 2, 2, 3]),  # a row without words between
         ([5, 0], [0, 0, 1, 2]),
+        ([4, 3, 0, 1], [0, 2, 4]),  # out of order
     ],
 )
-def test_rows_in_order_stay_where_they_are(indices, pointers):
+def test_rows_without_a_word_twice_stay_where_they_are(indices, pointers):
     x = _rows(indices, pointers)
     assert np.shares_memory(sparse.rows_of(x).data, x.data)
     assert_array_equal(sparse.rows_of(x).toarray(), x.toarray())
 
 
-@pytest.mark.parametrize(("indices", "pointers"), [([4, 3, 0, 1], [0, 2, 4]), ([2, 2, 5], [0, 2, 3])])
-def test_rows_out_of_order_are_put_in_order_in_a_copy(indices, pointers):
+@pytest.mark.parametrize(("indices", "pointers"), [([4, 3, 4, 1], [0, 3, 4]), ([2, 2, 5], [0, 2, 3])])
+def test_words_stored_twice_are_added_in_a_copy(indices, pointers):
     x = _rows(indices, pointers)
     kept = x.indices.copy()
     assert sparse.rows_of(x).has_canonical_format
@@ -145,8 +146,10 @@ def test_a_word_outside_of_the_matrix_is_refused(place, cell):
         nb.sufficient_statistics(nb.NaiveBayes(nb.Multinomial()), x, [0, 1])
 
 
+@pytest.mark.parametrize("cached", [0, host.CACHED_BYTES])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_classes_of_sparse_rows_are_added_in_threads(rng, weighted):
+def test_classes_of_sparse_rows_are_added_in_threads(rng, weighted, cached, monkeypatch):
+    monkeypatch.setattr(host, "CACHED_BYTES", cached)
     x = scipy.sparse.random_array((2_000, 300), density=0.4, rng=rng, format="csr")
     x.data = np.ceil(9 * x.data)
     y = rng.choice([0, 1, 3, 6], 2_000).astype(np.int32)

@@ -14,6 +14,7 @@ from bayesnb.compare import Comparison, compare
 from bayesnb.dependence import Dependence
 from bayesnb.metrics import ReliabilityBins
 from bayesnb.reading import DataError
+from bayesnb.report_folder import staged
 from tests.test_compare import QUICK, by_hand, synthetic
 from tests.test_report import CHECK, PAIRS, evidence_of, widest
 
@@ -148,12 +149,12 @@ def test_one_split_has_no_error_and_the_summary_is_still_json():
 
 def test_staged_files_appear_together_and_only_at_a_good_end(tmp_path):
     out = tmp_path / "deep" / "er"
-    with writing.staged(out) as folder:
+    with staged(out) as folder:
         (folder / "a.txt").write_text("new")
         assert not out.exists()
     assert [path.name for path in out.iterdir()] == ["a.txt"]
     (out / "kept.txt").write_text("old")
-    with pytest.raises(RuntimeError, match="half way"), writing.staged(out) as folder:  # noqa: PT012
+    with pytest.raises(RuntimeError, match="half way"), staged(out) as folder:  # noqa: PT012
         (folder / "a.txt").write_text("newer")
         raise RuntimeError("half way")
     assert {path.name: path.read_text() for path in out.iterdir()} == {"a.txt": "new", "kept.txt": "old"}
@@ -163,5 +164,5 @@ def test_staged_files_appear_together_and_only_at_a_good_end(tmp_path):
 def test_a_place_that_cannot_be_written_is_refused_at_once(tmp_path):
     (tmp_path / "file").write_text("")
     for out in (tmp_path / "file", tmp_path / "file" / "below"):
-        with pytest.raises(DataError, match="is a file"), writing.staged(out):
+        with pytest.raises(DataError, match="is a file"), staged(out):
             pytest.fail("the work began")

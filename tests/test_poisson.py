@@ -62,7 +62,7 @@ def test_poisson_map_is_the_mode_of_a_gamma():
 def test_a_rate_of_none_is_in_the_unit_of_each_column():
     """The prior mean shape / rate is the column's pooled mean; a column of zeros has rate one."""
     x = np.c_[EVENTS, np.zeros(N, int)]
-    prior = nb.fit_posterior(poisson(shape=2.0, rate=None), x, Y).prior.families["x"]
+    prior = nb.fit_posterior(poisson(shape=[2.0, 1.0, 3.0, 2.0], rate=None), x, Y).prior.families["x"]
     assert_allclose((prior.shape / prior.rate)[:, :3], np.tile(EVENTS.mean(axis=0), (K, 1)), rtol=1e-6)
     assert_array_equal(prior.rate[:, 3], 1)
 

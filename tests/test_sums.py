@@ -129,6 +129,17 @@ def test_every_dtype_counts_alike(rng, dtype, device):
         assert_array_equal(statistics.blocks["x"].successes[k], (x[y == k] == 1).sum(0))
 
 
+@pytest.mark.parametrize("soft", [False, True])
+def test_no_rows_on_a_device(soft):
+    """A class without rows is one of all: sums of nothing, and no error inside JAX."""
+    x, y = jnp.zeros((0, 2)), jnp.zeros((0, 3)) if soft else jnp.zeros(0, int)
+    z = class_sums(Labels(y, None), 3)
+    for sums in (z.moments(x), z.scatter(x)):
+        for part in sums:
+            assert part.shape[0] == 3
+            assert_array_equal(part, 0)
+
+
 def test_counts_go_past_the_end_of_float32():
     """float32 stops counting at 2^24: one more row must still count."""
     many = 2**24

@@ -72,6 +72,8 @@ def compare(
     breast_cancer, digits. Columns with two values become Bernoulli; text, and whole numbers with at most 10 values,
     Categorical; other numbers Normal.
 
+    DIR may hold the files of an earlier comparison, which are replaced; other files of the same names are refused.
+
     \b
     Examples:
       bayesnb compare breast_cancer
@@ -107,10 +109,11 @@ def _compare(
     from bayesnb.compare import choose_sizes
     from bayesnb.first_split import dependent_columns, weigh_evidence
     from bayesnb.methods import METHODS, RIVALS
+    from bayesnb.report_folder import staged
 
     chosen = choose_sizes(table, sizes)
     out = Path("bayesnb-report") / table.name if out is None else out
-    with writing.staged(out) as folder:
+    with staged(out, *([] if data in BUILT_IN else [Path(data)])) as folder:
         if target is None and data not in BUILT_IN:
             console.print(f"No --target is given: the last column, '{table.target}', is taken", markup=False)
         report.print_data(console, table)

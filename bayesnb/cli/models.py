@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -65,9 +66,9 @@ def fit(
     from bayesnb.storage import save
 
     require(method, smoothing)
-    _keep(path, data)
+    _writable(path, data)
     if checkpoint is not None:
-        _keep(checkpoint, data, str(path))
+        _writable(checkpoint, data, str(path))
     if not path.absolute().parent.is_dir():
         raise DataError(f"the model cannot be saved as '{path}': there is no folder '{path.absolute().parent}'")
     with _progress() as advance:
@@ -105,7 +106,7 @@ def predict(model: str, data: str, out: Path | None) -> None:
     from bayesnb.prediction_files import prediction_file
 
     if out is not None:
-        _keep(out, data, model)
+        _writable(out, data, model)
     classifier = _load(model)
     with _progress() as advance, prediction_file(out, classifier.classes_.tolist()) as write:
         rows = 0
@@ -152,12 +153,26 @@ def _load(path: str) -> NaiveBayesClassifier:
     return found
 
 
-def _keep(path: Path, *given: str) -> None:
-    """Refuses to write over what is read, or written as well."""
+def _writable(path: Path, *given: str) -> None:
+    """Refuses what is read, or written as well, and what is no regular file."""
     from bayesnb.frames import DataError
+    from bayesnb.whole_file import require_file
 
-    if path.resolve() in [Path(one).resolve() for one in given]:
+    if any(_same(path, Path(one)) for one in given):
         raise DataError(f"'{path}' is used here already, and would be written over: give another name")
+    try:
+        require_file(path)
+    except OSError as error:
+        raise DataError(f"'{path}' cannot be written: {error.strerror or error}") from error
+    folder = Path(os.path.realpath(path)).parent
+    if folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK):
+        raise DataError(f"'{path}' cannot be written: there is no permission to write into '{folder}'")
+
+
+def _same(path: Path, other: Path) -> bool:
+    if path.exists() and other.exists():
+        return path.samefile(other)
+    return os.path.realpath(path) == os.path.realpath(other)
 
 
 @contextmanager

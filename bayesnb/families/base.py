@@ -13,8 +13,8 @@ A family is a frozen dataclass and a pytree. Its fields are the prior's hyperpar
    (``linear``): the ``log_likelihood``;
    ``log_likelihood_of``: the same from statistics, relative to a reference point, for samplers;
 8. ``log_predictive_terms``: the exact predictive of each cell under the present hyperparameters, [N, K, D];
-   ``own_terms``: the same under a row's own class, with the row's own contribution taken away;
-9. ``log_partition`` and ``log_base_measure``, from which the evidence follows.
+   ``own_terms``: the same under a row's own class, given the statistics of all rows less the row's own contribution;
+9. ``log_partition``, its change ``log_partition_ratio`` and ``log_base_measure``, of which the evidence is made.
 
 The laws that hold for each, such as prior times likelihood equals evidence times posterior, stand in the tests, once
 for all. Arrays are numpy's or JAX's, traced or not; a family never asks. Missing cells are NaN.
@@ -35,6 +35,7 @@ import numpyro.distributions as dist
 from bayesnb import products
 from bayesnb.arrays import Array, namespace
 from bayesnb.families.hyperparameters import Hyperparameters
+from bayesnb.families.updates import updated
 from bayesnb.log_prob import LogProb
 from bayesnb.nodes import Node as Node
 from bayesnb.nodes import pytree as pytree
@@ -262,22 +263,22 @@ class Family(Hyperparameters, Scoring):
         return self
 
     def predicted_by(self, tables: Any) -> Score:
-        return lambda x: LogProb(products.summed("log_predictive_terms", tables, (x,)), None)
+        return lambda x: LogProb(products.summed("log_predictive_terms", (tables,), (x,)), None)
 
     @abstractmethod
-    def own_terms(self, x: Array, y: Array, weight: Array) -> Array:
-        """log p(x_d | class y_n, all rows but this one), [N, D]; self is the posterior given all rows. Pure JAX."""
+    def own_terms(self, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
+        """log p(x_d | class y_n, all rows but this one), [N, D], of a prior and all rows' statistics. Pure JAX."""
 
-    def leave_one_out_terms(self, x: Array, y: Array, weight: Array) -> Array:
+    def leave_one_out_terms(self, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
         """log p(x_d | y = k, all rows but this one), [N, K, D]: only the own class has lost anything. Pure JAX."""
-        terms = self.log_predictive_terms(x)
+        terms = self.update(statistics).log_predictive_terms(x)
         own = jnp.arange(terms.shape[1])[None, :] == y[:, None]
-        return jnp.where(own[:, :, None], self.own_terms(x, y, weight)[:, None, :], terms)
+        return jnp.where(own[:, :, None], self.own_terms(statistics, x, y, weight)[:, None, :], terms)
 
-    def leave_one_out(self, x: Array, y: Array, weight: Array) -> Array:
+    def leave_one_out(self, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
         """Their sum over columns, [N, K], without the terms of the other classes."""
-        table = self.log_predictive(x).finite
-        own = products.summed("own_terms", self, (x, y, weight))
+        table = updated(self, statistics).log_predictive(x).finite
+        own = products.summed("own_terms", (self, statistics), (x, y, weight))
         return namespace(table).where(np.arange(table.shape[1])[None, :] == y[:, None], own[:, None], table)
 
     # 9. the evidence
@@ -285,6 +286,10 @@ class Family(Hyperparameters, Scoring):
     @abstractmethod
     def log_partition(self) -> Array:
         """log of the prior's normalising constant, by class and feature, [K, D]."""
+
+    def log_partition_ratio(self, statistics: Any) -> Array:
+        """That of the posterior less that of the prior; a form without the difference keeps what large numbers lose."""
+        return self.update(statistics).log_partition() - self.log_partition()
 
     def log_base_measure(self, statistics: Any) -> Array:
         """What the evidence holds beside the ratio of partitions, by class and feature; 0 unless overridden."""

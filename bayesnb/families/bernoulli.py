@@ -91,10 +91,10 @@ class Bernoulli(Beta):
         x = x[:, None, :]
         return jnp.where(jnp.isnan(x), 0.0, jnp.where(x == 1, success, failure))
 
-    def own_terms(self, x: Array, y: Array, weight: Array) -> Array:
-        a, b, w = self.a[y], self.b[y], weight[:, None]
-        terms = jnp.log((jnp.where(x == 1, a, b) - w) / (a + b - w))
-        return jnp.where(jnp.isnan(x), 0.0, terms)
+    def own_terms(self, statistics: BernoulliStatistics, x: Array, y: Array, weight: Array) -> Array:
+        one, missing, w = (x == 1).astype(weight.dtype), jnp.isnan(x), weight[:, None]
+        a, b = self.without(statistics, one * w, (1.0 - one) * w, y)
+        return jnp.where(missing, 0.0, jnp.log(jnp.where(one > 0, a, b) / (a + b)))
 
     def predictive_tables(self) -> Linear:
         return _affine(*self._log_predictive())

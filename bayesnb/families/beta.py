@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import ClassVar, Self
 
 import jax.numpy as jnp
+import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
@@ -13,8 +14,8 @@ from bayesnb.arrays import Array
 from bayesnb.families.base import Hyperparameter, Params, pytree
 from bayesnb.families.linear import LinearFamily
 from bayesnb.families.plates import plates
-from bayesnb.families.statistics import Statistics
-from bayesnb.families.support import broadcast, require_positive, require_probabilities, require_shape
+from bayesnb.families.statistics import Statistics, without
+from bayesnb.families.support import Axes, broadcast, require_positive, require_probabilities, require_shape
 
 
 @pytree
@@ -23,6 +24,14 @@ class TrialStatistics(Statistics):
 
     successes: Array
     trials: Array
+
+    axes: ClassVar[Axes] = (("successes", "KD"), ("trials", "KD"))
+
+    def check(self, block: str, num_classes: int) -> None:
+        super().check(block, num_classes)
+        # sums of weights, taken apart, differ by roundings
+        if not (np.asarray(self.successes) <= np.asarray(self.trials) * (1 + 1e-4)).all():
+            raise ValueError(f"statistics of block {block!r}: successes must not be more than trials")
 
 
 class Beta(LinearFamily):
@@ -35,6 +44,8 @@ class Beta(LinearFamily):
     b: Hyperparameter
 
     sites = ("probs",)
+    axes = (("a", "KD"), ("b", "KD"))
+    required = ("a", "b")
     resolved_by_sizes = True
 
     def __post_init__(self) -> None:
@@ -60,6 +71,12 @@ class Beta(LinearFamily):
         failures = statistics.trials - statistics.successes
         return self._replace(a=self.a + statistics.successes, b=self.b + failures)
 
+    def without(self, statistics: TrialStatistics, successes: Array, failures: Array, y: Array) -> tuple[Array, Array]:
+        """The posterior's a and b in each row's class, [N, D], without the row's own successes and failures."""
+        found, trials = statistics.successes[y], statistics.trials[y]
+        a = self.a[y] + without(found, successes, trials)
+        return a, self.b[y] + without(trials - found, failures, trials)
+
     def reference(self) -> Params:
         return {"probs": special.dirichlet_mean(self._concentration())[..., 0]}
 
@@ -76,6 +93,9 @@ class Beta(LinearFamily):
 
     def log_partition(self) -> Array:
         return special.log_multivariate_beta(self._concentration())[..., 0]
+
+    def log_partition_ratio(self, statistics: TrialStatistics) -> Array:
+        return special.log_multivariate_beta_ratio(self._concentration(), _counts(statistics))[..., 0]
 
     def _concentration(self) -> Array:
         return jnp.stack([self.a, self.b], axis=-1)

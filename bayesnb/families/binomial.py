@@ -27,6 +27,8 @@ class BinomialStatistics(TrialStatistics):
 
     log_base: Array
 
+    axes = (*TrialStatistics.axes, ("log_base", "KD"))
+
 
 @pytree
 class Binomial(Beta):
@@ -163,10 +165,10 @@ class Binomial(Beta):
         some = special.log_gamma_ratio(a, successes) + special.log_gamma_ratio(b, totals - successes)
         return some - special.log_gamma_ratio(a + b, totals)
 
-    def own_terms(self, x: Array, y: Array, weight: Array) -> Array:
+    def own_terms(self, statistics: BinomialStatistics, x: Array, y: Array, weight: Array) -> Array:
         successes, totals = jnp.split(jnp.asarray(x, jnp.result_type(float)), 2, axis=1)
         failures, w = totals - successes, weight[:, None]
-        a, b = self.a[y] - w * successes, self.b[y] - w * failures
+        a, b = self.without(statistics, w * successes, w * failures, y)
         some = special.log_gamma_ratio(a, successes) + special.log_gamma_ratio(b, failures)
         return some - special.log_gamma_ratio(a + b, totals)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, Self
 
@@ -15,11 +15,11 @@ import numpyro.distributions as dist
 
 from bayesnb import products, special
 from bayesnb.arrays import Array, all_codes, namespace, unless_all
-from bayesnb.codes import Codes
+from bayesnb.codes import Codes, declared_sizes, starts_of
 from bayesnb.families.base import Family, Hyperparameter, Params, Score, pytree
 from bayesnb.families.one_hot import codes_of_one_hot
 from bayesnb.families.plates import plates
-from bayesnb.families.statistics import CategoricalStatistics
+from bayesnb.families.statistics import CategoricalStatistics, without
 from bayesnb.families.support import broadcast, first_bad, require_positive, require_shape, require_simplex
 from bayesnb.log_prob import LogProb
 from bayesnb.sparse import is_sparse
@@ -48,6 +48,9 @@ class Categorical(Family):
     num_categories: int | tuple[int, ...] = field(metadata={"static": True})
     concentration: Hyperparameter = 1.0
 
+    axes = (("concentration", "KS"),)
+    required = ("concentration",)
+    most_axes = 3
     statistics_type = CategoricalStatistics
     affine_predictive = True
     takes_sparse = True
@@ -55,14 +58,7 @@ class Categorical(Family):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        sizes = np.atleast_1d(np.asarray(self.num_categories))
-        if sizes.ndim != 1 or not np.issubdtype(sizes.dtype, np.integer) or (sizes < 1).any() or not sizes.size:
-            raise ValueError(
-                f"Categorical: num_categories must be a positive int or one a column, got {self.num_categories!r}"
-            )
-        given: Any = self.num_categories
-        sizes_given = int(given) if np.ndim(given) == 0 else tuple(int(c) for c in given)
-        object.__setattr__(self, "num_categories", sizes_given)
+        object.__setattr__(self, "num_categories", declared_sizes(self.num_categories))
         require_positive("Categorical", concentration=self.concentration)
 
     @classmethod
@@ -85,6 +81,9 @@ class Categorical(Family):
         if isinstance(self.num_categories, int) and np.ndim(value) > 0:
             value = broadcast(value, (num_classes, len(sizes), self.num_categories), "concentration").reshape(flat)
         return self._replace(num_categories=sizes, concentration=broadcast(value, flat, "concentration"))
+
+    def axis_sizes(self, num_classes: int, num_columns: int) -> Mapping[str, int]:
+        return {"K": num_classes, "S": sum(self._sizes_of(num_columns))}
 
     @property
     def num_classes(self) -> int | None:
@@ -157,7 +156,7 @@ class Categorical(Family):
             )
 
     def seen(self, x: Array) -> Array | None:
-        if all_codes(x, min(self._sizes)):
+        if all_codes(x, min(self._sizes, default=0)):
             return None
         # NaN compares False; undeclared codes are missing, and so are fractions, which only jit lets through to here
         sizes = self.num_categories if isinstance(self.num_categories, int) else [self._sizes]
@@ -208,10 +207,13 @@ class Categorical(Family):
     def log_predictive_terms(self, x: Array) -> Array:
         return self._cells(jnp.log(special.dirichlet_mean(self.concentration, self._total)), x)
 
-    def own_terms(self, x: Array, y: Array, weight: Array) -> Array:
+    def own_terms(self, statistics: CategoricalStatistics, x: Array, y: Array, weight: Array) -> Array:
         places, seen = self.codes(x).places()
-        own, total = (table[y[:, None], places] for table in (self.concentration, self._total(self.concentration)))
-        terms = jnp.log((own - weight[:, None]) / (total - weight[:, None]))
+        tables = self.concentration, statistics.counts
+        own, count = (table[y[:, None], places] for table in tables)
+        prior, total = (self._total(table)[y[:, None], places] for table in tables)
+        left, rest = without(count, weight[:, None], total), without(total, weight[:, None])
+        terms = jnp.log((own + left) / (prior + rest))
         return terms if seen is None else jnp.where(seen, terms, 0.0)
 
     def predictive_tables(self) -> LogProb:
@@ -225,39 +227,33 @@ class Categorical(Family):
         return self.scored_by(tables)
 
     def log_partition(self) -> Array:
-        return special.log_multivariate_beta(self.concentration, self._total)[:, self._starts(self._sizes)[:-1]]
+        return special.log_multivariate_beta(self.concentration, self._total)[:, starts_of(self._sizes)[:-1]]
+
+    def log_partition_ratio(self, statistics: CategoricalStatistics) -> Array:
+        ratio = special.log_multivariate_beta_ratio(self.concentration, statistics.counts, self._total)
+        return ratio[:, starts_of(self._sizes)[:-1]]
 
     # columns laid end to end
 
     @property
     def _sizes(self) -> tuple[int, ...]:
-        given = self.num_categories
-        return given if isinstance(given, tuple) else (given,)
+        return self._sizes_of(1)
 
     @property
     def _uniform(self) -> bool:
-        return len(set(self._sizes)) == 1
+        return len(set(self._sizes)) <= 1
 
     def _sizes_of(self, num_columns: int) -> tuple[int, ...]:
         """The numbers of categories of so many columns."""
         given = self.num_categories
         return given if isinstance(given, tuple) else (given,) * num_columns
 
-    @staticmethod
-    def _starts(sizes: tuple[int, ...]) -> np.ndarray[Any, Any]:
-        """Where each column begins in [0, S], and S at the end."""
-        return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
-
     def codes(self, x: Array) -> Codes:
-        """The cells, and where their categories are in [0, S).
-
-        Raises:
-            ValueError: for another number of columns, as loops trust it.
-        """
+        """The cells, and where their categories are in [0, S); ValueError for another number of columns."""
         sizes = self._sizes_of(x.shape[1])
         if len(sizes) != x.shape[1]:
             raise ValueError(f"rows have {x.shape[1]} columns, and the categories are those of {len(sizes)}")
-        return Codes(x, self._starts(sizes), self.seen)
+        return Codes(x, starts_of(sizes), self.seen)
 
     def _cells(self, table: Array, x: Array) -> Array:
         """The entries [K, S] of the cells' categories, [N, K, D]; 0 for a missing cell."""
@@ -268,12 +264,12 @@ class Categorical(Family):
     def _total(self, flat: Array) -> Array:
         """The sum over each entry's column, [K, S]."""
         sums = self._of_columns(flat)
-        return jnp.repeat(sums, self._sizes[0], axis=1) if self._uniform else self._at_entries(sums)
+        return jnp.repeat(sums, max(self._sizes, default=1), axis=1) if self._uniform else self._at_entries(sums)
 
     def _of_columns(self, flat: Array) -> Array:
         """Sums over each column's entries, [K, D]."""
         if self._uniform:  # a sum of vectors, where segments are added one entry at a time
-            return jnp.asarray(flat).reshape(len(flat), len(self._sizes), -1).sum(axis=2)
+            return jnp.asarray(flat).reshape(len(flat), len(self._sizes), max(self._sizes, default=1)).sum(axis=2)
         return jax.ops.segment_sum(jnp.asarray(flat).T, self._column, len(self._sizes)).T
 
     def _at_entries(self, by_column: Array) -> Array:
@@ -288,8 +284,8 @@ class Categorical(Family):
     def _split(self, flat: Array) -> dict[str, Array]:
         """[K, S] as the parameters' sites."""
         if self._uniform:
-            return {"probs": flat.reshape(flat.shape[0], len(self._sizes), -1)}
-        return dict(zip(self.sites, jnp.split(flat, self._starts(self._sizes)[1:-1], axis=1), strict=True))
+            return {"probs": flat.reshape(flat.shape[0], len(self._sizes), max(self._sizes, default=1))}
+        return dict(zip(self.sites, jnp.split(flat, starts_of(self._sizes)[1:-1], axis=1), strict=True))
 
     def _join(self, params: Params) -> Array:
         """The parameters' sites as [K, S]."""

@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
 import jax
 import numpy as np
 
 from bayesnb.arrays import as_array
+from bayesnb.families.support import BOUND, WIDER, Axes, require_axes, single
 from bayesnb.nodes import Node, fields_of
 
 
 class Hyperparameters(Node):
     """A prior whose fields are its hyperparameters."""
 
+    axes: ClassVar[Axes]
+    """The shape of each hyperparameter of a resolved family."""
+
+    required: ClassVar[tuple[str, ...]] = ()
+    """Hyperparameters that are not left to the data: None is no value of theirs."""
+
+    most_axes: ClassVar[int] = 2
+    """The most axes that a hyperparameter has: those of classes and columns."""
+
     def __post_init__(self) -> None:
         for f in fields_of(self):
             value = getattr(self, f.name)
+            if value is None and f.name in self.required:
+                raise ValueError(f"{type(self).__name__}: {f.name} must be a number or an array of numbers, got None")
             if isinstance(value, list | tuple | np.ndarray) and not f.metadata.get("static"):
-                object.__setattr__(self, f.name, as_array(value))
+                value = as_array(value)
+                object.__setattr__(self, f.name, value)
+            if getattr(value, "ndim", 0) > self.most_axes:
+                raise ValueError(
+                    f"{type(self).__name__}: {f.name} has {self.most_axes} axes at most, got shape {np.shape(value)}"
+                )
 
     def _replace(self, **changes: Any) -> Self:
         """A copy with other hyperparameters that are already known to be valid, or traced."""
@@ -27,6 +45,31 @@ class Hyperparameters(Node):
         for name, value in {**values, **changes}.items():
             object.__setattr__(node, name, value)
         return node
+
+    def check_resolved(self, block: str, num_classes: int, num_columns: int) -> None:
+        """Raises ValueError unless data can have resolved the family to these sizes, or updated it."""
+        values = {field.name: getattr(self, field.name) for field in fields_of(self)}
+        type(self)(**{field.name: values[field.name] for field in fields_of(self) if field.metadata.get("static")})
+        require_axes(f"block {block!r}", values, self.axes, self.axis_sizes(num_classes, num_columns))
+        double = {name: _bounded(np.asarray(values[name], np.float64), letters) for name, letters in self.axes}
+        type(self)(**values | self.as_given(double))
+
+    def check_single(self, block: str) -> None:
+        """Raises ValueError for hyperparameters, where they are known, beyond what float32 can hold and square."""
+        values = {f.name: getattr(self, f.name) for f in fields_of(self)}
+        held = {f.name: single(values[f.name]) for f in fields_of(self) if not f.metadata.get("static")}
+        try:
+            type(self)(**values | held)
+        except ValueError as error:
+            raise ValueError(f"block {block!r}, {self!r}, in float32: {error}; {WIDER}") from None
+
+    def axis_sizes(self, num_classes: int, num_columns: int) -> Mapping[str, int]:
+        """The sizes that the letters of ``axes`` stand for."""
+        return {"K": num_classes, "D": num_columns}
+
+    def as_given(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The hyperparameters, with others in the place of those that data resolve and no user may give."""
+        return dict(values)
 
     @property
     def num_classes(self) -> int | None:
@@ -45,3 +88,13 @@ class Hyperparameters(Node):
     def num_columns(self) -> int:
         """D of a resolved family."""
         return self.table_shape[1]
+
+
+def _bounded(value: np.ndarray[Any, Any], letters: str) -> np.ndarray[Any, Any]:
+    """Data of any scale move hyperparameters beyond the bounds of what users give: the same, moved inside."""
+    if letters.endswith("DD"):  # a correlation matrix stays positive definite
+        roots = np.sqrt(np.diagonal(value, axis1=-2, axis2=-1))
+        roots = np.where(roots > 0, roots, 1.0)
+        value = value / roots[..., None, :] / roots[..., :, None]
+    size = np.abs(value)
+    return np.where((size > 0) & np.isfinite(size), np.sign(value) * np.clip(size, 1 / BOUND, BOUND), value)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Mapping
+from typing import Any, Self
 
 import jax.numpy as jnp
+import numpy as np
 import numpyro
 import numpyro.distributions as dist
 from jax.scipy.special import gammaln
 
+from bayesnb import special
 from bayesnb.arrays import Array
 from bayesnb.families.base import Hyperparameter, Params
 from bayesnb.families.plates import plates
-from bayesnb.families.statistics import NormalStatistics
+from bayesnb.families.statistics import NormalStatistics, others_of
 from bayesnb.families.support import broadcast
 from bayesnb.families.tied import Tied
 
@@ -34,6 +37,8 @@ class NormalInverseGamma(Tied):
 
     sites = ("loc", "variance")
     may_be_common = "variance"
+    axes = (("loc", "KD"), ("strength", "KD"), ("shape", "TD"), ("rate", "TD"))
+    required = ("strength", "shape")
 
     def resolve(self, pooled: NormalStatistics, num_classes: int) -> Self:
         own = (num_classes, pooled.count.shape[-1])
@@ -46,6 +51,9 @@ class NormalInverseGamma(Tied):
             shape=broadcast(self.shape, tied, "shape"),
             rate=broadcast(rate, tied, "rate"),
         )
+
+    def as_given(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        return {**values, "rate": np.where(values["rate"] == 0, 1.0, values["rate"])}
 
     @property
     def shared(self) -> bool:
@@ -67,15 +75,32 @@ class NormalInverseGamma(Tied):
     def update(self, statistics: NormalStatistics) -> Self:
         n, off = statistics.count, self._scaleless()
         strength = self.strength + n
-        change = statistics.mean - self.loc
-        squares = statistics.squares + self.strength * n / strength * jnp.square(change)
         # a column without a scale stays without one
         return self._replace(
-            loc=jnp.where(off, self.loc, self.loc + n / strength * change),
+            loc=jnp.where(off, self.loc, self.loc + n / strength * (statistics.mean - self.loc)),
             strength=strength,
             shape=self.shape + 0.5 * self.tied(n),
-            rate=jnp.where(off, 0.0, self.rate + 0.5 * self.tied(squares)),
+            rate=jnp.where(off, 0.0, self.rate + 0.5 * self.tied(self._squares(statistics))),
         )
+
+    def _squares(self, statistics: NormalStatistics) -> Array:
+        """What each class adds to twice the rate: S + strength n (m - loc)^2 / strength'."""
+        shrunk = self.strength / (self.strength + statistics.count) * statistics.count
+        return statistics.squares + shrunk * jnp.square(statistics.mean - self.loc)
+
+    def without(self, statistics: NormalStatistics, x: Array, y: Array, weight: Array) -> Self:
+        """The posterior of each row's class without the row's own cells, every hyperparameter [N, D]."""
+        own = jnp.zeros_like(y) if self.shared else y
+        prior = self.untied()._replace(
+            loc=self.loc[y], strength=self.strength[y], shape=self.shape[own], rate=self.rate[own]
+        )
+        posterior = prior.update(statistics.without(x, y, weight))
+        if not self.shared:
+            return posterior
+        # the other classes' part of what all share
+        count, squares = (others_of(table) for table in (statistics.count, self._squares(statistics)))
+        rate = jnp.where(prior._scaleless(), 0.0, posterior.rate + 0.5 * squares[y])
+        return posterior._replace(shape=posterior.shape + 0.5 * count[y], rate=rate)
 
     def reference(self) -> Params:
         """The mean of loc; for the variance, whose mean may not exist, one over the mean precision."""
@@ -103,6 +128,13 @@ class NormalInverseGamma(Tied):
 
     def log_partition(self) -> Array:
         value = gammaln(self.shape) - self.shape * jnp.log(self._site_rate()) - 0.5 * self.tied(jnp.log(self.strength))
+        return jnp.where(self._scaleless(), 0.0, value)
+
+    def log_partition_ratio(self, statistics: NormalStatistics) -> Array:
+        rate, grown = self._site_rate(), 0.5 * self.tied(self._squares(statistics))
+        shapes = special.log_gamma_ratio(self.shape, 0.5 * self.tied(statistics.count), rate + grown)
+        strengths = self.tied(jnp.log1p(statistics.count / self.strength))
+        value = shapes - self.shape * jnp.log1p(grown / rate) - 0.5 * strengths
         return jnp.where(self._scaleless(), 0.0, value)
 
     def _scaleless(self) -> Array:

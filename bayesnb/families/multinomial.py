@@ -14,7 +14,7 @@ from bayesnb.arrays import Array, all_codes, namespace, observed
 from bayesnb.families.base import Family, Hyperparameter, Params, Score, pytree
 from bayesnb.families.linear import LinearFamily
 from bayesnb.families.plates import plates
-from bayesnb.families.statistics import Statistics
+from bayesnb.families.statistics import Statistics, without
 from bayesnb.families.support import (
     broadcast,
     require_cells,
@@ -34,6 +34,8 @@ class MultinomialStatistics(Statistics):
 
     counts: Array
     log_base: Array
+
+    axes = (("counts", "KD"), ("log_base", "K1"))
 
 
 @pytree
@@ -56,6 +58,8 @@ class Multinomial(LinearFamily):
     concentration: Hyperparameter = 1.0
 
     sites = ("probs",)
+    axes = (("concentration", "KD"),)
+    required = ("concentration",)
     statistics_type = MultinomialStatistics
     takes_sparse = True
     resolved_by_sizes = True
@@ -88,6 +92,8 @@ class Multinomial(LinearFamily):
         return dist.Multinomial(total_count=total_count, probs=params["probs"])
 
     def observe(self, block: str, params: Params, x: Array | None, total_count: Array | None) -> Array:
+        if not params["probs"].shape[-1]:
+            return jnp.zeros(params["probs"].shape) if x is None else x
         if x is None:
             if total_count is None:
                 raise ValueError(
@@ -182,13 +188,17 @@ class Multinomial(LinearFamily):
 
         return score
 
-    def own_terms(self, x: Array, y: Array, weight: Array) -> Array:
+    def own_terms(self, statistics: MultinomialStatistics, x: Array, y: Array, weight: Array) -> Array:
         x = jnp.asarray(x, jnp.result_type(float))
         counts = jnp.where(jnp.isnan(x).any(axis=1, keepdims=True), 0.0, x)
-        return _dirichlet_multinomial(self.concentration[y] - weight[:, None] * counts, counts)
+        left = without(statistics.counts[y], weight[:, None] * counts)
+        return _dirichlet_multinomial(self.concentration[y] + left, counts)
 
     def log_partition(self) -> Array:
         return special.log_multivariate_beta(self.concentration)
+
+    def log_partition_ratio(self, statistics: MultinomialStatistics) -> Array:
+        return special.log_multivariate_beta_ratio(self.concentration, statistics.counts)
 
     def log_base_measure(self, statistics: MultinomialStatistics) -> Array:
         return statistics.log_base

@@ -11,7 +11,7 @@ import numpyro
 import numpyro.distributions as dist
 
 from bayesnb import products
-from bayesnb.arrays import Array, is_traced, observed
+from bayesnb.arrays import Array, is_traced, observed, on_host
 from bayesnb.covariances import (
     first_singular,
     inside,
@@ -24,15 +24,17 @@ from bayesnb.covariances import (
     whiten,
 )
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
-from bayesnb.families.statistics import MultivariateNormalStatistics
+from bayesnb.families.statistics import MultivariateNormalStatistics, others_of, without
 from bayesnb.families.support import (
     require_choice,
     require_finite,
     require_positive,
     require_rank,
     require_shape,
+    require_size,
     require_squarable,
 )
+from bayesnb.families.updates import updated
 from bayesnb.families.wishart import NormalInverseWishart
 from bayesnb.log_prob import LogProb
 from bayesnb.mahalanobis import LOG_2PI, Distances, distances, log_normal, log_student
@@ -86,15 +88,16 @@ class MultivariateNormal(NormalInverseWishart):
         super().__post_init__()
         require_choice("MultivariateNormal", "covariance", self.covariance, ("full", "shared"))
         require_positive("MultivariateNormal", strength=self.strength, df=self.df)
-        require_finite("MultivariateNormal", loc=self.loc, scale=self.scale, smoothing=self.smoothing)
-        given = self.smoothing
-        if given is None or (not is_traced(given) and (np.ndim(given) or given < 0)):
+        require_finite("MultivariateNormal", scale=self.scale)
+        require_size("MultivariateNormal", loc=self.loc, smoothing=(given := self.smoothing))
+        if not is_traced(given) and (np.ndim(given) or given < 0):
             raise ValueError(f"MultivariateNormal: smoothing is a number, 0 or more, got {given!r}")
         require_rank("MultivariateNormal", "strength", self.strength, (0, 1), "a number or [K]")
         many = not self.shared or np.shape(self.df) == (1,)
         require_rank("MultivariateNormal", "df", self.df, (0, 1) if many else (0,), "a number or [K]")
         if self.scale is not None:
             require_covariance("MultivariateNormal: scale", self.scale)
+            require_positive("MultivariateNormal: scale", diagonal=variances(self.scale))
 
     def num_parameters(self, num_columns: int) -> tuple[int, int]:
         matrix = num_columns * (num_columns + 1) // 2
@@ -218,20 +221,26 @@ class MultivariateNormal(NormalInverseWishart):
     def predictive_tables(self) -> tuple[Array, Array, Array]:
         """Centre, scale matrix and degrees of freedom of the multivariate t, [K, ...]."""
         df = self.df - self.loc.shape[1] + 1.0
-        return self.loc, self.scale * ((self.strength + 1.0) / (self.strength * df))[:, None, None], df
+        return self.loc, self.scale * ((1.0 + 1.0 / self.strength) / df)[:, None, None], df
 
     def predicted_by(self, tables: tuple[Array, Array, Array]) -> Score:
         loc, scale, df = tables
         return lambda x: LogProb(products.by_rows(log_student, (df[None],), distances(loc, scale, x)), None)
 
-    def own_terms(self, x: Array, y: Array, weight: Array) -> Array:
-        return jnp.take_along_axis(self.leave_one_out_terms(x, y, weight)[..., 0], y[:, None], axis=1)
+    def own_terms(self, statistics: MultivariateNormalStatistics, x: Array, y: Array, weight: Array) -> Array:
+        return jnp.take_along_axis(self.leave_one_out(statistics, x, y, weight), y[:, None], axis=1)
 
-    def leave_one_out_terms(self, x: Array, y: Array, weight: Array) -> Array:
-        return _left_out(self, (distances(self.loc, self.scale, jnp.asarray(x)), y, weight))[..., None]
+    def leave_one_out_terms(self, statistics: MultivariateNormalStatistics, x: Array, y: Array, weight: Array) -> Array:
+        return self.leave_one_out(statistics, jnp.asarray(x), y, weight)[..., None]
 
-    def leave_one_out(self, x: Array, y: Array, weight: Array) -> Array:
-        return products.by_rows(_left_out, (self,), (distances(self.loc, self.scale, x), y, weight))
+    def leave_one_out(self, statistics: MultivariateNormalStatistics, x: Array, y: Array, weight: Array) -> Array:
+        posterior, left = updated(self, statistics), without(statistics.count[y], weight)
+        between = distances(posterior.loc, posterior.scale, x)
+        df = left + (self.df[0] + others_of(statistics.count)[y] if self.shared else self.df[y])
+        # the difference from the mean of a class that is the row alone is nothing but rounding
+        some = not on_host(x, left) or (left == 0).any()
+        alone = distances(self.loc, posterior.scale, x).squares if some else between.squares
+        return products.by_rows(_left_out, (self, posterior), (between, alone, left, df, y, weight))
 
     def log_base_measure(self, statistics: MultivariateNormalStatistics) -> Array:
         return (-0.5 * LOG_2PI * self._varying().sum(axis=1) * self.tied(statistics.count))[:, None]
@@ -258,28 +267,33 @@ def _generating(loc: Array, covariance: Array) -> Array:
 
 
 @jax.jit
-def _left_out(posterior: MultivariateNormal, rows: tuple[Distances, Array, Array]) -> Array:
+def _left_out(
+    prior: MultivariateNormal, posterior: MultivariateNormal, rows: tuple[Distances, *tuple[Array, ...]]
+) -> Array:
     """log p(x | k, all rows but this one), [N, K]: a scale matrix that loses c u u' keeps its inverse and determinant.
 
-    With u = x - loc_y, v = x - loc_k and c = w strength / (strength - w): (S - c u u')^-1 = S^-1 + c S^-1 u u' S^-1 /
-    (1 - c u' S^-1 u), |S - c u u'| = |S| (1 - c u' S^-1 u), and u' S^-1 v from the squared distances of u, v and u - v.
+    With u = x - loc_y, loc_y without the row, v = x - loc_k and c = w strength / (strength + w): (S - c u u')^-1 = S^-1
+    + c S^-1 u u' S^-1 / (1 - c u' S^-1 u), |S - c u u'| = |S| (1 - c u' S^-1 u), and u' S^-1 v from the squared
+    distances of u, v and u - v. Where the row is all of its class, loc_y is the prior's.
     """
-    (squares, log_det, count), y, weight = rows
+    (squares, log_det, count), alone, left, df, y, weight = rows
     own = jnp.arange(squares.shape[1])[None] == y[:, None]
     lost = own | posterior.shared
-    weight = jnp.where(count > 0, weight, 0.0)[:, None]
+    weight, left = (jnp.where(count > 0, part, 0.0)[:, None] for part in (weight, left))
     before = posterior.strength[y][:, None]
-    stretch = before / (before - weight)
-    factor = weight * stretch
-    near = jnp.take_along_axis(squares, y[:, None], axis=1)
-    rest = 1.0 - factor * near
-    between = distances(posterior.loc, posterior.scale, posterior.loc).squares[y] if posterior.shared else 0.0 * squares
-    cross = 0.5 * (near + squares - between)
-    squares = jnp.where(
-        own, jnp.square(stretch) * near / rest, squares + jnp.where(lost, factor * cross**2 / rest, 0.0)
-    )
+    strength = jnp.where(weight > 0, prior.strength[y][:, None] + left, before)
+    stretch, is_alone = before / strength, (weight > 0) & (left == 0)
+    factor = weight * (strength / before)  # XLA makes weight / stretch a product that overflows
+    near, from_prior = (jnp.take_along_axis(table, y[:, None], axis=1) for table in (squares, alone))
+    own_square = jnp.where(is_alone, from_prior, jnp.square(stretch) * near)
+    rest = jnp.maximum(1.0 - factor * own_square, jnp.finfo(near.dtype).tiny)
+    cross = 0.0 * squares
+    if posterior.shared:
+        centres, origins = (distances(posterior.loc, posterior.scale, f.loc).squares[y] for f in (posterior, prior))
+        cross = jnp.where(is_alone, from_prior + squares - origins, stretch * (near + squares - centres)) / 2
+    squares = jnp.where(own, own_square / rest, squares + factor * cross * cross / rest)
     log_det = log_det + jnp.where(lost, jnp.log(rest), 0.0)
-    strength = jnp.where(own, before - weight, posterior.strength[None])
-    df = posterior.df[None] - jnp.where(lost, weight, 0.0) - posterior.loc.shape[1] + 1.0
-    width = (strength + 1.0) / (strength * df)
+    strength = jnp.where(own, strength, posterior.strength[None])
+    df = jnp.where(lost, df[:, None], posterior.df[None]) - posterior.loc.shape[1] + 1.0
+    width = (1.0 + 1.0 / strength) / df
     return log_student(df, Distances(squares / width, log_det + count[:, None] * jnp.log(width), count))

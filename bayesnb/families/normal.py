@@ -20,6 +20,7 @@ from bayesnb.families.support import (
     require_finite,
     require_positive,
     require_shape,
+    require_size,
     require_squarable,
 )
 from bayesnb.log_prob import LogProb
@@ -78,7 +79,7 @@ class Normal(NormalInverseGamma, LinearFamily):
     def __post_init__(self) -> None:
         super().__post_init__()
         require_choice("Normal", "variance", self.variance, ("own", "shared"))
-        require_finite("Normal", loc=self.loc)
+        require_size("Normal", loc=self.loc)
         require_positive("Normal", strength=self.strength, shape=self.shape, rate=self.rate)
 
     def num_parameters(self, num_columns: int) -> tuple[int, int]:
@@ -196,39 +197,33 @@ class Normal(NormalInverseGamma, LinearFamily):
         return lambda x: LogProb(log_student(tables, x), None)
 
     def log_predictive_terms(self, x: Array) -> Array:
-        tables = self.strength, self.shape, self._site_rate(), self._scaleless()
-        gap = jnp.asarray(x, jnp.result_type(float))[:, None, :] - self.loc[None]
-        return log_student_cells(gap, *(table[None] for table in jnp.broadcast_arrays(*tables)))
+        tables = jax.tree.map(lambda table: jnp.asarray(table)[None], self)
+        return tables.cells_of(jnp.asarray(x, jnp.result_type(float))[:, None, :])
 
-    def own_terms(self, x: Array, y: Array, weight: Array) -> Array:
-        own = jnp.zeros_like(y) if self.shared else y
-        return log_student_cells(*self._without(x, y, weight), self._scaleless()[own])
+    def own_terms(self, statistics: NormalStatistics, x: Array, y: Array, weight: Array) -> Array:
+        x = jnp.asarray(x, jnp.result_type(float))
+        return self.without(statistics, x, y, weight).cells_of(x)
 
-    def leave_one_out_terms(self, x: Array, y: Array, weight: Array) -> Array:
+    def leave_one_out_terms(self, statistics: NormalStatistics, x: Array, y: Array, weight: Array) -> Array:
         if not self.shared:
-            return super().leave_one_out_terms(x, y, weight)
+            return super().leave_one_out_terms(statistics, x, y, weight)
         # a shared variance loses the row in every class
-        gap, strength, shape, rate = (part[:, None] for part in self._without(x, y, weight))
+        x, posterior = jnp.asarray(x, jnp.result_type(float)), self.update(statistics)
+        left = jax.tree.map(lambda table: table[:, None], self.without(statistics, x, y, weight))
         own = (jnp.arange(self.loc.shape[0])[None] == y[:, None])[:, :, None]
-        others = jnp.asarray(x, jnp.result_type(float))[:, None, :] - self.loc[None]
-        strength = jnp.where(own, strength, self.strength[None])
-        return log_student_cells(jnp.where(own, gap, others), strength, shape, rate, self._scaleless()[None])
+        loc, strength = (
+            jnp.where(own, getattr(left, name), getattr(posterior, name)[None]) for name in ("loc", "strength")
+        )
+        return left._replace(loc=loc, strength=strength).cells_of(x[:, None, :])
 
-    def leave_one_out(self, x: Array, y: Array, weight: Array) -> Array:
+    def leave_one_out(self, statistics: NormalStatistics, x: Array, y: Array, weight: Array) -> Array:
         if not self.shared:
-            return super().leave_one_out(x, y, weight)
-        return products.summed("leave_one_out_terms", self, (x, y, weight))
+            return super().leave_one_out(statistics, x, y, weight)
+        return products.summed("leave_one_out_terms", (self, statistics), (x, y, weight))
 
-    def _without(self, x: Array, y: Array, weight: Array) -> tuple[Array, Array, Array, Array]:
-        """x - loc', strength', shape', rate' of each row's class without the row, [N, D]; NaN stays NaN."""
-        x, weight = jnp.asarray(x, jnp.result_type(float)), weight[:, None]
-        own = jnp.zeros_like(y) if self.shared else y
-        before, gap = self.strength[y], x - self.loc[y]
-        weight = jnp.where(jnp.isnan(x), 0.0, weight)
-        strength = before - weight
-        lost = weight * before / strength * jnp.square(jnp.where(jnp.isnan(gap), 0.0, gap))
-        shape, rate = self.shape[own] - 0.5 * weight, self._site_rate()[own] - 0.5 * lost
-        return before / strength * gap, strength, shape, rate
+    def cells_of(self, x: Array) -> Array:
+        """The log predictive of each cell under hyperparameters that broadcast against ``x``; 0 for a missing cell."""
+        return log_student_cells(x - self.loc, self.strength, self.shape, self._site_rate(), self._scaleless())
 
     def log_base_measure(self, statistics: NormalStatistics) -> Array:
         return jnp.where(self._scaleless(), 0.0, -0.5 * LOG_2PI * self.tied(statistics.count))

@@ -21,13 +21,14 @@ def codes_of_one_hot(one_hot: Any, num_categories: int | tuple[int, ...], block:
     column = np.searchsorted(starts, one_hot.indices, side="right") - 1
     row = np.repeat(np.arange(num_rows), np.diff(one_hot.indptr))
     ones = one_hot.data != 0
-    places = row[ones] * len(sizes) + column[ones]
-    if starts[-1] != width or (one_hot.data[ones] != 1).any() or (np.diff(places) == 0).any():
+    codes = np.full(num_rows * len(sizes), -1, np.int32)
+    if starts[-1] == width:
+        codes[row[ones] * len(sizes) + column[ones]] = one_hot.indices[ones] - starts[column[ones]]
+    # two ones of a column are one code
+    if starts[-1] != width or (one_hot.data[ones] != 1).any() or np.count_nonzero(codes >= 0) < ones.sum():
         raise ValueError(
             f"block {block!r}: a sparse matrix of Categorical columns holds them one-hot and end to end, "
             f"{starts[-1]} wide for these categories, with one 1 a column at most; got {width} columns; give codes, or "
             "take Bernoulli for flags that do not exclude each other"
         )
-    codes = np.full(num_rows * len(sizes), -1, np.int32)
-    codes[places] = one_hot.indices[ones] - starts[column[ones]]
     return codes.reshape(num_rows, len(sizes))

@@ -1,10 +1,18 @@
-"""The plates of a block's parameters."""
+"""The sites of a block's parameters, and their plates."""
 
 from __future__ import annotations
 
 from contextlib import ExitStack
+from typing import Any
 
 import numpyro
+
+
+def sampled(family: Any, block: str) -> Any:
+    """``family.params(block)`` of a resolved family; those of a block without columns are empty, and no site."""
+    if family.num_columns:
+        return family.params(block)
+    return {site: numpyro.deterministic(f"{block}_{site}", value) for site, value in family.mode().items()}
 
 
 def plates(block: str, shape: tuple[int, ...], *, common: bool = False) -> ExitStack:

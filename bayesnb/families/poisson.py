@@ -15,7 +15,7 @@ from bayesnb.arrays import Array, all_codes, is_traced, namespace, observed
 from bayesnb.families.base import Hyperparameter, Params, pytree
 from bayesnb.families.linear import LinearFamily
 from bayesnb.families.plates import plates
-from bayesnb.families.statistics import Statistics
+from bayesnb.families.statistics import Statistics, without
 from bayesnb.families.support import broadcast, first_bad, require_positive, require_shape
 from bayesnb.products import Linear
 from bayesnb.sums import ClassSums
@@ -28,6 +28,8 @@ class PoissonStatistics(Statistics):
     total: Array
     cells: Array
     log_base: Array
+
+    axes = (("total", "KD"), ("cells", "KD"), ("log_base", "KD"))
 
 
 @pytree
@@ -52,20 +54,22 @@ class Poisson(LinearFamily):
     rate: Hyperparameter = 1.0
 
     sites = ("rate",)
+    axes = (("shape", "KD"), ("rate", "KD"))
+    required = ("shape",)
     statistics_type = PoissonStatistics
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.shape is None:
-            raise ValueError("Poisson: shape must be a positive number; rate may be None")
         require_positive("Poisson", shape=self.shape, rate=self.rate)
 
     def resolve(self, pooled: PoissonStatistics, num_classes: int) -> Self:
         sizes = (num_classes, pooled.total.shape[-1])
-        mean = pooled.total / jnp.maximum(pooled.cells, 1e-30)
-        # a column of zeros says nothing about its unit
-        rate = jnp.where(mean > 0, self.shape / jnp.where(mean > 0, mean, 1.0), 1.0) if self.rate is None else self.rate
-        return self._replace(shape=broadcast(self.shape, sizes, "shape"), rate=broadcast(rate, sizes, "rate"))
+        shape, rate = broadcast(self.shape, sizes, "shape"), self.rate
+        if rate is None:
+            mean = pooled.total / jnp.maximum(pooled.cells, 1e-30)
+            # a column of zeros says nothing about its unit
+            rate = jnp.where(mean > 0, shape / jnp.where(mean > 0, mean, 1.0), 1.0)
+        return self._replace(shape=shape, rate=broadcast(rate, sizes, "rate"))
 
     def num_parameters(self, num_columns: int) -> tuple[int, int]:
         return num_columns, 0
@@ -139,14 +143,20 @@ class Poisson(LinearFamily):
         counts = jnp.where(jnp.isnan(x), 0.0, x)
         return jnp.where(jnp.isnan(x), 0.0, _negative_binomial(shape, rate, counts))
 
-    def own_terms(self, x: Array, y: Array, weight: Array) -> Array:
+    def own_terms(self, statistics: PoissonStatistics, x: Array, y: Array, weight: Array) -> Array:
         x, w = jnp.asarray(x, jnp.result_type(float)), weight[:, None]
         counts = jnp.where(jnp.isnan(x), 0.0, x)
-        terms = _negative_binomial(self.shape[y] - w * counts, self.rate[y] - w, counts)
+        shape = self.shape[y] + without(statistics.total[y], w * counts)
+        terms = _negative_binomial(shape, self.rate[y] + without(statistics.cells[y], w), counts)
         return jnp.where(jnp.isnan(x), 0.0, terms)
 
     def log_partition(self) -> Array:
         return gammaln(self.shape) - self.shape * jnp.log(self.rate)
+
+    def log_partition_ratio(self, statistics: PoissonStatistics) -> Array:
+        rate = self.rate + statistics.cells
+        waiting = self.shape * jnp.log1p(statistics.cells / self.rate)
+        return special.log_gamma_ratio(self.shape, statistics.total, rate) - waiting
 
     def log_base_measure(self, statistics: PoissonStatistics) -> Array:
         return statistics.log_base

@@ -13,7 +13,7 @@ from bayesnb.log_prob import LogProb
 
 def to_powers(family: Family, powers: Array | None) -> Score:
     """sum_d w_d log p(x_d | y = k), [N, K]; powers w are [D], or [1] for the whole block; None for powers of 1."""
-    if powers is not None and powers.shape[0] > 1:
+    if powers is not None and powers.shape[0] != 1:
         return lambda x: LogProb(products.by_rows(_to_powers, (family, powers), x), None)
     predictive = family.predictive()
     if powers is None:

@@ -5,20 +5,49 @@ Chan, Golub and LeVeque, Updating formulae and a pairwise algorithm for computin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
-from functools import reduce
-from typing import Self
+from typing import ClassVar, Self
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays import Array, namespace
+from bayesnb.families.support import SQUARABLE, Axes, require_axes, require_finite
 from bayesnb.nodes import Node, pytree
 
 
 class Statistics(Node):
     """Sufficient statistics of one block, every array [K, ...]. Sums, unless a class says otherwise."""
+
+    axes: ClassVar[Axes] = ()
+    """The shape of each array; a class of one's own that does not tell it is not checked."""
+
+    signed: ClassVar[tuple[str, ...]] = ("mean", "log_base", "scatter")
+    """What may be negative."""
+
+    def check(self, block: str, num_classes: int) -> None:
+        """Raises ValueError unless rows in so many classes can have these statistics."""
+        if not self.axes:
+            return
+        owner, values = f"statistics of block {block!r}", {name: getattr(self, name) for name, _ in self.axes}
+        require_axes(owner, values, self.axes, self.axis_sizes(num_classes))
+        require_finite(owner, **values)
+        if (np.abs(values.get("mean", 0.0)) > np.finfo(np.float64).max ** SQUARABLE).any():
+            raise ValueError(f"{owner}: mean holds a number that is too large to be squared")
+        for name in values.keys() - {*self.signed}:
+            if not (np.asarray(values[name]) >= 0).all():
+                raise ValueError(f"{owner}: {name} must not be negative")
+
+    @property
+    def num_columns(self) -> int:
+        """D."""
+        return np.shape(getattr(self, self.axes[0][0]))[-1]
+
+    def axis_sizes(self, num_classes: int) -> Mapping[str, int]:
+        """The sizes that the letters of ``axes`` stand for."""
+        return {"K": num_classes, "D": self.num_columns, "1": 1}
 
     def merge(self, other: Self) -> Self:
         """The statistics of both sets of rows together."""
@@ -38,6 +67,19 @@ class CategoricalStatistics(Statistics):
 
     counts: Array
     sizes: tuple[int, ...] = field(metadata={"static": True})
+
+    axes = (("counts", "KS"),)
+
+    @property
+    def num_columns(self) -> int:
+        """D."""
+        return len(self.sizes)
+
+    def axis_sizes(self, num_classes: int) -> Mapping[str, int]:
+        """As of any, and S."""
+        if not isinstance(self.sizes, tuple) or not all(type(size) is int and size > 0 for size in self.sizes):
+            raise ValueError(f"the sizes of categorical columns must be positive ints, got {self.sizes!r}")
+        return {"K": num_classes, "S": sum(self.sizes)}
 
     def merge(self, other: Self) -> Self:
         """The counts of both sets of rows together."""
@@ -78,28 +120,35 @@ class CategoricalStatistics(Statistics):
         return type(self)(np.zeros((self.counts.shape[0], sum(sizes))), tuple(sizes))
 
 
-class Moments(Statistics):
-    """Statistics whose ``pool`` merges the classes one by one."""
-
-    def pool(self) -> Self:
-        """The statistics of all classes together, [1, ...]."""
-        num_classes = jax.tree.leaves(self)[0].shape[0]
-        classes = (jax.tree.map(lambda a, k=k: a[k : k + 1], self) for k in range(num_classes))
-        return reduce(lambda a, b: a.merge(b), classes)
-
-
 @pytree
-class NormalStatistics(Moments):
+class NormalStatistics(Statistics):
     """``count``, ``mean`` and ``squares`` (the sum of squared deviations from the mean), each [K, D]."""
 
     count: Array
     mean: Array
     squares: Array
 
+    axes = (("count", "KD"), ("mean", "KD"), ("squares", "KD"))
+
     def merge(self, other: Self) -> Self:
         """The statistics of both sets of rows together."""
         mean, change, count, share = _common_mean(self.mean, self.count, other.mean, other.count)
         return type(self)(count, mean, self.squares + other.squares + change * change * self.count * share)
+
+    def pool(self) -> Self:
+        """The statistics of all classes together, [1, D]."""
+        mean, deviations = _pooled_mean(self.mean, self.count)
+        squares = self.squares + deviations * deviations * self.count
+        return type(self)(self.count.sum(axis=0, keepdims=True), mean, squares.sum(axis=0, keepdims=True))
+
+    def without(self, x: Array, y: Array, weight: Array) -> Self:
+        """Those of each row's class without the row's own cells, [N, D]."""
+        n, mean, squares = self.count[y], self.mean[y], self.squares[y]
+        weight = jnp.where(jnp.isnan(x), 0.0, weight[:, None])
+        left, change = without(n, weight), jnp.where(jnp.isnan(x), 0.0, x - mean)
+        share = jnp.where(left > 0, weight / jnp.where(left > 0, left, 1.0), 0.0)
+        lost = jnp.where(left > 0, n * share * jnp.square(change), squares)
+        return type(self)(left, mean - share * change, without(squares, lost))
 
     @property
     def variance(self) -> Array:
@@ -108,12 +157,27 @@ class NormalStatistics(Moments):
 
 
 @pytree
-class MultivariateNormalStatistics(Moments):
+class MultivariateNormalStatistics(Statistics):
     """``mean`` [K, D], ``count`` [K] of rows, and ``scatter`` [K, D, D], the sum of d d' for deviations d of rows."""
 
     mean: Array
     count: Array
     scatter: Array
+
+    axes = (("mean", "KD"), ("count", "K"), ("scatter", "KDD"))
+
+    def check(self, block: str, num_classes: int) -> None:
+        """As of any; a scatter is a sum of squares, but for roundings."""
+        super().check(block, num_classes)
+        scatter = np.asarray(self.scatter, np.float64)
+        rounding = 1e-4 * np.abs(scatter).max(initial=0.0)
+        try:
+            np.linalg.cholesky(scatter + (rounding + 1e-300) * np.eye(self.num_columns))
+            symmetric = (np.abs(scatter - scatter.swapaxes(1, 2)) <= rounding).all()
+        except np.linalg.LinAlgError:
+            symmetric = False
+        if not symmetric:
+            raise ValueError(f"statistics of block {block!r}: scatter must be symmetric and positive semi-definite")
 
     def merge(self, other: Self) -> Self:
         """The statistics of both sets of rows together."""
@@ -121,6 +185,13 @@ class MultivariateNormalStatistics(Moments):
         mean, change, count, share = _common_mean(*pair)
         between = (self.count[:, None] * share)[:, :, None] * change[:, :, None] * change[:, None, :]
         return type(self)(mean, count[:, 0], self.scatter + other.scatter + between)
+
+    def pool(self) -> Self:
+        """The statistics of all classes together, [1, ...]."""
+        mean, deviations = _pooled_mean(self.mean, self.count[:, None])
+        between = deviations[:, :, None] * deviations[:, None, :] * self.count[:, None, None]
+        scatter = (self.scatter + between).sum(axis=0, keepdims=True)
+        return type(self)(mean, self.count.sum(keepdims=True), scatter)
 
     @property
     def covariance(self) -> Array:
@@ -135,6 +206,39 @@ def _common_mean(mean: Array, count: Array, other_mean: Array, other_count: Arra
     change = other_mean - mean
     # an empty side has no mean: taking the other's keeps a constant column exact
     return namespace(common).where(count > 0, mean + change * share, other_mean), change, common, share
+
+
+def _pooled_mean(mean: Array, count: Array) -> tuple[Array, Array]:
+    """The mean of all classes [1, D], and what each class's differs from it [K, D]: 0 for a class without rows."""
+    xp, seen = namespace(mean), count > 0
+    total = count.sum(axis=0, keepdims=True)
+    share = count.astype(mean.dtype) / xp.where(total > 0, total, 1)
+    # from the mean of the largest class nothing cancels, and a constant column is exact
+    origin = xp.take_along_axis(mean, count.argmax(axis=0, keepdims=True), axis=0)
+    pooled = origin + (share * xp.where(seen, mean - origin, 0.0)).sum(axis=0, keepdims=True)
+    return pooled, xp.where(seen, mean - pooled, 0.0)
+
+
+def others_of(table: Array) -> Array:
+    """The sum over all other classes, [K, ...], without a subtraction."""
+    xp, nothing = namespace(table), 0 * table[:1]
+    before = xp.concatenate([nothing, xp.cumsum(table[:-1], axis=0)])
+    after = xp.concatenate([xp.cumsum(table[:0:-1], axis=0)[::-1], nothing])
+    return before + after
+
+
+ROUNDINGS = 4.0
+"""What is left of a sum is nothing where it is no more than so many roundings of it."""
+
+
+def without(total: Array, part: Array, scale: Array | None = None) -> Array:
+    """total - part, not negative, and 0 where nothing but rounding is left; ``scale`` is what was rounded."""
+    xp, left = namespace(total), total - part
+    eps, scale = xp.finfo(left.dtype).eps, total if scale is None else scale
+    # whole numbers that the type holds are not rounded
+    exact = (total == xp.floor(total)) & (part == xp.floor(part)) & (scale < 1 / eps)
+    noise = xp.where(exact, 0.0, ROUNDINGS * eps * scale)
+    return xp.where(left > noise, left, 0.0)
 
 
 def _over(squares: Array, count: Array) -> Array:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import NamedTuple
+from functools import cache, partial
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from bayesnb import products, special
-from bayesnb.arrays import Array, observed, on_host
+from bayesnb.arrays import Array, observed, on_host, padded
+from bayesnb.host_calls import at_once
+from bayesnb.log_prob import LogProb
+from bayesnb.products.rows import scored
+from bayesnb.products.squares import log_squares
 
 
 class Student(NamedTuple):
@@ -29,54 +34,67 @@ class Student(NamedTuple):
 def student(loc: Array, strength: Array, shape: Array, rate: Array, off: Array) -> Student:
     """The predictive of a normal-inverse-gamma, 2 shape degrees of freedom; a column that is off has factor 1."""
     loc, strength, shape, rate, off = jnp.broadcast_arrays(loc, strength, shape, rate, off)
-    width, offset = _width_and_offset(strength, shape, jnp.where(off, 1.0, rate))
+    precision, offset = _precision_and_offset(strength, shape, jnp.where(off, 1.0, rate))
     centre = products.centre_of(loc)
-    loc, precision = loc - centre, jnp.where(off, 0.0, 1.0 / jnp.sqrt(width))
+    loc, precision = loc - centre, jnp.where(off, 0.0, precision)
     power, offset = (jnp.where(off, 0.0, table) for table in (shape + 0.5, offset))
     condition = jnp.max(jnp.abs(loc) * precision * jnp.sqrt(2.0 * power), initial=0.0)
     return Student(loc, precision, power, offset, centre, condition)
 
 
-TOGETHER = 16
-"""Factors 1 + z^2 that are multiplied before their logarithm is taken."""
+MANY_ROWS = 1e8
+"""Beyond this power z is so small that the rounding of 1 + z^2, so many times, would show."""
 
 
 def log_student(table: Student, x: Array) -> Array:
     """The log predictive of rows, [N, K]."""
     if not on_host(table, x):
         return _careful(table, jnp.asarray(x))
+    single = products.single_precision(table.condition)
+    table = table._replace(condition=None)
     # columns that were seen as often as each other have one power, and so one logarithm
     alike = ((table.power == table.power.max(axis=1, keepdims=True, initial=0.0)) | (table.precision == 0)).all()
-    quick = partial(_quick, TOGETHER if alike else 1, observed(x) is None)
-    single = products.single_precision(table.condition)
-    return products.tabled(quick, _careful, table._replace(condition=None), x, single=single)
+    if alike:
+        return _of_one_power(table, x, single=single)
+    few = table.power.max(initial=0.0) < MANY_ROWS
+    quick = partial(_quick, observed(x) is None) if few else _careful
+    return products.tabled(quick, _careful, table, x, single=single)
 
 
-@partial(jax.jit, static_argnums=(0, 1))
-def _quick(together: int, complete: bool, table: Student, x: Array) -> Array:
-    """Columns by columns, so that the working set is [K, N]; factors in double precision, as they are near 1."""
+def _of_one_power(table: Student, x: Array, *, single: bool) -> Array:
+    """As ``_careful`` of numpy rows, where all columns of a class have one power: offset - power sum log(1 + z^2)."""
+    tables = cache(lambda dtype: jax.tree.map(lambda part: np.array(part, dtype), table))
+    power = tables(np.float64).power.max(axis=1, initial=0.0)
+
+    def score(block: Array, dtype: Any) -> LogProb:
+        loc, precision, _, _, centre, _ = tables(dtype)
+        seen, offset = observed(block), tables(np.float64).offset.T
+        constant = offset.sum(axis=0) if seen is None else seen @ offset
+        finite = constant - power * log_squares(block, centre[0], loc, precision)
+        if dtype is np.float64 and not np.isfinite(finite).all():
+            finite = at_once(_careful, table, padded(block))[: len(block)]
+        return LogProb(finite, None)
+
+    return scored(score, x, len(power), zeros=False, single=single, threads=True).finite
+
+
+@partial(jax.jit, static_argnums=0)
+def _quick(complete: bool, table: Student, x: Array) -> Array:
+    """Column by column, so that the working set is [K, N]; 1 + z^2 in double precision, as it is near 1."""
     double = jnp.result_type(float)
-    offset, power = table.offset.astype(double), table.power.astype(double)
     seen = jnp.ones((1, x.shape[1])) if complete else ~jnp.isnan(x)
     x, seen = jnp.where(seen, x - table.centre, 0), seen.astype(x.dtype)
 
-    def add(total: Array, columns: tuple[Array, ...]) -> tuple[Array, None]:
-        factor = jnp.ones((table.loc.shape[0], x.shape[0]), double)
-        for cell, there, loc, precision in zip(*columns[1:], strict=True):
-            z = (cell[None] - loc[:, None]) * precision[:, None]
-            z = (z if complete else z * there[None]).astype(double)
-            factor *= 1.0 + z * z
-        return total - columns[0][:, None] * jnp.log(factor), None
+    def add(total: Array, column: tuple[Array, ...]) -> tuple[Array, None]:
+        cell, there, loc, precision, power = column
+        z = (cell[None] - loc[:, None]) * precision[:, None]
+        z = (z if complete else z * there[None]).astype(double)
+        return total - power[:, None] * jnp.log(1.0 + z * z), None
 
-    groups = [_in_groups(part, together) for part in (x, seen, table.loc, table.precision)]
-    start = jnp.matmul(offset, seen.T.astype(double), precision="highest") + jnp.zeros((1, x.shape[0]))
-    return jax.lax.scan(add, start, (_in_groups(power, together).max(axis=1), *groups))[0].T
-
-
-def _in_groups(table: Array, size: int) -> Array:
-    """Columns of [..., D] in groups, [D / size, size, ...]; the last is filled with zeros, which add nothing."""
-    columns = jnp.pad(table, ((0, 0), (0, -table.shape[1] % size))).T
-    return columns.reshape(-1, size, table.shape[0])
+    start = jnp.matmul(table.offset.astype(double), seen.T.astype(double), precision="highest")
+    start = start + jnp.zeros((1, x.shape[0]))
+    columns = x.T, seen.T, table.loc.T, table.precision.T, table.power.astype(double).T
+    return jax.lax.scan(add, start, columns)[0].T
 
 
 @jax.jit
@@ -90,13 +108,15 @@ def _careful(table: Student, x: Array) -> Array:
 
 def log_student_cells(gap: Array, strength: Array, shape: Array, rate: Array, off: Array) -> Array:
     """log density of x - loc under the predictive, cell by cell; 0 for NaN and where the column is off."""
-    width, offset = _width_and_offset(strength, shape, rate)
+    precision, offset = _precision_and_offset(strength, shape, rate)
     missing = jnp.isnan(gap)
-    z = jnp.where(missing, 0.0, gap) / jnp.sqrt(width)
+    z = jnp.where(missing, 0.0, gap) * precision
     return jnp.where(missing | off, 0.0, offset - (shape + 0.5) * special.log1p_square(z))
 
 
-def _width_and_offset(strength: Array, shape: Array, rate: Array) -> tuple[Array, Array]:
-    """The square of z's unit, and the density's constant."""
-    width = 2.0 * rate * (strength + 1.0) / strength
-    return width, special.log_gamma_ratio(shape, 0.5) - 0.5 * jnp.log(jnp.pi * width)
+def _precision_and_offset(strength: Array, shape: Array, rate: Array) -> tuple[Array, Array]:
+    """One over z's unit, the root of 2 rate (strength + 1) / strength, and the density's constant."""
+    inflation = 1.0 / strength
+    precision = jnp.sqrt(0.5 / rate) / jnp.sqrt(1.0 + inflation)
+    log_width = jnp.log(2.0 * jnp.pi * rate) + jnp.log1p(inflation)
+    return precision, special.log_gamma_ratio(shape, 0.5) - 0.5 * log_width

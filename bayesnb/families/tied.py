@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import ClassVar, Self
 
 from bayesnb.arrays import Array
@@ -27,6 +28,9 @@ class Tied(Family):
     @property
     def common_sites(self) -> tuple[str, ...]:
         return (self.may_be_common,) if self.shared else ()
+
+    def axis_sizes(self, num_classes: int, num_columns: int) -> Mapping[str, int]:
+        return {**super().axis_sizes(num_classes, num_columns), "T": 1 if self.shared else num_classes}
 
     def as_site(self, table: Array) -> Array:
         """A table [K, ...] or [1, ...] in the shape of the site."""

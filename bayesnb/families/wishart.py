@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Mapping
+from typing import Any, Self
 
 import jax.numpy as jnp
 import numpy as np
@@ -10,7 +11,16 @@ import numpyro
 import numpyro.distributions as dist
 
 from bayesnb.arrays import Array
-from bayesnb.covariances import inside, log_partition_wishart, outer, proper, variances, whiten, whiten_matrix
+from bayesnb.covariances import (
+    inside,
+    log_partition_wishart,
+    log_wishart_ratio,
+    outer,
+    proper,
+    variances,
+    whiten,
+    whiten_matrix,
+)
 from bayesnb.families.base import Hyperparameter, Params
 from bayesnb.families.plates import plates
 from bayesnb.families.statistics import MultivariateNormalStatistics
@@ -34,6 +44,9 @@ class NormalInverseWishart(Tied):
 
     sites = ("loc", "covariance")
     may_be_common = "covariance"
+    axes = (("loc", "KD"), ("strength", "K"), ("df", "T"), ("scale", "TDD"))
+    required = ("strength", "smoothing")
+    most_axes = 3
 
     def resolve(self, pooled: MultivariateNormalStatistics, num_classes: int) -> Self:
         size = pooled.mean.shape[-1]
@@ -47,6 +60,10 @@ class NormalInverseWishart(Tied):
             df=broadcast(df, (tied,), "df"),
             scale=broadcast(scale, (tied, size, size), "scale"),
         )
+
+    def as_given(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        idle = np.eye(values["scale"].shape[-1]) * (variances(values["scale"]) == 0)[..., None]
+        return {**values, "scale": values["scale"] + idle}
 
     @property
     def num_classes(self) -> int | None:
@@ -86,16 +103,19 @@ class NormalInverseWishart(Tied):
     def update(self, statistics: MultivariateNormalStatistics) -> Self:
         n, on = statistics.count, self._varying()
         strength = self.strength + n
-        change = statistics.mean - self.loc
-        between = (self.strength * n / strength)[:, None, None] * outer(change)
-        scatter = self.tied(statistics.scatter + between)
+        scatter = self.tied(self._scatter(statistics))
         return self._replace(
-            loc=jnp.where(on, self.loc + (n / strength)[:, None] * change, self.loc),
+            loc=jnp.where(on, self.loc + (n / strength)[:, None] * (statistics.mean - self.loc), self.loc),
             strength=strength,
             df=self.df + self.tied(n),
             # a column without a scale stays without one
             scale=jnp.where(inside(on), self.scale + scatter, 0.0),
         )
+
+    def _scatter(self, statistics: MultivariateNormalStatistics) -> Array:
+        """What each class adds to the scale: S + strength n / strength' (m - loc)(m - loc)'."""
+        shrunk = self.strength / (self.strength + statistics.count) * statistics.count
+        return statistics.scatter + shrunk[:, None, None] * outer(statistics.mean - self.loc)
 
     def reference(self) -> Params:
         """The mean of loc; for the covariance, whose mean may not exist, the inverse of the mean precision."""
@@ -130,6 +150,12 @@ class NormalInverseWishart(Tied):
         on = self._varying()
         strength = self.tied(jnp.log(self.strength))
         return (log_partition_wishart(self._marginal_df(), self.scale, on) - 0.5 * on.sum(axis=1) * strength)[:, None]
+
+    def log_partition_ratio(self, statistics: MultivariateNormalStatistics) -> Array:
+        on, grown = self._varying(), self._cut(self.tied(self._scatter(statistics)))
+        change = log_wishart_ratio(self._marginal_df(), self.tied(statistics.count), self.scale, grown, on)
+        strengths = self.tied(jnp.log1p(statistics.count / self.strength))
+        return (change - 0.5 * on.sum(axis=1) * strengths)[:, None]
 
     def _varying(self) -> Array:
         """False for columns without a scale, which have factor 1, [K, D] or [1, D]."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesnb import names
+from bayesnb.masked import filled, without_mask
 from bayesnb.plots.look import MARKERS, class_colour, escaped, shown
 from bayesnb.results import Classifier
 
@@ -56,7 +57,7 @@ def decision_regions(
         ValueError: where there is no such block or columns, or the names do not fit.
     """
     block = _block(fit, block)
-    X = np.asarray(X, float)
+    X = np.asarray(filled(X), float)
     if len(set(columns)) != 2 or X.ndim != 2 or not all(0 <= d < X.shape[1] for d in columns):
         raise ValueError(
             f"columns are two different ones of the block's rows [N, D], got {columns!r} of shape {X.shape}"
@@ -80,7 +81,7 @@ def decision_regions(
     if best.min() < level < best.max():
         ax.contour(across, up, best, levels=[level], colors="black", linewidths=0.8, linestyles="dashed")
     if y is not None:
-        _draw_points(ax, points, np.asarray(y), classes)
+        _draw_points(ax, points, np.asarray(without_mask("y", y)), classes)
     if y is None or num_classes > MANY:
         _name_regions(ax, probs, across, up, classes)
     ax.set(xlim=ends[:2], ylim=ends[2:], xlabel=shown(labels[columns[0]]), ylabel=shown(labels[columns[1]]))

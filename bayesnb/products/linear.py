@@ -100,8 +100,10 @@ def _on_host(family: Featured, table: Linear, direct: Callable[[Array], Array] |
     tables = in_precision(table, order="F")
 
     def of_block(block: Array, dtype: Any) -> LogProb:
+        rows = block
         # features of integers are exact: the product widens them, as it does what is stored
-        rows = block if is_sparse(block) or block.dtype.kind in "iu" else block.astype(dtype, copy=False)
+        if not is_sparse(block) and block.dtype.kind not in "iu":
+            rows = block.astype(np.uint8 if block.dtype == bool else dtype, copy=False)
         part = _product(family, tables(dtype), rows, partial(_weigh, _host_matmul))
         if direct is not None and dtype is np.float64 and not np.isfinite(part.finite).all():
             return LogProb(direct(block), part.zeros)

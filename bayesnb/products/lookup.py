@@ -73,4 +73,6 @@ def _gather(table: Array, coded: Codes) -> Array:
         return total + jnp.where(observed[:, None], table.T[place], 0), None
 
     start = jnp.zeros((places.shape[0], table.shape[0]), jnp.result_type(float))
+    if not table.shape[1]:  # no column, and a scan over none would still look up
+        return start
     return jax.lax.scan(add, start, (places.T, seen.T))[0]

@@ -10,10 +10,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bayesnb import memory
 from bayesnb.arrays import Array, in_threads, on_host, padded, row_blocks
 from bayesnb.host_calls import at_once
 from bayesnb.log_prob import LogProb
-from bayesnb.sparse import bytes_per_row, dense, is_sparse, part_of
+from bayesnb.sparse import STORED_BYTES, bytes_per_row, dense, is_sparse, part_of
 
 T = TypeVar("T")
 
@@ -22,9 +23,6 @@ PRECISE_CELL = 1e-5
 
 PRECISE_ROW = 1e-3
 """Nats a row that float32 may lose to rounding before numpy rows are done in float64."""
-
-STORED_BYTES = 1 << 21
-"""Bytes of sparse rows in one block: no cache holds what they look up, and threads are to end together."""
 
 SINGLE_EPS = float(np.finfo(np.float32).eps)
 
@@ -49,14 +47,18 @@ def by_rows(function: Callable[..., Any], args: tuple[Any, ...], x: Any) -> Any:
     return parts[0] if len(parts) == 1 else jax.tree.map(lambda *pieces: np.concatenate(pieces), *parts)
 
 
-def summed(terms: str, family: Any, rows: tuple[Array, ...]) -> Array:
-    """A method of a family that gives terms [N, ..., D], by its name, summed over columns; on the host by blocks."""
-    return by_rows(partial(_summed, terms), (family,), rows)
+def summed(terms: str, family: tuple[Any, ...], rows: tuple[Array, ...]) -> Array:
+    """A method that gives terms [N, ..., D], by its name, summed over columns; on the host by blocks.
+
+    ``family`` is the family whose method it is, and what the method takes before the rows.
+    """
+    return by_rows(partial(_summed, terms), family, rows)
 
 
 @partial(jax.jit, static_argnums=0)
-def _summed(terms: str, family: Any, rows: tuple[Array, ...]) -> Array:
-    return getattr(family, terms)(*rows).sum(axis=-1)
+def _summed(terms: str, family: Any, *rest: Any) -> Array:
+    *first, rows = rest
+    return getattr(family, terms)(*first, *rows).sum(axis=-1)
 
 
 def tabled(
@@ -101,6 +103,8 @@ def scored(
     float32 rows are scored in float32 where ``single`` allows, and again in float64 where its rounding shows.
     """
     shape = (x.shape[0], num_classes)
+    what = f"scores of {shape[0]:,} rows and {num_classes:,} classes"
+    memory.require(8 * (1 + zeros) * shape[0] * num_classes, what, "give fewer rows at once")
     out = LogProb(np.empty(shape), np.empty(shape) if zeros else None)
     single = single and x.dtype == np.float32
 

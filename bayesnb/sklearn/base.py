@@ -18,6 +18,7 @@ from bayesnb import check
 from bayesnb.arrays import Array
 from bayesnb.classes import classes_and_codes, codes_among
 from bayesnb.log_prob import LogProb
+from bayesnb.masked import filled, without_mask
 from bayesnb.model import NaiveBayes
 from bayesnb.sklearn.scorer import Scorer
 from bayesnb.sparse import stored
@@ -123,12 +124,15 @@ class BaseNB(ClassifierMixin, BaseEstimator):
     def _rows(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
         # a look for NaN and infinity costs a pass: families look block by block, scikit-learn at sparse cells alone
         checks = {"accept_sparse": "csr" if get_tags(self).input_tags.sparse else False, "reset": reset}
-        return validate_data(self, X, y, ensure_all_finite=scipy.sparse.issparse(X), **checks)
+        return validate_data(
+            self, filled(X), without_mask("y", y), ensure_all_finite=scipy.sparse.issparse(X), **checks
+        )
 
     def _rows_of_fit(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Array, Array, Array | None]:
         X, y = self._rows(X, y, reset=reset)
         if sample_weight is None:
             return X, y, None
+        sample_weight = without_mask("sample_weight", sample_weight)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         keep = weight > 0
         if not keep.any():

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import jax
 import numpy as np
 
+from bayesnb.masked import as_numpy, filled
 from bayesnb.statistics import ModelStatistics
 
 
@@ -113,7 +114,7 @@ class Arrays:
         digest = hashlib.blake2b(digest_size=16)
         for array in jax.tree.leaves(self._first):
             head = array[:256]
-            head = head.toarray() if hasattr(head, "toarray") else np.ascontiguousarray(head)
+            head = head.toarray() if hasattr(head, "toarray") else np.ascontiguousarray(filled(head))
             digest.update(f"{array.shape} {head.dtype}".encode() + head.tobytes())
         return {"blocks": digest.hexdigest()}
 
@@ -182,7 +183,7 @@ def _checked(index: int, block: Any) -> tuple[Any, Any, Any]:
 
 
 def _array(x: Any) -> Any:
-    return x if hasattr(x, "toarray") else np.asarray(x)
+    return x if hasattr(x, "toarray") else as_numpy(x)
 
 
 def _widths(X: Any) -> Any:

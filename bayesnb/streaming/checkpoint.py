@@ -16,10 +16,12 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from bayesnb import tensors
+from bayesnb import check, tensors
 from bayesnb.nodes import fields_of
+from bayesnb.saved_models import check_statistics
 from bayesnb.statistics import ModelStatistics, Specification, sufficient_statistics
 from bayesnb.streaming.blocks import Position, Source, StreamError
+from bayesnb.whole_file import require_file
 
 FORMAT = "bayesnb stream 2"
 
@@ -55,6 +57,10 @@ class Checkpoint:
         self._due = time.monotonic() + LEAST_SECONDS
         if not self._path.parent.is_dir():
             raise StreamError(f"there is no folder '{self._path.parent}' for the checkpoint '{self._path.name}'")
+        try:
+            require_file(self._path)
+        except OSError as error:
+            raise StreamError(f"the checkpoint cannot be '{self._path}': {error.strerror or error}") from error
 
     def load(self, num_classes: int | None, classes: list[Any] | None) -> Counted | None:
         """What was counted before, or None where there is no checkpoint yet; K and the classes are as declared.
@@ -72,14 +78,51 @@ class Checkpoint:
             raise StreamError(
                 f"the checkpoint '{self._path}' is damaged or no checkpoint ({error}): delete it to start over"
             ) from error
+        try:
+            return self._agreeing(header, arrays, num_classes, classes)
+        except StreamError:
+            raise
+        except Exception as error:  # whatever a header may make of its readers
+            words = str(error) if isinstance(error, ValueError) else f"{type(error).__name__} {error}"
+            raise StreamError(
+                f"the checkpoint '{self._path}' holds what no stream counts ({words}): delete it to start over"
+            ) from error
+
+    def _agreeing(
+        self,
+        header: Mapping[str, Any],
+        arrays: Mapping[str, np.ndarray[Any, Any]],
+        num_classes: int | None,
+        classes: list[Any] | None,
+    ) -> Counted:
+        """What was counted, checked to be of this model, these classes and this source."""
+        missing = [
+            name for name in ("of", "position", "read", "num_classes", "classes", "finished") if name not in header
+        ]
+        if missing:
+            raise ValueError(f"it has no {', '.join(missing)}")
+        if not isinstance(header["of"], dict) or set(header["of"]) != set(self._of):
+            raise ValueError(f"it must say of what model and source it is, got {header['of']!r}")
         for key, mine in self._of.items():
             self._compare(f"another {key}", header["of"][key], mine)
-        self._compare("another number of classes", header["num_classes"], num_classes or header["num_classes"])
-        self._compare("other classes", header["classes"], classes or header["classes"])
-        position = Position(*header["position"])
+        known, names, finished = header["num_classes"], header["classes"], header["finished"]
+        if check.num_classes(known) is None or isinstance(known, bool):
+            raise ValueError(f"num_classes must be a positive int, got {known!r}")
+        if names is not None and (not isinstance(names, list) or len(names) != known):
+            raise ValueError(f"classes must be {known} labels, got {names!r}")
+        if not isinstance(finished, bool):
+            raise ValueError(f"finished must be True or False, got {finished!r}")
+        self._compare("another number of classes", known, num_classes or known)
+        self._compare("other classes", names, classes or names)
+        numbers = header["position"]
+        if not isinstance(numbers, list) or [type(number) for number in numbers] != [int] * 3 or min(numbers) < 0:
+            raise ValueError(f"position must be three whole numbers, got {numbers!r}")
+        position = Position(*numbers)
+        if position.rows and not arrays:
+            raise ValueError(f"its arrays must be those of {position.rows} rows, got {list(arrays)}")
         self._compare("other files", header["read"], self._source.read(position))
-        statistics = self._rebuilt(arrays, header["num_classes"]) if arrays else None
-        return Counted(statistics, position, header["num_classes"], header["classes"], header["finished"])
+        statistics = self._rebuilt(arrays, known) if arrays else None
+        return Counted(statistics, position, known, names, finished)
 
     def _compare(self, what: str, there: Any, here: Any) -> None:
         here = json.loads(json.dumps(here))
@@ -93,7 +136,15 @@ class Checkpoint:
         """The arrays in the structure that statistics of no rows have."""
         none = sufficient_statistics(self._model, self._source.empty(), np.zeros(0, int), num_classes=num_classes)
         keys, structure = jax.tree_util.tree_flatten_with_path(none)
-        return jax.tree.unflatten(structure, [arrays[jax.tree_util.keystr(key)] for key, _ in keys])
+        wanted = {jax.tree_util.keystr(key): leaf for key, leaf in keys}
+        if set(arrays) != set(wanted):
+            raise ValueError(f"its arrays must be {list(wanted)}, got {list(arrays)}")
+        for name, leaf in wanted.items():
+            if arrays[name].shape != leaf.shape or arrays[name].dtype.kind not in "iuf":
+                raise ValueError(f"{name} must be numbers of the shape {leaf.shape}, got {arrays[name].shape}")
+        statistics = jax.tree.unflatten(structure, [arrays[name] for name in wanted])
+        check_statistics(statistics)
+        return statistics
 
     def save_when_due(self, counted: Counted) -> None:
         """As ``save``, but for when it was done a moment ago."""

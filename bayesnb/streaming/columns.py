@@ -82,8 +82,11 @@ class Columns:
                 raise StreamError(f"{place} has {found} {name!r}, its columns are {list(names)}")
             kind = schema.field(name).type
             if name != self.label and not _numeric(kind):
-                advice = "give integer codes, or leave it out with columns=[...]"
-                raise StreamError(f"{place}: column {name!r} holds {kind} where numbers are expected; {advice}")
+                advice = "integer codes, or numbers such as 1.5 for 1,5" if is_text(kind) else "numbers, such as days"
+                raise StreamError(
+                    f"{place}: column {name!r} holds {kind} where numbers are expected; give {advice}, or leave it out "
+                    "with columns=[...]"
+                )
             if name == self.label and not (is_text(kind) or _whole(kind) or types.is_null(kind)):
                 raise StreamError(f"{place}: the label column {name!r} holds {kind}, expected whole numbers or text")
 

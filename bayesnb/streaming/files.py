@@ -12,6 +12,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.dataset as ds
 
+from bayesnb.file_kinds import require_csv, require_parquet
+from bayesnb.frames import DataError
 from bayesnb.statistics import Specification
 from bayesnb.streaming.blocks import Arrays, Source, StreamError, at
 from bayesnb.streaming.columns import Columns
@@ -88,12 +90,30 @@ def _dataset_of(path: Path, label: str | None) -> ds.Dataset:
     if path.is_dir():
         options["partition_base_dir"] = str(path)
     names = [str(file) for file in files]
+    for file in files:
+        _require_kind(file)
     with at(f"'{path}' cannot be read", pa.ArrowException):
         if kinds == {"parquet"}:
             return ds.dataset(names, format="parquet", **options)
         csv = _csv_format(names[0], kinds.pop())
         schema = ds.dataset(names, format=csv, **options).schema
         return ds.dataset(names, format=csv, schema=_measured(schema, label), **options)
+
+
+def _require_kind(file: Path) -> None:
+    """Raises StreamError where a file's first bytes say that it is of another kind than its name."""
+    found = FORMATS.search(file.name)
+    kind, packed = found.groups() if found else ("", None)
+    try:
+        if kind in ("parquet", "pq"):
+            require_parquet(file)
+        elif not packed:
+            with file.open("rb") as handle:
+                require_csv(file, handle.read(16))
+    except DataError as error:
+        raise StreamError(str(error)) from error
+    except OSError as error:
+        raise StreamError(f"'{file}' cannot be read: {error.strerror or error}") from error
 
 
 def _is_data(path: Path) -> bool:

@@ -53,8 +53,7 @@ class DeviceSums:
         places, seen = codes.places()
         if self.soft:
             # one class at a time: a one-hot of the codes would be [N, D, size]
-            weights = [self.y[:, k] for k in range(self.num_classes)]
-            return jnp.stack([self._scatter(places, size, seen, w) for w in weights])
+            return jax.lax.map(lambda weight: self._scatter(places, size, seen, weight), self.y.T)
         flat = self.y[:, None] * size + places
         inside = self.y < self.num_classes
         seen = inside[:, None] if seen is None else seen & inside[:, None]
@@ -120,6 +119,8 @@ def _weighted_scatter(x: Array, weight: Array) -> tuple[Array, Array]:
 
 def _weighted_deviations(x: Array, w: Array) -> tuple[Array, Array]:
     """Mean [D] and the deviations from it, 0 where w is, from the observed value nearest the mean."""
+    if not x.shape[0]:
+        return jnp.zeros(x.shape[1], x.dtype), x  # of no rows none is nearest
     n = jnp.maximum(w.sum(axis=0), jnp.finfo(x.dtype).tiny)
     rough = jnp.where(w > 0, x * w, 0.0).sum(axis=0) / n
     distance = jnp.where(w > 0, jnp.abs(x - rough[None]), jnp.inf)

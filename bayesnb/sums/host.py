@@ -7,12 +7,16 @@ from functools import cached_property
 
 import numpy as np
 
+from bayesnb import memory
 from bayesnb.arrays import Array, in_threads, observed, zeros
 from bayesnb.codes import Codes
 from bayesnb.compiled import for_loops
 from bayesnb.sparse import is_sparse
 from bayesnb.sums import loops
 from bayesnb.sums.labels import Labels
+
+CACHED_BYTES = 1 << 20
+"""Sums that stay in cache beside rows."""
 
 CELLS = 1 << 16
 """Stored cells that are worth a thread."""
@@ -73,7 +77,10 @@ class HostSums:
         return self.sum(measure(), seen) if self.evidence else np.full((self.num_classes, 1), np.nan)
 
     def _add_stored(self, values: Array, sums: Array) -> None:
-        """Class by class, whose sums stay in cache; threads have classes of their own."""
+        """Row by row where all sums stay in cache, or else class by class; threads have classes of their own."""
+        if sums.nbytes <= CACHED_BYTES:
+            loops.add_cells(values.data, values.indices, values.indptr, *self.labels, sums)
+            return
         order = np.argsort(self.labels.y, kind="stable")
         begins = np.searchsorted(self.labels.y[order], np.arange(self.num_classes + 1))
 
@@ -105,6 +112,8 @@ class HostSums:
         return ones, cells
 
     def table(self, codes: Codes, size: int) -> Array:
+        what = f"counts of {self.num_classes:,} classes and {size:,} categories"
+        memory.require(8 * self.num_classes * size, what, "give codes 0, 1, 2, ... that are fewer")
         cells, table = for_loops(codes.cells), np.zeros((self.num_classes, size))
         for classes, labels in self._by_class():
             loops.add_codes(cells, codes.starts, *labels, table[classes])

@@ -52,10 +52,21 @@ def add_trials(x: Array, y: Array, weight: Array | None, ones: Array, cells: Arr
 
 
 @compiled
+def add_cells(data: Array, columns: Array, pointers: Array, y: Array, weight: Array | None, sums: Array) -> None:
+    """As ``add_rows`` for the stored cells of a sparse matrix, in any order."""
+    for n in range(y.shape[0]):
+        if 0 <= y[n] < sums.shape[0]:
+            k, w = np.uintp(y[n]), 1.0 if weight is None else weight[n]
+            # places without a sign need no look whether they count from the end
+            for cell in range(np.uintp(pointers[n]), np.uintp(pointers[n + 1])):
+                sums[k, np.uintp(columns[cell])] += w * data[cell]
+
+
+@compiled
 def add_stored(
     data: Array, columns: Array, pointers: Array, rows: Array, y: Array, weight: Array | None, sums: Array
 ) -> None:
-    """As ``add_rows`` for the stored cells of some rows of a sparse matrix, whose labels are classes."""
+    """As ``add_cells`` for some rows, whose labels are classes; asks for sums that no cache holds before it adds."""
     begin, last = sums.ctypes.data, len(columns) - 1
     for n in rows:
         k, w = np.intp(y[n]), 1.0 if weight is None else weight[n]

@@ -1,4 +1,7 @@
-"""Times every workload, ours and the rival's in turn, and prints medians and their ratio; or cost against size."""
+"""Times every workload, ours and the rival's in turn, and prints medians and their ratio; or cost against size.
+
+Compile time against the number of classes, and against the number of rows, have options of their own.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from tests.benchmarks import estimators, full_bayes, others, scaling, speed
+from tests.benchmarks import classes, estimators, full_bayes, layouts, others, row_counts, scaling, speed
 from tests.benchmarks.workloads import Jobs, contests
 
 SETTLE = 0.1
@@ -72,6 +75,7 @@ def compare(quick: bool, only: str, rounds: int) -> pd.DataFrame:
         *estimators.workloads(quick),
         *full_bayes.workloads(quick),
         *others.workloads(quick),
+        *layouts.workloads(quick),
     ]
     rows = []
     for workload in track([w for w in every if only in w.name], console=Console(stderr=True), transient=True):
@@ -117,6 +121,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7, help="rounds a workload; the median counts")
     parser.add_argument("--out", type=Path, metavar="OUT.csv", help="write the figures there too")
     parser.add_argument("--scaling", type=Path, metavar="OUT.png", help="time ours at growing sizes instead, and draw")
+    parser.add_argument("--classes", action="store_true", help="time compilation at few and many classes instead")
+    parser.add_argument("--row-counts", action="store_true", help="count compilations at many numbers of rows instead")
     options = parser.parse_args()
 
     console = Console()
@@ -124,6 +130,10 @@ def main() -> None:
         console.width = 140  # a file has no edge
     if options.scaling:
         console.print(scaling.report(options.quick, options.rounds, options.scaling))
+    elif options.classes:
+        console.print(classes.report(options.only, options.rounds))
+    elif options.row_counts:
+        console.print(row_counts.report(options.only, options.rounds))
     else:
         figures = compare(options.quick, options.only, options.rounds)
         console.print(table_of(figures))

@@ -12,7 +12,8 @@ from sklearn.datasets import load_iris
 
 import bayesnb as nb
 from bayesnb import sklearn as dropin
-from tests.benchmarks.speed import LEVELS, levels, text
+from tests.benchmarks.speed import LEVELS, levels
+from tests.benchmarks.texts import newsgroups
 from tests.benchmarks.workloads import Contest, Jobs, Workload, binary, normal
 
 GOAL = "ratio 0.83"
@@ -34,7 +35,7 @@ def contests(part: int) -> Iterator[Contest]:
         ("normal", partial(normal, dtype=np.float32), rows, nb.Normal(), dropin.GaussianNB),
         ("bernoulli", binary, rows, nb.Bernoulli.laplace(1.0), dropin.BernoulliNB),
         ("categorical", levels, rows, nb.Categorical.laplace(LEVELS, 1.0), dropin.CategoricalNB),
-        ("multinomial", text, (11_314 // part, 130_000, 20), nb.Multinomial.laplace(1.0), dropin.MultinomialNB),
+        ("multinomial", newsgroups, (11_314 // part, 130_000, 20), nb.Multinomial.laplace(1.0), dropin.MultinomialNB),
     ):
         ours = partial(nb.fit_map, nb.NaiveBayes(family))
         estimator = nb.NaiveBayesClassifier(kind, method="map")

@@ -11,11 +11,11 @@ from typing import Any
 
 import jax
 import numpy as np
-import scipy.sparse
 from sklearn.datasets import load_iris
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
 
 import bayesnb as nb
+from tests.benchmarks import texts
 from tests.benchmarks.workloads import Array, Contest, Jobs, Workload, binary, normal
 
 LEVELS = 20
@@ -30,15 +30,17 @@ def workloads(quick: bool) -> Iterator[Workload]:
         fit, prediction = contest.workloads()
         yield fit._replace(goal=fit_goal)
         yield prediction._replace(goal=goal)
-    rows = (20_000 // part, 100, 10)
-    for name, family, data, goal in (
-        ("Normal", nb.Normal(), partial(normal, dtype=np.float32), "ratio 0.4"),
-        ("Bernoulli", nb.Bernoulli(), binary, "ratio 0.9"),
-        ("Categorical", nb.Categorical(LEVELS), levels, "ratio 0.9"),
-        ("Multinomial", nb.Multinomial(), words, "ratio 0.2"),
+    rows, single = (20_000 // part, 100, 10), partial(normal, dtype=np.float32)
+    for name, family, data, goal, size in (
+        ("Normal", nb.Normal(), single, "ratio 0.4", rows),
+        ("Normal", nb.Normal(), single, "ratio 0.4", (21_000 // part, 784, 10)),
+        ("Normal", nb.Normal(), single, "ratio 0.4", (400_000 // part, 50, 10)),
+        ("Bernoulli", nb.Bernoulli(), binary, "ratio 0.9", rows),
+        ("Categorical", nb.Categorical(LEVELS), levels, "ratio 0.9", rows),
+        ("Multinomial", nb.Multinomial(), words, "ratio 0.2", rows),
     ):
-        prepare = partial(_exact, family, data, rows)
-        yield Workload(f"{name}, exact predictive", _text(rows), "our plug-in", prepare, goal)
+        prepare = partial(_exact, family, data, size)
+        yield Workload(f"{name}, exact predictive", _text(size), "our plug-in", prepare, goal)
     yield Workload("iris, fit and predict", "150 x 4 x 3", "scikit-learn", _iris, "ratio 1.7")
     yield Workload("one row inside jit", "1 x 50 x 10", "", _one_row, "0.05 ms")
     yield Workload(
@@ -63,8 +65,20 @@ def contests(part: int) -> Iterator[tuple[Contest, str, str]]:
     yield _contest("Bernoulli", rival, small, flags, BernoulliNB(), nb.fit_map, exact, "uint8"), "ratio 200", "ratio 8"
     codes = CategoricalNB(min_categories=LEVELS)
     yield _contest("Categorical", rival, levels, flags, codes, nb.fit_map, exact, "int64"), "ratio 25", "ratio 5"
-    texts = (11_314 // part, 130_000, 20)
-    yield _contest("Multinomial", rival, text, texts, MultinomialNB(), nb.fit_map, exact, "CSR"), "ratio 4", "ratio 2.5"
+    words, kind = MultinomialNB(), "CountVectorizer"
+    posts = (11_314 // part, 130_000, 20)
+    yield (
+        _contest("Multinomial", rival, texts.newsgroups, posts, words, nb.fit_map, exact, kind),
+        "ratio 4",
+        "ratio 2.5",
+    )
+    if messages := texts.messages():
+        size = (*messages[0].shape, 2)
+        yield (
+            _contest("Multinomial", rival, lambda *_: messages, size, words, nb.fit_map, exact, f"SMS, {kind}"),
+            "ratio 4",
+            "ratio 2.5",
+        )
 
 
 def _contest(
@@ -94,18 +108,6 @@ def words(num_rows: int, num_columns: int, num_classes: int) -> tuple[Array, Arr
     rng = np.random.default_rng(0)
     y = rng.integers(0, num_classes, num_rows)
     return rng.poisson((0.3 + 0.1 * y[:, None]) * rng.gamma(1.0, size=num_columns)).astype(np.float32), y
-
-
-def text(num_rows: int, num_columns: int, num_classes: int) -> tuple[Any, Array]:
-    """Counts of words in sparse float32 rows, 160 distinct words in each on average, frequent words first (Zipf)."""
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, num_classes, num_rows)
-    tokens = rng.poisson(230, num_rows)
-    row = np.repeat(np.arange(num_rows, dtype=np.int32), tokens)
-    word = (np.exp(rng.random(row.size) ** 0.75 * np.log(num_columns)) - 1).astype(int)
-    word = ((word * (1 + row % 2 * (y[row] + 1))) % num_columns).astype(np.int32)
-    counts = scipy.sparse.coo_array((np.ones(row.size, np.float32), (row, word)), (num_rows, num_columns)).tocsr()
-    return scipy.sparse.csr_matrix(counts), y
 
 
 def _as(dtype: type, data: Callable[[int, int, int], tuple[Array, Array]], *size: int) -> tuple[Array, Array]:

@@ -1,0 +1,232 @@
+"""What must hold of every answer: two ways to the same numbers, or numbers that are ones at all."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.testing import assert_allclose, assert_array_equal
+
+import bayesnb as nb
+from tests.fuzz.data import Problem
+from tests.fuzz.forms import SINGLE, forms, label_forms
+from tests.fuzz.sentences import Refused, answer
+
+FITS = (nb.fit_posterior, nb.fit_map, nb.fit_mle)
+ROWS_ON_A_DEVICE = (8, 4, 1, 0)
+"""Each number of rows is compiled anew."""
+
+
+def fit(problem: Problem, how: Callable[..., Any] = nb.fit_posterior) -> Any:
+    return how(problem.model, problem.X, problem.y, sample_weight=problem.weight)
+
+
+def same(one: Any, other: Any, rtol: float = 1e-7) -> None:
+    """Log densities that are the same to rounding."""
+    assert_allclose(one, other, rtol=rtol, atol=rtol)
+
+
+def sane(fitted: Any, X: Any, num_rows: int, num_classes: int) -> None:
+    """Probabilities that are ones, log densities that are numbers or -inf, and the class that they name."""
+    proba, log_joint = fitted.predict_proba(X), fitted.log_joint(X)
+    assert proba.shape == log_joint.shape == (num_rows, num_classes)
+    assert_allclose(proba.sum(axis=1), 1.0, rtol=1e-6)
+    assert (proba >= 0).all()
+    assert (log_joint < np.inf).all(), log_joint
+    assert_allclose(np.exp(fitted.predict_log_proba(X)), proba, rtol=1e-6, atol=1e-12)
+    chosen = fitted.predict(X)
+    assert_allclose(proba[np.arange(num_rows), chosen], proba.max(axis=1, initial=0.0), rtol=1e-6)
+    assert_allclose(fitted.log_density(X), np.logaddexp.reduce(log_joint, axis=1), rtol=1e-6, atol=1e-9)
+
+
+def adds_up(fitted: nb.Posterior) -> None:
+    """The evidence is a number and the sum of its table."""
+    table = fitted.evidence_table()
+    assert np.isfinite(fitted.log_evidence), fitted.log_evidence
+    parts = sum(float(np.sum(part)) for part in (table.labels, *table.features.values()))
+    assert_allclose(parts, fitted.log_evidence, rtol=1e-9, atol=1e-9)
+
+
+def answers_are_sane(problem: Problem) -> None:
+    """Every fit predicts, or says in a sentence why not."""
+    for how in FITS:
+        try:
+            fitted = answer(lambda how=how: fit(problem, how))
+            answer(lambda fitted=fitted: sane(fitted, problem.X, problem.num_rows, problem.size.num_classes))
+        except Refused:
+            if problem.tame and how is not nb.fit_mle:  # a likelihood may have no maximum
+                raise
+            continue
+        if how is nb.fit_posterior:
+            adds_up(fitted)
+
+
+def weights_are_repetitions(problem: Problem) -> None:
+    """Whole weights are repeated rows, and a row of weight zero is none, whatever it holds."""
+    whole = np.arange(problem.num_rows) % 3
+    repeated = problem.taking(np.repeat(np.arange(problem.num_rows), whole))._replace(weight=None)
+    weighted = problem._replace(weight=whole.astype(float))
+    one, other = fit(weighted), fit(repeated)
+    same(one.log_joint(problem.X), other.log_joint(problem.X))
+    same(one.log_evidence, other.log_evidence)
+
+
+def parts_make_the_whole(problem: Problem) -> None:
+    """Statistics of parts, in any order, merge to those of all rows."""
+    order = np.random.default_rng(problem.num_rows).permutation(problem.num_rows)
+    parts = [problem.taking(part) for part in np.array_split(order, 3)]
+    first, *rest = [nb.sufficient_statistics(p.model, p.X, p.y, sample_weight=p.weight) for p in parts]
+    for part in rest:
+        first = nb.merge(first, part)
+    merged, whole = nb.fit_posterior(problem.model, statistics=first), fit(problem)
+    same(merged.log_joint(problem.X), whole.log_joint(problem.X))
+    same(merged.log_evidence, whole.log_evidence)
+
+
+def one_hot_labels_are_labels(problem: Problem) -> None:
+    """Soft labels that are certain are labels."""
+    if problem.size.num_classes == 1:
+        return  # one column reads as labels
+    soft = fit(problem._replace(y=np.eye(problem.size.num_classes)[problem.y]))
+    same(soft.log_joint(problem.X), fit(problem).log_joint(problem.X))
+
+
+def rows_are_predicted_alone(problem: Problem) -> None:
+    """What is predicted for a row does not depend on the rows beside it."""
+    for how in FITS[:2]:
+        fitted = fit(problem, how)
+        whole = fitted.predict_log_proba(problem.X)
+        for n in range(0, problem.num_rows, 3):
+            same(fitted.predict_log_proba(problem.rows(slice(n, n + 1))), whole[n : n + 1])
+
+
+def a_row_left_out_is_a_refit(problem: Problem) -> None:
+    """Leave-one-out is the fit without the row, under the prior of all rows."""
+    weight = problem.weight
+    prior = problem.model.resolve(problem.X, problem.y, sample_weight=weight)
+    table = nb.leave_one_out(problem.model, problem.X, problem.y, sample_weight=weight)
+    assert table.shape == (problem.num_rows, problem.size.num_classes)
+    for n in range(0, problem.num_rows, 4):
+        others = problem.taking(np.arange(problem.num_rows) != n)._replace(model=prior)
+        same(table[n], fit(others).predict_log_proba(problem.rows(slice(n, n + 1)))[0], rtol=1e-6)
+
+
+def folds_are_refits(problem: Problem) -> None:
+    """Cross-validation is the fit without the fold, under the prior of all rows."""
+    if problem.num_rows < 3:
+        return
+    fold = np.arange(problem.num_rows) % 3
+    weight = problem.weight
+    table = nb.cross_validate(problem.model, problem.X, problem.y, folds=fold, sample_weight=weight)
+    prior = problem.model.resolve(problem.X, problem.y, sample_weight=weight)
+    others = problem.taking(fold != 1)._replace(model=prior)
+    same(table[fold == 1], fit(others).predict_log_proba(problem.rows(fold == 1)), rtol=1e-6)
+
+
+def renamed_classes_carry_over(problem: Problem) -> None:
+    """A class of another number has the same probabilities, and rows in another order change nothing."""
+    K = problem.size.num_classes
+    new = np.roll(np.arange(K), 1)
+    order = np.arange(problem.num_rows)[::-1]
+    model = problem.model.resolve(problem.X, problem.y, sample_weight=problem.weight)
+    moved = jax.tree.map(lambda leaf: leaf[np.argsort(new)] if np.ndim(leaf) and len(leaf) == K else leaf, model)
+    one = fit(problem).log_joint(problem.X)
+    other = fit(problem.taking(order)._replace(model=moved, y=new[problem.y[order]])).log_joint(problem.X)
+    same(other[:, new], one)
+
+
+def an_empty_column_says_nothing(problem: Problem) -> None:
+    """Where every cell of a column is missing its factor is one: the classes keep their probabilities."""
+    if not problem.size.single or problem.size.kinds[0] in ("multinomial", "covariance", "discriminant"):
+        return
+    empty = jax.tree.map(lambda x: np.full(x.shape, np.nan), problem.X)
+    fitted = fit(problem._replace(X=empty))
+    same(fitted.log_joint(empty), np.tile(np.log(fitted.model.class_mean()), (problem.num_rows, 1)))
+
+
+def a_missing_cell_is_summed_out(problem: Problem) -> None:
+    """Of a missing cell all the values it might have are summed up."""
+    values = {"bernoulli": 2, "categorical": 3, "ragged": 2, "binomial": 5}
+    if not problem.size.single or problem.size.kinds[0] not in values or not jax.tree.leaves(problem.X)[0].size:
+        return
+    row = problem.rows(slice(0, 1)).copy()
+    filled = np.repeat(row, values[problem.size.kinds[0]], axis=0)
+    row[0, 0], filled[:, 0] = np.nan, np.arange(len(filled))
+    for how in FITS[:2]:
+        fitted = fit(problem, how)
+        same(np.logaddexp.reduce(fitted.log_joint(filled), axis=0), fitted.log_joint(row)[0])
+
+
+def a_device_answers_as_the_host(problem: Problem) -> None:
+    """JAX arrays give what numpy arrays give, to the precision of the device."""
+    few = problem.taking(slice(0, next(n for n in ROWS_ON_A_DEVICE if n <= problem.num_rows)))
+    if problem.offset:
+        return  # cells that single precision cannot tell apart
+    there = few._replace(X=jax.tree.map(jnp.asarray, few.X), y=jnp.asarray(few.y))
+    there = there._replace(weight=None if few.weight is None else jnp.asarray(few.weight))
+    answered = fit(there).log_joint(there.X)
+    assert isinstance(answered, jax.Array)
+    same(answered, fit(few).log_joint(few.X), rtol=1e-7 if answered.dtype == np.float64 else 2e-3)
+
+
+def forms_are_the_same(problem: Problem) -> None:
+    """Rows and labels in any type and layout that holds the same numbers give the same answer."""
+    expected = fit(problem).log_joint(problem.X)
+    for name, X in forms(problem):
+        answered = fit(problem._replace(X=X)).log_joint(X)
+        rtol = 1e-4 if name in SINGLE else 1e-9
+        assert_allclose(answered, expected, rtol=rtol, atol=rtol, err_msg=name)
+    for name, y in label_forms(problem.y):
+        answered = fit(problem._replace(y=y)).log_joint(problem.X)
+        assert_allclose(answered, expected, rtol=1e-9, atol=1e-9, err_msg=name)
+
+
+def the_estimator_is_the_fit(problem: Problem) -> None:
+    """The estimator, given the family and labels that are text, predicts as the functions do."""
+    seen = np.unique(problem.y if problem.weight is None else problem.y[problem.weight > 0])
+    simple = problem.size.single and problem.size.kinds != ("trials",) and not problem.size.fixed
+    if not simple or len(seen) != problem.size.num_classes or np.ndim(problem.model.class_concentration):
+        return  # an estimator knows the classes that it has seen
+    family = problem.model.families["x"]
+    if isinstance(family, nb.Multinomial) and np.isnan(problem.X).any():
+        return
+    names = np.array([f"class {k}" for k in range(len(seen))])
+    estimator = nb.NaiveBayesClassifier(family).fit(problem.X, names[problem.y], problem.weight)
+    functions = fit(problem._replace(model=nb.NaiveBayes(family, num_classes=len(seen))))
+    same(estimator.predict_log_proba(problem.X), functions.predict_log_proba(problem.X))
+    assert_array_equal(estimator.predict(problem.X), names[functions.predict(problem.X)])
+
+
+def files_keep_every_bit(problem: Problem) -> None:
+    """What was saved is loaded to the last bit."""
+    for fitted in (fit(problem), fit(problem, nb.fit_map)):
+        with tempfile.TemporaryDirectory() as folder:
+            nb.save(fitted, Path(folder) / "fit")
+            again = nb.load(Path(folder) / "fit")
+        assert str(jax.tree.structure(again)) == str(jax.tree.structure(fitted))
+        for one, other in zip(jax.tree.leaves(again), jax.tree.leaves(fitted), strict=True):
+            assert_array_equal(one, other, strict=True)
+        assert_array_equal(again.log_joint(problem.X), fitted.log_joint(problem.X))
+
+
+LAWS = [
+    answers_are_sane,
+    weights_are_repetitions,
+    parts_make_the_whole,
+    one_hot_labels_are_labels,
+    rows_are_predicted_alone,
+    a_row_left_out_is_a_refit,
+    folds_are_refits,
+    renamed_classes_carry_over,
+    an_empty_column_says_nothing,
+    a_missing_cell_is_summed_out,
+    a_device_answers_as_the_host,
+    forms_are_the_same,
+    the_estimator_is_the_fit,
+    files_keep_every_bit,
+]
