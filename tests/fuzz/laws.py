@@ -190,6 +190,7 @@ def the_estimator_is_the_fit(problem: Problem) -> None:
     """The estimator, given the family and labels that are text, predicts as the functions do."""
     seen = np.unique(problem.y if problem.weight is None else problem.y[problem.weight > 0])
     simple = problem.size.single and problem.size.kinds != ("trials",) and not problem.size.fixed
+    simple = simple and 0 not in problem.size.columns  # scikit-learn's estimators refuse a table without columns
     if not simple or len(seen) != problem.size.num_classes or np.ndim(problem.model.class_concentration):
         return  # an estimator knows the classes that it has seen
     family = problem.model.families["x"]
