@@ -31,7 +31,7 @@ from sklearn import datasets
 from sklearn.model_selection import train_test_split
 
 import bayesnb as nb
-from bayesnb.metrics import accuracy, log_loss
+from bayesnb.comparison.metrics import accuracy, log_loss
 
 # %% [markdown]
 # **What is varied**: the set, the size of the training set, and the split, whose seed is its number. As a program it

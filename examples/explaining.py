@@ -30,9 +30,9 @@ from sklearn.model_selection import train_test_split
 
 import bayesnb as nb
 from bayesnb import plots
-from bayesnb.explain import explain
-from bayesnb.explanation import Explanation
-from bayesnb.top_features import top_features
+from bayesnb.inspection.explain import explain
+from bayesnb.inspection.explanation import Explanation
+from bayesnb.inspection.top_features import top_features
 
 Array = np.ndarray[Any, Any]
 

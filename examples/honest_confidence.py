@@ -39,12 +39,13 @@ from shared import BLUE, GREY, ORANGE, at_least, figure, parse, parser, refuse, 
 from spam import read_messages
 
 import bayesnb as nb
-from bayesnb.compare import make_splits
-from bayesnb.methods import bayes_model
-from bayesnb.metrics import accuracy, calibration_error, log_loss, reliability_bins
-from bayesnb.reading import BUILT_IN, Source, read
-from bayesnb.splits import Split
-from bayesnb.tables import Table, make_table
+from bayesnb.comparison.compare import make_splits
+from bayesnb.comparison.methods import bayes_model
+from bayesnb.comparison.metrics import accuracy, calibration_error, log_loss, reliability_bins
+from bayesnb.comparison.splits import Split
+from bayesnb.files.tables.reading import BUILT_IN, read
+from bayesnb.files.tables.source import Source
+from bayesnb.files.tables.table import Table, make_table
 
 Array = np.ndarray[Any, Any]
 

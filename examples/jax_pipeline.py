@@ -29,7 +29,7 @@ from shared import BLUE, GREY, ORANGE, at_least, figure, parse, parser, refuse, 
 from sklearn.datasets import load_digits
 
 import bayesnb as nb
-from bayesnb.export import export, load_exported
+from bayesnb.files.storage.export import export, load_exported
 
 try:
     import equinox as eqx

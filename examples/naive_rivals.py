@@ -15,8 +15,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.pipeline import make_pipeline
 
-from bayesnb.rivals import Rival, fit_rival
-from bayesnb.tables import Table
+from bayesnb.comparison.rivals import Rival, fit_rival
+from bayesnb.files.tables.table import Table
 
 Array = np.ndarray[Any, Any]
 

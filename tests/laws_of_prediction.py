@@ -11,7 +11,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb import check
+from bayesnb.rows import checks
 from tests.cases import Case
 
 
@@ -32,7 +32,7 @@ def prediction_averages_joints(case: Case) -> None:
 def terms_sum_to_the_predictive(case: Case) -> None:
     """The cell by cell predictive adds up to the fast one."""
     fit = nb.fit_posterior(case.model, case.X, case.y)
-    blocks = check.blocks(fit.model.families, fit.model.single, case.X)
+    blocks = checks.blocks(fit.model.families, fit.model.single, case.X)
     for name, family in fit.model.families.items():
         with jax.enable_x64(True):
             terms = np.asarray(family.log_predictive_terms(jnp.asarray(blocks[name])))

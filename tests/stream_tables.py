@@ -25,7 +25,7 @@ WHOLE = nb.sufficient_statistics(NORMAL, X, Y)
 
 def small_batches(monkeypatch):
     """Of 32 rows of three columns, so that every file takes several; and little of a CSV file at once."""
-    from bayesnb.streaming import files, readers
+    from bayesnb.files.streaming import files, readers
 
     monkeypatch.setattr(readers, "BATCH_BYTES", 8 * D * 32)
     monkeypatch.setattr(files, "CSV_BYTES", 1 << 11)

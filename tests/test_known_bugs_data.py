@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import betaln
 
 import bayesnb as nb
-from bayesnb.draws import Draws
+from bayesnb.results.draws import Draws
 from tests.agreement import predictions_agree
 from tests.test_known_bugs import FITS, PAIR, both, on_numpy
 

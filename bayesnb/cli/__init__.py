@@ -1,4 +1,7 @@
-"""The command line. Heavy libraries are imported where they are used, so that `--help` answers at once."""
+"""The command line, which knows everything below.
+
+Libraries are imported where they are used, so that `--help` answers at once.
+"""
 
 import click
 

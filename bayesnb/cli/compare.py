@@ -15,9 +15,9 @@ from bayesnb.cli.options import override_option, seed_option, sentences, target_
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from bayesnb.compare import Comparison
-    from bayesnb.first_split import NutsCheck
-    from bayesnb.tables import Table
+    from bayesnb.comparison.compare import Comparison
+    from bayesnb.comparison.diagnostics import NutsCheck
+    from bayesnb.files.tables.table import Table
 
 
 class Sizes(click.ParamType):
@@ -98,39 +98,39 @@ def _compare(
     from rich.console import Console
     from rich.padding import Padding
 
-    from bayesnb.reading import BUILT_IN, read
-    from bayesnb.tables import make_table
+    from bayesnb.files.tables.reading import BUILT_IN, read
+    from bayesnb.files.tables.table import make_table
 
-    console, notes = Console(highlight=False), Console(stderr=True, highlight=False)
+    screen, notes = Console(highlight=False), Console(stderr=True, highlight=False)
     source = read(data)
     table = make_table(source, target, overrides)
 
-    from bayesnb import report, writing
-    from bayesnb.compare import choose_sizes
-    from bayesnb.first_split import dependent_columns, weigh_evidence
-    from bayesnb.methods import METHODS, RIVALS
-    from bayesnb.report_folder import staged
+    from bayesnb.comparison.compare import choose_sizes
+    from bayesnb.comparison.diagnostics import dependent_columns, weigh_evidence
+    from bayesnb.comparison.methods import METHODS, RIVALS
+    from bayesnb.report import console, files
+    from bayesnb.report.folder import staged
 
     chosen = choose_sizes(table, sizes)
     out = Path("bayesnb-report") / table.name if out is None else out
     with staged(out, *([] if data in BUILT_IN else [Path(data)])) as folder:
         if target is None and data not in BUILT_IN:
-            console.print(f"No --target is given: the last column, '{table.target}', is taken", markup=False)
-        report.print_data(console, table)
+            screen.print(f"No --target is given: the last column, '{table.target}', is taken", markup=False)
+        console.print_data(screen, table)
         _warn(notes, table.warnings)
         methods = METHODS + RIVALS if rivals else METHODS
         result, check = _run(notes, table, chosen, repeats, seed, methods, nuts)
-        report.print_results(console, table, result)
+        console.print_results(screen, table, result)
         evidence = weigh_evidence(table, chosen[-1], seed)
-        report.print_evidence(console, table, evidence)
+        console.print_evidence(screen, table, evidence)
         pairs = dependent_columns(table, chosen[-1], seed)
         if pairs is not None:
-            report.print_dependence(console, result, pairs)
+            console.print_dependence(screen, result, pairs)
         if check is not None:
-            report.print_check(console, check)
-        names = writing.write_files(folder, table, result, evidence, pairs, check, seed, _command_line())
-    console.print("Written to", out, style="bold", soft_wrap=True, markup=False)
-    console.print(Padding(", ".join(names), (0, 0, 0, 2), expand=False))
+            console.print_check(screen, check)
+        names = files.write_files(folder, table, result, evidence, pairs, check, seed, _command_line())
+    screen.print("Written to", out, style="bold", soft_wrap=True, markup=False)
+    screen.print(Padding(", ".join(names), (0, 0, 0, 2), expand=False))
 
 
 def _run(
@@ -145,8 +145,8 @@ def _run(
     """Run the comparison and the check, and show how far they are on stderr."""
     from rich.progress import Progress
 
-    from bayesnb.compare import compare
-    from bayesnb.first_split import check_with_nuts
+    from bayesnb.comparison.compare import compare
+    from bayesnb.comparison.diagnostics import check_with_nuts
 
     with Progress(console=notes, transient=True, disable=not notes.is_terminal) as progress:
         task = progress.add_task("fitting", total=len(sizes) * repeats * len(methods))

@@ -15,8 +15,8 @@ import click
 from bayesnb.cli.options import FILE, override_option, seed_option, sentences, target_option
 
 if TYPE_CHECKING:
-    from bayesnb.estimator import NaiveBayesClassifier
-    from bayesnb.file_fit import Advance, Description
+    from bayesnb.files.tables.file_fit import Advance, Description
+    from bayesnb.sklearn.estimator import NaiveBayesClassifier
 
 METHODS = ("posterior", "map", "mle", "nuts", "empirical", "averaged")
 MOST_SHOWN = 20
@@ -60,10 +60,10 @@ def fit(
       bayesnb fit clicks.parquet --target bought --as 'page_*=poisson' --save clicks.model
       bayesnb fit wine --method averaged --save wine.model
     """
-    from bayesnb.file_fit import describe_file, fit_file
-    from bayesnb.frames import DataError
-    from bayesnb.named_fits import require
-    from bayesnb.storage import save
+    from bayesnb.files.storage.results import save
+    from bayesnb.files.tables.file_fit import describe_file, fit_file
+    from bayesnb.frames.series import DataError
+    from bayesnb.sklearn.fit_methods import require
 
     require(method, smoothing)
     _writable(path, data)
@@ -102,8 +102,8 @@ def predict(model: str, data: str, out: Path | None) -> None:
       bayesnb predict penguins.model new.csv --out predictions.csv
       bayesnb predict clicks.model today.parquet --out scores.parquet
     """
-    from bayesnb.file_fit import predict_file
-    from bayesnb.prediction_files import prediction_file
+    from bayesnb.files.tables.file_fit import predict_file
+    from bayesnb.files.tables.predictions import prediction_file
 
     if out is not None:
         _writable(out, data, model)
@@ -135,17 +135,17 @@ def explain(model: str, data: str, row: int, against: str | None, seed: int) -> 
       bayesnb explain penguins.model new.csv --row 17
       bayesnb explain penguins.model new.csv --row 17 --against Gentoo
     """
-    from bayesnb.explained_row import print_explanation
-    from bayesnb.file_fit import row_of
+    from bayesnb.files.tables.file_fit import row_of
+    from bayesnb.report.explained_row import print_explanation
 
     classifier = _load(model)
     print_explanation(classifier, row_of(classifier, data, row), against, seed)
 
 
 def _load(path: str) -> NaiveBayesClassifier:
-    from bayesnb.estimator import NaiveBayesClassifier
-    from bayesnb.frames import DataError
-    from bayesnb.storage import load
+    from bayesnb.files.storage.results import load
+    from bayesnb.frames.series import DataError
+    from bayesnb.sklearn.estimator import NaiveBayesClassifier
 
     found: Any = load(path)
     if not isinstance(found, NaiveBayesClassifier):
@@ -155,8 +155,8 @@ def _load(path: str) -> NaiveBayesClassifier:
 
 def _writable(path: Path, *given: str) -> None:
     """Refuses what is read, or written as well, and what is no regular file."""
-    from bayesnb.frames import DataError
-    from bayesnb.whole_file import require_file
+    from bayesnb.files.whole_file import require_file
+    from bayesnb.frames.series import DataError
 
     if any(_same(path, Path(one)) for one in given):
         raise DataError(f"'{path}' is used here already, and would be written over: give another name")
@@ -177,14 +177,14 @@ def _same(path: Path, other: Path) -> bool:
 
 @contextmanager
 def _progress() -> Iterator[Advance]:
-    from bayesnb.streaming.progress import Progress
+    from bayesnb.files.streaming.progress import Progress
 
     with Progress(1.0, wanted=sys.stderr.isatty()) as bar:
         yield bar.show
 
 
 def _print_description(described: Description) -> None:
-    from bayesnb.frames import label, listing
+    from bayesnb.frames.series import label, listing
 
     classes = listing([label(value) for value in described.classes.tolist()])
     click.echo(f"{described.data}: {described.num_rows:,} rows with '{described.target}', one of {classes}")

@@ -1,4 +1,7 @@
-"""One small file for each likelihood, all with the same parts in the same order; ``base`` states the contract."""
+"""One small file for each likelihood with its conjugate prior, all with the same parts in the same order.
+
+``base`` states the contract. A family knows rows of one block and their classes, and nothing of models.
+"""
 
 from bayesnb.families.base import Family as Family
 from bayesnb.families.bernoulli import Bernoulli as Bernoulli

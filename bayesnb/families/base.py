@@ -32,16 +32,16 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
-from bayesnb import products
-from bayesnb.arrays import Array, namespace
+from bayesnb.arrays.placement import Array, namespace
+from bayesnb.arrays.pytree import Node as Node
+from bayesnb.arrays.pytree import pytree as pytree
 from bayesnb.families.hyperparameters import Hyperparameters
-from bayesnb.families.updates import updated
-from bayesnb.log_prob import LogProb
-from bayesnb.nodes import Node as Node
-from bayesnb.nodes import pytree as pytree
-from bayesnb.scoring import Score as Score
-from bayesnb.scoring import Scoring
-from bayesnb.sums import ClassSums
+from bayesnb.families.parts.updates import updated
+from bayesnb.numerics.log_prob import LogProb
+from bayesnb.primitives import products
+from bayesnb.primitives.scoring import Score as Score
+from bayesnb.primitives.scoring import Scoring
+from bayesnb.primitives.sums import ClassSums
 
 Params = Mapping[str, Array]
 """Parameters of one block by their short names, such as ``probs``; in the model's program a site is ``block_probs``."""

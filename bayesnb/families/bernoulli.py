@@ -7,14 +7,15 @@ from typing import Self
 import jax.numpy as jnp
 import numpyro.distributions as dist
 
-from bayesnb import special
-from bayesnb.arrays import Array, all_codes, namespace, observed
+from bayesnb.arrays.cells import all_codes, observed
+from bayesnb.arrays.placement import Array, namespace
+from bayesnb.arrays.sparse import stored
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
-from bayesnb.families.beta import Beta, TrialStatistics
-from bayesnb.families.support import require_cells
-from bayesnb.products import Linear
-from bayesnb.sparse import stored
-from bayesnb.sums import ClassSums
+from bayesnb.families.parts.support import require_cells
+from bayesnb.families.priors.beta import Beta, TrialStatistics
+from bayesnb.numerics import stable
+from bayesnb.primitives.products import Linear
+from bayesnb.primitives.sums import ClassSums
 
 
 @pytree
@@ -82,9 +83,7 @@ class Bernoulli(Beta):
         p = jnp.asarray(params["probs"])
         never, always = (p == 0).astype(p.dtype), (p == 1).astype(p.dtype)
         # a one is impossible where p = 0, a zero where p = 1
-        return _affine(special.safe_log(p), special.safe_log1p(-p))._replace(
-            zeros=(never - always,), zero_offset=always
-        )
+        return _affine(stable.safe_log(p), stable.safe_log1p(-p))._replace(zeros=(never - always,), zero_offset=always)
 
     def log_predictive_terms(self, x: Array) -> Array:
         success, failure = self._log_predictive()

@@ -12,13 +12,13 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
-from bayesnb import special
-from bayesnb.arrays import Array, is_traced, namespace
+from bayesnb.arrays.placement import Array, is_traced, namespace
 from bayesnb.families.base import Hyperparameter, Params, pytree
-from bayesnb.families.beta import Beta, TrialStatistics
-from bayesnb.families.support import first_bad
-from bayesnb.products import Linear
-from bayesnb.sums import ClassSums
+from bayesnb.families.parts.support import first_bad
+from bayesnb.families.priors.beta import Beta, TrialStatistics
+from bayesnb.numerics import log_gamma, stable
+from bayesnb.primitives.products import Linear
+from bayesnb.primitives.sums import ClassSums
 
 
 @pytree
@@ -141,7 +141,7 @@ class Binomial(Beta):
         p = jnp.asarray(params["probs"])
         nothing = jnp.zeros_like(p)
         zeros = (p == 0).astype(p.dtype), (p == 1).astype(p.dtype)
-        return Linear((special.safe_log(p), special.safe_log1p(-p)), nothing, zeros, nothing)
+        return Linear((stable.safe_log(p), stable.safe_log1p(-p)), nothing, zeros, nothing)
 
     def features(self, x: Array) -> tuple[Array, ...]:
         successes, totals = namespace(x).split(x, 2, axis=1)
@@ -162,15 +162,15 @@ class Binomial(Beta):
         cells = jnp.split(jnp.asarray(x, jnp.result_type(float))[:, None, :], 2, axis=2)
         successes, totals = cells
         a, b = self.a[None], self.b[None]
-        some = special.log_gamma_ratio(a, successes) + special.log_gamma_ratio(b, totals - successes)
-        return some - special.log_gamma_ratio(a + b, totals)
+        some = log_gamma.log_gamma_ratio(a, successes) + log_gamma.log_gamma_ratio(b, totals - successes)
+        return some - log_gamma.log_gamma_ratio(a + b, totals)
 
     def own_terms(self, statistics: BinomialStatistics, x: Array, y: Array, weight: Array) -> Array:
         successes, totals = jnp.split(jnp.asarray(x, jnp.result_type(float)), 2, axis=1)
         failures, w = totals - successes, weight[:, None]
         a, b = self.without(statistics, w * successes, w * failures, y)
-        some = special.log_gamma_ratio(a, successes) + special.log_gamma_ratio(b, failures)
-        return some - special.log_gamma_ratio(a + b, totals)
+        some = log_gamma.log_gamma_ratio(a, successes) + log_gamma.log_gamma_ratio(b, failures)
+        return some - log_gamma.log_gamma_ratio(a + b, totals)
 
     def log_base_measure(self, statistics: BinomialStatistics) -> Array:
         return statistics.log_base
@@ -178,8 +178,8 @@ class Binomial(Beta):
 
 def _log_coefficients(successes: Array, totals: Array) -> Array:
     """log C(t, x), cell by cell."""
-    parts = special.log_factorial(successes) + special.log_factorial(totals - successes)
-    return special.log_factorial(totals) - parts
+    parts = log_gamma.log_factorial(successes) + log_gamma.log_factorial(totals - successes)
+    return log_gamma.log_factorial(totals) - parts
 
 
 def _columns(totals: Array) -> Array:

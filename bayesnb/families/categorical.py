@@ -13,17 +13,19 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
-from bayesnb import products, special
-from bayesnb.arrays import Array, all_codes, namespace, unless_all
-from bayesnb.codes import Codes, declared_sizes, starts_of
+from bayesnb.arrays.cells import all_codes, unless_all
+from bayesnb.arrays.placement import Array, namespace
+from bayesnb.arrays.sparse import is_sparse
 from bayesnb.families.base import Family, Hyperparameter, Params, Score, pytree
-from bayesnb.families.one_hot import codes_of_one_hot
-from bayesnb.families.plates import plates
-from bayesnb.families.statistics import CategoricalStatistics, without
-from bayesnb.families.support import broadcast, first_bad, require_positive, require_shape, require_simplex
-from bayesnb.log_prob import LogProb
-from bayesnb.sparse import is_sparse
-from bayesnb.sums import ClassSums
+from bayesnb.families.parts.one_hot import codes_of_one_hot
+from bayesnb.families.parts.plates import plates
+from bayesnb.families.parts.statistics import CategoricalStatistics, without
+from bayesnb.families.parts.support import broadcast, first_bad, require_positive, require_shape, require_simplex
+from bayesnb.numerics import dirichlet, stable
+from bayesnb.numerics.log_prob import LogProb
+from bayesnb.primitives import products
+from bayesnb.primitives.codes import Codes, declared_sizes, starts_of
+from bayesnb.primitives.sums import ClassSums
 
 
 @pytree
@@ -177,17 +179,17 @@ class Categorical(Family):
         return self._replace(concentration=self.concentration + statistics.counts)
 
     def reference(self) -> Params:
-        return self._split(special.dirichlet_mean(self.concentration, self._total))
+        return self._split(dirichlet.dirichlet_mean(self.concentration, self._total))
 
     def mode(self) -> Params:
-        return self._split(special.dirichlet_mode(self.concentration, self._total))
+        return self._split(dirichlet.dirichlet_mode(self.concentration, self._total))
 
     def mle(self, statistics: CategoricalStatistics) -> Params:
-        return self._split(special.dirichlet_mle(statistics.counts, self._total))
+        return self._split(dirichlet.dirichlet_mle(statistics.counts, self._total))
 
     def tables(self, params: Params) -> LogProb:
         p = self._join(params)
-        return LogProb(special.safe_log(p), (p == 0).astype(p.dtype))
+        return LogProb(stable.safe_log(p), (p == 0).astype(p.dtype))
 
     def scored_by(self, tables: LogProb) -> Score:
         return products.lookup(self.codes, tables)
@@ -202,10 +204,10 @@ class Categorical(Family):
     def log_likelihood_of(self, statistics: CategoricalStatistics, params: Params, reference: Params) -> Array:
         t = self._join(reference)
         change = (self._join(params) - t) / t
-        return special.centred_log_likelihood(statistics.counts, change, self.concentration).sum()
+        return dirichlet.centred_log_likelihood(statistics.counts, change, self.concentration).sum()
 
     def log_predictive_terms(self, x: Array) -> Array:
-        return self._cells(jnp.log(special.dirichlet_mean(self.concentration, self._total)), x)
+        return self._cells(jnp.log(dirichlet.dirichlet_mean(self.concentration, self._total)), x)
 
     def own_terms(self, statistics: CategoricalStatistics, x: Array, y: Array, weight: Array) -> Array:
         places, seen = self.codes(x).places()
@@ -227,10 +229,10 @@ class Categorical(Family):
         return self.scored_by(tables)
 
     def log_partition(self) -> Array:
-        return special.log_multivariate_beta(self.concentration, self._total)[:, starts_of(self._sizes)[:-1]]
+        return dirichlet.log_multivariate_beta(self.concentration, self._total)[:, starts_of(self._sizes)[:-1]]
 
     def log_partition_ratio(self, statistics: CategoricalStatistics) -> Array:
-        ratio = special.log_multivariate_beta_ratio(self.concentration, statistics.counts, self._total)
+        ratio = dirichlet.log_multivariate_beta_ratio(self.concentration, statistics.counts, self._total)
         return ratio[:, starts_of(self._sizes)[:-1]]
 
     # columns laid end to end

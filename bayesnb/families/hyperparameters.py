@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Self
 import jax
 import numpy as np
 
-from bayesnb.arrays import as_array
-from bayesnb.families.support import BOUND, WIDER, Axes, require_axes, single
-from bayesnb.nodes import Node, fields_of
+from bayesnb.arrays.placement import as_array
+from bayesnb.arrays.pytree import Node, fields_of
+from bayesnb.families.parts.support import BOUND, WIDER, Axes, require_axes, single
 
 
 class Hyperparameters(Node):

@@ -9,23 +9,25 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
-from bayesnb import products, special
-from bayesnb.arrays import Array, all_codes, namespace, observed
+from bayesnb.arrays.cells import all_codes, observed
+from bayesnb.arrays.placement import Array, namespace
+from bayesnb.arrays.sparse import is_sparse, row_sums, stored
 from bayesnb.families.base import Family, Hyperparameter, Params, Score, pytree
-from bayesnb.families.linear import LinearFamily
-from bayesnb.families.plates import plates
-from bayesnb.families.statistics import Statistics, without
-from bayesnb.families.support import (
+from bayesnb.families.parts.linear import LinearFamily
+from bayesnb.families.parts.plates import plates
+from bayesnb.families.parts.statistics import Statistics, without
+from bayesnb.families.parts.support import (
     broadcast,
     require_cells,
     require_positive,
     require_shape,
     require_simplex,
 )
-from bayesnb.log_prob import LogProb
-from bayesnb.products import Linear
-from bayesnb.sparse import is_sparse, row_sums, stored
-from bayesnb.sums import ClassSums
+from bayesnb.numerics import dirichlet, log_gamma, stable
+from bayesnb.numerics.log_prob import LogProb
+from bayesnb.primitives import products
+from bayesnb.primitives.products import Linear
+from bayesnb.primitives.sums import ClassSums
 
 
 @pytree
@@ -146,30 +148,30 @@ class Multinomial(LinearFamily):
         return self._replace(concentration=self.concentration + statistics.counts)
 
     def reference(self) -> Params:
-        return {"probs": special.dirichlet_mean(self.concentration)}
+        return {"probs": dirichlet.dirichlet_mean(self.concentration)}
 
     def mode(self) -> Params:
-        return {"probs": special.dirichlet_mode(self.concentration)}
+        return {"probs": dirichlet.dirichlet_mode(self.concentration)}
 
     def mle(self, statistics: MultinomialStatistics) -> Params:
-        return {"probs": special.dirichlet_mle(statistics.counts)}
+        return {"probs": dirichlet.dirichlet_mle(statistics.counts)}
 
     def weights(self, params: Params) -> Linear:
         p = jnp.asarray(params["probs"])
-        return Linear((special.safe_log(p),), zeros=((p == 0).astype(p.dtype),))
+        return Linear((stable.safe_log(p),), zeros=((p == 0).astype(p.dtype),))
 
     def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
         return Family.log_likelihood_terms(self, params, x)
 
     def log_likelihood_of(self, statistics: MultinomialStatistics, params: Params, reference: Params) -> Array:
         change = (params["probs"] - reference["probs"]) / reference["probs"]
-        return special.centred_log_likelihood(statistics.counts, change, self.concentration).sum()
+        return dirichlet.centred_log_likelihood(statistics.counts, change, self.concentration).sum()
 
     def row_base_measure(self, x: Array) -> Array:
         """The log multinomial coefficient, log n! - sum log x_d!, 0 for a missing row."""
         seen = self.seen(x)
         x = x if seen is None else namespace(x).where(seen, x, 0)
-        return special.row_log_coefficients(x)
+        return log_gamma.row_log_coefficients(x)
 
     def log_predictive_terms(self, x: Array) -> Array:
         x = jnp.asarray(x, jnp.result_type(float))
@@ -177,7 +179,7 @@ class Multinomial(LinearFamily):
         return _dirichlet_multinomial(self.concentration[None], counts)
 
     def predictive_tables(self) -> tuple[Array, Array]:
-        return self.concentration, special.total(self.concentration)
+        return self.concentration, dirichlet.total(self.concentration)
 
     def predicted_by(self, tables: tuple[Array, Array]) -> Score:
         a, total = tables
@@ -195,10 +197,10 @@ class Multinomial(LinearFamily):
         return _dirichlet_multinomial(self.concentration[y] + left, counts)
 
     def log_partition(self) -> Array:
-        return special.log_multivariate_beta(self.concentration)
+        return dirichlet.log_multivariate_beta(self.concentration)
 
     def log_partition_ratio(self, statistics: MultinomialStatistics) -> Array:
-        return special.log_multivariate_beta_ratio(self.concentration, statistics.counts)
+        return dirichlet.log_multivariate_beta_ratio(self.concentration, statistics.counts)
 
     def log_base_measure(self, statistics: MultinomialStatistics) -> Array:
         return statistics.log_base
@@ -206,5 +208,5 @@ class Multinomial(LinearFamily):
 
 def _dirichlet_multinomial(concentration: Array, counts: Array) -> Array:
     """log of Gamma(A) / Gamma(A + n) prod_d Gamma(a_d + x_d) / Gamma(a_d), the last axis kept."""
-    totals = special.log_gamma_ratio(special.total(concentration), special.total(counts))
-    return special.total(special.log_gamma_ratio(concentration, counts)) - totals
+    totals = log_gamma.log_gamma_ratio(dirichlet.total(concentration), dirichlet.total(counts))
+    return dirichlet.total(log_gamma.log_gamma_ratio(concentration, counts)) - totals

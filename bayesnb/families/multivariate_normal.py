@@ -10,9 +10,22 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
-from bayesnb import products
-from bayesnb.arrays import Array, is_traced, observed, on_host
-from bayesnb.covariances import (
+from bayesnb.arrays.cells import observed
+from bayesnb.arrays.placement import Array, is_traced, on_host
+from bayesnb.families.base import Hyperparameter, Params, Score, pytree
+from bayesnb.families.parts.statistics import MultivariateNormalStatistics, others_of, without
+from bayesnb.families.parts.support import (
+    require_choice,
+    require_finite,
+    require_positive,
+    require_rank,
+    require_shape,
+    require_size,
+    require_squarable,
+)
+from bayesnb.families.parts.updates import updated
+from bayesnb.families.priors.normal_inverse_wishart import NormalInverseWishart
+from bayesnb.numerics.covariances import (
     first_singular,
     inside,
     log_determinant,
@@ -23,22 +36,10 @@ from bayesnb.covariances import (
     variances,
     whiten,
 )
-from bayesnb.families.base import Hyperparameter, Params, Score, pytree
-from bayesnb.families.statistics import MultivariateNormalStatistics, others_of, without
-from bayesnb.families.support import (
-    require_choice,
-    require_finite,
-    require_positive,
-    require_rank,
-    require_shape,
-    require_size,
-    require_squarable,
-)
-from bayesnb.families.updates import updated
-from bayesnb.families.wishart import NormalInverseWishart
-from bayesnb.log_prob import LogProb
-from bayesnb.mahalanobis import LOG_2PI, Distances, distances, log_normal, log_student
-from bayesnb.sums import ClassSums
+from bayesnb.numerics.log_prob import LogProb
+from bayesnb.primitives import products
+from bayesnb.primitives.distances import LOG_2PI, Distances, distances, log_normal, log_student
+from bayesnb.primitives.sums import ClassSums
 
 
 @pytree

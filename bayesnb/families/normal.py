@@ -8,14 +8,13 @@ import jax
 import jax.numpy as jnp
 import numpyro.distributions as dist
 
-from bayesnb import products, special
-from bayesnb.arrays import Array, is_traced, observed
+from bayesnb.arrays.cells import observed
+from bayesnb.arrays.placement import Array, is_traced
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
-from bayesnb.families.inverse_gamma import NormalInverseGamma
-from bayesnb.families.linear import LinearFamily
-from bayesnb.families.statistics import NormalStatistics
-from bayesnb.families.student import Student, log_student, log_student_cells, student
-from bayesnb.families.support import (
+from bayesnb.families.parts.linear import LinearFamily
+from bayesnb.families.parts.statistics import NormalStatistics
+from bayesnb.families.parts.student_t import Student, log_student, log_student_cells, student
+from bayesnb.families.parts.support import (
     require_choice,
     require_finite,
     require_positive,
@@ -23,9 +22,12 @@ from bayesnb.families.support import (
     require_size,
     require_squarable,
 )
-from bayesnb.log_prob import LogProb
-from bayesnb.products import Linear
-from bayesnb.sums import ClassSums
+from bayesnb.families.priors.normal_inverse_gamma import NormalInverseGamma
+from bayesnb.numerics import stable
+from bayesnb.numerics.log_prob import LogProb
+from bayesnb.primitives import products
+from bayesnb.primitives.products import Linear
+from bayesnb.primitives.sums import ClassSums
 
 VARIANCE_FLOOR = 1e-9
 """Smallest variance of the MLE, in units of the column's own pooled variance."""
@@ -186,7 +188,7 @@ class Normal(NormalInverseGamma, LinearFamily):
         moved = params["loc"] - reference["loc"]
         shift = n * moved * (2.0 * (reference["loc"] - statistics.mean) + moved) / new
         # n - fitted is of order one only in the sum over those who share the variance
-        excess = self.tied(n) * special.log_ratio_excess(r) + self.tied(n - fitted) * r / (1.0 + r)
+        excess = self.tied(n) * stable.log_ratio_excess(r) + self.tied(n - fitted) * r / (1.0 + r)
         terms = -0.5 * (excess + self.tied(shift))
         return jnp.where(off, 0.0, terms).sum()
 
@@ -242,6 +244,6 @@ def _cells(family: Normal, params: Params, x: Array) -> Array:
     variance = jnp.where(off, 1.0, variance)
     x = x[:, None, :]
     missing = jnp.isnan(x)
-    z = special.squarable((jnp.where(missing, 0.0, x) - loc) / jnp.sqrt(variance))
+    z = stable.squarable((jnp.where(missing, 0.0, x) - loc) / jnp.sqrt(variance))
     terms = -0.5 * (z * z + jnp.log(variance) + LOG_2PI)
     return jnp.where(missing | off, 0.0, terms)

@@ -10,15 +10,16 @@ import numpyro
 import numpyro.distributions as dist
 from jax.scipy.special import gammaln
 
-from bayesnb import special
-from bayesnb.arrays import Array, all_codes, is_traced, namespace, observed
+from bayesnb.arrays.cells import all_codes, observed
+from bayesnb.arrays.placement import Array, is_traced, namespace
 from bayesnb.families.base import Hyperparameter, Params, pytree
-from bayesnb.families.linear import LinearFamily
-from bayesnb.families.plates import plates
-from bayesnb.families.statistics import Statistics, without
-from bayesnb.families.support import broadcast, first_bad, require_positive, require_shape
-from bayesnb.products import Linear
-from bayesnb.sums import ClassSums
+from bayesnb.families.parts.linear import LinearFamily
+from bayesnb.families.parts.plates import plates
+from bayesnb.families.parts.statistics import Statistics, without
+from bayesnb.families.parts.support import broadcast, first_bad, require_positive, require_shape
+from bayesnb.numerics import log_gamma, stable
+from bayesnb.primitives.products import Linear
+from bayesnb.primitives.sums import ClassSums
 
 
 @pytree
@@ -104,7 +105,7 @@ class Poisson(LinearFamily):
 
     def statistics(self, x: Array, z: ClassSums) -> PoissonStatistics:
         seen = self.seen(x)
-        log_base = z.base(lambda: -special.log_factorial(x), seen)
+        log_base = z.base(lambda: -log_gamma.log_factorial(x), seen)
         return PoissonStatistics(z.sum(x, seen), z.cell_counts(seen, x.shape[1]), log_base)
 
     def update(self, statistics: PoissonStatistics) -> Self:
@@ -124,18 +125,18 @@ class Poisson(LinearFamily):
 
     def weights(self, params: Params) -> Linear:
         rate = jnp.asarray(params["rate"])
-        return Linear((special.safe_log(rate),), -rate, ((rate == 0).astype(rate.dtype),), jnp.zeros_like(rate))
+        return Linear((stable.safe_log(rate),), -rate, ((rate == 0).astype(rate.dtype),), jnp.zeros_like(rate))
 
     def log_likelihood_of(self, statistics: PoissonStatistics, params: Params, reference: Params) -> Array:
         t = reference["rate"]
         change = (params["rate"] - t) / t
         # s log(1 + r) - n t r, where t (rate + n) = shape + s: the first order terms cancel on paper
-        return (statistics.total * special.log1p_minus(change) + (self.rate * t - self.shape) * change).sum()
+        return (statistics.total * stable.log1p_minus(change) + (self.rate * t - self.shape) * change).sum()
 
     def row_base_measure(self, x: Array) -> Array:
         """-sum_d log x_d! over observed cells."""
         seen, xp = self.seen(x), namespace(x)
-        return -special.row_log_factorials(x if seen is None else xp.where(seen, x, 0))
+        return -log_gamma.row_log_factorials(x if seen is None else xp.where(seen, x, 0))
 
     def log_predictive_terms(self, x: Array) -> Array:
         x = jnp.asarray(x, jnp.result_type(float))[:, None, :]
@@ -156,7 +157,7 @@ class Poisson(LinearFamily):
     def log_partition_ratio(self, statistics: PoissonStatistics) -> Array:
         rate = self.rate + statistics.cells
         waiting = self.shape * jnp.log1p(statistics.cells / self.rate)
-        return special.log_gamma_ratio(self.shape, statistics.total, rate) - waiting
+        return log_gamma.log_gamma_ratio(self.shape, statistics.total, rate) - waiting
 
     def log_base_measure(self, statistics: PoissonStatistics) -> Array:
         return statistics.log_base
@@ -164,4 +165,4 @@ class Poisson(LinearFamily):
 
 def _negative_binomial(shape: Array, rate: Array, counts: Array) -> Array:
     """log of Gamma(a + x) / Gamma(a) (r / (r + 1))^a (1 / (r + 1))^x."""
-    return special.log_gamma_ratio(shape, counts) - shape * jnp.log1p(1.0 / rate) - counts * jnp.log1p(rate)
+    return log_gamma.log_gamma_ratio(shape, counts) - shape * jnp.log1p(1.0 / rate) - counts * jnp.log1p(rate)

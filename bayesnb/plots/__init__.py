@@ -1,7 +1,7 @@
-"""Pictures. Each function draws on the axes that it is given and returns them; matplotlib loads with the first.
+"""Pictures: each function draws on the axes that it is given and returns them; matplotlib loads with the first.
 
-All can be read in grey and by the colour-blind: colours are those of Okabe and Ito, and markers, lines or hatches say
-the same again.
+All can be read in grey and by the colour-blind: the colours are those of Okabe and Ito, and markers, lines or hatches
+say the same again. They compute nothing that a number in the library does not say.
 """
 
 from bayesnb.plots.bars import contribution_bars as contribution_bars

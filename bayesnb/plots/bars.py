@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesnb.explanation import Explanation
-from bayesnb.inclusion import FeatureInclusion
+from bayesnb.fits.inclusion import FeatureInclusion
+from bayesnb.inspection.explanation import Explanation
 from bayesnb.plots.look import AGAINST, FOR, NEUTRAL, heading, shown, tidy
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesnb.metrics import NUM_BINS, ReliabilityBins
+from bayesnb.comparison.metrics import NUM_BINS, ReliabilityBins
 from bayesnb.plots.look import tidy
 from bayesnb.plots.methods import HATCHES, STYLES
 

@@ -7,13 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
 
-from bayesnb import names
+from bayesnb.arrays.host_calls import at_once
 from bayesnb.families import Bernoulli, Binomial, Categorical, Family, Multinomial, MultivariateNormal, Poisson
-from bayesnb.host_calls import at_once
-from bayesnb.intervals import require_level
+from bayesnb.inspection import names
 from bayesnb.plots.look import class_colour, class_hatch, class_line, shown, tidy
 from bayesnb.plots.parameters import drawn
-from bayesnb.results import Classifier
+from bayesnb.results.classifier import Classifier
+from bayesnb.results.intervals import require_level
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,7 +63,7 @@ def class_densities(
     block = blocks[0] if block is None and len(blocks) == 1 else block
     if block not in blocks:
         raise ValueError(f"block is one of {', '.join(map(repr, blocks))}, got {block!r}")
-    num_columns = fit._columns()[block] or 0
+    num_columns = fit.columns()[block] or 0
     if not 0 <= column < num_columns:
         raise ValueError(f"column is a number below {num_columns}, got {column!r}")
     require_level(level)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit, logit
 
-from bayesnb import names
-from bayesnb.explain import explain
+from bayesnb.inspection import names
+from bayesnb.inspection.explain import explain
 from bayesnb.plots.look import AGAINST, FOR, NEUTRAL, escaped, heading, shown
 from bayesnb.plots.scales import Scale, scales
 

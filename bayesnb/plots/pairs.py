@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesnb.dependence import STRONG, Dependence
+from bayesnb.inspection.dependence import STRONG, Dependence
 from bayesnb.plots.look import escaped
 
 if TYPE_CHECKING:

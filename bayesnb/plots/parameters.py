@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesnb import names
-from bayesnb.arrays import to_host
+from bayesnb.arrays.placement import to_host
 from bayesnb.families import Categorical
-from bayesnb.intervals import require_level
+from bayesnb.inspection import names
 from bayesnb.plots.look import class_colour, class_line, shown, tidy
-from bayesnb.results import Classifier, PointEstimate
+from bayesnb.results.classifier import Classifier, PointEstimate
+from bayesnb.results.intervals import require_level
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -105,7 +105,7 @@ def _lines(fit: Classifier, site: str, draws: Array, given: Any) -> tuple[Array,
     if site == "class_probs":
         return draws[:, None], ("",)
     block, family = next((b, f) for b, f in fit.model.families.items() if site in {f"{b}_{s}" for s in f.sites})
-    sizes = {name: int(size or 0) for name, size in fit._columns().items()}
+    sizes = {name: int(size or 0) for name, size in fit.columns().items()}
     columns = names.column_names(fit.model, given, sizes)[block]
     short = site.removeprefix(f"{block}_")
     if short in family.common_sites:

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesnb import names
-from bayesnb.masked import filled, without_mask
+from bayesnb.arrays.masked import filled, without_mask
+from bayesnb.inspection import names
 from bayesnb.plots.look import MARKERS, class_colour, escaped, shown
-from bayesnb.results import Classifier
+from bayesnb.results.classifier import Classifier
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,7 +110,7 @@ def _predicted(
     arrays: dict[str, Any] = {block: rows}
     for name, family in fit.model.families.items():
         if name != block:
-            missing = np.full((len(grid), fit._columns()[name] or 1), np.nan)
+            missing = np.full((len(grid), fit.columns()[name] or 1), np.nan)
             arrays[name] = (missing, missing) if getattr(family, "total_count", 1) is None else missing
     return np.asarray(fit.predict_proba(arrays)).reshape(len(up), len(across), -1)
 

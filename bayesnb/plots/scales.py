@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesnb.explain import explain
-from bayesnb.explanation import Explanation
 from bayesnb.families import Bernoulli, Binomial, Categorical, Multinomial, MultivariateNormal, Normal
-from bayesnb.results import Classifier
+from bayesnb.inspection.explain import explain
+from bayesnb.inspection.explanation import Explanation
+from bayesnb.results.classifier import Classifier
 
 Array = np.ndarray[Any, Any]
 
@@ -107,7 +107,7 @@ def _values(fit: Classifier, told: Explanation, f: int, row: int | None) -> tupl
     block, place = _block_of(told, f)
     family = fit.model.families[block]
     if isinstance(family, Bernoulli | Categorical):
-        size = 2 if isinstance(family, Bernoulli) else family._sizes_of(fit._columns()[block] or 1)[place]
+        size = 2 if isinstance(family, Bernoulli) else family._sizes_of(fit.columns()[block] or 1)[place]
         return np.arange(float(size)), np.ones(size, bool), False
     seen = np.unique(told.values[:, f])
     seen = seen[np.isfinite(seen)]
@@ -130,7 +130,7 @@ def _rows(fit: Classifier, told: Explanation, owner: Array, values: Array) -> An
     rows: dict[str, Any] = {}
     for block, family in fit.model.families.items():
         words = isinstance(family, Multinomial)
-        x = np.full((len(values), fit._columns()[block] or 1), 0.0 if words else np.nan)
+        x = np.full((len(values), fit.columns()[block] or 1), 0.0 if words else np.nan)
         places = owner - told.blocks[block].start
         mine = (places >= 0) & (owner < told.blocks[block].stop)
         x[mine, np.where(places[mine] < x.shape[1], places[mine], 0)] = values[mine]  # any word has the length

@@ -12,8 +12,8 @@ import numpy as np
 from rich.table import Table
 
 import bayesnb as nb
-from bayesnb.statistics import ModelStatistics, from_device
-from bayesnb.sums import Labels
+from bayesnb.primitives.sums import Labels
+from bayesnb.rows.statistics import ModelStatistics, from_device
 
 COUNTS, MOST = 200, 100_000
 TIMED = (1, 10, 100, 1_000, 10_000, 100_000)

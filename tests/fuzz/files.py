@@ -13,7 +13,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import bayesnb as nb
-from bayesnb import tensors
+from bayesnb.files.storage import tensors
 from tests.fuzz.laws import adds_up, sane
 from tests.fuzz.sentences import answer
 

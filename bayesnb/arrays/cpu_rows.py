@@ -1,0 +1,121 @@
+"""JAX rows in the host's own memory, of which any number must be served by few compiled programs.
+
+XLA compiles a program for each number of rows and keeps it, some 24 MB for a fit and a prediction. So outside of
+transformations the rows of one CPU device are read as numpy arrays: few rows are filled up to a power of two, and many
+go to the loops for numpy rows, which serve any number. Tracers, sharded rows and those of an accelerator stay with XLA
+as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
+from typing import Any, TypeVar
+
+import jax
+import numpy as np
+from jax.sharding import SingleDeviceSharding
+
+from bayesnb.arrays.placement import Array, is_traced, padded_size
+
+T = TypeVar("T")
+
+FEW = 512
+"""Up to so many rows XLA's one call takes less time than the calls of the loops."""
+
+
+def find_cpu_rows(X: Any, *others: Any) -> jax.Array | None:
+    """One of the JAX arrays in X, if numpy can read all JAX arrays in X and in ``others``; else None."""
+    rows = [part for part in _parts(X) if isinstance(part, jax.Array)]
+    known = [*rows, *(other for other in others if isinstance(other, jax.Array))]
+    return rows[0] if rows and all(map(_is_on_cpu, known)) and not any(map(_is_sparse, _parts(X))) else None
+
+
+def read_as_numpy(given: Any) -> Any:
+    """Rows, or another array, with numpy arrays in the place of JAX's; they share memory."""
+    if isinstance(given, Mapping):
+        return {name: read_as_numpy(part) for name, part in given.items()}
+    if isinstance(given, tuple):
+        return tuple(map(read_as_numpy, given))
+    return np.asarray(given) if isinstance(given, jax.Array) else given
+
+
+def put_beside(rows: jax.Array, answer: T, like: Any = None, power: float = 1.0) -> T | None:
+    """The answer as JAX arrays on the device of ``rows``, in the types of ``like`` or in JAX's default precision.
+
+    None if a finite number is larger than ``power`` of the largest number of its new type.
+    """
+    numbers, structure = jax.tree.flatten(answer)
+    wanted = [jax.dtypes.canonicalize_dtype(leaf.dtype) for leaf in jax.tree.leaves(answer if like is None else like)]
+    if any(_exceeds(number, dtype, power) for number, dtype in zip(numbers, wanted, strict=True)):
+        return None
+    with np.errstate(under="ignore"):
+        cast = [number.astype(dtype, copy=False) for number, dtype in zip(numbers, wanted, strict=True)]
+    with jax.ensure_compile_time_eval():  # also inside somebody's jit the answer is known
+        return jax.tree.unflatten(structure, jax.device_put(cast, place_of(rows)))
+
+
+def place_of(rows: jax.Array) -> Any:
+    """Where to put what belongs to ``rows``; None if JAX may choose."""
+    return rows.sharding if rows.committed else None
+
+
+def answers_cpu_rows(function: Callable[..., T]) -> Callable[..., T]:
+    """A method ``function(fit, X)`` of a classifier that answers row by row, for JAX rows on the CPU, too."""
+    compiled = jax.jit(function)
+
+    @wraps(function)
+    def call(fit: Any, X: Any) -> T:
+        rows = find_cpu_rows(X)
+        if rows is None or is_traced(fit):
+            return function(fit, X)
+        tables = read_as_numpy(X)
+        size = len(rows) if rows.ndim else 0
+        if 0 < size <= FEW and all(type(part) is np.ndarray for part in _parts(tables)):
+            fit.arrays(tables)  # checks shapes and values
+            with jax.ensure_compile_time_eval():
+                filled = fill_up(tables)
+                filled = jax.device_put(filled, place_of(rows)) if rows.committed else filled
+                answer = np.asarray(compiled(fit, filled))[:size]
+            found: Any = put_beside(rows, answer)
+        else:
+            found = put_beside(rows, function(fit, tables))
+        return function(fit, X) if found is None else found
+
+    return call
+
+
+def fill_up(tables: T) -> T:
+    """Numpy arrays with the last row repeated up to their ``padded_size``; the same arrays if they have it."""
+    size = len(jax.tree.leaves(tables)[0])
+    room = padded_size(size)
+    if room == size:
+        return tables
+    rows = np.minimum(np.arange(room), size - 1)  # a family of one's own may refuse zeros
+    return jax.tree.map(lambda table: table[rows], tables)
+
+
+def _parts(X: Any) -> Iterator[Any]:
+    """The arrays of the blocks, of which one may be a pair."""
+    for block in X.values() if isinstance(X, Mapping) else (X,):
+        yield from block if isinstance(block, tuple) else (block,)
+
+
+def _is_sparse(part: Any) -> bool:
+    return not isinstance(part, jax.Array) and hasattr(part, "todense")
+
+
+def _is_on_cpu(array: jax.Array) -> bool:
+    """True for known numbers of a type that numpy has, on one device, which is a CPU."""
+    if isinstance(array, jax.core.Tracer) or not isinstance(array.dtype, np.dtype) or array.dtype.kind not in "fiub":
+        return False
+    return isinstance(array.sharding, SingleDeviceSharding) and next(iter(array.devices())).platform == "cpu"
+
+
+def _exceeds(number: Array, dtype: Any, power: float) -> bool:
+    if dtype.kind != "f" or not number.size:
+        return False
+    most = float(np.finfo(dtype).max) ** power
+    if -most <= number.min() and number.max() <= most:
+        return False
+    return bool((np.isfinite(number) & (np.abs(number) > most)).any())

@@ -1,0 +1,75 @@
+"""Compiled functions called on the host: in float64 whatever JAX's own setting, at once, and with numpy leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import field
+from functools import partial
+from itertools import accumulate
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bayesnb.arrays.forked import require_jax
+from bayesnb.arrays.placement import Array, on_host
+from bayesnb.arrays.pytree import Node, pytree
+
+T = TypeVar("T")
+
+SMALL = 1 << 12
+"""Numbers that are handed over together: beyond, to copy them takes longer than to hand over one more array."""
+
+
+def at_once(function: Callable[..., T], *args: Any, **static: Any) -> T:
+    """``function(*args)`` in float64 with numpy leaves, and at once, also inside somebody's jit.
+
+    A float64 JAX array that is carried out of the context would drop to float32, so it is converted inside.
+    """
+    require_jax()
+    # JAX keeps the constants of a trace by the identity of the numpy array, in that trace's precision: give it views
+    args = jax.tree.map(lambda a: a[...] if isinstance(a, np.ndarray) else a, args)
+    with jax.ensure_compile_time_eval(), jax.enable_x64(True):
+        return jax.tree.map(np.asarray, function(*args, **static))
+
+
+def finalise(function: Callable[..., Any], *args: Any, **static: Any) -> Any:
+    """``function(*args)`` for a jitted ``function`` of small arrays: on the host in float64, with numpy leaves.
+
+    A function that is made anew for each call would be compiled for each call. JAX's logs call each ``_in_one_array``.
+    """
+    numbers, structure = jax.tree.flatten(args)
+    if not on_host(*numbers):
+        require_jax()
+        return function(*args, **static)
+    answer = at_once(_in_one_array, function, tuple(static.items()), structure, *numbers)
+    return answer.parts() if isinstance(answer, _OneArray) else answer
+
+
+@pytree
+class _OneArray(Node):
+    """The leaves of a pytree one after the other: to hand over an array costs as much as many a small computation."""
+
+    numbers: Array
+    structure: Any = field(metadata={"static": True})
+    places: tuple[tuple[int, int, tuple[int, ...]], ...] = field(metadata={"static": True})
+
+    def parts(self) -> Any:
+        """The pytree; its leaves are views."""
+        leaves = [self.numbers[begin:end].reshape(shape) for begin, end, shape in self.places]
+        return jax.tree.unflatten(self.structure, leaves)
+
+
+@partial(jax.jit, static_argnums=(0, 1, 2))
+def _in_one_array(
+    function: Callable[..., Any], static: tuple[tuple[str, Any], ...], structure: Any, *numbers: Any
+) -> Any:
+    """What a function answers, where that is small in one array; and its arguments leaf by leaf for the same reason."""
+    answer = function(*jax.tree.unflatten(structure, numbers), **dict(static))
+    leaves, of_answer = jax.tree.flatten(answer)
+    ends = list(accumulate(leaf.size for leaf in leaves))
+    if len(leaves) < 2 or ends[-1] > SMALL or any(leaf.dtype != jnp.float64 for leaf in leaves):
+        return answer
+    places = zip([0, *ends[:-1]], ends, (leaf.shape for leaf in leaves), strict=True)
+    return _OneArray(jnp.concatenate([leaf.ravel() for leaf in leaves]), of_answer, tuple(places))

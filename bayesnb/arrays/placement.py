@@ -1,0 +1,121 @@
+"""Where numbers live: numpy arrays on the host, JAX arrays on a device, or tracers inside a transformation.
+
+numpy in, numpy out; JAX in, JAX out. Host work is done in float64 whatever JAX's own setting, device work in JAX's
+default precision. This file answers the question "which of the two?" for the whole package.
+"""
+
+from __future__ import annotations
+
+import math
+from types import ModuleType
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.sparse
+from jax.sharding import AxisType, Mesh, NamedSharding
+
+from bayesnb.arrays.masked import as_numpy, without_mask
+
+Array = Any
+"""A numpy or a JAX array."""
+
+ALIGNED = 64
+"""The bytes of which an address is a multiple, where JAX on the host takes an array as it is."""
+
+
+def on_host(*trees: Any) -> bool:
+    """True where every leaf is a numpy array or a Python number: nothing of JAX's, nothing traced."""
+    return not any(isinstance(leaf, jax.Array) for leaf in _not_numpy(trees))
+
+
+def is_traced(*trees: Any) -> bool:
+    """True where a leaf is a tracer: its values are not known, only its shape."""
+    return any(isinstance(leaf, jax.core.Tracer) for leaf in _not_numpy(trees))
+
+
+def _not_numpy(trees: tuple[Any, ...]) -> list[Any]:
+    """The leaves that are no plain numpy arrays, which need not be asked whether they are of JAX's abstract classes."""
+    others = [tree for tree in trees if type(tree) is not np.ndarray]
+    return [leaf for leaf in jax.tree.leaves(others) if type(leaf) is not np.ndarray] if others else []
+
+
+def namespace(x: Array) -> ModuleType:
+    """The module, numpy or jax.numpy, whose functions work on ``x``."""
+    return jnp if isinstance(x, jax.Array) else np
+
+
+def as_array(x: Any) -> Array:
+    """``x`` itself where it is a JAX array, else the numpy array of it, in a type that JAX has."""
+    if not isinstance(x, jax.Array):
+        x = without_mask("an argument", x)
+        try:
+            return native(np.asarray(x))
+        except ValueError as error:
+            raise ValueError(
+                f"an array or rows of one length are expected, got a {type(x).__name__}: {error}"
+            ) from None
+    return x if is_traced(x) else _auto_sharded(x)
+
+
+def native(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The array in this machine's byte order; half precision in single, more than double in double."""
+    kind = x.dtype
+    if kind.kind == "f" and kind.itemsize not in (4, 8):
+        return x.astype(np.float32 if kind.itemsize == 2 else np.float64)
+    # JAX takes any byte order for its own once a function is compiled
+    return x if kind.isnative else x.astype(kind.newbyteorder("="))
+
+
+def _auto_sharded(x: jax.Array) -> jax.Array:
+    """The same shards, where a mesh's axes are explicit: XLA, not each operation, says how results are sharded."""
+    placed = x.sharding
+    if not isinstance(placed, NamedSharding) or AxisType.Explicit not in placed.mesh.axis_types:
+        return x
+    with jax.ensure_compile_time_eval():
+        return jax.device_put(x, NamedSharding(Mesh(placed.mesh.devices, placed.mesh.axis_names), placed.spec))
+
+
+def to_host(tree: Any) -> Any:
+    """The same pytree with numpy leaves; masked arrays keep their masks."""
+    return jax.tree.map(lambda a: a if scipy.sparse.issparse(a) else as_numpy(a), tree)
+
+
+def to_double(tree: Any) -> Any:
+    """The same pytree with numpy leaves, floating ones in float64."""
+    return jax.tree.map(
+        lambda a: a.astype(np.promote_types(a.dtype, np.float64)) if a.dtype.kind == "f" else a, to_host(tree)
+    )
+
+
+def read_only(value: Array) -> Array:
+    """A numpy array that nobody can change any more: what follows from it is kept."""
+    if isinstance(value, np.ndarray):
+        value = value.copy()
+        value.setflags(write=False)
+    return value
+
+
+def zeros(*shape: int) -> np.ndarray[Any, Any]:
+    """Zeros in float64 that JAX does not copy."""
+    size = 8 * math.prod(shape)
+    room = np.zeros(size + ALIGNED, np.uint8)
+    begin = -room.ctypes.data % ALIGNED
+    return room[begin : begin + size].view(np.float64).reshape(shape)
+
+
+def padded_size(num_rows: int) -> int:
+    """The power of two, at least 16, up to which rows are filled: what is compiled for a size serves many."""
+    return 1 << max(num_rows - 1, 15).bit_length()
+
+
+def padded(rows: Array) -> Array:
+    """The rows and zeros, up to their ``padded_size``."""
+    size = rows.shape[0]
+    room = padded_size(size)
+    if room == size:
+        return rows
+    out = np.zeros((room, *rows.shape[1:]), rows.dtype)
+    out[:size] = rows
+    return out

@@ -1,0 +1,75 @@
+"""Frozen dataclasses that are pytrees, with a readable repr."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar, dataclass_transform
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro.distributions as dist
+
+from bayesnb.arrays.placement import is_traced
+
+T = TypeVar("T")
+
+
+def fields_of(node: Any) -> tuple[dataclasses.Field[Any], ...]:
+    """The fields of a node or its class, whose base classes need not be dataclasses for the type checker."""
+    return dataclasses.fields(node)
+
+
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(dataclasses.field,))
+def pytree(cls: type[T]) -> type[T]:
+    """Makes a frozen dataclass a pytree; fields with ``metadata={"static": True}`` are part of its structure."""
+    cls = dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
+    fields = fields_of(cls)
+    static = [f.name for f in fields if f.metadata.get("static")]
+    leaves = [f.name for f in fields if not f.metadata.get("static")]
+    names = [*leaves, *static]
+
+    def flatten(node: T) -> tuple[list[Any], tuple[Any, ...]]:
+        return [getattr(node, name) for name in leaves], tuple([getattr(node, name) for name in static])
+
+    def flatten_with_keys(node: T) -> tuple[list[Any], tuple[Any, ...]]:
+        children, aux = flatten(node)
+        return [(jax.tree_util.GetAttrKey(n), c) for n, c in zip(leaves, children, strict=True)], aux
+
+    def unflatten(aux: tuple[Any, ...], children: Iterable[Any]) -> T:
+        # no __init__: leaves may be tracers or placeholders, which no check may look at
+        node = object.__new__(cls)
+        node.__dict__.update(zip(names, (*children, *aux), strict=True))
+        return node
+
+    jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
+    return cls
+
+
+class Node:
+    """A readable repr: arrays by their shapes, fields at their defaults left out."""
+
+    def __repr__(self) -> str:
+        values = ((f, getattr(self, f.name)) for f in fields_of(self))
+        shown = (f"{f.name}={short_repr(v)}" for f, v in values if not _same(v, f.default))
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _same(value: Any, default: Any) -> bool:
+    """True for the default, also where it has been saved and loaded."""
+    return value is default or (isinstance(value, str | bool | int | float) and value == default)
+
+
+def short_repr(value: Any) -> str:
+    """A number as itself, an array by its shape, containers by their parts."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key!r}: {short_repr(v)}" for key, v in value.items()) + "}"
+    if isinstance(value, np.ndarray | np.generic | jax.Array):
+        if value.shape or is_traced(value):
+            return f"array{list(value.shape)}"
+        return f"{float(value):g}" if jnp.isrealobj(value) and value.dtype.kind not in "OUSMmV" else repr(value)
+    if isinstance(value, dist.Distribution):
+        given = (f"{name}={short_repr(getattr(value, name))}" for name in value.arg_constraints)
+        return f"{type(value).__name__}({', '.join(given)})"
+    return repr(value)

@@ -1,0 +1,154 @@
+"""Sparse rows, scipy's CSR, for what is counted: cells that are not stored are zeros, and none is missing.
+
+JAX's BCOO is made such a matrix, and stays on the host.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse
+
+from bayesnb.arrays.compiled import compiled, for_loops
+from bayesnb.arrays.placement import Array, native
+from bayesnb.arrays.threads import in_threads, row_blocks
+
+STORED_BYTES = 1 << 22
+"""Bytes of sparse rows in one block: no cache holds what they look up, and threads are to end together."""
+
+
+def is_sparse(x: Any) -> bool:
+    """True for a scipy matrix or array."""
+    return scipy.sparse.issparse(x)
+
+
+def rows_of(x: Any) -> Any:
+    """The matrix by rows, in any order, with each cell stored once; it shares memory with ``x`` where that is so.
+
+    Raises:
+        ValueError: where cells are stored outside of the matrix: loops over them trust their places.
+    """
+    distinct = _are_distinct(x)
+    if hasattr(x, "check_format"):
+        x.check_format(full_check=not distinct)
+    rows = scipy.sparse.csr_array(x)
+    if not distinct and not _are_distinct(rows):
+        rows = rows.copy()
+        rows.sum_duplicates()
+    rows.data = native(rows.data)
+    return rows
+
+
+def _are_distinct(x: Any) -> bool:
+    """True where it is known that cells are stored by rows, inside the matrix, and none of them twice."""
+    if x.format != "csr" or x.ndim != 2 or len(x.indptr) != x.shape[0] + 1:
+        return False
+    if not all(np.issubdtype(part.dtype, np.integer) and part.dtype.isnative for part in (x.indptr, x.indices)):
+        return False
+    if x.indptr[0] != 0 or x.indptr[-1] > len(x.indices) or (x.indptr[:-1] > x.indptr[1:]).any():
+        return False
+    if _rise(x.indices, x.indptr, x.shape[1]):
+        return True
+    # a block of rows is to outweigh its marks, one a column
+    parts = row_blocks(x.shape[0], bytes_per_row(x), 8 * x.shape[1], STORED_BYTES)
+    return all(in_threads(lambda rows: _differ(x.indices, x.indptr[rows.start : rows.stop + 1], x.shape[1]), parts))
+
+
+@compiled
+def _rise(columns: Array, pointers: Array, num_columns: int) -> bool:
+    """True where the columns from one pointer to the next are some of 0..num_columns-1, each larger than the last."""
+    for n in range(pointers.shape[0] - 1):
+        row, wrong = columns[pointers[n] : pointers[n + 1]], 0
+        for i in range(1, row.shape[0]):  # to count them all is a loop of vectors
+            wrong += row[i] <= row[i - 1]
+        if wrong > 0 or (row.shape[0] > 0 and (row[0] < 0 or row[-1] >= num_columns)):
+            return False
+    return True
+
+
+@compiled
+def _differ(columns: Array, pointers: Array, num_columns: int) -> bool:
+    """True where the columns from one pointer to the next are some of 0..num_columns-1, in any order and none twice."""
+    last_row = np.full(num_columns, -1, np.int32)  # that showed the column
+    for n in range(pointers.shape[0] - 1):
+        for cell in range(np.uintp(pointers[n]), np.uintp(pointers[n + 1])):
+            d = np.uintp(columns[cell])  # a negative column is too large a number
+            if d >= np.uintp(num_columns) or last_row[d] == n:
+                return False
+            last_row[d] = n
+    return True
+
+
+def from_bcoo(x: Any) -> Any:
+    """scipy's matrix of JAX's BCOO [N, D] with known cells; what BCOO stores outside of the matrix is padding."""
+    indices = np.asarray(x.indices)
+    inside = (indices < x.shape).all(axis=1)
+    row, column = indices[inside].T
+    data = np.asarray(x.data)[inside]
+    data = data.astype(np.float32) if data.dtype.itemsize == 2 and data.dtype.kind not in "iu" else data
+    return scipy.sparse.coo_array((data, (row, column)), shape=x.shape)
+
+
+def part_of(x: Any, rows: slice, order: Literal["C", "K"] = "C") -> Any:
+    """The rows from one to another, in the memory of ``x`` where they lie there one after the other, or else copied.
+
+    To copy a block once takes less than to look at it twice in another order; order "K" copies them as they lie, for
+    looks in any order. scipy's own slices are copies.
+    """
+    if not is_sparse(x):
+        part = x[rows]
+        return part if part.flags.c_contiguous else part.copy(order=order)
+    pointers = x.indptr[rows.start : rows.stop + 1]
+    cells = slice(pointers[0], pointers[-1])
+    part = scipy.sparse.csr_array((len(pointers) - 1, x.shape[1]), dtype=x.dtype)
+    # given to the constructor they would be read for the largest index
+    part.data, part.indices, part.indptr = x.data[cells], x.indices[cells], pointers - pointers[0]
+    return part
+
+
+def stored(x: Any) -> Array:
+    """The cells of which a sparse matrix keeps a value; a dense array itself."""
+    return x.data if is_sparse(x) else x
+
+
+def dense(x: Any) -> Array:
+    """The array of a sparse matrix; a dense array itself."""
+    return x.toarray() if is_sparse(x) else x
+
+
+def bytes_per_row(x: Any) -> int:
+    """Bytes of a row in memory, on average."""
+    if is_sparse(x):
+        return int(x.nnz * (x.data.itemsize + x.indices.itemsize) / max(x.shape[0], 1)) + x.indptr.itemsize
+    return x.shape[1] * x.itemsize
+
+
+def cells_by_row(x: Any) -> tuple[Array, Array]:
+    """The stored cells of rows, one row after the other, and where in them each row begins and the last ends."""
+    if is_sparse(x):
+        return x.data, x.indptr
+    return for_loops(x).ravel(), x.shape[1] * np.arange(x.shape[0] + 1)
+
+
+def row_sums(x: Any) -> Array:
+    """sum_d x_nd, [N], in float64 on the host."""
+    if is_sparse(x):
+        return sums_between(x.data, x.indptr)
+    return x.sum(axis=-1, dtype=np.float64 if isinstance(x, np.ndarray) else None)
+
+
+def sums_between(cells: Array, pointers: Array) -> Array:
+    """The sums of the cells from one pointer to the next, in float64."""
+    out = np.empty(len(pointers) - 1)
+    _add_between(cells, pointers, out)
+    return out
+
+
+@compiled
+def _add_between(cells: Array, pointers: Array, out: Array) -> None:
+    for n in range(out.shape[0]):
+        total = 0.0
+        for i in range(np.uintp(pointers[n]), np.uintp(pointers[n + 1])):
+            total += cells[i]
+        out[n] = total

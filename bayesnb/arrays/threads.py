@@ -1,0 +1,114 @@
+"""Blocks of rows in threads, with BLAS held to one thread meanwhile."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager
+from functools import cache, reduce
+from typing import Any, TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+S = TypeVar("S")
+T = TypeVar("T")
+
+BLOCK_BYTES = 8 << 20
+"""Bytes of X in one block of rows: X, its copies and the sums stay in the processor's cache."""
+
+
+def row_blocks(num_rows: int, bytes_per_row: int, least: int = 0, block_bytes: int | None = None) -> Iterator[slice]:
+    """Slices that cover the rows in blocks of ``block_bytes`` at most, or of ``least`` bytes where that is more.
+
+    The number of rows in each is a power of two, at least one.
+    """
+    room = max(BLOCK_BYTES if block_bytes is None else block_bytes, least)
+    step = 1 << (int(max(room // max(bytes_per_row, 1), 1)).bit_length() - 1)
+    return (slice(start, min(start + step, num_rows)) for start in range(0, num_rows, step))
+
+
+def in_threads(function: Callable[[S], T], parts: Iterable[S]) -> list[T]:
+    """``function`` of every part, such as a block of rows; numpy, scipy and BLAS release the interpreter lock.
+
+    BLAS is held to one thread meanwhile: its own would fight with these for the cores. So would threads of threads.
+    """
+    return list(_results(function, parts))
+
+
+def merged_in_threads(merge: Callable[[T, T], T], function: Callable[[S], T], parts: Iterable[S]) -> T:
+    """What ``function`` makes of the parts, merged in their order: few results are held at a time."""
+    return reduce(merge, _results(function, parts))
+
+
+def _results(function: Callable[[S], T], parts: Iterable[S]) -> Iterator[T]:
+    parts = list(parts)
+    if len(parts) < 2 or getattr(_THREAD, "is_worker", False):
+        yield from map(function, parts)
+        return
+    workers, ahead = _workers(os.getpid()), deque[Future[T]]()
+    with one_blas_thread():
+        try:
+            for part in parts:
+                ahead.append(workers.submit(function, part))
+                if len(ahead) > AHEAD:
+                    yield ahead.popleft().result()
+            while ahead:
+                yield ahead.popleft().result()
+        finally:  # nothing goes on after an error
+            for future in ahead:
+                future.cancel()
+            wait(ahead)
+
+
+AHEAD = 2 * (os.cpu_count() or 1)
+"""Parts that wait for a thread: few, so that others who ask for threads wait for few."""
+
+
+@cache
+def _workers(process: int) -> ThreadPoolExecutor:
+    """Threads that wait for work: to start them takes longer than many a block. A forked process has its own."""
+    del process
+    return ThreadPoolExecutor(os.cpu_count(), "bayesnb", initializer=_begin_work)
+
+
+_THREAD = threading.local()
+
+
+def _begin_work() -> None:
+    _THREAD.is_worker = True
+
+
+class _OneBlasThread:
+    """A limit that several threads may enter at once: the first sets it, and the last gives back what was before."""
+
+    def __init__(self) -> None:
+        self.lock, self.depth = threading.Lock(), 0
+        self.limit: Any = None
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if not self.depth:
+                self.limit = _blas().limit(limits=1, user_api="blas")
+            self.depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self.lock:
+            self.depth -= 1
+            if not self.depth:
+                self.limit.restore_original_limits()
+
+
+_ONE_BLAS_THREAD = _OneBlasThread()
+
+
+def one_blas_thread() -> AbstractContextManager[None]:
+    """Holds BLAS to one thread: for work in threads of our own, and for many small products."""
+    return _ONE_BLAS_THREAD
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController()

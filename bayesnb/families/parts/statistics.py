@@ -1,0 +1,245 @@
+"""Sufficient statistics: sums, and means with squared deviations, which merge about the common mean.
+
+Chan, Golub and LeVeque, Updating formulae and a pairwise algorithm for computing sample variances (1979).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from typing import ClassVar, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bayesnb.arrays.placement import Array, namespace
+from bayesnb.arrays.pytree import Node, pytree
+from bayesnb.families.parts.support import SQUARABLE, Axes, require_axes, require_finite
+
+
+class Statistics(Node):
+    """Sufficient statistics of one block, every array [K, ...]. Sums, unless a class says otherwise."""
+
+    axes: ClassVar[Axes] = ()
+    """The shape of each array; a class of one's own that does not tell it is not checked."""
+
+    signed: ClassVar[tuple[str, ...]] = ("mean", "log_base", "scatter")
+    """What may be negative."""
+
+    def check(self, block: str, num_classes: int) -> None:
+        """Raises ValueError unless rows in so many classes can have these statistics."""
+        if not self.axes:
+            return
+        owner, values = f"statistics of block {block!r}", {name: getattr(self, name) for name, _ in self.axes}
+        require_axes(owner, values, self.axes, self.axis_sizes(num_classes))
+        require_finite(owner, **values)
+        if (np.abs(values.get("mean", 0.0)) > np.finfo(np.float64).max ** SQUARABLE).any():
+            raise ValueError(f"{owner}: mean holds a number that is too large to be squared")
+        for name in values.keys() - {*self.signed}:
+            if not (np.asarray(values[name]) >= 0).all():
+                raise ValueError(f"{owner}: {name} must not be negative")
+
+    @property
+    def num_columns(self) -> int:
+        """D."""
+        return np.shape(getattr(self, self.axes[0][0]))[-1]
+
+    def axis_sizes(self, num_classes: int) -> Mapping[str, int]:
+        """The sizes that the letters of ``axes`` stand for."""
+        return {"K": num_classes, "D": self.num_columns, "1": 1}
+
+    def merge(self, other: Self) -> Self:
+        """The statistics of both sets of rows together."""
+        return jax.tree.map(lambda a, b: a + b, self, other)
+
+    def pool(self) -> Self:
+        """The statistics of all classes together, [1, ...]."""
+        return jax.tree.map(lambda a: a.sum(axis=0, keepdims=True), self)
+
+
+@pytree
+class CategoricalStatistics(Statistics):
+    """``counts`` [K, S]: how often each category was seen; columns are laid end to end, S = sum of their C.
+
+    Rows that were counted apart may have shown other categories: tables of different sizes merge into the larger one.
+    """
+
+    counts: Array
+    sizes: tuple[int, ...] = field(metadata={"static": True})
+
+    axes = (("counts", "KS"),)
+
+    @property
+    def num_columns(self) -> int:
+        """D."""
+        return len(self.sizes)
+
+    def axis_sizes(self, num_classes: int) -> Mapping[str, int]:
+        """As of any, and S."""
+        if not isinstance(self.sizes, tuple) or not all(type(size) is int and size > 0 for size in self.sizes):
+            raise ValueError(f"the sizes of categorical columns must be positive ints, got {self.sizes!r}")
+        return {"K": num_classes, "S": sum(self.sizes)}
+
+    def merge(self, other: Self) -> Self:
+        """The counts of both sets of rows together."""
+        if self.sizes == other.sizes:
+            return super().merge(other)
+        sizes = tuple(map(max, self.sizes, other.sizes))
+        return self.resized(sizes).merge(other.resized(sizes))
+
+    def columns(self) -> list[Array]:
+        """The counts of each column, [K, C]."""
+        return np.split(self.counts, np.cumsum(self.sizes)[:-1], axis=1)
+
+    def resized(self, sizes: Sequence[int]) -> Self:
+        """The same counts with so many categories a column: more of them, or fewer, which must hold all that count."""
+        if tuple(sizes) == self.sizes:
+            return self
+        resized = self._zeros(sizes)
+        for old, new in zip(self.columns(), resized.columns(), strict=True):
+            kept = min(old.shape[1], new.shape[1])
+            new[:, :kept] = old[:, :kept]
+        return resized
+
+    def spread(self, codes: Sequence[Array], sizes: Sequence[int]) -> Self:
+        """The same counts under other codes: a column's categories [C] are those of ``codes`` among ``sizes``."""
+        spread = self._zeros(sizes)
+        for old, new, places in zip(self.columns(), spread.columns(), codes, strict=True):
+            new[:, places] = old
+        return spread
+
+    def shown(self) -> tuple[int, ...]:
+        """How many categories of each column there are up to the last that counts, and 1 at least."""
+        ends = np.cumsum(self.sizes)
+        counted = np.flatnonzero(self.counts.any(axis=0))
+        last = np.append(counted, -1)[np.searchsorted(counted, ends) - 1]
+        return tuple(np.maximum(last + 1 - ends + self.sizes, 1).tolist())
+
+    def _zeros(self, sizes: Sequence[int]) -> Self:
+        return type(self)(np.zeros((self.counts.shape[0], sum(sizes))), tuple(sizes))
+
+
+@pytree
+class NormalStatistics(Statistics):
+    """``count``, ``mean`` and ``squares`` (the sum of squared deviations from the mean), each [K, D]."""
+
+    count: Array
+    mean: Array
+    squares: Array
+
+    axes = (("count", "KD"), ("mean", "KD"), ("squares", "KD"))
+
+    def merge(self, other: Self) -> Self:
+        """The statistics of both sets of rows together."""
+        mean, change, count, share = _common_mean(self.mean, self.count, other.mean, other.count)
+        return type(self)(count, mean, self.squares + other.squares + change * change * self.count * share)
+
+    def pool(self) -> Self:
+        """The statistics of all classes together, [1, D]."""
+        mean, deviations = _pooled_mean(self.mean, self.count)
+        squares = self.squares + deviations * deviations * self.count
+        return type(self)(self.count.sum(axis=0, keepdims=True), mean, squares.sum(axis=0, keepdims=True))
+
+    def without(self, x: Array, y: Array, weight: Array) -> Self:
+        """Those of each row's class without the row's own cells, [N, D]."""
+        n, mean, squares = self.count[y], self.mean[y], self.squares[y]
+        weight = jnp.where(jnp.isnan(x), 0.0, weight[:, None])
+        left, change = without(n, weight), jnp.where(jnp.isnan(x), 0.0, x - mean)
+        share = jnp.where(left > 0, weight / jnp.where(left > 0, left, 1.0), 0.0)
+        lost = jnp.where(left > 0, n * share * jnp.square(change), squares)
+        return type(self)(left, mean - share * change, without(squares, lost))
+
+    @property
+    def variance(self) -> Array:
+        """Sum of squared deviations over n, 0 for fewer than two values."""
+        return _over(self.squares, self.count)
+
+
+@pytree
+class MultivariateNormalStatistics(Statistics):
+    """``mean`` [K, D], ``count`` [K] of rows, and ``scatter`` [K, D, D], the sum of d d' for deviations d of rows."""
+
+    mean: Array
+    count: Array
+    scatter: Array
+
+    axes = (("mean", "KD"), ("count", "K"), ("scatter", "KDD"))
+
+    def check(self, block: str, num_classes: int) -> None:
+        """As of any; a scatter is a sum of squares, but for roundings."""
+        super().check(block, num_classes)
+        scatter = np.asarray(self.scatter, np.float64)
+        rounding = 1e-4 * np.abs(scatter).max(initial=0.0)
+        try:
+            np.linalg.cholesky(scatter + (rounding + 1e-300) * np.eye(self.num_columns))
+            symmetric = (np.abs(scatter - scatter.swapaxes(1, 2)) <= rounding).all()
+        except np.linalg.LinAlgError:
+            symmetric = False
+        if not symmetric:
+            raise ValueError(f"statistics of block {block!r}: scatter must be symmetric and positive semi-definite")
+
+    def merge(self, other: Self) -> Self:
+        """The statistics of both sets of rows together."""
+        pair = self.mean, self.count[:, None], other.mean, other.count[:, None]
+        mean, change, count, share = _common_mean(*pair)
+        between = (self.count[:, None] * share)[:, :, None] * change[:, :, None] * change[:, None, :]
+        return type(self)(mean, count[:, 0], self.scatter + other.scatter + between)
+
+    def pool(self) -> Self:
+        """The statistics of all classes together, [1, ...]."""
+        mean, deviations = _pooled_mean(self.mean, self.count[:, None])
+        between = deviations[:, :, None] * deviations[:, None, :] * self.count[:, None, None]
+        scatter = (self.scatter + between).sum(axis=0, keepdims=True)
+        return type(self)(mean, self.count.sum(keepdims=True), scatter)
+
+    @property
+    def covariance(self) -> Array:
+        """Scatter over n, [K, D, D]; 0 for a class without rows."""
+        return _over(self.scatter, self.count[:, None, None])
+
+
+def _common_mean(mean: Array, count: Array, other_mean: Array, other_count: Array) -> tuple[Array, ...]:
+    """The mean of both parts, the change from one to the other, the common count, and the other's share of it."""
+    common = count + other_count
+    share = other_count.astype(mean.dtype) / namespace(common).where(common > 0, common, 1)
+    change = other_mean - mean
+    # an empty side has no mean: taking the other's keeps a constant column exact
+    return namespace(common).where(count > 0, mean + change * share, other_mean), change, common, share
+
+
+def _pooled_mean(mean: Array, count: Array) -> tuple[Array, Array]:
+    """The mean of all classes [1, D], and what each class's differs from it [K, D]: 0 for a class without rows."""
+    xp, seen = namespace(mean), count > 0
+    total = count.sum(axis=0, keepdims=True)
+    share = count.astype(mean.dtype) / xp.where(total > 0, total, 1)
+    # from the mean of the largest class nothing cancels, and a constant column is exact
+    origin = xp.take_along_axis(mean, count.argmax(axis=0, keepdims=True), axis=0)
+    pooled = origin + (share * xp.where(seen, mean - origin, 0.0)).sum(axis=0, keepdims=True)
+    return pooled, xp.where(seen, mean - pooled, 0.0)
+
+
+def others_of(table: Array) -> Array:
+    """The sum over all other classes, [K, ...], without a subtraction."""
+    xp, nothing = namespace(table), 0 * table[:1]
+    before = xp.concatenate([nothing, xp.cumsum(table[:-1], axis=0)])
+    after = xp.concatenate([xp.cumsum(table[:0:-1], axis=0)[::-1], nothing])
+    return before + after
+
+
+ROUNDINGS = 4.0
+"""What is left of a sum is nothing where it is no more than so many roundings of it."""
+
+
+def without(total: Array, part: Array, scale: Array | None = None) -> Array:
+    """total - part, not negative, and 0 where nothing but rounding is left; ``scale`` is what was rounded."""
+    xp, left = namespace(total), total - part
+    eps, scale = xp.finfo(left.dtype).eps, total if scale is None else scale
+    # whole numbers that the type holds are not rounded
+    exact = (total == xp.floor(total)) & (part == xp.floor(part)) & (scale < 1 / eps)
+    noise = xp.where(exact, 0.0, ROUNDINGS * eps * scale)
+    return xp.where(left > noise, left, 0.0)
+
+
+def _over(squares: Array, count: Array) -> Array:
+    return squares / namespace(count).where(count > 0, count, 1)

@@ -1,0 +1,124 @@
+"""The Normal's exact predictive: Student's t, cell by cell and summed over columns."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bayesnb.arrays.cells import observed
+from bayesnb.arrays.host_calls import at_once
+from bayesnb.arrays.placement import Array, on_host, padded
+from bayesnb.numerics import log_gamma, stable
+from bayesnb.numerics.log_prob import LogProb
+from bayesnb.primitives import products
+from bayesnb.primitives.products.rows import scored
+from bayesnb.primitives.products.squares import log_squares
+
+
+class Student(NamedTuple):
+    """log p(x_d | k) = offset - power log(1 + z^2) with z = (x - centre - loc) precision; arrays [K, D], centre [1, D].
+
+    ``condition`` is the largest distance from the centre in units of the predictive's width.
+    """
+
+    loc: Array
+    precision: Array
+    power: Array
+    offset: Array
+    centre: Array
+    condition: Array | None
+
+
+def student(loc: Array, strength: Array, shape: Array, rate: Array, off: Array) -> Student:
+    """The predictive of a normal-inverse-gamma, 2 shape degrees of freedom; a column that is off has factor 1."""
+    loc, strength, shape, rate, off = jnp.broadcast_arrays(loc, strength, shape, rate, off)
+    precision, offset = _precision_and_offset(strength, shape, jnp.where(off, 1.0, rate))
+    centre = products.centre_of(loc)
+    loc, precision = loc - centre, jnp.where(off, 0.0, precision)
+    power, offset = (jnp.where(off, 0.0, table) for table in (shape + 0.5, offset))
+    condition = jnp.max(jnp.abs(loc) * precision * jnp.sqrt(2.0 * power), initial=0.0)
+    return Student(loc, precision, power, offset, centre, condition)
+
+
+MANY_ROWS = 1e8
+"""Beyond this power z is so small that the rounding of 1 + z^2, so many times, would show."""
+
+
+def log_student(table: Student, x: Array) -> Array:
+    """The log predictive of rows, [N, K]."""
+    if not on_host(table, x):
+        return _careful(table, jnp.asarray(x))
+    single = products.single_precision(table.condition)
+    table = table._replace(condition=None)
+    # columns that were seen as often as each other have one power, and so one logarithm
+    alike = ((table.power == table.power.max(axis=1, keepdims=True, initial=0.0)) | (table.precision == 0)).all()
+    if alike:
+        return _of_one_power(table, x, single=single)
+    few = table.power.max(initial=0.0) < MANY_ROWS
+    quick = partial(_quick, observed(x) is None) if few else _careful
+    return products.tabled(quick, _careful, table, x, single=single)
+
+
+def _of_one_power(table: Student, x: Array, *, single: bool) -> Array:
+    """As ``_careful`` of numpy rows, where all columns of a class have one power: offset - power sum log(1 + z^2)."""
+    tables = cache(lambda dtype: jax.tree.map(lambda part: np.array(part, dtype), table))
+    power = tables(np.float64).power.max(axis=1, initial=0.0)
+
+    def score(block: Array, dtype: Any) -> LogProb:
+        loc, precision, _, _, centre, _ = tables(dtype)
+        seen, offset = observed(block), tables(np.float64).offset.T
+        constant = offset.sum(axis=0) if seen is None else seen @ offset
+        finite = constant - power * log_squares(block, centre[0], loc, precision)
+        if dtype is np.float64 and not np.isfinite(finite).all():
+            finite = at_once(_careful, table, padded(block))[: len(block)]
+        return LogProb(finite, None)
+
+    return scored(score, x, len(power), zeros=False, single=single, threads=True).finite
+
+
+@partial(jax.jit, static_argnums=0)
+def _quick(complete: bool, table: Student, x: Array) -> Array:
+    """Column by column, so that the working set is [K, N]; 1 + z^2 in double precision, as it is near 1."""
+    double = jnp.result_type(float)
+    seen = jnp.ones((1, x.shape[1])) if complete else ~jnp.isnan(x)
+    x, seen = jnp.where(seen, x - table.centre, 0), seen.astype(x.dtype)
+
+    def add(total: Array, column: tuple[Array, ...]) -> tuple[Array, None]:
+        cell, there, loc, precision, power = column
+        z = (cell[None] - loc[:, None]) * precision[:, None]
+        z = (z if complete else z * there[None]).astype(double)
+        return total - power[:, None] * jnp.log(1.0 + z * z), None
+
+    start = jnp.matmul(table.offset.astype(double), seen.T.astype(double), precision="highest")
+    start = start + jnp.zeros((1, x.shape[0]))
+    columns = x.T, seen.T, table.loc.T, table.precision.T, table.power.astype(double).T
+    return jax.lax.scan(add, start, columns)[0].T
+
+
+@jax.jit
+def _careful(table: Student, x: Array) -> Array:
+    x = jnp.asarray(x, jnp.result_type(float))
+    missing = jnp.isnan(x)[:, None, :]
+    z = ((x - table.centre)[:, None, :] - table.loc[None]) * table.precision[None]
+    terms = table.offset[None] - table.power[None] * stable.log1p_square(jnp.where(missing, 0.0, z))
+    return jnp.where(missing, 0.0, terms).sum(axis=-1)
+
+
+def log_student_cells(gap: Array, strength: Array, shape: Array, rate: Array, off: Array) -> Array:
+    """log density of x - loc under the predictive, cell by cell; 0 for NaN and where the column is off."""
+    precision, offset = _precision_and_offset(strength, shape, rate)
+    missing = jnp.isnan(gap)
+    z = jnp.where(missing, 0.0, gap) * precision
+    return jnp.where(missing | off, 0.0, offset - (shape + 0.5) * stable.log1p_square(z))
+
+
+def _precision_and_offset(strength: Array, shape: Array, rate: Array) -> tuple[Array, Array]:
+    """One over z's unit, the root of 2 rate (strength + 1) / strength, and the density's constant."""
+    inflation = 1.0 / strength
+    precision = jnp.sqrt(0.5 / rate) / jnp.sqrt(1.0 + inflation)
+    log_width = jnp.log(2.0 * jnp.pi * rate) + jnp.log1p(inflation)
+    return precision, log_gamma.log_gamma_ratio(shape, 0.5) - 0.5 * log_width

@@ -1,0 +1,219 @@
+"""Checks that families share: hyperparameters and parameters inside their supports, where their values are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import numpyro.distributions as dist
+
+from bayesnb.arrays.placement import Array, as_array, is_traced, namespace
+from bayesnb.arrays.pytree import short_repr
+from bayesnb.arrays.sparse import is_sparse, stored
+
+Axes = tuple[tuple[str, str], ...]
+"""Names of arrays, and a letter for each axis: K classes, D columns."""
+
+BOUND = 1e100
+"""Hyperparameters lie between one over it and it: products and ratios of two, and squares, are numbers."""
+
+SINGLE_BOUND, SINGLE_SIZE = 1e30, 1e18
+"""The same of positive ones in float32, and the largest number of either sign there, which is squared."""
+
+WIDER = "give numpy rows, which are computed in float64, or set JAX_ENABLE_X64=1"
+"""What to do where float32 does not suffice."""
+
+SQUARABLE = 0.45
+"""The largest number to this power is the largest cell: its square is a number, with room to add squares up."""
+
+
+def broadcast(value: Any, shape: tuple[int, ...], name: str) -> Array:
+    """``value`` in the resolved shape; a ValueError that names it where it does not fit."""
+    value = as_array(value)
+    try:
+        return namespace(value).broadcast_to(value, shape)
+    except ValueError:
+        raise ValueError(
+            f"hyperparameter {name!r} has shape {value.shape}, which does not broadcast to {shape} "
+            "(classes, columns): give a number, or one value a column, or one a class and column"
+        ) from None
+
+
+def require_axes(owner: str, values: Mapping[str, Any], axes: Axes, sizes: Mapping[str, int]) -> None:
+    """Raises ValueError unless these are arrays of numbers, whose axes have the sizes of their letters."""
+    for name, letters in axes:
+        value, shape = values[name], tuple(sizes[letter] for letter in letters)
+        dtype = getattr(value, "dtype", None)
+        number = dtype is not None and (dtype.kind == "f" or (dtype.kind in "iu" and dtype.itemsize >= 4))
+        if not number or value.shape != shape:
+            raise ValueError(
+                f"{owner}: {name} must be numbers of 32 or 64 bits, of the shape {shape}, got {short_repr(value)}"
+            )
+
+
+def require_choice(owner: str, name: str, value: Any, choices: tuple[str, ...]) -> None:
+    """Raises ValueError unless the value is one of the choices."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{owner}: {name} must be {' or '.join(map(repr, choices))}, got {short_repr(value)}")
+
+
+def require_rank(owner: str, name: str, value: Any, ranks: tuple[int, ...], axes: str) -> None:
+    """Raises ValueError unless the value, where it is given, has one of these numbers of axes."""
+    if value is not None and np.ndim(value) not in ranks:
+        raise ValueError(f"{owner}: {name} is {axes}, got shape {np.shape(value)}")
+
+
+def require_positive(owner: str, **values: Any) -> None:
+    """Raises ValueError unless every concrete value is a positive number between 1 / ``BOUND`` and ``BOUND``."""
+    for name, value in values.items():
+        if isinstance(value, dist.Distribution):
+            _require_positive_support(owner, name, value)
+            continue
+        if value is None or is_traced(value):
+            continue
+        array = _numbers(owner, name, value)
+        if not (np.isfinite(array) & (array > 0)).all():
+            raise ValueError(f"{owner}: {name} must be positive and finite, got {short_repr(value)}{_worst(array)}")
+        most = SINGLE_BOUND if _is_single(value) else BOUND
+        _require_inside(owner, name, array, 1 / most, most)
+
+
+def require_finite(owner: str, **values: Any) -> None:
+    """Raises ValueError unless every concrete value is a finite number."""
+    for name, value in values.items():
+        if isinstance(value, dist.Distribution):
+            continue
+        if value is not None and not is_traced(value) and not np.isfinite(_numbers(owner, name, value)).all():
+            raise ValueError(f"{owner}: {name} must be finite, got {short_repr(value)}")
+
+
+def require_size(owner: str, **values: Any) -> None:
+    """Raises ValueError unless every concrete value, of either sign, is finite, and small enough to be squared."""
+    require_finite(owner, **values)
+    for name, value in values.items():
+        if not (value is None or isinstance(value, dist.Distribution) or is_traced(value)):
+            most = SINGLE_SIZE if _is_single(value) else BOUND
+            _require_inside(owner, name, np.abs(_numbers(owner, name, value)), 0.0, most)
+
+
+def single(value: Any) -> Any:
+    """A hyperparameter, where it is known, as float32 holds it; beyond that the smallest or largest number there."""
+    if value is None or isinstance(value, dist.Distribution) or is_traced(value):
+        return value
+    given, ends = np.asarray(value, np.float64), np.finfo(np.float32)
+    size = np.clip(np.abs(given), float(ends.tiny), float(ends.max))
+    return np.where(given == 0, 0.0, np.copysign(size, given)).astype(np.float32)
+
+
+def _is_single(value: Any) -> bool:
+    return getattr(value, "dtype", None) == np.float32
+
+
+def _require_inside(owner: str, name: str, array: np.ndarray[Any, Any], least: float, most: float) -> None:
+    outside = array[~((array >= least) & (array <= most))]
+    if outside.size:
+        span = f"at least {least:g} and at most {most:g}" if least else f"at most {most:g} in size"
+        raise ValueError(f"{owner}: {name} must be {span}, got {outside.flat[0]:g}; beyond it numbers overflow")
+
+
+def _require_positive_support(owner: str, name: str, hyperprior: dist.Distribution) -> None:
+    """A hyperprior's draws must be possible values; a simplex, too, has positive entries."""
+    support = hyperprior.support
+    lowest = 0.0 if support is dist.constraints.simplex else getattr(support, "lower_bound", -np.inf)
+    if support.is_discrete or is_traced(lowest) or not np.all(np.asarray(lowest) >= 0):
+        raise ValueError(
+            f"{owner}: the hyperprior of {name} must be continuous with positive values, such as dist.Gamma(2., 1.), "
+            f"got {type(hyperprior).__name__}"
+        )
+
+
+def _numbers(owner: str, name: str, value: Any) -> np.ndarray[Any, Any]:
+    try:
+        array = np.asarray(value)
+        if array.size and array.dtype.kind not in "iuf" and not jnp.issubdtype(array.dtype, jnp.floating):
+            raise TypeError  # numpy makes numbers of booleans and text, too
+        return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError):
+        raise ValueError(f"{owner}: {name} must be a number or an array of numbers, got {value!r}") from None
+
+
+def _worst(array: np.ndarray[Any, Any]) -> str:
+    bad = array[~(np.isfinite(array) & (array > 0))]
+    return f" with {bad.flat[0]:g} in it" if array.ndim else ""
+
+
+def require_cells(x: Any, good: Callable[[Array], Array], block: str, expected: str, advice: str = "") -> None:
+    """Raises ValueError, "column 3: ``expected``, got 0.5; ``advice``", unless all cells, or stored cells, are good."""
+    mask = good(stored(x))
+    if mask.all():
+        return
+    if is_sparse(x):
+        column, value = _first_stored(x, np.flatnonzero(~mask))
+    else:
+        row, column = first_bad(~mask)
+        value = x[row, column]
+    raise ValueError(f"block {block!r}, column {column}: {expected}, got {value}{advice and '; ' + advice}")
+
+
+def _first_stored(x: Any, cells: Array) -> tuple[int, Any]:
+    """The column and the value of the first of some stored cells, row by row; a row may hold them in any order."""
+    of_row = cells[cells < x.indptr[np.searchsorted(x.indptr, cells[0], side="right")]]
+    first = of_row[x.indices[of_row].argmin()]
+    return int(x.indices[first]), x.data[first]
+
+
+def first_bad(bad: Array) -> tuple[int, int]:
+    """The first column in which ``bad`` [N, D] has a True, and the first such row in it: (row, column)."""
+    column = int(bad.any(axis=0).argmax())
+    return int(bad[:, column].argmax()), column
+
+
+def require_squarable(x: Array, block: str, likelihood: str) -> None:
+    """Raises ValueError unless every cell is NaN or a finite number whose square, and sums of such, are numbers."""
+    xp = namespace(x)
+    if not jnp.issubdtype(x.dtype, jnp.inexact):
+        return
+    # numpy rows are fitted in float64 whatever their type
+    fitted = np.float64 if xp is np else jnp.promote_types(x.dtype, jnp.float32)
+    largest = min(float(jnp.finfo(x.dtype).max), float(jnp.finfo(fitted).max) ** SQUARABLE)
+    with np.errstate(over="ignore", invalid="ignore"):
+        cells = x.ravel(order="K") if xp is np else x  # no copy where they fill their memory
+        squares = float(xp.vdot(cells, cells))
+        if np.isfinite(squares) and squares <= largest**2:  # one pass: no cell is larger
+            return
+    bad = xp.abs(x) > largest
+    if bad.any():
+        row, column = first_bad(bad)
+        value = x[row, column]
+        advice = "give the column in another unit" if xp.isfinite(value) else "make it NaN where nothing was measured"
+        raise ValueError(
+            f"block {block!r}, column {column}: a {likelihood} cell is a finite number below {largest:.0e} or NaN "
+            f"(missing), got {value}; {advice}"
+        )
+
+
+def require_shape(block: str, site: str, value: Array, axes: str, rank: int) -> None:
+    """Raises ValueError unless the array has this many axes."""
+    if value.ndim != rank:
+        raise ValueError(f"params['{block}_{site}'] must be an array {axes}, got shape {value.shape}")
+
+
+def require_probabilities(block: str, site: str, value: Array) -> None:
+    """Raises ValueError unless every known value lies in [0, 1]."""
+    if is_traced(value):
+        return
+    bad = ~((value >= 0) & (value <= 1))
+    if bool(bad.any()):
+        raise ValueError(
+            f"params['{block}_{site}'] must be probabilities in [0, 1], got {float(value[bad][0]):g} in it"
+        )
+
+
+def require_simplex(block: str, site: str, value: Array) -> None:
+    """Raises ValueError unless known probabilities sum to one along the last axis."""
+    require_probabilities(block, site, value)
+    parts = value.shape[-1]  # of no columns there is no share
+    if parts and not is_traced(value) and not bool((abs(value.sum(axis=-1) - 1) < 1e-4).all()):
+        raise ValueError(f"params['{block}_{site}'] must sum to 1 along the last axis: divide by the sum")

@@ -1,0 +1,1 @@
+"""Conjugate priors that several parameters or a whole family rest on."""

@@ -1,0 +1,105 @@
+"""What families of successes in trials share: a Beta prior on each probability, and its conjugate update."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self
+
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+
+from bayesnb.arrays.placement import Array
+from bayesnb.families.base import Hyperparameter, Params, pytree
+from bayesnb.families.parts.linear import LinearFamily
+from bayesnb.families.parts.plates import plates
+from bayesnb.families.parts.statistics import Statistics, without
+from bayesnb.families.parts.support import Axes, broadcast, require_positive, require_probabilities, require_shape
+from bayesnb.numerics import dirichlet
+
+
+@pytree
+class TrialStatistics(Statistics):
+    """``successes`` and ``trials`` [K, D]: sums of z times the successes, and the trials, of observed cells."""
+
+    successes: Array
+    trials: Array
+
+    axes: ClassVar[Axes] = (("successes", "KD"), ("trials", "KD"))
+
+    def check(self, block: str, num_classes: int) -> None:
+        super().check(block, num_classes)
+        # sums of weights, taken apart, differ by roundings
+        if not (np.asarray(self.successes) <= np.asarray(self.trials) * (1 + 1e-4)).all():
+            raise ValueError(f"statistics of block {block!r}: successes must not be more than trials")
+
+
+class Beta(LinearFamily):
+    """theta_kd ~ Beta(a, b). With s successes in n trials the posterior is Beta(a + s, b + n - s); its mode is
+    (a + s - 1) / (a + b + n - 2), its mean (a + s) / (a + b + n). Gelman et al., Bayesian Data Analysis, 3rd edition,
+    section 2.4. Sites: ``block_probs`` [K, D].
+    """
+
+    a: Hyperparameter
+    b: Hyperparameter
+
+    sites = ("probs",)
+    axes = (("a", "KD"), ("b", "KD"))
+    required = ("a", "b")
+    resolved_by_sizes = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_positive(type(self).__name__, a=self.a, b=self.b)
+
+    def resolve(self, pooled: TrialStatistics, num_classes: int) -> Self:
+        shape = (num_classes, pooled.trials.shape[-1])
+        return self._replace(a=broadcast(self.a, shape, "a"), b=broadcast(self.b, shape, "b"))
+
+    def num_parameters(self, num_columns: int) -> tuple[int, int]:
+        return num_columns, 0
+
+    def params(self, block: str) -> Params:
+        with plates(block, jnp.shape(self.a)):
+            return {"probs": numpyro.sample(f"{block}_probs", dist.Beta(self.a, self.b))}
+
+    def check_params(self, params: Params, block: str) -> None:
+        require_shape(block, "probs", params["probs"], "[K, D]", 2)
+        require_probabilities(block, "probs", params["probs"])
+
+    def update(self, statistics: TrialStatistics) -> Self:
+        failures = statistics.trials - statistics.successes
+        return self._replace(a=self.a + statistics.successes, b=self.b + failures)
+
+    def without(self, statistics: TrialStatistics, successes: Array, failures: Array, y: Array) -> tuple[Array, Array]:
+        """The posterior's a and b in each row's class, [N, D], without the row's own successes and failures."""
+        found, trials = statistics.successes[y], statistics.trials[y]
+        a = self.a[y] + without(found, successes, trials)
+        return a, self.b[y] + without(trials - found, failures, trials)
+
+    def reference(self) -> Params:
+        return {"probs": dirichlet.dirichlet_mean(self._concentration())[..., 0]}
+
+    def mode(self) -> Params:
+        return {"probs": dirichlet.dirichlet_mode(self._concentration())[..., 0]}
+
+    def mle(self, statistics: TrialStatistics) -> Params:
+        return {"probs": dirichlet.dirichlet_mle(_counts(statistics))[..., 0]}
+
+    def log_likelihood_of(self, statistics: TrialStatistics, params: Params, reference: Params) -> Array:
+        t, change = reference["probs"], params["probs"] - reference["probs"]
+        pair = jnp.stack([change / t, -change / (1.0 - t)], axis=-1)
+        return dirichlet.centred_log_likelihood(_counts(statistics), pair, self._concentration()).sum()
+
+    def log_partition(self) -> Array:
+        return dirichlet.log_multivariate_beta(self._concentration())[..., 0]
+
+    def log_partition_ratio(self, statistics: TrialStatistics) -> Array:
+        return dirichlet.log_multivariate_beta_ratio(self._concentration(), _counts(statistics))[..., 0]
+
+    def _concentration(self) -> Array:
+        return jnp.stack([self.a, self.b], axis=-1)
+
+
+def _counts(statistics: TrialStatistics) -> Array:
+    return jnp.stack([statistics.successes, statistics.trials - statistics.successes], axis=-1)

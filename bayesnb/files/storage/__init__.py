@@ -1,0 +1,1 @@
+"""Results in files: safetensors for fits, StableHLO for predictions."""

@@ -1,0 +1,243 @@
+"""A result as JSON and arrays, and back: names and numbers alone, so that reading one runs no code of its own.
+
+A node is its class's name and its fields; an array is the key of a tensor. Classes are those listed here, and NumPyro's
+distributions, which a model may have for priors.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro.distributions as dist
+
+from bayesnb import families
+from bayesnb.arrays.pytree import fields_of
+from bayesnb.files.storage.saved_estimators import check_estimator
+from bayesnb.files.storage.saved_results import check_result
+from bayesnb.fits.averaged import AveragedPosterior
+from bayesnb.fits.bootstrap import Bootstrap
+from bayesnb.fits.em import EMEstimate
+from bayesnb.fits.empirical import EmpiricalPosterior
+from bayesnb.fits.hierarchical import HierarchicalDraws
+from bayesnb.fits.multilabel import MultiLabel
+from bayesnb.frames.columns import Column
+from bayesnb.frames.schema import ArraySchema, FrameSchema
+from bayesnb.model.naive_bayes import NaiveBayes
+from bayesnb.results.classifier import PointEstimate, Posterior
+from bayesnb.results.draws import Draws
+from bayesnb.rows.statistics import ModelStatistics
+
+RESULTS = (
+    PointEstimate, EMEstimate, Posterior, EmpiricalPosterior, AveragedPosterior, Draws, HierarchicalDraws, Bootstrap,
+    MultiLabel, NaiveBayes, ModelStatistics,
+)  # fmt: skip
+"""What can be saved, besides the estimator."""
+
+FAMILIES = (
+    families.Bernoulli, families.Binomial, families.Categorical, families.Multinomial, families.MultivariateNormal,
+    families.Normal, families.Poisson,
+)  # fmt: skip
+
+SCHEMAS = (FrameSchema, ArraySchema)
+
+NODES = {
+    cls.__name__: cls
+    for cls in (*RESULTS, *FAMILIES, *(family.statistics_type for family in FAMILIES), *SCHEMAS, Column)
+}
+
+LEARNED = ("classes_", "schema_", "statistics_", "fit_", "n_features_in_", "feature_names_in_")
+"""What a fitted estimator consists of, besides its parameters; the last only where columns have names."""
+
+MODEL = ("families", "single", "num_classes", "class_concentration", "class_probs", "priors", "columns")
+"""All that a model consists of."""
+
+Arrays = dict[str, np.ndarray[Any, Any]]
+
+
+def encode(value: Any, arrays: Arrays) -> Any:
+    """The value in JSON; its arrays are put into ``arrays``.
+
+    Raises:
+        ValueError: for a value that is none of these.
+    """
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if isinstance(value, np.str_):
+        return str(value)
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "mM":
+        raise ValueError("it holds dates: make them text or numbers")
+    if isinstance(value, np.ndarray) and value.dtype.kind in "UO" and value.ndim == 1:
+        return {"labels": [value.dtype.str, [encode(label, arrays) for label in value.tolist()]]}
+    if isinstance(value, np.ndarray | np.generic | jax.Array):
+        key = str(len(arrays))
+        arrays[key] = np.asarray(value)
+        kind = "jax" if isinstance(value, jax.Array) else "number" if isinstance(value, np.generic) else "array"
+        return {kind: key}
+    if isinstance(value, tuple | list):
+        return {type(value).__name__: [encode(part, arrays) for part in value]}
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {"dict": [[key, encode(part, arrays)] for key, part in value.items()]}
+    if type(value) in NODES.values():
+        parts = {name: encode(getattr(value, name), arrays) for name in _names(type(value))}
+        return {"node": [type(value).__name__, parts]}
+    if isinstance(value, dist.Distribution) and getattr(dist, type(value).__name__, None) is type(value):
+        return {"distribution": [type(value).__name__, encode(_arguments(value), arrays)]}
+    if _is_estimator(value):
+        learned = {name: getattr(value, name) for name in LEARNED if hasattr(value, name)}
+        if "fit_" not in learned:
+            raise ValueError("it has not been fitted")
+        return {"estimator": [encode(part, arrays) for part in (value.get_params(deep=False), learned)]}
+    raise ValueError(f"a {type(value).__name__} cannot be saved: give what it holds as numbers, text or a numpy array")
+
+
+def is_result(value: Any) -> bool:
+    """True for what can be saved."""
+    return isinstance(value, RESULTS) or _is_estimator(value)
+
+
+def checked(code: Any, arrays: Arrays) -> Any:
+    """The result that ``encode`` wrote, as valid as what a user hands in.
+
+    Raises:
+        ValueError, KeyError, TypeError: for anything else.
+    """
+    result = decode(code, arrays)
+    if _is_estimator(result):
+        check_estimator(result)
+    else:
+        check_result(result)
+    return result
+
+
+def _is_estimator(value: Any) -> bool:
+    # by its name: where there is none, scikit-learn need not be loaded to say so
+    return type(value).__module__ == "bayesnb.sklearn.estimator" and type(value).__name__ == "NaiveBayesClassifier"
+
+
+def decode(code: Any, arrays: Arrays) -> Any:
+    """The value again.
+
+    Raises:
+        ValueError, KeyError, TypeError: for what ``encode`` does not write.
+    """
+    if not isinstance(code, dict):
+        return code
+    if len(code) != 1:
+        raise ValueError(f"expected one kind of value, got {list(code)}")
+    ((kind, content),) = code.items()
+    if kind in ("jax", "number", "array") and content not in arrays:
+        raise ValueError(f"the array {content!r} is missing")
+    match kind:
+        case "jax":
+            with jax.enable_x64(True):  # float64 stays what it was, whatever the setting now
+                return jnp.asarray(arrays[content])
+        case "number":
+            return arrays[content][()]
+        case "array":
+            return arrays[content]
+        case "tuple" | "list":
+            parts = [decode(part, arrays) for part in content]
+            return tuple(parts) if kind == "tuple" else parts
+        case "dict":
+            if not all(isinstance(key, str) for key, _ in content):
+                raise ValueError(f"names must be text, got {[key for key, _ in content]}")
+            return {key: decode(part, arrays) for key, part in content}
+        case "node":
+            return _node(
+                content[0], {name: _field(content[0], name, part, arrays) for name, part in content[1].items()}
+            )
+        case "labels":
+            return np.array([decode(label, arrays) for label in content[1]], dtype=np.dtype(content[0]))
+        case "estimator":
+            return _estimator(*(decode(part, arrays) for part in content))
+        case "distribution":
+            return _distribution(content[0], decode(content[1], arrays))
+    raise ValueError(f"{kind!r} is no kind of value")
+
+
+TYPES: dict[str, Any] = {
+    "model": NaiveBayes, "prior": NaiveBayes, "specification": NaiveBayes, "posterior": Posterior,
+    "estimate": PointEstimate, "fits": (PointEstimate, Posterior), "statistics": ModelStatistics,
+    "schema_": SCHEMAS, "statistics_": ModelStatistics, "fit_": RESULTS, "classes_": np.ndarray, "n_features_in_": int,
+    "feature_names_in_": np.ndarray,
+}  # fmt: skip
+"""Of fields that are nodes, by their names."""
+
+PARTS: dict[str, Any] = {
+    "families": FAMILIES, "pooled": FAMILIES, "priors": dist.Distribution,
+    "blocks": tuple(family.statistics_type for family in FAMILIES), "params": np.ndarray | np.generic | jax.Array,
+}  # fmt: skip
+"""Of what is in fields that are dicts."""
+
+
+def _names(cls: Any) -> list[str]:
+    return list(MODEL) if cls is NaiveBayes else [field.name for field in fields_of(cls)]
+
+
+class _Unreadable(ValueError):
+    """What names its field already."""
+
+
+def _field(owner: str, name: str, code: Any, arrays: Arrays) -> Any:
+    try:
+        return decode(code, arrays)
+    except _Unreadable:
+        raise
+    except Exception as error:  # whatever a header may make of its readers
+        raise _Unreadable(f"{name} of a {owner} cannot be read: {error}") from error
+
+
+def _node(name: str, fields: dict[str, Any]) -> Any:
+    if name not in NODES:
+        raise ValueError(f"{name!r} is no part of a result")
+    names = _names(NODES[name])
+    if set(fields) != set(names):
+        raise ValueError(f"a {name} has the fields {', '.join(names)}, not {', '.join(fields)}")
+    # no __init__: what was checked once may have types and shapes that are not a user's
+    node = object.__new__(NODES[name])
+    for field in names:
+        parts = fields[field] if field in PARTS else {}
+        good = isinstance(fields[field], TYPES.get(field, object)) and isinstance(parts, dict)
+        if not good or not all(isinstance(part, PARTS[field]) for part in parts.values()):
+            raise ValueError(f"{field} of a {name} has the wrong type, {type(fields[field]).__name__}")
+        object.__setattr__(node, field, fields[field])
+    return node
+
+
+def _estimator(params: dict[str, Any], learned: dict[str, Any]) -> Any:
+    from bayesnb.sklearn.estimator import NaiveBayesClassifier
+
+    estimator = NaiveBayesClassifier(**params)
+    if not set(LEARNED[:-1]) <= set(learned) <= set(LEARNED):
+        raise ValueError(f"an estimator has {', '.join(LEARNED)}, not {', '.join(learned)}")
+    for name, value in learned.items():
+        if not isinstance(value, TYPES[name]):
+            raise ValueError(f"{name} of an estimator has the wrong type, {type(value).__name__}")
+        setattr(estimator, name, value)
+    return estimator
+
+
+def _arguments(law: dist.Distribution) -> dict[str, Any]:
+    names = [name for name in inspect.signature(type(law).__init__).parameters if name not in ("self", "validate_args")]
+    hidden = [name for name in names if not hasattr(law, name)]
+    if hidden:
+        raise ValueError(f"the distribution {type(law).__name__} does not tell its {hidden[0]}")
+    return {name: getattr(law, name) for name in names}
+
+
+def _distribution(name: str, arguments: dict[str, Any]) -> dist.Distribution:
+    cls = getattr(dist, name, None)
+    if not (inspect.isclass(cls) and issubclass(cls, dist.Distribution)):
+        raise ValueError(f"{name!r} is no distribution of NumPyro's")
+    parameters = inspect.signature(cls.__init__).parameters
+    for argument, value in arguments.items():
+        if isinstance(value, str) and not isinstance(parameters[argument].default, str):
+            raise ValueError(f"{argument} of the distribution {name} must be a number, got {value!r}")
+    with jax.numpy_rank_promotion("allow"):  # NumPyro's own distributions promote ranks
+        if "validate_args" in parameters:
+            cls(**arguments | {"validate_args": True})
+        return cls(**arguments)

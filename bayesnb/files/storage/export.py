@@ -1,0 +1,277 @@
+"""Predictions as compiled functions in a file: StableHLO, which any program with JAX runs, without bayesnb.
+
+What a fit knows becomes part of two functions of rows, ``predict_log_proba`` and ``log_joint``, each [N, K], from which
+every other prediction follows. They take any number N of rows, run on several kinds of devices, and have gradients.
+
+A file is a program. ``load_exported`` takes only those whose every operation, gradients included, is arithmetic on
+arrays (``operations``): nothing that reads or writes files, calls back into Python, talks to other devices or calls
+native code, but for JAX's Cholesky factors and triangular systems, whose arrays must have sizes that fit as far as the
+file fixes them. Anything else is refused by its name before it is compiled. What is not promised: that a stranger's
+function ends, that it needs little memory, or that its answers are probabilities; and JAX itself parses the file. Who
+hands the stored bytes to ``jax.export`` without this module has none of these checks.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import jax
+import jax.export
+import jax.numpy as jnp
+import numpy as np
+
+from bayesnb.arrays.forked import require_jax
+from bayesnb.arrays.placement import Array, is_traced, namespace, on_host, padded, to_double
+from bayesnb.families import Binomial
+from bayesnb.families.parts.support import first_bad
+from bayesnb.files.storage.operations import ForeignOperation, require_arithmetic
+from bayesnb.files.storage.results import StorageError, read_format, require_place, write_format
+from bayesnb.numerics.log_prob import logsumexp
+from bayesnb.results.classifier import Classifier
+from bayesnb.rows import checks
+
+KIND, VERSION = "bayesnb exported", 1
+"""What the file holds, and the version of its format."""
+
+FUNCTIONS = ("predict_log_proba", "log_joint")
+"""The functions in the file, which are methods of the fit."""
+
+PLATFORMS = ("cpu", "cuda", "tpu")
+"""JAX's names of the kinds of devices that a file is for."""
+
+KNOWN_PLATFORMS = (*PLATFORMS, "rocm")
+"""Those that JAX has, which would take any other name in silence."""
+
+
+def export(fit: Classifier, path: str | os.PathLike[str], *, platforms: Sequence[str] = PLATFORMS) -> None:
+    """Writes what predicts as a fit does, for programs that have JAX alone.
+
+    The functions take float32 rows, or float64 ones where JAX computes in float64 now (``jax.enable_x64``), and answer
+    as the fit does inside ``jax.jit``. ``load_exported`` reads them. A program without bayesnb does it so, with X an
+    array [N, D] or a dict of arrays by block, and a pair (successes, totals) where a Binomial block is one::
+
+        stored = safetensors.numpy.load_file(path)["predict_log_proba"]
+        log_proba = jax.export.deserialize(bytearray(stored)).call(X)
+
+    The file is safetensors, and whole or not there. Later versions of JAX read it for as long as JAX promises for its
+    exported functions: six months at least.
+
+    Args:
+        fit: What a ``fit_`` function returned and has ``predict_log_proba``.
+        path: The file; its folder must exist.
+        platforms: Where the functions are to run, by JAX's names: "cpu", "cuda", "tpu" or "rocm".
+
+    Raises:
+        StorageError: for what is no such fit, for what JAX cannot export, and where the file cannot be written.
+    """
+    if not isinstance(fit, Classifier):
+        raise StorageError(
+            f"export takes a fit that has predict_log_proba, got {type(fit).__name__}: give a part of it that has, "
+            "such as the estimate of a Bootstrap, a label of a MultiLabel or the fit_ of an estimator, and fit a model "
+            "first"
+        )
+    if is_traced(fit):
+        raise StorageError("a fit inside of JAX's transformations has no values yet: export it outside of them")
+    if isinstance(platforms, str) or not platforms or not set(platforms) <= set(KNOWN_PLATFORMS):
+        raise StorageError(f"platforms are some of {', '.join(map(repr, KNOWN_PLATFORMS))}, got {platforms!r}")
+    require_place(Path(path))
+    try:
+        # what parameters tell is worked out in float64, and rounded once
+        arrays = {name: _serialised(getattr(to_double(fit), name), _rows(fit), platforms) for name in FUNCTIONS}
+    except ImportError as error:
+        raise StorageError("to write functions to files JAX needs flatbuffers: pip install flatbuffers") from error
+    except Exception as error:  # whatever JAX has to say of a function or a platform
+        reason = str(error).splitlines()[0]
+        raise StorageError(f"this {type(fit).__name__} cannot be exported for {platforms}: {reason}") from error
+    header = {"fit": type(fit).__name__, "jax": jax.__version__}
+    write_format(Path(path), KIND, VERSION, header, arrays)
+
+
+def load_exported(path: str | os.PathLike[str]) -> ExportedClassifier:
+    """What ``export`` wrote, ready to predict.
+
+    Raises:
+        StorageError: for a file that cannot be read, is damaged, was not written by ``export``, or by a later version
+            of bayesnb or JAX, and for functions that do more than arithmetic, which are named and not run.
+    """
+    source = Path(path)
+    header, arrays = read_format(source, KIND, VERSION, "nb.export")
+    try:
+        functions = {name: jax.export.deserialize(bytearray(arrays[name])) for name in FUNCTIONS}
+        for function in functions.values():
+            require_arithmetic(function)
+        return ExportedClassifier(header["fit"], functions)
+    except ForeignOperation as error:
+        raise StorageError(f"'{source}' is refused, and nothing of it was run: it holds {error}") from error
+    except ImportError as error:
+        raise StorageError("to read functions from files JAX needs flatbuffers: pip install flatbuffers") from error
+    except Exception as error:  # whatever the bytes may make of their reader
+        raise StorageError(
+            f"'{source}' holds functions of JAX {header.get('jax')} that JAX {jax.__version__} cannot read: "
+            f"{type(error).__name__}, {error}"
+        ) from error
+
+
+class ExportedClassifier:
+    """An exported fit: predicts by the functions in its file, and knows nothing else of it.
+
+    X is an array [N, D], or a dict of arrays by block, as for the fit; answers are JAX arrays, inside jit and outside.
+    Gradients are those of first order; rows are mapped over already, so there is no ``vmap``. Blocks, columns and types
+    are checked, and that a number is none beyond the functions' precision; cells outside a likelihood's support are
+    answered as inside ``jax.jit``, by numbers without a meaning.
+
+    numpy rows are filled up to a power of two, so that many numbers of rows need few compilations; of JAX rows each
+    number is compiled anew.
+
+    Attributes:
+        fit: The name of the fit's type.
+        functions: ``predict_log_proba`` and ``log_joint``, each a ``jax.export.Exported``.
+    """
+
+    def __init__(self, fit: str, functions: dict[str, jax.export.Exported]) -> None:
+        self.fit, self.functions = fit, functions
+        one = functions["log_joint"]
+        ((rows,), _) = jax.tree.unflatten(one.in_tree, one.in_avals)
+        self._single = not isinstance(rows, dict)
+        by_name = {"x": rows} if self._single else rows
+        self._blocks = {name: _Block.of(block) for name, block in by_name.items()}
+        self._dtype, self.num_classes = one.out_avals[0].dtype, int(one.out_avals[0].shape[1])
+        log_proba, log_joint = (self._of_packed(functions[name]) for name in FUNCTIONS)
+        self._compiled: dict[str, Callable[[dict[str, Array]], jax.Array]] = {
+            "predict_log_proba": jax.jit(log_proba),
+            "predict_proba": jax.jit(lambda arrays: jnp.exp(log_proba(arrays))),
+            "predict": jax.jit(lambda arrays: log_proba(arrays).argmax(axis=-1)),
+            "log_joint": jax.jit(log_joint),
+            "log_density": jax.jit(lambda arrays: logsumexp(log_joint(arrays))),
+        }
+
+    def log_joint(self, X: Any) -> jax.Array:
+        """log p(y = k, x) of each row, [N, K]; -inf where the class is impossible."""
+        return self._answer("log_joint", X)
+
+    def log_density(self, X: Any) -> jax.Array:
+        """log p(x) = log sum_k p(y = k, x) of each row, [N]; low for outliers."""
+        return self._answer("log_density", X)
+
+    def predict_log_proba(self, X: Any) -> jax.Array:
+        """log p(y = k | x), [N, K]. Where every class is impossible, those with fewest impossible features share."""
+        return self._answer("predict_log_proba", X)
+
+    def predict_proba(self, X: Any) -> jax.Array:
+        """p(y = k | x), [N, K]; each row sums to one."""
+        return self._answer("predict_proba", X)
+
+    def predict(self, X: Any) -> jax.Array:
+        """The most probable class of each row, integers [N]."""
+        return self._answer("predict", X)
+
+    def __repr__(self) -> str:
+        columns = ", ".join(f"{name}[{block.columns}]" for name, block in self._blocks.items())
+        platforms = ", ".join(self.functions["log_joint"].platforms)
+        return f"ExportedClassifier({self.fit}, {columns}, {self.num_classes} classes, {self._dtype} on {platforms})"
+
+    def _answer(self, name: str, X: Any) -> jax.Array:
+        require_jax()
+        arrays, compiled = self._rows(X), self._compiled[name]
+        num_rows = next(iter(arrays.values())).shape[0]
+        if not num_rows:  # the functions need a row
+            one = {block: jax.ShapeDtypeStruct((1, x.shape[1]), self._dtype) for block, x in arrays.items()}
+            answer = jax.eval_shape(compiled, one)
+            return jnp.zeros((0, *answer.shape[1:]), answer.dtype)
+        if not on_host(arrays):
+            return compiled(arrays)
+        with jax.ensure_compile_time_eval():  # known rows have known answers, also inside somebody's jit
+            answer = compiled({block: padded(x) for block, x in arrays.items()})
+            return jnp.asarray(np.asarray(answer)[:num_rows])
+
+    def _rows(self, X: Any) -> dict[str, Array]:
+        """Checked rows by block, pairs side by side, in the functions' precision."""
+        blocks: Any = self._blocks
+        arrays = checks.blocks(blocks, self._single, X)
+        checks.columns(blocks, arrays, {name: block.columns for name, block in blocks.items()})
+        if jnp.result_type(float) != self._dtype and self._dtype == np.float64:
+            raise ValueError(
+                "these functions were exported in float64: call them under jax.enable_x64(True), or export them in "
+                "float32"
+            )
+        return {name: self._cast(x, name) for name, x in arrays.items()}
+
+    def _cast(self, x: Array, block: str) -> Array:
+        with np.errstate(over="ignore"):
+            cast = x.astype(self._dtype)
+        if isinstance(cast, np.ndarray) and np.isinf(cast).any():
+            row, column = first_bad(np.isinf(cast))
+            raise ValueError(
+                f"block {block!r}, column {column}: a cell is a finite number in {self._dtype} or NaN (missing), got "
+                f"{x[row, column]}"
+            )
+        return cast
+
+    def _of_packed(self, function: jax.export.Exported) -> Callable[[dict[str, Array]], jax.Array]:
+        """The function of rows by block, in which pairs stand side by side."""
+
+        def call(arrays: dict[str, Array]) -> jax.Array:
+            X = {name: block.unpack(arrays[name]) for name, block in self._blocks.items()}
+            return function.call(X["x"] if self._single else X)
+
+        return call
+
+
+@dataclass(frozen=True)
+class _Block:
+    """What the checks of rows ask of a family: how many columns, in one array or in a pair of arrays."""
+
+    columns: int
+    parts: int
+
+    takes_sparse: ClassVar[bool] = False
+
+    @classmethod
+    def of(cls, block: Any) -> _Block:
+        """From the types of an exported function's rows."""
+        parts = block if isinstance(block, tuple) else (block,)
+        return cls(parts[0].shape[1], len(parts))
+
+    def columns_in(self, x: Array) -> int:
+        """D of packed rows."""
+        return x.shape[1] // self.parts
+
+    def pack(self, parts: tuple[Array, ...], block: str) -> Array:
+        """Rows as one array, a pair side by side."""
+        if len(parts) != self.parts:
+            wanted = "a pair (successes, totals)" if self.parts == 2 else "one array [N, D]"
+            raise ValueError(f"block {block!r} is {wanted}, got {len(parts)} array{'s' * (len(parts) > 1)}")
+        shapes = {part.shape for part in parts}
+        if len(shapes) > 1:
+            raise ValueError(f"block {block!r}: successes and totals must have one shape, got {shapes}")
+        xp = jnp if any(namespace(part) is jnp for part in parts) else np
+        return parts[0] if self.parts == 1 else xp.concatenate(parts, axis=1)
+
+    def unpack(self, x: Array) -> Any:
+        """What was packed."""
+        return x if self.parts == 1 else (x[:, : self.columns], x[:, self.columns :])
+
+
+def _rows(fit: Classifier) -> Any:
+    """The types of X as the fit takes it, with a number of rows that is not fixed."""
+    (num_rows,) = jax.export.symbolic_shape("rows")
+
+    def block(name: str, columns: int | None) -> Any:
+        one = jax.ShapeDtypeStruct((num_rows, columns), jnp.result_type(float))
+        family = fit.model.families[name]
+        return (one, one) if isinstance(family, Binomial) and family.total_count is None else one
+
+    blocks = {name: block(name, columns) for name, columns in fit.columns().items()}
+    return blocks["x"] if fit.model.single else blocks
+
+
+def _serialised(function: Callable[[Any], Array], rows: Any, platforms: Sequence[str]) -> Array:
+    """The function and its gradient as bytes."""
+    exported = jax.export.export(jax.jit(function), platforms=platforms)(rows)
+    content = exported.serialize(vjp_order=1)
+    require_arithmetic(jax.export.deserialize(content))  # or no load_exported would take it
+    return np.frombuffer(content, np.uint8)

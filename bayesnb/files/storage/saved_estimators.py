@@ -1,0 +1,78 @@
+"""Estimators that come from a file: classes, columns, statistics and fit must be valid, and belong to each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bayesnb.arrays.pytree import fields_of
+from bayesnb.files.storage.saved_models import check_statistics
+from bayesnb.files.storage.saved_results import check_result, require_alike
+from bayesnb.frames.columns import KINDS, Column, in_order
+from bayesnb.frames.schema import ArraySchema, FrameSchema, Schema
+from bayesnb.results.classifier import Classifier
+from bayesnb.rows import checks
+from bayesnb.sklearn.fit_methods import require, specification
+
+
+def check_estimator(estimator: Any) -> None:
+    """Raises ValueError, which names the part, for an estimator that nobody has fitted."""
+    require(estimator.method, estimator.smoothing)
+    schema, fit, statistics = estimator.schema_, estimator.fit_, estimator.statistics_
+    _check_schema(schema)
+    names = getattr(estimator, "feature_names_in_", schema.names)
+    if not estimator.n_features_in_ == len(names) == len(schema.names):
+        raise ValueError(f"n_features_in_ is {estimator.n_features_in_}, the schema has {len(schema.names)} columns")
+    if isinstance(schema, FrameSchema) and list(names) != schema.names:
+        raise ValueError(f"feature_names_in_ are {list(names)}, the schema has {schema.names}")
+    labels = estimator.classes_.tolist()
+    if estimator.classes_.ndim != 1 or len(set(labels)) < len(labels) or any(label != label for label in labels):
+        raise ValueError(f"classes_ must be different labels, got {labels}")
+    model = specification("posterior", 1.0, schema, len(labels))
+    check_statistics(statistics)
+    checks.statistics(model.families, len(labels), False, statistics)
+    if not isinstance(fit, Classifier):
+        raise ValueError(f"fit_ must be a fit, got {type(fit).__name__}")
+    check_result(fit)
+    require_alike(model, fit.model)
+    if fit.model.num_classes != len(labels):
+        raise ValueError(f"classes_ are {len(labels)}, fit_ has {fit.model.num_classes}")
+    for block, columns in schema.blocks.items():
+        if statistics.blocks[block].num_columns != len(columns):
+            raise ValueError(f"block {block!r}: statistics_ have other columns than the schema, {len(columns)}")
+    no_rows = {block: np.zeros((0, len(columns))) for block, columns in schema.blocks.items()}
+    fit.predict_proba(no_rows["x"] if fit.model.single else no_rows)
+
+
+def _check_schema(schema: Schema) -> None:
+    if schema.family is not None:
+        type(schema.family)(**{field.name: getattr(schema.family, field.name) for field in fields_of(schema.family)})
+    if isinstance(schema, ArraySchema):
+        good = isinstance(schema.kinds, tuple) and schema.kinds and set(schema.kinds) <= {*KINDS}
+        if not good and schema.family is None:
+            raise ValueError(f"kinds of the schema must be some of {', '.join(KINDS)}, got {schema.kinds!r}")
+        if not isinstance(schema.sizes, tuple) or not all(type(size) is int and size > 0 for size in schema.sizes):
+            raise ValueError(f"sizes of the schema must be positive ints, got {schema.sizes!r}")
+        return
+    if not isinstance(schema.columns, tuple) or not schema.columns:
+        raise ValueError(f"columns of the schema must be one or more, got {schema.columns!r}")
+    for column in schema.columns:
+        _check_column(column)
+    if len(set(schema.names)) < len(schema.names):
+        raise ValueError(f"columns of the schema must have different names, got {schema.names}")
+
+
+def _check_column(column: Any) -> None:
+    if not isinstance(column, Column) or not isinstance(column.name, str) or column.kind not in KINDS:
+        raise ValueError(f"a column of the schema must have a name and a kind, got {column!r}")
+    if column.text not in (True, False, None):
+        raise ValueError(f"text of column {column.name!r} must be True, False or None, got {column.text!r}")
+    cells = str if column.text else bool | int | float
+    values = column.values
+    if not isinstance(values, tuple) or not all(isinstance(value, cells) and value == value for value in values):
+        raise ValueError(f"values of column {column.name!r} must be those of its cells, got {values!r}")
+    if column.text and column.kind not in ("bernoulli", "categorical"):
+        raise ValueError(f"column {column.name!r} is {column.kind}, and so no text")
+    if values != in_order(set(values)) or (column.kind == "bernoulli" and len(values) != 2):
+        raise ValueError(f"values of column {column.name!r} must be different, and in order, got {values!r}")

@@ -1,0 +1,75 @@
+"""Files of arrays with a header: safetensors, never pickle, and each of them whole or not there (``whole_file``).
+
+The header is JSON. A digest of it and of the arrays tells whether anything has changed since it was written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from bayesnb.arrays.placement import native
+from bayesnb.files.whole_file import require_file, whole_file
+
+Arrays = Mapping[str, np.ndarray[Any, Any]]
+
+NAME = "bayesnb"
+"""The key of the header among the file's metadata."""
+
+
+def write(path: Path, header: Mapping[str, Any], arrays: Arrays) -> None:
+    """Writes a file as a whole, in the place of an old one.
+
+    Raises:
+        OSError: where it cannot be written, or what is there is no regular file; it stays.
+        ValueError: for what no such file can hold.
+    """
+    text = json.dumps(header)
+    arrays = {key: native(np.asarray(a, order="C")) for key, a in arrays.items()}
+    try:
+        content = save(arrays, metadata={NAME: text, "digest": _digest(text, arrays)})
+    except SafetensorError as error:
+        raise ValueError(str(error)) from error
+    with whole_file(path) as handle:
+        handle.write(content)
+
+
+def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
+    """The header and the arrays.
+
+    Raises:
+        OSError: where it cannot be read, or is no regular file, such as a pipe, whose end may never come.
+        ValueError: for what ``write`` has not written, or not so.
+    """
+    require_file(path)
+    path.open("rb").close()  # safetensors says of every file that it cannot open that there is none
+    try:
+        with safe_open(path, framework="numpy") as handle:
+            metadata = handle.metadata() or {}
+            if NAME not in metadata:
+                raise ValueError("it is not a file of bayesnb's")
+            arrays = {key: handle.get_tensor(key) for key in handle.keys()}  # noqa: SIM118
+        if metadata.get("digest") != _digest(metadata[NAME], arrays):
+            raise ValueError("its contents have changed since it was written")
+        header = json.loads(metadata[NAME])
+    except (OSError, ValueError):
+        raise
+    except Exception as error:  # whatever a file may make of its readers
+        raise ValueError(f"{error}") from error
+    if not isinstance(header, dict):
+        raise ValueError("its header is not one of bayesnb's")
+    return header, arrays
+
+
+def _digest(text: str, arrays: Arrays) -> str:
+    digest = hashlib.blake2b(text.encode(), digest_size=16)
+    for key in sorted(arrays):
+        digest.update(f"{key} {arrays[key].dtype} {arrays[key].shape} ".encode() + arrays[key].tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,195 @@
+"""Blocks of rows and where they stand; iterators of numpy blocks as a source."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import chain
+from typing import Any, NamedTuple, Protocol
+
+import jax
+import numpy as np
+
+from bayesnb.arrays.masked import as_numpy, filled
+from bayesnb.rows.statistics import ModelStatistics
+
+
+class Position(NamedTuple):
+    """How far a source has been read.
+
+    ``part`` is the number of files, or of an iterator's blocks, that are done; ``row`` how many rows of the next file
+    are; ``rows`` how many rows have been counted in all.
+    """
+
+    part: int = 0
+    row: int = 0
+    rows: int = 0
+
+    def done(self) -> Position:
+        """The same where nothing follows in the part."""
+        return Position(self.part + (self.row > 0), 0, self.rows)
+
+
+class Block(NamedTuple):
+    """Rows for ``sufficient_statistics``, where they came from, for messages, and the position after them.
+
+    ``done`` is what the progress bar shows after them, in the source's own unit.
+    """
+
+    X: Any
+    y: Any
+    weight: Any
+    place: str
+    end: Position
+    done: float
+
+
+class Source(Protocol):
+    """Where blocks come from: the same blocks in the same order, whenever it is read."""
+
+    total: float | None
+    """What ``Block.done`` ends at, where it is known."""
+
+    final: bool
+    """True where what has been read to its end has no more to give; a folder may have got new files."""
+
+    def description(self) -> Any:
+        """What a checkpoint's rows must agree with, in JSON: columns, label, or the first rows."""
+
+    def read(self, position: Position) -> Any:
+        """What tells, in JSON, whether the parts up to this position are still the same."""
+
+    def empty(self) -> Any:
+        """X without rows."""
+
+    def classes(self, num_classes: int | None, classes: list[Any] | None) -> tuple[int, list[Any] | None]:
+        """K, and what the integers 0..K-1 stand for where labels are not integers; the arguments are as declared."""
+
+    def blocks(self, start: Position, classes: list[Any] | None) -> Generator[Block]:
+        """The blocks after this position."""
+
+
+class StreamError(ValueError):
+    """A source that cannot be read, or rows that do not fit; the message is one sentence that names the place.
+
+    Attributes:
+        statistics: The statistics of all rows before that place; None where there are none.
+        rows: How many rows those are.
+    """
+
+    statistics: ModelStatistics | None = None
+    rows: int = 0
+
+
+@contextmanager
+def at(place: str, kind: type[Exception] = ValueError) -> Iterator[None]:
+    """Names the place in what is raised inside: ValueError, OSError and this kind become a StreamError."""
+    try:
+        yield
+    except StreamError:
+        raise
+    except (ValueError, OSError, kind) as error:
+        # what others raise may have several lines and sentences
+        words = " ".join(str(error).split()).rstrip(".").replace(". ", "; ")
+        raise StreamError(f"{place}: {words}") from error
+
+
+class Arrays:
+    """An iterable of blocks (X, y) or (X, y, sample_weight) of arrays; it is read once."""
+
+    total: float | None = None
+    final = True
+
+    def __init__(self, source: Iterable[Any]) -> None:
+        self._blocks: Iterator[tuple[int, Any]] = enumerate(source)
+        index, first = next(self._blocks, (0, None))
+        if first is None:
+            raise StreamError("the source gives no block: an iterator that was read before has nothing left")
+        self._first = _checked(index, first)
+        self._blocks = chain([(index, first)], self._blocks)
+
+    def description(self) -> Any:
+        """The first rows of the first block, as a digest."""
+        digest = hashlib.blake2b(digest_size=16)
+        for array in jax.tree.leaves(self._first):
+            head = array[:256]
+            head = head.toarray() if hasattr(head, "toarray") else np.ascontiguousarray(filled(head))
+            digest.update(f"{array.shape} {head.dtype}".encode() + head.tobytes())
+        return {"blocks": digest.hexdigest()}
+
+    def read(self, position: Position) -> Any:
+        """Nothing: whether the blocks are the same again is seen as they come."""
+        del position
+
+    def empty(self) -> Any:
+        """X without rows."""
+        return jax.tree.map(lambda x: x[:0], self._first[0])
+
+    def classes(self, num_classes: int | None, classes: list[Any] | None) -> tuple[int, list[Any] | None]:
+        """K as declared, or the width of soft labels."""
+        y = self._first[1]
+        if num_classes is None and y.ndim < 2:
+            raise StreamError("blocks cannot be read twice to find the classes: declare their number, num_classes=K")
+        return num_classes or y.shape[1], classes
+
+    def blocks(self, start: Position, classes: list[Any] | None) -> Generator[Block]:
+        """The blocks after this position; those before it are taken from the iterator, and must have as many rows."""
+        del classes
+        rows, widths = 0, _widths(self._first[0])
+        index = -1
+        for index, given in self._blocks:
+            if index == start.part:
+                _same_rows(start, rows)
+            X, y, weight = _checked(index, given)
+            if _widths(X) != widths:
+                raise StreamError(f"block {index} has the columns {_widths(X)}, the blocks before it {widths}")
+            rows += len(y)
+            if index >= start.part:
+                yield Block(X, y, weight, f"block {index}", Position(index + 1, 0, rows), index + 1)
+        if index + 1 < start.part:
+            raise StreamError(f"the source ends after {index + 1} blocks, the checkpoint has counted {start.part}")
+        if index + 1 == start.part:
+            _same_rows(start, rows)
+
+
+def _same_rows(start: Position, rows: int) -> None:
+    if rows != start.rows:
+        raise StreamError(
+            f"the first {start.part} blocks have {rows:,} rows, the checkpoint has counted {start.rows:,} in them: "
+            "an iterator must give the same blocks again"
+        )
+
+
+def _checked(index: int, block: Any) -> tuple[Any, Any, Any]:
+    """X, y and weights of a block, as numpy arrays."""
+    if not isinstance(block, tuple | list) or len(block) not in (2, 3):
+        kind = f"{len(block)} things" if isinstance(block, tuple | list) else type(block).__name__
+        advice = "; pyarrow.RecordBatchReader.from_batches makes a source of Arrow's record batches"
+        raise StreamError(
+            f"block {index} must be (X, y) or (X, y, sample_weight), got {kind}"
+            f"{advice if type(block).__module__.startswith('pyarrow') else ''}"
+        )
+    X, y, weight = (*block, None)[:3]
+    with at(f"block {index}"):
+        if isinstance(X, Mapping):
+            X = {name: tuple(map(_array, x)) if isinstance(x, tuple) else _array(x) for name, x in X.items()}
+        else:
+            X = tuple(map(_array, X)) if isinstance(X, tuple) else _array(X)
+        y = _array(y)
+    if y.ndim == 0:
+        raise StreamError(f"block {index} must be (X, y) or (X, y, sample_weight), got {y!r} for y")
+    return X, y, weight
+
+
+def _array(x: Any) -> Any:
+    return x if hasattr(x, "toarray") else as_numpy(x)
+
+
+def _widths(X: Any) -> Any:
+    """The shapes of X without the number of rows."""
+    return {name: _widths(x) for name, x in X.items()} if isinstance(X, Mapping) else [x.shape[1:] for x in _parts(X)]
+
+
+def _parts(X: Any) -> tuple[Any, ...]:
+    return X if isinstance(X, tuple) else (X,)

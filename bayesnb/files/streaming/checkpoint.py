@@ -1,0 +1,199 @@
+"""A checkpoint: the statistics of what has been counted, how far that is, and of what.
+
+It is replaced as a whole: whoever is stopped, at any moment, leaves a whole one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from bayesnb.arrays.pytree import fields_of
+from bayesnb.files.storage import tensors
+from bayesnb.files.storage.saved_models import check_statistics
+from bayesnb.files.streaming.blocks import Position, Source, StreamError
+from bayesnb.files.whole_file import require_file
+from bayesnb.rows import arguments
+from bayesnb.rows.specification import Specification
+from bayesnb.rows.statistics import ModelStatistics, sufficient_statistics
+
+FORMAT = "bayesnb stream 2"
+
+LEAST_SECONDS = 5.0
+"""From one writing to the next."""
+
+SHARE = 0.02
+"""Of the time, at most, goes into writing."""
+
+
+class Counted(NamedTuple):
+    """What has been counted: ``statistics`` of the rows up to ``position``, None where there are none.
+
+    ``num_classes`` is K, ``classes`` what the integers 0..K-1 stand for where labels are not integers.
+    """
+
+    statistics: ModelStatistics | None
+    position: Position
+    num_classes: int
+    classes: list[Any] | None
+    finished: bool = False
+
+
+class Checkpoint:
+    """The checkpoint at ``path`` of one model and one source.
+
+    What it must agree with is what statistics know of a model: its blocks with their families, not hyperparameters.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], model: Specification, source: Source) -> None:
+        self._path, self._model, self._source = Path(path), model, source
+        self._of = {"model": _description(model), "source": source.description()}
+        self._due = time.monotonic() + LEAST_SECONDS
+        if not self._path.parent.is_dir():
+            raise StreamError(f"there is no folder '{self._path.parent}' for the checkpoint '{self._path.name}'")
+        try:
+            require_file(self._path)
+        except OSError as error:
+            raise StreamError(f"the checkpoint cannot be '{self._path}': {error.strerror or error}") from error
+
+    def load(self, num_classes: int | None, classes: list[Any] | None) -> Counted | None:
+        """What was counted before, or None where there is no checkpoint yet; K and the classes are as declared.
+
+        Raises:
+            StreamError: where it is damaged, or of another model or source.
+        """
+        if not self._path.exists():
+            return None
+        try:
+            header, arrays = tensors.read(self._path)
+            if header["format"] != FORMAT:
+                raise ValueError(f"its format is {header['format']!r}, not {FORMAT!r}")
+        except (OSError, ValueError, KeyError) as error:
+            raise StreamError(
+                f"the checkpoint '{self._path}' is damaged or no checkpoint ({error}): delete it to start over"
+            ) from error
+        try:
+            return self._agreeing(header, arrays, num_classes, classes)
+        except StreamError:
+            raise
+        except Exception as error:  # whatever a header may make of its readers
+            words = str(error) if isinstance(error, ValueError) else f"{type(error).__name__} {error}"
+            raise StreamError(
+                f"the checkpoint '{self._path}' holds what no stream counts ({words}): delete it to start over"
+            ) from error
+
+    def _agreeing(
+        self,
+        header: Mapping[str, Any],
+        arrays: Mapping[str, np.ndarray[Any, Any]],
+        num_classes: int | None,
+        classes: list[Any] | None,
+    ) -> Counted:
+        """What was counted, checked to be of this model, these classes and this source."""
+        missing = [
+            name for name in ("of", "position", "read", "num_classes", "classes", "finished") if name not in header
+        ]
+        if missing:
+            raise ValueError(f"it has no {', '.join(missing)}")
+        if not isinstance(header["of"], dict) or set(header["of"]) != set(self._of):
+            raise ValueError(f"it must say of what model and source it is, got {header['of']!r}")
+        for key, mine in self._of.items():
+            self._compare(f"another {key}", header["of"][key], mine)
+        known, names, finished = header["num_classes"], header["classes"], header["finished"]
+        if arguments.num_classes(known) is None or isinstance(known, bool):
+            raise ValueError(f"num_classes must be a positive int, got {known!r}")
+        if names is not None and (not isinstance(names, list) or len(names) != known):
+            raise ValueError(f"classes must be {known} labels, got {names!r}")
+        if not isinstance(finished, bool):
+            raise ValueError(f"finished must be True or False, got {finished!r}")
+        self._compare("another number of classes", known, num_classes or known)
+        self._compare("other classes", names, classes or names)
+        numbers = header["position"]
+        if not isinstance(numbers, list) or [type(number) for number in numbers] != [int] * 3 or min(numbers) < 0:
+            raise ValueError(f"position must be three whole numbers, got {numbers!r}")
+        position = Position(*numbers)
+        if position.rows and not arrays:
+            raise ValueError(f"its arrays must be those of {position.rows} rows, got {list(arrays)}")
+        self._compare("other files", header["read"], self._source.read(position))
+        statistics = self._rebuilt(arrays, known) if arrays else None
+        return Counted(statistics, position, known, names, finished)
+
+    def _compare(self, what: str, there: Any, here: Any) -> None:
+        here = json.loads(json.dumps(here))
+        if there != here:
+            raise StreamError(
+                f"the checkpoint '{self._path}' is of {what}: {_difference(there, here)}; "
+                "give another path, or delete it to start over"
+            )
+
+    def _rebuilt(self, arrays: Mapping[str, np.ndarray[Any, Any]], num_classes: int) -> ModelStatistics:
+        """The arrays in the structure that statistics of no rows have."""
+        none = sufficient_statistics(self._model, self._source.empty(), np.zeros(0, int), num_classes=num_classes)
+        keys, structure = jax.tree_util.tree_flatten_with_path(none)
+        wanted = {jax.tree_util.keystr(key): leaf for key, leaf in keys}
+        if set(arrays) != set(wanted):
+            raise ValueError(f"its arrays must be {list(wanted)}, got {list(arrays)}")
+        for name, leaf in wanted.items():
+            if arrays[name].shape != leaf.shape or arrays[name].dtype.kind not in "iuf":
+                raise ValueError(f"{name} must be numbers of the shape {leaf.shape}, got {arrays[name].shape}")
+        statistics = jax.tree.unflatten(structure, [arrays[name] for name in wanted])
+        check_statistics(statistics)
+        return statistics
+
+    def save_when_due(self, counted: Counted) -> None:
+        """As ``save``, but for when it was done a moment ago."""
+        if time.monotonic() >= self._due:
+            self.save(counted)
+
+    def save(self, counted: Counted) -> None:
+        """Writes it beside the old one and puts it in its place.
+
+        Raises:
+            StreamError: where it cannot be written.
+        """
+        start = time.monotonic()
+        leaves = jax.tree_util.tree_flatten_with_path(counted.statistics)[0]
+        arrays = {jax.tree_util.keystr(key): np.asarray(leaf) for key, leaf in leaves}
+        header = {
+            "format": FORMAT,
+            "of": self._of,
+            "position": counted.position,
+            "read": self._source.read(counted.position),
+            "num_classes": counted.num_classes,
+            "classes": counted.classes,
+            "finished": counted.finished,
+        }
+        try:
+            tensors.write(self._path, header, arrays)
+        except (OSError, ValueError) as error:
+            raise StreamError(f"the checkpoint '{self._path}' cannot be written: {error}") from error
+        end = time.monotonic()
+        self._due = end + max(LEAST_SECONDS, (end - start) / SHARE)
+
+
+def _description(model: Specification) -> dict[str, Any]:
+    """Blocks in their order, each by its family's name and sizes; an array [N, D] or a dict of arrays."""
+
+    def sizes(family: Any) -> dict[str, str]:
+        return {f.name: repr(getattr(family, f.name)) for f in fields_of(family) if f.metadata.get("static")}
+
+    families = [[name, type(family).__name__, sizes(family)] for name, family in model.families.items()]
+    return {"single": model.single, "blocks": families}
+
+
+def _difference(there: Any, here: Any) -> str:
+    """The first part in which two values of JSON differ."""
+    if isinstance(there, dict) and isinstance(here, dict) and set(there) == set(here):
+        key = next(key for key in there if there[key] != here[key])
+        return f"{key} {_difference(there[key], here[key])}"
+    if isinstance(there, list) and isinstance(here, list):
+        there, here = next(pair for pair in zip_longest(there, here, fillvalue="nothing") if pair[0] != pair[1])
+    return f"{there!r} instead of {here!r}"

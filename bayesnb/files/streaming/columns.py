@@ -1,0 +1,211 @@
+"""Which columns of an Arrow table are features, label and weight; batches of it to numpy arrays."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import types
+
+from bayesnb.files.streaming.blocks import StreamError
+from bayesnb.rows.specification import Specification
+
+Array = np.ndarray[Any, Any]
+
+ROWS_AT_ONCE = 4096
+"""Of a batch whose columns are laid side by side."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The names of columns: for each block one list, or as many as the block takes arrays.
+
+    Attributes:
+        single: True where X is an array, not a dict of arrays by block.
+        blocks: The features of each block.
+        label: The column of labels.
+        weight: The column of weights, or None.
+    """
+
+    single: bool
+    blocks: dict[str, tuple[list[str], ...]]
+    label: str
+    weight: str | None
+
+    @classmethod
+    def choose(cls, model: Specification, schema: pa.Schema, label: str | None, columns: Any, weight: Any) -> Self:
+        """The columns of a model's blocks, as declared; for a single block all that have no other task.
+
+        Raises:
+            ValueError: where what is declared does not fit the model.
+        """
+        if label is None:
+            raise ValueError(f"label is missing: give the name of the column of labels, one of {schema.names}")
+        if columns is None and model.single:
+            # an index that pandas wrote is no column of its data frame
+            index = (schema.pandas_metadata or {}).get("index_columns", [])
+            columns = [name for name in schema.names if name not in (label, weight, *map(str, index))]
+        blocks = {"x": columns} if model.single else columns
+        wanted = "a list of names" if model.single else f"a dict, a list of names for each of {list(model.families)}"
+        if not isinstance(blocks, Mapping) or (model.single and isinstance(columns, Mapping)):
+            raise ValueError(f"columns must be {wanted}, got {columns!r}")
+        if set(blocks) != set(model.families):
+            raise ValueError(f"columns must be {wanted}, got names for {list(blocks)}")
+        chosen = cls(model.single, {b: _lists(b, blocks[b], wanted) for b in model.families}, label, weight)
+        for name in (label, weight):
+            if name in chosen.features:
+                raise ValueError(f"column {name!r} is a feature as well as the label or the weight")
+        return chosen
+
+    @property
+    def features(self) -> list[str]:
+        """The names of all features, each once."""
+        names = (name for lists in self.blocks.values() for some in lists for name in some)
+        return list(dict.fromkeys(names))
+
+    @property
+    def targets(self) -> list[str]:
+        """The names of label and weight."""
+        return [self.label] if self.weight is None else [self.label, self.weight]
+
+    def check(self, schema: pa.Schema, place: str) -> None:
+        """Raises StreamError unless a table of this schema has these columns, and numbers in them."""
+        names = Counter(schema.names)
+        for name in (*self.features, *self.targets):
+            if names[name] != 1:
+                found = f"{names[name]} columns" if names[name] else "no column"
+                raise StreamError(f"{place} has {found} {name!r}, its columns are {list(names)}")
+            kind = schema.field(name).type
+            if name != self.label and not _numeric(kind):
+                advice = "integer codes, or numbers such as 1.5 for 1,5" if is_text(kind) else "numbers, such as days"
+                raise StreamError(
+                    f"{place}: column {name!r} holds {kind} where numbers are expected; give {advice}, or leave it out "
+                    "with columns=[...]"
+                )
+            if name == self.label and not (is_text(kind) or _whole(kind) or types.is_null(kind)):
+                raise StreamError(f"{place}: the label column {name!r} holds {kind}, expected whole numbers or text")
+
+    def empty(self) -> Any:
+        """X without rows."""
+        return self._collect({name: tuple(np.zeros((0, len(some))) for some in s) for name, s in self.blocks.items()})
+
+    def rows(self, batch: pa.RecordBatch, classes: Sequence[Any] | None) -> tuple[Any, Array, Array | None]:
+        """X, y and weights of a batch; null features are NaN, a null label is an error unless its weight is zero.
+
+        Raises:
+            ValueError: for labels that are null or none of the classes.
+        """
+        weight = None if self.weight is None else _dense([batch.column(self.weight)])[:, 0]
+        y = self._codes(batch.column(self.label), classes, weight)
+        arrays = {
+            name: tuple(_dense([batch.column(column) for column in some]) for some in lists)
+            for name, lists in self.blocks.items()
+        }
+        return self._collect(arrays), y, weight
+
+    def labels(self, batch: pa.RecordBatch, text: bool) -> set[Any]:
+        """The labels of a batch in rows of positive weight.
+
+        Raises:
+            ValueError: where they are not text, or are, as ``text`` says.
+        """
+        column = batch.column(self.label)
+        if is_text(column.type) != text:
+            raise ValueError(f"column {self.label!r} holds {column.type}, which differs from the files before")
+        if self.weight is not None:
+            column = column.filter(pc.greater(_plain(batch.column(self.weight)), 0.0))
+        return set(column.unique().to_pylist()) - {None}
+
+    def _collect(self, arrays: dict[str, tuple[Array, ...]]) -> Any:
+        X = {name: parts[0] if len(parts) == 1 else parts for name, parts in arrays.items()}
+        return X["x"] if self.single else X
+
+    def _codes(self, column: pa.Array, classes: Sequence[Any] | None, weight: Array | None) -> Array:
+        """Integers 0..K-1; -1 for what no class stands for in rows of no weight."""
+        if types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        if classes is None and is_text(column.type):
+            raise ValueError(f"column {self.label!r} holds text: declare what its labels are, classes=[...]")
+        found = column if classes is None else pc.index_in(column, value_set=_value_set(classes, column.type))
+        if types.is_boolean(found.type) or types.is_null(found.type):
+            found = found.cast(pa.int64())
+        if found.null_count == 0:
+            return found.to_numpy()
+        counts = np.ones(len(column), bool) if weight is None else weight > 0
+        bad = column.filter(pa.array(found.is_null().to_numpy(zero_copy_only=False) & counts))
+        if bad.null_count:
+            raise ValueError(
+                f"{bad.null_count} of {len(column)} labels in column {self.label!r} are null: leave these rows out, or "
+                "give them the weight zero"
+            )
+        if len(bad):
+            raise ValueError(f"the label {bad[0].as_py()!r} in column {self.label!r} is none of {list(classes or ())}")
+        return found.fill_null(-1).to_numpy()
+
+
+def _value_set(classes: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """The classes as an array of a label column's type."""
+    try:
+        return pa.array(classes, type=kind)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise ValueError(f"the classes are {list(classes)}, the label column holds {kind}") from error
+
+
+def _dense(columns: list[pa.Array]) -> Array:
+    """Columns side by side, [N, D]: in the type of the columns, or one that holds them all; null is NaN."""
+    columns = [_plain(column) for column in columns]
+    batch = pa.RecordBatch.from_arrays(columns, names=[str(i) for i in range(len(columns))])
+    nulls = any(column.null_count for column in columns)
+
+    def part(start: int, size: int) -> Array:
+        return batch.slice(start, size).to_tensor(null_to_nan=nulls).to_numpy()
+
+    # a few rows at a time, or each cell would go to another line of the cache
+    dense = np.empty((batch.num_rows, len(columns)), part(0, 0).dtype)
+    for start in range(0, batch.num_rows, ROWS_AT_ONCE):
+        dense[start : start + ROWS_AT_ONCE] = part(start, ROWS_AT_ONCE)
+    return dense
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    if types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if types.is_boolean(column.type):
+        return column.cast(pa.uint8())
+    if types.is_float16(column.type):
+        return column.cast(pa.float32())
+    if types.is_integer(column.type) or types.is_floating(column.type):
+        return column
+    return column.cast(pa.float64())
+
+
+def _whole(kind: pa.DataType) -> bool:
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    return types.is_integer(kind) or types.is_boolean(kind)
+
+
+def _numeric(kind: pa.DataType) -> bool:
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    return _whole(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_null(kind)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """True for text, also where it is encoded as a dictionary."""
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+
+
+def _lists(block: str, given: Any, wanted: str) -> tuple[list[str], ...]:
+    """The names of a block: a list, or a tuple of lists for a block of several arrays."""
+    lists = given if isinstance(given, tuple) and not all(isinstance(name, str) for name in given) else (given,)
+    if any(isinstance(some, str) or not isinstance(some, Sequence) for some in lists):
+        raise ValueError(f"columns must be {wanted}, got {given!r} for block {block!r}")
+    chosen = tuple(list(some) for some in lists)
+    if not all(chosen) or not all(isinstance(name, str) for some in chosen for name in some):
+        raise ValueError(f"columns must be {wanted}, got {given!r} for block {block!r}")
+    return chosen

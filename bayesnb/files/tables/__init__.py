@@ -1,0 +1,1 @@
+"""Tables in CSV and Parquet files: reading, summaries, fits and predictions."""

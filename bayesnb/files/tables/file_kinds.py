@@ -1,0 +1,47 @@
+"""What a file is by its first bytes, whatever its name says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from bayesnb.frames.series import DataError
+
+KINDS: Mapping[str, tuple[bytes, str]] = {
+    "compressed by gzip": (rb"\x1f\x8b", "unpack it first, gzip -d"),
+    "compressed by bzip2": (rb"BZh[1-9]1AY&SY", "unpack it first, bzip2 -d"),
+    "compressed by xz": (rb"\xfd7zXZ\x00", "unpack it first, xz -d"),
+    "compressed by zstd": (rb"\x28\xb5\x2f\xfd", "unpack it first, zstd -d"),
+    "an Excel workbook or another zip archive": (rb"PK\x03\x04", "save its sheet as CSV, or unpack it"),
+    "an old Excel workbook": (rb"\xd0\xcf\x11\xe0", "save its sheet as CSV"),
+    "a Parquet file": (rb"PAR1\x15", "name it .parquet"),
+    "an Arrow file": (rb"ARROW1\x00\x00", "write it as Parquet"),
+    "UTF-16 text": (rb"\xff\xfe|\xfe\xff", "save it as UTF-8"),
+}
+"""The sign at the beginning of the file, and what to do."""
+
+PARQUET = "a Parquet file"
+
+
+def require_csv(path: Path, head: bytes) -> None:
+    """Raises DataError where the first bytes say that the file is no text."""
+    _refuse(path, head, "CSV")
+
+
+def require_parquet(path: Path) -> None:
+    """Raises DataError where the first bytes say that the file is something else, which has a name."""
+    with path.open("rb") as file:
+        head = file.read(16)
+    if _kind(head) != PARQUET:
+        _refuse(path, head, "Parquet")
+
+
+def _refuse(path: Path, head: bytes, wanted: str) -> None:
+    kind = _kind(head)
+    if kind is not None:
+        raise DataError(f"'{path}' is {kind}, expected {wanted}: {KINDS[kind][1]}")
+
+
+def _kind(head: bytes) -> str | None:
+    return next((kind for kind, (sign, _) in KINDS.items() if re.match(sign, head, re.DOTALL)), None)

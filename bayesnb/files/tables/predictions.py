@@ -1,0 +1,83 @@
+"""Predictions in a file: the most probable class of each row and the probability of every class, block by block."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Any, BinaryIO, TextIO
+
+import numpy as np
+
+from bayesnb.files.tables.csv_cells import line
+from bayesnb.files.whole_file import whole_file
+from bayesnb.frames.series import Array, DataError, label
+
+Write = Callable[[Array], None]
+"""Writes p(y = k | x) [N, K] of the rows that follow."""
+
+
+@contextmanager
+def prediction_file(out: Path | None, classes: Sequence[Any]) -> Iterator[Write]:
+    """A file, or the standard output, to write predictions to; it appears as a whole when the block ends well.
+
+    Columns: `prediction`, and `p(class)` for each class. In CSV a class whose name a spreadsheet would run, such as
+    `=1+1`, has an apostrophe before it; see ``csv_cells``.
+
+    Raises:
+        DataError: where it cannot be written, what is there is no regular file, or its name does not end in .csv or
+            .parquet.
+    """
+    names = [f"p({label(value)})" for value in classes]
+    if out is None:
+        yield _writer(sys.stdout, names, classes)
+        return
+    if out.suffix.lower() not in (".csv", ".parquet"):
+        raise DataError(f"predictions are written to a .csv or a .parquet file, and '{out}' is neither")
+    form = _parquet if out.suffix.lower() == ".parquet" else _csv
+    try:
+        with whole_file(out) as handle, form(handle, names, classes) as write:
+            yield write
+    except OSError as error:
+        raise DataError(f"'{out}' cannot be written: {error.strerror or error}") from error
+
+
+@contextmanager
+def _csv(handle: BinaryIO, names: list[str], classes: Sequence[Any]) -> Iterator[Write]:
+    text = TextIOWrapper(handle, encoding="utf-8", newline="")
+    try:
+        yield _writer(text, names, classes)
+    finally:
+        text.detach()  # the file is not this writer's to close
+
+
+@contextmanager
+def _parquet(handle: BinaryIO, names: list[str], classes: Sequence[Any]) -> Iterator[Write]:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ModuleNotFoundError as error:
+        raise DataError("Parquet files are written by pyarrow: pip install 'bayesnb[parquet]'") from error
+    labels = np.array(classes)
+    schema = pa.schema([("prediction", pa.array(labels).type), *((name, pa.float64()) for name in names)])
+    with pq.ParquetWriter(handle, schema) as writer:
+        yield lambda proba: writer.write(
+            pa.table([pa.array(labels[proba.argmax(axis=1)]), *map(pa.array, proba.T)], schema=schema)
+        )
+
+
+def _writer(handle: TextIO, names: list[str], classes: Sequence[Any]) -> Write:
+    """Writes CSV, whose header comes with the first rows: where there are none to come there is no output."""
+    labels = [label(value) for value in classes]
+    header = [line(["prediction", *names])]
+
+    def write(proba: Array) -> None:
+        while header:
+            handle.write(header.pop())
+        best = proba.argmax(axis=1)
+        rows = zip(best.tolist(), proba.tolist(), strict=True)
+        handle.writelines(line([labels[k], *shares]) for k, shares in rows)
+
+    return write

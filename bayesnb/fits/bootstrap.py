@@ -1,0 +1,236 @@
+"""The bootstrap: how far a fit would move, had other rows of the same population been drawn.
+
+    w_rn ~ Poisson(1) for every row, or w_r ~ Multinomial(N; 1/N, ..., 1/N),
+    theta_r = argmax p(X, y | theta) with the weights w_r,    r = 1..R
+
+The statistics of all replicates are products of weights [R, N] with functions of the rows, and the closed form is
+mapped over them. Independent Poisson weights need not know N, so rows may also come block by block, each with weights
+of its own: the statistics merge.
+
+Efron, Bootstrap methods: another look at the jackknife (1979); Efron and Tibshirani, An introduction to the bootstrap
+(1993), chapters 6 and 13. Poisson weights: Hanley and MacGibbon, Creating non-parametric bootstrap samples using
+Poisson frequencies (2006); Chamandy, Muralidharan, Najmi and Naidu, Estimating uncertainty for massive data streams
+(2012).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial, reduce
+from typing import Any
+
+import jax
+import numpy as np
+
+from bayesnb.arrays import memory
+from bayesnb.arrays.host_calls import at_once
+from bayesnb.arrays.placement import Array, is_traced, to_host
+from bayesnb.arrays.pytree import Node, pytree
+from bayesnb.arrays.sparse import bytes_per_row
+from bayesnb.arrays.threads import in_threads, row_blocks
+from bayesnb.families.base import Family
+from bayesnb.fits.closed_form import fit_map, fit_mle, require_maximum
+from bayesnb.model.naive_bayes import NaiveBayes, Sites
+from bayesnb.primitives.sums import Labels
+from bayesnb.primitives.sums.replicates import ReplicateSums
+from bayesnb.results import intervals
+from bayesnb.results.classifier import PointEstimate
+from bayesnb.results.intervals import Interval
+from bayesnb.rows import arguments, checks
+from bayesnb.rows.statistics import ModelStatistics, merge
+
+SCHEMES = ("poisson", "multinomial")
+
+WEIGHT_BYTES = 1 << 26
+"""Bytes of weights, one for a row and replicate, that are in memory at once."""
+
+FEWEST = 8
+"""Replicates at once where rows are many: less would read the rows for little work."""
+
+
+@pytree
+class Bootstrap(Node):
+    """``estimate`` is the fit to the rows themselves, ``params`` those of every replicate, [R, ...] by site."""
+
+    estimate: PointEstimate
+    params: Sites
+
+    @property
+    def standard_errors(self) -> Sites:
+        """The standard deviation of each parameter over two replicates or more, by site."""
+        if len(self.params["class_probs"]) < 2:
+            raise ValueError("a standard error needs two replicates: give replicates=1000")
+        return {site: value.std(axis=0, ddof=1) for site, value in self.params.items()}
+
+    def interval(self, level: float = 0.9) -> dict[str, Interval]:
+        """Percentile intervals of the parameters, ``low`` and ``high`` of each site.
+
+        Args:
+            level: The probability inside, between 0 and 1.
+
+        Raises:
+            ValueError: for a level outside (0, 1).
+        """
+        tails = _tails(level)
+        return {site: Interval(*np.quantile(value, tails, axis=0)) for site, value in self.params.items()}
+
+    def predict_interval(self, X: Any, level: float = 0.9) -> Interval:
+        """Percentile intervals of P(y = k | x, theta_r), ``low`` and ``high`` [N, K].
+
+        Args:
+            X: An array [N, D], or a dict of arrays by block.
+            level: The probability inside, between 0 and 1.
+
+        Raises:
+            ValueError: for rows that do not fit the model, and for a level outside (0, 1).
+        """
+        _tails(level)
+        given = intervals._Given(self.estimate.model, self.params, None, self.estimate.arrays(X))
+        return Interval(*intervals._quantiles(intervals._probabilities, given, level, by_feature=False))
+
+
+def bootstrap(
+    model: NaiveBayes,
+    X: Any,
+    y: Any,
+    *,
+    key: Array,
+    replicates: int = 1000,
+    sample_weight: Any = None,
+    fit: Callable[..., PointEstimate] = fit_mle,
+    scheme: str = "poisson",
+) -> Bootstrap:
+    """The fit to rows, and to so many random re-weightings of them: standard errors and percentile intervals.
+
+    Replicate r equals ``fit(model, X, y, sample_weight=w)`` with w row r of ``bootstrap_weights``, times the sample
+    weights where there are any.
+
+    Args:
+        model: The specification.
+        X: An array [N, D], or a dict of arrays by block; NaN is missing.
+        y: Integers 0..K-1 [N], or soft labels [N, K].
+        key: A ``jax.random.key``.
+        replicates: R.
+        sample_weight: Weights [N]; rows of weight zero are not drawn from.
+        fit: ``fit_mle`` or ``fit_map``.
+        scheme: "poisson": every row's weight is Poisson(1), independently; "multinomial": N rows are drawn with
+            replacement.
+
+    Raises:
+        ValueError: as ``fit`` does, for the rows or for a replicate; and for another fit, scheme or number.
+    """
+    arguments.model(model)
+    arguments.key(key)
+    arguments.counts(replicates=replicates)
+    _require_scheme(scheme)
+    if fit not in _CLOSED_FORMS:
+        names = " or ".join(one.__name__ for one in _CLOSED_FORMS)
+        raise ValueError(f"fit is {names}, got {getattr(fit, '__name__', fit)!r}: a posterior has intervals of its own")
+    if is_traced(model, X, y, sample_weight, key):
+        raise ValueError("bootstrap needs values that are known: call it outside of JAX's transformations")
+    model, X, y, sample_weight = to_host((model, X, y, sample_weight))
+    estimate = fit(model, X, y, sample_weight=sample_weight)
+    arrays = checks.blocks(model.families, model.single, X, sparse=True)
+    num_rows = next(iter(arrays.values())).shape[0]
+    labels, num_classes = checks.labels(y, sample_weight, num_rows, estimate.model.num_classes)
+    total = labels.y.sum(axis=1) if labels.soft else labels.weight
+    if total is not None and not total.all():
+        arrays, labels = {name: x[total > 0] for name, x in arrays.items()}, labels.rows(total > 0)
+    if not (num_rows := len(labels.y)):
+        raise ValueError("the bootstrap draws from rows: give at least one row with a positive weight")
+    arguments.draws(estimate.params, replicates=replicates)
+    size = max(WEIGHT_BYTES // num_rows, FEWEST)
+    parts = []
+    for start in range(0, replicates, size):
+        weights = _weights(key, num_rows, range(start, min(start + size, replicates)), scheme)
+        parts.append(_statistics(model.families, arrays, labels, num_classes, weights))
+    statistics = jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
+    params = at_once(_estimates, model, statistics, closed_form=_CLOSED_FORMS[fit])
+    if fit is fit_mle:
+        _require_maxima(estimate.model, params, statistics)
+    return Bootstrap(estimate, params)
+
+
+def bootstrap_weights(key: Array, num_rows: int, replicates: int, scheme: str = "poisson") -> Array:
+    """The weights of every replicate, whole numbers [R, N]; those of fewer replicates are the first of more.
+
+    A Poisson replicate without any row is drawn again. Arguments and errors as in ``bootstrap``.
+    """
+    arguments.key(key)
+    arguments.counts(num_rows=num_rows, replicates=replicates)
+    memory.require(num_rows * replicates, f"replicates={replicates:,} of {num_rows:,} weights", "give fewer")
+    _require_scheme(scheme)
+    return _weights(key, num_rows, range(replicates), scheme)
+
+
+def _weights(key: Array, num_rows: int, replicates: range, scheme: str) -> Array:
+    seed = np.asarray(jax.random.key_data(key)).tolist()
+    weights = np.empty((len(replicates), num_rows), np.uint8)
+    for row, replicate in zip(weights, replicates, strict=True):
+        rng = np.random.default_rng([*seed, replicate])
+        # independent Poisson(1) weights are those of Poisson(N) rows drawn with replacement
+        total = 0 if scheme == "poisson" else num_rows
+        while not total:
+            total = rng.poisson(num_rows)
+        row[:] = np.bincount(rng.integers(0, num_rows, total), minlength=num_rows)
+    return weights
+
+
+def _statistics(
+    families: Mapping[str, Family], arrays: Mapping[str, Array], labels: Labels, num_classes: int, weights: Array
+) -> ModelStatistics:
+    """The statistics of all replicates, every leaf [R, K, ...]: class by class the replicates stand for classes."""
+
+    def of_class(block: slice, k: int) -> ModelStatistics:
+        members = labels.y[block, k] if labels.soft else labels.y[block] == k
+        rows = block.start + np.flatnonzero(members)
+        share = labels.y[:, k] if labels.soft else labels.weight
+        z = ReplicateSums(weights[:, rows] if share is None else weights[:, rows] * share[rows])
+        return ModelStatistics(z.counts(), {b: f.statistics(arrays[b][rows], z) for b, f in families.items()})
+
+    def of_block(block: slice) -> list[ModelStatistics]:
+        return [of_class(block, k) for k in range(num_classes)]
+
+    row_bytes = max(bytes_per_row(x) for x in arrays.values())
+    result_bytes = max(f.fit_bytes(f.columns_in(arrays[b])) for b, f in families.items())
+    blocks = row_blocks(len(labels.y), row_bytes, least=len(weights) * num_classes * result_bytes)
+    by_block = in_threads(of_block, blocks)
+    by_class = [reduce(merge, parts) for parts in zip(*by_block, strict=True)]
+    return jax.tree.map(lambda *classes: np.stack(classes, axis=1), *by_class)
+
+
+@partial(jax.jit, static_argnames="closed_form")
+def _estimates(model: NaiveBayes, statistics: ModelStatistics, closed_form: Callable[..., Sites]) -> Sites:
+    return jax.vmap(lambda one: closed_form(model.resolve(statistics=one), one))(statistics)
+
+
+def _mle(model: NaiveBayes, statistics: ModelStatistics) -> Sites:
+    return model.mle(statistics)
+
+
+def _map(model: NaiveBayes, statistics: ModelStatistics) -> Sites:
+    return model.update(statistics).mode()
+
+
+_CLOSED_FORMS: dict[Callable[..., Any], Callable[..., Sites]] = {fit_mle: _mle, fit_map: _map}
+
+
+def _require_maxima(model: NaiveBayes, params: Sites, statistics: ModelStatistics) -> None:
+    """Raises ValueError where the likelihood of a replicate has no maximum."""
+    for r in range(len(params["class_probs"])):
+        of_one = jax.tree.map(lambda leaf, r=r: leaf[r], (params, statistics))
+        try:
+            require_maximum(model, *of_one)
+        except ValueError as error:
+            raise ValueError(f"replicate {r} of the bootstrap: {error}") from None
+
+
+def _require_scheme(scheme: Any) -> None:
+    if scheme not in SCHEMES:
+        raise ValueError(f"scheme is {' or '.join(map(repr, SCHEMES))}, got {scheme!r}")
+
+
+def _tails(level: Any) -> Array:
+    if isinstance(level, bool) or not isinstance(level, float | int | np.number) or not 0 < level < 1:
+        raise ValueError(f"level is the probability inside the interval, between 0 and 1, got {level!r}")
+    return np.array([0.5 - level / 2, 0.5 + level / 2])

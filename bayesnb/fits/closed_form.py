@@ -1,0 +1,198 @@
+"""The closed-form fits: reduce the rows to statistics, then finalise.
+
+Each takes a model, rows and labels. Parameters that are known need no fit:
+
+    >>> import bayesnb as nb
+    >>> model = nb.NaiveBayes(nb.Bernoulli())
+    >>> nb.fit_mle(model, [[1, 0], [1, 1], [0, 1]], [0, 0, 1]).predict([[1, 0], [0, 1]])
+    array([0, 1])
+    >>> known = nb.PointEstimate(model, {"class_probs": [0.75, 0.25], "x_probs": [[0.8, 0.01], [0.4, 0.1]]})
+    >>> known.predict_proba([[1, 1]])
+    array([[0.375, 0.625]])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+
+from bayesnb.arrays.host_calls import finalise
+from bayesnb.arrays.placement import is_traced, on_host, to_host
+from bayesnb.model.declarations import check_single
+from bayesnb.model.naive_bayes import NaiveBayes, Sites
+from bayesnb.model.nonconjugate import require_conjugacy
+from bayesnb.results.classifier import PointEstimate, Posterior
+from bayesnb.rows import arguments, checks
+from bayesnb.rows.statistics import ModelStatistics, statistics_of
+
+
+def fit_mle(
+    model: NaiveBayes,
+    X: Any = None,
+    y: Any = None,
+    *,
+    sample_weight: Any = None,
+    statistics: ModelStatistics | None = None,
+) -> PointEstimate:
+    """The maximum of the likelihood, argmax p(X, y | params). The prior plays no part, fixed class_probs stay.
+
+    Variances are at least 1e-9 of their column's pooled variance. What the likelihood leaves free, such as the
+    parameters of a class without rows, is the estimate of all classes pooled.
+
+    Args:
+        model: The specification.
+        X: An array [N, D], or a dict of arrays by block; NaN is missing.
+        y: Integers 0..K-1 [N], or soft labels [N, K].
+        sample_weight: Weights [N].
+        statistics: Sufficient statistics instead of rows.
+
+    Raises:
+        ValueError: where the data do not fit the model, or there is no row with a positive weight.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> nb.fit_mle(nb.NaiveBayes(nb.Normal()), [[1.0], [3.0], [5.0]], [0, 0, 1]).params["x_loc"]
+        array([[2.],
+               [5.]])
+    """
+    model, statistics = gather(model, X, y, sample_weight, statistics, evidence=False)
+    if not is_traced(statistics) and not np.asarray(statistics.class_counts).sum() > 0:
+        raise ValueError("the likelihood has no maximum without rows: give at least one row with a positive weight")
+    model, params = _with_resolved(likelihood_maximum, model, statistics)
+    require_maximum(model, params, statistics)
+    return PointEstimate.trusted(model, params)
+
+
+def fit_map(
+    model: NaiveBayes,
+    X: Any = None,
+    y: Any = None,
+    *,
+    sample_weight: Any = None,
+    statistics: ModelStatistics | None = None,
+) -> PointEstimate:
+    """The joint mode of the posterior, argmax p(params | X, y), in the space of the sites.
+
+    The smoothed textbook estimate (count + l) / (n + l C) is the MAP under ``Family.laplace(l)``. Arguments and
+    errors as in ``fit_mle``; without rows it is the mode of the prior.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> fit = nb.fit_map(nb.NaiveBayes(nb.Bernoulli.laplace(1.0)), [[1], [1], [0]], [0, 0, 0])
+        >>> fit.params["x_probs"].round(3)  # (2 + 1) / (3 + 2)
+        array([[0.6]])
+    """
+    model, statistics = gather(conjugate(model), X, y, sample_weight, statistics, evidence=False)
+    model, params = _with_resolved(posterior_mode, model, statistics)
+    return PointEstimate.trusted(model, params)
+
+
+def fit_posterior(
+    model: NaiveBayes,
+    X: Any = None,
+    y: Any = None,
+    *,
+    sample_weight: Any = None,
+    statistics: ModelStatistics | None = None,
+) -> Posterior:
+    """The posterior, exactly, by conjugacy; its predictions integrate the parameters out.
+
+    Arguments and errors as in ``fit_mle``; without rows it is the prior.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Normal()), [[1.0], [2.0], [6.0], [7.0]], [0, 0, 1, 1])
+        >>> post.predict_proba([[2.0], [float("nan")]]).round(3)  # a missing cell tells nothing
+        array([[0.753, 0.247],
+               [0.5  , 0.5  ]])
+        >>> round(float(post.log_evidence), 3)
+        -13.146
+    """
+    model, statistics = gather(conjugate(model), X, y, sample_weight, statistics)
+    prior, posterior = _with_resolved(_posterior, model, statistics)
+    return Posterior(prior, posterior, statistics)
+
+
+def prepare(
+    model: NaiveBayes, X: Any, y: Any, sample_weight: Any, statistics: ModelStatistics | None
+) -> tuple[NaiveBayes, ModelStatistics]:
+    """The resolved model and the statistics of the rows, for what only conjugacy can do; as ``gather``."""
+    model, statistics = gather(conjugate(model), X, y, sample_weight, statistics)
+    return model.resolve(statistics=statistics), statistics
+
+
+def conjugate(model: NaiveBayes) -> NaiveBayes:
+    """The model itself; ValueError where it is none, or has what only MCMC can do."""
+    arguments.model(model)
+    require_conjugacy(model)
+    return model
+
+
+def gather(
+    model: NaiveBayes,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    statistics: ModelStatistics | None,
+    *,
+    evidence: bool = True,
+) -> tuple[NaiveBayes, ModelStatistics]:
+    """The model, not resolved yet, and the statistics of the rows, both on the host where the data are."""
+    arguments.model(model)
+    if statistics is None:
+        if X is None:
+            raise ValueError("give rows, X and y, or statistics=sufficient_statistics(model, X, y)")
+        statistics = statistics_of(model, X, y, sample_weight, evidence=evidence)
+    elif not (X is None and y is None and sample_weight is None):
+        raise ValueError("give rows or their statistics, not both")
+    else:
+        checks.statistics(model.families, model.num_classes, model.resolved, statistics)
+    if on_host(statistics) and not is_traced(model):
+        model = to_host(model)
+    elif not model.resolved:
+        check_single(model.families, model.class_concentration)
+    return model, statistics
+
+
+def require_maximum(model: NaiveBayes, params: Sites, statistics: ModelStatistics) -> None:
+    """Raises ValueError where the likelihood of known statistics has no maximum."""
+    if is_traced(params):
+        return
+    for name, of_block in model.block_params(params).items():
+        model.families[name].check_mle(of_block, statistics.blocks[name], name)
+
+
+def _with_resolved(fit: Callable[..., Any], model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes, Any]:
+    """The resolved model, and the jitted ``fit`` of it; in one call where data resolve it."""
+    if model.resolved_by_sizes and on_host(model, statistics):
+        return model.resolve(statistics=statistics), finalise(_fit, model, statistics, fit=fit)
+    return finalise(_resolve_and_fit, model, statistics, fit=fit)
+
+
+@partial(jax.jit, static_argnames="fit")
+def _fit(model: NaiveBayes, statistics: ModelStatistics, fit: Callable[..., Any]) -> Any:
+    return fit(model.resolve(statistics=statistics), statistics)
+
+
+@partial(jax.jit, static_argnames="fit")
+def _resolve_and_fit(model: NaiveBayes, statistics: ModelStatistics, fit: Callable[..., Any]) -> tuple[NaiveBayes, Any]:
+    model = model.resolve(statistics=statistics)
+    return model, fit(model, statistics)
+
+
+def likelihood_maximum(model: NaiveBayes, statistics: ModelStatistics) -> Sites:
+    """What ``fit_mle`` finds, of a resolved model. Pure JAX."""
+    return model.mle(statistics)
+
+
+def posterior_mode(model: NaiveBayes, statistics: ModelStatistics) -> Sites:
+    """What ``fit_map`` finds, of a resolved model. Pure JAX."""
+    return model.update(statistics).mode()
+
+
+def _posterior(model: NaiveBayes, statistics: ModelStatistics) -> NaiveBayes:
+    return model.update(statistics)

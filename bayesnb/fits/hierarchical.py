@@ -1,0 +1,99 @@
+"""NUTS on the hyperparameters alone: parameters are integrated out, and drawn exactly afterwards.
+
+    p(h | rows)  is proportional to  p(h) p(rows | h),    theta | h, rows ~ the conjugate posterior
+
+The evidence p(rows | h) is closed, so the sampler's dimension does not grow with classes and columns, and its cost not
+with rows. The posterior is that of NUTS on the full program. Predictions average the exact predictive over draws of h,
+which has far less noise than averaging over parameters. Azzimonti, Corani and Zaffalon, Hierarchical estimation of
+parameters in Bayesian networks (2019), for Dirichlet-multinomial concentrations that classes have in common.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+from numpyro import handlers
+
+from bayesnb.arrays.placement import Array, to_host
+from bayesnb.arrays.pytree import pytree
+from bayesnb.fits import sampler
+from bayesnb.model.hyperpriors import filled, hyperpriors, sample_hyperparameters
+from bayesnb.model.naive_bayes import NaiveBayes, Sites
+from bayesnb.numerics.log_prob import LogProb
+from bayesnb.primitives import products
+from bayesnb.primitives.scoring import Score
+from bayesnb.results.draws import Draws, average
+from bayesnb.results.evidence import evidence
+from bayesnb.rows.statistics import ModelStatistics
+
+
+@pytree
+class HierarchicalDraws(Draws):
+    """Draws whose predictions integrate the parameters out: p(y, x) is the mean over draws of p(y, x | h, rows).
+
+    ``specification`` holds the hyperpriors, ``statistics`` those of the rows.
+    """
+
+    specification: NaiveBayes
+    statistics: ModelStatistics
+
+    def _scorer(self) -> Score:
+        values = {site: self.params[site] for site in hyperpriors(self.specification)}
+        given = self.specification, self.statistics, self.model.class_probs, values
+        return lambda arrays: LogProb(*products.by_rows(_mixture, given, dict(arrays)))
+
+
+def sample(model: NaiveBayes, statistics: ModelStatistics, key: Array, **settings: Any) -> HierarchicalDraws:
+    """Draws of hyperparameters and parameters given statistics on the host; ``settings`` are those of the sampler.
+
+    ``Draws.model`` is the prior at the mean of the hyperparameters. All is done in float64, for the evidence of many
+    rows is a large number, and there is little to compute.
+    """
+    sampler_key, draw_key = jax.random.split(key)
+    with jax.enable_x64(True):
+        values, sample_stats = sampler.sample(PROGRAM, (model, statistics), sampler_key, **settings)
+        keys = jax.random.split(draw_key, next(iter(values.values())).shape[0])
+        params = to_host({**values, **_parameters(model, statistics, values, keys)})
+        prior = to_host(_resolved(model, statistics, {site: value.mean(axis=0) for site, value in values.items()}))
+    return HierarchicalDraws(prior, params, sample_stats, settings["num_chains"], model, statistics)
+
+
+@jax.jit
+def _resolved(model: NaiveBayes, statistics: ModelStatistics, values: Sites) -> NaiveBayes:
+    return filled(model, values).resolve(statistics=statistics)
+
+
+def _prior(model: NaiveBayes, *_: Any) -> Sites:
+    return sample_hyperparameters(model)
+
+
+def _log_likelihood(values: Sites, model: NaiveBayes, statistics: ModelStatistics) -> Array:
+    return evidence(_resolved(model, statistics, values), statistics).total
+
+
+PROGRAM = sampler.Program(_prior, _log_likelihood)
+
+
+@jax.jit
+def _mixture(
+    model: NaiveBayes, statistics: ModelStatistics, class_probs: Array | None, values: Sites, arrays: dict[str, Array]
+) -> LogProb:
+    def joint(draw: Sites) -> LogProb:
+        posterior = _resolved(model, statistics, draw).update(statistics)
+        return (posterior if class_probs is None else posterior.with_class_probs(class_probs)).log_predictive(arrays)
+
+    return average(joint, values)
+
+
+@jax.jit
+def _parameters(model: NaiveBayes, statistics: ModelStatistics, values: Sites, keys: Array) -> Sites:
+    """Parameters from the posterior under each draw of the hyperparameters."""
+
+    def draw(values: Sites, key: Array) -> Sites:
+        posterior = _resolved(model, statistics, values).update(statistics)
+        # NumPyro's own distributions promote ranks
+        with jax.numpy_rank_promotion("allow"), handlers.block(), handlers.seed(rng_seed=key):
+            return posterior.params()
+
+    return jax.vmap(draw)(values, keys)

@@ -1,0 +1,215 @@
+"""Several labels a row, not exclusive: one two-class model for each label, all fitted and predicted in one call.
+
+A label and its absence are two classes, so L labels are 2L columns of weights [1 - Y, Y], of which one pass over the
+rows gives all sufficient statistics. What follows is the fit of one label, mapped over the labels: every leaf of the
+result has them on its first axis. Each label is learned as if it stood alone (binary relevance): Tsoumakas and Katakis,
+Multi-label classification: an overview (2007).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.special
+
+from bayesnb.arrays.host_calls import finalise
+from bayesnb.arrays.masked import without_mask
+from bayesnb.arrays.placement import Array, as_array, is_traced, on_host, to_host
+from bayesnb.arrays.pytree import Node, pytree
+from bayesnb.families.base import Family
+from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior, gather, prepare, require_maximum
+from bayesnb.model.naive_bayes import NaiveBayes
+from bayesnb.primitives import products
+from bayesnb.primitives.sums import Labels
+from bayesnb.results.classifier import PointEstimate, Posterior
+from bayesnb.rows import arguments, checks
+from bayesnb.rows.statistics import ModelStatistics, from_device, from_host
+
+T = TypeVar("T")
+
+FITS = (fit_mle, fit_map, fit_posterior)
+"""The fits in closed form, which can be mapped over labels."""
+
+
+@pytree
+class MultiLabel(Node):
+    """L classifiers of two classes, the absence of a label and the label. X as in their fit.
+
+    ``fits`` is one result whose every leaf has the labels on its first axis, [L, ...].
+    """
+
+    fits: PointEstimate | Posterior
+
+    @property
+    def num_labels(self) -> int:
+        """L."""
+        return jax.tree.leaves(self.fits)[0].shape[0]
+
+    def label(self, index: int) -> PointEstimate | Posterior:
+        """The result of one label, 0..L-1, with classes 0 and 1: all that a single fit has, such as the evidence."""
+        if not isinstance(index, int | np.integer) or not 0 <= index < self.num_labels:
+            raise ValueError(f"the labels are 0..{self.num_labels - 1}, got {index}")
+        return _of_label(self.fits, index)
+
+    def log_odds(self, X: Any) -> Array:
+        """log p(1 | x) - log p(0 | x) of each label, [N, L]; infinite where only one of them is possible."""
+        arrays = self.label(0).arrays(X)
+        # numpy rows are scored on the host, whatever the fit is made of
+        fits = to_host(self.fits) if on_host(arrays) and not is_traced(self.fits) else self.fits
+        return products.by_rows(_log_odds, (fits,), arrays)
+
+    def predict_proba(self, X: Any) -> Array:
+        """The probability that a row has each label, [N, L]; rows do not sum to one."""
+        log_odds = self.log_odds(X)
+        return scipy.special.expit(log_odds) if on_host(log_odds) else jax.nn.sigmoid(log_odds)
+
+    def predict(self, X: Any) -> Array:
+        """1 for each label that is more probable than not, integers [N, L]."""
+        return (self.log_odds(X) > 0).astype(int)
+
+
+def fit_multilabel(
+    model: NaiveBayes,
+    X: Any,
+    Y: Any,
+    *,
+    sample_weight: Any = None,
+    fit: Callable[..., Any] = fit_posterior,
+) -> MultiLabel:
+    """One model for each label, equal to L calls of ``fit(model, X, Y[:, l])`` and cheaper.
+
+    Hyperparameters that are left to the data come from all rows together, so they are the same for each label.
+
+    Args:
+        model: The specification, for two classes.
+        X: An array [N, D], or a dict of arrays by block; NaN is missing.
+        Y: Zeros and ones [N, L], one column a label.
+        sample_weight: Weights [N]; a row of weight zero is as if it were not there.
+        fit: ``fit_mle``, ``fit_map`` or ``fit_posterior``.
+
+    Raises:
+        ValueError: where the data do not fit the model, and for a label that every row has, or none.
+    """
+    arguments.model(model)
+    if fit not in FITS:
+        names = ", ".join(f.__name__ for f in FITS)
+        raise ValueError(f"fit must be one of {names}, got {getattr(fit, '__name__', fit)}: fit label by label with it")
+    if model.num_classes not in (None, 2):
+        raise ValueError(f"a label is there or not, so the model has 2 classes, got num_classes={model.num_classes}")
+    statistics = _statistics(model, X, Y, sample_weight)
+    prepare_for = gather if fit is fit_mle else prepare
+    model, first = prepare_for(model, None, None, None, _of_label(statistics, 0))
+    model = model.resolve(statistics=first)
+    many = MultiLabel(finalise(_fit_each, model, statistics, fit=fit))
+    if fit is fit_mle:
+        _check_mle(many, statistics)
+    return many
+
+
+@partial(jax.jit, static_argnames="fit")
+def _fit_each(
+    model: NaiveBayes, statistics: ModelStatistics, fit: Callable[..., PointEstimate | Posterior]
+) -> PointEstimate | Posterior:
+    return jax.vmap(lambda of_label: fit(model, statistics=of_label))(statistics)
+
+
+def _statistics(model: NaiveBayes, X: Any, Y: Any, sample_weight: Any) -> ModelStatistics:
+    """The statistics of every label, each array [L, 2, ...]."""
+    arrays = checks.blocks(model.families, model.single, X)
+    checks.columns(model.families, arrays, model.columns)
+    num_rows = next(iter(arrays.values())).shape[0]
+    Y = _checked(Y, num_rows)
+    weight = None if sample_weight is None else checks.weights(sample_weight, num_rows)
+    if weight is not None and not is_traced(weight):
+        keep = np.asarray(weight) > 0
+        arrays, Y, weight = {b: x[keep] for b, x in arrays.items()}, Y[keep], weight[keep]
+    if not is_traced(Y):
+        _check_values(np.asarray(Y))
+    if on_host(arrays) and not is_traced(Y, weight):
+        return _from_one_pass(model, arrays, np.asarray(Y), None if weight is None else np.asarray(weight))
+    checks.fit_values(model.families, arrays)
+    return _from_each(model.families, arrays, jnp.asarray(Y, jnp.int32), weight)
+
+
+def _from_one_pass(model: NaiveBayes, arrays: dict[str, Array], Y: Array, weight: Array | None) -> ModelStatistics:
+    """On the host labels are many columns of one product; label l and its absence are columns 2l + 1 and 2l."""
+    present = Y.astype(np.float64)
+    pairs = np.stack([1.0 - present, present], axis=-1).reshape(len(Y), -1)
+    labels = Labels(pairs if weight is None else pairs * weight[:, None], None)
+    statistics = from_host(model.families, arrays, labels, pairs.shape[1])
+    return jax.tree.map(lambda leaf: leaf.reshape(-1, 2, *leaf.shape[1:]), statistics)
+
+
+@jax.jit
+def _from_each(
+    families: dict[str, Family], arrays: dict[str, Array], Y: Array, weight: Array | None
+) -> ModelStatistics:
+    """On a device label after label: the working set is that of one."""
+    return jax.lax.map(lambda y: from_device(families, arrays, Labels(y, weight), 2), Y.T)
+
+
+def _checked(Y: Any, num_rows: int) -> Array:
+    if hasattr(Y, "toarray"):
+        raise ValueError("Y is a sparse matrix: give a dense array, for instance Y.toarray()")
+    Y = as_array(without_mask("Y", Y))
+    if Y.ndim != 2 or Y.shape[0] != num_rows or not Y.shape[1]:
+        hint = "; a single label is y[:, None], classes that exclude each other are no labels: nb.fit_posterior"
+        raise ValueError(
+            f"Y must be zeros and ones [{num_rows}, L] for these rows of X, one column a label, got shape {Y.shape}"
+            + (hint if Y.ndim == 1 else "")
+        )
+    if Y.dtype.kind == "m" or (Y.dtype != bool and not jnp.issubdtype(Y.dtype, jnp.number)):
+        raise ValueError(
+            f"Y must be zeros and ones, got dtype {Y.dtype}: Y.astype(int) if they are, Y == 'yes' or the like if not"
+        )
+    return Y
+
+
+def _check_values(Y: np.ndarray[Any, Any]) -> None:
+    good = (Y == 0) | (Y == 1)
+    if not good.all():
+        column = int((~good).any(axis=0).argmax())
+        raise ValueError(
+            f"Y, column {column}: a label is 0 or 1, got {Y[:, column][~good[:, column]][0]}; leave out rows that lack "
+            "a label"
+        )
+    constant = (Y[:1] == Y).all(axis=0)
+    if constant.any():
+        column = int(constant.argmax())
+        got = f"is {Y[0, column]:g} in every row" if len(Y) else "has no row with a positive weight"
+        raise ValueError(f"Y, column {column} {got}: nothing can be learned of this label, drop the column")
+
+
+def _check_mle(many: MultiLabel, statistics: ModelStatistics) -> None:
+    """What ``fit_mle`` checks of a single fit; inside the map over labels nothing is known."""
+    for index in range(many.num_labels):
+        one: Any = many.label(index)
+        try:
+            require_maximum(one.model, one.params, _of_label(statistics, index))
+        except ValueError as error:
+            raise ValueError(f"Y, column {index}: {error}") from None
+
+
+def _of_label(stacked: T, label: int) -> T:
+    """One label's part of a pytree whose leaves are [L, ...]."""
+    return jax.tree.map(lambda leaf: leaf[label, ...], stacked)
+
+
+@jax.jit
+def _log_odds(fits: PointEstimate | Posterior, arrays: dict[str, Array]) -> Array:
+    """Label after label, so that the working set is that of one."""
+    floating = jnp.result_type(float)
+    # float32 rows on the host are scored in float64, where one fit would choose by the size of the result
+    arrays = {b: x.astype(floating) if jnp.issubdtype(x.dtype, jnp.floating) else x for b, x in arrays.items()}
+
+    def of_label(fit: PointEstimate | Posterior) -> Array:
+        finite, zeros = fit._score(arrays)
+        infinite = jnp.where(zeros[:, 1] < zeros[:, 0], jnp.inf, -jnp.inf)
+        return jnp.where(zeros[:, 1] == zeros[:, 0], finite[:, 1] - finite[:, 0], infinite)
+
+    return jax.lax.map(of_label, fits).T

@@ -1,0 +1,204 @@
+"""NUTS on the model's own NumPyro program, conditioned on the statistics: its cost does not grow with labelled rows.
+
+The label of an unlabelled row is summed out, log sum_k p(y = k, x | params), row by row at every step.
+"""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import nullcontext
+from typing import Any
+
+import jax
+
+from bayesnb.arrays.host_calls import finalise
+from bayesnb.arrays.placement import Array, is_traced, to_host
+from bayesnb.fits import hierarchical, sampler
+from bayesnb.fits.closed_form import gather
+from bayesnb.fits.em import Rows, has_unlabelled, separate
+from bayesnb.model.hyperpriors import hyperpriors
+from bayesnb.model.naive_bayes import NaiveBayes, Sites
+from bayesnb.model.nonconjugate import starts
+from bayesnb.numerics.log_prob import logsumexp
+from bayesnb.results.draws import Draws
+from bayesnb.rows import arguments
+from bayesnb.rows.statistics import ModelStatistics
+
+R_HAT, ESS = 1.01, 400
+"""Bounds beyond which draws are not to be trusted: Vehtari et al., Rank-normalization, folding, localization (2021)."""
+
+FEWEST = 4
+"""Draws a chain without which R-hat is not defined."""
+
+
+def fit_nuts(
+    model: NaiveBayes,
+    X: Any = None,
+    y: Any = None,
+    *,
+    key: Array,
+    sample_weight: Any = None,
+    statistics: ModelStatistics | None = None,
+    num_samples: int = 1000,
+    num_warmup: int = 1000,
+    num_chains: int = 4,
+    progress_bar: bool = True,
+) -> Draws:
+    """Draws from the posterior by the No-U-Turn sampler (Hoffman and Gelman 2014), chains vectorized on one device.
+
+    The likelihood enters through the sufficient statistics, written relative to the posterior mean term by term and,
+    for Normal blocks, in units of the posterior: the density is right in float32 at any number of rows.
+
+    Unlabelled rows enter by log sum_k p(y = k, x | params), their labels summed out: the run is then in float64, its
+    cost grows with their number, and the prior is resolved from all rows, whatever their labels.
+
+    Where hyperparameters are distributions NUTS runs on them alone; parameters are drawn exactly (``hierarchical``).
+    Where parameters have ``priors`` of their own it runs on the full program, in float64 and in their own units.
+
+    The first call compiles the sampler; a later one for a model and data of the same structure and shapes, with the
+    same numbers of draws and chains, runs it at once.
+
+    Args:
+        model: The specification.
+        X: An array [N, D], or a dict of arrays by block; NaN is missing.
+        y: Integers 0..K-1 [N], -1 where a row is unlabelled, or soft labels [N, K].
+        key: A ``jax.random.key``.
+        sample_weight: Weights [N].
+        statistics: Sufficient statistics instead of rows.
+        num_samples: Draws a chain.
+        num_warmup: Draws a chain in which the sampler adapts; they are thrown away.
+        num_chains: Chains; several are needed to see whether they agree.
+        progress_bar: Show progress.
+
+    Warns:
+        UserWarning: where R-hat exceeds 1.01, the effective sample size is below 400, or transitions diverged; and
+            where classes have no labelled row, whose numbers then mean nothing.
+
+    Raises:
+        ValueError: where the data do not fit the model, for numbers of draws that are none, where no point of finite
+            density is found to start from, and inside a JAX transformation.
+    """
+    arguments.key(key)
+    arguments.counts(num_samples=num_samples, num_warmup=num_warmup, num_chains=num_chains)
+    if num_samples < FEWEST:
+        raise ValueError(f"num_samples must be at least {FEWEST}, to see whether chains agree, got {num_samples}")
+    if is_traced(model, X, y, sample_weight, statistics, key):
+        raise ValueError("fit_nuts cannot run inside a JAX transformation: call it with arrays whose values are known")
+    settings: dict[str, Any] = {
+        "num_samples": num_samples,
+        "num_warmup": num_warmup,
+        "num_chains": num_chains,
+        "progress_bar": progress_bar,
+    }
+    arguments.model(model)
+    if hyperpriors(model):
+        if model.priors:
+            raise ValueError(
+                "hyperpriors and priors do not go together: under priors there is nothing to integrate out"
+            )
+        if statistics is None and has_unlabelled(y):
+            raise ValueError("unlabelled rows (y = -1) and hyperpriors do not go together: give numbers for the prior")
+        model, statistics = to_host(gather(model, X, y, sample_weight, statistics))
+        arguments.draws(statistics, draws_of_all_chains=num_samples * num_chains)
+        integrated = hierarchical.sample(model, statistics, key, **settings)
+        _warn(integrated, exact=False)
+        return integrated
+    rows = separate(model, X, y, sample_weight) if statistics is None and has_unlabelled(y) else None
+    if rows is None:
+        model, statistics = gather(model, X, y, sample_weight, statistics)
+        model, statistics = to_host((model.resolve(statistics=statistics), statistics))
+    else:
+        model, statistics = rows.model, rows.labelled
+        _warn_of_names(statistics)
+    centred, standard, reference = finalise(_centred, model, statistics)
+    arguments.draws(reference, draws_of_all_chains=num_samples * num_chains)
+    start = starts(model, reference) if model.priors else reference
+    # statistics are written so that float32 is enough; rows, and priors in units of their own, lose their digits in it
+    with nullcontext() if rows is None and not model.priors else jax.enable_x64(True):
+        data = centred, standard, reference, rows
+        samples, sample_stats = sampler.sample(PROGRAM, data, key, start=start, **settings)
+    params = finalise(_restored, model, statistics, samples)
+    draws = Draws(model, params, sample_stats, num_chains)
+    _warn(draws, exact=rows is None and not model.priors)
+    return draws
+
+
+def _prior(model: NaiveBayes, *_: Any) -> Sites:
+    """The model's own sites."""
+    return model.params()
+
+
+def _log_likelihood(
+    params: Sites, model: NaiveBayes, statistics: ModelStatistics, reference: Sites, rows: Rows | None
+) -> Array:
+    """Of labelled rows, relative to the reference point, and of unlabelled ones."""
+    labelled = model.log_likelihood_of(statistics, params, reference)
+    return labelled if rows is None else labelled + _log_density(rows, params)
+
+
+PROGRAM = sampler.Program(_prior, _log_likelihood)
+
+
+@jax.custom_vjp
+def _log_density(rows: Rows, params: Sites) -> Array:
+    """sum_n w_n log sum_k p(y = k, x_n | params) over the unlabelled rows; params are those of the centred problem."""
+    return _with_slope(rows, params)[0]
+
+
+# mapped over chains a conditional takes both of its ways, also the slow one: here one chain goes after the other
+@jax.custom_batching.sequential_vmap
+def _with_slope(rows: Rows, params: Sites) -> tuple[Array, Sites]:
+    def value(params: Sites) -> Array:
+        joint = rows.model.log_likelihood(rows.model.restored(rows.labelled, params), rows.arrays).log()
+        return rows.weight @ logsumexp(joint)
+
+    return jax.value_and_grad(value)(params)
+
+
+def _forward(rows: Rows, params: Sites) -> tuple[Array, Sites]:
+    return _with_slope(rows, params)
+
+
+def _backward(slope: Sites, change: Array) -> tuple[None, Sites]:
+    return None, jax.tree.map(lambda s: s * change, slope)
+
+
+_log_density.defvjp(_forward, _backward)
+
+
+@jax.jit
+def _centred(model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes, ModelStatistics, Sites]:
+    prior, standard = model.centred(statistics)
+    return prior, standard, prior.conjugate().update(standard).reference()
+
+
+@jax.jit
+def _restored(model: NaiveBayes, statistics: ModelStatistics, params: Sites) -> Sites:
+    return jax.vmap(lambda draw: model.restored(statistics, draw))(params)
+
+
+def _warn_of_names(statistics: ModelStatistics) -> None:
+    nameless = (statistics.class_counts == 0).nonzero()[0].tolist()
+    if len(nameless) > 1:
+        warnings.warn(
+            f"no labelled row tells the classes {nameless} from each other: as in a mixture model their numbers may "
+            "differ between chains, and switch inside one; label a row of each",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _warn(draws: Draws, *, exact: bool) -> None:
+    r_hat, ess, diverged = draws.max_r_hat, draws.min_ess, draws.num_divergences
+    found = []
+    if r_hat > R_HAT:
+        found.append(
+            f"the largest R-hat is {r_hat:.3f}, above {R_HAT}: the chains do not agree yet, take more num_warmup"
+        )
+    if ess < ESS:
+        found.append(f"the smallest effective sample size is {ess:.0f}, below {ESS}: take more num_samples")
+    if diverged:
+        cure = "use fit_posterior, which is exact" if exact else "take more num_warmup, or a smoother or narrower prior"
+        found.append(f"{diverged} transitions diverged: parts of the posterior may be missed; {cure}")
+    if found:
+        warnings.warn("do not trust these draws yet: " + "; ".join(found), UserWarning, stacklevel=3)

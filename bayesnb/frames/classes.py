@@ -1,0 +1,112 @@
+"""Labels of any type as integers 0..K-1, and the classes that they stand for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+
+from bayesnb.arrays.compiled import compiled
+from bayesnb.arrays.masked import without_mask
+from bayesnb.arrays.placement import as_array
+from bayesnb.frames.series import Array, DataError, closest, label, listing, plain
+
+MISSING = "y holds a missing label in row {}: leave such rows out"
+
+
+def classes_and_codes(y: Array) -> tuple[Array, Array]:
+    """The distinct labels in order, [K], and the place of each row's label among them, [N].
+
+    Raises:
+        ValueError: for labels that are measurements.
+    """
+    if y.dtype.kind in "iub" and y.size:
+        low, high = int(y.min()), int(y.max())
+        # whole numbers close to each other are sorted without comparing any
+        if high - low <= y.size and high <= np.iinfo(np.intp).max:
+            offsets = y.astype(np.intp, copy=False) - low if low else y.astype(np.intp, copy=False)
+            shown = np.zeros(high - low + 1, bool)
+            _mark(offsets, shown)
+            classes = (np.flatnonzero(shown) + low).astype(y.dtype)
+            return classes, offsets if shown.all() else (np.cumsum(shown) - 1)[offsets]
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    return classes, codes
+
+
+@compiled
+def _mark(places: Array, marks: Array) -> None:
+    for place in places:
+        marks[place] = True
+
+
+def codes_among(classes: Array, y: Array) -> Array:
+    """The place of each row's label among declared classes, [N].
+
+    Raises:
+        ValueError: for a label that is none of them.
+    """
+    shown, codes = classes_and_codes(y)
+    place = {label: k for k, label in enumerate(classes.tolist())}
+    unknown = [label for label in shown.tolist() if label not in place]
+    if unknown:
+        raise ValueError(f"The target label(s) {unknown} in y do not exist in the initial classes {classes.tolist()}")
+    return np.array([place[label] for label in shown.tolist()], np.intp)[codes]
+
+
+def plain_labels(y: Any) -> Any:
+    """Labels in the type of their values, of which none is missing; what is no column is left to scikit-learn.
+
+    Raises:
+        ValueError: for missing labels, and for labels of several types.
+    """
+    y = without_mask("y", y)
+    found = y if isinstance(y, np.ndarray) else nw.from_native(y, pass_through=True, allow_series=True)
+    if isinstance(found, nw.Series):
+        found = plain(found)
+        if found.is_null().any():
+            raise ValueError(MISSING.format(int(found.is_null().arg_true()[0])))
+        return found.to_numpy()
+    y = _array_of(y) if isinstance(y, list | tuple) else y
+    if isinstance(y, np.ndarray) and y.dtype.kind == "f" and np.isnan(y).any():
+        raise ValueError(MISSING.format(int(np.isnan(y).ravel().argmax())) + " (NaN)")
+    if not isinstance(y, np.ndarray) or y.dtype != object or y.ndim != 1:
+        return y
+    missing = [row for row, value in enumerate(y) if value is None or value != value]
+    if missing:
+        raise ValueError(MISSING.format(missing[0]))
+    types = {type(value) for value in y}
+    if len(types) > 1:
+        names = listing(sorted(one.__name__ for one in types))
+        raise ValueError(f"y holds labels of several types, {names}: give labels of one")
+    if types == {str} and any(value.endswith("\0") for value in y):
+        raise ValueError("y holds a label that ends in a NUL character, which numpy would cut off: leave it out")
+    return np.array(y.tolist()) if types <= {bool, int, float, str} else y
+
+
+def _array_of(y: Any) -> Array:
+    """The array of a list: of objects where numpy would make its labels those of one type."""
+    types = {type(value.item() if isinstance(value, np.generic) else value) for value in y}
+    if len(types) < 2 and types != {str}:
+        return as_array(y)
+    if types & {list, tuple, np.ndarray}:
+        return as_array(y)
+    if types == {int, float} and all(float(value) == value for value in y if value == value):
+        return as_array(y)
+    labels = np.empty(len(y), object)
+    labels[:] = [value.item() if isinstance(value, np.generic) else value for value in y]
+    return labels
+
+
+def number_of_class(name: str, classes: Array) -> int:
+    """The place of the class that is written so.
+
+    Raises:
+        DataError: where there is none.
+    """
+    names = [label(value) for value in classes.tolist()]
+    if name not in names:
+        raise DataError(f"there is no class '{name}'{closest(name, names) or f'; the classes are {listing(names)}'}")
+    return names.index(name)

@@ -1,0 +1,179 @@
+"""Columns of a data frame: each has a likelihood, and values that its codes stand for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Self, cast
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from bayesnb.families.parts.support import SQUARABLE
+from bayesnb.frames.series import (
+    Array,
+    DataError,
+    declared,
+    is_meant_as_number,
+    is_missing,
+    is_number,
+    label,
+    numbers,
+    plain,
+    sort_of,
+    texts,
+    why_text,
+)
+
+Kind = Literal["bernoulli", "categorical", "normal", "poisson", "multinomial"]
+Value = str | float | bool
+
+KINDS: tuple[Kind, ...] = ("bernoulli", "categorical", "normal", "poisson", "multinomial")
+BLOCKS: dict[Kind, str] = {
+    "bernoulli": "binary", "categorical": "categorical", "normal": "numeric", "poisson": "counts",
+    "multinomial": "words",
+}  # fmt: skip
+LARGEST = np.finfo(np.float64).max ** SQUARABLE
+"""Of the numbers whose squares add up."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One feature: its likelihood and what its codes mean.
+
+    Attributes:
+        name: The column's name.
+        kind: The likelihood: `bernoulli`, `categorical`, `normal`, `poisson` or `multinomial`.
+        values: What the codes 0, 1, ... stand for, sorted; empty for the kinds that are numbers themselves.
+        text: Whether its cells are text; None where none has been seen.
+        span: The smallest and the largest number; None for text, and where nobody asked.
+        missing: How many cells are missing.
+    """
+
+    name: str
+    kind: Kind
+    values: tuple[Value, ...] = ()
+    text: bool | None = False
+    span: tuple[float, float] | None = field(default=None, compare=False)
+    missing: int = field(default=0, compare=False)
+
+    def encode(self, given: Any) -> Array:
+        """Turn cells [N], a series of any library, into what the likelihood takes.
+
+        Returns:
+            [N]: 0, 1 or NaN (`bernoulli`), codes with -1 for missing (`categorical`), else numbers or NaN. A value
+            that the column did not show when it was described counts as missing.
+
+        Raises:
+            DataError: where the cells are text and were numbers before, or the other way round; for infinities.
+        """
+        cells = plain(nw.from_native(given, series_only=True))
+        counted = self.kind in ("bernoulli", "categorical")
+        if self.text is None or is_missing(cells):
+            return np.full(len(cells), -1, np.int32) if self.kind == "categorical" else np.full(len(cells), np.nan)
+        is_text = sort_of(cells) == "text"
+        if is_text and not self.text:
+            odd = next((text for text in texts(cells) if text is not None and not is_number(text)), None)
+            what = "numbers that are written as text" if odd is None else f"text, '{odd}'"
+            why = f"; '{odd}' {why_text(odd)}" if odd is not None and is_meant_as_number(odd) else ""
+            raise DataError(f"column '{self.name}' holds {what}, and the model was fitted to numbers in it{why}")
+        if self.text and not is_text:
+            raise DataError(f"column '{self.name}' holds numbers, and the model was fitted to text in it")
+        if is_text:
+            codes_of = {value: code for code, value in enumerate(self.values)}
+            found = (codes_of.get(text, -1) if text is not None else -1 for text in texts(cells))
+            codes = np.fromiter(found, np.int32, len(cells))
+        elif counted:
+            codes = _codes(self._checked(numbers(cells)), np.array(self.values, np.float64))
+        else:
+            return self._checked(numbers(cells))
+        return np.where(codes < 0, np.nan, codes) if self.kind == "bernoulli" else codes
+
+    def _checked(self, cells: Array) -> Array:
+        if np.isinf(cells).any():
+            raise DataError(f"column '{self.name}' holds an infinite number: leave the cell out, or its row")
+        if self.kind == "normal":
+            with np.errstate(invalid="ignore"):
+                if (np.abs(cells) > LARGEST).any():
+                    raise DataError(f"column '{self.name}' holds {np.nanmax(np.abs(cells)):g}, too large to be squared")
+        elif self.kind in ("poisson", "multinomial") and (
+            (cells < 0).any() or (self.kind == "poisson" and (cells % 1 > 0).any())
+        ):
+            raise DataError(f"column '{self.name}' is {self.kind}, so its cells are counts 0, 1, 2, ... or missing")
+        return cells
+
+    def joined(self, other: Self) -> Self:
+        """The same column with the values of both.
+
+        Raises:
+            DataError: where it is of another kind, or text in one and numbers in the other.
+        """
+        if other.text is None:
+            return self
+        if self.kind != other.kind or self.text not in (other.text, None):
+            before, now = (f"{column.kind}{' (text)' * bool(column.text)}" for column in (self, other))
+            raise DataError(
+                f"column '{self.name}' was {before} in the rows before and is {now} in these: give it one type, or say "
+                f"its likelihood, likelihoods={{'{self.name}': ...}}, from the first rows on"
+            )
+        return replace(other, values=in_order({*self.values, *other.values}))
+
+    def describe(self) -> str:
+        """Say in a few characters what the column holds."""
+        if not self.values:
+            low, high = cast(tuple[float, float], self.span)
+            return f"{low:g} to {high:g}"
+        if self.kind == "bernoulli" or len(self.values) <= 4:
+            return ", ".join(label(value) for value in self.values)
+        return f"{len(self.values)} categories"
+
+
+def in_order(values: Any) -> tuple[Value, ...]:
+    """Values sorted; those of several types by their text."""
+    try:
+        return tuple(sorted(values))
+    except TypeError:
+        return tuple(sorted(values, key=str))
+
+
+def by_type(cells: nw.Series[Any], kind: Kind | None) -> Column:
+    """A column described by its type alone, so that any part of its rows tells the same: text is categorical, a
+    boolean Bernoulli, a number Normal. Of categories those that are declared or shown. Text of two values is
+    Categorical with two categories, which is the same model as Bernoulli.
+
+    Args:
+        cells: The column.
+        kind: Its likelihood, where it has been chosen.
+
+    Raises:
+        DataError: for a type that no likelihood takes, and for text where the likelihood takes numbers.
+    """
+    cells = plain(cells)
+    sort = sort_of(cells)
+    if kind is None:
+        kind = "bernoulli" if sort == "flag" else "categorical" if sort == "text" else "normal"
+    if sort == "text":
+        if kind not in ("bernoulli", "categorical"):
+            raise DataError(f"column '{cells.name}' holds text, which cannot be {kind}: make it categorical")
+        values = in_order({*declared(cells), *texts(cells)} - {None})
+        return Column(cells.name, "categorical", values, True if values else None)
+    text = None if is_missing(cells) else False
+    if kind not in ("bernoulli", "categorical"):
+        return Column(cells.name, kind, text=text)
+    found = numbers(cells)
+    if np.isinf(found).any():
+        raise DataError(f"column '{cells.name}' holds an infinite number: leave the cell out, or its row")
+    values = in_order(np.unique(found[~np.isnan(found)]).tolist())
+    if kind == "categorical" and sort != "flag":
+        return Column(cells.name, kind, values, text)
+    if not {*values} <= {0.0, 1.0}:
+        raise DataError(f"column '{cells.name}' is bernoulli, so its cells are 0, 1 or missing, got {values[-1]:g}")
+    return Column(cells.name, kind, (False, True), text)
+
+
+def _codes(cells: Array, values: Array) -> Array:
+    """Positions of numbers among sorted values; -1 for those that are none of them."""
+    if not len(values):
+        return np.full(len(cells), -1, np.int32)
+    codes = np.searchsorted(values, cells)
+    codes = np.where(codes < len(values), codes, 0)
+    return np.where(values[codes] == cells, codes, -1).astype(np.int32)

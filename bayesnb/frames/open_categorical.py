@@ -1,0 +1,81 @@
+"""Categorical columns whose number of categories is not known before the rows are read: counting finds it.
+
+To look for the largest codes first would read the rows twice. Instead a table has room for the codes of a few rows
+and some more; a block of rows that shows others is counted again in a larger one, and tables of any sizes merge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import field
+from typing import Self
+
+import numpy as np
+
+from bayesnb.arrays.cells import largest_codes
+from bayesnb.arrays.placement import Array, native
+from bayesnb.families import Categorical
+from bayesnb.families.base import pytree
+from bayesnb.families.parts.statistics import CategoricalStatistics
+from bayesnb.frames.series import DataError
+from bayesnb.primitives.sums import ClassSums, HostSums
+from bayesnb.rows.statistics import ModelStatistics
+
+FEW = 1024
+"""Rows, from all parts of X, whose codes say how much room a table needs."""
+
+MOST_PLACES = np.iinfo(np.int32).max
+"""Of all columns' categories together."""
+
+
+@pytree
+class OpenCategorical(Categorical):
+    """Counts codes 0, 1, ... of numpy rows, of which there may be more than ``num_categories``.
+
+    Args:
+        positions: The numbers of the columns in X, by which a refusal names them, where X has others too.
+        most: No column may have more categories.
+    """
+
+    positions: tuple[int, ...] | None = field(default=None, metadata={"static": True})
+    most: int = field(default=MOST_PLACES, metadata={"static": True})
+
+    def with_room(self, x: Array) -> Self:
+        """The same with room for the codes that a few rows show, and a quarter more."""
+        sizes = self._sizes_in(native(x[:: 1 + len(x) // FEW]))
+        wider = tuple(min(size + (size + 3) // 4, self.most) for size in sizes)
+        return self._replace(num_categories=wider if sum(wider) <= MOST_PLACES else sizes)
+
+    def statistics(self, x: Array, z: ClassSums) -> CategoricalStatistics:
+        """The counts of a block of rows.
+
+        Raises:
+            DataError: for codes that are too large to have a table.
+        """
+        counted = super().statistics(x, z)
+        if isinstance(z, HostSums) and z.has_counted_all(counted.counts, x.shape[1]):
+            return counted
+        sizes = self._sizes_in(x)
+        return counted if sizes == counted.sizes else Categorical(sizes).statistics(x, z)
+
+    def largest(self, x: Array) -> Array:
+        """The largest code of each column, [D], and 0 where there is none."""
+        return largest_codes(x)
+
+    def _sizes_in(self, x: Array) -> tuple[int, ...]:
+        """The categories of each column, with those of these rows."""
+        sizes = np.maximum(self.largest(x) + 1, self._sizes)
+        if (sizes > self.most).any() or sizes.sum() > MOST_PLACES:
+            column = int(sizes.argmax())
+            raise DataError(
+                f"column {self.positions[column] if self.positions else column} of X would have {sizes[column]:.15g} "
+                "categories, which are too many: its cells are codes 0, 1, 2, ...; recode it with "
+                "numpy.unique(column, return_inverse=True)"
+            )
+        return tuple(sizes.astype(int).tolist())
+
+
+def without_room(statistics: ModelStatistics, block: str, least: Sequence[int]) -> ModelStatistics:
+    """The same counts with the categories that rows have shown, or that are among the ``least`` of each column."""
+    counted: CategoricalStatistics = statistics.blocks[block]
+    return statistics.with_block(block, counted.resized(tuple(map(max, counted.shown(), least))))

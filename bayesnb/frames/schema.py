@@ -1,0 +1,228 @@
+"""What the rows of a classifier look like: the columns of a frame, or of an array, and how they become blocks.
+
+A schema knows the values that its rows have shown. More rows may show more: schemas join, and statistics that were
+counted under one are spread over the categories of the joined one, so that any split of the rows gives the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from bayesnb.families import Bernoulli, Categorical, Family, Multinomial, Normal, Poisson
+from bayesnb.frames.columns import BLOCKS, KINDS, Column, Kind
+from bayesnb.frames.open_categorical import OpenCategorical, without_room
+from bayesnb.frames.series import Array, DataError, Frame, closest, label, listing
+from bayesnb.model.naive_bayes import NaiveBayes
+from bayesnb.rows.statistics import ModelStatistics, sufficient_statistics
+
+Likelihoods = Family | dict[str, Family]
+
+MOST_CODES = 1 << 20
+"""Of a column of an array; more are numbers that name rows."""
+
+
+def families(sizes: Mapping[Kind, Sequence[int]], smoothing: float, *, laplace: bool) -> dict[str, Family]:
+    """The families of the kinds in use: pseudo-counts for what is counted, pseudo-rows for numbers.
+
+    Args:
+        sizes: For each kind the number of values of each of its columns.
+        smoothing: l. Bernoulli and Categorical features, and the words of a Multinomial, have the prior Dirichlet(l);
+            a Normal feature l pseudo-rows for its mean and 2 l for its variance, a Poisson feature l; 1 where l is 0.
+        laplace: Dirichlet(1 + l) instead, whose mode is the textbook estimate.
+    """
+    added, rows = 1.0 + smoothing if laplace else smoothing, smoothing or 1.0
+    made: dict[Kind, Any] = {
+        "bernoulli": lambda: Bernoulli(added, added),
+        "categorical": lambda: Categorical(tuple(max(size, 1) for size in sizes["categorical"]), added),
+        "normal": lambda: Normal(strength=rows, shape=rows),
+        "poisson": lambda: Poisson(rows, rows),
+        "multinomial": lambda: Multinomial(added),
+    }
+    return {BLOCKS[kind]: made[kind]() for kind in KINDS if kind in sizes}
+
+
+@dataclass(frozen=True)
+class FrameSchema:
+    """Columns of a data frame, in its order; with a ``family`` they are one block of numbers."""
+
+    columns: tuple[Column, ...]
+    family: Family | None = None
+
+    @property
+    def blocks(self) -> dict[str, tuple[Column, ...]]:
+        """The columns of each block, in the order of its array."""
+        if self.family is not None:
+            return {"x": self.columns}
+        by_block = {BLOCKS[kind]: tuple(c for c in self.columns if c.kind == kind) for kind in KINDS}
+        return {block: columns for block, columns in by_block.items() if columns}
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, in the order of the frame."""
+        return [column.name for column in self.columns]
+
+    @property
+    def names_by_block(self) -> dict[str, list[str]]:
+        """The names of the columns of each block."""
+        return {block: [column.name for column in columns] for block, columns in self.blocks.items()}
+
+    @property
+    def value_names(self) -> dict[str, list[str]]:
+        """What the codes 0, 1, ... of a column stand for, by its name."""
+        return {column.name: [label(value) for value in column.values] for column in self.columns if column.values}
+
+    @property
+    def texts(self) -> set[str]:
+        """The columns whose values are text."""
+        return {column.name for column in self.columns if column.text}
+
+    def likelihoods(self, smoothing: float, *, laplace: bool) -> Likelihoods:
+        """The families of the blocks."""
+        if self.family is not None:
+            return self.family
+        sizes = {columns[0].kind: [len(c.values) for c in columns] for columns in self.blocks.values()}
+        return families(sizes, smoothing, laplace=laplace)
+
+    def require(self, names: Sequence[str]) -> None:
+        """Raises DataError where a column of the fit is not among these."""
+        missing = [name for name in self.names if name not in names]
+        if missing:
+            hint = closest(missing[0], names) if len(missing) == 1 else ""
+            raise DataError(f"the rows have no column {listing(missing)}, which the model was fitted to{hint}")
+
+    def encode(self, frame: Frame) -> Any:
+        """X by block; other columns of the frame are left alone.
+
+        Raises:
+            DataError: where a column is missing, or holds what it did not hold before.
+        """
+        self.require(frame.columns)
+        arrays = {
+            block: np.stack([column.encode(frame[column.name]) for column in columns], axis=1)
+            for block, columns in self.blocks.items()
+        }
+        return arrays if self.family is None else arrays["x"]
+
+    def count(self, model: NaiveBayes, X: Any, codes: Array, weight: Array | None) -> tuple[Self, ModelStatistics]:
+        """The statistics of encoded rows, and the schema with the values that they show, which it has already."""
+        return self, sufficient_statistics(model, X, codes, sample_weight=weight)
+
+    def joined(self, other: Any) -> Self:
+        """The same columns with the values of both."""
+        return replace(self, columns=tuple(a.joined(b) for a, b in zip(self.columns, other.columns, strict=True)))
+
+    def spread(self, statistics: ModelStatistics, over: Any) -> ModelStatistics:
+        """Statistics counted under this schema, under one that has more values."""
+        if "categorical" not in self.blocks or self.family is not None:
+            return statistics
+        pairs = list(zip(self.blocks["categorical"], over.blocks["categorical"], strict=True))
+        codes = [np.array([new.values.index(value) for value in old.values] or [0]) for old, new in pairs]
+        sizes = [max(len(new.values), 1) for _, new in pairs]
+        return statistics.with_block("categorical", statistics.blocks["categorical"].spread(codes, sizes))
+
+
+@dataclass(frozen=True)
+class ArraySchema:
+    """Columns of an array [N, D], by position.
+
+    Attributes:
+        kinds: The likelihood of each column.
+        sizes: C of each Categorical column, whose cells are codes 0..C-1; 1 before any is known.
+        family: The likelihood of all columns instead.
+    """
+
+    kinds: tuple[Kind, ...]
+    sizes: tuple[int, ...] = ()
+    family: Family | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """The names that scikit-learn gives to columns without one."""
+        return [f"x{position}" for position in range(len(self.kinds))]
+
+    @property
+    def blocks(self) -> dict[str, Array]:
+        """The columns of each block; a single one is named `x`."""
+        if self._single:
+            return {"x": np.arange(len(self.kinds))}
+        kinds = np.array(self.kinds)
+        return {BLOCKS[kind]: np.flatnonzero(kinds == kind) for kind in KINDS if kind in self.kinds}
+
+    @property
+    def names_by_block(self) -> dict[str, list[str]]:
+        """The names of the columns of each block."""
+        return {block: [f"x{position}" for position in columns] for block, columns in self.blocks.items()}
+
+    @property
+    def value_names(self) -> dict[str, list[str]]:
+        """None: cells are the codes themselves."""
+        return {}
+
+    def likelihoods(self, smoothing: float, *, laplace: bool) -> Likelihoods:
+        """The families of the blocks; a single one where all columns are of one kind."""
+        if self.family is not None:
+            return self.family
+        sizes: dict[Kind, Sequence[int]] = dict.fromkeys(self._used, self.sizes)
+        made = families(sizes, smoothing, laplace=laplace)
+        return next(iter(made.values())) if self._single else made
+
+    def encode(self, X: Any) -> Any:
+        """X itself, or its columns by block; DataError for infinite codes."""
+        if self.sizes and X.dtype.kind == "f" and np.isinf(X).any():
+            raise DataError("X holds an infinite number: give codes 0, 1, ..., or NaN for a missing cell")
+        return X if self._single else {block: X[:, columns] for block, columns in self.blocks.items()}
+
+    def count(self, model: NaiveBayes, X: Any, codes: Array, weight: Array | None) -> tuple[Self, ModelStatistics]:
+        """The statistics of encoded rows, and the schema with the codes that they show.
+
+        Raises:
+            DataError: for codes that are too large to have a table.
+        """
+        if not self.sizes:
+            return self, sufficient_statistics(model, X, codes, sample_weight=weight)
+        block = self._block_of_codes
+        positions = tuple(position for position, kind in enumerate(self.kinds) if kind == "categorical")
+        family = OpenCategorical(self.sizes, positions=positions, most=MOST_CODES)
+        family = family.with_room(X if self._single else X[block])
+        model = model.with_hyperparameters({**model.families, block: family}, model.class_concentration)
+        counted = sufficient_statistics(model, X, codes, sample_weight=weight)
+        statistics = without_room(counted, block, self.sizes)
+        sizes = statistics.blocks[block].sizes
+        return self if sizes == self.sizes else replace(self, sizes=sizes), statistics
+
+    def joined(self, other: Any) -> Self:
+        """The same columns with the codes of both; DataError where a column is of another kind."""
+        if not isinstance(other, ArraySchema):
+            raise DataError("the rows before were an array, and these are a data frame: give rows of one sort")
+        if self.kinds != other.kinds:
+            raise DataError(
+                f"the columns were {listing(self.kinds)} in the rows before, and are {listing(other.kinds)}"
+            )
+        return replace(self, sizes=tuple(max(pair) for pair in zip(self.sizes, other.sizes, strict=True)))
+
+    def spread(self, statistics: ModelStatistics, over: Any) -> ModelStatistics:
+        """Statistics counted under this schema, under one that has more codes."""
+        if self.sizes == over.sizes:
+            return statistics
+        block = self._block_of_codes
+        return statistics.with_block(block, statistics.blocks[block].resized(over.sizes))
+
+    @property
+    def _block_of_codes(self) -> str:
+        return "x" if self._single else "categorical"
+
+    @property
+    def _single(self) -> bool:
+        return self.family is not None or len(self._used) == 1
+
+    @cached_property
+    def _used(self) -> set[Kind]:
+        return set(self.kinds)
+
+
+Schema = FrameSchema | ArraySchema

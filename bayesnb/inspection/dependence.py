@@ -1,0 +1,208 @@
+"""Is the naive assumption true? Every pair of features given the class: mutual information and a Bayes factor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bayesnb.arrays import memory
+from bayesnb.arrays.masked import filled_codes
+from bayesnb.arrays.placement import is_traced
+from bayesnb.families import Bernoulli, Categorical, Family, Normal
+from bayesnb.inspection.pairs import TINY, pairs_of
+from bayesnb.model.naive_bayes import NaiveBayes
+from bayesnb.primitives.sums import Labels
+from bayesnb.rows import arguments, checks
+
+Array = np.ndarray[Any, Any]
+
+STRONG = 5.0
+"""The log Bayes factor above which a pair counts as dependent: 150 to 1."""
+
+MOST_CATEGORIES = 1000
+"""In a column that no model describes; above it whole numbers are measurements, or names of the rows."""
+
+
+class Pair(NamedTuple):
+    """Two columns, their mutual information given the class in nats, and the log Bayes factor for dependence."""
+
+    first: str
+    second: str
+    mutual_information: float
+    log_bayes_factor: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dependence:
+    """Every pair of columns, given the class.
+
+    Attributes:
+        names: The columns' names [D]: their numbers, after the name of their block where X has blocks.
+        mutual_information: I(a; b | class) in nats [D, D]; symmetric, 0 on the diagonal.
+        log_bayes_factor: log p(rows | dependent) - log p(rows | independent) [D, D]; symmetric, 0 on the diagonal.
+            Above 0 it favours dependence, below 0 independence; 5 is 150 to 1.
+    """
+
+    names: tuple[str, ...]
+    mutual_information: Array
+    log_bayes_factor: Array
+
+    def strongest(self, count: int = 10) -> list[Pair]:
+        """The pairs with the most evidence for dependence, by their log Bayes factor, the largest first."""
+        arguments.counts(count=count)
+        first, second = np.triu_indices(len(self.names), 1)
+        order = np.argsort(-self.log_bayes_factor[first, second], kind="stable")[:count]
+        return [
+            Pair(self.names[a], self.names[b], self.mutual_information[a, b].item(), self.log_bayes_factor[a, b].item())
+            for a, b in zip(first[order], second[order], strict=True)
+        ]
+
+    def among(self, columns: Sequence[int] | Array) -> Dependence:
+        """The same for some of the columns, by their positions."""
+        index = np.ix_(np.asarray(columns), np.asarray(columns))
+        names = tuple(self.names[column] for column in columns)
+        return Dependence(names, self.mutual_information[index], self.log_bayes_factor[index])
+
+    def __repr__(self) -> str:
+        evidence = self.log_bayes_factor[np.triu_indices(len(self.names), 1)]
+        return (
+            f"Dependence({len(evidence)} pairs, {np.sum(evidence > STRONG)} with a log Bayes factor above {STRONG:g})"
+        )
+
+
+def dependence(X: Any, y: Any, *, sample_weight: Any = None, model: NaiveBayes | None = None) -> Dependence:
+    """Test the naive assumption pair by pair, in each class on the n rows where both cells are observed.
+
+    Categories with categories: I_k is the mutual information of the counts in class k, and BF_k the Bayes factor of
+    one Dirichlet(1) over all cells against a Dirichlet(1) for each of two independent margins. Gunel and Dickey, Bayes
+    factors for independence in contingency tables (1974); Jamil et al., Default "Gunel and Dickey" Bayes factors for
+    contingency tables in the Bayesian framework (2017), joint multinomial sampling. Uniform over C_a C_b cells, it asks
+    for several rows a cell before it speaks for dependence.
+
+    With a real column: I_k = -1/2 log(1 - n / (n + 1) R^2), with R^2 the share of its variance in the class that the
+    other column explains, and log BF_k = (n - 1) I_k - p/2 log(n + 1) for p slopes: 1 with a real column, the
+    categories seen in the class less one with categories, whose entropy is the most that I_k can be. Liang et al.,
+    Mixtures of g priors for Bayesian variable selection (2008), with unit information, g = n. Place and scale of a
+    class play no part, and a column that is constant in it says nothing there. A dependence that leaves the mean of
+    the real column alone is not seen.
+
+    The mutual information is sum_k p_k I_k, with p_k the class's share of the pair's rows; the log Bayes factor is the
+    sum of log BF_k. All is done in float64.
+
+    Args:
+        X: An array [N, D], or a dict of arrays by block. Booleans and integers are categories, codes 0, 1, ... with
+            negative ones missing; floats are real, with NaN missing.
+        y: Integers 0..K-1 [N], or soft labels [N, K].
+        sample_weight: Weights [N]; a weight of 2 is the row twice.
+        model: A NaiveBayes of Bernoulli, Categorical and Normal blocks: then these say what a column is.
+
+    Raises:
+        ValueError: for shapes, types or values that do not fit, families whose pairs have no closed form, a single
+            column, and inside a JAX transformation.
+    """
+    if model is not None and not isinstance(model, NaiveBayes):
+        raise ValueError(f"model must be a NaiveBayes, got {type(model).__name__}: nb.NaiveBayes(nb.Normal())")
+    single = not isinstance(X, Mapping) if model is None else model.single
+    # without a model the blocks need families only by name, until their types tell which
+    families = dict.fromkeys(["x"] if single else X, Normal()) if model is None else model.families
+    if model is None:  # types say what a column is
+        X = filled_codes(X) if single else {name: filled_codes(x) for name, x in X.items()}
+    arrays = checks.blocks(families, single, X)
+    if is_traced(arrays, y, sample_weight):
+        raise ValueError("dependence needs values that are known: call it outside of JAX's transformations")
+    num_columns = sum(x.shape[1] for x in arrays.values())
+    if num_columns < 2:
+        raise ValueError(f"dependence is between two columns, X has {num_columns}: give at least two")
+    num_rows = next(iter(arrays.values())).shape[0]
+    if not num_rows:
+        raise ValueError("dependence is learned from rows: X has none")
+    labels, num_classes = checks.labels(y, sample_weight, num_rows, None if model is None else model.num_classes)
+    labels = Labels(*(None if part is None else np.asarray(part) for part in labels))
+    counted = _counted(labels)
+    labels, arrays = labels.rows(counted), {name: np.asarray(x)[counted] for name, x in arrays.items()}
+    if model is None:
+        families = {name: _family(x, name) for name, x in arrays.items()}
+    else:
+        checks.columns(families, arrays, model.columns)
+    checks.values(families, arrays)
+    sizes = np.concatenate([_sizes(family, arrays[name].shape[1], name) for name, family in families.items()])
+    # numbers of every pair of categories, and three for a real column: where it is seen, its value and its square
+    width = int(sizes.sum() + 3 * (sizes == 0).sum())
+    memory.require(16 * width**2, f"every pair of {num_columns:,} columns", "give fewer columns, or fewer categories")
+    cells = np.concatenate([_cells(family, arrays[name]) for name, family in families.items()], axis=1)
+    names = [str(d) if single else f"{name}_{d}" for name, x in arrays.items() for d in range(x.shape[1])]
+    return Dependence(tuple(names), *_over_classes(cells, labels, num_classes, sizes))
+
+
+def _over_classes(cells: Array, labels: Labels, num_classes: int, sizes: Array) -> tuple[Array, Array]:
+    """The mutual information given the class and the log Bayes factor of every pair, [D, D] each."""
+    order = np.argsort(sizes == 0, kind="stable")
+    cells, num_categories = cells[:, order], sizes[sizes > 0]
+    total, information, evidence = np.zeros((3, len(sizes), len(sizes)))
+    for k in range(num_classes) if labels.soft else np.unique(labels.y):
+        weight = _weight(labels, k)
+        rows = weight > 0
+        if not rows.any():
+            continue
+        pairs = pairs_of(cells[rows], weight[rows], num_categories)
+        total += pairs.weight
+        information += pairs.weight * pairs.information
+        evidence += pairs.evidence
+    back = np.ix_(np.argsort(order), np.argsort(order))
+    return _symmetric(information / np.maximum(total, TINY))[back], _symmetric(evidence)[back]
+
+
+def _symmetric(pairs: Array) -> Array:
+    """Without the roundings that tell (a, b) from (b, a), and 0 on the diagonal."""
+    pairs = 0.5 * (pairs + pairs.T)
+    np.fill_diagonal(pairs, 0.0)
+    return pairs
+
+
+def _counted(labels: Labels) -> Array:
+    """True for rows of positive weight; the others may hold anything."""
+    weight = labels.y.sum(axis=1) if labels.soft else labels.weight
+    return np.ones(len(labels.y), bool) if weight is None else weight > 0
+
+
+def _weight(labels: Labels, k: int) -> Array:
+    """The weight of each row in class k, [N]."""
+    if labels.soft:
+        return labels.y[:, k]
+    return np.where(labels.y == k, 1.0 if labels.weight is None else labels.weight, 0.0)
+
+
+def _family(x: Array, block: str) -> Family:
+    """The family of a block that no model describes, by its type."""
+    if x.dtype == bool:
+        return Bernoulli()
+    if not np.issubdtype(x.dtype, np.integer):
+        return Normal()
+    largest = x.max(axis=0, initial=0)
+    if (largest >= MOST_CATEGORIES).any():
+        raise ValueError(
+            f"block {block!r}, column {largest.argmax()}: integers are read as categories 0..{MOST_CATEGORIES - 1}, "
+            f"got {largest.max()}; give measurements as floats, or recode the column"
+        )
+    return Categorical(tuple(largest.astype(int) + 1))
+
+
+def _sizes(family: Family, num_columns: int, block: str) -> Array:
+    """The number of categories of each column [D], 0 for a real one."""
+    if isinstance(family, Categorical):
+        return np.broadcast_to(family.num_categories, num_columns)
+    if isinstance(family, Bernoulli | Normal):
+        return np.full(num_columns, 2 if isinstance(family, Bernoulli) else 0)
+    raise ValueError(
+        f"block {block!r} is {type(family).__name__}: pairs have a closed form in Bernoulli, Categorical and Normal "
+        "blocks only; leave the block out of X and of the model"
+    )
+
+
+def _cells(family: Family, x: Array) -> Array:
+    """The cells in float64, NaN where missing, [N, D]."""
+    seen = family.seen(x)
+    return (x if seen is None else np.where(seen, x, np.nan)).astype(np.float64)

@@ -1,0 +1,142 @@
+"""How far draws are to be trusted: do the chains agree, how many independent draws are they worth, did any diverge.
+
+Rank-normalised R-hat and the effective sample sizes of the bulk and the tails, as ArviZ computes them: Vehtari et al.,
+Rank-normalization, folding, and localization: an improved R-hat for assessing convergence of MCMC (2021).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bayesnb.fits.nuts import ESS, R_HAT
+from bayesnb.inspection.arviz import coordinates, library
+from bayesnb.results.classifier import Posterior
+from bayesnb.results.draws import Draws
+
+
+class Worst(NamedTuple):
+    """The worst value of a diagnostic, and the parameter it belongs to; None where no parameter varies."""
+
+    value: float
+    parameter: str | None
+
+
+class Diagnosis(NamedTuple):
+    """The largest R-hat, the smallest effective sample sizes, how many transitions diverged, and what to do."""
+
+    r_hat: Worst
+    bulk_ess: Worst
+    tail_ess: Worst
+    num_divergences: int
+    advice: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """True where nothing speaks against the draws."""
+        return not self.advice
+
+
+def diagnose(
+    draws: Draws,
+    *,
+    class_names: Iterable[Any] | None = None,
+    feature_names: Iterable[Any] | Mapping[str, Iterable[Any]] | None = None,
+) -> Diagnosis:
+    """Prints how far draws are to be trusted and what to do about it, and returns the numbers.
+
+    Parameters that do not vary, such as fixed class probabilities, are left out. One that varies while its R-hat or
+    effective sample size is not defined, as in chains that are stuck, counts as the worst there is.
+
+    Args:
+        draws: Draws from ``fit_nuts``.
+        class_names: K names of the classes; 0..K-1 if not given.
+        feature_names: D names of the features, or a dict of them by block; 0..D-1 where not given.
+
+    Raises:
+        ValueError: for a fit that has no chains, and for names that do not fit the model.
+    """
+    if isinstance(draws, Posterior):
+        raise ValueError("an exact posterior needs no diagnosis: its draws are independent")
+    if not isinstance(draws, Draws):
+        raise ValueError(f"diagnose takes draws from fit_nuts, got {type(draws).__name__}, which has none")
+    coords, dims = coordinates(draws.model, class_names, feature_names)
+    names = [name for site, value in draws.params.items() for name in _names(site, value.shape[1:], coords, dims)]
+    sites = [np.asarray(value, np.float64).reshape(len(value), -1) for value in draws.params.values()]
+    chains = np.concatenate(sites, axis=1).reshape(draws.num_chains, -1, len(names))
+    varying = np.ptp(chains, axis=(0, 1)) != 0  # also where it is NaN
+    chains, names = chains[:, :, varying], [name for name, varies in zip(names, varying, strict=True) if varies]
+    worst = _worst(chains, names) if names else _nothing_varies(chains)
+    diagnosis = Diagnosis(*worst, draws.num_divergences, tuple(_advice(*worst, draws)))
+    _print(diagnosis, chains.shape)
+    return diagnosis
+
+
+def _names(site: str, shape: tuple[int, ...], coords: dict[str, Any], dims: dict[str, Any]) -> Iterator[str]:
+    """The names of a site's parameters, such as ``x_probs[spam, free]``; a number has its site's."""
+    labels = [coords[dim] for dim in dims[site]] if site in dims else [range(size) for size in shape]
+    for index in np.ndindex(*shape):
+        where = ", ".join(str(label[i]) for label, i in zip(labels, index, strict=True))
+        yield f"{site}[{where}]" if shape else site
+
+
+def _worst(chains: np.ndarray[Any, Any], names: list[str]) -> tuple[Worst, Worst, Worst]:
+    """The largest R-hat and the smallest effective sample sizes of the bulk and the tails."""
+    arviz, (num_chains, num_draws, _) = library(), chains.shape
+    # one chain is compared with itself, half with half
+    halves = chains[:, num_draws % 2 :].reshape(2, -1, len(names)) if num_chains == 1 else chains
+    r_hat = _each(arviz.rhat, halves, np.inf)
+    sizes = [_each(arviz.ess, chains, 0.0, method=method) for method in ("bulk", "tail")]
+    bulk, tail = (Worst(float(size.min()), names[int(size.argmin())]) for size in sizes)
+    return Worst(float(r_hat.max()), names[int(r_hat.argmax())]), bulk, tail
+
+
+def _nothing_varies(chains: np.ndarray[Any, Any]) -> tuple[Worst, Worst, Worst]:
+    every = Worst(float(chains.shape[0] * chains.shape[1]), None)
+    return Worst(1.0, None), every, every
+
+
+def _each(function: Any, chains: np.ndarray[Any, Any], undefined: float, **options: Any) -> np.ndarray[Any, Any]:
+    """The diagnostic of each parameter, [P], from chains [chain, draw, P]."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = function(library().convert_to_dataset({"all": chains}), **options)["all"].values
+    return np.where(np.isnan(values), undefined, values)
+
+
+def _advice(r_hat: Worst, bulk: Worst, tail: Worst, draws: Draws) -> Iterator[str]:
+    if draws.num_chains == 1:
+        yield "One chain cannot disagree with another: take num_chains=4."
+    if r_hat.value > R_HAT:
+        yield f"R-hat is above {R_HAT}: the chains do not agree yet, take more num_warmup."
+    if bulk.value < ESS:
+        yield f"The bulk is worth fewer than {ESS} independent draws: means are rough, take more num_samples."
+    if tail.value < ESS:
+        yield f"The tails are worth fewer than {ESS} independent draws: intervals are rough, take more num_samples."
+    if draws.num_divergences:
+        yield "Transitions diverged: parts of the posterior may be missed; use fit_posterior, which is exact."
+
+
+def _print(diagnosis: Diagnosis, shape: tuple[int, ...]) -> None:
+    # imported here, for bayesnb itself loads nothing heavy
+    from rich import box
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = Console()
+    num_chains, num_draws, num_parameters = shape
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for heading in ("diagnostic", "worst", "wanted", "parameter"):
+        grid.add_column(heading, justify="right" if heading == "worst" else "left")
+    value, parameter = diagnosis.r_hat
+    grid.add_row("R-hat", f"{value:.4g}", f"at most {R_HAT}", escape(parameter or ""))
+    for name, (value, parameter) in (("bulk ESS", diagnosis.bulk_ess), ("tail ESS", diagnosis.tail_ess)):
+        grid.add_row(name, f"{value:,.0f}", f"at least {ESS}", escape(parameter or ""))
+    grid.add_row("divergences", f"{diagnosis.num_divergences:,}", "none", "")
+    chains = "1 chain" if num_chains == 1 else f"{num_chains} chains"
+    console.print(f"{chains} of {num_draws:,} draws; parameters that vary: {num_parameters:,}")
+    console.print(grid)
+    for sentence in diagnosis.advice or ("Nothing speaks against these draws.",):
+        console.print(sentence)

@@ -1,0 +1,240 @@
+"""Why a row is predicted as it is: what the class prior and each feature add to the log odds, which add up to them.
+
+    log p(k | x) - log p(j | x) = log p(k) / p(j) + sum_f contribution_kf,    all in nats
+
+Against one class j: log odds against all other classes together would not add up. Draws have no such sum, for they
+average products. Good, Weight of evidence: a brief survey (1985); Mozina, Demsar, Kattan and Zupan, Nomograms for
+visualization of naive Bayesian classifier (2004).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from bayesnb.arrays.placement import Array, is_traced, to_double, to_host
+from bayesnb.arrays.sparse import dense
+from bayesnb.fits.averaged import AveragedPosterior
+from bayesnb.fits.bootstrap import Bootstrap
+from bayesnb.inspection import names
+from bayesnb.inspection.additive_terms import Narrowed, by_words, class_probs, narrowed, num_terms, terms, terms_given
+from bayesnb.inspection.explanation import Explanation, Intervals
+from bayesnb.model.class_prior import joint
+from bayesnb.model.naive_bayes import NaiveBayes, Sites
+from bayesnb.numerics.log_prob import LogProb
+from bayesnb.primitives import products
+from bayesnb.results import intervals
+from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
+from bayesnb.results.draws import Draws
+from bayesnb.results.intervals import Interval
+
+LARGEST = 1 << 31
+"""Bytes of a table that is made at once."""
+
+NEVER = 1e9
+"""A class of probability zero is less possible than any combination of features."""
+
+
+def explain(
+    fit: Any,
+    X: Any,
+    *,
+    against: int | str = 0,
+    level: float = 0.9,
+    key: Array | None = None,
+    num_draws: int = 1000,
+    class_names: Any = None,
+    feature_names: Any = None,
+    value_names: Mapping[str, Sequence[Any]] | None = None,
+) -> Explanation:
+    """What the class prior and each feature add to the log odds of every class against one, exactly.
+
+    The F features are the columns, block by block. A Multinomial block is its words and one term for the length, which
+    is 0 given the parameters and corrects the exact predictive, under which words come in bursts (``additive`` has the
+    formula). A MultivariateNormal block is one term, and so is a Multinomial block in an average over subsets of
+    features. A missing cell adds 0. Tempered fits add their weights times the terms.
+
+    With ``key`` there are equal-tailed credible intervals of the same log odds given the parameters, over draws of
+    them: w_f (log p(x_f | k, theta) - log p(x_f | j, theta)). A contribution to the exact predictive averages p over
+    theta, and may lie outside of its interval where rows are few; the length of a row says nothing given theta.
+
+    What is impossible under one class alone makes log odds infinite, and is an infinite contribution. Where both
+    classes have impossible features the fewer cancel, as in the prediction: if as many of one as of the other, all
+    contributions are finite; else those against the class with more of them are infinite, and no others.
+
+    All is computed on the host in float64.
+
+    Args:
+        fit: A ``PointEstimate``, ``Posterior`` or ``AveragedPosterior``, and their like; or a fitted
+            ``NaiveBayesClassifier``, which knows the names.
+        X: An array [N, D], or a dict of arrays by block; sparse rows where the family takes them. NaN is missing.
+        against: The class that the others are compared with, a number or a name.
+        level: The probability inside an interval.
+        key: A ``jax.random.key``; None for no intervals.
+        num_draws: Draws of the parameters.
+        class_names: K names; 0..K-1 if not given.
+        feature_names: D names, or a dict of them by block; ``x[3]`` if not given.
+        value_names: What codes 0, 1, ... stand for, by the name of the feature.
+
+    Raises:
+        ValueError: for a fit that has no additive explanation, rows or names that do not fit it, a key for a point
+            estimate, which leaves nothing uncertain, tables above 2 GiB, and inside a JAX transformation.
+    """
+    X = fit.encoded(X) if hasattr(fit, "encoded") else X
+    fit, class_names, feature_names, value_names = names.known(fit, class_names, feature_names, value_names)
+    _check(fit, X, key)
+    fit = to_double(fit)
+    # the host's arithmetic, whatever holds the rows
+    arrays = {block: x if hasattr(x, "indptr") else np.asarray(x) for block, x in fit.arrays(to_host(X)).items()}
+    sizes = {block: family.columns_in(arrays[block]) for block, family in fit.model.families.items()}
+    widths = {block: num_terms(fit, block, size) for block, size in sizes.items()}
+    num_rows, num_classes = next(iter(arrays.values())).shape[0], class_probs(fit).size
+    classes = names.class_names(class_names, num_classes)
+    columns = names.column_names(fit.model, feature_names, sizes)
+    other = names.number_of(against, classes, "against")
+    shown = names.distinct(_by_block(fit, widths, columns))
+    _check_size(f"{num_rows} rows, {num_classes} classes and {sum(widths.values())} features", "fewer rows at once",
+                num_rows, num_classes, sum(widths.values()))  # fmt: skip
+    small = narrowed(fit, arrays)
+    parts = products.by_rows(terms, (small.fit,), small.arrays)
+    table = LogProb(*(_beside(small, widths, {b: part[i] for b, part in parts.items()}) for i in (0, 1)))
+    prior, contributions = _log_odds(class_probs(fit), table, other)
+    return Explanation(
+        prior=prior,
+        contributions=contributions,
+        values=_values(fit, arrays, widths),
+        intervals=None if key is None else _intervals(small, widths, other, level, key, num_draws),
+        against=other,
+        level=None if key is None else level,
+        class_names=classes,
+        feature_names=tuple(name for block in shown.values() for name in block),
+        value_names=names.value_names(value_names, fit.model.families, columns, shown),
+        blocks=_slices(widths),
+    )
+
+
+def _check(fit: Any, X: Any, key: Any) -> None:
+    if isinstance(fit, Draws):
+        raise ValueError(
+            f"{type(fit).__name__} average products over draws, which no sum over features explains: explain the fit "
+            "of fit_posterior or fit_map"
+        )
+    if isinstance(fit, Bootstrap):
+        raise ValueError("a Bootstrap is many fits: explain its estimate, and see its interval")
+    if not isinstance(fit, PointEstimate | Posterior | AveragedPosterior):
+        raise ValueError(f"explain takes a fit such as fit_posterior returns, got {type(fit).__name__}")
+    if is_traced(fit, X, key):
+        raise ValueError("explain cannot run inside a JAX transformation: call it with values that are known")
+    if key is not None and isinstance(fit, PointEstimate):
+        raise ValueError("a point estimate leaves nothing uncertain: leave out key, or explain fit_posterior's fit")
+
+
+def _check_size(what: str, advice: str, *shape: int) -> None:
+    size = 8 * int(np.prod(np.array(shape, object)))
+    if size > LARGEST:
+        raise ValueError(f"a table of {what} would take {size / 2**30:.1f} GiB, more than 2: give {advice}")
+
+
+def _log_odds(probs: Array, table: LogProb, against: int) -> tuple[Array, Array]:
+    """[K] and [N, K, F]: differences of the finite parts, infinite where one class has more impossible features."""
+    prior = _less(LogProb(np.log(np.where(probs > 0, probs, 1.0)), NEVER * (probs == 0)), against, 0)
+    features = _less(table, against, 1)
+    more = np.sign(prior.zeros[None] + features.zeros.sum(axis=2))[:, :, None]
+    infinite = features.zeros * more > 0
+    return (
+        np.where(prior.zeros == 0, prior.finite, np.copysign(np.inf, -prior.zeros)),
+        np.where(infinite, np.copysign(np.inf, -more), features.finite),
+    )
+
+
+def _less(log_prob: LogProb, against: int, axis: int) -> Any:
+    return LogProb(*(part - part.take([against], axis=axis) for part in log_prob))
+
+
+def _intervals(
+    small: Narrowed, widths: dict[str, int], against: int, level: float, key: Array, num_draws: int
+) -> Intervals:
+    """Of what ``_log_odds`` finds, over draws of the parameters."""
+    intervals.require_level(level)
+    fit = small.fit
+    width = sum(len(small.columns.get(block, range(size))) + 1 for block, size in widths.items())
+    num_classes = class_probs(fit).size
+    _check_size(f"{num_draws} draws, {num_classes} classes and {width} features", "a smaller num_draws, or no key",
+                num_draws, num_classes, width)  # fmt: skip
+    given = intervals.drawn(fit, small.arrays, key, num_draws)
+    words = any(by_words(fit, family) for family in fit.model.families.values())
+    both = intervals._quantiles(_OfDraw(against, words), given, level, by_feature=True)
+    probs = np.log(given.params["class_probs"])
+    tails = np.quantile(probs - probs[:, [against]], [0.5 - level / 2, 0.5 + level / 2], axis=0, method="nearest")
+    return Intervals(
+        prior=Interval(*tails),
+        contributions=Interval(*(_beside(small, widths, by_block) for by_block, _ in both)),
+        log_odds=Interval(*(whole for _, whole in both)),
+    )
+
+
+@dataclass(frozen=True)
+class _OfDraw:
+    """The log odds of rows given parameters: by block [N, K, F], and all together [N, K]."""
+
+    against: int
+    words: bool
+
+    def __call__(self, model: NaiveBayes, weights: Any, rows: dict[str, Array], draw: Sites) -> Any:
+        parts = terms_given(model.block_params(draw), model.families, weights, rows, words=self.words)
+        sums = [jax.tree.map(lambda part: part.sum(-1), part) for part in parts.values()]
+        whole = joint(draw["class_probs"], sums).log()[:, :, None]
+        by_block = {block: intervals._log_odds(part.log(), self.against) for block, part in parts.items()}
+        return by_block, intervals._log_odds(whole, self.against)[:, :, 0]
+
+
+def _beside(small: Narrowed, widths: dict[str, int], by_block: dict[str, Array]) -> Array:
+    """Blocks side by side, [N, K, F]; words that no row shows add 0."""
+    first = next(iter(by_block.values()))
+    out = np.zeros((*first.shape[:2], sum(widths.values())))
+    for block, places in _slices(widths).items():
+        part, columns = by_block[block], small.columns.get(block)
+        if columns is None:
+            out[:, :, places] = part
+        else:
+            out[:, :, places][:, :, columns] = part[:, :, :-2]  # then the words that no row shows, and the length
+            out[:, :, places.stop - 1] = part[:, :, -1]
+    return out
+
+
+def _slices(widths: dict[str, int]) -> dict[str, slice]:
+    ends = np.cumsum([0, *widths.values()]).tolist()
+    return {block: slice(start, stop) for block, start, stop in zip(widths, ends[:-1], ends[1:], strict=True)}
+
+
+def _values(fit: Classifier, arrays: dict[str, Array], widths: dict[str, int]) -> Array:
+    """The cells [N, F]; NaN where they are missing, and for terms of many cells."""
+    parts = []
+    for block, family in fit.model.families.items():
+        x, num_columns = np.asarray(dense(arrays[block]), np.float64), family.columns_in(arrays[block])
+        if by_words(fit, family):
+            x = np.column_stack([x, x.sum(axis=1)])
+        elif widths[block] != num_columns:
+            x = np.full((len(x), 1), np.nan)
+        elif x.shape[1] > num_columns:  # successes, and totals
+            x = np.where(x[:, num_columns:] > 0, x[:, :num_columns], np.nan)
+        seen = family.seen(arrays[block])
+        parts.append(x if seen is None or seen.shape != x.shape else np.where(seen, x, np.nan))
+    return np.concatenate(parts, axis=1)
+
+
+def _by_block(
+    fit: Classifier, widths: dict[str, int], columns: dict[str, tuple[str, ...]]
+) -> dict[str, tuple[str, ...]]:
+    """The names of each block's features: its columns, or itself; a Multinomial's length stands last."""
+    found = {}
+    for block, family in fit.model.families.items():
+        if by_words(fit, family):
+            found[block] = (*columns[block], "length" if fit.model.single else f"length of {block}")
+        else:
+            found[block] = (block,) if widths[block] != len(columns[block]) else columns[block]
+    return found

@@ -1,0 +1,171 @@
+"""What ``explain`` found: contributions to log odds that add up to the prediction, and a table of the strongest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.special
+
+from bayesnb.arrays.placement import Array
+from bayesnb.inspection import names
+from bayesnb.results.intervals import Interval
+
+
+class Intervals(NamedTuple):
+    """Credible intervals of the log odds' parts given the parameters: ``prior`` [K], ``contributions`` [N, K, F], and
+    of their sum, ``log_odds`` [N, K].
+    """
+
+    prior: Interval
+    contributions: Interval
+    log_odds: Interval
+
+
+class Contribution(NamedTuple):
+    """One feature's: its ``name``, its ``value`` in the row, nats, and the ends of the interval, NaN where there are
+    none; and the value in words.
+    """
+
+    name: str
+    value: float
+    log_odds: float
+    low: float
+    high: float
+    value_name: str = ""
+
+    @property
+    def label(self) -> str:
+        """The name with the value."""
+        return f"{self.name} = {self.value_name}" if self.value_name else self.name
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """Log odds of K classes against one, for N rows, in F + 1 parts that add up to those of the prediction.
+
+    Attributes:
+        prior: What the class probabilities add, [K].
+        contributions: What each feature adds, [N, K, F].
+        values: The rows' cells [N, F]; NaN where one is missing, and for terms of many cells.
+        intervals: Of all these given the parameters; None without a key.
+        against: The class j that the others are compared with; its own log odds are 0.
+        level: The probability inside an interval, or None.
+        class_names: K names.
+        feature_names: F names.
+        value_names: What the codes 0, 1, ... of a feature stand for, by its name.
+        blocks: Where each block's features stand.
+    """
+
+    prior: Array
+    contributions: Array
+    values: Array
+    intervals: Intervals | None
+    against: int
+    level: float | None
+    class_names: tuple[str, ...]
+    feature_names: tuple[str, ...]
+    value_names: Mapping[str, Sequence[Any]]
+    blocks: dict[str, slice]
+
+    @cached_property
+    def log_odds(self) -> Array:
+        """log p(k | x) - log p(j | x), [N, K]: the prior and the contributions added up."""
+        return self.prior + self.contributions.sum(axis=2)
+
+    def of_row(self, row: int, of: int | str | None = None) -> int:
+        """The number of a class that a row's explanation is about.
+
+        Args:
+            row: Which row.
+            of: A class by number or name; None for the most probable one besides ``against``.
+
+        Raises:
+            ValueError: where there is no such row or class.
+        """
+        if not hasattr(row, "__index__") or not -len(self.contributions) <= row < len(self.contributions):
+            raise ValueError(f"row is a number below {len(self.contributions)}, got {row!r}")
+        if of is not None:
+            return names.number_of(of, self.class_names, "of")
+        others = np.delete(np.arange(len(self.class_names)), self.against)
+        return int(others[self.log_odds[row, others].argmax()]) if others.size else self.against
+
+    def top(self, row: int = 0, count: int = 10, of: int | str | None = None) -> list[Contribution]:
+        """The contributions of largest size in a row, the largest first; those of 0 are left out.
+
+        Args:
+            row: Which row.
+            count: At most how many.
+            of: A class by number or name; None for the most probable one besides ``against``.
+
+        Raises:
+            ValueError: where there is no such row or class.
+        """
+        k = self.of_row(row, of)
+        return [self._feature(row, k, f) for f in self._strongest(row, k, count)]
+
+    def parts(self, row: int = 0, count: int = 10, of: int | str | None = None) -> list[Contribution]:
+        """The class prior, ``top``, and all other features in one: parts that add up to the log odds."""
+        k = self.of_row(row, of)
+        shown = self._strongest(row, k, count)
+        ends = _ends(None if self.intervals is None else self.intervals.prior, k)
+        parts = [Contribution("class prior", math.nan, float(self.prior[k]), *ends)]
+        parts += [self._feature(row, k, f) for f in shown]
+        others = np.delete(self.contributions[row, k], shown)
+        if others.any():
+            name = f"{others.size} other feature{'s' * (others.size > 1)}"
+            parts.append(Contribution(name, math.nan, float(others.sum()), math.nan, math.nan))
+        return parts
+
+    def total(self, row: int = 0, of: int | str | None = None) -> Contribution:
+        """The log odds themselves."""
+        k = self.of_row(row, of)
+        found = None if self.intervals is None else self.intervals.log_odds
+        return Contribution("log odds", math.nan, float(self.log_odds[row, k]), *_ends(found, row, k))
+
+    def table(self, row: int = 0, count: int = 10, of: int | str | None = None) -> str:
+        """``parts`` and ``total`` as text; arguments as for ``top``."""
+        k, total = self.of_row(row, of), self.total(row, of)
+        level = f", {self.level:.3g} intervals" if self.level else ""
+        lines = [(part, part.label) for part in [*self.parts(row, count, of), total]]
+        width = max(len(label) for _, label in lines)
+        title = f"{self.class_names[k]} against {self.class_names[self.against]}"
+        text = [f"{title}, row {row} [nats]{level}"]
+        for part, label in lines:
+            ends = "" if math.isnan(part.low) else f"  [{part.low:+.3f}, {part.high:+.3f}]"
+            text.append(f"  {label:{width}}  {part.log_odds:+9.3f}{ends}")
+        alone = "" if len(self.class_names) == 2 else " of the two"
+        return "\n".join([*text, f"  P({self.class_names[k]}){alone} = {scipy.special.expit(total.log_odds):.4g}"])
+
+    def __repr__(self) -> str:
+        """The sizes, and the strongest contributions of the first row."""
+        num_rows, num_classes, num_features = self.contributions.shape
+        level = f", level={self.level:g}" if self.level else ""
+        head = f"Explanation({num_rows} rows, {num_classes} classes, {num_features} features{level})"
+        return f"{head}\n{self.table(count=5)}" if num_rows else head
+
+    def _strongest(self, row: int, k: int, count: int) -> list[int]:
+        found = self.contributions[row, k]
+        order = np.argsort(-np.abs(found), kind="stable")[:count].tolist()
+        return [f for f in order if found[f] != 0]
+
+    def _feature(self, row: int, k: int, f: int) -> Contribution:
+        ends = _ends(None if self.intervals is None else self.intervals.contributions, row, k, f)
+        name, value = self.feature_names[f], float(self.values[row, f])
+        return Contribution(name, value, float(self.contributions[row, k, f]), *ends, self.value_name(name, value))
+
+    def value_name(self, feature: str, value: float) -> str:
+        """A feature's value in words; nothing for NaN."""
+        if math.isnan(value):
+            return ""
+        known = self.value_names.get(feature)
+        return f"{value:.4g}" if known is None else str(known[int(value)])
+
+
+def _ends(found: Interval | None, *place: int) -> tuple[float, float]:
+    """The ends of an interval, NaN where there is none."""
+    return (math.nan, math.nan) if found is None else (float(found.low[place]), float(found.high[place]))

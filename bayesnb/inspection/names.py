@@ -1,0 +1,161 @@
+"""Names of classes, features and values: given, known to an estimator, or made from their places."""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from bayesnb.families import Bernoulli, Categorical, Family
+from bayesnb.model.naive_bayes import NaiveBayes
+
+
+def known(fit: Any, class_names: Any, feature_names: Any, value_names: Any = None) -> tuple[Any, Any, Any, Any]:
+    """A fit with its names: a ``NaiveBayesClassifier`` knows those that are not given."""
+    if not hasattr(fit, "known_names"):
+        return fit, class_names, feature_names, {} if value_names is None else value_names
+    own = fit.known_names
+    if value_names is None:
+        # they go by the features' own names
+        value_names = own["value_names"] if feature_names is None else {}
+    return (
+        fit.fit_,
+        own["class_names"] if class_names is None else class_names,
+        own["feature_names"] if feature_names is None else feature_names,
+        value_names,
+    )
+
+
+def class_names(given: Any, size: int) -> tuple[str, ...]:
+    """K names that differ; 0..K-1 where none are given.
+
+    Raises:
+        ValueError: for another number of names, and for one that stands twice.
+    """
+    return checked("class_names", range(size) if given is None else given, size)
+
+
+def column_names(model: NaiveBayes, given: Any, sizes: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
+    """The names of each block's columns; ``block[3]`` where none are given.
+
+    Args:
+        model: The specification.
+        given: D names, or a dict of them by block, or None.
+        sizes: The number of columns of each block.
+
+    Raises:
+        ValueError: for names that are not those of the model's blocks and columns, and for one that stands twice.
+    """
+    given = {} if given is None else given
+    if not isinstance(given, Mapping):
+        if not model.single:
+            raise ValueError(
+                f"the model has the blocks {', '.join(map(repr, sizes))}: feature_names is a dict of lists by those "
+                f"names, got a {type(given).__name__}"
+            )
+        given = {"x": given}
+    unknown = [block for block in given if block not in sizes]
+    if unknown:
+        raise ValueError(f"feature_names has the block {unknown[0]!r}, the model has {', '.join(map(repr, sizes))}")
+    return {
+        block: checked(f"feature_names of block {block!r}", given[block], size)
+        if block in given
+        else tuple(f"{block}[{column}]" for column in range(size))
+        for block, size in sizes.items()
+    }
+
+
+def distinct(by_block: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    """The names of each block's features; those that two blocks have in common begin with the block's."""
+    often = Counter(name for names in by_block.values() for name in set(names))
+    return {
+        block: tuple(f"{block}: {name}" if often[name] > 1 else name for name in names)
+        for block, names in by_block.items()
+    }
+
+
+def value_names(
+    given: Any, families: Mapping[str, Family], columns: Mapping[str, Sequence[str]], shown: Mapping[str, Sequence[str]]
+) -> dict[str, tuple[str, ...]]:
+    """What the codes 0, 1, ... of a feature stand for, by the name that is shown of it.
+
+    Args:
+        given: Names by column, or by the shown name.
+        families: The likelihood of each block.
+        columns: The names of each block's columns.
+        shown: The same where blocks stand side by side.
+
+    Raises:
+        ValueError: for what is no dict, names no column whose cells are codes, or has too few names.
+    """
+    if not isinstance(given, Mapping):
+        raise ValueError(f"value_names must be a dict of lists by the feature's name, got a {type(given).__name__}")
+    found, used = {}, set()
+    for block, family in families.items():
+        sizes = _num_codes(family, len(columns[block]))
+        for column, name, size in zip(columns[block], shown[block], sizes, strict=False):
+            words = given.get(name, given.get(column))
+            if words is not None and size:
+                found[name] = _words(name, words, size)
+                used |= {name, column}
+    unknown = [name for name in given if name not in used]
+    if unknown:
+        raise ValueError(f"value_names has {unknown[0]!r}, which is no feature whose cells are codes 0, 1, ...")
+    return found
+
+
+def _num_codes(family: Family, num_columns: int) -> tuple[int, ...]:
+    if isinstance(family, Categorical):
+        return family._sizes_of(num_columns)
+    return (2 if isinstance(family, Bernoulli) else 0,) * num_columns
+
+
+def _words(name: str, given: Any, size: int) -> tuple[str, ...]:
+    if isinstance(given, str) or not _is_list(given):
+        raise ValueError(f"value_names[{name!r}] must be a list of {size} names, got {given!r}")
+    words = tuple(str(word) for word in given)
+    if len(words) < size:
+        raise ValueError(f"value_names[{name!r}] must be a list of {size} names, got {len(words)}")
+    return words
+
+
+def _is_list(given: Any) -> bool:
+    """True for what can be gone through; an array of no axes only looks like that."""
+    return isinstance(given, Iterable) and getattr(given, "ndim", 1) > 0
+
+
+def number_of(given: Any, names: tuple[str, ...], argument: str) -> int:
+    """The place of a class that is given by its number or its name.
+
+    Raises:
+        ValueError: where there is no such class.
+    """
+    if isinstance(given, str) and given in names:
+        return names.index(given)
+    try:
+        place = -1 if isinstance(given, bool) else operator.index(given)
+    except TypeError:
+        place = -1
+    if not 0 <= place < len(names):
+        shown = ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
+        raise ValueError(f"{argument} is a class, a number from 0 to {len(names) - 1} or one of {shown}, got {given!r}")
+    return place
+
+
+def checked(what: str, given: Any, size: int) -> tuple[str, ...]:
+    """So many names that differ, as text.
+
+    Raises:
+        ValueError: for anything else.
+    """
+    if isinstance(given, str | Mapping) or not _is_list(given):
+        raise ValueError(f"{what} must be a list of {size} names, got {given!r}")
+    names = tuple(str(name) for name in given)
+    if len(names) != size:
+        raise ValueError(f"{what} must be a list of {size} names, got {len(names)}")
+    if len(set(names)) < size:
+        raise ValueError(
+            f"{what} must differ from each other, got {Counter(names).most_common(1)[0][0]!r} more than once"
+        )
+    return names

@@ -1,0 +1,142 @@
+"""Every pair of columns among the rows of one class: what they tell about each other, and the evidence that they do.
+
+Categories are a table of counts. A real column is judged by the share R^2 of its variance that the other one explains:
+the squared correlation with a real column, the correlation ratio with categories. So any dependence of categories
+shows, and with a real column that of its mean. All pairs come from one product of matrices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import gammaln, xlogy
+
+from bayesnb.arrays.threads import row_blocks
+
+Array = np.ndarray[Any, Any]
+
+TINY = np.finfo(np.float64).tiny
+"""What an empty sum is divided by."""
+
+ROUNDING = 1e-12
+"""A sum of squared deviations below this share of the squares that it is the difference of is no spread."""
+
+
+class Pairs(NamedTuple):
+    """The weight of the rows where both are observed, the mutual information in nats, and the log Bayes factor."""
+
+    weight: Array
+    information: Array
+    evidence: Array
+
+
+def pairs_of(cells: Array, weight: Array, sizes: Array) -> Pairs:
+    """All pairs, [D, D] each; the diagonal means nothing.
+
+    Args:
+        cells: The rows of a class [N, D], NaN where missing: columns of categories, as codes, then real ones.
+        weight: Positive weights [N].
+        sizes: The number of categories of each column that has any.
+    """
+    sums = _sums(cells, weight, sizes)
+    counted = _categories(sums["category", "category"], sizes)
+    mixed = _category_and_real(sums["category", "seen"], sums["category", "z"], sums["category", "square"], sizes)
+    real = _reals(sums["seen", "seen"], sums["z", "seen"], sums["square", "seen"], sums["z", "z"])
+    return Pairs(*(np.block([[a, b], [b.T, c]]) for a, b, c in zip(counted, mixed, real, strict=True)))
+
+
+def _sums(cells: Array, weight: Array, sizes: Array) -> dict[tuple[str, str], Array]:
+    """F^T W F by the parts of the row features F = [category, seen, z, square].
+
+    ``category`` is a zero or a one for each of the S categories of all columns; ``seen`` says which real cells are
+    observed; ``z`` holds these in units of the class, 0 where missing, and ``square`` their squares.
+    """
+    codes, z = cells[:, : len(sizes)], _in_units(cells[:, len(sizes) :], weight)
+    column = np.repeat(np.arange(len(sizes)), sizes)
+    category = np.arange(len(column)) - _starts(sizes)[column]
+    ends = len(column) + z.shape[1] * np.arange(4)
+    parts = dict(zip(("category", "seen", "z", "square"), map(slice, (0, *ends[:-1]), ends), strict=True))
+    total = np.zeros((ends[-1], ends[-1]))
+    for rows in row_blocks(len(cells), total[0].nbytes):
+        seen, known = ~np.isnan(z[rows]), np.nan_to_num(z[rows])
+        features = np.hstack([codes[rows][:, column] == category, seen, known, np.square(known)])
+        total += features.T @ (weight[rows, None] * features)
+    return {(a, b): total[parts[a], parts[b]] for a in parts for b in parts}
+
+
+def _in_units(x: Array, weight: Array) -> Array:
+    """Columns about their mean and in units of their farthest cell, so that nothing cancels or overflows."""
+    x = x - weight @ np.nan_to_num(x) / np.maximum(weight @ ~np.isnan(x), TINY)
+    farthest = np.fmax.reduce(np.abs(x), axis=0)
+    return x / np.where(farthest > 0, farthest, 1.0)
+
+
+def _starts(sizes: Array) -> Array:
+    """Where the categories of each column begin among all S."""
+    return np.cumsum(sizes) - sizes
+
+
+def _by_column(values: Array, sizes: Array) -> Array:
+    """Sums over the categories of each column, [S, ...] to [Dc, ...]."""
+    return np.add.reduceat(values.astype(np.float64), _starts(sizes), axis=0)
+
+
+def _categories(counts: Array, sizes: Array) -> Pairs:
+    """Categories with categories [Dc, Dc], from all their tables of counts [S, S].
+
+    The Bayes factor is that of one Dirichlet(1) over the cells against a Dirichlet(1) for each of two margins; with n
+    rows the evidence of Dirichlet(1) over C cells is Gamma(C) / Gamma(C + n) prod_c n_c!
+    """
+    margins = _by_column(counts.T, sizes).T  # of each category, over the rows where the other is observed, [S, Dc]
+    n = _by_column(margins, sizes)
+
+    def cells_less_margins(f: Callable[[Array], Array]) -> Array:
+        margin = _by_column(f(margins), sizes)
+        return _by_column(_by_column(f(counts), sizes).T, sizes) - margin - margin.T
+
+    information = (cells_less_margins(lambda m: xlogy(m, m)) + xlogy(n, n)) / np.maximum(n, TINY)
+    evidence = cells_less_margins(lambda m: gammaln(m + 1.0))
+    for cells, sign in ((np.outer(sizes, sizes), 1), (sizes[:, None], -1), (sizes[None, :], -1)):
+        evidence += sign * (gammaln(cells) - gammaln(cells + n))
+    return Pairs(n, np.maximum(information, 0.0), evidence)
+
+
+def _category_and_real(counts: Array, sums: Array, squares: Array, sizes: Array) -> Pairs:
+    """Categories with real columns [Dc, Dr], from a real column's sums by category [S, Dr]."""
+    n, total = _by_column(counts, sizes), _by_column(squares, sizes)
+    by_mean = np.square(_by_column(sums, sizes)) / np.maximum(n, TINY)
+    by_category = _by_column(np.square(sums) / np.maximum(counts, TINY), sizes)
+    varies = total - by_mean > ROUNDING * total
+    slopes = np.where(varies, np.maximum(_by_column(counts > 0, sizes) - 1.0, 0.0), 0.0)
+    information, evidence = _regression(n, _share(by_category - by_mean, total - by_mean, varies), slopes)
+    # what a column of categories tells is at most its entropy
+    entropy = (xlogy(n, n) - _by_column(xlogy(counts, counts), sizes)) / np.maximum(n, TINY)
+    return Pairs(n, np.minimum(information, np.maximum(entropy, 0.0)), evidence)
+
+
+def _reals(n: Array, sums: Array, squares: Array, products: Array) -> Pairs:
+    """Real columns with each other [Dr, Dr]; sums and squares of a over the rows where b is observed."""
+    spread = squares - np.square(sums) / np.maximum(n, TINY)
+    varies = spread > ROUNDING * squares
+    varies &= varies.T
+    covariance = products - sums * sums.T / np.maximum(n, TINY)
+    return Pairs(n, *_regression(n, _share(np.square(covariance), spread * spread.T, varies), varies))
+
+
+def _regression(n: Array, explained: Array, slopes: Array) -> tuple[Array, Array]:
+    """I = -1/2 log(1 - n / (n + 1) R^2) and log BF = (n - 1) I - p/2 log(n + 1).
+
+    A linear regression with p slopes against none, under Zellner's g-prior with the information of one row, g = n;
+    intercept and variance have the same flat prior in both, so that place and scale play no part. Liang et al.,
+    Mixtures of g priors for Bayesian variable selection (2008), section 2. The prior shrinks R^2 by n / (n + 1), which
+    keeps columns finite that determine each other.
+    """
+    information = -0.5 * np.log1p(-n / (n + 1.0) * explained)
+    return information, (n - 1.0) * information - 0.5 * slopes * np.log1p(n)
+
+
+def _share(part: Array, whole: Array, varies: Array) -> Array:
+    """part / whole in [0, 1], and 0 where nothing varies."""
+    return np.where(varies, np.clip(part / np.where(varies, whole, 1.0), 0.0, 1.0), 0.0)

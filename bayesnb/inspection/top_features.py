@@ -1,0 +1,189 @@
+"""Which features speak most for each class: what they add to its log odds on average, where it is the class.
+
+    sum_{j != k} w_j E[log p(x_f | k) - log p(x_f | j) | y = k],    w_j = p(j) / (1 - p(k))
+
+the mean contribution of ``explain``. The expectations are Kullback-Leibler divergences, in closed form. Kullback and
+Leibler, On information and sufficiency (1951). Words and categories are told apart, and may have less than 0: that
+they are seen less often in this class than in others is said by those that are seen more often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import rel_entr
+
+from bayesnb.arrays.host_calls import at_once
+from bayesnb.arrays.placement import Array, is_traced, to_double
+from bayesnb.families import Bernoulli, Binomial, Categorical, Multinomial, MultivariateNormal, Poisson
+from bayesnb.families.base import Family, Params
+from bayesnb.inspection import names
+from bayesnb.inspection.additive_terms import class_probs
+from bayesnb.results.classifier import PointEstimate, Posterior
+from bayesnb.rows import arguments
+
+
+class TopFeature(NamedTuple):
+    """A feature's ``name``, the ``nats`` it adds on average, and its mean ``here``, in the class, and ``elsewhere``:
+    of a word or a category the probability; NaN for a block of many columns.
+    """
+
+    name: str
+    nats: float
+    here: float
+    elsewhere: float
+
+
+class TopFeatures(dict[str, list[TopFeature]]):
+    """By class name, the strongest feature first."""
+
+    def __repr__(self) -> str:
+        """A table."""
+        width = max((len(part.name) for found in self.values() for part in found), default=0)
+        lines = []
+        for name, found in self.items():
+            lines.append(f"{name:{width + 2}}  {'nats':>9}  {'mean here':>11}  {'elsewhere':>11}")
+            lines += [f"  {f.name:{width}}  {f.nats:9.4g}  {f.here:11.4g}  {f.elsewhere:11.4g}" for f in found]
+        return "\n".join(lines)
+
+
+def top_features(
+    fit: Any,
+    count: int = 10,
+    *,
+    class_names: Any = None,
+    feature_names: Any = None,
+    value_names: Mapping[str, Sequence[Any]] | None = None,
+) -> TopFeatures:
+    """The features, words or categories that speak most for each class, by the mean of what they contribute.
+
+    Of an exact posterior the parameters are taken at their means (a variance at rate / shape). The unit is nats, for a
+    word nats a word of a row, for a Binomial whose totals are given with the rows nats a trial.
+
+    Args:
+        fit: A ``PointEstimate`` or ``Posterior``, or a fitted ``NaiveBayesClassifier``, which knows the names.
+        count: How many for each class.
+        class_names: K names; 0..K-1 if not given.
+        feature_names: D names, or a dict of them by block; ``x[3]`` if not given.
+        value_names: What codes 0, 1, ... stand for, by the name of the feature.
+
+    Raises:
+        ValueError: for another fit, for a single class, names that do not fit, and inside a JAX transformation.
+    """
+    fit, class_names, feature_names, value_names = names.known(fit, class_names, feature_names, value_names)
+    if not isinstance(fit, PointEstimate | Posterior):
+        raise ValueError(
+            f"top_features takes a PointEstimate or a Posterior, got {type(fit).__name__}: of an AveragedPosterior "
+            "give its posterior"
+        )
+    arguments.counts(count=count)
+    if is_traced(fit):
+        raise ValueError("top_features cannot run inside a JAX transformation: call it with values that are known")
+    fit = to_double(fit)
+    params = fit.params if isinstance(fit, PointEstimate) else at_once(type(fit.model).reference, fit.model)
+    probs = class_probs(fit)
+    classes = names.class_names(class_names, probs.size)
+    if len(classes) < 2:
+        raise ValueError("the model has one class, for which nothing can speak: top_features compares classes")
+    columns = names.column_names(fit.model, feature_names, {b: int(size or 0) for b, size in fit.columns().items()})
+    shown = names.distinct(columns)
+    value_names = names.value_names(value_names, fit.model.families, columns, shown)
+    weights = (fit.weights if isinstance(fit, Posterior) else None) or {}
+    blocks = [
+        _Block(
+            family,
+            fit.model.block_params(params)[block],
+            shown[block],
+            block,
+            weights.get(block, np.ones(1)),
+            value_names,
+        )
+        for block, family in fit.model.families.items()
+        if columns[block]
+    ]
+    if not blocks:
+        raise ValueError("the model has no columns, and so no features: top_features needs one or more")
+    return TopFeatures({name: _of_class(k, blocks, probs, count) for k, name in enumerate(classes)})
+
+
+class _Block(NamedTuple):
+    """A block's family and parameters, the names of its columns, its own name, its powers, and names of values."""
+
+    family: Family
+    params: Params
+    columns: tuple[str, ...]
+    name: str
+    powers: Array
+    value_names: Mapping[str, Sequence[Any]]
+
+
+def _of_class(k: int, blocks: list[_Block], probs: Array, count: int) -> list[TopFeature]:
+    others = np.where(np.arange(probs.size) == k, 0.0, probs)
+    others = others / others.sum() if others.any() else np.where(np.arange(probs.size) == k, 0, 1 / (probs.size - 1))
+    shown = others > 0
+    found = []
+    for block in blocks:
+        nats, means = _divergence(block, k)
+        nats = others[shown] @ nats[shown]
+        here, elsewhere = means[k], others @ means
+        for place in np.argsort(-nats, kind="stable")[:count].tolist():
+            found.append(TopFeature(_name(block, place), *(float(part[place]) for part in (nats, here, elsewhere))))
+    return sorted(found, key=lambda feature: -feature.nats)[:count]
+
+
+def _divergence(block: _Block, k: int) -> tuple[Array, Array]:
+    """E[log p(x_f | k) - log p(x_f | j) | y = k] and the means of all classes, both [K, F]."""
+    family, params = block.family, block.params
+    if isinstance(family, Categorical):
+        means = np.concatenate([params[site].reshape(len(params[site]), -1) for site in family.sites], axis=1)
+        nats = rel_entr(means[k], means)
+    elif isinstance(family, Multinomial):
+        means = params["probs"]
+        nats = rel_entr(means[k], means)
+    elif isinstance(family, Bernoulli | Binomial):
+        means, trials = params["probs"], np.asarray(getattr(family, "total_count", None) or 1)
+        nats = trials * (rel_entr(means[k], means) + rel_entr(1 - means[k], 1 - means))
+    elif isinstance(family, Poisson):
+        means = params["rate"]
+        nats = rel_entr(means[k], means) - means[k] + means
+    elif isinstance(family, MultivariateNormal):
+        means = np.full((len(params["loc"]), 1), np.nan)
+        nats = _between_normals(params["loc"], params["covariance"], k)[:, None]
+    else:
+        means, variance = params["loc"], np.broadcast_to(params["variance"], params["loc"].shape)
+        on = variance > 0
+        variance = np.where(on, variance, 1.0)
+        ratio = variance[k] / variance
+        nats = np.where(on, 0.5 * (ratio - 1 - np.log(ratio) + np.square(means[k] - means) / variance), 0.0)
+    powers = block.powers if block.powers.size == 1 else np.repeat(block.powers, _sizes(block))
+    return nats * powers, means
+
+
+def _between_normals(loc: Array, covariance: Array, k: int) -> Array:
+    """(tr S_j^-1 S_k + (m_j - m_k)' S_j^-1 (m_j - m_k) - D + log det S_j / det S_k) / 2, [K], of columns that vary."""
+    covariance = np.broadcast_to(covariance, (len(loc), *covariance.shape[-2:]))
+    on = np.diagonal(covariance, axis1=1, axis2=2).min(axis=0) > 0
+    covariance, shift = covariance[:, on][:, :, on], (loc - loc[k])[:, on]
+    precision, logs = np.linalg.inv(covariance), np.linalg.slogdet(covariance)[1]
+    trace = np.einsum("jab,ba->j", precision, covariance[k])
+    return 0.5 * (trace + np.einsum("ja,jab,jb->j", shift, precision, shift) - on.sum() + logs - logs[k])
+
+
+def _sizes(block: _Block) -> tuple[int, ...]:
+    """How many terms each column has."""
+    family = block.family
+    return family._sizes_of(len(block.columns)) if isinstance(family, Categorical) else (1,) * len(block.columns)
+
+
+def _name(block: _Block, place: int) -> str:
+    if isinstance(block.family, MultivariateNormal):
+        return block.name
+    if not isinstance(block.family, Categorical):
+        return block.columns[place]
+    starts = np.cumsum([0, *_sizes(block)])
+    column = int(np.searchsorted(starts, place, side="right")) - 1
+    name, code = block.columns[column], place - starts[column]
+    known = block.value_names.get(name)
+    return f"{name} = {code if known is None else known[code]}"

@@ -1,0 +1,4 @@
+"""The generative NumPyro program and its conjugate update: `NaiveBayes`.
+
+It knows nothing of fitting.
+"""

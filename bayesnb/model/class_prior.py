@@ -1,0 +1,59 @@
+"""The class prior times what the blocks say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import reduce
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bayesnb.arrays.compiled import compiled
+from bayesnb.arrays.host_calls import finalise
+from bayesnb.arrays.placement import Array, as_array, namespace, on_host
+from bayesnb.arrays.threads import in_threads, row_blocks
+from bayesnb.numerics import stable
+from bayesnb.numerics.log_prob import LogProb
+from bayesnb.primitives.scoring import Score
+
+
+@jax.jit
+def _class_weights(probs: Array) -> LogProb:
+    return LogProb(stable.safe_log(jnp.asarray(probs)), jnp.asarray(probs) == 0)
+
+
+def joint(probs: Array, parts: list[LogProb]) -> LogProb:
+    """log pi_k plus the blocks. A class of probability zero is less possible than any combination of features."""
+    rows = reduce(LogProb.times, parts)
+    if on_host(probs, rows) and np.all(probs):
+        return LogProb(_add_by_blocks(rows.finite, np.log(probs)), rows.zeros)
+    weights = finalise(_class_weights, as_array(probs))
+    if on_host(weights) and not weights.zeros.any():  # a table of zeros in somebody's jit would be folded for seconds
+        return rows.times(LogProb(weights.finite[None, :], None))
+    never = namespace(rows.finite).broadcast_to(1e9 * weights.zeros[None, :], rows.finite.shape)
+    return rows.times(LogProb(weights.finite[None, :], never))
+
+
+def joint_score(probs: Array, scores: Mapping[str, Score]) -> Score:
+    """The ``joint`` of rows by block, each of which has its score."""
+    return lambda arrays: joint(probs, [score(arrays[block]) for block, score in scores.items()])
+
+
+def _add_by_blocks(table: Array, weights: Array) -> Array:
+    """table + weights [K] on the host, in threads."""
+    out = np.empty(table.shape)
+
+    def block(rows: slice) -> None:
+        _write_sums(table[rows], weights, out[rows])
+
+    in_threads(block, row_blocks(len(table), table.itemsize * table.shape[1]))
+    return out
+
+
+@compiled
+def _write_sums(table: Array, weights: Array, out: Array) -> None:
+    # numpy begins anew at each row of a few classes
+    for n in range(table.shape[0]):
+        for k in range(table.shape[1]):
+            out[n, k] = table[n, k] + weights[k]

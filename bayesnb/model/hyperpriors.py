@@ -1,0 +1,53 @@
+"""Hyperpriors: a hyperparameter that is a NumPyro distribution, to be inferred with everything else.
+
+    h ~ hyperprior;  theta | h ~ prior(h);  rows | theta ~ likelihood
+
+A hyperprior's site is ``block_prior_field``, such as ``x_prior_a``, or ``class_concentration``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import jax
+import numpyro
+import numpyro.distributions as dist
+
+from bayesnb.arrays.placement import Array
+from bayesnb.arrays.pytree import fields_of
+from bayesnb.families.base import Family
+from bayesnb.rows.specification import Specification
+
+Model = TypeVar("Model", bound=Specification)
+
+
+def hyperpriors(model: Specification) -> dict[str, dist.Distribution]:
+    """The hyperpriors of a model by site; none where every hyperparameter is a number, an array or left to the data."""
+    found: dict[str, dist.Distribution] = {}
+    for block, family in model.families.items():
+        found |= {f"{block}_prior_{field}": value for field, value in _distributions(family).items()}
+    if isinstance(model.class_concentration, dist.Distribution):
+        found["class_concentration"] = model.class_concentration
+    return found
+
+
+def filled(model: Model, values: Mapping[str, Array]) -> Model:
+    """The model with values in the place of its hyperpriors; pure JAX."""
+    families = {
+        block: family._replace(**{field: values[f"{block}_prior_{field}"] for field in _distributions(family)})
+        for block, family in model.families.items()
+    }
+    return model.with_hyperparameters(families, values.get("class_concentration", model.class_concentration))
+
+
+def sample_hyperparameters(model: Specification) -> dict[str, Array]:
+    """Samples every hyperprior, inside a NumPyro program, and returns the values by site."""
+    # NumPyro's own distributions promote ranks
+    with jax.numpy_rank_promotion("allow"):
+        return {site: numpyro.sample(site, d.to_event(len(d.batch_shape))) for site, d in hyperpriors(model).items()}
+
+
+def _distributions(family: Family) -> dict[str, Any]:
+    values = ((f.name, getattr(family, f.name)) for f in fields_of(family))
+    return {name: value for name, value in values if isinstance(value, dist.Distribution)}

@@ -1,0 +1,307 @@
+"""NaiveBayes: the specification of the generative program (``program``), and what conjugacy makes of it.
+
+A posterior has the prior's type: ``update`` returns another NaiveBayes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+
+from bayesnb.arrays.host_calls import finalise
+from bayesnb.arrays.placement import Array, as_array, on_host
+from bayesnb.arrays.pytree import short_repr
+from bayesnb.families.base import Family, Hyperparameter
+from bayesnb.families.parts.plates import sampled
+from bayesnb.families.parts.powers import to_powers
+from bayesnb.families.parts.support import broadcast
+from bayesnb.model import program
+from bayesnb.model.class_prior import joint_score
+from bayesnb.model.declarations import (
+    check_families,
+    check_names,
+    check_single,
+    declared_classes,
+    declared_concentration,
+)
+from bayesnb.model.hyperpriors import hyperpriors
+from bayesnb.model.nonconjugate import checked, own_priors
+from bayesnb.numerics import dirichlet
+from bayesnb.primitives.scoring import Score, Scoring
+from bayesnb.rows import arguments, checks
+from bayesnb.rows.statistics import ModelStatistics, pooled_statistics
+
+Tables = tuple[Array, dict[str, Any]]
+"""Class probabilities [K], and what parameters or hyperparameters tell of rows, by block."""
+
+Sites = dict[str, Array]
+"""Parameters by site name: ``class_probs`` [K], and ``block_name`` [K, D, ...]."""
+
+
+@jax.tree_util.register_pytree_with_keys_class
+class NaiveBayes(Scoring):
+    """A class prior and one family for each block of columns.
+
+    Args:
+        likelihoods: A family, for X an array [N, D] (its block is named ``x``); or a dict of families, for X a dict
+        of arrays.
+        class_concentration: The Dirichlet prior of the class probabilities, a positive number or one a class. The
+            default is uniform.
+        class_probs: Fixed class probabilities [K] instead; they sum to 1.
+        num_classes: K, where neither class_probs, class-wise hyperparameters nor the labels tell it.
+        priors: NumPyro distributions by site, such as ``{"x_probs": dist.Uniform(0.2, 0.8)}``, in the place of the
+            families' own; ``fit_nuts`` alone can do without conjugacy, and ``fit_mle``, in which priors play no part.
+
+    Calling the model runs the NumPyro program (``program.run``). The model is immutable and a pytree whose leaves are
+    its hyperparameters.
+    """
+
+    def __init__(
+        self,
+        likelihoods: Family | Mapping[str, Family],
+        *,
+        class_concentration: Hyperparameter = 1.0,
+        class_probs: Any = None,
+        num_classes: int | None = None,
+        priors: Mapping[str, dist.Distribution] | None = None,
+    ) -> None:
+        self.single = not isinstance(likelihoods, Mapping)
+        families = {"x": likelihoods} if not isinstance(likelihoods, Mapping) else dict(likelihoods)
+        check_families(families)
+        self.families: dict[str, Family] = families
+        plates = [f"{name}_{plate}" for name in families for plate in ("classes", "features")]
+        check_names(["label", "rows", *families, *self.sites(), *plates])
+        self.class_concentration = declared_concentration(class_concentration)
+        self.class_probs = None if class_probs is None else arguments.class_probs(class_probs)
+        self.priors = checked(priors, self.sites(), fixed=class_probs is not None)
+        self.num_classes = declared_classes(num_classes, self.class_probs, self.class_concentration, families)
+        self.columns: dict[str, int | None] = dict.fromkeys(families)
+
+    # the specification, fixed to data
+
+    @property
+    def resolved(self) -> bool:
+        """True where every shape and hyperparameter is fixed."""
+        return all(columns is not None for columns in self.columns.values())
+
+    @property
+    def resolved_by_sizes(self) -> bool:
+        """True where ``resolve`` looks at the sizes of statistics alone."""
+        return all(family.resolved_by_sizes for family in self.families.values())
+
+    def resolve(self, X: Any = None, y: Any = None, *, sample_weight: Any = None, statistics: Any = None) -> Self:
+        """The same model with every shape and data-dependent hyperparameter fixed, from rows or from their statistics.
+
+        Without y all rows count, and num_classes must be declared. A model that is resolved is returned as it is.
+
+        Raises:
+            ValueError: where the rows do not fit, or the number of classes is unknown.
+        """
+        if self.resolved:
+            return self
+        if hyperpriors(self):
+            raise ValueError(
+                f"the model has hyperpriors, {', '.join(hyperpriors(self))}, which fit_nuts infers; closed forms need "
+                "numbers in their place, or fit_empirical to find them"
+            )
+        statistics = pooled_statistics(self, X, y, sample_weight, statistics)
+        if not on_host(self, statistics):
+            check_single(self.families, self.class_concentration)
+        elif self.resolved_by_sizes:
+            blocks = jax.tree.map(lambda leaf: leaf[:1], statistics.blocks)  # whose sizes are those of all classes
+            return jax.tree.map(np.array, self)._fixed(statistics.num_classes, blocks)
+        return finalise(_resolve, self, statistics)
+
+    def conjugate(self) -> Self:
+        """The same model without priors that leave conjugacy."""
+        return self._replace(priors={})
+
+    def update(self, statistics: ModelStatistics) -> Self:
+        """The posterior of the conjugate model, exactly; pure JAX where it is resolved, else the statistics do that."""
+        if not self.resolved:
+            checks.statistics(self.families, self.num_classes, False, statistics)
+            return self.resolve(statistics=statistics).update(statistics)
+        families = {name: f.update(statistics.blocks[name]) for name, f in self.families.items()}
+        concentration = self.class_concentration + statistics.class_counts
+        return self._replace(families=families, class_concentration=concentration)
+
+    def with_hyperparameters(self, families: Mapping[str, Family], class_concentration: Hyperparameter) -> Self:
+        """The same blocks with other hyperparameters, which are known to be valid."""
+        return self._replace(families=dict(families), class_concentration=class_concentration)
+
+    def with_class_probs(self, class_probs: Any) -> Self:
+        """The same model for a population with these class probabilities [K]."""
+        probs = arguments.class_probs(class_probs, self.num_classes)
+        priors = {site: prior for site, prior in self.priors.items() if site != "class_probs"}
+        return self._replace(class_probs=probs, num_classes=probs.shape[0], priors=priors)
+
+    # parameters by site
+
+    def sites(self) -> list[str]:
+        """The names of the parameters' sites."""
+        return ["class_probs", *(f"{b}_{site}" for b, f in self.families.items() for site in f.sites)]
+
+    def common_sites(self) -> set[str]:
+        """The sites that all classes share: they have no class axis."""
+        return {f"{b}_{site}" for b, f in self.families.items() for site in f.common_sites}
+
+    def block_params(self, params: Mapping[str, Array]) -> dict[str, Sites]:
+        """Parameters by block and short name."""
+        return {b: {site: params[f"{b}_{site}"] for site in f.sites} for b, f in self.families.items()}
+
+    def reference(self) -> Sites:
+        """A central point of the conjugate model, always interior: means, and rate / shape for a variance."""
+        return self._collect(self.class_mean(), {b: f.reference() for b, f in self.families.items()})
+
+    def mode(self) -> Sites:
+        """The joint mode of the parameters under conjugacy."""
+        probs = dirichlet.dirichlet_mode(self.class_concentration) if self.class_probs is None else self.class_mean()
+        return self._collect(jnp.asarray(probs), {b: f.mode() for b, f in self.families.items()})
+
+    def mle(self, statistics: ModelStatistics) -> Sites:
+        """The maximiser of the likelihood; a class without rows has probability 0."""
+        fixed = self.class_probs
+        probs = dirichlet.dirichlet_mle(statistics.class_counts[None])[0] if fixed is None else jnp.asarray(fixed)
+        return self._collect(probs, {b: f.mle(statistics.blocks[b]) for b, f in self.families.items()})
+
+    def log_likelihood_of(self, statistics: ModelStatistics, params: Sites, reference: Sites) -> Array:
+        """log p(rows | params) - log p(rows | reference), a scalar; the reference is the posterior mean."""
+        new, old = self.block_params(params), self.block_params(reference)
+        parts = [f.log_likelihood_of(statistics.blocks[b], new[b], old[b]) for b, f in self.families.items()]
+        if self.class_probs is None:
+            change = params["class_probs"] / reference["class_probs"] - 1.0
+            parts.append(dirichlet.centred_log_likelihood(statistics.class_counts, change, self.class_concentration))
+        return sum(parts, jnp.zeros(()))
+
+    def centred(self, statistics: ModelStatistics) -> tuple[Self, ModelStatistics]:
+        """The same problem in coordinates where the posterior is of order one; as it is, where priors say where."""
+        if self.priors:
+            return self, statistics
+        pairs = {b: f.centred(statistics.blocks[b]) for b, f in self.families.items()}
+        blocks = {b: standard for b, (_, standard) in pairs.items()}
+        model = self._replace(families={b: family for b, (family, _) in pairs.items()})
+        return model, ModelStatistics(statistics.class_counts, blocks)
+
+    def restored(self, statistics: ModelStatistics, params: Sites) -> Sites:
+        """Parameters of the ``centred`` problem in the original coordinates."""
+        if self.priors:
+            return params
+        blocks = self.block_params(params)
+        back = {b: f.restored(statistics.blocks[b], blocks[b]) for b, f in self.families.items()}
+        return self._collect(params["class_probs"], back)
+
+    # log p(y = k, x) without the base measure
+
+    def tables(self, params: Mapping[str, Array]) -> Tables:
+        """What the parameters tell of rows. Pure JAX."""
+        blocks = self.block_params(params)
+        return params["class_probs"], {b: f.tables(blocks[b]) for b, f in self.families.items()}
+
+    def scored_by(self, tables: Tables) -> Score:
+        """log p(y = k, x | params) of rows, [N, K], by the ``tables`` of the parameters."""
+        return joint_score(tables[0], {b: f.scored_by(tables[1][b]) for b, f in self.families.items()})
+
+    def predictive_tables(self) -> Tables:
+        """What the hyperparameters tell of rows. Pure JAX."""
+        return self.class_mean(), {b: f.predictive_tables() for b, f in self.families.items()}
+
+    def predicted_by(self, tables: Tables) -> Score:
+        """log p(y = k, x) of rows with the parameters integrated out, [N, K], by the ``predictive_tables``."""
+        return joint_score(tables[0], {b: f.predicted_by(tables[1][b]) for b, f in self.families.items()})
+
+    def predictive(self, weights: Mapping[str, Array] | None = None) -> Score:
+        """The ``log_predictive`` of rows; a feature to the power of its weight, [D] or [1] by block."""
+        if weights is None:
+            return super().predictive()
+        return joint_score(self.class_mean(), {b: to_powers(f, weights[b]) for b, f in self.families.items()})
+
+    def class_mean(self) -> Array:
+        """E[p(y = k)], [K]: the predictive of a label."""
+        if self.class_probs is not None:
+            return as_array(self.class_probs)
+        return dirichlet.dirichlet_mean(self.class_concentration)
+
+    def row_base_measure(self, arrays: Mapping[str, Array]) -> Array | float:
+        """The part of log p(x | params) that no parameter touches, [N]."""
+        return sum((part for b, f in self.families.items() if (part := f.row_base_measure(arrays[b])) is not None), 0.0)
+
+    # the NumPyro program
+
+    def params(self) -> Sites:
+        """Samples every parameter, inside a NumPyro program, and returns them by site."""
+        with own_priors(self.priors):
+            if self.class_probs is None:
+                probs = numpyro.sample("class_probs", dist.Dirichlet(self.class_concentration))
+            else:
+                probs = numpyro.deterministic("class_probs", jnp.asarray(self.class_probs))
+            return self._collect(probs, {b: sampled(f, b) for b, f in self.families.items()})
+
+    def __call__(
+        self, X: Any = None, y: Any = None, *, num_rows: int | None = None, total_count: Any = None
+    ) -> tuple[Any, Array]:
+        """Runs the generative program on rows to condition on, or generates ``num_rows``; see ``program.run``."""
+        return program.run(self, X, y, num_rows, total_count)
+
+    # a pytree: hyperparameters are leaves, names and sizes its structure
+
+    def tree_flatten(self) -> tuple[list[Any], tuple[Any, ...]]:
+        """Children, and the static rest; the order of blocks is part of it."""
+        children = [*self.families.values(), self.class_concentration, self.class_probs, self.priors]
+        return children, (tuple(self.families), self.single, self.num_classes, tuple(self.columns.values()))
+
+    def tree_flatten_with_keys(self) -> tuple[list[tuple[Any, Any]], tuple[Any, ...]]:
+        """As ``tree_flatten``, each child with its name."""
+        children, rest = self.tree_flatten()
+        names = (*self.families, "class_concentration", "class_probs", "priors")
+        return [(jax.tree_util.GetAttrKey(n), child) for n, child in zip(names, children, strict=True)], rest
+
+    @classmethod
+    def tree_unflatten(cls, aux: tuple[Any, ...], children: list[Any]) -> Self:
+        """The model again; no check may look at leaves that are tracers or placeholders."""
+        names, single, num_classes, columns = aux
+        *families, class_concentration, class_probs, priors = children
+        model = object.__new__(cls)
+        model.families = dict(zip(names, families, strict=True))
+        model.single, model.num_classes = single, num_classes
+        model.class_concentration, model.class_probs = class_concentration, class_probs
+        model.priors, model.columns = priors, dict(zip(names, columns, strict=True))
+        return model
+
+    def __repr__(self) -> str:
+        likelihoods = repr(self.families["x"]) if self.single else short_repr(self.families)
+        prior = f"class_concentration={short_repr(self.class_concentration)}"
+        if self.class_probs is not None:
+            prior = f"class_probs={short_repr(self.class_probs)}"
+        classes = "" if self.num_classes is None else f", num_classes={self.num_classes}"
+        priors = f", priors={{{', '.join(f'{s!r}: {type(d).__name__}' for s, d in self.priors.items())}}}"
+        return f"NaiveBayes({likelihoods}, {prior}{classes}{priors if self.priors else ''})"
+
+    def _replace(self, **changes: Any) -> Self:
+        model = object.__new__(type(self))
+        model.__dict__.update({**self.__dict__, **changes})
+        return model
+
+    def _fixed(self, num_classes: int, blocks: dict[str, Any]) -> Self:
+        num_classes = self.num_classes or num_classes
+        families = {b: f.resolve(blocks[b], num_classes) for b, f in self.families.items()}
+        return self._replace(
+            families=families,
+            class_concentration=broadcast(self.class_concentration, (num_classes,), "class_concentration"),
+            num_classes=num_classes,
+            columns={b: f.num_columns for b, f in families.items()},
+        )
+
+    def _collect(self, class_probs: Array, blocks: Mapping[str, Mapping[str, Array]]) -> Sites:
+        named = {f"{b}_{site}": value for b, params in blocks.items() for site, value in params.items()}
+        return {"class_probs": class_probs, **named}
+
+
+@jax.jit
+def _resolve(model: NaiveBayes, statistics: ModelStatistics) -> NaiveBayes:
+    return model._fixed(statistics.num_classes, statistics.pool())

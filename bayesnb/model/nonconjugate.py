@@ -1,0 +1,111 @@
+"""Priors of a parameter's own, where conjugacy ends: a NumPyro distribution in the place of a family's prior.
+
+    theta_kd ~ the distribution given for its site,    rows | theta ~ likelihood
+
+There is no closed form then; ``fit_nuts`` runs on the full program, whose likelihood still enters through statistics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpyro.distributions as dist
+from numpyro import handlers
+from numpyro.distributions.constraints import Constraint
+from numpyro.primitives import Messenger
+
+from bayesnb.arrays.placement import Array
+from bayesnb.rows.specification import Specification
+
+Priors = dict[str, dist.Distribution]
+"""Distributions by site, such as ``x_probs``."""
+
+
+class own_priors(Messenger):
+    """Inside it the sites that are named have these priors; they broadcast to the sites' plates."""
+
+    def __init__(self, priors: Priors) -> None:
+        super().__init__()
+        self.priors = priors
+
+    def process_message(self, msg: dict[str, Any]) -> None:
+        """Puts the prior of its own in the place of the site's."""
+        if msg["type"] == "sample" and msg["name"] in self.priors:
+            prior, law = self.priors[msg["name"]], msg["fn"]
+            _check_shape(msg["name"], prior, law)
+            msg["fn"] = prior.expand(law.batch_shape)
+
+
+def checked(priors: Mapping[str, Any] | None, sites: list[str], fixed: bool) -> Priors:
+    """The priors of a model with these sites; ``fixed``: its class probabilities are.
+
+    Raises:
+        ValueError: for a site that the model has not, and for what is no continuous distribution.
+    """
+    if priors is not None and not isinstance(priors, Mapping):
+        raise ValueError(
+            "priors is a dict of NumPyro distributions by site, such as {'x_probs': dist.Uniform(0.2, 0.8)}, got "
+            f"{priors!r}"
+        )
+    for site, prior in (priors or {}).items():
+        if site not in sites:
+            raise ValueError(f"priors names the site {site!r}, which the model has not; its sites are {sites}")
+        if site == "class_probs" and fixed:
+            raise ValueError("class_probs is fixed, so priors cannot give it a distribution: leave one of them out")
+        if not isinstance(prior, dist.Distribution) or prior.support.is_discrete or isinstance(prior, dist.Delta):
+            raise ValueError(f"the prior of {site!r} must be a continuous NumPyro distribution, got {prior!r}")
+    return dict(priors or {})
+
+
+def require_conjugacy(model: Specification) -> None:
+    """Raises ValueError where parameters have priors of their own."""
+    if model.priors:
+        raise ValueError(
+            f"the model gives {', '.join(model.priors)} priors of their own, under which there is no closed form: "
+            "use fit_nuts, or leave priors out"
+        )
+
+
+def starts(model: Specification, params: Mapping[str, Array]) -> dict[str, Array]:
+    """Those of the parameters, which are interior under conjugacy, that are well inside of their own priors too.
+
+    Raises:
+        ValueError: where a prior fits its site neither in shape nor in values.
+    """
+    # NumPyro's own distributions promote ranks
+    with jax.numpy_rank_promotion("allow"), handlers.block(), handlers.seed(rng_seed=0):
+        conjugate = handlers.trace(handlers.substitute(model.conjugate().params, data=params)).get_trace()
+    found = dict(params)
+    for site, prior in model.priors.items():
+        law = conjugate[site]["fn"]
+        _check_shape(site, prior, law)
+        _check_support(site, prior.support, law.support, prior.shape())
+        unconstrained = dist.biject_to(prior.support).inv(params[site])
+        if not (prior.support(params[site]).all() and jnp.isfinite(unconstrained).all()):
+            del found[site]
+    return found
+
+
+def _check_support(site: str, own: Constraint, law: Constraint, shape: tuple[int, ...]) -> None:
+    """Points all over the prior's support must be parameters."""
+    if type(own) is type(law):
+        return
+    from_reals = dist.biject_to(own)
+    points = from_reals(3.0 * jax.random.normal(jax.random.key(0), from_reals.inverse_shape((100, *shape))))
+    if not law(points).all():
+        raise ValueError(f"the prior of {site!r} has the support {own}, beyond the {law} of its parameters")
+
+
+def _check_shape(site: str, prior: dist.Distribution, law: dist.Distribution) -> None:
+    try:
+        fits = jnp.broadcast_shapes(prior.batch_shape, law.batch_shape) == law.batch_shape
+    except ValueError:
+        fits = False
+    if not fits or prior.event_shape != law.event_shape:
+        raise ValueError(
+            f"the prior of {site!r} has batch shape {prior.batch_shape} and event shape {prior.event_shape}; the site "
+            f"has {law.batch_shape} and {law.event_shape}, to which the prior's must broadcast and be equal"
+        )

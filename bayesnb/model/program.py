@@ -1,0 +1,93 @@
+"""The generative program, row by row, in NumPyro.
+
+    h ~ hyperprior                                 where a hyperparameter is a distribution
+    pi ~ Dirichlet(class_concentration)            or fixed class_probs
+    theta_b ~ prior of family b                    for each block b, [K, D_b]
+    y_n ~ Categorical(pi)                          for each row n
+    x_nb ~ likelihood of family b at theta_b[y_n]  independently over blocks and columns
+
+Sites: ``class_probs`` [K], ``label`` [N], ``block_name`` [K, D, ...] for parameters, ``block`` [N, D] for rows.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from contextlib import nullcontext
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+
+from bayesnb.arrays.placement import Array, is_traced
+from bayesnb.model.hyperpriors import filled, hyperpriors, sample_hyperparameters
+from bayesnb.rows import checks
+from bayesnb.rows.specification import Specification
+from bayesnb.rows.statistics import pooled_statistics
+
+
+def run(model: Specification, X: Any, y: Any, num_rows: int | None, total_count: Any) -> tuple[Any, Array]:
+    """The program; what ``model(X, y)`` runs inside MCMC, Predictive or render_model.
+
+    Args:
+        model: The specification.
+        X: Rows to condition on, an array [N, D] or a dict by block; None to generate them.
+        y: Integer labels to condition on; None makes the label latent, which inference sums out with funsor.
+        num_rows: How many rows to generate where X is None.
+        total_count: The length of generated Multinomial rows, a number or [N].
+
+    Returns:
+        X and y as observed or generated.
+
+    Raises:
+        ValueError: where the rows do not fit, or the model must be resolved first.
+        ImportError: where the label is latent beside observed rows and funsor is not installed.
+    """
+    # a sampler traces this program; the rows that it closes over are known all the same, and are checked as such
+    with nullcontext() if is_traced(X, y) else jax.ensure_compile_time_eval():
+        arrays, num_rows = _rows(model, X, y, num_rows)
+        statistics = None if model.resolved else pooled_statistics(model, X, y)
+        if statistics is not None and not hyperpriors(model):
+            model = model.resolve(statistics=statistics)
+        y = _labels(model, y, num_rows, latent=arrays is not None)
+    if hyperpriors(model):
+        model = filled(model, sample_hyperparameters(model)).resolve(statistics=statistics)
+    params = model.params()
+    with numpyro.plate("rows", num_rows):
+        labels = dist.Categorical(probs=params["class_probs"])
+        y = numpyro.sample("label", labels, obs=y, infer={"enumerate": "parallel"})
+        of_row = {b: model.families[b].of_rows(p, y) for b, p in model.block_params(params).items()}
+        rows = {
+            b: family.observe(b, of_row[b], None if arrays is None else jnp.asarray(arrays[b]), total_count)
+            for b, family in model.families.items()
+        }
+    return (rows["x"] if model.single else rows), y
+
+
+def _rows(model: Specification, X: Any, y: Any, num_rows: int | None) -> tuple[dict[str, Array] | None, int]:
+    if X is not None:
+        arrays = checks.blocks(model.families, model.single, X)
+        checks.columns(model.families, arrays, model.columns)
+        checks.values(model.families, arrays)
+        return arrays, next(iter(arrays.values())).shape[0]
+    if not model.resolved:
+        raise ValueError("to generate rows the model must know its columns: model.resolve(X, y)(num_rows=100)")
+    if num_rows is None and y is None:
+        raise ValueError("give X, y or num_rows: the program must know how many rows there are")
+    return None, np.shape(y)[0] if num_rows is None else num_rows
+
+
+def _labels(model: Specification, y: Any, num_rows: int, latent: bool) -> Array | None:
+    if y is not None:
+        labels, _ = checks.labels(y, None, num_rows, model.num_classes)
+        if labels.soft:
+            raise ValueError("the program takes integer labels; soft labels work in fit_mle, fit_map, fit_posterior")
+        return jnp.asarray(labels.y)
+    if latent and importlib.util.find_spec("funsor") is None:
+        raise ImportError(
+            "with X given and y missing the label is latent, and NumPyro sums it out with funsor, not installed here: "
+            "pip install 'bayesnb[funsor]'. To predict labels, fit the model and call predict_proba."
+        )
+    return None

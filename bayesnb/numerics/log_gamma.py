@@ -1,0 +1,125 @@
+"""Log-factorials of cells, and differences of log-gammas that keep their digits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import scipy.special
+from jax.scipy.special import gammaln
+
+from bayesnb.arrays.compiled import compiled
+from bayesnb.arrays.placement import Array, on_host
+from bayesnb.arrays.sparse import bytes_per_row, cells_by_row, part_of, sums_between
+from bayesnb.arrays.threads import in_threads, row_blocks
+
+MANY = 1000
+"""Numbers for which a table of as many log-factorials is worth its while."""
+
+
+def log_factorial(x: Array) -> Array:
+    """log x! = log Gamma(x + 1), on the host or the device."""
+    if on_host(x):
+        return _host_log_factorial(np.asarray(x))
+    return gammaln(jnp.asarray(x, jnp.promote_types(x.dtype, jnp.result_type(float))) + 1.0)
+
+
+def _host_log_factorial(x: Array) -> Array:
+    """By a table where many numbers are small and whole."""
+    if x.size > MANY and x.dtype.kind in "fiu":
+        out = np.empty(x.shape)
+        if _looked_up(x.ravel(), _log_factorials(), out.reshape(-1)):
+            return out
+    return scipy.special.gammaln(np.add(x, 1.0, dtype=np.float64))
+
+
+@compiled
+def _looked_up(x: Array, table: Array, out: Array) -> bool:
+    """out_i = table[x_i]; False, with a part done, at the first number that is no index."""
+    for i in range(x.shape[0]):
+        if not (0 <= x[i] < table.shape[0] and x[i] == np.floor(x[i])):
+            return False
+        out[i] = table[int(x[i])]
+    return True
+
+
+@compiled
+def _add_looked_up(cells: Array, pointers: Array, table: Array, out: Array) -> bool:
+    """out_n = sum of table[cell] from one pointer to the next; False, with a part done, where a cell is no index."""
+    for n in range(out.shape[0]):
+        total = 0.0
+        for i in range(np.uintp(pointers[n]), np.uintp(pointers[n + 1])):
+            cell = cells[i]
+            if not (0 <= cell < table.shape[0] and cell == np.intp(cell)):
+                return False
+            total += table[np.uintp(cell)]
+        out[n] = total
+    return True
+
+
+@cache
+def _log_factorials() -> Array:
+    """log 0!, log 1!, ... log (MANY - 1)!"""
+    return scipy.special.gammaln(np.arange(1.0, MANY + 1.0))
+
+
+def row_log_factorials(x: Any) -> Array:
+    """sum_d log x_nd! of rows, [N]; on the host in float64, also of sparse rows."""
+    return _of_rows(_log_factorials_between, x) if on_host(x) else log_factorial(x).sum(axis=-1)
+
+
+def row_log_coefficients(x: Any) -> Array:
+    """log n! - sum_d log x_nd!, n = sum_d x_nd, of rows, [N]; on the host in float64, also of sparse rows."""
+    if not on_host(x):
+        return log_factorial(x.sum(axis=-1)) - row_log_factorials(x)
+    return _of_rows(lambda *cells: log_factorial(sums_between(*cells)) - _log_factorials_between(*cells), x)
+
+
+def _of_rows(function: Callable[[Array, Array], Array], x: Any) -> Array:
+    """``function`` of cells and of where each row begins in them, by blocks of numpy or sparse rows."""
+    parts = in_threads(lambda rows: function(*cells_by_row(part_of(x, rows))), row_blocks(x.shape[0], bytes_per_row(x)))
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def _log_factorials_between(cells: Array, pointers: Array) -> Array:
+    sums = np.empty(len(pointers) - 1)
+    if cells.dtype.kind in "fiu" and _add_looked_up(cells, pointers, _log_factorials(), sums):
+        return sums
+    return sums_between(log_factorial(cells), pointers)
+
+
+def log_gamma_ratio(a: Array, x: Array, unit: Array | float = 1.0) -> Array:
+    """log Gamma(a + x) - log Gamma(a) - x log(unit), a > 0, x >= 0, without the cancellation of two large log-gammas.
+
+    Ratios that are to be subtracted from each other have little left to cancel where they have a large ``unit``.
+    Both arguments are shifted above 8 by the recurrence Gamma(z + 1) = z Gamma(z); there the difference of Stirling's
+    series (Abramowitz and Stegun 6.1.41) is formed term by term:
+    (a - 1/2) log1p(x / a) + x (log(a + x) - 1) + s(a + x) - s(a), s(z) = 1/(12 z) - 1/(360 z^3) + 1/(1260 z^5) - ...
+    """
+    a, x = jnp.broadcast_arrays(jnp.asarray(a), jnp.asarray(x))
+    a = jnp.where((a == 0) & (x == 0), 1.0, a)  # the sums of no entries
+    base, base_product = _shifted(a)
+    top, top_product = _shifted(a + x)
+    step = jnp.where((a < 8) & (a + x >= 8), x - 8, x)
+    series = (base - 0.5) * jnp.log1p(step / base) + step * (jnp.log(top / unit) - 1.0)
+    shifted = _stirling_tail(top) - _stirling_tail(base) + base_product - top_product
+    return series + shifted - jnp.where(step == x, 0.0, (x - step) * jnp.log(unit))
+
+
+def _shifted(z: Array) -> tuple[Array, Array]:
+    """(w, c) with log Gamma(z) = log Gamma(w) - c and w >= 8."""
+    small = z < 8
+    safe = jnp.where(small, z, 1.0)
+    product = safe
+    for j in range(1, 8):
+        product = product * (safe + j)
+    return jnp.where(small, z + 8.0, z), jnp.where(small, jnp.log(product), 0.0)
+
+
+def _stirling_tail(z: Array) -> Array:
+    inverse = 1.0 / z
+    square = inverse * inverse
+    return inverse * (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188))))

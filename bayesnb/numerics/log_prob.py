@@ -1,0 +1,161 @@
+"""Log probabilities in which an impossible event is counted, not lost.
+
+A product of likelihoods is kept as 0^zeros · exp(finite): ``zeros`` counts the factors that are exactly zero and
+``finite`` is the log of all the others. Its logarithm is -inf where zeros > 0, so an impossible class never beats a
+possible one, no 0 · (-inf) ever arises, and a row that is impossible under *every* class can still be ranked: fewest
+impossible features first, then the finite part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+
+from bayesnb.arrays.compiled import compiled
+from bayesnb.arrays.placement import Array, namespace, on_host
+from bayesnb.arrays.threads import in_threads, row_blocks
+
+
+class LogProb(NamedTuple):
+    """The number 0^zeros · exp(finite), elementwise; both arrays have one shape, [N, K] for a table of classes.
+
+    ``zeros`` is None where it is known that no factor is zero.
+    """
+
+    finite: Array
+    zeros: Array
+
+    def times(self, *others: LogProb) -> LogProb:
+        """The product of these probabilities."""
+        return reduce(lambda a, b: LogProb(a.finite + b.finite, _added(a.zeros, b.zeros)), others, self)
+
+    def plus(self, other: LogProb) -> LogProb:
+        """The sum of two probabilities; where the numbers of zeros differ the smaller number wins outright."""
+        xp = namespace(self.finite)
+        zeros = xp.minimum(self.zeros, other.zeros)
+        here, there = (xp.where(p.zeros == zeros, p.finite, -xp.inf) for p in (self, other))
+        return LogProb(xp.logaddexp(here, there), zeros)
+
+    def log(self) -> Array:
+        """The logarithm, -inf where impossible."""
+        xp = namespace(self.finite)
+        return self.finite if self.zeros is None else xp.where(self.zeros > 0, -xp.inf, self.finite)
+
+    def normalised(self) -> Array:
+        """The logarithm of each entry's share of its row: log p / sum_k p, along the last axis. Never NaN."""
+        return self._in_blocks(_write_log_shares) if on_host(self) else _log_shares(self.contenders())
+
+    def shares(self) -> Array:
+        """Each entry's share of its row, p / sum_k p, along the last axis. Never NaN."""
+        return self._in_blocks(_write_shares) if on_host(self) else _shares(self.contenders())
+
+    def best(self) -> Array:
+        """The place of the largest entry in its row."""
+        return self.contenders().argmax(axis=-1)
+
+    def contenders(self) -> Array:
+        """``finite``, and -inf for what has more zeros than the best of its row."""
+        if self.zeros is None:
+            return self.finite
+        fewest = self.zeros.min(axis=-1, keepdims=True)
+        return namespace(self.finite).where(self.zeros == fewest, self.finite, -np.inf)
+
+    def _in_blocks(self, write: Callable[[Array, Array], None]) -> Array:
+        """What ``write`` writes for the contenders of numpy rows, in threads; the last axis is that of classes."""
+        shape = self.finite.shape
+        flat = LogProb(*(None if part is None else part.reshape(-1, shape[-1]) for part in self))
+        out = np.empty(flat.finite.shape)
+
+        def block(rows: slice) -> None:
+            part = LogProb(*(None if part is None else part[rows] for part in flat))
+            with np.errstate(under="ignore"):
+                write(np.ascontiguousarray(part.contenders(), dtype=np.float64), out[rows])
+
+        in_threads(block, row_blocks(len(out), out.itemsize * shape[-1], block_bytes=CACHED_BYTES))
+        return out.reshape(shape)
+
+
+CACHED_BYTES = 1 << 20
+"""Bytes of a table that stay in cache beside a copy."""
+
+
+def _log_shares(contenders: Array) -> Array:
+    relative = _relative(contenders)
+    return relative - jnp.log(jnp.exp(relative).sum(axis=-1, keepdims=True))
+
+
+def _shares(contenders: Array) -> Array:
+    odds = jnp.exp(_relative(contenders))
+    return odds / odds.sum(axis=-1, keepdims=True)
+
+
+def _relative(contenders: Array) -> Array:
+    # relative to the largest first: subtracting a large log of the sum at the end would lose the digits
+    return contenders - contenders.max(axis=-1, keepdims=True)
+
+
+def _write_log_shares(contenders: Array, out: Array) -> None:
+    """As ``_log_shares``: loops, and numpy's exp and log, which are vectors where those of loops are not."""
+    _subtract_largest(contenders, out)
+    _subtract(out, np.log(_row_sums(np.exp(out))))
+
+
+def _write_shares(contenders: Array, out: Array) -> None:
+    """As ``_shares``."""
+    _subtract_largest(contenders, out)
+    np.exp(out, out=out)
+    _divide(out, _row_sums(out))
+
+
+@compiled
+def _subtract_largest(table: Array, out: Array) -> None:
+    for n in range(table.shape[0]):
+        largest = table[n, 0]
+        for k in range(1, table.shape[1]):
+            largest = table[n, k] if table[n, k] > largest else largest
+        for k in range(table.shape[1]):
+            out[n, k] = table[n, k] - largest
+
+
+@compiled
+def _row_sums(odds: Array) -> Array:
+    sums = np.zeros(odds.shape[0])
+    for n in range(odds.shape[0]):
+        for k in range(odds.shape[1]):
+            sums[n] += odds[n, k]
+    return sums
+
+
+@compiled
+def _subtract(out: Array, of_rows: Array) -> None:
+    for n in range(out.shape[0]):
+        for k in range(out.shape[1]):
+            out[n, k] -= of_rows[n]
+
+
+@compiled
+def _divide(out: Array, of_rows: Array) -> None:
+    for n in range(out.shape[0]):
+        for k in range(out.shape[1]):
+            out[n, k] /= of_rows[n]
+
+
+def _added(a: Array | None, b: Array | None) -> Array | None:
+    if a is None or b is None:
+        return b if a is None else a
+    return a + b
+
+
+def logsumexp(x: Array) -> Array:
+    """log sum exp along the last axis, -inf for a row of -inf."""
+    xp = namespace(x)
+    top = xp.max(x, axis=-1, keepdims=True)
+    top = xp.where(xp.isfinite(top), top, 0.0)
+    total = xp.sum(xp.exp(x - top), axis=-1)
+    positive = total > 0
+    # the double where keeps the gradient of an impossible row finite
+    return xp.where(positive, xp.log(xp.where(positive, total, 1.0)) + top[..., 0], -xp.inf)

@@ -1,0 +1,21 @@
+"""Rows in the metric of class covariances: what every multivariate Gaussian or Student density is made of.
+
+Each covariance is factored once, S = L L', and a row's squared distance is |L^-1 (x - m)|^2. A missing cell is
+marginalised: the observed sub-vector has the sub-mean and the sub-covariance. A column whose variance is 0 in every
+class says nothing and is left out in the same way.
+"""
+
+from __future__ import annotations
+
+from bayesnb.arrays.placement import Array, on_host
+from bayesnb.primitives.distances import device, host
+from bayesnb.primitives.distances.densities import LOG_2PI as LOG_2PI
+from bayesnb.primitives.distances.densities import Distances as Distances
+from bayesnb.primitives.distances.densities import log_normal as log_normal
+from bayesnb.primitives.distances.densities import log_student as log_student
+
+
+def distances(loc: Array, covariance: Array, x: Array) -> Distances:
+    """Distances of rows x [N, D], NaN where missing, from centres [K, D] under covariances [K, D, D] or [1, D, D]."""
+    body = host if on_host(loc, covariance, x) else device
+    return body.distances(loc, covariance, x)

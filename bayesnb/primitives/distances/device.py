@@ -1,0 +1,61 @@
+"""Distances on a device: JAX, concrete or traced."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from bayesnb.arrays.placement import Array
+from bayesnb.numerics import stable
+from bayesnb.numerics.covariances import log_determinant, proper, variances, whiten
+from bayesnb.primitives.distances.densities import Distances
+
+
+def distances(loc: Array, covariance: Array, x: Array) -> Distances:
+    """One factor a class where no cell is missing, else one a row and class."""
+    x = jnp.asarray(x, jnp.result_type(float))
+    loc, covariance = (jnp.asarray(a, x.dtype) for a in (loc, covariance))
+    varying = _varying(covariance)[None]
+    seen = ~jnp.isnan(x) & varying
+    arguments = loc, covariance, jnp.where(seen, x, 0.0), seen
+    return jax.lax.cond((seen == varying).all(), _whole_rows, _any_rows, *arguments)
+
+
+@jax.jit
+def row_by_row(loc: Array, covariance: Array, x: Array) -> Distances:
+    """One factor a row and class, whatever is missing."""
+    seen = ~jnp.isnan(x) & _varying(covariance)[None]
+    return _any_rows(loc, covariance, jnp.where(seen, x, 0.0), seen)
+
+
+def _varying(covariance: Array) -> Array:
+    """False for columns whose variance is 0 in every class, [D]."""
+    return (variances(covariance) > 0).any(axis=0)
+
+
+def _whole_rows(loc: Array, covariance: Array, x: Array, seen: Array) -> Distances:
+    """One factor a class for all rows."""
+    factor = jnp.linalg.cholesky(proper(covariance, _varying(covariance)))
+
+    def squares(loc: Array, factor: Array) -> Array:
+        deviations = jnp.where(seen, x - loc[None], 0.0)
+        z = jax.scipy.linalg.solve_triangular(factor, deviations.T, lower=True)
+        return stable.sum_of_squares(z, axis=0)
+
+    axes = (0, 0 if factor.shape[0] > 1 else None)
+    table = jax.vmap(squares, axes)(loc, factor if factor.shape[0] > 1 else factor[0]).T
+    return Distances(table, jnp.broadcast_to(log_determinant(factor)[None], table.shape), seen.sum(axis=1))
+
+
+def _any_rows(loc: Array, covariance: Array, x: Array, seen: Array) -> Distances:
+    """One factor a row and class."""
+
+    def row(x: Array, seen: Array) -> Distances:
+        factor = jnp.linalg.cholesky(proper(covariance, seen[None]))
+        z = whiten(factor, jnp.where(seen[None], x[None] - loc, 0.0))
+        log_det = jnp.broadcast_to(log_determinant(factor), loc.shape[:1])
+        return Distances(stable.sum_of_squares(z, axis=-1), log_det, seen.sum())
+
+    # blocks need a number of rows; where a function is exported for any it is a symbol
+    block = 64 if isinstance(x.shape[0], int) else None
+    return jax.lax.map(lambda pair: row(*pair), (x, seen), batch_size=block)

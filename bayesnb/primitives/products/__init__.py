@@ -1,0 +1,17 @@
+"""Prediction's primitives: row features times class weights, tables looked up, and functions of rows by blocks.
+
+Families say what the features and weights are and know no body: BLAS, scipy and compiled loops by blocks of rows on
+the host, JAX on a device. A missing cell contributes nothing; a zero probability is counted beside the finite part (see
+``log_prob``).
+"""
+
+from bayesnb.primitives.products.counts import log_rising as log_rising
+from bayesnb.primitives.products.linear import Linear as Linear
+from bayesnb.primitives.products.linear import linear as linear
+from bayesnb.primitives.products.linear import linear_terms as linear_terms
+from bayesnb.primitives.products.lookup import lookup as lookup
+from bayesnb.primitives.products.rows import by_rows as by_rows
+from bayesnb.primitives.products.rows import centre_of as centre_of
+from bayesnb.primitives.products.rows import single_precision as single_precision
+from bayesnb.primitives.products.rows import summed as summed
+from bayesnb.primitives.products.rows import tabled as tabled

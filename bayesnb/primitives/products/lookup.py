@@ -1,0 +1,78 @@
+"""Tables looked up by the codes of cells: a compiled loop on the host, a gather on a device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bayesnb.arrays.compiled import compiled, for_loops
+from bayesnb.arrays.placement import Array, on_host
+from bayesnb.numerics.log_prob import LogProb
+from bayesnb.primitives.codes import Codes
+from bayesnb.primitives.products.rows import scored
+
+
+def lookup(codes: Callable[[Array], Codes], table: LogProb) -> Callable[[Array], LogProb]:
+    """sum_d table[k, place of x_nd], [N, K], over the observed cells; tables [K, S]."""
+    host = _on_host(codes, table) if on_host(table) else None
+
+    def score(x: Array) -> LogProb:
+        if host is not None and on_host(x):
+            return host(x)
+        coded = codes(x)
+        return jax.tree.map(lambda part: _gather(jnp.asarray(part), coded), table)
+
+    return score
+
+
+def _on_host(codes: Callable[[Array], Codes], table: LogProb) -> Callable[[Array], LogProb]:
+    finite = np.ascontiguousarray(table.finite.T, dtype=np.float64)
+    impossible = table.zeros is not None and table.zeros.any()
+    zeros = np.ascontiguousarray(table.zeros.T, dtype=np.float64) if impossible else None
+
+    def of_block(block: Array, _: Any) -> LogProb:
+        coded = codes(for_loops(block))
+        if coded.starts[-1] != len(finite):  # a loop would read beside the table
+            raise ValueError(f"the columns have {coded.starts[-1]} categories together, and the table {len(finite)}")
+        return LogProb(_looked_up(coded, finite), None if zeros is None else _looked_up(coded, zeros))
+
+    def score(x: Array) -> LogProb:
+        return scored(of_block, x, finite.shape[1], zeros=zeros is not None, single=False, threads=True)
+
+    return score
+
+
+def _looked_up(coded: Codes, table: Array) -> Array:
+    out = np.zeros((len(coded.cells), table.shape[1]))
+    _add_entries(coded.cells, coded.starts, table, out)
+    return out
+
+
+@compiled
+def _add_entries(cells: Array, starts: Array, table: Array, out: Array) -> None:
+    for n in range(cells.shape[0]):
+        for d in range(cells.shape[1]):
+            if 0 <= cells[n, d] < starts[d + 1] - starts[d]:
+                place = starts[d] + np.int64(cells[n, d])
+                for k in range(out.shape[1]):
+                    out[n, k] += table[place, k]
+
+
+def _gather(table: Array, coded: Codes) -> Array:
+    """Column by column, so that the working set is [N, K]."""
+    # under jit an index out of range is clamped and -1 wraps around: places of missing cells are masked
+    places, seen = coded.places()
+    seen = jnp.ones(places.shape, bool) if seen is None else seen
+
+    def add(total: Array, column: tuple[Array, Array]) -> tuple[Array, None]:
+        place, observed = column
+        return total + jnp.where(observed[:, None], table.T[place], 0), None
+
+    start = jnp.zeros((places.shape[0], table.shape[0]), jnp.result_type(float))
+    if not table.shape[1]:  # no column, and a scan over none would still look up
+        return start
+    return jax.lax.scan(add, start, (places.T, seen.T))[0]

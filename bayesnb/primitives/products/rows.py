@@ -1,0 +1,129 @@
+"""Functions of rows by blocks of rows: what products and jitted JAX on the host have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any, Literal, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bayesnb.arrays import memory
+from bayesnb.arrays.host_calls import at_once
+from bayesnb.arrays.placement import Array, on_host, padded
+from bayesnb.arrays.sparse import STORED_BYTES, bytes_per_row, dense, is_sparse, part_of
+from bayesnb.arrays.threads import in_threads, row_blocks
+from bayesnb.numerics.log_prob import LogProb
+
+T = TypeVar("T")
+
+PRECISE_CELL = 1e-5
+"""Nats a cell that float32, or a product, may lose to cancellation before it is done in another way."""
+
+PRECISE_ROW = 1e-3
+"""Nats a row that float32 may lose to rounding before numpy rows are done in float64."""
+
+SINGLE_EPS = float(np.finfo(np.float32).eps)
+
+
+def by_rows(function: Callable[..., Any], args: tuple[Any, ...], x: Any) -> Any:
+    """``function(*args, x)`` for a jitted function of rows, whose results have rows on their first axis.
+
+    On the host it runs in float64 on blocks of rows, the last one padded to a power of two: a new number of rows
+    compiles nothing anew beyond a few sizes, and the working set is bounded. ``x`` is an array or a pytree of arrays
+    [N, ...].
+    """
+    if not on_host(args, x):
+        return function(*args, x)
+    leaves = jax.tree.leaves(x)
+    num_rows = leaves[0].shape[0]
+    row_bytes = sum(8 * int(np.prod(leaf.shape[1:])) for leaf in leaves)
+    parts = []
+    for rows in row_blocks(num_rows, row_bytes) if num_rows else [slice(0, 0)]:
+        size = rows.stop - rows.start
+        answer = at_once(function, *args, jax.tree.map(lambda a, rows=rows: padded(dense(part_of(a, rows))), x))
+        parts.append(jax.tree.map(lambda a, size=size: a[:size], answer))
+    return parts[0] if len(parts) == 1 else jax.tree.map(lambda *pieces: np.concatenate(pieces), *parts)
+
+
+def summed(terms: str, family: tuple[Any, ...], rows: tuple[Array, ...]) -> Array:
+    """A method that gives terms [N, ..., D], by its name, summed over columns; on the host by blocks.
+
+    ``family`` is the family whose method it is, and what the method takes before the rows.
+    """
+    return by_rows(partial(_summed, terms), family, rows)
+
+
+@partial(jax.jit, static_argnums=0)
+def _summed(terms: str, family: Any, *rest: Any) -> Array:
+    *first, rows = rest
+    return getattr(family, terms)(*first, *rows).sum(axis=-1)
+
+
+def tabled(
+    quick: Callable[[Any, Array], Array], careful: Callable[[Any, Array], Array], table: Any, x: Array, *, single: bool
+) -> Array:
+    """Jitted functions of a table [K, ...] and numpy rows, [N, K]; ``careful`` where ``quick`` overflows."""
+    tables = in_precision(table)
+
+    def score(block: Array, dtype: Any) -> LogProb:
+        rows = padded(block.astype(dtype, copy=False))
+        part = at_once(quick, tables(dtype), rows)[: len(block)]
+        if dtype is np.float64 and not np.isfinite(part).all():
+            part = at_once(careful, tables(dtype), rows)[: len(block)]
+        return LogProb(part, None)
+
+    num_classes = len(jax.tree.leaves(table)[0])
+    return scored(score, x, num_classes, zeros=False, single=single, threads=False).finite
+
+
+def single_precision(condition: Array | None) -> bool:
+    """True where float32 rows may be scored in float32: a value and its centre must not cancel too much."""
+    return condition is None or bool(condition * SINGLE_EPS < PRECISE_CELL)
+
+
+def centre_of(loc: Array) -> Array:
+    """The mean of the classes [K, D], rounded to float32, so that rows of either precision are moved by one number."""
+    # two conversions would not do: XLA may leave them out for one use of the number and not for another
+    centre = jax.lax.reduce_precision(loc.mean(axis=0, keepdims=True), exponent_bits=8, mantissa_bits=23)
+    return jnp.where(jnp.isfinite(centre), centre, 0.0)
+
+
+def in_precision(table: T, order: Literal["K", "F"] = "K") -> Callable[[Any], T]:
+    """A table in float32 and in float64, each made when it is first asked for, in an order in memory."""
+    return cache(lambda dtype: jax.tree.map(lambda a: a.astype(dtype, order, copy=False), table))
+
+
+def scored(
+    score: Callable[[Array, Any], LogProb], x: Array, num_classes: int, *, zeros: bool, single: bool, threads: bool
+) -> LogProb:
+    """Blocks of numpy rows scored one by one, [N, K]: ``score(block, dtype)`` gives each, with zeros or without.
+
+    float32 rows are scored in float32 where ``single`` allows, and again in float64 where its rounding shows.
+    """
+    shape = (x.shape[0], num_classes)
+    what = f"scores of {shape[0]:,} rows and {num_classes:,} classes"
+    memory.require(8 * (1 + zeros) * shape[0] * num_classes, what, "give fewer rows at once")
+    out = LogProb(np.empty(shape), np.empty(shape) if zeros else None)
+    single = single and x.dtype == np.float32
+
+    def block(rows: slice) -> None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            part = score(part_of(x, rows), np.float32 if single else np.float64)
+            if single and not np.abs(part.finite).max(initial=0.0) * SINGLE_EPS < PRECISE_ROW:
+                part = score(part_of(x, rows), np.float64)
+        out.finite[rows] = part.finite
+        if out.zeros is not None:
+            out.zeros[rows] = part.zeros
+
+    blocks = row_blocks(
+        x.shape[0], bytes_per_row(x) * max(1, 4 // x.dtype.itemsize), block_bytes=STORED_BYTES if is_sparse(x) else None
+    )
+    if threads:
+        in_threads(block, blocks)
+    else:
+        for rows in blocks:
+            block(rows)
+    return out

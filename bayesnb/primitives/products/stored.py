@@ -1,0 +1,68 @@
+"""Stored cells of sparse rows times class weights, on the host."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bayesnb.arrays.compiled import compiled, for_loops
+from bayesnb.arrays.placement import Array
+from bayesnb.arrays.prefetch import AHEAD, prefetch
+
+LINE = 64
+"""Bytes that memory hands over at once."""
+
+HEAD = 8 * LINE
+"""Bytes of a row of weights that are asked for; that the others follow the processor sees by itself."""
+
+CACHED_BYTES = 1 << 20
+"""Weights that stay in cache: nothing is waited for, and scipy's product is as quick."""
+
+FEW = 4
+"""Classes whose sums stay in registers while a row is read again for every two of them."""
+
+
+def weigh_stored(x: Any, weights: Array) -> Array:
+    """x @ weights, [N, K], of a sparse matrix [N, D] and weights [D, K]; of few classes or many weights in float64."""
+    cached, few = weights.nbytes <= CACHED_BYTES, weights.shape[1] <= FEW
+    if cached and not few:
+        return x @ weights
+    out = np.zeros((x.shape[0], weights.shape[1]))
+    add = _add_pairs if cached else _add_weights
+    add(for_loops(x.data), x.indices, x.indptr, np.ascontiguousarray(weights), out)
+    return out
+
+
+@compiled
+def _add_pairs(cells: Array, columns: Array, pointers: Array, weights: Array, out: Array) -> None:
+    for n in range(out.shape[0]):
+        for k in range(0, out.shape[1], 2):
+            other = min(k + 1, out.shape[1] - 1)
+            total = of_other = 0.0
+            for cell in range(np.uintp(pointers[n]), np.uintp(pointers[n + 1])):
+                value, d = np.float64(cells[cell]), np.uintp(columns[cell])
+                total += value * weights[d, k]
+                of_other += value * weights[d, other]
+            out[n, k], out[n, other] = total, of_other
+
+
+@compiled
+def _add_weights(cells: Array, columns: Array, pointers: Array, weights: Array, out: Array) -> None:
+    # the weights of rare columns lie anywhere in a table larger than the cache
+    begin, row_bytes, last = weights.ctypes.data, weights.shape[1] * weights.itemsize, pointers[-1] - 1
+    reach = min(row_bytes + LINE - 1, HEAD)  # a row need not begin where a line does
+    for n in range(out.shape[0]):
+        cell, end = pointers[n], pointers[n + 1]
+        while cell < end:
+            for ahead in range(cell + AHEAD, cell + AHEAD + 2):
+                soon = begin + np.intp(columns[min(ahead, last)]) * row_bytes
+                for offset in range(0, reach, LINE):
+                    prefetch(soon + offset)
+            # two cells at a time, or one and nothing: the sums are read and written half as often
+            pair = min(cell + 1, end - 1)
+            value, row = np.float64(cells[cell]), weights[columns[cell]]
+            other, of_other = np.float64(cells[pair]) if pair > cell else 0.0, weights[columns[pair]]
+            for k in range(out.shape[1]):
+                out[n, k] += value * row[k] + other * of_other[k]
+            cell += 2

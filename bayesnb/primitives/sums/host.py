@@ -1,0 +1,183 @@
+"""Class sums on the host: compiled loops over one block of numpy rows, BLAS for soft labels; sums leave in float64."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+
+import numpy as np
+
+from bayesnb.arrays import memory
+from bayesnb.arrays.cells import observed
+from bayesnb.arrays.compiled import for_loops
+from bayesnb.arrays.placement import Array, zeros
+from bayesnb.arrays.sparse import is_sparse
+from bayesnb.arrays.threads import in_threads
+from bayesnb.primitives.codes import Codes
+from bayesnb.primitives.sums import loops
+from bayesnb.primitives.sums.labels import Labels
+
+CACHED_BYTES = 1 << 20
+"""Sums that stay in cache beside rows."""
+
+CELLS = 1 << 16
+"""Stored cells that are worth a thread."""
+
+FAINT = 1e-100
+"""A weight below it hides a cell that is too large."""
+
+FAR = 1e3
+"""Where a mean is so far from its origin, squared and in variances, digits are lost and the sums are taken again."""
+
+
+class HostSums:
+    """numpy rows, one block of them; sums leave in float64. Without ``evidence`` no base measure is summed."""
+
+    def __init__(self, labels: Labels, num_classes: int, *, evidence: bool = True) -> None:
+        self.labels, self.num_classes, self.evidence = labels, num_classes, evidence
+
+    def counts(self) -> Array:
+        return self._counts
+
+    @cached_property
+    def _counts(self) -> Array:
+        y, weight = self.labels
+        if self.labels.soft:
+            return y.sum(axis=0)
+        return np.bincount(y, weights=weight, minlength=self.num_classes).astype(np.float64)
+
+    @cached_property
+    def _soft(self) -> Array:
+        return np.ascontiguousarray(self.labels.y.T, dtype=np.float64)
+
+    def _by_class(self) -> Iterator[tuple[slice, Labels]]:
+        """Integer labels as they are; soft ones class by class, as weights of rows of one class."""
+        if not self.labels.soft:
+            yield slice(None), self.labels
+            return
+        for k, weight in enumerate(self._soft):
+            yield slice(k, k + 1), Labels(np.where(weight > 0, 0, -1).astype(np.int32), weight)
+
+    def cell_counts(self, seen: Array | None, num_columns: int) -> Array:
+        if seen is None:
+            return np.repeat(self.counts()[:, None], num_columns, axis=1)
+        return self.sum(seen)
+
+    def sum(self, values: Array, seen: Array | None = None) -> Array:
+        if seen is not None:
+            values = np.where(seen, values, 0)
+        if self.labels.soft:
+            return self._soft @ (values if is_sparse(values) else values.astype(np.float64, copy=False))
+        sums = zeros(self.num_classes, values.shape[1])
+        if is_sparse(values):
+            self._add_stored(values, sums)
+        else:
+            loops.add_rows(for_loops(values), *self.labels, sums)
+        return sums
+
+    def base(self, measure: Callable[[], Array], seen: Array | None = None) -> Array:
+        return self.sum(measure(), seen) if self.evidence else np.full((self.num_classes, 1), np.nan)
+
+    def _add_stored(self, values: Array, sums: Array) -> None:
+        """Row by row where all sums stay in cache, or else class by class; threads have classes of their own."""
+        if sums.nbytes <= CACHED_BYTES:
+            loops.add_cells(values.data, values.indices, values.indptr, *self.labels, sums)
+            return
+        order = np.argsort(self.labels.y, kind="stable")
+        begins = np.searchsorted(self.labels.y[order], np.arange(self.num_classes + 1))
+
+        def of_classes(classes: Array) -> None:
+            rows = order[begins[classes[0]] : begins[classes[-1] + 1]]
+            loops.add_stored(values.data, values.indices, values.indptr, rows, *self.labels, sums)
+
+        parts = min(self.num_classes, 1 + values.nnz // CELLS)
+        in_threads(of_classes, np.array_split(np.arange(self.num_classes), parts))
+
+    def marks(self, x: Array) -> bool:
+        """True where ``trials`` and ``moments`` show a cell that is none of theirs: sums are NaN, or too large."""
+        weight = self.labels.weight
+        return self._flags_one_by_one(x) and (weight is None or weight.min(initial=1.0) > FAINT)
+
+    def _flags_one_by_one(self, x: Array) -> bool:
+        return not self.labels.soft and not is_sparse(x)
+
+    def trials(self, x: Array) -> tuple[Array, Array]:
+        if not self._flags_one_by_one(x):
+            seen = observed(x)
+            return self.sum(x, seen), self.cell_counts(seen, x.shape[1])
+        x, ones = for_loops(x), np.zeros((self.num_classes, x.shape[1]))
+        loops.add_flags(x, *self.labels, ones)
+        if not np.isnan(ones).any():
+            return ones, self.cell_counts(None, x.shape[1])
+        ones, cells = np.zeros((2, *ones.shape))
+        loops.add_trials(x, *self.labels, ones, cells)
+        return ones, cells
+
+    def table(self, codes: Codes, size: int) -> Array:
+        what = f"counts of {self.num_classes:,} classes and {size:,} categories"
+        memory.require(8 * self.num_classes * size, what, "give codes 0, 1, 2, ... that are fewer")
+        cells, table = for_loops(codes.cells), np.zeros((self.num_classes, size))
+        for classes, labels in self._by_class():
+            loops.add_codes(cells, codes.starts, *labels, table[classes])
+        return table
+
+    def has_counted_all(self, table: Array, num_columns: int) -> bool:
+        """True where it is known that a ``table`` counts every cell: sums of weights would tell it but roughly."""
+        if self.labels.soft or self.labels.weight is not None:
+            return False
+        return bool(table.sum() == num_columns * self.counts().sum())
+
+    def moments(self, x: Array) -> tuple[Array, Array, Array]:
+        x = for_loops(x)
+        parts = (_moments(x, labels, len(range(self.num_classes)[k])) for k, labels in self._by_class())
+        count, mean, squares = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return count, mean, squares
+
+    def scatter(self, x: Array) -> tuple[Array, Array, Array]:
+        seen = observed(x)
+        whole = np.ones(len(x), bool) if seen is None else seen.all(axis=1)
+        weights = (self._weights_of(k, whole) for k in range(self.num_classes))
+        mean, count, scatter = zip(*(_scatter(x, w) for w in weights), strict=True)
+        return np.stack(mean), np.array(count), np.stack(scatter)
+
+    def _weights_of(self, k: int, whole: Array) -> Array:
+        y, weight = self.labels
+        if self.labels.soft:
+            return np.where(whole, y[:, k], 0.0)
+        return ((y == k) & whole) * (1.0 if weight is None else weight.astype(np.float64))
+
+
+def _moments(x: Array, labels: Labels, num_classes: int) -> tuple[Array, Array, Array]:
+    """Count, mean and squared deviations [K, D], from a value of the class: a constant is exact and has no variance."""
+    shape = (num_classes, x.shape[1])
+    origin = np.zeros(shape)
+    loops.first_values(x, labels.y, origin, np.zeros(shape, bool))
+    with np.errstate(over="ignore", invalid="ignore"):  # of cells that are refused for it
+        count, shift, squares = _moments_about(origin, x, labels)
+        if (count * np.square(shift) > FAR * squares).any():
+            # shifts that are 0 leave the origin of a constant where it is
+            origin += shift
+            count, shift, squares = _moments_about(origin, x, labels)
+        return count, origin + shift, squares
+
+
+def _moments_about(origin: Array, x: Array, labels: Labels) -> tuple[Array, Array, Array]:
+    """Count, the mean's distance from the origin, and squared deviations from the mean."""
+    count, sums, squares = np.zeros((3, *origin.shape))
+    loops.add_moments(x, *labels, origin, count, sums, squares)
+    shift = sums / np.maximum(count, np.finfo(np.float64).tiny)
+    return count, shift, np.maximum(squares - sums * shift, 0.0)
+
+
+def _scatter(x: Array, weight: Array) -> tuple[Array, float, Array]:
+    """Of rows with these weights, measured from the first of them: a constant column is exactly constant."""
+    rows = weight.nonzero()[0]
+    n, weight = weight.sum(), weight[rows, None]
+    if not rows.size:
+        return np.zeros(x.shape[1]), 0.0, np.zeros((x.shape[1], x.shape[1]))
+    origin = x[rows[0]].astype(np.float64)
+    deviations = x[rows] - origin
+    mean = (weight * deviations).sum(axis=0) / n
+    deviations -= mean
+    deviations *= np.sqrt(weight)
+    return origin + mean, n, deviations.T @ deviations

@@ -1,0 +1,120 @@
+"""The class sums' loops over numpy rows: each adds to what it is given. A row of a label outside 0..K-1 is no class's.
+
+``y`` are labels [N], ``weight`` their weights [N] or None; sums are float64.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bayesnb.arrays.compiled import compiled
+from bayesnb.arrays.placement import Array
+from bayesnb.arrays.prefetch import AHEAD, prefetch
+
+
+@compiled
+def add_rows(x: Array, y: Array, weight: Array | None, sums: Array) -> None:
+    """sums_kd += sum of w_n x_nd over the rows of class k."""
+    for n in range(x.shape[0]):
+        k = y[n]
+        if 0 <= k < sums.shape[0]:
+            w = 1.0 if weight is None else weight[n]
+            for d in range(x.shape[1]):
+                sums[k, d] += w * x[n, d]
+
+
+@compiled
+def add_flags(x: Array, y: Array, weight: Array | None, ones: Array) -> None:
+    """As ``add_rows`` for zeros and ones; another cell makes NaN."""
+    for n in range(x.shape[0]):
+        k = y[n]
+        if 0 <= k < ones.shape[0]:
+            w = 1.0 if weight is None else weight[n]
+            for d in range(x.shape[1]):
+                value = x[n, d]
+                # without a branch the loop is one of vectors
+                ones[k, d] += w * value if (value == 0) | (value == 1) else np.nan
+
+
+@compiled
+def add_trials(x: Array, y: Array, weight: Array | None, ones: Array, cells: Array) -> None:
+    """As ``add_flags`` where cells may be missing; sums of w_n over those that are not NaN, too."""
+    for n in range(x.shape[0]):
+        k = y[n]
+        if 0 <= k < ones.shape[0]:
+            w = 1.0 if weight is None else weight[n]
+            for d in range(x.shape[1]):
+                value = x[n, d]
+                seen = value == value
+                one = w * value if seen else 0.0
+                ones[k, d] += one if (value == 0) | (value == 1) | (not seen) else np.nan
+                cells[k, d] += w if seen else 0.0
+
+
+@compiled
+def add_cells(data: Array, columns: Array, pointers: Array, y: Array, weight: Array | None, sums: Array) -> None:
+    """As ``add_rows`` for the stored cells of a sparse matrix, in any order."""
+    for n in range(y.shape[0]):
+        if 0 <= y[n] < sums.shape[0]:
+            k, w = np.uintp(y[n]), 1.0 if weight is None else weight[n]
+            # places without a sign need no look whether they count from the end
+            for cell in range(np.uintp(pointers[n]), np.uintp(pointers[n + 1])):
+                sums[k, np.uintp(columns[cell])] += w * data[cell]
+
+
+@compiled
+def add_stored(
+    data: Array, columns: Array, pointers: Array, rows: Array, y: Array, weight: Array | None, sums: Array
+) -> None:
+    """As ``add_cells`` for some rows, whose labels are classes; asks for sums that no cache holds before it adds."""
+    begin, last = sums.ctypes.data, len(columns) - 1
+    for n in rows:
+        k, w = np.intp(y[n]), 1.0 if weight is None else weight[n]
+        of_class = begin + k * sums.shape[1] * sums.itemsize
+        for cell in range(pointers[n], pointers[n + 1]):
+            prefetch(of_class + np.intp(columns[min(cell + AHEAD, last)]) * sums.itemsize)
+            sums[k, columns[cell]] += w * data[cell]
+
+
+@compiled
+def add_codes(cells: Array, starts: Array, y: Array, weight: Array | None, table: Array) -> None:
+    """table_kc += sum of w_n over the cells of class k whose place, starts_d + x_nd, is c, before starts_{d+1}."""
+    for n in range(cells.shape[0]):
+        k = y[n]
+        if 0 <= k < table.shape[0]:
+            w = 1.0 if weight is None else weight[n]
+            for d in range(cells.shape[1]):
+                if 0 <= cells[n, d] < starts[d + 1] - starts[d]:
+                    table[k, starts[d] + np.int64(cells[n, d])] += w
+
+
+@compiled
+def first_values(x: Array, y: Array, origin: Array, found: Array) -> None:
+    """origin_kd = the first value of class k that is not NaN; ``found`` marks which there are."""
+    missing = (~found).sum(axis=1)
+    for n in range(x.shape[0]):
+        k = y[n]
+        if 0 <= k < missing.shape[0] and missing[k] > 0:
+            for d in range(x.shape[1]):
+                value = x[n, d]
+                if not found[k, d] and value == value:
+                    origin[k, d], found[k, d] = value, True
+                    missing[k] -= 1
+
+
+@compiled
+def add_moments(
+    x: Array, y: Array, weight: Array | None, origin: Array, count: Array, sums: Array, squares: Array
+) -> None:
+    """Sums of w_n, w_n z and w_n z^2 over the cells of class k that are not NaN, z = x_nd - origin_kd."""
+    for n in range(x.shape[0]):
+        k = y[n]
+        if 0 <= k < count.shape[0]:
+            w = 1.0 if weight is None else weight[n]
+            for d in range(x.shape[1]):
+                value = x[n, d]
+                seen = value == value
+                z = value - origin[k, d] if seen else 0.0
+                count[k, d] += w if seen else 0.0
+                sums[k, d] += w * z
+                squares[k, d] += w * z * z

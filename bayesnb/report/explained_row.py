@@ -1,0 +1,64 @@
+"""Why one row of a file is predicted as it is, as a table on the screen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+from rich.console import Console
+from rich.markup import escape
+
+from bayesnb.families import MultivariateNormal
+from bayesnb.frames.classes import number_of_class
+from bayesnb.frames.series import DataError, label
+from bayesnb.inspection.explain import explain
+from bayesnb.report.tables import headed_grid
+from bayesnb.results.classifier import Posterior
+from bayesnb.sklearn.estimator import NaiveBayesClassifier
+
+MOST_ROWS = 20
+
+
+def print_explanation(classifier: NaiveBayesClassifier, row: Any, against: str | None, seed: int) -> None:
+    """Print what the class prior and each column add to the log odds of the most probable class against another.
+
+    Args:
+        classifier: The model.
+        row: A frame of one row with the columns of the fit.
+        against: The other class; None for the runner-up.
+        seed: Of the draws behind the intervals.
+
+    Raises:
+        DataError: where there is no such class, and for a model whose predictions are no sum over columns.
+    """
+    asked = row[classifier.schema_.names]
+    proba = classifier.predict_proba(asked)[0]
+    order = np.argsort(-proba, kind="stable")
+    best = int(order[0])
+    other = int(order[1]) if against is None else number_of_class(against, classifier.classes_)
+    if other == best:
+        raise DataError(f"'{against}' is the most probable class of this row itself: give another for --against")
+    key = jax.random.key(seed) if isinstance(classifier.fit_, Posterior) else None
+    try:
+        told = explain(classifier, asked, against=other, key=key)
+    except ValueError as error:
+        raise DataError(str(error)) from error
+    first, second = (label(classifier.classes_[k]) for k in (best, other))
+    console = Console(highlight=False)
+    console.print(
+        f"[bold]{escape(first)}[/] with probability {proba[best]:.4g}, against {escape(second)} with {proba[other]:.4g}"
+    )
+    table = headed_grid({"column": "left", "value": "left", "nats": "right", "90 % interval": "right"})
+    parts = told.parts(0, MOST_ROWS, of=best)
+    whole = isinstance(classifier.schema_.family, MultivariateNormal)  # one part for all columns
+    for part in parts:
+        known = part.name in asked and not whole
+        cell = asked[part.name].iloc[0] if known else None
+        shown = "" if not known else "missing" if cell is None or cell != cell else label(cell)
+        # the length of a row tells nothing given the parameters: its interval is empty
+        interval = "" if np.isnan(part.low) or part.low == part.high else f"{part.low:+.2f} to {part.high:+.2f}"
+        table.add_row(escape(part.name), escape(shown), f"{part.log_odds:+.3f}", interval)
+    table.add_section()
+    table.add_row(f"log odds of {escape(first)}", "", f"{told.log_odds[0, best]:+.3f}", "")
+    console.print(table)

@@ -1,0 +1,303 @@
+"""What a fit returns: parameters or a posterior (draws from it: ``draws``), with one way to predict from each.
+
+Every result reduces to one table, log p(y = k, x) of shape [N, K], and everything else is a normalisation of it.
+numpy rows give numpy answers, JAX rows JAX answers; results are pytrees and predict inside jit, vmap and grad.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import Any, Self
+
+import jax
+import numpy as np
+from numpyro import handlers
+
+from bayesnb.arrays.cpu_rows import answers_cpu_rows
+from bayesnb.arrays.host_calls import at_once
+from bayesnb.arrays.placement import Array, is_traced, on_host, read_only, to_host
+from bayesnb.arrays.pytree import Node, pytree, short_repr
+from bayesnb.model.naive_bayes import NaiveBayes, Sites
+from bayesnb.numerics.log_prob import LogProb, logsumexp
+from bayesnb.primitives.scoring import Score
+from bayesnb.results import generate, intervals
+from bayesnb.results.evidence import EvidenceTable, evidence_table
+from bayesnb.results.intervals import Interval
+from bayesnb.rows import arguments, checks
+from bayesnb.rows.statistics import ModelStatistics
+
+
+class Classifier(Node):
+    """A generative classifier. X is an array [N, D], or a dict of arrays by block; K classes."""
+
+    model: NaiveBayes
+
+    @answers_cpu_rows
+    def log_joint(self, X: Any) -> Array:
+        """log p(y = k, x) of each row, [N, K]; -inf where the class is impossible."""
+        arrays = self.arrays(X)
+        base = self.model.row_base_measure(arrays)
+        return self._scored(arrays).log() + (base if isinstance(base, float) else base[:, None])
+
+    @answers_cpu_rows
+    def log_density(self, X: Any) -> Array:
+        """log p(x) = log sum_k p(y = k, x) of each row, [N]; low for outliers."""
+        return logsumexp(self.log_joint(X))
+
+    @answers_cpu_rows
+    def predict_log_proba(self, X: Any) -> Array:
+        """log p(y = k | x), [N, K]. Where every class is impossible, those with fewest impossible features share."""
+        return self._scored(self.arrays(X)).normalised()
+
+    @answers_cpu_rows
+    def predict_proba(self, X: Any) -> Array:
+        """p(y = k | x), [N, K]; each row sums to one."""
+        return self._scored(self.arrays(X)).shares()
+
+    @answers_cpu_rows
+    def predict(self, X: Any) -> Array:
+        """The most probable class of each row, integers [N]."""
+        return self._scored(self.arrays(X)).best()
+
+    def generate(
+        self, *, key: Array, num_rows: int, num_datasets: int | None = None, total_count: Any = None
+    ) -> tuple[Any, Array]:
+        """Labelled rows of the fitted model: X in its blocks, and y.
+
+        A point estimate generates from its parameters. A posterior, or draws from it, generate from the posterior
+        predictive: rows are independent of each other, each from parameters of its own. With ``num_datasets`` there
+        are so many data sets, [R, N, ...], and the rows of one have their parameters in common, which is what a
+        posterior predictive check compares with the observed rows (Gelman et al., Bayesian Data Analysis, 3rd edition,
+        section 6.3).
+
+        Args:
+            key: A ``jax.random.key``.
+            num_rows: N.
+            num_datasets: R, or None for one set of independent rows.
+            total_count: What Multinomial rows sum up to, or the trials of Binomial cells whose totals are not part of
+                the model: a number or one a row, or a dict of them by block.
+
+        Raises:
+            ValueError: where a block needs ``total_count`` and has none, one is given that no block takes or that is
+                no whole number, and where a number of rows or sets is not positive.
+        """
+        arguments.key(key)
+        arguments.counts(num_rows=num_rows, num_datasets=1 if num_datasets is None else num_datasets)
+        varying = [name for name, family in self.model.families.items() if family.totals_vary]
+        total_count = arguments.total_count(varying, num_rows, total_count)
+        return generate.generate(self, key, num_rows, num_datasets, total_count)
+
+    def predict_interval(self, X: Any, level: float = 0.9, *, key: Array, num_draws: int = 1000) -> Interval:
+        """Equal-tailed credible intervals of P(y = k | x, theta), theta being uncertain: ``low`` and ``high`` [N, K].
+
+        Args:
+            X: An array [N, D], or a dict of arrays by block.
+            level: The probability inside, between 0 and 1.
+            key: A ``jax.random.key``.
+            num_draws: Draws of theta; an end of the interval is the quantile of so many numbers.
+
+        Raises:
+            ValueError: for a level outside (0, 1), and for a point estimate, which has no uncertainty.
+        """
+        _require_posterior(self)
+        return intervals.predict_interval(self, X, level, key, num_draws)
+
+    def contribution_interval(
+        self, X: Any, level: float = 0.9, *, key: Array, num_draws: int = 1000, against: int = 0
+    ) -> Any:
+        """Equal-tailed credible intervals of what each feature adds to the log odds of class k against another class.
+
+            w_d (log p(x_d | k, theta) - log p(x_d | against, theta))
+
+        with w_d = 1 but for tempered fits. ``low`` and ``high`` [N, K, D], or a dict of them by block; Multinomial and
+        MultivariateNormal blocks are one feature. Arguments and errors as in ``predict_interval``; ``against`` is a
+        class number.
+        """
+        _require_posterior(self)
+        found = intervals.contribution_interval(self, X, level, key, num_draws, against)
+        return found["x"] if self.model.single else found
+
+    @property
+    def draws_at_once(self) -> int | None:
+        """How many draws of the parameters may be in memory at once; None where they are there already."""
+        return None
+
+    @abstractmethod
+    def draws(self, key: Array, num_draws: int) -> tuple[Sites, Array]:
+        """Parameters [S, ...], and which of them each of so many independent draws is, [num_draws]."""
+
+    @abstractmethod
+    def with_class_probs(self, class_probs: Any) -> Self:
+        """The same fit for a population with these class probabilities [K]."""
+
+    @abstractmethod
+    def columns(self) -> Mapping[str, int | None]:
+        """The number of columns of each block."""
+
+    @abstractmethod
+    def _scorer(self) -> Score:
+        """The function that gives log p(y = k, x) of checked rows without the base measure, [N, K]."""
+
+    def _score(self, arrays: Mapping[str, Array]) -> LogProb:
+        return self._scorer()(arrays)
+
+    def arrays(self, X: Any) -> dict[str, Array]:
+        """Rows [N, D] by block, checked against the fit; ValueError where they do not fit."""
+        arrays = checks.blocks(self.model.families, self.model.single, X, sparse=not is_traced(self))
+        checks.columns(self.model.families, arrays, self.columns())
+        checks.values(self.model.families, arrays)
+        return arrays
+
+    def _scored(self, arrays: dict[str, Array]) -> LogProb:
+        """numpy rows are scored on the host, whatever the fit is made of; JAX rows in one compiled call."""
+        if is_traced(self) or not (on_host(arrays) or (is_traced(arrays) and on_host(self))):
+            return _score(self, arrays)
+        # somebody's jit, too, computes once what a fit of numpy arrays tells
+        return self._host_score(arrays)
+
+    @cached_property
+    def _host_score(self) -> Score:
+        """The scorer of numpy rows, whatever the fit is made of: made at the first prediction, and kept."""
+        return (self if on_host(self) else to_host(self))._scorer()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_host_score"}
+
+
+def _require_posterior(fit: Classifier) -> None:
+    if isinstance(fit, PointEstimate):
+        raise ValueError("a point estimate leaves nothing uncertain: fit_posterior and fit_nuts have intervals")
+
+
+@jax.jit
+def _score(fit: Classifier, arrays: dict[str, Array]) -> LogProb:
+    return fit._score(arrays)
+
+
+@pytree
+class PointEstimate(Classifier):
+    """A model at one value of its parameters: the MLE, the MAP, or parameters that you know.
+
+    Args:
+        model: The specification.
+        params: Arrays by site: ``class_probs`` [K], ``block_probs`` [K, D, ...], ``block_loc`` and ``block_variance``
+        [K, D].
+
+    Raises:
+        ValueError: for missing, unknown or ill-shaped sites, and for values that are no parameters.
+    """
+
+    model: NaiveBayes
+    params: Sites
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "params", jax.tree.map(read_only, arguments.params(self.model, self.params)))
+
+    @classmethod
+    def trusted(cls, model: NaiveBayes, params: Sites) -> Self:
+        """From parameters that need no check: a fit's own."""
+        estimate = object.__new__(cls)
+        object.__setattr__(estimate, "model", model)
+        object.__setattr__(estimate, "params", params)
+        return estimate
+
+    def with_class_probs(self, class_probs: Any) -> Self:
+        """The same parameters for a population with these class probabilities [K]."""
+        model = self.model.with_class_probs(class_probs)
+        return type(self)(model, {**self.params, "class_probs": model.class_probs})
+
+    def draws(self, key: Array, num_draws: int) -> tuple[Sites, Array]:
+        """The parameters themselves, so many times."""
+        del key
+        return {site: value[None] for site, value in self.params.items()}, np.zeros(num_draws, np.int32)
+
+    def columns(self) -> dict[str, int | None]:
+        """The number of columns of each block."""
+        blocks = self.model.block_params(self.params)
+        return {b: f.columns_of(blocks[b]) for b, f in self.model.families.items()}
+
+    def _scorer(self) -> Score:
+        return self.model.scorer(self.params)
+
+
+@pytree
+class Posterior(Classifier):
+    """The exact posterior: ``prior`` and ``model`` are of one type, before and after the rows of ``statistics``.
+
+    Predictions integrate the parameters out. Hyperparameters that the data resolved are part of ``prior``. With
+    ``weights``, as ``temper`` learns them, p(k | x) is proportional to p(k) prod_d p(x_d | k)^w_d: arrays by block,
+    [D], or [1] for the whole block. They change p(k | x) alone: p(x), parameters and evidence stay the model's.
+    """
+
+    prior: NaiveBayes
+    model: NaiveBayes
+    statistics: ModelStatistics
+    weights: dict[str, Array] | None = None
+
+    def __repr__(self) -> str:
+        weights = "" if self.weights is None else f", weights={short_repr(self.weights)}"
+        counts = short_repr(self.statistics.class_counts)
+        return f"{type(self).__name__}(prior={self.prior!r}, class_counts={counts}{weights})"
+
+    @property
+    def log_evidence(self) -> Array:
+        """log p(X, y), the log marginal likelihood given the resolved prior, base measure included: a float64 scalar.
+
+        With weights or soft labels it is that of the weighted likelihood, which is no probability of data.
+        """
+        return self.evidence_table().total
+
+    def evidence_table(self) -> EvidenceTable:
+        """The log evidence in parts that add up: ``labels``, log p(y), and ``features``, [K, D] by block."""
+        return evidence_table(self.prior, self.statistics)
+
+    def sample(self, key: Array, num_samples: int) -> Sites:
+        """Independent exact draws of the parameters by site, each [num_samples, K, ...]; key is a jax.random.key."""
+        arguments.key(key)
+        arguments.draws(self.model, num_samples=num_samples)
+        # a power of two compiles few sizes; the first keys of a split are those of a shorter one
+        size = 1 << (num_samples - 1).bit_length()
+        at_host = on_host(self.model) and not is_traced(key)
+        draws = at_once(_sample, self.model, key, num_samples=size) if at_host else _sample(self.model, key, size)
+        return {site: value[:num_samples] for site, value in draws.items()}
+
+    def with_class_probs(self, class_probs: Any) -> Self:
+        """The same posterior for another population; prior, statistics and so the evidence stay those of the fit."""
+        return replace(self, model=self.model.with_class_probs(class_probs))
+
+    @answers_cpu_rows
+    def log_joint(self, X: Any) -> Array:
+        """log p(y = k, x) of each row, [N, K]; with ``weights`` their log p(y = k | x) plus the model's log p(x)."""
+        if self.weights is None:
+            return super().log_joint(X)
+        return self.predict_log_proba(X) + replace(self, weights=None).log_density(X)[:, None]
+
+    @property
+    def draws_at_once(self) -> int:
+        """A power of two that keeps the draws in about 256 MiB, and at most 1024."""
+        numbers = sum(np.size(leaf) for leaf in jax.tree.leaves(self.model))
+        return min(1024, 1 << max((1 << 25) // numbers, 1).bit_length() - 1)
+
+    def draws(self, key: Array, num_draws: int) -> tuple[Sites, Array]:
+        """Independent draws from the posterior."""
+        return self.sample(key, num_draws), np.arange(num_draws)
+
+    def columns(self) -> Mapping[str, int | None]:
+        """The number of columns of each block."""
+        return self.model.columns
+
+    def _scorer(self) -> Score:
+        return self.model.predictive(self.weights)
+
+
+@partial(jax.jit, static_argnames="num_samples")
+def _sample(model: NaiveBayes, key: Array, num_samples: int) -> Sites:
+    def draw(key: Array) -> Sites:
+        # NumPyro's own distributions promote ranks
+        with jax.numpy_rank_promotion("allow"), handlers.block(), handlers.seed(rng_seed=key):
+            return model.params()
+
+    return jax.vmap(draw)(jax.random.split(key, num_samples))

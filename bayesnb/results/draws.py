@@ -1,0 +1,100 @@
+"""Draws from a posterior, as a classifier: what a sampler returns, and how far it is to be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import field, replace
+from typing import Any, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
+
+from bayesnb.arrays.placement import Array, namespace
+from bayesnb.arrays.pytree import pytree
+from bayesnb.model.naive_bayes import NaiveBayes, Sites
+from bayesnb.numerics.log_prob import LogProb
+from bayesnb.primitives import products
+from bayesnb.primitives.scoring import Score
+from bayesnb.results.classifier import Classifier
+
+
+@pytree
+class Draws(Classifier):
+    """Draws from the posterior by MCMC. Predictions average the joint over draws, then normalise.
+
+    ``params`` holds arrays [S, ...] by site, S = num_chains x draws a chain, chain after chain; ``model`` is the
+    resolved prior; ``sample_stats`` what the sampler said of each draw, [S].
+    """
+
+    model: NaiveBayes
+    params: Sites
+    sample_stats: dict[str, Array]
+    num_chains: int = field(metadata={"static": True})
+
+    @property
+    def max_r_hat(self) -> float:
+        """The largest split R-hat over parameters; near 1 where the chains agree (BDA3, section 11.4)."""
+        return float(max((np.nanmax(split_gelman_rubin(chains)) for chains in self._chains()), default=1.0))
+
+    @property
+    def min_ess(self) -> float:
+        """The smallest effective sample size over parameters; the number of draws where nothing varies.
+
+        At most S log10 S of S draws: an estimate beyond it, or below 0, is noise of chains that alternate (Vehtari et
+        al., Rank-normalization, folding, localization, 2021).
+        """
+        num_draws = self.params["class_probs"].shape[0]
+        most = num_draws * np.log10(num_draws)
+        sizes = (effective_sample_size(chains) for chains in self._chains())
+        bounded = (np.nanmin(np.where(size < 0, np.inf, size)) for size in sizes)
+        return float(min(min(bounded, default=num_draws), most))
+
+    @property
+    def num_divergences(self) -> int:
+        """How many transitions diverged."""
+        return int(np.asarray(self.sample_stats["diverging"]).sum())
+
+    def with_class_probs(self, class_probs: Any) -> Self:
+        """The same draws for a population with these class probabilities [K]."""
+        model = self.model.with_class_probs(class_probs)
+        draws = self.params["class_probs"]
+        params = {**self.params, "class_probs": namespace(draws).broadcast_to(model.class_probs, draws.shape)}
+        return replace(self, model=model, params=params)
+
+    def _chains(self) -> list[np.ndarray[Any, Any]]:
+        """Each site that varies as [chains, draws, size]."""
+        sites = (np.asarray(value, np.float64) for value in self.params.values())
+        shaped = (value.reshape(self.num_chains, value.shape[0] // self.num_chains, -1) for value in sites)
+        varying = (value[..., np.ptp(value, axis=(0, 1)) > 0] for value in shaped)
+        return [value for value in varying if value.size]
+
+    def draws(self, key: Array, num_draws: int) -> tuple[Sites, Array]:
+        """Some of these draws, each as likely."""
+        return self.params, jax.random.randint(key, (num_draws,), 0, self.params["class_probs"].shape[0])
+
+    def columns(self) -> Mapping[str, int | None]:
+        """The number of columns of each block."""
+        return self.model.columns
+
+    def _scorer(self) -> Score:
+        return lambda arrays: LogProb(*products.by_rows(_mixture, (self.model, self.params), dict(arrays)))
+
+
+@jax.jit
+def _mixture(model: NaiveBayes, params: Sites, arrays: dict[str, Array]) -> LogProb:
+    return average(lambda draw: model.log_likelihood(draw, arrays), params)
+
+
+def average(joint: Callable[[Sites], LogProb], draws: Sites) -> LogProb:
+    """The mean over draws of p(y, x | draw): averaging p(y | x, draw) instead would be another, wrong answer."""
+    draws = jax.tree.map(jnp.asarray, draws)
+    num_draws = jax.tree.leaves(draws)[0].shape[0]
+
+    def add(total: LogProb, draw: Sites) -> tuple[LogProb, None]:
+        return total.plus(joint(draw)), None
+
+    first, rest = jax.tree.map(lambda a: a[0], draws), jax.tree.map(lambda a: a[1:], draws)
+    total, _ = jax.lax.scan(add, joint(first), rest)
+    return LogProb(total.finite - jnp.log(num_draws), total.zeros)

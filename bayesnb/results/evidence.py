@@ -1,0 +1,64 @@
+"""The evidence, log p(X, y): what a prior said of the rows before it saw them, in parts that add up.
+
+    log p(X, y) = log p(y) + sum over blocks, features d and classes k of log p(x_d of class k | y)
+
+Each part is the log partition of the posterior less that of the prior, plus the base measure: Murphy, Conjugate
+Bayesian analysis of the Gaussian distribution (2007), section 3.5; Minka, Estimating a Dirichlet distribution (2000).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from bayesnb.arrays.host_calls import finalise
+from bayesnb.arrays.placement import Array, is_traced, to_double
+from bayesnb.model.naive_bayes import NaiveBayes
+from bayesnb.numerics import dirichlet
+from bayesnb.rows.statistics import ModelStatistics
+
+
+class EvidenceTable(NamedTuple):
+    """``labels``: log p(y). ``features``: log p(x_d | y) by block, feature and class, [K, D]; [K, 1] where a block is
+    one feature, and one row where the classes share a parameter.
+    """
+
+    labels: Array
+    features: dict[str, Array]
+
+    @property
+    def total(self) -> Array:
+        """log p(X, y)."""
+        return self.labels + sum(part.sum() for part in self.features.values())
+
+
+def evidence_table(prior: NaiveBayes, statistics: ModelStatistics) -> EvidenceTable:
+    """The parts of the evidence of rows under a resolved prior; in float64 unless the values are traced.
+
+    log p(X, y) of 1e8 rows is a number of eight digits before the point, which float32 cannot hold to a nat.
+    """
+    if not is_traced(prior, statistics):
+        prior, statistics = to_double((prior, statistics))
+    table = finalise(evidence, prior, statistics)
+    return table._replace(features={name: table.features[name] for name in prior.families})
+
+
+@jax.jit
+def evidence(prior: NaiveBayes, statistics: ModelStatistics) -> EvidenceTable:
+    """The same in JAX's present precision."""
+    blocks = {b: _of_features(family, statistics.blocks[b]) for b, family in prior.families.items()}
+    return EvidenceTable(_of_labels(prior, statistics.class_counts), blocks)
+
+
+def _of_features(prior: Any, statistics: Any) -> Array:
+    return prior.log_partition_ratio(statistics) + prior.log_base_measure(statistics)
+
+
+def _of_labels(prior: NaiveBayes, counts: Array) -> Array:
+    if prior.class_probs is None:
+        return dirichlet.log_multivariate_beta_ratio(jnp.asarray(prior.class_concentration), counts).sum()
+    probs = jnp.asarray(prior.class_probs)
+    possible = (probs > 0) | (counts == 0)
+    return jnp.where(possible, counts * jnp.log(jnp.where(probs > 0, probs, 1.0)), -jnp.inf).sum()

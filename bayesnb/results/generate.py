@@ -1,0 +1,68 @@
+"""Labelled rows from a fitted model: the class is drawn, then each feature's die is tossed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+from numpyro import handlers
+
+from bayesnb.arrays import memory
+from bayesnb.arrays.host_calls import at_once
+from bayesnb.arrays.placement import Array, is_traced, namespace, on_host
+from bayesnb.model.naive_bayes import NaiveBayes, Sites
+from bayesnb.results.fitted import Fitted
+
+
+def generate(fit: Fitted, key: Array, num_rows: int, num_datasets: int | None, total_count: Any) -> tuple[Any, Array]:
+    """X in the model's blocks and y; see ``Classifier.generate``."""
+    # independent rows are data sets of one row each
+    sets, size = (num_rows, 1) if num_datasets is None else (num_datasets, num_rows)
+    width = 1 + sum(columns or 1 for columns in fit.columns().values())
+    memory.require(8 * sets * size * width, f"{sets * size:,} rows of {width - 1:,} columns", "generate fewer at once")
+    pieces, step = [], fit.draws_at_once or sets
+    for start in range(0, sets, step):
+        key, key_of_params, key_of_rows = jax.random.split(key, 3)
+        some = slice(start, min(start + step, sets))
+        params, draw = fit.draws(key_of_params, some.stop - start)
+        totals = _totals(total_count, some, size, num_datasets is None)
+        arguments = fit.model, params, namespace(draw).repeat(draw, size), key_of_rows
+        at_host = on_host(fit) and not is_traced(key)
+        pieces.append(at_once(_rows, *arguments, total_count=totals) if at_host else _rows(*arguments, totals))
+    X, y = jax.tree.map(lambda *parts: namespace(parts[0]).concatenate(parts), *pieces)
+    if num_datasets is None:
+        return X, y
+    return jax.tree.map(lambda a: a.reshape(sets, size, *a.shape[1:]), (X, y))
+
+
+def _rows(model: NaiveBayes, params: Sites, draw: Array, key: Array, total_count: Any) -> tuple[Any, Array]:
+    """X and y [N], row n from ``params[draw[n]]``; parameters are draws [S, K, ...]."""
+    key_of_label, key_of_rows = jax.random.split(key)
+    draw = jnp.asarray(draw)
+    y = jax.random.categorical(key_of_label, jnp.log(jnp.asarray(params["class_probs"]))[draw])
+    blocks, rows = model.block_params(params), {}
+    # NumPyro's own distributions promote ranks
+    with (
+        jax.numpy_rank_promotion("allow"),
+        handlers.block(),
+        handlers.seed(rng_seed=key_of_rows),
+        numpyro.plate("rows", len(draw)),
+    ):
+        for name, family in model.families.items():
+            totals = total_count.get(name) if isinstance(total_count, Mapping) else total_count
+            rows[name] = family.toss(name, blocks[name], y, draw, totals)
+    return (rows["x"] if model.single else rows), y
+
+
+def _totals(total_count: Any, sets: slice, size: int, by_row: bool) -> Any:
+    """The totals of some data sets of so many rows each; those of independent rows are given row by row."""
+    if isinstance(total_count, Mapping):
+        return {name: _totals(part, sets, size, by_row) for name, part in total_count.items()}
+    if np.ndim(total_count) == 0:
+        return total_count
+    totals = np.asarray(total_count)
+    return totals[sets] if by_row else np.concatenate([totals] * (sets.stop - sets.start))

@@ -1,0 +1,127 @@
+"""The other arguments of public functions, checked at the boundary: models, keys, numbers, parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import nullcontext
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bayesnb.arrays import memory
+from bayesnb.arrays.forked import require_jax
+from bayesnb.arrays.placement import Array, as_array, is_traced
+from bayesnb.arrays.pytree import short_repr
+from bayesnb.rows.checks import _names
+from bayesnb.rows.labels import labels as labels
+from bayesnb.rows.labels import weights as weights
+
+
+def num_classes(given: Any) -> int | None:
+    """K as declared, or None."""
+    if given is not None and (isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1):
+        raise ValueError(f"num_classes must be a positive int, got {given!r}")
+    return None if given is None else int(given)
+
+
+def model(given: Any) -> None:
+    """Raises ValueError for what is no model."""
+    if not hasattr(given, "families"):
+        raise ValueError(
+            f"the first argument is a NaiveBayes model, got {type(given).__name__}: nb.NaiveBayes(nb.Normal())"
+        )
+
+
+def key(given: Any) -> None:
+    """Raises ValueError for what is no key of JAX's random numbers, and RuntimeError where JAX cannot run."""
+    require_jax()
+    dtype, shape = getattr(given, "dtype", None), getattr(given, "shape", None)
+    typed = dtype is not None and jnp.issubdtype(dtype, jax.dtypes.prng_key)
+    if not (shape == () if typed else dtype == np.uint32 and shape in ((2,), (4,))):
+        raise ValueError(f"key must be one key of JAX's random numbers such as jax.random.key(0), got {given!r}")
+
+
+def counts(**given: Any) -> None:
+    """Raises ValueError unless every number is a positive int."""
+    for name, value in given.items():
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+            raise ValueError(f"{name} must be a positive int, got {value!r}")
+
+
+def draws(one: Any, **given: Any) -> None:
+    """Raises ValueError unless there is room for so many draws, a positive int, of as many numbers as ``one`` has."""
+    counts(**given)
+    numbers = sum(np.size(leaf) for leaf in jax.tree.leaves(one))
+    for name, value in given.items():
+        memory.require(8 * numbers * int(value), f"{name}={value:,}", "give fewer")
+
+
+def total_count(names: list[str], num_rows: int, given: Any) -> Any:
+    """What generated rows sum up to: a whole number or one a row, by block where it is a dict; checked."""
+    if isinstance(given, Mapping):
+        if not set(given) <= set(names):
+            raise ValueError(
+                f"total_count is for {_names(dict.fromkeys(names))}, whose totals vary, got {_names(given)}"
+            )
+        return {name: total_count(names, num_rows, value) for name, value in given.items()}
+    if given is None:
+        return None
+    if not names:
+        raise ValueError("no block takes a total_count: leave it out")
+    values = as_array(given)
+    known = values.dtype.kind in "iuf" and values.shape in ((), (num_rows,))
+    if not known or not ((values >= 0) & (values == np.floor(values)) & (values < np.inf)).all():
+        raise ValueError(
+            f"total_count is a whole number, 0 or more, or one for each of the {num_rows} rows, got {short_repr(given)}"
+        )
+    return values.astype(int)
+
+
+def params(model: Any, given: Mapping[str, Any]) -> dict[str, Array]:
+    """Parameters as arrays by site, checked against the model's sites and sizes; values only where they are known."""
+    if not hasattr(model, "families") or not isinstance(given, Mapping):
+        raise ValueError(
+            "parameters are those of a NaiveBayes model, a dict of arrays by site, "
+            f"got {type(given).__name__} for {type(model).__name__}"
+        )
+    sites = model.sites()
+    if set(given) != set(sites):
+        raise ValueError(f"params must have the sites {sites}, got {list(given)}")
+    arrays = {name: as_array(given[name]) for name in sites}
+    probs = class_probs(arrays["class_probs"], model.num_classes)
+    common = model.common_sites()
+    for name, value in arrays.items():
+        if name not in common and (value.ndim == 0 or value.shape[0] != probs.shape[0]):
+            raise ValueError(
+                f"params[{name!r}] must have {probs.shape[0]} classes on its first axis, got shape {value.shape}"
+            )
+    for block, of_block in model.block_params(arrays).items():
+        family = model.families[block]
+        with nullcontext() if is_traced(of_block) else jax.ensure_compile_time_eval():
+            family.check_params(of_block, block)
+        expected = model.columns[block] or family.declared_columns
+        if expected not in (None, family.columns_of(of_block)):
+            raise ValueError(
+                f"params of block {block!r} have {family.columns_of(of_block)} columns, the model {expected}"
+            )
+    return arrays
+
+
+def class_probs(probs: Any, num_classes: int | None = None) -> Array:
+    """Class probabilities [K] that are non-negative and sum to one."""
+    probs = as_array(probs)
+    if probs.dtype.kind in "OUSMmc":
+        raise ValueError(f"class_probs must be numbers, one a class, got dtype {probs.dtype}")
+    if probs.ndim != 1 or (num_classes is not None and probs.shape[0] != num_classes):
+        raise ValueError(
+            f"class_probs must be one probability a class, [{num_classes or 'K'}], got shape {probs.shape}"
+        )
+    if not is_traced(probs):
+        numbers = np.asarray(probs, np.float64)
+        if not (numbers >= 0).all() or abs(numbers.sum() - 1) > 1e-5:
+            raise ValueError(
+                f"class_probs must be non-negative and sum to 1, got {numbers.tolist()} with sum {numbers.sum():g}"
+            )
+    return probs

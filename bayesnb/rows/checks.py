@@ -1,0 +1,166 @@
+"""Rows as users hand them in, checked once at the boundary.
+
+Each error says what was expected, what came, and what to do.
+Shapes and types are checked always, values only where they are known: inside a JAX transformation they are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bayesnb.arrays.cells import observed
+from bayesnb.arrays.forked import require_jax
+from bayesnb.arrays.masked import filled
+from bayesnb.arrays.placement import Array, as_array, is_traced, on_host
+from bayesnb.arrays.pytree import short_repr
+from bayesnb.arrays.sparse import bytes_per_row, from_bcoo, is_sparse, part_of, rows_of
+from bayesnb.arrays.threads import in_threads, row_blocks
+from bayesnb.families.base import Family
+from bayesnb.rows.labels import labels as labels
+from bayesnb.rows.labels import weights as weights
+
+DENSE = "x.toarray(), in JAX x.todense()"
+"""What to give in the place of a sparse matrix."""
+
+
+def blocks(families: Mapping[str, Family], single: bool, X: Any, *, sparse: bool = False) -> dict[str, Array]:
+    """X as a dict of arrays [N, D] by block name; ``sparse`` where scipy's matrices may stay what they are."""
+    if single:
+        if isinstance(X, Mapping):
+            raise ValueError(f"the model has one block, so X is an array [N, D], got a dict with {_names(X)}")
+        X = {"x": X}
+    elif not isinstance(X, Mapping):
+        raise ValueError(
+            f"the model has the blocks {_names(families)}: X is a dict of arrays by those names, got {_kind(X)}"
+        )
+    if set(X) != set(families):
+        raise ValueError(f"the model has the blocks {_names(families)}, X has {_names(X)}: the names must be the same")
+    arrays = {name: _packed(family, name, X[name]) for name, family in families.items()}
+    rows = {name: x.shape[0] for name, x in arrays.items()}
+    if len(set(rows.values())) > 1:
+        raise ValueError(f"every block has the same number of rows, got {rows}")
+    for name, x in arrays.items():
+        if is_sparse(x) and not (sparse and on_host(arrays)):
+            raise ValueError(f"block {name!r} is a sparse matrix, and here it must be an array: give {DENSE}")
+    if not on_host(arrays):
+        require_jax()
+        arrays = {name: jnp.asarray(x) for name, x in arrays.items()}
+    return arrays
+
+
+def columns(families: Mapping[str, Family], arrays: Mapping[str, Array], fitted: Mapping[str, int | None]) -> None:
+    """Raises ValueError where a block has another number of columns than the fit or the model."""
+    for name, x in arrays.items():
+        expected = families[name].declared_columns if fitted[name] is None else fitted[name]
+        if expected not in (None, families[name].columns_in(x)):
+            raise ValueError(f"block {name!r} has {families[name].columns_in(x)} columns, the model has {expected}")
+
+
+def single(families: Mapping[str, Family]) -> None:
+    """Raises ValueError where JAX computes in float32, and a known hyperparameter, or its square, is beyond that."""
+    if jnp.result_type(float) == np.float32:
+        for name, family in families.items():
+            family.check_single(name)
+
+
+def values(families: Mapping[str, Family], arrays: Mapping[str, Array]) -> None:
+    """Raises ValueError for cells outside a family's support, where the values are known."""
+    for name, family in families.items():
+        x = arrays[name]
+        if on_host(x):
+            parts = row_blocks(x.shape[0], bytes_per_row(x))
+            in_threads(partial(_check_rows, family, x, name), parts)
+        elif not is_traced(x):
+            # what is computed from a known JAX array is traced in somebody's jit, unless done at once
+            with jax.ensure_compile_time_eval():
+                family.check(x, name)
+
+
+def _check_rows(family: Family, x: Array, name: str, rows: slice) -> None:
+    family.check(part_of(x, rows, order="K"), name)
+
+
+def fit_values(families: Mapping[str, Family], arrays: Mapping[str, Array]) -> None:
+    """As ``values``, and for rows that a family cannot be fitted to in closed form."""
+    values(families, arrays)
+    for name, family in families.items():
+        if not is_traced(arrays[name]):
+            with jax.ensure_compile_time_eval():
+                family.check_fit(arrays[name], name)
+
+
+def fit_block(families: Mapping[str, Family], block: Mapping[str, Array]) -> None:
+    """As ``fit_values`` for one block of numpy rows, inside a thread."""
+    for name, family in families.items():
+        family.check(block[name], name)
+        family.check_fit(block[name], name)
+
+
+def statistics(families: Mapping[str, Family], num_classes: int | None, resolved: bool, given: Any) -> None:
+    """Raises ValueError unless these are statistics of such a model, in families, classes and (if resolved) columns."""
+    blocks = getattr(given, "blocks", {})
+    if set(blocks) != set(families) or not all(family.accepts(blocks[name]) for name, family in families.items()):
+        raise ValueError(
+            f"statistics must be those of the model's blocks, {short_repr(families)}, got {short_repr(given)}"
+        )
+    if num_classes not in (None, given.num_classes):
+        raise ValueError(f"the model has {num_classes} classes, the statistics {given.num_classes}")
+    for name, family in families.items():
+        shapes = [family.table_shape, jax.tree.leaves(given.blocks[name])[0].shape] if resolved else []
+        if len(set(shapes)) > 1:
+            raise ValueError(f"block {name!r} has the shape {shapes[0]} in the model and {shapes[1]} in the statistics")
+
+
+def _packed(family: Family, name: str, given: Any) -> Array:
+    if isinstance(given, list) and len(given) == 2 and np.ndim(given[0]) == 2:
+        raise ValueError(f"block {name!r}: a pair (successes, totals) is a tuple of two arrays, got a list")
+    parts = given if isinstance(given, tuple) else (given,)
+    return family.pack(tuple(_block(family, name, part) for part in parts), name)
+
+
+def _block(family: Family, name: str, x: Any) -> Array:
+    if not is_sparse(x) and hasattr(x, "todense"):
+        if type(x).__name__ != "BCOO" or x.n_dense or x.n_batch or x.ndim != 2 or is_traced(x):
+            raise ValueError(
+                f"block {name!r} is a {type(x).__name__}: give a scipy.sparse matrix, JAX's BCOO [N, D] outside of "
+                "transformations and without batch or dense axes, or x.todense()"
+            )
+        x = from_bcoo(x)
+    if is_sparse(x) and not family.takes_sparse:
+        raise ValueError(
+            f"block {name!r} is a sparse matrix, which {type(family).__name__} does not take: give {DENSE}"
+        )
+    try:
+        x = rows_of(x) if is_sparse(x) else as_array(filled(x))
+    except ValueError as error:
+        raise ValueError(f"block {name!r} is a sparse matrix whose parts do not fit together: {error}") from error
+    if is_sparse(x) and observed(x.data) is not None:
+        raise ValueError(f"block {name!r} is a sparse matrix with NaN in it: its cells cannot be missing, give zeros")
+    if x.ndim != 2:
+        hint = "a single column is x[:, None]" if x.ndim == 1 else "flatten further axes into columns"
+        raise ValueError(f"block {name!r} must be an array [N, D], got shape {x.shape}: {hint}")
+    if x.dtype.kind in "mM":
+        raise ValueError(
+            f"block {name!r} holds dates or durations, {x.dtype}: give numbers, such as days since a first date, or "
+            "durations / numpy.timedelta64(1, 'D')"
+        )
+    if not (jnp.issubdtype(x.dtype, jnp.number) or x.dtype == bool) or jnp.issubdtype(x.dtype, jnp.complexfloating):
+        raise ValueError(
+            f"block {name!r} must hold numbers, got dtype {x.dtype}; encode strings as integer codes "
+            "(numpy.unique with return_inverse=True)"
+        )
+    return x
+
+
+def _names(mapping: Mapping[str, Any]) -> str:
+    return ", ".join(repr(name) for name in mapping) or "nothing"
+
+
+def _kind(x: Any) -> str:
+    return f"an array of shape {x.shape}" if hasattr(x, "shape") else type(x).__name__

@@ -1,0 +1,1 @@
+"""scikit-learn's five naive Bayes classes on the primitives of this package."""

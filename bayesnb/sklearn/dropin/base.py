@@ -1,0 +1,215 @@
+"""What the five classes share: from rows as scikit-learn takes them to statistics that merge, and to predictions."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.multiclass import unique_labels
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from bayesnb.arrays.masked import filled, without_mask
+from bayesnb.arrays.placement import Array
+from bayesnb.arrays.sparse import stored
+from bayesnb.frames.classes import classes_and_codes, codes_among
+from bayesnb.model.naive_bayes import NaiveBayes
+from bayesnb.numerics.log_prob import LogProb
+from bayesnb.rows import checks
+from bayesnb.rows.statistics import ModelStatistics, merge, statistics_of
+from bayesnb.sklearn.dropin.scorer import Scorer
+
+
+class BaseNB(ClassifierMixin, BaseEstimator):
+    """Comes before scikit-learn's class among the bases, and replaces how it fits and predicts."""
+
+    classes_: Array
+    _statistics: ModelStatistics | None = None
+    _scorer: Scorer | None = None
+    _learned: Sequence[Array] = ()
+
+    _parameters: ClassVar[tuple[str, ...]]
+    """The fitted attributes that predictions follow from: they may be replaced, and are read-only."""
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fits the classifier to rows X [N, D] and labels y [N] of any kind, and forgets earlier rows.
+
+        Args:
+            X: Rows; the class says what its cells are.
+            y: Labels, numbers or strings.
+            sample_weight: Weights [N]; a row of weight zero is as if it were not there.
+
+        Raises:
+            ValueError: for rows, labels, weights or parameters that do not fit.
+        """
+        X, y, weight = self._rows_of_fit(X, y, sample_weight, reset=True)
+        classes, codes = classes_and_codes(y)
+        statistics = self._sums(X, codes, weight, len(classes), None)
+        self._learn(classes, statistics)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Fits the classifier to these rows together with all rows before: any split gives the fit of the whole.
+
+        Args:
+            X: Rows; the class says what its cells are.
+            y: Labels, each among the classes.
+            classes: All labels that may come; the first call needs them.
+            sample_weight: Weights [N]; a row of weight zero is as if it were not there.
+
+        Raises:
+            ValueError: for rows, labels, weights or parameters that do not fit, and for other classes than before.
+        """
+        before = getattr(self, "classes_", None)
+        declared = _declared(before, classes)
+        X, y, weight = self._rows_of_fit(X, y, sample_weight, reset=before is None)
+        codes = codes_among(declared, y)
+        statistics = self._sums(X, codes, weight, len(declared), self._statistics)
+        self._learn(declared, statistics)
+        return self
+
+    def predict_joint_log_proba(self, X: Any) -> Array:
+        """log p(y = k, x) of rows X [N, D], float64 [N, K]; -inf where the class is impossible."""
+        return self._scored(X).log()
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """log p(y = k | x) of rows X [N, D], float64 [N, K]."""
+        return self._scored(X).normalised()
+
+    def predict_proba(self, X: Any) -> Array:
+        """p(y = k | x) of rows X [N, D], float64 [N, K]; each row sums to one."""
+        return self._scored(X).shares()
+
+    def predict(self, X: Any) -> Array:
+        """The most probable label of each row of X [N, D], [N]."""
+        best = self._scored(X).best()
+        return self.classes_[best]
+
+    # what a class adds
+
+    @property
+    @abstractmethod
+    def _model(self) -> NaiveBayes:
+        """One block of the family that rows are of."""
+
+    @abstractmethod
+    def _learn_parameters(self, statistics: Any, class_counts: Array) -> Scorer:
+        """Sets the fitted attributes, and gives the exact scorer of them."""
+
+    @abstractmethod
+    def _scorer_of_parameters(self) -> Scorer:
+        """The scorer that the fitted attributes describe."""
+
+    def _sums(
+        self, X: Array, codes: Array, weight: Array | None, num_classes: int, before: ModelStatistics | None
+    ) -> ModelStatistics:
+        """The sufficient statistics of these rows, and of those before."""
+        with self._named_refusal(X):
+            sums = statistics_of(self._model, X, codes, weight, num_classes, evidence=False)
+        return sums if before is None else merge(before, sums)
+
+    def _cells(self, x: Array) -> Array:
+        """The cells that the scorer takes, where they are not those of checked rows."""
+        return x
+
+    # rows
+
+    def _rows(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
+        # a look for NaN and infinity costs a pass: families look block by block, scikit-learn at sparse cells alone
+        checks = {"accept_sparse": "csr" if get_tags(self).input_tags.sparse else False, "reset": reset}
+        return validate_data(
+            self, filled(X), without_mask("y", y), ensure_all_finite=scipy.sparse.issparse(X), **checks
+        )
+
+    def _rows_of_fit(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Array, Array, Array | None]:
+        X, y = self._rows(X, y, reset=reset)
+        if sample_weight is None:
+            return X, y, None
+        sample_weight = without_mask("sample_weight", sample_weight)
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        keep = weight > 0
+        if not keep.any():
+            raise ValueError("sample_weight is zero for all rows: give at least one row a positive weight")
+        return (X, y, weight) if keep.all() else (X[keep], y[keep], weight[keep])
+
+    @contextmanager
+    def _named_refusal(self, X: Any) -> Iterator[None]:
+        """Where a family refuses cells, says so in the words that scikit-learn has for it, if it has any."""
+        try:
+            yield
+        except ValueError:
+            cells = stored(X)
+            if np.isinf(cells).any():
+                raise ValueError("Input X contains infinity: give finite numbers, or NaN for what is missing") from None
+            if get_tags(self).input_tags.positive_only and (cells < 0).any():
+                raise ValueError(
+                    f"Negative values in data passed to {type(self).__name__} (input X): give cells of 0 or more"
+                ) from None
+            raise
+
+    # predictions
+
+    def _learn(self, classes: Array, statistics: ModelStatistics) -> None:
+        self.classes_, self._statistics, self._scorer = classes, None, None  # bad parameters leave no fit
+        self._scorer = self._learn_parameters(statistics.blocks["x"], statistics.class_counts)
+        self._statistics = statistics
+        self._learned = self._parts()
+        self._freeze()
+
+    def _parts(self) -> list[Array]:
+        """The arrays of the fitted attributes that predictions follow from."""
+        values = (getattr(self, name) for name in self._parameters)
+        return [array for value in values for array in (value if isinstance(value, list) else [value])]
+
+    def _freeze(self) -> None:
+        for array in self._learned:
+            array.setflags(write=False)
+
+    def _scored(self, X: Any) -> LogProb:
+        check_is_fitted(self)
+        X = self._rows(X, reset=False)
+        families = self._model.families
+        with self._named_refusal(X):
+            arrays = checks.blocks(families, True, X, sparse=True)
+            checks.values(families, arrays)
+            return self._present_scorer()(self._cells(arrays["x"]))
+
+    def _present_scorer(self) -> Scorer:
+        parts = self._parts()
+        same = len(parts) == len(self._learned) and all(a is b for a, b in zip(parts, self._learned, strict=True))
+        return self._scorer if same and self._scorer is not None else self._scorer_of_parameters()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._scorer is not None
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._freeze()
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = False
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def _declared(before: Array | None, classes: Any) -> Array:
+    """The classes of a partial fit: those before, or those declared now."""
+    if classes is None:
+        if before is None:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        return before
+    declared = unique_labels(classes)
+    if before is not None and not np.array_equal(before, declared):
+        raise ValueError(
+            f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {before!r}; leave it out, or "
+            "fit again"
+        )
+    return declared

@@ -1,0 +1,80 @@
+"""ComplementNB: a linear score of counts."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn import naive_bayes
+
+from bayesnb.arrays.placement import Array
+from bayesnb.families.base import Score
+from bayesnb.families.multinomial import MultinomialStatistics
+from bayesnb.model.class_prior import joint
+from bayesnb.sklearn.dropin.multinomial import COUNTS, BaseCountsNB
+from bayesnb.sklearn.dropin.scorer import Scorer, product
+from bayesnb.sklearn.dropin.smoothing import log_shares, smoothed
+
+
+class ComplementNB(BaseCountsNB, naive_bayes.ComplementNB):
+    """Counts of D kinds, scored by how little they are like the rows of the other classes.
+
+    This is a linear score and no generative model: there is no p(x | y) whose classifier it is, its "probabilities"
+    are normalised scores, and so it has no counterpart among the families of this package.
+
+        w_kd = -log theta_kd,    theta_kd = (c_d - c_kd + alpha_d) / sum_d (c_d - c_kd + alpha_d),
+
+    with c_d the counts of all classes; the score of a row is sum_d w_kd x_d, without a class prior. Rennie, Shih,
+    Teevan and Karger, Tackling the poor assumptions of naive Bayes text classifiers (ICML 2003), section 3.1; ``norm``
+    divides w by its sum over d, their section 3.2 without the absolute values of normal weights.
+
+    Rows are arrays or scipy's sparse matrices.
+
+    Args:
+        alpha: Pseudo-counts, a number or one a kind [D]; 0 is no smoothing.
+        force_alpha: False raises an alpha below 1e-10 to that, with a warning.
+        fit_prior, class_prior: They play a part only where there is one class.
+        norm: Whether the weights of a class are to sum up to one.
+
+    Attributes:
+        classes_, class_count_, class_log_prior_: [K].
+        feature_count_: [K, D].
+        feature_log_prob_: The weights w [K, D].
+        feature_all_: [D].
+
+    Different from scikit-learn, and meant to be:
+
+    * With ``alpha=0`` a kind that only one class shows has an infinite weight there: its presence excludes the other
+      classes, and its absence says nothing. ``norm`` then shares 1 among the infinite weights, the limit of small
+      alpha.
+    * The rest as in ``MultinomialNB``.
+    """
+
+    def _learn_parameters(self, statistics: MultinomialStatistics, class_counts: Array) -> Scorer:
+        self._learn_classes(class_counts)
+        self.feature_count_ = statistics.counts
+        self.feature_all_ = self.feature_count_.sum(axis=0)
+        others = np.maximum(self.feature_all_ - self.feature_count_, 0.0)
+        weights = -log_shares(smoothed(others, self._alpha))
+        self.feature_log_prob_ = _normalised(weights) if self.norm else weights
+        return self._scorer_of_parameters()
+
+    def _scorer_of_parameters(self) -> Scorer:
+        # a class alone has its prior; several have none
+        log_prior = self.class_log_prior_ if len(self.classes_) == 1 else np.zeros(len(self.classes_))
+        return Scorer(_score, log_prior, self.feature_log_prob_)
+
+
+def _normalised(weights: Array) -> Array:
+    """Weights over their sum; infinite ones share it."""
+    infinite = np.isinf(weights)
+    weights = np.where(infinite.any(axis=1, keepdims=True), infinite, weights)
+    total = weights.sum(axis=1, keepdims=True)
+    return weights / np.where(total > 0, total, 1.0)
+
+
+def _score(log_prior: Array, weights: Array) -> Score:
+    certain = np.isposinf(weights)
+    # what is infinitely in favour of one class is impossible under the others
+    excluded = certain.any(axis=0) & ~certain
+    table = np.where(excluded, -np.inf, np.where(certain, 0.0, weights))
+    prior, score = np.exp(log_prior), product(COUNTS, table)
+    return lambda x: joint(prior, [score(x)])

@@ -1,0 +1,234 @@
+"""The scikit-learn estimator: labels of any type, arrays and data frames, and any of the fits by its name."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import jax
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import (
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from bayesnb.families import Multinomial, MultivariateNormal
+from bayesnb.frames.classes import classes_and_codes, codes_among
+from bayesnb.frames.likelihoods import AUTO, of_array, of_frame
+from bayesnb.frames.schema import ArraySchema, FrameSchema, Schema
+from bayesnb.frames.series import Array, Frame, label
+from bayesnb.model.naive_bayes import NaiveBayes
+from bayesnb.rows.statistics import ModelStatistics, merge
+from bayesnb.sklearn.estimator_rows import ChecksRows
+from bayesnb.sklearn.fit_methods import fit_named, specification, tempered
+
+
+def _without_temper(classifier: Any) -> bool:
+    if classifier.temper:
+        raise AttributeError("temper looks at all rows again, which partial_fit does not keep: use fit")
+    return True
+
+
+class NaiveBayesClassifier(ClassifierMixin, ChecksRows):
+    """Naive Bayes as a scikit-learn estimator.
+
+        pi ~ Dirichlet(1),   theta_kd ~ its likelihood's conjugate prior,   p(y = k, x) = pi_k prod_d p(x_d | theta_kd)
+
+    X is an array [N, D], a sparse matrix (`bernoulli` and `multinomial`), or a data frame of pandas, polars or pyarrow,
+    whose columns may differ. A missing cell, NaN or null, drops its factor, which marginalises it exactly; so does a
+    category that no row of the fit has shown.
+
+    Args:
+        likelihoods: `auto`: Normal for every column of an array; in a frame text and categories are Categorical,
+            booleans Bernoulli, numbers Normal. Or one of `bernoulli`, `categorical` (codes 0, 1, ...), `normal`,
+            `poisson`, `multinomial` for all columns; a list of them, one a column; a dict of them by name, or by
+            patterns such as `pixel_*`, the other columns going by type; or a family, such as
+            ``nb.MultivariateNormal()``, for all columns as one block.
+        method: `posterior`, the exact posterior predictive; `map`, the joint mode; `mle`; `nuts`; `empirical`, the
+            posterior under the prior of largest evidence; `averaged`, over all subsets of the features.
+        class_prior: Class probabilities [K] in the order of ``classes_``; the default learns them.
+        smoothing: l, positive but for `map` and `mle`. Pseudo-counts of each category and word, so that predictions use
+            (count + l) / (n + l C), pseudo-rows for numbers.
+        temper: Learn one power (True) or one a feature (`per_feature`) on the exact leave-one-out predictions, against
+            over-confidence where features depend on each other; for `posterior` and `empirical`.
+        random_state: Seed of `nuts`.
+        num_samples: Draws of `nuts` in each of its chains.
+
+    Attributes:
+        classes_: Labels [K], sorted.
+        class_count_: Sums of weights by class [K].
+        fit_: What the method returned: a ``Posterior``, ``PointEstimate`` or ``Draws``.
+        likelihoods_: The likelihood of each column, by name.
+        statistics_: The sufficient statistics; ``partial_fit`` merges more into them.
+        n_features_in_, feature_names_in_: As scikit-learn has them.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> clf = nb.NaiveBayesClassifier(likelihoods=["normal", "categorical"])
+        >>> clf = clf.fit([[5.1, 0], [4.9, 1], [6.3, 2], [5.9, 2]], ["no", "no", "yes", "yes"])
+        >>> clf.predict([[5.0, float("nan")], [6.0, 2]]).tolist()
+        ['no', 'yes']
+    """
+
+    def __init__(
+        self,
+        likelihoods: Any = AUTO,
+        *,
+        method: str = "posterior",
+        class_prior: Any = None,
+        smoothing: float = 1.0,
+        temper: bool | str = False,
+        random_state: Any = None,
+        num_samples: int = 1000,
+    ) -> None:
+        self.likelihoods = likelihoods
+        self.method = method
+        self.class_prior = class_prior
+        self.smoothing = smoothing
+        self.temper = temper
+        self.random_state = random_state
+        self.num_samples = num_samples
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fits the rows X with labels y [N] and weights [N].
+
+        Raises:
+            ValueError: where the rows, the labels or a parameter do not fit; the fit before stays as it was.
+        """
+        return self._add(None, X, y, None, sample_weight)
+
+    @available_if(_without_temper)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Fits these rows together with those before: any split of the rows gives the fit of the whole.
+
+        Args:
+            X: Rows.
+            y: Their labels [N].
+            classes: All labels there are, at the first call.
+            sample_weight: Weights [N].
+
+        Raises:
+            ValueError: as ``fit``; what was learned before stays as it was.
+        """
+        before = (self.schema_, self.statistics_) if hasattr(self, "fit_") else None
+        if before is None and classes is None:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        given = self.classes_ if classes is None else classes_and_codes(column_or_1d(classes))[0]
+        if before is not None and not np.array_equal(given, self.classes_):
+            raise ValueError(f"classes are {given.tolist()}, and were {self.classes_.tolist()} at the first call")
+        return self._add(before, X, y, given, sample_weight)
+
+    def predict(self, X: Any) -> Array:
+        """The most probable label of each row, [N]."""
+        X = self.encoded(X)
+        return self.classes_[self.fit_.predict(X)]
+
+    def predict_proba(self, X: Any) -> Array:
+        """p(y = k | x), [N, K]."""
+        X = self.encoded(X)
+        return self.fit_.predict_proba(X)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """log p(y = k | x), [N, K]."""
+        X = self.encoded(X)
+        return self.fit_.predict_log_proba(X)
+
+    def predict_joint_log_proba(self, X: Any) -> Array:
+        """log p(y = k, x), [N, K], multinomial coefficients included."""
+        X = self.encoded(X)
+        return self.fit_.log_joint(X)
+
+    def encoded(self, X: Any) -> Any:
+        """Rows as ``fit_`` takes them: checked, and by block where the columns differ."""
+        check_is_fitted(self, "fit_")
+        X = self._features(X, reset=False)
+        if isinstance(X, Frame) and isinstance(self.schema_, ArraySchema):
+            X = validate_data(self, X.to_numpy(), reset=False, dtype="numeric", ensure_all_finite=False)
+        return self.schema_.encode(X)
+
+    @property
+    def known_names(self) -> dict[str, Any]:
+        """The names of classes, columns and their values, as ``nb.explain`` and ``nb.top_features`` take them."""
+        check_is_fitted(self, "fit_")
+        columns, single = self.schema_.names_by_block, self.fit_.model.single
+        classes = [label(value) for value in self.classes_.tolist()]
+        features = columns["x"] if single else columns
+        return {"class_names": classes, "feature_names": features, "value_names": self.schema_.value_names}
+
+    @property
+    def class_count_(self) -> Array:
+        """Sums of weights by class [K]."""
+        return self.statistics_.class_counts
+
+    @property
+    def likelihoods_(self) -> dict[str, str]:
+        """The likelihood of each column, by name."""
+        schema = self.schema_
+        if schema.family is not None:
+            return dict.fromkeys(schema.names, type(schema.family).__name__)
+        kinds = schema.kinds if isinstance(schema, ArraySchema) else [column.kind for column in schema.columns]
+        return dict(zip(schema.names, kinds, strict=True))
+
+    def learned(self, schema: FrameSchema, classes: Array, statistics: ModelStatistics) -> Self:
+        """Fits statistics of rows that had this schema and these classes, as ``nb.stream`` counts them."""
+        model = specification(self.method, self.smoothing, schema, len(classes), self.class_prior)
+        self.n_features_in_ = len(schema.names)
+        self.feature_names_in_ = np.array(schema.names, dtype=object)
+        return self._set(schema, classes, model, statistics)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._takes_sparse
+        # the total of counts that are partly missing is unknown, and a covariance has no closed form
+        whole_rows = isinstance(self.likelihoods, Multinomial | MultivariateNormal)
+        tags.input_tags.allow_nan = not (whole_rows or self._kind == "multinomial")
+        tags.input_tags.positive_only = self._counts
+        tags.classifier_tags.poor_score = self._counts
+        return tags
+
+    def _add(
+        self, before: tuple[Schema, ModelStatistics] | None, X: Any, y: Any, classes: Array | None, sample_weight: Any
+    ) -> Self:
+        """Counts rows, merges them with those before, and fits the whole; or leaves all as it was."""
+        names = ("n_features_in_", "feature_names_in_")  # scikit-learn sets them first
+        known = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        try:
+            return self._counted(before, X, y, classes, sample_weight)
+        except BaseException:
+            for name in names:
+                self.__dict__.pop(name, None)
+            self.__dict__.update(known)
+            raise
+
+    def _counted(
+        self, before: tuple[Schema, ModelStatistics] | None, X: Any, y: Any, classes: Array | None, sample_weight: Any
+    ) -> Self:
+        X, labels, weight = self._rows(X, y, sample_weight, reset=before is None)
+        classes, codes = classes_and_codes(labels) if classes is None else (classes, codes_among(classes, labels))
+        given = of_frame(X, self.likelihoods) if isinstance(X, Frame) else of_array(X.shape[1], self.likelihoods)
+        given = given if before is None else before[0].joined(given)
+        model = specification(self.method, self.smoothing, given, len(classes), self.class_prior)
+        encoded = given.encode(X)
+        schema, statistics = given.count(model, encoded, codes, weight)
+        if schema is not given:
+            model = specification(self.method, self.smoothing, schema, len(classes), self.class_prior)
+        if before is not None:
+            statistics = merge(before[0].spread(before[1], schema), statistics)
+        rows = (encoded, codes, weight) if self.temper else None
+        return self._set(schema, classes, model, statistics, rows)
+
+    def _set(
+        self, schema: Schema, classes: Array, model: NaiveBayes, statistics: ModelStatistics, rows: Any = None
+    ) -> Self:
+        """Fits, and only then changes anything."""
+        fit = fit_named(self.method, model, statistics, self._key, self.num_samples)
+        if rows is not None:
+            fit = tempered(fit, self.temper, *rows)
+        self.classes_, self.schema_, self.statistics_, self.fit_ = classes, schema, statistics, fit
+        return self
+
+    def _key(self) -> Any:
+        return jax.random.key(check_random_state(self.random_state).randint(2**31))

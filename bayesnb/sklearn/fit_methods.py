@@ -1,0 +1,85 @@
+"""Every fit by its name, and the model that goes with the name: what one word of the user's chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bayesnb.arrays.placement import Array, as_array
+from bayesnb.fits.averaged import fit_averaged
+from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior
+from bayesnb.fits.empirical import fit_empirical
+from bayesnb.fits.nuts import fit_nuts
+from bayesnb.frames.schema import Schema
+from bayesnb.frames.series import closest
+from bayesnb.model.naive_bayes import NaiveBayes
+from bayesnb.results.classifier import Classifier, Posterior
+from bayesnb.rows.statistics import ModelStatistics
+from bayesnb.validation.temper import temper
+
+BOUNDS = (1e-100, 1e15)
+"""Of smoothing: beyond, pseudo-counts are no numbers any more next to the counts, or to each other."""
+
+METHODS = ("posterior", "map", "mle", "nuts", "empirical", "averaged")
+
+
+def specification(method: Any, smoothing: Any, schema: Schema, num_classes: int, class_probs: Any = None) -> NaiveBayes:
+    """The model of rows that have this schema: Dirichlet(l) priors, for the MAP Dirichlet(1 + l).
+
+    Raises:
+        ValueError: for an unknown method, and for smoothing that is not positive where the method needs a prior.
+    """
+    require(method, smoothing)
+    if class_probs is not None and (shape := as_array(class_probs).shape) != (num_classes,):
+        raise ValueError(f"class_prior must be one probability a class, [{num_classes}], got shape {list(shape)}")
+    # the MLE asks for no prior, a model has one
+    likelihoods = schema.likelihoods(1.0 if method == "mle" else float(smoothing), laplace=method == "map")
+    return NaiveBayes(likelihoods, num_classes=num_classes, class_probs=class_probs)
+
+
+def require(method: Any, smoothing: Any) -> None:
+    """Raises ValueError for an unknown method, and for smoothing that does not suit it."""
+    if not isinstance(method, str) or method not in METHODS:
+        hint = closest(method, METHODS) if isinstance(method, str) else ""
+        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}{hint}")
+    number = not isinstance(smoothing, bool) and isinstance(smoothing, int | float | np.number)
+    may_be_zero = method in ("map", "mle")
+    low, high = BOUNDS
+    if not number or not (low <= smoothing <= high or (smoothing == 0 and may_be_zero)):
+        least = f"0 or {low:g}" if may_be_zero else f"{low:g}"
+        raise ValueError(
+            f"smoothing must be a number from {least} to {high:g} for method {method!r}, got {smoothing!r}"
+        )
+
+
+def fit_named(
+    method: str, model: NaiveBayes, statistics: ModelStatistics, key: Callable[[], Array], num_samples: int
+) -> Classifier:
+    """The fit of this name to statistics; ``key`` and ``num_samples`` are for `nuts`."""
+    match method:
+        case "map":
+            return fit_map(model, statistics=statistics)
+        case "mle":
+            return fit_mle(model, statistics=statistics)
+        case "empirical":
+            return fit_empirical(model, statistics=statistics)
+        case "averaged":
+            return fit_averaged(model, statistics=statistics)
+        case "nuts":
+            return fit_nuts(model, statistics=statistics, key=key(), num_samples=num_samples, progress_bar=False)
+    return fit_posterior(model, statistics=statistics)
+
+
+def tempered(fit: Classifier, how: bool | str, X: Any, codes: Array, weight: Array | None) -> Posterior:
+    """The fit with one power (True) or one a feature (`per_feature`), learned on its rows.
+
+    Raises:
+        ValueError: for another word, and for a fit that cannot be tempered.
+    """
+    if how not in (True, "per_feature"):
+        raise ValueError(f"temper must be True, False or 'per_feature', got {how!r}")
+    if not isinstance(fit, Posterior):
+        raise ValueError(f"temper needs method 'posterior' or 'empirical', got a {type(fit).__name__}")
+    return temper(fit, X, codes, per_feature=how == "per_feature", sample_weight=weight)

@@ -1,0 +1,86 @@
+"""Every row predicted from all the others, exactly and in one pass: a conjugate posterior can lose a row again.
+
+    p(k, x_i | D without i) = p(k | D without i) p(x_i | k, D without i)
+
+No refit: hyperparameters lose the row's own contribution, its whole weight. Only its own class changes, but for what
+the classes share. The prior stays as it was resolved from all rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from bayesnb.arrays.cpu_rows import find_cpu_rows, put_beside, read_as_numpy
+from bayesnb.arrays.placement import Array, as_array, is_traced, namespace, on_host
+from bayesnb.families.parts.statistics import without
+from bayesnb.fits.closed_form import fit_posterior
+from bayesnb.model.naive_bayes import NaiveBayes
+from bayesnb.numerics.log_prob import LogProb
+from bayesnb.results.classifier import Posterior
+from bayesnb.rows import checks
+
+
+def leave_one_out(model: NaiveBayes, X: Any, y: Any, *, sample_weight: Any = None, joint: bool = False) -> Array:
+    """log p(k | x_i, D without i) of every row, [N, K], without a refit.
+
+    Equal to refitting without the row, with the prior resolved on all rows. Its entry at y_i with ``joint`` is
+    comparable to the leave-one-out density that PSIS-LOO estimates: Vehtari, Gelman and Gabry, Practical Bayesian model
+    evaluation using leave-one-out cross-validation and WAIC (2017).
+
+    Args:
+        model: The specification.
+        X: An array [N, D], or a dict of arrays by block; NaN is missing.
+        y: Integers 0..K-1 [N]: a row leaves one class.
+        sample_weight: Weights [N]; a row leaves with its whole weight.
+        joint: log p(k, x_i | D without i) instead.
+
+    Raises:
+        ValueError: where the data do not fit the model, and for soft labels.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> nb.leave_one_out(nb.NaiveBayes(nb.Bernoulli()), [[1], [1], [0]], [0, 0, 1]).round(3)
+        array([[-0.405, -1.099],
+               [-0.405, -1.099],
+               [-0.511, -0.916]])
+    """
+    if as_array(y).ndim == 2:
+        raise ValueError("leave_one_out takes integer labels [N]: a row with soft labels belongs to every class")
+    rows = find_cpu_rows(X, y, sample_weight)
+    if rows is not None and not is_traced(model):
+        if None in model.columns.values():
+            checks.single(model.families)  # on any device the same priors are refused
+        tables, labels, weights = map(read_as_numpy, (X, y, sample_weight))
+        found = put_beside(rows, leave_one_out(model, tables, labels, sample_weight=weights, joint=joint))
+        if found is not None:
+            return found
+    fit = fit_posterior(model, X, y, sample_weight=sample_weight)
+    posterior = fit.model
+    arrays = checks.blocks(posterior.families, posterior.single, X, sparse=not is_traced(y, sample_weight))
+    labels, _ = checks.labels(y, sample_weight, next(iter(arrays.values())).shape[0], posterior.num_classes)
+    weight: Any
+    if on_host(arrays) and not is_traced(labels):
+        weight = np.ones(len(labels.y)) if labels.weight is None else np.asarray(labels.weight, np.float64)
+        labels = labels._replace(y=np.asarray(labels.y))
+    else:
+        weight = jnp.ones(labels.y.shape[0]) if labels.weight is None else labels.weight
+    table = class_part(fit, labels.y, weight)
+    for name, family in fit.prior.families.items():
+        table = table + family.leave_one_out(fit.statistics.blocks[name], arrays[name], labels.y, weight)
+    if not joint:
+        return LogProb(table, None).normalised()
+    base = posterior.row_base_measure(arrays)
+    return table + (base if isinstance(base, float) else base[:, None])
+
+
+def class_part(fit: Posterior, y: Array, weight: Array) -> Array:
+    """log p(k | the labels of the other rows), [N, K], for labels ``y`` [N] and the rows' ``weight`` [N]."""
+    xp, counts = namespace(y), fit.statistics.class_counts
+    own = xp.arange(counts.shape[0])[None, :] == y[:, None]
+    if fit.model.class_probs is not None:
+        return xp.log(as_array(fit.model.class_probs))[None, :] + 0.0 * own
+    left = fit.prior.class_concentration[None, :] + without(counts[None, :], xp.where(own, weight[:, None], 0.0))
+    return xp.log(left / left.sum(axis=1, keepdims=True))

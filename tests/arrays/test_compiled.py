@@ -1,0 +1,199 @@
+"""Compiled loops: they are loaded late, run without a folder to keep them in, and take rows of any layout."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import ml_dtypes
+import numpy as np
+import pytest
+import scipy.sparse
+from numpy.testing import assert_allclose, assert_array_equal
+
+import bayesnb as nb
+from bayesnb.arrays import cells, compiled
+from bayesnb.arrays.prefetch import prefetch, teach_compiler
+from bayesnb.primitives.sums import Labels, class_sums, loops
+
+
+def test_importing_the_package_loads_no_compiler():
+    code = "import sys, bayesnb; print('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
+
+
+def test_without_a_folder_to_write_to_loops_are_compiled_all_the_same(monkeypatch):
+    import numba
+
+    real = numba.njit
+
+    def njit(*args, cache=False, **options):
+        if cache:
+            raise RuntimeError("cannot cache function: no locator available")
+        return real(*args, **options)
+
+    monkeypatch.setattr(numba, "njit", njit)
+
+    @compiled.compiled
+    def twice(x):
+        return 2 * x
+
+    assert twice(21) == 42
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8, np.uint8, np.int64, bool])
+@pytest.mark.parametrize("layout", ["by rows", "by columns", "every other", "read only"])
+def test_layouts_and_types_do_not_matter(rng, dtype, layout):
+    x, y = rng.integers(0, 2, (60, 3)).astype(dtype), rng.integers(0, 4, 60).astype(np.int32)
+    plain = x.astype(np.float64)
+    if layout == "by columns":
+        x = np.asfortranarray(x)
+    elif layout == "every other":
+        x = np.repeat(np.repeat(x, 2, axis=0), 2, axis=1)[::2, ::2]
+    elif layout == "read only":
+        x.flags.writeable = False
+        y.flags.writeable = False
+    z = class_sums(Labels(y, None), 4)
+    assert_array_equal(z.sum(x), [plain[y == k].sum(0) for k in range(4)])
+    count, mean, squares = z.moments(x)
+    assert_array_equal(count, np.repeat(np.bincount(y, minlength=4)[:, None], 3, axis=1))
+    assert_allclose(mean, [plain[y == k].mean(0) for k in range(4)], rtol=1e-15)
+    assert_allclose(squares, [np.square(plain[y == k] - plain[y == k].mean(0)).sum(0) for k in range(4)], atol=1e-14)
+    if dtype is not bool:
+        assert cells.all_codes(x, 2)
+        assert not cells.all_codes(x, 1)
+
+
+@pytest.mark.parametrize("cell", [-1.0, 2.0, 0.5, np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("place", [0, 5000, -1])
+def test_one_cell_is_no_code(cell, place):
+    x = np.ones((7, 1001), np.float32)
+    assert cells.all_codes(x, 2)
+    x.flat[place] = cell
+    assert not cells.all_codes(x, 2)
+
+
+def test_a_label_of_no_class_adds_nothing(rng):
+    x = rng.normal(size=(5, 2))
+    y, sums = np.array([-1, 0, 3, 1, -7], np.int32), np.zeros((3, 2))
+    loops.add_rows(x, y, None, sums)
+    assert_array_equal(sums, [x[1], x[3], [0, 0]])
+    origin, found = np.zeros((3, 2)), np.zeros((3, 2), bool)
+    loops.first_values(x, y, origin, found)
+    assert_array_equal(found, [[True] * 2, [True] * 2, [False] * 2])
+    assert_array_equal(origin, sums)
+
+
+def test_a_far_first_value_costs_no_digits(rng):
+    x = rng.normal(size=(10_000, 1))
+    x[0] = 1e12
+    x[1:, 0] += 3.0
+    _, mean, squares = class_sums(Labels(np.zeros(10_000, np.int32), None), 1).moments(x)
+    exact = x.astype(np.longdouble)
+    assert_allclose(mean, exact.mean(0, keepdims=True).astype(float), rtol=1e-14)
+    assert_allclose(squares, np.square(exact - exact.mean(0)).sum(0, keepdims=True).astype(float), rtol=1e-14)
+    rest = class_sums(Labels(np.minimum(np.arange(10_000), 1).astype(np.int32), None), 2).moments(x)[2]
+    assert_allclose(rest[1], np.square(exact[1:] - exact[1:].mean(0)).sum(0).astype(float), rtol=1e-14)
+
+
+def test_missing_cells_of_a_class_that_has_none_in_a_column():
+    x = np.array([[np.nan, 1.0], [np.nan, 1.0], [2.0, np.nan], [3.0, 5.0]])
+    fit = nb.fit_mle(nb.NaiveBayes(nb.Normal()), x, np.array([0, 0, 1, 1]))
+    assert_allclose(fit.params["x_loc"], [[2.5, 1.0], [2.5, 5.0]])
+
+
+@pytest.mark.parametrize("cell", [-1.0, 2.0, 0.5, np.inf])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_one_look_at_flags_finds_what_is_none(rng, cell, dtype, weighted):
+    x = rng.integers(0, 2, (50, 3)).astype(dtype)
+    x[rng.random(x.shape) < 0.2] = np.nan
+    y, weight = rng.integers(0, 2, 50), rng.random(50) if weighted else None
+    model = nb.NaiveBayes(nb.Bernoulli())
+    found = nb.sufficient_statistics(model, x, y, sample_weight=weight).blocks["x"]
+    w = np.ones(50) if weight is None else weight
+    for k in range(2):
+        mine = np.where((y == k)[:, None] & ~np.isnan(x), w[:, None], 0.0)
+        assert_allclose(found.trials[k], mine.sum(0))
+        assert_allclose(found.successes[k], (mine * np.nan_to_num(x)).sum(0))
+    x[31, 1] = cell
+    with pytest.raises(ValueError, match=f"block 'x', column 1: a Bernoulli cell is 0, 1 or NaN .missing., got {cell}"):
+        nb.fit_posterior(model, x, y, sample_weight=weight)
+
+
+@pytest.mark.parametrize("place", [5, 100_000_000, -1, -50])
+@pytest.mark.parametrize("family", [nb.Multinomial(), nb.Bernoulli()])
+def test_cells_stored_outside_of_a_sparse_matrix_are_refused(rng, place, family):
+    x = scipy.sparse.csr_array(rng.integers(0, 2, (60, 4)).astype(float))
+    x.indices[3] = place
+    with pytest.raises(ValueError, match="block 'x' is a sparse matrix whose parts do not fit together"):
+        nb.fit_posterior(nb.NaiveBayes(family), x, rng.integers(0, 2, 60))
+
+
+def test_many_counts_of_a_type_that_loops_do_not_have(rng):
+    x, y = rng.integers(0, 5, (600, 3)), rng.integers(0, 2, 600)
+    for family in (nb.Poisson(), nb.Multinomial()):
+        model = nb.NaiveBayes(family)
+        fits = [nb.fit_posterior(model, rows, y) for rows in (x, x.astype(ml_dtypes.bfloat16))]
+        assert_allclose(fits[1].log_evidence, fits[0].log_evidence, rtol=1e-12)
+
+
+def test_a_cache_that_cannot_be_read_is_passed_over(monkeypatch):
+    import numba
+
+    kept = []
+
+    def njit(function, *, cache, **_):
+        def broken(*_):
+            raise EOFError("Ran out of input")
+
+        kept.append(cache)
+        return broken if cache else function
+
+    monkeypatch.setattr(numba, "njit", njit)
+
+    @compiled.compiled
+    def twice(x):
+        return 2 * x
+
+    assert [twice(21), twice(4)] == [42, 8]
+    assert kept == [True, False]
+
+
+def test_a_truth_value_may_be_any_byte():
+    odd = np.array([[255, 0], [255, 0], [0, 255]], np.uint8).view(bool)
+    model, y = nb.NaiveBayes(nb.Bernoulli()), np.array([0, 1, 0])
+    proper = nb.fit_posterior(model, odd.astype(int), y)
+    assert_array_equal(nb.fit_posterior(model, odd, y).predict_proba(odd), proper.predict_proba(odd.astype(int)))
+
+
+def test_a_family_of_ones_own_is_asked_about_its_cells():
+    class Strict(nb.Bernoulli):
+        def check(self, x, block):
+            raise ValueError(f"{block}, {x.shape[1]} column, is refused")
+
+    with pytest.raises(ValueError, match="x, 1 column, is refused"):
+        nb.fit_posterior(nb.NaiveBayes(Strict()), np.ones((4, 1)), np.array([0, 1, 0, 1]))
+
+
+def test_memory_that_a_loop_needs_soon_is_asked_for():
+    import numba
+
+    teach_compiler()
+
+    @numba.njit
+    def ask(x):
+        prefetch(x.ctypes.data)
+        prefetch(np.int32(0))  # it reads nothing, and so no address is wrong
+
+    ask(np.ones(2))
+    (code,) = ask.inspect_llvm().values()
+    assert "llvm.prefetch" in code
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.uint8, bool])
+def test_the_largest_code_of_each_column(rng, dtype):
+    x = rng.integers(0, 2 if dtype is bool else 9, (70_000, 33)).astype(dtype)
+    assert_array_equal(cells.largest_codes(x), x.max(axis=0).astype(float))
+    assert_array_equal(cells.largest_codes(x[:0]), np.zeros(33))
+    assert_array_equal(cells.largest_codes(np.array([[np.nan, -3.0], [2.0, np.nan]])), [2.0, 0.0])

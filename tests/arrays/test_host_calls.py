@@ -1,0 +1,79 @@
+"""What a compiled function answers on the host: the same pytree, whether its parts are handed over together or not."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import bayesnb as nb
+from bayesnb.arrays import host_calls
+from bayesnb.arrays.host_calls import finalise
+
+
+@partial(jax.jit, static_argnames="times")
+def answered(tree, times=1):
+    return {"scaled": jax.tree.map(lambda a: times * a, tree), "none": None, "sum": sum(jax.tree.leaves(tree)).sum()}
+
+
+def trees(rng):
+    return {
+        "small": (rng.normal(size=(3, 2)), rng.normal(size=(1, 1)), rng.normal(size=())),
+        "empty leaves": (np.zeros((0, 2)), np.zeros((0, 2))),
+        "large": (rng.normal(size=(host_calls.SMALL, 2)), np.float64(1.0)),
+        "whole numbers": (np.arange(3), np.ones(3)),
+        "Python's numbers": (1.5, 2.5),
+    }
+
+
+@pytest.mark.parametrize("name", trees(np.random.default_rng(0)))
+@pytest.mark.parametrize("times", [1, 3])
+def test_the_answer_is_that_of_the_function(rng, name, times):
+    tree = trees(rng)[name]
+    found = finalise(answered, tree, times=times)
+    with jax.enable_x64(True):
+        expected = jax.tree.map(np.asarray, answered(tree, times))
+    assert jax.tree.structure(found) == jax.tree.structure(expected)
+    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        assert (type(one), one.dtype, one.shape) == (np.ndarray, other.dtype, other.shape)
+        assert_array_equal(one, other)
+
+
+def test_an_answer_of_nothing_or_of_one_array():
+    assert finalise(jax.jit(lambda *_: ()), np.ones(2)) == ()
+    assert_array_equal(finalise(jax.jit(lambda a: a + 1), np.ones(2)), [2.0, 2.0])
+
+
+def test_another_size_or_structure_is_another_answer():
+    twice = jax.jit(lambda tree: jax.tree.map(lambda a: 2 * a, tree))
+    for tree in ((np.ones(2), np.ones(3)), (np.ones(3), np.ones(2)), {"a": np.ones(2), "b": np.ones(3)}):
+        found = finalise(twice, tree)
+        assert jax.tree.map(np.shape, found) == jax.tree.map(np.shape, tree)
+        assert all((leaf == 2).all() for leaf in jax.tree.leaves(found))
+
+
+def test_arrays_of_jax_stay_on_their_device():
+    found = finalise(answered, (jnp.ones(2), np.ones(2)))
+    assert all(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(found))
+
+
+def test_inside_somebodys_jit_numpy_arrays_are_answered_at_once(rng):
+    tree = rng.normal(size=(3, 2)), rng.normal(size=(1, 2))
+    seen = []
+
+    @jax.jit
+    def caller(x):
+        seen.append(finalise(answered, tree))
+        return x + seen[-1]["sum"]
+
+    caller(1.0)
+    assert (type(seen[0]["sum"]), seen[0]["sum"].dtype) == (np.ndarray, np.float64)
+
+
+def test_two_models_of_one_size_are_told_apart(rng):
+    X, y = rng.normal(size=(40, 2)), rng.integers(0, 2, 40)
+    models = (nb.NaiveBayes(nb.Normal(variance=variance)) for variance in ("shared", "own"))
+    tied, free = (nb.fit_map(model, X, y).params for model in models)
+    assert (tied["x_variance"].shape, free["x_variance"].shape) == ((2,), (2, 2))

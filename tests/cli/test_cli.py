@@ -1,0 +1,214 @@
+"""The command line: the main job from end to end, and one clear sentence for every mistake."""
+
+import csv
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from click.testing import CliRunner
+
+from bayesnb.cli import main
+from bayesnb.comparison.diagnostics import Evidence, Inclusion, NutsCheck
+from bayesnb.comparison.methods import METHODS, RIVALS
+
+HEADER = "flag,colour,height,label"
+ROWS = [
+    f"{'no' if (i * 7) % 3 else 'yes'},{('red', 'green', 'blue')[i * 5 % 3]},{i * 0.37 % 3:.2f},{'ab'[i % 5 < 2]}"
+    for i in range(40)
+]
+GOOD = "\n".join([HEADER, *ROWS]) + "\n"
+FILES = ["dependence.png", "learning_curve.png", "reliability.png", "report.html", "results.csv", "summary.json"]
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder with a file; the methods that take long to compile are left to the run from a shell."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("bayesnb.comparison.methods.METHODS", METHODS[:3])
+    evidence = Evidence(20, -5.0, -4.0, (Inclusion("height", 0.75, 1.1),))
+    monkeypatch.setattr(
+        "bayesnb.comparison.diagnostics.weigh_evidence", lambda _, size, __: replace(evidence, size=size)
+    )
+    (tmp_path / "good.csv").write_text(GOOD)
+    return tmp_path
+
+
+def run(*args):
+    return CliRunner().invoke(main, ["compare", *args])
+
+
+def results(folder):
+    with (folder / "results.csv").open(newline="") as handle:
+        return list(csv.DictReader(handle))
+
+
+def test_the_main_job_from_a_file(place):
+    result = run("good.csv", "--sizes", "10,20", "--repeats", "2", "--no-nuts", "--seed", "3")
+    assert result.exit_code == 0, result.output
+    assert "No --target is given: the last column, 'label', is taken" in result.stdout
+    assert "Written to bayesnb-report/good" in result.stdout
+    out = place / "bayesnb-report" / "good"
+    assert sorted(path.name for path in out.iterdir()) == FILES
+    assert len(results(out)) == 2 * 2 * 3
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["splits"] == {"sizes": [10, 20], "repeats": 2, "test_rows": 12, "seed": 3}
+    assert summary["nuts"] is None
+    assert summary["evidence"]["size"] == 20  # the largest
+    assert "height 0.750 1.1" in " ".join(result.stdout.split())
+    assert {c["name"]: c["kind"] for c in summary["data"]["columns"]} == {
+        "flag": "bernoulli", "colour": "categorical", "height": "normal"
+    }  # fmt: skip
+
+
+def test_overrides_target_and_a_second_run_into_the_same_place(place):
+    options = ["--sizes", "20", "--repeats", "1", "--no-nuts", "--out", "here"]
+    assert run("good.csv", *options, "--target", "label", "--as", "height=skip").exit_code == 0
+    result = run("good.csv", *options, "--target", "flag", "--as", "height=skip")
+    assert result.exit_code == 0
+    assert "No --target" not in result.stdout
+    assert "coincide" in result.stdout
+    assert sorted(path.name for path in (place / "here").iterdir()) == FILES
+    assert json.loads((place / "here" / "summary.json").read_text())["data"]["target"] == "flag"
+
+
+def test_the_same_seed_gives_the_same_scores(place):
+    def scores(seed):
+        run("good.csv", "--sizes", "10", "--repeats", "2", "--no-nuts", "--out", "o", "--seed", seed)
+        return [{k: v for k, v in row.items() if not k.endswith("_ms")} for row in results(place / "o")]
+
+    assert scores("1") == scores("1")
+    assert scores("1") != scores("2")
+
+
+def test_a_data_set_of_scikit_learn_with_the_nuts_check(place, monkeypatch):
+    asked = []
+
+    def check(table, size, seed, progress_bar):  # the sampler itself is tested with the comparison
+        asked.append((table.name, size, seed, progress_bar))
+        return NutsCheck(size, 45, 0.004, 0.001, 1.001, 2000.0, 0, 4000, 4, 1.5, ("take more draws",))
+
+    monkeypatch.setattr("bayesnb.comparison.diagnostics.check_with_nuts", check)
+    result = run("iris", "--sizes", "20,30", "--repeats", "2", "--seed", "4")
+    assert result.exit_code == 0, result.output
+    assert asked == [("iris", 30, 4, False)]  # at the largest size; no bar where stderr is no terminal
+    assert "No --target" not in result.stdout
+    assert "NUTS check at n = 30" in result.stdout
+    assert "warning: take more draws" in result.stdout
+    assert result.stderr == "Sampling with NUTS at n = 30, to check the exact posterior ...\n"
+    summary = json.loads((place / "bayesnb-report" / "iris" / "summary.json").read_text())
+    assert summary["nuts"]["max_difference"] == 0.004
+
+
+def test_faults_of_the_data_are_warned_about_and_survived(place):
+    rows = [f"{row.rsplit(',', 1)[0]},,{'' if i == 7 else row[-1]}" for i, row in enumerate(ROWS)]
+    (place / "holes.csv").write_text("\n".join(["flag,colour,height,void,label", *rows]))
+    result = run("holes.csv", "--sizes", "20", "--repeats", "1", "--no-nuts")
+    assert result.exit_code == 0, result.output
+    assert result.stderr == "warning: column 'void' has nothing in it and is left out\n"
+    assert "Rows dropped because 'label' is missing: 1" in result.stdout
+
+
+MISTAKES = {
+    "no such file": (None, ["nosuch.csv"], "there is no file 'nosuch.csv'"),
+    "a mistyped name": (None, ["irsi"], "did you mean 'iris'"),
+    "an empty file": ("", ["bad.csv"], "'bad.csv' is empty"),
+    "a header only": (HEADER, ["bad.csv"], "has a header and no rows"),
+    "a short row": (GOOD + "yes,red,1\n", ["bad.csv"], "line 42 of 'bad.csv' has 3 cells where the header has 4"),
+    "a long row": (GOOD + "yes,red,1,a,b\n", ["bad.csv"], "line 42 of 'bad.csv' has 5 cells"),
+    "the same name twice": (GOOD.replace("colour", "flag"), ["bad.csv"], "more than one column named 'flag'"),
+    "another encoding": (GOOD.replace("red", "r\u00f6d").encode("latin-1"), ["bad.csv"], "is not UTF-8 text"),
+    "an infinite number": (GOOD.replace("0.37", "inf"), ["bad.csv"], "infinite number on line 3"),
+    "an unknown target": (None, ["good.csv", "--target", "lable"], "did you mean 'label'"),
+    "one class": ("x,y\n1,a\n2,a\n3,a\n", ["bad.csv"], "one class only"),
+    "more classes than rows": ("x,y\n1,a\n2,b\n3,c\n", ["bad.csv"], "3 classes in 3 rows"),
+    "a measurement": (None, ["good.csv", "--target", "height"], "classification needs classes"),
+    "a size too large": (None, ["good.csv", "--sizes", "10,29"], "size of 29 is more than the 28 rows"),
+    "a size too small": (None, ["good.csv", "--sizes", "0"], "size of 0 is too small"),
+    "sizes that are words": (None, ["good.csv", "--sizes", "ten"], "'ten' is not a list of whole numbers"),
+    "no sizes": (None, ["good.csv", "--sizes", ","], "no size is given"),
+    "no repeats": (None, ["good.csv", "--repeats", "0"], "0 is not in the range"),
+    "an unknown column": (None, ["good.csv", "--as", "hight=normal"], "did you mean 'height'"),
+    "an unknown kind": (None, ["good.csv", "--as", "height=gauss"], "one of bernoulli, categorical, normal"),
+    "words as numbers": (None, ["good.csv", "--as", "colour=normal"], "'red' on line 2 is not a number"),
+    "three values as two": (None, ["good.csv", "--as", "colour=bernoulli"], "3 distinct values, not two"),
+    "a file in the way": (None, ["good.csv", "--out", "good.csv"], "'good.csv' is a file"),
+    "a file on the way": (None, ["good.csv", "--out", "good.csv/out"], "is a file"),
+    "a mistyped option": (None, ["good.csv", "--repeets", "3"], "--repeats"),
+    "no data": (None, [], "Missing argument 'DATA'"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_gets_one_sentence_and_status_2_and_nothing_is_written(place, mistake):
+    text, args, message = MISTAKES[mistake]
+    if text is not None:
+        (place / "bad.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
+    before = sorted(path.name for path in place.rglob("*"))
+    result = run(*args)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith("bayesnb: ")
+    assert result.stderr.count("\n") == 1
+    assert message in result.stderr
+    assert "Traceback" not in result.output
+    assert sorted(path.name for path in place.rglob("*")) == before
+
+
+def test_a_place_that_refuses_writing(place, monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("pathlib.Path.mkdir", refuse)
+    result = run("good.csv", "--no-nuts")
+    assert result.exit_code == 2
+    assert result.stderr == "bayesnb: the results cannot go into 'bayesnb-report/good': Permission denied\n"
+    assert [path.name for path in place.iterdir()] == ["good.csv"]
+
+
+def test_stopping_half_way_leaves_nothing(place, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bayesnb.comparison.compare.compare", stop)
+    result = run("good.csv", "--no-nuts")
+    assert result.exit_code == 130
+    assert "stopped; nothing was written" in result.stderr
+    assert [path.name for path in place.iterdir()] == ["good.csv"]
+
+
+def test_help_names_every_option_and_shows_examples():
+    text = run("--help").stdout
+    for word in (
+        "--target",
+        "--sizes",
+        "--repeats",
+        "--as",
+        "--out",
+        "--seed",
+        "--no-nuts",
+        "--rivals",
+        "bayesnb compare breast_cancer",
+    ):
+        assert word in text
+    alone = CliRunner().invoke(main, [])
+    assert alone.exit_code == 0
+    assert "compare" in alone.stdout
+
+
+def test_from_a_shell(place):
+    command = [sys.executable, "-c", "from bayesnb.cli import main; main()", "compare", "good.csv"]
+    done = subprocess.run(
+        [*command, "--sizes", "20", "--repeats", "1", "--no-nuts", "--rivals"],
+        capture_output=True, text=True, encoding="utf-8",
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    out = place / "bayesnb-report" / "good"
+    assert sorted(path.name for path in out.iterdir()) == FILES
+    assert [row["method"] for row in results(out)] == [*METHODS, *RIVALS]
+    assert len(json.loads((out / "summary.json").read_text())["evidence"]["columns"]) == 3
+    refused = subprocess.run([*command, "--target", "x"], capture_output=True, text=True, encoding="utf-8")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr.count("\n") == 1

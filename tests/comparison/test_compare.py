@@ -1,0 +1,227 @@
+"""The splits, and the comparison on them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from bayesnb.comparison.compare import Comparison, Record, choose_sizes, compare, make_splits
+from bayesnb.comparison.diagnostics import check_with_nuts, dependent_columns
+from bayesnb.comparison.methods import bayes_model
+from bayesnb.comparison.metrics import ReliabilityBins, log_loss
+from bayesnb.comparison.splits import growing_sizes, num_test_rows, stratified_split
+from bayesnb.files.tables.source import Source
+from bayesnb.files.tables.table import make_table
+from bayesnb.fits.closed_form import fit_posterior
+from bayesnb.frames.series import DataError
+from bayesnb.inspection.dependence import dependence
+
+QUICK = ("MLE", "MAP", "full Bayes")  # the others compile more
+
+
+def synthetic(kinds="bcn", rows=120, seed=0):
+    """A table with a column of each kind that is asked for, missing cells, and three classes."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice(3, size=rows, p=[0.6, 0.3, 0.1])
+    frame = pd.DataFrame(index=pd.RangeIndex(2, rows + 2))
+    if "b" in kinds:
+        frame["flag"] = np.where(rng.uniform(size=rows) < 0.1, np.nan, rng.uniform(size=rows) < 0.2 + 0.3 * y)
+    if "c" in kinds:
+        frame["code"] = np.where(rng.uniform(size=rows) < 0.1, np.nan, (y + rng.integers(0, 3, rows)) % 5)
+    if "n" in kinds:
+        frame["size"] = rng.normal(100.0 + 2.0 * y, 1.0)
+    frame["label"] = pd.Series(np.array(["low", "mid", "top"], dtype=object)[y], index=frame.index, dtype=object)
+    return make_table(Source("synthetic", frame, "label"))
+
+
+@pytest.fixture(scope="module")
+def counted():
+    table = synthetic("bc")
+    return table, compare(table, (10, 40), repeats=3, seed=1, methods=QUICK)
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    table = synthetic()
+    return table, compare(table, (10, 84), repeats=4, seed=1, methods=QUICK)
+
+
+# splits
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_prefix_and_the_test_set_are_stratified(seed):
+    y = np.random.default_rng(seed).choice(4, size=301, p=[0.55, 0.3, 0.1, 0.05])
+    split = stratified_split(y, np.random.default_rng(seed + 100))
+    assert_array_equal(np.sort(np.concatenate([split.train, split.test])), np.arange(301))
+    assert len(split.test) == num_test_rows(301) == 90
+    share = np.bincount(y, minlength=4) / 301
+    running = np.cumsum(np.eye(4)[y[split.train]], axis=0)
+    gaps = np.abs(running - np.arange(1, 212)[:, None] * share)
+    # a class is within one row of its share of the time, and the number of rows within K of its own
+    assert np.all(gaps <= 1 + 4 * share)
+    assert np.all(np.abs(np.bincount(y[split.test], minlength=4) - 90 * share) <= 1 + 4 * share)
+
+
+def test_a_class_of_one_row_is_held_out_in_three_of_ten_splits():
+    y = np.array([0] * 60 + [1] * 39 + [2])
+    held_out = [99 in stratified_split(y, np.random.default_rng(seed)).test for seed in range(1000)]
+    assert abs(np.mean(held_out) - 0.3) < 5 * np.sqrt(0.21 / 1000)
+
+
+def test_more_repeats_keep_the_splits_of_fewer_and_another_seed_has_others():
+    table = synthetic("b")
+    three, five = make_splits(table, 3, seed=7), make_splits(table, 5, seed=7)
+    for a, b in zip(three, five, strict=False):
+        assert_array_equal(a.train, b.train)
+    assert not np.array_equal(three[0].train, three[1].train)
+    other = make_splits(table, 1, seed=8)[0].train
+    assert not any(np.array_equal(split.train, other) for split in five)
+
+
+@pytest.mark.parametrize(
+    ("num_train", "num_classes", "sizes"),
+    [
+        (398, 2, (20, 50, 100, 200, 398)),
+        (105, 3, (20, 50, 105)),
+        (1258, 60, (100, 200, 500, 1000, 1258)),
+        (22793, 2, (20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 22793)),
+        (14, 2, (14,)),
+    ],
+)
+def test_growing_sizes(num_train, num_classes, sizes):
+    assert growing_sizes(num_train, num_classes) == sizes
+
+
+def test_sizes_are_sorted_or_refused():
+    table = synthetic("b")
+    assert choose_sizes(table) == (20, 50, 84)
+    assert choose_sizes(table, (84, 10, 10)) == (10, 84)
+    with pytest.raises(DataError, match="training size of 85 is more than the 84 rows"):
+        choose_sizes(table, (10, 85))
+    with pytest.raises(DataError, match="training size of 1 is too small"):
+        choose_sizes(table, (1, 20))
+
+
+# the comparison
+
+
+def test_every_size_method_and_split_is_there(mixed):
+    _, result = mixed
+    assert [(r.size, r.method, r.repeat) for r in result.records] == [
+        (size, method, repeat) for size in (10, 84) for method in QUICK for repeat in range(4)
+    ]
+    assert all(np.isfinite([r.log_loss, r.brier, r.ece]).all() and r.fit_ms > 0 for r in result.records)
+
+
+def test_map_and_full_bayes_coincide_where_everything_is_counted(counted):
+    _, result = counted
+    for size in result.sizes:
+        for metric in ("log_loss", "brier", "accuracy"):
+            assert_allclose(
+                result.values(size, "MAP", metric), result.values(size, "full Bayes", metric), rtol=1e-4, err_msg=metric
+            )
+
+
+def test_full_bayes_is_laplaces_rule_written_out_on_the_same_split(counted):
+    table, result = counted
+    split = make_splits(table, 3, seed=1)[2]
+    (X, y), (X_test, y_test) = table.rows(split.train[:40]), table.rows(split.test)
+    joint = np.tile(np.log((np.bincount(y, minlength=3) + 1) / (40 + 3)), (len(y_test), 1))
+    for block, categories in (("binary", 2), ("categorical", 5)):
+        x, x_test = np.nan_to_num(X[block][:, 0], nan=-1).astype(int), np.nan_to_num(X_test[block][:, 0], nan=-1)
+        for k in range(3):
+            counts = np.array([np.sum((x == c) & (y == k)) for c in range(categories)])
+            log_probs = np.log((counts + 1) / (counts.sum() + categories))
+            joint[:, k] += np.where(x_test >= 0, log_probs[x_test.astype(int)], 0.0)
+    log_proba = joint - np.log(np.exp(joint).sum(axis=1, keepdims=True))
+    assert_allclose(result.values(40, "full Bayes", "log_loss")[2], log_loss(log_proba, y_test), rtol=1e-5)
+
+
+def test_full_bayes_beats_the_plug_ins_on_few_numbers(mixed):
+    _, result = mixed
+    assert result.difference(10, "MLE", "log_loss")[0] > 0.1
+    assert result.values(10, "MLE", "log_loss").mean() > result.values(84, "MLE", "log_loss").mean()
+
+
+def test_a_class_that_a_training_set_lacks_is_no_obstacle():
+    frame = pd.DataFrame({"x": np.arange(40) % 2 * 1.0, "z": np.sin(np.arange(40.0))})
+    frame["label"] = pd.Series(["a", "b"] * 19 + ["a", "rare"], dtype=object)
+    table = make_table(Source("rare", frame, "label"))
+    result = compare(table, (5,), repeats=6, seed=0, methods=(*QUICK, "averaged", "tempered", "feature weights"))
+    held_out = [39 in split.test for split in make_splits(table, 6, seed=0)]
+    assert any(held_out)
+    assert_array_equal(result.values(5, "MLE", "impossible") > 0, held_out)  # a class without rows has probability zero
+    for method in result.methods[2:]:
+        assert not result.values(5, method, "impossible").any()
+
+
+def test_progress_is_told_after_every_fit():
+    seen = []
+    table = synthetic("b", rows=40)
+    compare(table, (5, 10), repeats=2, seed=0, on_fit=lambda *step: seen.append(step), methods=QUICK)
+    assert seen == [(size, method) for size in (5, 10) for method in QUICK for _ in range(2)]
+
+
+def test_overconfidence_is_the_mean_confidence_less_the_accuracy(mixed):
+    table, result = mixed
+    gaps = []
+    for split in make_splits(table, 4, seed=1):
+        (X, y), (X_test, y_test) = table.rows(split.train[:10]), table.rows(split.test)
+        proba = fit_posterior(bayes_model(table), X, y).predict_proba(X_test)
+        gaps.append(np.mean(proba.max(axis=1)) - np.mean(proba.argmax(axis=1) == y_test))
+    expected = [np.mean(gaps), np.std(gaps, ddof=1) / 2]
+    assert_allclose(result.overconfidence(10, "full Bayes"), expected, atol=1e-6)
+
+
+def test_dependence_is_found_in_the_training_rows_under_the_names_of_the_columns():
+    frame = pd.DataFrame({"a": np.arange(90.0) % 7, "b": np.arange(90.0) % 2, "c": np.sin(np.arange(90.0))})
+    frame["d"] = frame["c"] + frame["b"] + 0.01 * np.cos(np.arange(90.0) ** 2)
+    frame["label"] = pd.Series(["x", "y", "x"] * 30, dtype=object)
+    table = make_table(Source("pairs", frame, "label"))
+    found = dependent_columns(table, 40, seed=3)
+    assert found.names == ("b", "a", "c", "d")  # as the table orders them: two values, categories, numbers
+    assert found.strongest(1)[0][:2] == ("c", "d")
+    rows = make_splits(table, 1, seed=3)[0].train[:40]
+    again = dependence(table.rows(rows)[0], table.y[rows], model=bayes_model(table))
+    assert_array_equal(found.log_bayes_factor, again.log_bayes_factor)
+    assert dependent_columns(synthetic("n"), 20, seed=0) is None  # a single column has no pair
+
+
+@pytest.mark.slow
+def test_nuts_agrees_with_the_exact_posterior():
+    check = check_with_nuts(synthetic("bn"), 40, seed=0, num_samples=500)
+    assert (check.size, check.num_rows, check.num_draws) == (40, 36, 500 * check.num_chains)
+    assert check.num_divergences == 0
+    assert check.max_r_hat < 1.02
+    # a probability has standard deviation below 1/2, so five standard errors of a mean of ESS draws are
+    assert 0 < check.max_difference < 5 * 0.5 / np.sqrt(check.min_ess)
+
+
+def record(repeat, method, loss, **fields):
+    values = {
+        "size": 20,
+        "brier": 0.1,
+        "accuracy": 0.9,
+        "ece": 0.05,
+        "impossible": 0.0,
+        "fit_ms": 1.0,
+        "predict_ms": 2.0,
+    } | fields
+    return Record(repeat=repeat, method=method, log_loss=loss, **values)
+
+
+def by_hand():
+    """Two methods whose losses swing together: the paired difference is sure, the losses are not."""
+    losses = {"MLE": [1.1, 5.2, 9.0], "MAP": [1.0, 5.0, 9.0], "full Bayes": [1.0, 5.0, 9.0]}
+    records = [record(i, method, loss) for method, values in losses.items() for i, loss in enumerate(values)]
+    bins = ReliabilityBins(np.eye(10)[9] * 40, np.eye(10)[9] * 39.0, np.eye(10)[9] * 30.0)
+    priors = {"MLE": "none", "MAP": "Laplace 1, NIG", "full Bayes": "Dirichlet 1, NIG"}
+    return Comparison((20,), 3, 0, 40, priors, tuple(records), {(20, method): (bins,) * 3 for method in priors})
+
+
+def test_differences_are_paired():
+    result = by_hand()
+    assert_allclose(result.mean(20, "MLE", "log_loss"), [5.1, np.std([1.1, 5.2, 9.0], ddof=1) / np.sqrt(3)])
+    assert_allclose(result.difference(20, "MLE", "log_loss"), [0.1, np.std([0.1, 0.2, 0.0], ddof=1) / np.sqrt(3)])
+    assert result.difference(20, "full Bayes", "log_loss") == (0.0, 0.0)

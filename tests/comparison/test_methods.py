@@ -1,0 +1,94 @@
+"""Every method that compare runs is the one it names."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from bayesnb.comparison.compare import compare, make_splits
+from bayesnb.comparison.diagnostics import weigh_evidence
+from bayesnb.comparison.methods import METHODS, RIVALS, bayes_model, map_model, priors
+from bayesnb.comparison.metrics import log_loss
+from bayesnb.comparison.rivals import fit_rival
+from bayesnb.fits.averaged import fit_averaged
+from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior
+from bayesnb.fits.empirical import fit_empirical
+from bayesnb.fits.inclusion import feature_inclusion
+from bayesnb.validation.temper import temper
+from tests.comparison.test_compare import synthetic
+
+
+@pytest.fixture(scope="module")
+def pair():
+    return synthetic("bn", rows=60)
+
+
+def one_hot_and_standardised(X, train):
+    """The rivals' features written out: levels 0, 1 and missing; numbers in units of the training rows."""
+    flag, size = X["binary"], X["numeric"]
+    mean, sd = train["numeric"].mean(), train["numeric"].std()
+    return np.hstack([flag == 0, flag == 1, np.isnan(flag), (size - mean) / sd])
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:the evidence rises beyond the bounds")
+def test_each_row_is_its_method_on_the_same_rows(pair):
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression
+
+    result = compare(pair, (30,), repeats=2, seed=1, methods=METHODS + RIVALS)
+    assert result.methods == (*METHODS, *RIVALS)
+    split = make_splits(pair, 2, seed=1)[1]
+    (X, y), (X_test, y_test) = pair.rows(split.train[:30]), pair.rows(split.test)
+    model = bayes_model(pair)
+    post = fit_posterior(model, X, y)
+    fits = {
+        "MLE": fit_mle(model, X, y),
+        "MAP": fit_map(map_model(pair), X, y),
+        "full Bayes": post,
+        "learned prior": fit_empirical(model, X, y),
+        "averaged": fit_averaged(model, X, y),
+        "tempered": temper(post, X, y),
+        "feature weights": temper(post, X, y, per_feature=True),
+    }
+    found = {method: fit.predict_log_proba(X_test) for method, fit in fits.items()}
+    Z, Z_test = one_hot_and_standardised(X, X), one_hot_and_standardised(X_test, X)
+    found["logistic regression"] = LogisticRegression(max_iter=1000).fit(Z, y).predict_log_proba(Z_test)
+    with np.errstate(divide="ignore"):
+        forest = RandomForestClassifier(300, random_state=1).fit(Z, y)
+        found["random forest"] = forest.predict_log_proba(Z_test)
+    for method, log_proba in found.items():
+        loss = log_loss(log_proba, y_test)
+        assert_allclose(result.values(30, method, "log_loss")[1], loss, rtol=1e-5, err_msg=method)
+
+
+def test_every_method_names_its_prior(pair):
+    assert tuple(priors(pair)) == (*METHODS, *RIVALS)
+    assert priors(pair)["tempered"] == "Dirichlet 1, NIG"
+    assert priors(synthetic("b"))["averaged"] == "Dirichlet 1"
+    assert priors(pair)["learned prior"] == "learned"
+
+
+@pytest.mark.parametrize("method", RIVALS)
+def test_a_rival_gives_a_class_it_never_saw_probability_zero(method):
+    X = {"categorical": np.array([[0], [1], [-1], [1]]), "numeric": np.array([[1.0], [np.nan], [3.0], [2.0]])}
+    log_proba = fit_rival(method, X, np.array([0, 2, 0, 2]), num_classes=3, seed=0).predict_log_proba(X)
+    assert_array_equal(log_proba[:, 1], -np.inf)
+    assert_array_equal(log_proba.argmax(axis=1), [0, 2, 0, 2])
+    # one class alone, an empty column of numbers, and a category that was not there in training
+    X["numeric"][:] = np.nan
+    alone = fit_rival(method, X, np.full(4, 2), num_classes=3, seed=0)
+    assert_array_equal(alone.predict_log_proba(X | {"categorical": np.full((4, 1), 7)}), [[-np.inf, -np.inf, 0.0]] * 4)
+
+
+@pytest.mark.filterwarnings("ignore:the evidence rises beyond the bounds")
+def test_the_evidence_is_that_of_the_first_training_set(pair):
+    evidence = weigh_evidence(pair, 30, seed=1)
+    X, y = pair.rows(make_splits(pair, 1, seed=1)[0].train[:30])
+    model = bayes_model(pair)
+    assert_allclose(evidence.full_bayes, fit_posterior(model, X, y).log_evidence, rtol=1e-9)
+    assert_allclose(evidence.learned_prior, fit_empirical(model, X, y).log_evidence, rtol=1e-9)
+    assert evidence.learned_prior > evidence.full_bayes
+    inclusion = feature_inclusion(model, X, y)
+    for column, name, block in zip(evidence.columns, ("size", "flag"), ("numeric", "binary"), strict=True):
+        assert column.column == name  # the strongest first, though its block comes last
+        assert_allclose(column[1:], [part[block][0] for part in inclusion], rtol=1e-9)

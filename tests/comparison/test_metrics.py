@@ -1,0 +1,85 @@
+"""The metrics, by hand on small tables and against scikit-learn."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn import metrics as oracle
+
+from bayesnb.comparison.metrics import (
+    LOG_SMALLEST,
+    accuracy,
+    brier,
+    calibration_error,
+    impossible_share,
+    log_loss,
+    mean_and_error,
+    reliability_bins,
+)
+
+
+@pytest.fixture(params=[2, 3, 7])
+def predictions(request):
+    rng = np.random.default_rng(request.param)
+    proba = rng.dirichlet(np.ones(request.param), size=400)
+    y = np.array([rng.choice(request.param, p=p) for p in proba])
+    return np.log(proba), y
+
+
+def test_log_loss_is_scikit_learns(predictions):
+    log_proba, y = predictions
+    assert_allclose(log_loss(log_proba, y), oracle.log_loss(y, np.exp(log_proba)), rtol=1e-12)
+
+
+def test_brier_is_scikit_learns(predictions):
+    log_proba, y = predictions
+    expected = oracle.brier_score_loss(y, np.exp(log_proba), scale_by_half=False, labels=np.arange(log_proba.shape[1]))
+    assert_allclose(brier(log_proba, y), expected, rtol=1e-12)
+
+
+def test_accuracy_is_scikit_learns(predictions):
+    log_proba, y = predictions
+    assert_allclose(accuracy(log_proba, y), oracle.accuracy_score(y, log_proba.argmax(axis=1)))
+
+
+def test_an_impossible_row_counts_as_the_smallest_normal_float32():
+    with np.errstate(divide="ignore"):
+        log_proba = np.log([[0.0, 1.0], [1.0, 0.0], [0.5, 0.5], [1.0, 0.0]])
+    y = np.array([0, 0, 1, 0])
+    assert_allclose(LOG_SMALLEST, -87.33654, rtol=1e-6)
+    assert_allclose(log_loss(log_proba, y), (87.33654 + np.log(2)) / 4, rtol=1e-6)
+    assert impossible_share(log_proba, y) == 0.25
+    assert_allclose(brier(log_proba, y), (2.0 + 0.5) / 4)
+    assert accuracy(log_proba, y) == 0.5
+
+
+def test_a_finite_loss_counts_as_it_is_however_large():
+    assert_allclose(log_loss(np.array([[-5000.0, 0.0]]), np.array([0])), 5000.0)
+
+
+def test_calibration_error_by_hand():
+    # bin (.9, 1]: confidences .95 and 1, one of two right; bin (.4, .5]: .5 three times, all right
+    proba = np.array([[0.95, 0.05, 0.0], [1.0, 0.0, 0.0], [0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.25, 0.5, 0.25]])
+    with np.errstate(divide="ignore"):
+        bins = reliability_bins(np.log(proba), np.array([0, 1, 0, 1, 1]))
+    assert_allclose(bins.count, [0, 0, 0, 0, 3, 0, 0, 0, 0, 2])
+    assert_allclose(bins.correct, [0, 0, 0, 0, 3, 0, 0, 0, 0, 1])
+    assert_allclose(bins.confidence, [0, 0, 0, 0, 1.5, 0, 0, 0, 0, 1.95])
+    assert_allclose(calibration_error(bins), 0.4 * abs(0.5 - 0.975) + 0.6 * abs(1.0 - 0.5))
+
+
+def test_calibration_error_vanishes_for_calibrated_and_equals_the_gap_for_overconfident_predictions():
+    rng = np.random.default_rng(0)
+    y = (rng.uniform(size=100_000) < 0.7).astype(int)
+    calibrated = np.tile(np.log([0.3, 0.7]), (len(y), 1))
+    sure = np.tile([-np.inf, 0.0], (len(y), 1))
+    five_errors = 5 * np.sqrt(0.21 / len(y))
+    assert calibration_error(reliability_bins(calibrated, y)) < five_errors
+    assert_allclose(calibration_error(reliability_bins(sure, y)), 0.3, atol=five_errors)
+
+
+def test_mean_and_error():
+    mean, error = mean_and_error(np.array([1.0, 2.0, 6.0]))
+    assert_allclose([mean, error], [3.0, np.sqrt(7.0 / 3.0)])
+    mean, error = mean_and_error(np.array([4.0]))
+    assert mean == 4.0
+    assert np.isnan(error)

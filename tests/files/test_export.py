@@ -1,0 +1,295 @@
+"""Exported functions answer as the fit does, for any number of rows and without bayesnb; other files are refused."""
+
+import os
+import subprocess
+import sys
+from contextlib import suppress
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro.distributions as dist
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from safetensors.numpy import save_file
+
+import bayesnb as nb
+from bayesnb.files.storage import tensors
+from bayesnb.files.storage.export import FUNCTIONS, PLATFORMS, ExportedClassifier, export, load_exported
+from bayesnb.fits.hierarchical import HierarchicalDraws
+from tests import cases
+
+X, Y = np.array([[0, 1, 1], [1, 0, 1], [1, 1, 0], [0, 0, 1], [1, 1, 1], [0, 1, 0]]), np.array([0, 1, 1, 0, 1, 0])
+MODEL = nb.NaiveBayes(nb.Bernoulli(), class_concentration=2.0)
+HYPER = nb.NaiveBayes(nb.Bernoulli(a=dist.Gamma(2.0, 1.0)))
+PREDICTIONS = ("predict_proba", "predict_log_proba", "log_joint", "log_density")
+DOUBLE = jnp.result_type(float) == np.float64
+TIGHT = {"rtol": 1e-12, "atol": 1e-12} if DOUBLE else {"rtol": 1e-6, "atol": 1e-6}
+CLOSE = {"rtol": 1e-9, "atol": 1e-9} if DOUBLE else {"rtol": 1e-5, "atol": 1e-5}
+
+
+def served(fit, tmp_path, **options) -> ExportedClassifier:
+    export(fit, tmp_path / "model.bin", **options)
+    return load_exported(tmp_path / "model.bin")
+
+
+def assert_equal(found, fit, rows):
+    for name in PREDICTIONS:
+        answer = getattr(found, name)(rows)
+        assert isinstance(answer, jax.Array)
+        assert_allclose(answer, getattr(fit, name)(rows), err_msg=name, **CLOSE)
+    assert_array_equal(found.predict(rows), fit.predict(rows))
+
+
+@pytest.mark.parametrize(
+    ("name", "fit"),
+    [("mixed", nb.fit_posterior), ("mixed", nb.fit_mle), ("trials", nb.fit_map), ("covariance", nb.fit_posterior)],
+)
+def test_one_file_equals_the_fit_for_every_number_of_rows(name, fit, tmp_path, rng):
+    """Every family, with missing cells, and rows that are impossible under the MLE of some classes."""
+    case = cases.make(name)
+    fitted = fit(*case)
+    found = served(fitted, tmp_path)
+    for size in (1, 7, 1000):
+        some = case.rows(rng.integers(0, len(case.y), size))
+        for function in FUNCTIONS:
+            assert_allclose(getattr(found, function)(some), getattr(fitted, function)(some), **CLOSE)
+
+
+def test_rows_of_jax_are_answered_as_by_the_fit_inside_jit(tmp_path, rng):
+    """Rows at 1e4 with a scale of 100, which in float32 a product would not score well enough."""
+    model, rows, y = cases.make("normal")
+    fitted = nb.fit_map(model, rows, y)
+    found, some = served(fitted, tmp_path), jnp.asarray(rows[rng.integers(0, len(y), 100)], float)
+    for function in FUNCTIONS:
+        expected = jax.jit(getattr(fitted, function))(some)
+        assert_allclose(getattr(found, function)(some), expected, **TIGHT)
+        assert_allclose(jax.jit(getattr(found, function))(some), expected, **TIGHT)
+
+
+def hierarchical():
+    statistics = nb.sufficient_statistics(HYPER, X, Y)
+    draws = nb.fit_posterior(MODEL, X, Y).sample(jax.random.key(0), 2)
+    prior = nb.NaiveBayes(nb.Bernoulli(a=2.0)).resolve(X, Y)
+    return HierarchicalDraws(prior, {**draws, "x_prior_a": np.array([1.0, 3.0])}, {}, 1, HYPER, statistics)
+
+
+FITS = {
+    "MAP of JAX rows": lambda: nb.fit_map(MODEL, jnp.asarray(X), jnp.asarray(Y)),
+    "another population": lambda: nb.fit_posterior(MODEL, X, Y).with_class_probs([0.3, 0.7]),
+    "an impossible class": lambda: nb.fit_mle(MODEL, X, Y).with_class_probs([1.0, 0.0]),
+    "tempered": lambda: nb.temper(nb.fit_posterior(MODEL, X, Y), X, Y, per_feature=True),
+    "learned prior": lambda: nb.fit_empirical(MODEL, X, Y),
+    "averaged": lambda: nb.fit_averaged(MODEL, X, Y),
+    "EM": lambda: nb.fit_em(MODEL, X, np.where(Y == 1, -1, Y), max_iterations=3),
+    "draws": lambda: nb.Draws(MODEL.resolve(X, Y), nb.fit_posterior(MODEL, X, Y).sample(jax.random.key(0), 9), {}, 1),
+    "draws of hyperparameters": hierarchical,
+    "known parameters": lambda: nb.PointEstimate(MODEL, {"class_probs": [0.75, 0.25], "x_probs": [[0.8, 0, 1]] * 2}),
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # so few rows are not to be trusted
+@pytest.mark.parametrize("kind", FITS)
+def test_every_kind_of_fit(kind, tmp_path):
+    fit = FITS[kind]()
+    found = served(fit, tmp_path)
+    assert type(fit).__name__ in repr(found)
+    every = np.array(np.meshgrid(*[[0, 1, np.nan]] * 3)).reshape(3, -1).T
+    assert_equal(found, fit, every)
+
+
+def test_rows_that_are_impossible_under_every_class_rank_as_in_the_fit(tmp_path):
+    model = nb.NaiveBayes(nb.Bernoulli())
+    fit = nb.PointEstimate(model, {"class_probs": [0.5, 0.5], "x_probs": [[0.0, 0.0, 0.3], [0.0, 1.0, 0.6]]})
+    found, rows = served(fit, tmp_path), np.array([[1, 1, 1], [1, 1, 0], [1, 0, 1], [0, 0, 1], [0, 1, 1]])
+    assert np.isneginf(found.log_density(rows)).tolist() == [True, True, True, False, False]
+    assert_equal(found, fit, rows)
+    assert_array_equal(found.predict(rows), [1, 1, 0, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("family", "fit"),
+    [(nb.Normal(), nb.fit_posterior), (nb.Normal(), nb.fit_map), (nb.MultivariateNormal(), nb.fit_posterior)],
+)
+def test_gradients_flow_through_a_function_inside_jit(family, fit, tmp_path, rng):
+    rows = rng.normal(size=(40, 3)) + np.arange(40)[:, None] % 2
+    fitted = fit(nb.NaiveBayes(family), rows, np.arange(40) % 2)
+    found, rows = served(fitted, tmp_path), jnp.asarray(rows[:5], float).at[2, 1].set(jnp.nan)
+
+    def loss(classifier):
+        return jax.jit(jax.grad(lambda x: classifier.predict_log_proba(x)[:, 1].sum() + classifier.log_joint(x).sum()))
+
+    expected = loss(fitted)(rows)
+    assert np.abs(expected[0]).min() > 1e-3
+    assert_allclose(loss(found)(rows), expected, **TIGHT)
+
+
+ALONE = """
+import sys, jax, numpy as np, safetensors.numpy
+stored = safetensors.numpy.load_file(sys.argv[1])[sys.argv[2]]
+function = jax.export.deserialize(bytearray(stored)).call
+rows = np.load(sys.argv[3])
+print(np.array2string(np.asarray(function(rows)), separator=",", floatmode="unique", threshold=10**6))
+assert not [name for name in sys.modules if name.startswith(("bayesnb", "numpyro"))]
+"""
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_program_without_bayesnb_runs_the_functions(name, tmp_path):
+    model, rows, y = cases.make("informed")
+    fit, some = nb.fit_posterior(model, rows, y), rows[:5].astype(jnp.result_type(float))
+    export(fit, tmp_path / "model.bin")
+    np.save(tmp_path / "rows.npy", some)
+    command = [sys.executable, "-c", ALONE, tmp_path / "model.bin", name, tmp_path / "rows.npy"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert_allclose(np.array(eval(ran.stdout)), getattr(fit, name)(some), **TIGHT)
+
+
+def test_platforms_are_those_asked_for(tmp_path):
+    fit = nb.fit_posterior(nb.NaiveBayes(nb.MultivariateNormal()), X * 1.5, Y)
+    assert all(one.platforms == PLATFORMS for one in served(fit, tmp_path).functions.values())
+    assert served(fit, tmp_path, platforms=["cpu"]).functions["log_joint"].platforms == ("cpu",)
+    for wrong in (["abacus"], "cpu", []):
+        with pytest.raises(nb.StorageError, match="platforms are some of 'cpu', 'cuda', 'tpu', 'rocm', got"):
+            export(fit, tmp_path / "other", platforms=wrong)
+    assert not (tmp_path / "other").exists()
+
+
+def test_no_rows_and_rows_of_other_types(tmp_path):
+    fit = nb.fit_posterior(MODEL, X, Y)
+    found = served(fit, tmp_path)
+    assert_allclose(jax.jit(lambda: found.predict_proba(X))(), fit.predict_proba(X), **CLOSE)
+    for empty in (np.zeros((0, 3)), jnp.zeros((0, 3))):
+        assert found.predict_proba(empty).shape == (0, 2)
+        assert found.predict(empty).shape == found.log_density(empty).shape == (0,)
+    for dtype in (bool, np.uint8, np.int64, ">f8"):
+        assert_equal(found, fit, X.astype(dtype))
+    assert_equal(found, fit, X.tolist())
+
+
+def test_float64_functions_need_float64(tmp_path):
+    with jax.enable_x64(True):
+        fit = nb.fit_posterior(nb.NaiveBayes(nb.Normal()), X * 1.5, Y)
+        found = served(fit, tmp_path)
+        assert_equal(found, fit, X * 1.5)
+        assert found.log_joint(X).dtype == np.float64
+    with jax.enable_x64(False):
+        with pytest.raises(ValueError, match=r"exported in float64: call them under jax\.enable_x64\(True\)"):
+            found.predict(X)
+        single = served(fit, tmp_path)
+    with jax.enable_x64(True):
+        assert single.log_joint(X).dtype == np.float32
+
+
+def test_wrong_rows_are_told_in_a_sentence(tmp_path):
+    one = served(nb.fit_posterior(MODEL, X, Y), tmp_path)
+    model = nb.NaiveBayes({"a": nb.Bernoulli(), "pair": nb.Binomial(None)})
+    two = served(nb.fit_posterior(model, {"a": X, "pair": (X, X + 1)}, Y), tmp_path)
+    for found, rows, message in [
+        (one, {"x": X}, "the model has one block, so X is an array"),
+        (one, X[:, :2], "block 'x' has 2 columns, the model has 3"),
+        (one, X[0], r"must be an array \[N, D\], got shape \(3,\)"),
+        (one, X.astype(str), "must hold numbers"),
+        (one, (X, X), r"block 'x' is one array \[N, D\], got 2 arrays"),
+        (one, np.where(X, np.inf if DOUBLE else 1e39, 0.0), "block 'x', column 0: a cell is a finite number"),
+        (two, X, "the model has the blocks 'a', 'pair': X is a dict"),
+        (two, {"a": X, "b": X}, "the names must be the same"),
+        (two, {"a": X, "pair": X}, r"block 'pair' is a pair \(successes, totals\), got 1 array"),
+        (two, {"a": X, "pair": (X, X[:1])}, "must have one shape"),
+        (two, {"a": X[:2], "pair": (X, X)}, "the same number of rows"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            found.predict_proba(rows)
+
+
+def test_what_predicts_no_class_probabilities_is_refused(tmp_path):
+    for given_, kind in [
+        (MODEL, "NaiveBayes"),
+        (nb.sufficient_statistics(MODEL, X, Y), "ModelStatistics"),
+        (nb.bootstrap(MODEL, X, Y, key=jax.random.key(1), replicates=2), "Bootstrap"),
+        (nb.fit_multilabel(MODEL, X, Y[:, None]), "MultiLabel"),
+        ("fit", "str"),
+    ]:
+        with pytest.raises(nb.StorageError, match=f"a fit that has predict_log_proba, got {kind}"):
+            export(given_, tmp_path / "model.bin")
+    with pytest.raises(nb.StorageError, match="has no values yet"):
+        jax.jit(lambda y: export(nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli(), num_classes=2), X, y), tmp_path / "m"))(
+            jnp.asarray(Y)
+        )
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_missing_package_is_named(tmp_path, monkeypatch):
+    def absent(*_, **__):
+        raise ImportError
+
+    served(nb.fit_posterior(MODEL, X, Y), tmp_path)
+    monkeypatch.setattr(jax.export, "deserialize", absent)
+    monkeypatch.setattr(jax.export.Exported, "serialize", absent)
+    with pytest.raises(nb.StorageError, match="pip install flatbuffers"):
+        load_exported(tmp_path / "model.bin")
+    with pytest.raises(nb.StorageError, match="pip install flatbuffers"):
+        export(nb.fit_posterior(MODEL, X, Y), tmp_path / "other")
+
+
+# files
+
+
+def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch):
+    served(nb.fit_posterior(MODEL, X, Y), tmp_path)
+    before = (tmp_path / "model.bin").read_bytes()
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(nb.StorageError, match=r"cannot be written: No space left on device"):
+        export(nb.fit_mle(MODEL, X, Y), tmp_path / "model.bin")
+    assert (tmp_path / "model.bin").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["model.bin"]
+    with pytest.raises(nb.StorageError, match="cannot be written: No such file or directory"):
+        export(nb.fit_mle(MODEL, X, Y), tmp_path / "nowhere" / "model.bin")
+
+
+def test_files_of_others(tmp_path):
+    path = tmp_path / "model.bin"
+    with pytest.raises(nb.StorageError, match="cannot be read: No such file"):
+        load_exported(path)
+    path.write_bytes(b"")
+    with pytest.raises(nb.StorageError, match=r"is damaged, or was not written by nb\.export"):
+        load_exported(path)
+    save_file({"weight": np.ones(3)}, path)
+    with pytest.raises(nb.StorageError, match="it is not a file of bayesnb's"):
+        load_exported(path)
+    nb.save(nb.fit_posterior(MODEL, X, Y), path)
+    with pytest.raises(nb.StorageError, match=r"'bayesnb result 1' .* give a file that nb\.export wrote"):
+        load_exported(path)
+    for arrays in ({}, dict.fromkeys(FUNCTIONS, np.zeros(9, np.uint8))):
+        tensors.write(path, {"format": "bayesnb exported 1", "fit": "Posterior", "jax": "99.0"}, arrays)
+        with pytest.raises(nb.StorageError, match=r"functions of JAX 99\.0 that JAX [\d.]+ cannot read"):
+            load_exported(path)
+    tensors.write(path, {"format": "bayesnb exported 2"}, {})
+    with pytest.raises(nb.StorageError, match="update bayesnb"):
+        load_exported(path)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("export")
+    return served(nb.fit_posterior(MODEL, X, Y), folder), (folder / "model.bin").read_bytes()
+
+
+@settings(max_examples=100, deadline=None)
+@given(data=st.data())
+def test_a_file_that_is_cut_or_changed_is_refused(data, whole, tmp_path_factory):
+    found, content = whole
+    path = tmp_path_factory.getbasetemp() / "changed.bin"
+    place = data.draw(st.integers(0, len(content) - 1))
+    bit = data.draw(st.integers(0, 7) | st.none())
+    end = [] if bit is None else [content[place] ^ (1 << bit), *content[place + 1 :]]
+    path.write_bytes(bytes([*content[:place], *end]))
+    with suppress(nb.StorageError):  # but for padding, which says nothing
+        assert load_exported(path).functions["log_joint"].mlir_module() == found.functions["log_joint"].mlir_module()

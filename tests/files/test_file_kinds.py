@@ -1,0 +1,139 @@
+"""Files that are not what their names say, decimal commas and durations: each named, with what to do."""
+
+import bz2
+import gzip
+import io
+import lzma
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import bayesnb as nb
+from bayesnb.cli import main
+from bayesnb.files.tables.reading import read
+from bayesnb.files.tables.table import make_table
+from bayesnb.frames.series import DataError
+
+TEXT = b"x,label\n" + b"0.5,a\n1.5,b\n" * 8
+
+
+def zipped(name):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr(name, TEXT)
+    return out.getvalue()
+
+
+def parquet():
+    out = io.BytesIO()
+    pd.DataFrame({"x": [1.0], "label": ["a"]}).to_parquet(out)
+    return out.getvalue()
+
+
+KINDS = {
+    "compressed by gzip, expected CSV: unpack it first, gzip -d": gzip.compress(TEXT),
+    "compressed by bzip2": bz2.compress(TEXT),
+    "compressed by xz": lzma.compress(TEXT),
+    "compressed by zstd": b"\x28\xb5\x2f\xfd" + TEXT,
+    "an Excel workbook or another zip archive": zipped("xl/workbook.xml"),
+    "a Parquet file, expected CSV: name it .parquet": parquet(),
+    "UTF-16 text, expected CSV: save it as UTF-8": TEXT.decode().encode("utf-16"),
+}
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    place = tmp_path_factory.mktemp("model")
+    (place / "good.csv").write_bytes(TEXT)
+    saved = str(place / "a.model")
+    assert CliRunner().invoke(main, ["fit", str(place / "good.csv"), "--save", saved]).exit_code == 0
+    return saved
+
+
+@pytest.mark.parametrize("words", KINDS)
+def test_every_reader_of_csv_names_what_the_file_is(words, place, model):
+    (place / "odd.csv").write_bytes(KINDS[words])
+    for args in (["compare", "odd.csv"], ["fit", "odd.csv", "--save", "b.model"], ["predict", model, "odd.csv"]):
+        result = CliRunner().invoke(main, args)
+        assert result.exit_code != 0
+        assert f"'odd.csv' is {words}" in result.output
+    with pytest.raises(nb.StreamError, match=f"'odd.csv' is {words}"):
+        nb.stream(nb.NaiveBayes(nb.Normal()), "odd.csv", label="label")
+
+
+@pytest.mark.parametrize("words", ["compressed by gzip", "an Excel workbook"])
+def test_readers_of_parquet_name_it_too(words, place):
+    given = next(content for kind, content in KINDS.items() if kind.startswith(words))
+    (place / "odd.parquet").write_bytes(given)
+    with pytest.raises(DataError, match=f"'odd.parquet' is {words}.*, expected Parquet"):
+        read("odd.parquet")
+    with pytest.raises(nb.StreamError, match=f"'odd.parquet' is {words}.*, expected Parquet"):
+        nb.stream(nb.NaiveBayes(nb.Normal()), "odd.parquet", label="label")
+
+
+def test_a_compressed_file_that_says_so_is_still_streamed(place):
+    (place / "rows.csv.gz").write_bytes(gzip.compress(TEXT))
+    found = nb.stream(nb.NaiveBayes(nb.Normal()), "rows.csv.gz", label="label", classes=["a", "b"])
+    assert found.class_counts.tolist() == [8, 8]
+
+
+COMMAS = "price;size;label\n" + "".join(f"{i},5;{i % 3 + 0.5};{'ab'[i % 2]}\n" for i in range(12))
+
+
+def test_decimal_commas_are_named_with_what_to_write(place, model):
+    (place / "rows.csv").write_text(COMMAS)
+    warning = (
+        "column 'price' is read as text because of '0,5' on line 2, which looks like a number with a decimal comma: "
+        "write 0.5"
+    )
+    assert make_table(read("rows.csv")).warnings == (warning,)
+    result = CliRunner().invoke(main, ["fit", "rows.csv", "--save", "b.model"])
+    assert f"warning: {warning}" in result.output
+    with pytest.raises(DataError, match="cannot be normal: '0,5' on line 2 looks like a number with a decimal comma"):
+        make_table(read("rows.csv"), overrides={"price": "normal"})
+    (place / "new.csv").write_text("x;y\n1.234,5;1\n")
+    result = CliRunner().invoke(main, ["predict", model, "new.csv"])
+    assert "'1.234,5' looks like a number with a decimal comma: write 1234.5" in result.output
+    with pytest.raises(nb.StreamError, match=r"column 'price' holds string.*numbers such as 1.5 for 1,5"):
+        nb.stream(nb.NaiveBayes(nb.Normal()), "rows.csv", label="label", columns=["price"])
+
+
+def test_decimal_commas_in_a_frame_are_warned_of_unless_the_column_is_declared():
+    frame, y = pd.DataFrame({"price": ["0,5", "1,5", "0,5", None]}), [0, 1, 0, 1]
+    with pytest.warns(UserWarning, match="'0,5' looks like a number with a decimal comma: write 0.5; say likelihoods="):
+        nb.NaiveBayesClassifier().fit(frame, y)
+    nb.NaiveBayesClassifier({"price": "categorical"}).fit(frame, y)
+    nb.NaiveBayesClassifier().fit(frame.assign(price=["0,5", "many", "0,5", None]), y)
+
+
+SPANS = np.array([[1, 2], [3, 4]], "timedelta64[s]")
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        lambda: nb.fit_posterior(nb.NaiveBayes(nb.Normal()), SPANS, [0, 1]),
+        lambda: nb.NaiveBayesClassifier().fit(SPANS, [0, 1]),
+        lambda: nb.NaiveBayesClassifier().fit(pd.DataFrame(SPANS), [0, 1]),
+        lambda: nb.NaiveBayesClassifier().fit(pd.DataFrame(SPANS, columns=["a", "b"]), [0, 1]),
+    ],
+)
+def test_durations_are_refused_with_how_to_make_them_numbers(fit):
+    with pytest.raises(ValueError, match=r"numpy\.timedelta64\(1, 'D'\)"):
+        fit()
+
+
+def test_durations_are_no_labels():
+    with pytest.raises(ValueError, match="y must be integers"):
+        nb.fit_posterior(nb.NaiveBayes(nb.Normal()), np.eye(2), SPANS[0])
+    with pytest.raises(ValueError, match="Y must be zeros and ones"):
+        nb.fit_multilabel(nb.NaiveBayes(nb.Normal()), np.eye(2), SPANS)

@@ -1,0 +1,278 @@
+"""Results in files: the same type and the same numbers again, and a sentence for every file that is none."""
+
+import json
+import os
+import struct
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro.distributions as dist
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from safetensors.numpy import save_file
+
+import bayesnb as nb
+from bayesnb.files.storage import tensors
+from tests import cases
+
+X, Y = np.array([[0, 1, 1], [1, 0, 1], [1, 1, 0], [0, 0, 1], [1, 1, 1], [0, 1, 0]]), np.array([0, 1, 1, 0, 1, 0])
+MODEL = nb.NaiveBayes(nb.Bernoulli(), class_concentration=2.0)
+NUTS = {"key": jax.random.key(0), "num_warmup": 20, "num_samples": 30, "num_chains": 2, "progress_bar": False}
+HYPER = nb.NaiveBayes(nb.Bernoulli(a=dist.Gamma(2.0, 1.0), b=dist.TruncatedNormal(1.0, 2.0, low=0.1)))
+OWN = nb.NaiveBayes(nb.Bernoulli(), priors={"x_probs": dist.Uniform(0.2, 0.8)})
+
+OPAQUE = dist.TransformedDistribution(dist.Normal(), dist.transforms.SigmoidTransform())
+
+RESULTS = {
+    "model": lambda: MODEL,
+    "hyperpriors": lambda: HYPER,
+    "own priors": lambda: OWN,
+    "statistics": lambda: nb.sufficient_statistics(MODEL, X, Y),
+    "MLE": lambda: nb.fit_mle(MODEL, X, Y),
+    "MAP of JAX rows": lambda: nb.fit_map(MODEL, jnp.asarray(X), jnp.asarray(Y)),
+    "posterior": lambda: nb.fit_posterior(MODEL, X, Y),
+    "another population": lambda: nb.fit_posterior(MODEL, X, Y).with_class_probs([0.3, 0.7]),
+    "tempered": lambda: nb.temper(nb.fit_posterior(MODEL, X, Y), X, Y, per_feature=True),
+    "learned prior": lambda: nb.fit_empirical(MODEL, X, Y),
+    "averaged": lambda: nb.fit_averaged(MODEL, X, Y),
+    "EM": lambda: nb.fit_em(MODEL, X, np.where(Y == 1, -1, Y), max_iterations=3),
+    "bootstrap": lambda: nb.bootstrap(MODEL, X, Y, key=jax.random.key(1), replicates=5),
+    "labels": lambda: nb.fit_multilabel(MODEL, X, np.stack([Y, 1 - Y], axis=1)),
+    "draws": lambda: nb.fit_nuts(MODEL, X, Y, **NUTS),
+    "draws of hyperpriors": lambda: nb.fit_nuts(HYPER, X, Y, **NUTS),
+    "draws of own priors": lambda: nb.fit_nuts(OWN, X, Y, **NUTS),
+}
+
+
+def saved(fit, tmp_path):
+    nb.save(fit, tmp_path / "fit.bayesnb")
+    return tmp_path / "fit.bayesnb"
+
+
+def assert_identical(a, b):
+    assert str(jax.tree.structure(a)) == str(jax.tree.structure(b))
+    for one, other in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True):
+        assert isinstance(one, jax.Array) == isinstance(other, jax.Array)
+        assert np.asarray(one).dtype == np.asarray(other).dtype
+        assert np.shape(one) == np.shape(other)
+        assert np.asarray(one).tobytes() == np.asarray(other).tobytes()
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # so few rows and draws are not to be trusted
+@pytest.mark.parametrize("kind", RESULTS)
+def test_every_result_comes_back_to_the_bit(kind, tmp_path):
+    fit = RESULTS[kind]()
+    again = nb.load(saved(fit, tmp_path))
+    assert type(again) is type(fit)
+    assert repr(again) == repr(fit)
+    assert_identical(again, fit)
+    if hasattr(fit, "predict_proba"):
+        assert_array_equal(again.predict_proba(X), fit.predict_proba(X))
+
+
+@pytest.mark.parametrize("name", cases.NAMES)
+def test_every_family_comes_back(name, tmp_path):
+    model, rows, y = cases.make(name)
+    fit = nb.fit_posterior(model, rows, y)
+    again = nb.load(saved(fit, tmp_path))
+    assert_identical(again, fit)
+    assert_array_equal(again.log_joint(rows), fit.log_joint(rows))
+    assert again.log_evidence == fit.log_evidence
+
+
+def test_what_comes_back_can_be_fitted_and_used_inside_jit(tmp_path):
+    model, fit = (nb.load(saved(one, tmp_path)) for one in (MODEL, nb.fit_posterior(MODEL, X, Y)))
+    assert_identical(nb.fit_posterior(model, X, Y), fit)
+    rows = jnp.asarray(X)
+    assert_array_equal(jax.jit(lambda rows: fit.predict(rows))(rows), fit.predict(rows))
+    other = nb.load(saved(fit.with_class_probs([0.5, 0.5]), tmp_path))
+    assert_array_equal(other.predict_proba(X), fit.with_class_probs([0.5, 0.5]).predict_proba(X))
+
+
+def test_priors_of_one_column_each_come_back(tmp_path):
+    prior = dist.TruncatedNormal(jnp.array([0.2, 0.4, 0.9]), 0.1, low=0.0, high=1.0)
+    model = nb.load(saved(nb.NaiveBayes(nb.Bernoulli(), priors={"x_probs": prior}), tmp_path))
+    with jax.numpy_rank_promotion("allow"):  # NumPyro's own distributions promote ranks
+        found, expected = (one.log_prob(jnp.array([0.3, 0.5, 0.7])) for one in (model.priors["x_probs"], prior))
+    assert_array_equal(found, expected)
+
+
+def test_doubles_of_jax_stay_doubles(tmp_path):
+    with jax.enable_x64(True):
+        fit = nb.fit_posterior(MODEL, jnp.asarray(X), jnp.asarray(Y))
+    assert_identical(nb.load(saved(fit, tmp_path)), fit)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"x": 1}, "save takes a fit, an estimator, a model or statistics of bayesnb's, got dict"),
+        (
+            nb.NaiveBayes(nb.Bernoulli(), priors={"x_probs": OPAQUE}),
+            "this NaiveBayes cannot be saved",
+        ),
+    ],
+)
+def test_what_is_no_result_is_refused(given, message, tmp_path):
+    with pytest.raises(nb.StorageError, match=message):
+        nb.save(given, tmp_path / "fit")
+    assert not list(tmp_path.iterdir())
+
+
+def test_tracers_are_refused(tmp_path):
+    model = nb.NaiveBayes(nb.Bernoulli(), num_classes=2)
+    with pytest.raises(nb.StorageError, match="has no values yet"):
+        jax.jit(lambda y: nb.save(nb.fit_posterior(model, X, y), tmp_path / "fit"))(jnp.asarray(Y))
+
+
+def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch):
+    path = saved(MODEL, tmp_path)
+    before = path.read_bytes()
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(nb.StorageError, match=r"cannot be written: No space left on device"):
+        nb.save(nb.fit_posterior(MODEL, X, Y), path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(nb.StorageError, match="cannot be written: No such file or directory"):
+        nb.save(MODEL, tmp_path / "nowhere" / "fit")
+
+
+def test_several_writers_and_a_reader(tmp_path):
+    """Whoever comes, the file is whole."""
+    fits = [
+        nb.fit_posterior(nb.NaiveBayes(nb.Normal()), np.full((4, 5_000), [[v], [1], [2], [3]]), Y[:4]) for v in (4, 5)
+    ]
+    path = saved(fits[0], tmp_path)
+
+    def write(turn):
+        nb.save(fits[turn % 2], path)
+        return nb.load(path)
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(write, range(24)))
+    assert all(isinstance(fit, nb.Posterior) for fit in found)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_other_files_and_links_stay(tmp_path):
+    (tmp_path / "fit.bayesnb.new").write_text("mine")
+    real = saved(MODEL, tmp_path)
+    link = tmp_path / "link"
+    link.symlink_to(real)
+    nb.save(nb.fit_posterior(MODEL, X, Y), link)
+    assert link.is_symlink()
+    assert isinstance(nb.load(real), nb.Posterior)
+    assert (tmp_path / "fit.bayesnb.new").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["", ".", "/", "a\0b"])
+def test_names_of_no_file(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(nb.StorageError, match="cannot be written"):
+        nb.save(MODEL, name)
+    with pytest.raises(nb.StorageError):
+        nb.load(name)
+
+
+@pytest.mark.parametrize("dtype", [">f8", np.longdouble, np.float16])
+def test_numbers_of_other_kinds_are_the_machines_own(dtype, tmp_path):
+    model = nb.NaiveBayes(nb.Bernoulli(a=np.array([1.0, 2.0, 3.0], dtype)))
+    assert_identical(nb.load(saved(model, tmp_path)), model)
+
+
+def test_a_foreign_file_with_types_that_numpy_has_not(tmp_path):
+    header = json.dumps({"w": {"dtype": "F8_E4M3", "shape": [2], "data_offsets": [0, 2]}}).encode()
+    (tmp_path / "foreign").write_bytes(struct.pack("<Q", len(header)) + header + b"\0\0")
+    with pytest.raises(nb.StorageError, match="it is not a file of bayesnb's"):
+        nb.load(tmp_path / "foreign")
+
+
+def test_files_that_are_not_there_or_of_others(tmp_path):
+    with pytest.raises(nb.StorageError, match="cannot be read: No such file"):
+        nb.load(tmp_path / "fit")
+    with pytest.raises(nb.StorageError, match="cannot be read: it is a folder"):
+        nb.load(tmp_path)
+    (tmp_path / "empty").touch()
+    with pytest.raises(nb.StorageError, match=r"is damaged, or was not written by nb\.save"):
+        nb.load(tmp_path / "empty")
+    save_file({"weight": np.ones(3)}, tmp_path / "foreign")
+    with pytest.raises(nb.StorageError, match="it is not a file of bayesnb's"):
+        nb.load(tmp_path / "foreign")
+    pickled = tmp_path / "pickled"
+    np.save(pickled, np.array([print], dtype=object), allow_pickle=True)
+    with pytest.raises(nb.StorageError, match="is damaged"):
+        nb.load(f"{pickled}.npy")
+
+
+def test_other_formats_are_named(tmp_path):
+    for written, advice in (("bayesnb result 2", "update bayesnb"), ("bayesnb stream 2", "a file that nb.save wrote")):
+        tensors.write(tmp_path / "fit", {"format": written, "result": None}, {})
+        with pytest.raises(nb.StorageError, match=f"has the format '{written}' .*{advice}"):
+            nb.load(tmp_path / "fit")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        None,
+        {"node": ["os.system", {}]},
+        {"node": ["Posterior", {}]},
+        {"node": ["PointEstimate", {"model": None, "params": None}]},
+        {"node": ["Bootstrap", {"estimate": {"tuple": []}, "params": {"dict": []}}]},
+        {"node": ["ModelStatistics", {"class_counts": {"array": "0"}, "blocks": {"dict": [["x", 1]]}}]},
+        {"distribution": ["warnings", {"dict": []}]},
+        {"distribution": ["GaussianRandomWalk", {"dict": [["scale", 1.0], ["num_steps", -5]]}]},
+        {"distribution": ["Normal", {"dict": [["scale", "no number"]]}]},
+        {"array": "7"},
+        {"call": "print"},
+        {"array": "0", "tuple": []},
+        [1],
+    ],
+)
+def test_a_header_that_is_no_result_is_refused(code, tmp_path):
+    tensors.write(tmp_path / "fit", {"format": "bayesnb result 1", "result": code}, {"0": np.ones(2)})
+    with pytest.raises(nb.StorageError, match="does not hold a result of bayesnb's"):
+        nb.load(tmp_path / "fit")
+
+
+WHOLE = nb.fit_posterior(nb.NaiveBayes({"a": nb.Bernoulli(), "b": nb.Normal()}), {"a": X, "b": X * 1.5}, Y)
+
+
+def test_a_header_that_is_too_deep(tmp_path):
+    deep = "[" * 100_000 + "]" * 100_000
+    save_file({}, tmp_path / "deep", metadata={"bayesnb": deep, "digest": tensors._digest(deep, {})})
+    with pytest.raises(nb.StorageError, match="is damaged"):
+        nb.load(tmp_path / "deep")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    return saved(WHOLE, tmp_path_factory.mktemp("storage")).read_bytes()
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=st.data())
+def test_a_file_that_is_cut_or_changed_is_refused(data, whole, tmp_path_factory):
+    path = tmp_path_factory.getbasetemp() / "changed.bayesnb"
+    place = data.draw(st.integers(0, len(whole) - 1))
+    bit = data.draw(st.integers(0, 7) | st.none())
+    changed = whole[:place] if bit is None else bytes([*whole[:place], whole[place] ^ (1 << bit), *whole[place + 1 :]])
+    path.write_bytes(changed)
+    with suppress(nb.StorageError):  # but for padding, which says nothing
+        assert_identical(nb.load(path), WHOLE)
+
+
+def test_the_header_is_json_that_others_can_read(whole):
+    (size,) = struct.unpack("<Q", whole[:8])
+    header = json.loads(json.loads(whole[8 : 8 + size])["__metadata__"]["bayesnb"])
+    assert header["format"] == "bayesnb result 1"
+    assert header["result"]["node"][0] == "Posterior"

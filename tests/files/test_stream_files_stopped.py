@@ -1,0 +1,252 @@
+"""Files that cannot be read to their end, and runs that are stopped: what came before stays, and is taken up again."""
+
+import sys
+
+import jax
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import bayesnb as nb
+from bayesnb.files.streaming import StreamError, checkpoint, counting, stream
+from tests.files.test_stream import assert_same
+from tests.files.test_stream_resume import Stop
+from tests.stream_tables import FORMS, NORMAL, TABLE, WHOLE, K, X, Y, in_words, pa, pq, small_batches, sources
+
+
+@pytest.fixture(autouse=True)
+def _small_batches(monkeypatch):
+    small_batches(monkeypatch)
+
+
+# what is wrong
+
+
+def test_without_pyarrow(monkeypatch, tmp_path):
+    for name in ("files", "fragments", "readers", "columns"):
+        monkeypatch.delitem(sys.modules, f"bayesnb.files.streaming.{name}", raising=False)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(StreamError, match=r"pip install 'bayesnb\[parquet\]'"):
+        stream(NORMAL, tmp_path / "rows.parquet", label="label")
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({}, "label is missing: give the name of the column of labels"),
+        ({"label": "specie"}, "no column 'specie', its columns are"),
+        ({"label": "species", "weight": "w"}, "no column 'w'"),
+        ({"label": "species", "columns": ["first", "fourth"]}, "no column 'fourth'"),
+        ({"label": "species", "columns": ["species"]}, "'species' is a feature as well as the label"),
+        ({"label": "species", "columns": {"x": ["first"]}}, "columns must be a list of names"),
+        ({"label": "species", "columns": "first"}, "columns must be a list of names"),
+        ({"label": "species", "columns": []}, "columns must be a list of names"),
+        ({"label": "species", "columns": [1]}, "columns must be a list of names"),
+        ({"label": "first"}, "label column 'first' holds double, expected whole numbers or text"),
+        ({"label": "species", "classes": ["a", "b"]}, "the classes are .*'a', 'b'.* label column holds int64"),
+        ({"label": "species", "classes": [0, 1]}, "the label 2 in column 'species' is none of"),
+        ({"label": "species", "num_classes": 2}, r"table 0, rows 0 to 31: y holds 2, expected integers 0\.\.1"),
+    ],
+)
+def test_arguments_that_do_not_fit(keywords, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        stream(NORMAL, TABLE, **keywords)
+    assert "\n" not in str(caught.value)
+
+
+def test_blocks_need_their_columns():
+    model = nb.NaiveBayes({"a": nb.Normal(), "b": nb.Normal()})
+    for columns in (None, {"a": ["first"]}, ["first"], {"a": ["first"], "b": "second"}, {"a": ["first"], "c": []}):
+        with pytest.raises(ValueError, match=r"columns must be a dict, a list of names for each of \['a', 'b'\]"):
+            stream(model, TABLE, label="species", columns=columns)
+
+
+def test_text_is_no_feature():
+    words = in_words(TABLE, Y).append_column("label", TABLE["species"])
+    with pytest.raises(StreamError, match="column 'species' holds string where numbers are expected; give integer"):
+        stream(NORMAL, words, label="label")
+
+
+def test_text_that_cannot_be_read_twice():
+    with pytest.raises(StreamError, match="holds text: declare what its labels are, classes="):
+        stream(NORMAL, in_words(TABLE, Y).to_reader(), label="species", num_classes=K)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Two files of 200 rows, in row groups of 50; the second is to be spoilt."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    pq.write_table(TABLE[:200], folder / "a.parquet", row_group_size=50)
+    pq.write_table(TABLE[200:], folder / "b.parquet", row_group_size=50)
+    return folder
+
+
+def replaced(table, name, values):
+    return table.set_column(table.schema.names.index(name), name, values)
+
+
+def spoil_page(path):
+    column = pq.ParquetFile(path).metadata.row_group(2).column(1)
+    data = bytearray(path.read_bytes())
+    start = column.dictionary_page_offset or column.data_page_offset
+    data[start : start + column.total_compressed_size] = b"\xff" * column.total_compressed_size
+    path.write_bytes(data)
+
+
+SPOILT = {
+    "cut short": (
+        lambda path, _: path.write_bytes(path.read_bytes()[:-200]),
+        r"b\.parquet' cannot be read: Parquet magic bytes not found in footer",
+        200,
+    ),
+    "empty": (lambda path, _: path.write_bytes(b""), r"b\.parquet' cannot be read: .*0 bytes", 200),
+    "a page": (lambda path, _: spoil_page(path), r"b\.parquet', row group 2: ", 300),
+    "a column less": (
+        lambda path, t: pq.write_table(t.drop("second"), path),
+        r"b\.parquet' has no column 'second'",
+        200,
+    ),
+    "text": (
+        lambda path, t: pq.write_table(replaced(t, "second", pa.array(["x"] * 200)), path),
+        r"b\.parquet': column 'second' holds string",
+        200,
+    ),
+    "null labels": (
+        lambda path, t: pq.write_table(replaced(t, "species", pa.array([None] * 200, pa.int64())), path),
+        r"b\.parquet', row group 0: 32 of 32 labels in column 'species' are null",
+        200,
+    ),
+    "text labels": (
+        lambda path, t: pq.write_table(replaced(t, "species", pa.array(["x"] * 200)), path),
+        r"b\.parquet', row group 0: column 'species' holds text",
+        200,
+    ),
+    "a label": (
+        lambda path, t: pq.write_table(
+            replaced(t, "species", pa.array(np.r_[np.asarray(t["species"])[:128], np.full(72, 4)])), path
+        ),
+        r"b\.parquet', row group 0: y holds 4, expected integers 0\.\.2",
+        328,
+    ),
+    "an infinity": (
+        lambda path, t: pq.write_table(
+            replaced(t, "first", pa.array(np.r_[np.asarray(t["first"])[:64], np.full(136, np.inf)])), path
+        ),
+        r"b\.parquet', row group 0: block 'x', column 0: .*inf",
+        264,
+    ),
+}
+
+
+@pytest.mark.parametrize("how", SPOILT)
+def test_a_spoilt_file_is_named_and_what_came_before_stays(how, folder, tmp_path):
+    spoil, message, rows = SPOILT[how]
+    spoil(folder / "b.parquet", TABLE[200:])
+    path = tmp_path / "run"
+    with pytest.raises(StreamError, match=message) as caught:
+        stream(NORMAL, folder, label="species", num_classes=K, checkpoint=path)
+    assert "\n" not in str(caught.value)
+    assert caught.value.rows == rows
+    assert_same(caught.value.statistics, nb.sufficient_statistics(NORMAL, X[:rows], Y[:rows], num_classes=K))
+    pq.write_table(TABLE[200:], folder / "b.parquet")  # mended
+    if rows == 200:
+        assert_same(stream(NORMAL, folder, label="species", checkpoint=path), WHOLE)
+    else:
+        with pytest.raises(StreamError, match=r"run' is of other files: .*b\.parquet"):
+            stream(NORMAL, folder, label="species", checkpoint=path)
+
+
+def test_a_csv_that_changes_half_way(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b,label\n1,2,0\n1,2\n")
+    with pytest.raises(StreamError, match=r"rows\.csv'.*Expected 3 columns, got 2"):
+        stream(NORMAL, path, label="label", num_classes=2)
+    path.write_text("a,b,label\n" + "1,2,0\n" * 3000 + "1,word,0\n")
+    with pytest.raises(StreamError, match=r"rows\.csv' cannot be read: .*word") as caught:
+        stream(NORMAL, path, label="label", num_classes=2)
+    assert caught.value.rows > 0
+
+
+def test_paths_that_hold_nothing(tmp_path):
+    with pytest.raises(StreamError, match=r"there is no file or folder '.*nowhere'"):
+        stream(NORMAL, tmp_path / "nowhere", label="label")
+    with pytest.raises(StreamError, match=r"holds no \.parquet or \.csv file"):
+        stream(NORMAL, tmp_path, label="label")
+    (tmp_path / "a.parquet").touch()
+    with pytest.raises(StreamError, match=r"cannot be read: .*a\.parquet.*0 bytes"):
+        stream(NORMAL, tmp_path, label="label")
+    (tmp_path / "b.csv").touch()
+    with pytest.raises(StreamError, match=r"holds csv and parquet files, expected those of one kind"):
+        stream(NORMAL, tmp_path, label="label")
+    with pytest.raises(StreamError, match=r"cannot be read: .*Empty CSV file"):
+        stream(NORMAL, tmp_path / "b.csv", label="label")
+    (tmp_path / "c.txt").touch()
+    with pytest.raises(StreamError, match=r"c\.txt' is no \.parquet or \.csv file"):
+        stream(NORMAL, tmp_path / "c.txt", label="label")
+    pq.write_table(TABLE[:0], tmp_path / "d.parquet")
+    with pytest.raises(StreamError, match="has no rows"):
+        stream(NORMAL, tmp_path / "d.parquet", label="species", num_classes=K)
+    (tmp_path / "b.csv").write_text("a,label\n")
+    with pytest.raises(StreamError, match="has no rows"):
+        stream(NORMAL, tmp_path / "b.csv", label="label")
+    (tmp_path / "b.csv").write_text("a,label\n1,\n2,\n")
+    with pytest.raises(StreamError, match=r"rows 0 to 1: 2 of 2 labels in column 'label' are null"):
+        stream(NORMAL, tmp_path / "b.csv", label="label")
+
+
+# checkpoints of files
+
+
+def stop_after(monkeypatch, batches):
+    """Lets so many blocks be counted, and keeps each."""
+    left = iter(range(batches))
+    compute = nb.sufficient_statistics
+
+    def counted(*args, **keywords):
+        if next(left, None) is None:
+            raise Stop
+        return compute(*args, **keywords)
+
+    monkeypatch.setattr(counting, "sufficient_statistics", counted)
+    monkeypatch.setattr(checkpoint, "LEAST_SECONDS", -1.0)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_files_are_taken_up_where_they_were_left(form, tmp_path, monkeypatch):
+    source = sources(TABLE, tmp_path)[form]
+    uninterrupted = stream(NORMAL, source, label="species")
+    for batches in (1, 4, 3):
+        with monkeypatch.context() as changed:
+            stop_after(changed, batches)
+            with pytest.raises(Stop):
+                stream(NORMAL, source, label="species", checkpoint=tmp_path / "run")
+    answer = stream(NORMAL, source, label="species", checkpoint=tmp_path / "run")
+    jax.tree.map(assert_array_equal, answer, uninterrupted)
+
+
+def test_a_folder_that_has_grown(folder, tmp_path, monkeypatch):
+    later = TABLE[200:]
+    (folder / "b.parquet").unlink()
+    run = tmp_path / "run"
+    half = stream(NORMAL, folder, label="species", checkpoint=run)
+    assert_same(half, nb.sufficient_statistics(NORMAL, X[:200], Y[:200]))
+    with monkeypatch.context() as changed:
+        changed.setattr(pq, "ParquetFile", lambda *_, **__: pytest.fail("a file is read again"))
+        assert_same(stream(NORMAL, folder, label="species", checkpoint=run), half)
+    pq.write_table(later, folder / "b.parquet")
+    assert_same(stream(NORMAL, folder, label="species", checkpoint=run), WHOLE)
+
+
+def test_other_files_or_columns(folder, tmp_path):
+    run = tmp_path / "run"
+    stream(NORMAL, folder, label="species", checkpoint=run)
+    with pytest.raises(StreamError, match=r"another source: columns x .*'third'.* instead of"):
+        stream(NORMAL, folder, label="species", columns=["first", "second"], checkpoint=run)
+    with pytest.raises(StreamError, match="is of other classes"):
+        stream(NORMAL, folder, label="species", classes=[2, 1, 0], checkpoint=run)
+    with pytest.raises(StreamError, match="is of other files"):
+        stream(NORMAL, folder / "b.parquet", label="species", checkpoint=run)
+    pq.write_table(TABLE[:199], folder / "a.parquet")
+    with pytest.raises(StreamError, match=r"is of other files: .*a\.parquet"):
+        stream(NORMAL, folder, label="species", checkpoint=run)

@@ -1,0 +1,357 @@
+"""Learned priors: at a maximum of the evidence, that which fixed points and brute force find, or said to be at a bound.
+
+Warnings about bounds count only where they are the subject: few rows leave some hyperparameter without a maximum.
+"""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.optimize
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import gammaln, psi
+
+import bayesnb as nb
+from bayesnb.fits.empirical import FEWEST, MOST, STRETCH, EmpiricalPosterior, fit_empirical
+from bayesnb.numerics import newton
+from bayesnb.results.evidence import evidence_table
+from tests import cases, laws
+
+pytestmark = pytest.mark.filterwarnings("ignore:the evidence rises beyond the bounds")
+
+# the others' fixed points and brute force are below
+QUICK = [("bernoulli", "block"), ("normal", "feature")]
+PAIRS = [
+    pytest.param(name, by, marks=[] if (name, by) in QUICK else pytest.mark.slow, id=f"{name}-{by}")
+    for name in cases.NAMES
+    for by in ("block", "feature")
+]
+
+
+def slopes(prior, statistics, by):
+    """d log p(X, y) / d log(hyperparameter) by block and name, [1] or one a feature; by automatic differentiation."""
+    with jax.enable_x64(True):
+        gradient = jax.tree.map(np.asarray, jax.grad(lambda p: evidence_table(p, statistics).total)(prior))
+    found = {"label": {"concentration": np.sum(gradient.class_concentration * prior.class_concentration)[None]}}
+    for block, family in prior.families.items():
+        found[block] = {}
+        one = by == "block" or isinstance(family, nb.Multinomial | nb.MultivariateNormal)
+        for name in {f.name for f in dataclasses.fields(family)} - {"loc", "smoothing", "num_categories"}:
+            value = getattr(family, name)
+            if not isinstance(value, np.ndarray):
+                continue
+            of = gradient.families[block]
+            terms = getattr(of, name) * value
+            if name == "shape" and hasattr(family, "rate"):  # the rate goes with the shape
+                terms = terms + of.rate * family.rate
+            if name == "df":
+                terms = (terms + (of.scale * family.scale).sum(axis=(1, 2))) * (value - family.num_columns + 1) / value
+            if one:
+                found[block][name] = terms.sum()[None]
+            elif isinstance(family, nb.Categorical):
+                columns = np.split(terms, np.cumsum(family.num_categories)[:-1], axis=1)
+                found[block][name] = np.array([column.sum() for column in columns])
+            else:
+                found[block][name] = terms.sum(axis=0)
+    return found
+
+
+@pytest.mark.parametrize(("name", "by"), PAIRS)
+def test_the_evidence_is_stationary_or_at_a_bound(name, by):
+    case = cases.make(name)
+    found = fit_empirical(case.model, case.X, case.y, by=by, tolerance=1e-14)
+    assert found.converged
+    start = nb.fit_posterior(case.model, case.X, case.y)
+    assert_allclose(found.start_log_evidence, start.log_evidence)
+    assert found.log_evidence > found.start_log_evidence
+    rises = slopes(found.prior, found.statistics, by)
+    assert rises.keys() == found.at_bound.keys()
+    for block, sides in found.at_bound.items():
+        assert rises[block].keys() == sides.keys()
+        for hyperparameter, side in sides.items():
+            slope = rises[block][hyperparameter]
+            assert slope.shape == side.shape, (block, hyperparameter)
+            assert_allclose(np.where(side == 0, slope, 0.0), 0.0, atol=1e-5, err_msg=f"{block} {hyperparameter}")
+            assert (slope * side >= 0).all()
+
+
+@pytest.mark.parametrize("by", ["block", "feature"])
+def test_minkas_fixed_point_of_the_beta_binomial_finds_the_same(by):
+    """a <- a sum(psi(a + s) - psi(a)) / sum(psi(a + b + n) - psi(a + b)), and b likewise: Minka (2000), section 3."""
+    rng = np.random.default_rng(4)
+    y = np.repeat([0, 1, 2], 30)
+    X = (rng.random((90, 4)) < rng.beta(2.0, 1.0, (3, 4))[y]).astype(float)
+    found = fit_empirical(nb.NaiveBayes(nb.Bernoulli(), num_classes=3), X, y, by=by, tolerance=1e-14)
+    s, n = np.stack([X[y == k].sum(axis=0) for k in range(3)]), 30.0
+    axis = None if by == "block" else 0
+    a, b = np.ones((2, 1 if by == "block" else 4))
+    for _ in range(100_000):
+        total = np.sum(psi(a + b + n) - psi(a + b) + 0 * s, axis=axis)
+        change = a, b
+        a = a * np.sum(psi(a + s) - psi(a), axis=axis) / total
+        b = b * np.sum(psi(b + n - s) - psi(b), axis=axis) / total
+        if max(np.abs(a / change[0] - 1).max(), np.abs(b / change[1] - 1).max()) < 1e-13:
+            break
+    inside = np.broadcast_to(found.at_bound["x"]["a"] + found.at_bound["x"]["b"] == 0, (3, 4))
+    assert inside.any()
+    assert_allclose(found.prior.families["x"].a[inside], np.broadcast_to(a, (3, 4))[inside], rtol=1e-5)
+    assert_allclose(found.prior.families["x"].b[inside], np.broadcast_to(b, (3, 4))[inside], rtol=1e-5)
+
+
+def test_minkas_fixed_point_of_a_concentration_finds_the_same():
+    """Of a Dirichlet-multinomial of mean m: s <- s sum m (psi(n_d + s m) - psi(s m)) / sum (psi(n + s) - psi(s))."""
+    case = cases.make("multinomial")
+    found = fit_empirical(case.model, case.X, case.y, tolerance=1e-14)
+    given = np.asarray(case.model.families["x"].concentration)
+    counts, m, s = found.statistics.blocks["x"].counts, given / given.sum(), given.sum()
+    n = counts.sum(axis=1)
+    for _ in range(20_000):
+        s = s * np.sum(m * (psi(counts + s * m) - psi(s * m))) / np.sum(psi(n + s) - psi(s))
+    assert_allclose(found.prior.families["x"].concentration, np.tile(s * m, (3, 1)), rtol=1e-6)
+
+
+def test_columns_of_categories_by_brute_force():
+    """One factor a column, whatever its number of categories: the best of a grid, and scipy from there."""
+    case = cases.make("ragged")
+    model = nb.NaiveBayes(case.model.families["x"], class_probs=[0.2, 0.3, 0.5])
+    found = fit_empirical(model, case.X, case.y, by="feature", tolerance=1e-14)
+    cuts = [2, 7]
+    given, learned = (np.split(fit.families["x"].concentration, cuts, axis=1) for fit in (model, found.prior))
+    counts = np.split(found.statistics.blocks["x"].counts, cuts, axis=1)
+
+    def loss(log, d):
+        a = np.exp(log) * given[d]
+        after, before = a + counts[d], a
+        return sum(sign * (gammaln(x).sum() - gammaln(x.sum(axis=1)).sum()) for sign, x in ((-1, after), (1, before)))
+
+    for d in range(3):
+        grid = np.linspace(np.log(FEWEST / given[d].min()), np.log(MOST / given[d].max()), 2001)
+        best = np.argmin([loss(log, d) for log in grid])
+        if found.at_bound["x"]["concentration"][d]:
+            assert best in (0, 2000)
+            continue
+        around = grid[best - 1], grid[best + 1]
+        log = scipy.optimize.minimize_scalar(loss, args=(d,), bounds=around, options={"xatol": 1e-10}).x
+        assert_allclose(learned[d], np.exp(log) * given[d], rtol=1e-5)
+    assert (found.at_bound["x"]["concentration"] == 0).any()
+    assert "label" not in found.at_bound  # fixed class probabilities leave nothing to learn
+
+
+def test_learned_smoothing_beats_the_default_on_sparse_words():
+    rng = np.random.default_rng(6)
+    probs = rng.beta(0.2, 6.0, (3, 100))
+    y = rng.integers(0, 3, 1060)
+    X = (rng.random((1060, 100)) < probs[y]).astype(float)
+    model, train, held = nb.NaiveBayes(nb.Bernoulli(), num_classes=3), slice(0, 60), slice(60, None)
+    default, learned = (fit(model, X[train], y[train]) for fit in (nb.fit_posterior, fit_empirical))
+    losses = [-fit.predict_log_proba(X[held])[np.arange(1000), y[held]].mean() for fit in (default, learned)]
+    assert losses[1] < 0.6 * losses[0]
+    assert learned.log_evidence > default.log_evidence + 100
+    prior = learned.prior.families["x"]
+    assert_allclose([prior.a[0, 0], prior.b[0, 0]], [0.2, 6.0], rtol=0.5)
+
+
+@pytest.mark.parametrize("by", [pytest.param("block", marks=pytest.mark.slow), "feature"])
+def test_rescaling_a_column_changes_no_learned_prediction(by):
+    case = cases.make("normal")
+    scaled = case.X * [1e-3, 1e5, 7.0]
+    plain, other = (fit_empirical(case.model, X, case.y, by=by) for X in (case.X, scaled))
+    assert_allclose(other.predict_log_proba(scaled), plain.predict_log_proba(case.X), rtol=1e-6)
+    assert_array_equal(other.at_bound["x"]["rate"], plain.at_bound["x"]["rate"])
+
+
+def test_weights_statistics_and_devices():
+    """Weights are repetitions, statistics are rows, and JAX arrays in float32 are learned from in float64."""
+    case = cases.make("bernoulli")
+    weight = np.random.default_rng(2).integers(0, 4, len(case.y))
+    repeated = np.repeat(np.arange(len(case.y)), weight)
+    found = fit_empirical(case.model, case.X, case.y, sample_weight=weight)
+    laws.equal(found, fit_empirical(case.model, case.rows(repeated), case.y[repeated]), rtol=1e-9)
+    statistics = nb.sufficient_statistics(case.model, case.X, case.y, sample_weight=weight)
+    laws.equal(found, fit_empirical(case.model, statistics=statistics), rtol=1e-12)
+    model = jax.tree.map(jnp.asarray, case.model)
+    device = fit_empirical(model, jnp.asarray(case.X), jnp.asarray(case.y), sample_weight=jnp.asarray(weight))
+    assert all(leaf.dtype == np.float64 for leaf in jax.tree.leaves((device.prior, device.model, device.statistics)))
+    laws.equal(device.prior, found.prior, rtol=1e-5)
+
+
+def test_what_differs_between_classes_keeps_its_ratio():
+    case = cases.make("bernoulli")
+    found = fit_empirical(case.model, case.X, case.y, learn_class=False)
+    given, learned = case.model.families["x"], found.prior.families["x"]
+    for before, after in ((given.a, learned.a), (given.b, learned.b)):
+        ratio = after / before
+        assert_allclose(ratio, ratio[0, 0])
+        assert abs(np.log(ratio[0, 0])) > 0.1
+    assert_array_equal(found.prior.class_concentration, [1.5] * 3)
+
+
+def test_the_class_concentration_of_uneven_classes():
+    """A maximum inside, by scipy; balanced classes have none, and the bound is said."""
+    model = nb.NaiveBayes(nb.Bernoulli(), class_concentration=[1.0, 1.0, 2.0])
+    X, y = np.ones((40, 4)), np.repeat([0, 1, 2], [20, 2, 18])
+    found = fit_empirical(model, X, y, tolerance=1e-14)
+
+    def loss(log):
+        a = np.exp(log) * np.array([1.0, 1.0, 2.0])
+        return -(np.log(a).sum() - np.log(a.sum()) + evidence_of_labels(a, [20, 2, 18]))
+
+    def evidence_of_labels(a, counts):
+        steps = [np.log(np.arange(1, n) + a_k).sum() for a_k, n in zip(a, counts, strict=True)]
+        return sum(steps) - np.log(np.arange(1, sum(counts)) + a.sum()).sum()
+
+    log = scipy.optimize.minimize_scalar(loss, bounds=(-3, 5), options={"xatol": 1e-10}).x
+    assert_allclose(found.prior.class_concentration, np.exp(log) * np.array([1.0, 1.0, 2.0]), rtol=1e-6)
+    with pytest.warns(UserWarning, match=r"the class concentration is at its upper bound, 1e\+06"):
+        balanced = fit_empirical(nb.NaiveBayes(nb.Bernoulli()), X[:39], np.arange(39) % 3)
+    assert balanced.at_bound["label"]["concentration"] == [1]
+    assert_allclose(balanced.prior.class_concentration, MOST)
+
+
+def test_features_without_a_maximum_are_named():
+    """A column of zeros wants no prior successes; one that does not depend on the class wants a prior without doubt."""
+    y = np.arange(48) % 3
+    same, other = (np.arange(48) // 3) % 2, np.random.default_rng(1).random(48) < 0.05 + 0.4 * y
+    X = np.c_[0 * y, same, other, 1 + 0 * y].astype(float)
+    model = nb.NaiveBayes(nb.Bernoulli(), num_classes=3)
+    with pytest.warns(UserWarning, match=r"a of block 'x' is at its upper bound, 1e\+06 in \d of 4 features"):
+        found = fit_empirical(model, X, y, by="feature")
+    a, b = found.at_bound["x"]["a"], found.at_bound["x"]["b"]
+    assert_array_equal((a != 0) | (b != 0), [True, True, False, True])
+    assert_array_equal([a[1], b[1]], [1, 1])
+    prior = found.prior.families["x"]
+    assert_allclose([prior.a[:, 1], prior.b[:, 1]], np.full((2, 3), MOST))
+    assert_allclose((prior.a / (prior.a + prior.b))[:, [0, 1, 3]], np.tile([0.0, 0.5, 1.0], (3, 1)), atol=1e-6)
+    assert found.converged
+
+
+def test_columns_that_say_nothing_keep_their_prior():
+    case = cases.make("normal")
+    X = np.c_[case.X[:, :2], np.full(24, 3.0)]
+    X[:, 1] = np.nan
+    found = fit_empirical(case.model, X, case.y, by="feature")
+    prior = found.prior.families["x"]
+    assert_array_equal(prior.rate[:, 1:], 0.0)
+    assert_array_equal(prior.strength[:, 1:], 1.0)
+    assert_array_equal(prior.shape[:, 1:], 1.0)
+    assert not found.at_bound["x"]["rate"][1:].any()
+    assert found.log_evidence > found.start_log_evidence
+
+
+def test_a_column_constant_within_classes_stops_at_the_bound():
+    """The density of the data has no bound there: a prior variance of a thousandth of the pooled one is the end."""
+    case = cases.make("normal")
+    X = np.c_[case.X[:, :2], case.y]
+    with pytest.warns(UserWarning, match="rate / shape of block 'x' is at its lower bound, 0.001 times the one given"):
+        found = fit_empirical(case.model, X, case.y, by="feature")
+    prior = found.prior.families["x"]
+    assert_allclose(prior.rate[:, 2] / prior.shape[:, 2], np.var(case.y) / STRETCH)
+    assert_array_equal(found.at_bound["x"]["rate"], [0, 0, -1])
+
+
+@pytest.mark.slow
+def test_degrees_of_freedom_stay_proper():
+    """df is above D - 1, whatever the start; a constant column takes part in nothing."""
+    case = cases.make("covariance")
+    X = case.X.copy()
+    X[~np.isnan(X[:, 0]), 1] = 2.0
+    found = fit_empirical(nb.NaiveBayes(nb.MultivariateNormal(df=2.001), num_classes=3), X, case.y)
+    prior = found.prior.families["x"]
+    assert (prior.df > 2).all()
+    assert_array_equal(prior.scale[:, 1], 0.0)
+    assert np.isfinite(found.predict_log_proba(X)).all()
+
+
+def test_learning_again_changes_nothing():
+    case = cases.make("bernoulli")
+    once = fit_empirical(case.model, case.X, case.y)
+    again = fit_empirical(once.prior, case.X, case.y)
+    assert again.log_evidence >= again.start_log_evidence == once.log_evidence
+    laws.equal(again.prior, once.prior, rtol=1e-3)
+
+
+def test_a_start_outside_the_bounds_is_no_error():
+    """It comes in where the evidence leads in, and stays where it leads out."""
+    case = cases.make("bernoulli")
+    model = nb.NaiveBayes(nb.Bernoulli(a=1e-6, b=1e8), num_classes=3)
+    found = fit_empirical(model, case.X, case.y)
+    reference = fit_empirical(nb.NaiveBayes(nb.Bernoulli(), num_classes=3), case.X, case.y)
+    assert_allclose(found.log_evidence, reference.log_evidence, rtol=1e-9)
+    zeros = fit_empirical(nb.NaiveBayes(nb.Bernoulli(a=1e-6), num_classes=3), 0 * case.X, case.y)
+    assert_allclose(zeros.prior.families["x"].a, 1e-6)
+
+
+def test_as_many_rows_as_there_may_be():
+    """1e8 rows: differences of log-gammas of 1e9 still lead to the maximum."""
+    case = cases.make("bernoulli")
+    found = fit_empirical(case.model, case.X, case.y, sample_weight=np.full(24, 1e8 / 24))
+    assert found.converged
+    assert found.num_iterations < 20
+    for slope in slopes(found.prior, found.statistics, "block")["x"].values():
+        assert_allclose(slope, 0.0, atol=1e-4)
+
+
+def test_steps_that_run_out_are_said():
+    case = cases.make("bernoulli")
+    with pytest.warns(UserWarning, match="still rising after 1 steps: take more max_iterations"):
+        found = fit_empirical(case.model, case.X, case.y, max_iterations=1)
+    assert not found.converged
+    assert found.num_iterations == 1
+    assert found.log_evidence >= found.start_log_evidence
+
+
+def test_the_result_is_a_posterior():
+    case = cases.make("bernoulli")
+    found = fit_empirical(case.model, case.X, case.y)
+    same = nb.fit_posterior(found.prior, case.X, case.y)
+    assert_allclose(found.log_joint(case.X), same.log_joint(case.X))
+    assert_allclose(found.log_evidence, same.log_evidence)
+    inside = jax.jit(lambda fit, X: fit.predict_log_proba(X))(found, jnp.asarray(case.X))
+    assert_allclose(inside, found.predict_log_proba(case.X), rtol=1e-4, atol=1e-4)
+    moved = found.with_class_probs([0.2, 0.3, 0.5])
+    assert isinstance(moved, EmpiricalPosterior)
+    assert moved.converged
+    assert moved.log_evidence == found.log_evidence
+    assert repr(found).startswith("EmpiricalPosterior(prior=NaiveBayes(Bernoulli(")
+
+
+def test_bad_input():
+    model, X, y = nb.NaiveBayes(nb.Bernoulli(), num_classes=3), np.ones((3, 2)), np.arange(3)
+    with pytest.raises(ValueError, match="by must be 'block' or 'feature', got 'column'"):
+        fit_empirical(model, X, y, by="column")
+    with pytest.raises(ValueError, match="without rows every prior has the same evidence"):
+        fit_empirical(model, X, y, sample_weight=np.zeros(3))
+    with pytest.raises(ValueError, match="max_iterations must be a positive int"):
+        fit_empirical(model, X, y, max_iterations=0)
+    with pytest.raises(ValueError, match="tolerance must be positive"):
+        fit_empirical(model, X, y, tolerance=-1.0)
+    with pytest.raises(ValueError, match="inside a JAX transformation"):
+        jax.jit(lambda X: fit_empirical(model, X, y).log_evidence)(X)
+    with pytest.raises(ValueError, match="give rows"):
+        fit_empirical(model)
+
+
+def test_newton_finds_what_scipy_finds():
+    """Six problems of two unknowns at once: curved valleys, saddles at the start, and minima beyond a bound."""
+    rng = np.random.default_rng(11)
+    turn, target = rng.normal(size=(2, 2, 6)), rng.normal(0, 2, (2, 6))
+
+    def loss(x, xp=jnp, f=slice(None)):
+        valley = 100.0 * (x[1] - x[0] ** 2) ** 2 + (1.0 - x[0]) ** 2
+        bowl = sum((sum(turn[i, j, f] * (x[j] - target[j, f]) for j in range(2))) ** 2 for i in range(2))
+        return bowl + 0.01 * valley + xp.cos(x[0] + x[1])
+
+    lower, upper = np.full((2, 6), -1.5), np.full((2, 6), 2.0)
+    with jax.enable_x64(True):
+        found = jax.tree.map(np.asarray, newton.minimise(loss, lower, upper, 1e-14, 100))
+    assert found.converged
+    for f in range(6):
+        start = scipy.optimize.brute(lambda x, f=f: loss(x, np, f), [(-1.5, 2.0)] * 2, Ns=50, finish=None)
+        polish = scipy.optimize.minimize(
+            lambda x, f=f: loss(x, np, f), start, bounds=[(-1.5, 2.0)] * 2, method="L-BFGS-B", options={"ftol": 1e-15}
+        )
+        assert_allclose(loss(found.x[:, f], np, f), polish.fun, rtol=1e-8, atol=1e-10)
+    assert_array_equal(found.at_bound != 0, (found.x == lower) | (found.x == upper))
+    assert (found.at_bound != 0).any()

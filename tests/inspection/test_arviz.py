@@ -1,0 +1,298 @@
+"""What ArviZ is given, and what it says: dimensions by name, leave-one-out against the exact one, and a diagnosis."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import logsumexp
+
+import bayesnb as nb
+from bayesnb.inspection.arviz import library, to_arviz
+from bayesnb.inspection.diagnose import diagnose
+from tests import cases
+
+CLASSES = ["low", "mid", "high"]
+TABLE = ("classes", "features")
+DIMENSIONS = {
+    "bernoulli": {"probs": TABLE},
+    "binomial": {"probs": TABLE},
+    "trials": {"probs": TABLE},
+    "categorical": {"probs": (*TABLE, "categories")},
+    "ragged": {f"probs_{d}": ("classes", f"categories_{d}") for d in range(3)},
+    "multinomial": {"probs": TABLE},
+    "poisson": {"rate": TABLE},
+    "normal": {"loc": TABLE, "variance": TABLE},
+    "informed": {"loc": TABLE, "variance": TABLE},
+    "shared": {"loc": TABLE, "variance": ("features",)},
+    "covariance": {"loc": TABLE, "covariance": (*TABLE, "features_other")},
+    "discriminant": {"loc": TABLE, "covariance": ("features", "features_other")},
+}
+CATEGORIES = {"categories": 3, "categories_0": 2, "categories_1": 5, "categories_2": 3}
+
+
+def blocks_of(name):
+    """The case of each block by the block's name."""
+    return {block: block for block in DIMENSIONS} if name == "mixed" else {"x": name}
+
+
+def some_draws(case, num_chains=2, num_samples=3):
+    """Draws that tell every entry of every site."""
+    model = case.model.resolve(case.X, case.y)
+    size, shapes = num_chains * num_samples, jax.eval_shape(model.reference)
+    params = {site: np.arange(size * s.size, dtype=float).reshape(size, *s.shape) for site, s in shapes.items()}
+    return nb.Draws(model, params, {"num_steps": np.arange(size), "diverging": np.zeros(size, bool)}, num_chains)
+
+
+def check_coordinates(data, name, columns, feature_names):
+    posterior = data["posterior"]
+    assert posterior["class_probs"].dims == ("chain", "draw", "classes")
+    assert posterior["classes"].values.tolist() == CLASSES
+    sites = {"class_probs"}
+    for block, family in blocks_of(name).items():
+        for site, dims in DIMENSIONS[family].items():
+            sites.add(f"{block}_{site}")
+            array = posterior[f"{block}_{site}"]
+            named = [d if d == "classes" else f"{block}_{d}" for d in dims]
+            assert array.dims == ("chain", "draw", *named)
+            for dim, full in zip(dims, named, strict=True):
+                features = feature_names.get(block, list(range(columns[block])))
+                known = CLASSES if dim == "classes" else features
+                labels = list(range(CATEGORIES[dim])) if dim in CATEGORIES else known
+                assert array[full].values.tolist() == labels
+    assert set(posterior.data_vars) == sites
+
+
+@pytest.mark.parametrize("name", cases.NAMES)
+def test_every_site_has_named_dimensions(name):
+    """Also of the observed cells, which are stored as they were given."""
+    case = cases.make(name)
+    draws = some_draws(case)
+    columns = draws.model.columns
+    features = {block: [f"{block}{d}" for d in range(columns[block])] for block in columns if block != "normal"}
+    given = features["x"] if name != "mixed" else features
+    data = to_arviz(draws, class_names=CLASSES, feature_names=given, X=case.X, y=case.y)
+    check_coordinates(data, name, columns, features)
+    for site, value in draws.params.items():
+        assert_array_equal(data["posterior"][site].values[1, 2], value[5])
+    assert_array_equal(data["sample_stats"]["n_steps"].values, [[0, 1, 2], [3, 4, 5]])
+    observed = data["observed_data"]
+    assert observed["label"].dims == ("rows",)
+    assert_array_equal(observed["label"], case.y)
+    for block, family in blocks_of(name).items():
+        cells = case.X if name != "mixed" else case.X[block]
+        assert observed[block].dims == ("rows", f"{block}_features")
+        assert_array_equal(observed[block], cells[0] if family == "trials" else cells)
+        if family == "trials":
+            assert_array_equal(data["constant_data"][f"{block}_total_count"], cells[1])
+
+
+def test_an_exact_posterior_is_drawn_as_chains(key):
+    case = cases.make("bernoulli")
+    posterior = nb.fit_posterior(case.model, case.X, case.y)
+    data = to_arviz(posterior, key=key, num_samples=50, num_chains=3)
+    assert_array_equal(data["posterior"]["x_probs"].values[2, 7], posterior.sample(key, 150)["x_probs"][107])
+    assert data["posterior"]["x_probs"].dtype == np.float64
+    assert "sample_stats" not in list(data)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", cases.NAMES)
+def test_exact_posteriors_of_every_family(name, key):
+    case = cases.make(name)
+    posterior = nb.fit_posterior(case.model, case.X, case.y)
+    data = to_arviz(posterior, key=key, num_samples=4, num_chains=2, class_names=CLASSES)
+    check_coordinates(data, name, posterior.model.columns, {})
+    sampled = posterior.sample(key, 8)
+    for site in sampled:
+        assert_array_equal(data["posterior"][site].values.reshape(sampled[site].shape), sampled[site])
+
+
+SOME_BLOCKS = ["trials", "multinomial", "shared"]
+
+
+@pytest.mark.parametrize("names", [SOME_BLOCKS, pytest.param(list(DIMENSIONS), marks=pytest.mark.slow)], ids=len)
+def test_log_likelihood_is_the_log_joint_of_every_draw(names):
+    """The same by scoring the rows at each draw, on the host; a row without a label has all its classes."""
+    case = cases.make("mixed")
+    X, y = {name: case.X[name] for name in names}, np.where(np.arange(cases.N) == 5, -1, case.y)
+    model = nb.NaiveBayes({name: case.model.families[name] for name in names}, num_classes=3)
+    halves = [jax.tree.map(lambda x, rows=rows: x[rows], (X, case.y)) for rows in (slice(0, 12), slice(12, 24))]
+    models = [model.resolve(*half) for half in halves]
+    points = [{site: np.asarray(v, np.float64) for site, v in model.reference().items()} for model in models]
+    params = {site: np.stack([point[site] for point in points]) for site in points[0]}
+    data = to_arviz(nb.Draws(models[0], params, {}, 1), X=X, y=y, log_likelihood=True)
+    table = data["log_likelihood"]["log_joint"]
+    assert table.dims == ("chain", "draw", "rows")
+    assert table.dtype == np.float64
+    assert_array_equal(data["observed_data"]["label"], y)
+    for draw, point in enumerate(points):
+        joint = nb.PointEstimate(models[0], point).log_joint(X)
+        exact = np.where(y < 0, logsumexp(joint, axis=1), joint[np.arange(cases.N), y])
+        assert_allclose(table.values[0, draw], exact, rtol=1e-9)
+
+
+def test_jax_arrays_are_taken():
+    case = cases.make("bernoulli")
+    draws = some_draws(case)
+    draws.params["x_probs"] = np.full_like(draws.params["x_probs"], 0.3)
+    draws.params["class_probs"] = np.full_like(draws.params["class_probs"], 1 / 3)
+    host, device = (
+        to_arviz(jax.tree.map(as_array, draws), X=as_array(case.X), y=as_array(case.y), log_likelihood=True)
+        for as_array in (np.asarray, jnp.asarray)
+    )
+    assert_allclose(device["log_likelihood"]["log_joint"], host["log_likelihood"]["log_joint"], rtol=1e-5)
+
+
+# by NUTS, on coughs and fevers
+
+MODEL = nb.NaiveBayes(nb.Bernoulli(a=2.0, b=2.0), class_concentration=2.0)
+Y = np.arange(40) % 2
+X = (np.random.default_rng(4).random((40, 2)) < 0.3 + 0.4 * Y[:, None]).astype(int)
+NAMES = {"class_names": ["cold", "flu"], "feature_names": ["cough", "fever"]}
+
+
+@pytest.fixture(scope="module")
+def draws():
+    with jax.numpy_rank_promotion("allow"):
+        return nb.fit_nuts(MODEL, X, Y, key=jax.random.key(4), num_warmup=300, num_samples=500, progress_bar=False)
+
+
+def test_arviz_reads_the_draws_of_nuts(draws):
+    data = to_arviz(draws, **NAMES)
+    assert set(data["sample_stats"].data_vars) == {"diverging", "n_steps", "acceptance_rate"}
+    assert data["sample_stats"]["acceptance_rate"].shape == (4, 500)
+    summary = library().summary(data)
+    assert "x_probs[flu, fever]" in summary.index
+    assert "class_probs[cold]" in summary.index
+
+
+def test_pareto_smoothed_leave_one_out_estimates_the_exact_one(draws):
+    """Within 5 Monte Carlo standard errors of an importance sampling estimate, row by row and in sum."""
+    data = to_arviz(draws, X=X, y=Y, log_likelihood=True)
+    loo = library().loo(data, pointwise=True)
+    elpd, p_loo = (loo.elpd_i, loo.p) if hasattr(loo, "elpd_i") else (loo.loo_i, loo.p_loo)
+    exact = nb.leave_one_out(MODEL, X, Y, joint=True)[np.arange(40), Y]
+
+    likelihood = np.exp(data["log_likelihood"]["log_joint"].values.reshape(2000, 40))
+    weight = 1 / likelihood / (1 / likelihood).sum(axis=0)
+    left_out = (weight * likelihood).sum(axis=0)
+    error = np.sqrt((weight**2 * (likelihood - left_out) ** 2).sum(axis=0)) / left_out
+    error *= np.sqrt(2000 / draws.min_ess)
+    assert (np.abs(elpd.values - exact) < 5 * error).all()
+    within = nb.fit_posterior(MODEL, X, Y).log_joint(X)[np.arange(40), Y]
+    assert abs(p_loo - (within - exact).sum()) < 5 * error.sum()
+    assert 5 * error.sum() < 0.5 * (within - exact).sum()
+    assert_allclose(logsumexp(np.log(likelihood), axis=0) - np.log(2000), within, atol=5 * error.max())
+
+
+def test_a_diagnosis_is_what_arviz_says(draws, capsys):
+    found = diagnose(draws, **NAMES)
+    arviz, posterior = library(), to_arviz(draws, **NAMES)["posterior"]
+    tables = arviz.rhat(posterior), arviz.ess(posterior), arviz.ess(posterior, method="tail")
+    for worst, table, extreme in zip(found[:3], tables, (np.max, np.min, np.min), strict=True):
+        assert worst.value == pytest.approx(extreme([extreme(table[s].values) for s in table.data_vars]))
+        site, labels = worst.parameter.rstrip("]").split("[")
+        at = dict(zip(table[site].dims, labels.split(", "), strict=True))
+        assert float(table[site].sel(at)) == pytest.approx(worst.value)
+    assert found.ok
+    assert found.num_divergences == 0
+    printed = capsys.readouterr().out
+    assert "4 chains of 500 draws; parameters that vary: 6" in printed
+    assert found.bulk_ess.parameter in printed
+    assert "Nothing speaks against these draws." in printed
+
+
+def by_hand(probs, num_chains=4, diverging=False):
+    """Draws of one coin in each of two classes, whose probabilities are fixed."""
+    model = nb.NaiveBayes(nb.Bernoulli(), class_probs=[0.4, 0.6]).resolve(X[:, :1], Y)
+    params = {"class_probs": np.tile([0.4, 0.6], (len(probs), 1)), "x_probs": probs[:, :, None]}
+    return nb.Draws(model, params, {"diverging": np.full(len(probs), diverging)}, num_chains)
+
+
+RANDOM = np.random.default_rng(1).random((800, 2))
+
+
+def test_constants_say_nothing(capsys):
+    found = diagnose(by_hand(np.where([True, False], RANDOM, 0.5)))
+    assert found.ok
+    assert np.isfinite([worst.value for worst in found[:3]]).all()
+    assert [worst.parameter for worst in found[:3]] == ["x_probs[0, 0]"] * 3
+    nothing = diagnose(by_hand(np.full((800, 2), 0.5)))
+    assert [worst.value for worst in nothing[:3]] == [1.0, 800.0, 800.0]
+    assert nothing.r_hat.parameter is None
+    assert "parameters that vary: 0" in capsys.readouterr().out
+
+
+def test_hyperparameters_have_no_classes():
+    """Their sites stand beside those of the parameters; a number has no brackets."""
+    draws = by_hand(np.full((800, 2), 0.5))
+    draws.params["x_prior_a"] = RANDOM[:, 0]
+    draws.params["x_prior_b"] = RANDOM[:, 1:]
+    assert to_arviz(draws)["posterior"]["x_prior_a"].dims == ("chain", "draw")
+    assert diagnose(draws).r_hat.parameter in ("x_prior_a", "x_prior_b[0]")
+    del draws.params["x_prior_b"]
+    assert diagnose(draws).r_hat.parameter == "x_prior_a"
+
+
+@pytest.mark.parametrize(
+    ("draws", "said"),
+    [
+        (by_hand(RANDOM + np.repeat([0.0, 0.0, 0.0, 0.3], 200)[:, None]), ["R-hat is above 1.01"]),
+        (by_hand(RANDOM[:200]), ["The bulk is worth fewer than 400", "The tails are worth fewer"]),
+        (by_hand(np.repeat(RANDOM[:4], 200, axis=0)), ["R-hat is above", "The bulk", "The tails"]),
+        (by_hand(np.where(np.arange(800)[:, None] == 7, np.nan, RANDOM)), ["R-hat is above", "The bulk", "The tails"]),
+        (by_hand(RANDOM, num_chains=1), ["One chain"]),
+        (by_hand(RANDOM[:5], num_chains=1), ["One chain", "R-hat", "The bulk", "The tails"]),
+        (by_hand(RANDOM, diverging=True), ["Transitions diverged"]),
+    ],
+    ids=["apart", "few", "stuck", "nan", "one", "five", "diverging"],
+)
+def test_a_diagnosis_says_what_to_do(draws, said, capsys):
+    found = diagnose(draws)
+    assert not found.ok
+    assert not np.isnan([worst.value for worst in found[:3]]).any()
+    assert found.r_hat.parameter.startswith("x_probs[")
+    printed = " ".join(capsys.readouterr().out.split())
+    assert all(any(advice.startswith(start) for advice in found.advice) for start in said)
+    assert all(advice in printed for advice in found.advice)
+
+
+CASE = cases.make("bernoulli")
+SOME = some_draws(CASE)
+MIXED = some_draws(cases.make("mixed"))
+EXACT = nb.fit_posterior(CASE.model, CASE.X, CASE.y)
+POINT = nb.PointEstimate(MODEL, {"class_probs": [0.5, 0.5], "x_probs": np.full((2, 2), 0.5)})
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: to_arviz(POINT), "Draws from fit_nuts, or a Posterior from fit_posterior; got PointEstimate"),
+        (lambda: to_arviz(EXACT), r"give key, such as key=jax\.random\.key\(0\)"),
+        (lambda: to_arviz(EXACT, key=7), "key must be one key"),
+        (lambda: to_arviz(EXACT, key=jax.random.key(0), num_chains=0), "num_chains must be a positive int"),
+        (lambda: to_arviz(SOME, class_names=["a", "b"]), "class_names must be a list of 3 names, got 2"),
+        (lambda: to_arviz(SOME, class_names="abc"), "class_names must be a list of 3 names, got 'abc'"),
+        (lambda: to_arviz(SOME, class_names=["a", "b", "a"]), "class_names must differ from each other, got 'a' more"),
+        (lambda: to_arviz(SOME, feature_names=["a"]), "feature_names of block 'x' must be a list of 4 names, got 1"),
+        (lambda: to_arviz(SOME, feature_names=4), "must be a list of 4 names, got 4"),
+        (lambda: to_arviz(SOME, feature_names={"z": "abcd"}), "feature_names has the block 'z', the model has 'x'"),
+        (lambda: to_arviz(MIXED, feature_names=["a"]), "feature_names is a dict of lists by those names, got a list"),
+        (lambda: to_arviz(MIXED, feature_names={"shared": ["a"]}), "of block 'shared' must be a list of 3 names"),
+        (lambda: to_arviz(SOME, log_likelihood=True), "log_likelihood=True needs the rows that were fitted"),
+        (lambda: to_arviz(SOME, X=CASE.X), "X and y together, y is missing"),
+        (lambda: to_arviz(SOME, y=CASE.y), "X and y together, X is missing"),
+        (lambda: to_arviz(SOME, X=CASE.X, y=np.eye(3)[CASE.y]), r"integer labels \[N\]"),
+        (lambda: to_arviz(SOME, X=CASE.X, y=CASE.y + 1), r"expected integers 0\.\.2"),
+        (lambda: to_arviz(SOME, X=CASE.X, y=CASE.y - 2), r"expected integers 0\.\.2"),
+        (lambda: to_arviz(SOME, X=CASE.X[:, :3], y=CASE.y), "has 3 columns, the model has 4"),
+        (lambda: jax.jit(to_arviz)(SOME), "cannot run inside a JAX transformation"),
+        (lambda: diagnose(EXACT), "exact posterior needs no diagnosis"),
+        (lambda: diagnose(POINT), "takes draws from fit_nuts, got PointEstimate"),
+        (lambda: diagnose(SOME, class_names=["a"]), "class_names must be a list of 3 names"),
+    ],
+)
+def test_bad_input_is_told_in_a_sentence(call, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        call()

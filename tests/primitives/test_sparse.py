@@ -1,0 +1,244 @@
+"""scipy's sparse matrices as rows: the same answers as the dense array, whatever the matrix's format and type."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.sparse
+from jax.experimental.sparse import BCOO
+from numpy.testing import assert_allclose
+
+import bayesnb as nb
+from bayesnb.arrays.sparse import part_of
+from bayesnb.primitives.products import stored
+from bayesnb.primitives.products.stored import weigh_stored
+from bayesnb.primitives.sums import Labels, class_sums
+
+FORMATS = [scipy.sparse.csr_matrix, scipy.sparse.csr_array, scipy.sparse.csc_matrix, scipy.sparse.coo_array]
+FAMILIES = {"multinomial": nb.Multinomial.laplace(0.5), "bernoulli": nb.Bernoulli(a=0.5, b=2.0)}
+
+
+def rows(name, dtype=np.int64):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 60)
+    X = rng.poisson(0.3 + 0.4 * (np.arange(7) % 3 == y[:, None])).astype(dtype)
+    return (np.minimum(X, 1) if name == "bernoulli" else X), y
+
+
+def labels(kind, y):
+    rng = np.random.default_rng(1)
+    return {
+        "hard": (y, None),
+        "weighted": (y, rng.integers(0, 3, len(y)) * 0.5),
+        "soft": (rng.dirichlet(np.ones(3), len(y)), rng.random(len(y))),
+    }[kind]
+
+
+def assert_same(a, b, rtol=1e-12):
+    for one, other in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True):
+        assert_allclose(one, other, rtol=rtol, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["hard", "weighted", "soft"])
+@pytest.mark.parametrize("name", FAMILIES)
+def test_statistics_and_predictions_are_those_of_the_dense_rows(name, kind):
+    X, y = rows(name)
+    sparse, model = scipy.sparse.csr_matrix(X), nb.NaiveBayes(FAMILIES[name])
+    y, weight = labels(kind, y)
+    given = nb.sufficient_statistics(model, sparse, y, sample_weight=weight, num_classes=3)
+    assert_same(given, nb.sufficient_statistics(model, X, y, sample_weight=weight, num_classes=3))
+    for fit in (nb.fit_mle, nb.fit_map, nb.fit_posterior):
+        fitted = fit(model, sparse, y, sample_weight=weight)
+        for method in ("log_joint", "predict_log_proba", "predict_proba", "predict", "log_density"):
+            assert_allclose(getattr(fitted, method)(sparse), getattr(fitted, method)(X), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.float32, np.float64])
+@pytest.mark.parametrize("make", FORMATS)
+def test_every_format_and_type_counts_the_same(make, dtype):
+    X, y = rows("multinomial")
+    model = nb.NaiveBayes(nb.Multinomial())
+    expected = nb.fit_posterior(model, X, y)
+    fitted = nb.fit_posterior(model, make(X.astype(dtype)), y)
+    assert_same(fitted, expected)
+    assert_allclose(fitted.predict_proba(make(X.astype(dtype))), expected.predict_proba(X), rtol=1e-9)
+
+
+def test_cells_stored_twice_are_added_and_the_users_matrix_stays():
+    twice = scipy.sparse.csr_matrix((np.ones(4), np.array([1, 1, 0, 2]), np.array([0, 2, 4])), shape=(2, 3))
+    once, model = twice.toarray(), nb.NaiveBayes(nb.Multinomial())
+    assert_same(nb.fit_posterior(model, twice, [0, 1]), nb.fit_posterior(model, once, [0, 1]))
+    assert twice.nnz == 4
+    with pytest.raises(ValueError, match=r"column 1: a Bernoulli cell is 0, 1 or NaN \(missing\), got 2"):
+        nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), twice, [0, 1])
+
+
+def test_categories_come_one_hot():
+    rng = np.random.default_rng(0)
+    codes, y = np.stack([rng.integers(0, 2, 50), rng.integers(-1, 4, 50)], axis=1), rng.integers(0, 2, 50)
+    one_hot = np.concatenate([codes[:, :1] == np.arange(2), codes[:, 1:] == np.arange(4)], axis=1)
+    model = nb.NaiveBayes(nb.Categorical((2, 4)))
+    sparse = scipy.sparse.csr_matrix(one_hot.astype(float))
+    fitted = nb.fit_posterior(model, sparse, y)
+    assert_same(fitted, nb.fit_posterior(model, codes, y))
+    assert_allclose(fitted.predict_proba(sparse), fitted.predict_proba(codes), rtol=1e-12)
+    for bad in (sparse[:, :5], scipy.sparse.csr_matrix(np.ones((3, 6))), 2 * sparse):
+        with pytest.raises(ValueError, match="one-hot and end to end, 6 wide"):
+            fitted.predict(bad)
+
+
+def test_what_follows_from_a_fit_takes_sparse_rows_too():
+    X, y = rows("multinomial")
+    sparse, model, partly = scipy.sparse.csr_matrix(X), nb.NaiveBayes(nb.Multinomial()), np.where(y == 2, -1, y)
+    for follow in (
+        lambda X: nb.leave_one_out(model, X, y, joint=True),
+        lambda X: nb.cross_validate([model, nb.NaiveBayes(nb.Multinomial(0.1))], X, y, folds=3),
+        lambda X: nb.feature_inclusion(model, X, y).probability,
+        lambda X: nb.fit_averaged(model, X, y).predict_proba(X),
+        lambda X: nb.fit_em(nb.NaiveBayes(nb.Multinomial(), num_classes=3), X, partly).predict_proba(X),
+        lambda X: nb.fit_posterior(model, X, y).predict_interval(X[:5], key=jax.random.key(0), num_draws=50).low,
+    ):
+        assert_allclose(follow(sparse), follow(X), rtol=1e-7)
+
+
+def test_counts_that_are_no_whole_numbers_and_rare_large_ones():
+    X, y = rows("multinomial", np.float64)
+    X[3, 2], X[7, 1] = 2.5, 40_000.0
+    sparse, model = scipy.sparse.csr_matrix(X), nb.NaiveBayes(nb.Multinomial())
+    fitted = nb.fit_posterior(model, sparse, y)
+    assert_allclose(fitted.log_joint(sparse), fitted.log_joint(X), rtol=1e-10)
+    whole = np.delete(X, 3, axis=0)
+    assert_allclose(fitted.log_joint(scipy.sparse.csr_array(whole)), fitted.log_joint(whole), rtol=1e-10)
+
+
+def test_small_types_do_not_overflow():
+    X, y = np.array([[200, 1], [3, 100], [180, 2], [1, 90]], np.uint8), [0, 1, 0, 1]
+    weight, model = np.full(4, 3, np.uint8), nb.NaiveBayes(nb.Multinomial())
+    given = nb.sufficient_statistics(model, scipy.sparse.csr_matrix(X), y, sample_weight=weight)
+    assert_allclose(given.blocks["x"].counts, [[1140, 9], [12, 570]])
+    long = scipy.sparse.csr_matrix(np.array([[2**24, 1, 1, 1]], np.float32))
+    whole = nb.sufficient_statistics(model, long, [0]).blocks["x"].log_base
+    assert_allclose(whole, nb.sufficient_statistics(model, long.toarray(), [0]).blocks["x"].log_base, rtol=1e-12)
+
+
+@pytest.mark.parametrize("largest", [1e18, 1e19])
+def test_a_count_beyond_all_measure_harms_no_other_row(largest):
+    X = np.ones((4, 20))
+    X[2, 19] = largest
+    fitted = nb.fit_posterior(nb.NaiveBayes(nb.Multinomial()), X, [0, 1, 0, 1])
+    one_by_one = np.concatenate([fitted.log_joint(row[None]) for row in X])
+    for rows_ in (X, scipy.sparse.csr_matrix(X)):
+        assert_allclose(fitted.log_joint(rows_), one_by_one, rtol=1e-9)
+
+
+def test_half_precision_counts_are_read():
+    X, y = rows("multinomial")
+    fitted = nb.fit_posterior(nb.NaiveBayes(nb.Multinomial()), X, y)
+    assert_allclose(fitted.predict_proba(X.astype(np.float16)), fitted.predict_proba(X), rtol=1e-9)
+
+
+def test_inside_jit_a_sparse_matrix_is_refused_in_a_sentence():
+    X, y = rows("multinomial")
+    sparse, model = scipy.sparse.csr_matrix(X), nb.NaiveBayes(nb.Multinomial(), num_classes=3)
+    fitted = nb.fit_posterior(model, sparse, y)
+    with pytest.raises(ValueError, match="here it must be an array: give"):
+        jax.jit(lambda fit: fit.predict_proba(sparse))(fitted)
+    with pytest.raises(ValueError, match="here it must be an array: give"):
+        jax.jit(lambda y: nb.fit_posterior(model, sparse, y).log_evidence)(jax.numpy.asarray(y))
+
+
+def test_words_of_probability_zero_are_counted():
+    X, y = np.array([[2, 0, 1], [0, 1, 3]]), [0, 1]
+    sparse, fitted = scipy.sparse.csr_matrix(X), nb.fit_mle(nb.NaiveBayes(nb.Multinomial()), X, [0, 1])
+    assert_allclose(fitted.predict_proba(sparse), [[1.0, 0.0], [0.0, 1.0]])
+    assert fitted.predict(sparse).tolist() == y
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_bcoo_counts_as_scipys_matrix(name):
+    X, y = rows(name, np.float32)
+    given, model = BCOO.fromdense(X, nse=np.count_nonzero(X) + 5), nb.NaiveBayes(FAMILIES[name])
+    fitted = nb.fit_posterior(model, given, jnp.asarray(y))
+    assert_same(fitted, nb.fit_posterior(model, X, y))
+    assert_allclose(fitted.predict_proba(given), fitted.predict_proba(X), rtol=1e-6)
+    for table in (nb.leave_one_out, nb.cross_validate):
+        assert_allclose(table(model, given, y), table(model, X, y), rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, jnp.bfloat16])
+def test_bcoo_of_half_precision(dtype):
+    X, y = rows("multinomial", np.float32)
+    model = nb.NaiveBayes(nb.Multinomial())
+    assert_same(nb.fit_posterior(model, BCOO.fromdense(jnp.asarray(X, dtype)), y), nb.fit_posterior(model, X, y))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8, np.int64, bool])
+@pytest.mark.parametrize("weights", [np.float32, np.float64])
+@pytest.mark.parametrize("num_classes", [1, 2, 3, 20, 100])
+def test_stored_cells_are_weighed_as_the_dense_rows(rng, dtype, weights, num_classes, monkeypatch):
+    dense = (rng.poisson(0.1, (50, 300)) * (rng.random((50, 1)) < 0.8)).astype(dtype)
+    table = rng.normal(size=(300, num_classes)).astype(weights)
+    for x in (scipy.sparse.csr_array(dense), scipy.sparse.csr_array(dense[:0]), scipy.sparse.csr_array(0 * dense)):
+        expected, small = x.toarray().astype(float) @ table.astype(float), np.finfo(weights).eps
+        assert_allclose(weigh_stored(x, table), expected, rtol=20 * small, atol=20 * small)
+        with monkeypatch.context() as nothing_is_cached:
+            nothing_is_cached.setattr(stored, "CACHED_BYTES", 0)
+            found = weigh_stored(x, table)
+        assert found.dtype == np.float64
+        assert_allclose(found, expected, rtol=1e-13, atol=1e-13)
+
+
+def test_places_of_64_bits_and_sums_of_few_columns(rng, monkeypatch):
+    dense, y = rng.poisson(0.5, (200, 3)), rng.integers(0, 4, 200).astype(np.int32)
+    x = scipy.sparse.csr_array(dense)
+    x.indices, x.indptr = x.indices.astype(np.int64), x.indptr.astype(np.int64)
+    table = rng.normal(size=(3, 4))
+    for cached_bytes in (stored.CACHED_BYTES, 0):
+        monkeypatch.setattr(stored, "CACHED_BYTES", cached_bytes)
+        assert_allclose(weigh_stored(x, table), dense @ table, rtol=1e-13, atol=1e-13)
+    sums = class_sums(Labels(y, None), 4).sum(x)
+    assert_allclose(sums, [dense[y == k].sum(axis=0) for k in range(4)])
+
+
+def test_a_part_of_sparse_rows_shares_their_memory(rng):
+    x = scipy.sparse.csr_array(rng.poisson(0.5, (30, 5)))
+    for rows in (slice(0, 30), slice(4, 11), slice(29, 30), slice(7, 7)):
+        part = part_of(x, rows)
+        assert not part.data.size or np.shares_memory(part.data, x.data)
+        part.check_format(full_check=True)
+        assert (part.shape, part.dtype) == (x[rows].shape, x.dtype)
+        assert (part.toarray() == x[rows].toarray()).all()
+
+
+def test_bcoo_inside_jit_is_refused():
+    X, y = rows("multinomial", np.float32)
+    fitted = nb.fit_posterior(nb.NaiveBayes(nb.Multinomial()), X, y)
+    with pytest.raises(ValueError, match=r"BCOO .* outside of transformations"):
+        jax.jit(fitted.predict_proba)(BCOO.fromdense(X))
+
+
+@pytest.mark.parametrize(
+    ("family", "X", "message"),
+    [
+        (nb.Normal(), scipy.sparse.eye_array(3), "which Normal does not take: give x.toarray"),
+        (nb.Multinomial(), scipy.sparse.csr_array([[1.0, np.nan]] * 3), "NaN in it: its cells cannot be missing"),
+        (
+            nb.Multinomial(),
+            scipy.sparse.csr_array([[1, 0, -2]] * 3),
+            "column 2: a Multinomial cell is a count, 0 or more",
+        ),
+        (nb.Bernoulli(), scipy.sparse.csr_array([[1.0, 0.5]] * 3), "column 1: a Bernoulli cell is 0, 1 or NaN"),
+        (nb.Multinomial(), BCOO.fromdense(np.eye(3), n_batch=1), "is a BCOO: give a scipy.sparse matrix"),
+        (nb.Normal(), BCOO.fromdense(np.eye(3)), "which Normal does not take"),
+    ],
+)
+def test_bad_sparse_rows_are_refused_in_a_sentence(family, X, message):
+    with pytest.raises(ValueError, match=message):
+        nb.fit_posterior(nb.NaiveBayes(family), X, [0, 1, 0])
+
+
+def test_where_an_array_is_needed_a_sparse_matrix_is_refused():
+    X, y = rows("multinomial")
+    model = nb.NaiveBayes(nb.Multinomial(), num_classes=3)
+    with pytest.raises(ValueError, match="here it must be an array: give"):
+        nb.fit_nuts(model, scipy.sparse.csr_matrix(X), np.where(y == 2, -1, y), key=jax.random.key(0))

@@ -1,0 +1,122 @@
+"""The page of a comparison in a browser: it sorts, fits its window, and asks nobody for anything."""
+
+import json
+import shutil
+
+import pytest
+
+from tests.report.test_page import NAMES, hostile, write
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+DRIVER = shutil.which("chromedriver")
+QUIET = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """The address of a page."""
+    if CHROMIUM is None or DRIVER is None:
+        pytest.skip("chromium and chromedriver are not both on the machine")
+    folder = tmp_path_factory.mktemp("page")
+    write(folder, hostile())
+    return (folder / "report.html").as_uri()
+
+
+@pytest.fixture(scope="module")
+def browser(page, tmp_path_factory):
+    """A browser that shows the page, with a log of what it asked for."""
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for argument in (*QUIET, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
+    driver = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))  # a path given is no path downloaded
+    driver.get(page)
+    yield driver
+    driver.quit()
+
+
+def test_the_page_asks_for_nothing_and_nothing_goes_wrong(browser, page):
+    browser.get_log("performance")  # what the browser did when it started
+    browser.get(page)
+    log = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    asked = {e["params"]["request"]["url"] for e in log if e["method"] == "Network.requestWillBeSent"}
+    assert {url for url in asked if not url.startswith("data:")} == {page}
+    assert browser.get_log("browser") == []
+    assert browser.execute_script("return typeof ran") == "undefined"
+    assert browser.execute_script("return [...document.images].every(i => i.complete && i.naturalWidth > 300)")
+
+
+def column(browser, table, number):
+    """The numbers of a column, or its texts, from the top row to the last."""
+    return browser.execute_script(
+        "return [...document.getElementById(arguments[0]).tBodies[0].rows].map(row => row.cells[arguments[1]])"
+        ".map(cell => cell.dataset.value === undefined ? cell.textContent : Number(cell.dataset.value))",
+        table,
+        number,
+    )
+
+
+def headers(browser, table):
+    """The headers' buttons, and a function that tells their state."""
+    found = browser.find_elements("css selector", f"#{table} thead th")
+    return [th.find_element("tag name", "button") for th in found], lambda: [
+        th.get_attribute("aria-sort") for th in found
+    ]
+
+
+@pytest.mark.parametrize(("table", "number"), [("log_loss", 2), ("columns", 0), ("columns", 3), ("times", 1)])
+def test_a_header_sorts_and_once_more_turns_the_order(browser, page, table, number):
+    browser.get(page)
+    before = column(browser, table, number)
+    buttons, order = headers(browser, table)
+    assert set(order()) == {"none"}
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", buttons[number])
+    buttons[number].click()
+    upwards = column(browser, table, number)
+    assert sorted(upwards) == sorted(before)
+    if isinstance(before[0], float | int):
+        assert upwards == sorted(before)
+    assert order() == ["ascending" if i == number else "none" for i in range(len(buttons))]
+    buttons[number].click()
+    values = column(browser, table, number)
+    assert sorted(values) == sorted(before)
+    assert values[0] == upwards[-1]
+    assert values[-1] == upwards[0]
+    assert order()[number] == "descending"
+
+
+def test_the_keyboard_sorts_and_rows_stay_whole(browser, page):
+    browser.get(page)
+    rows = dict(zip(column(browser, "inclusion", 0), column(browser, "inclusion", 2), strict=True))
+    buttons, order = headers(browser, "inclusion")
+    assert order() == ["none", "none", "descending"]
+    buttons[0].send_keys("\ue007")  # Enter
+    names = column(browser, "inclusion", 0)
+    assert sorted(names) == sorted(NAMES)
+    assert names != list(rows)
+    assert dict(zip(names, column(browser, "inclusion", 2), strict=True)) == rows
+    assert order() == ["ascending", "none", "none"]
+    buttons[2].send_keys(" ")
+    assert column(browser, "inclusion", 2) == sorted(rows.values())
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_page_fits_its_window(browser, page, width):
+    window = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", window)
+    browser.get(page)
+    assert browser.execute_script("return window.innerWidth") == width
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    beyond = browser.execute_script(
+        "return [...document.querySelectorAll('main *, header *')]"
+        ".filter(e => !e.parentElement.closest('.scroll') && e.getBoundingClientRect().right > window.innerWidth + 1)"
+        ".map(e => e.outerHTML.slice(0, 80))"
+    )
+    assert beyond == []
+    fits = "return document.getElementById('log_loss').parentElement.clientWidth"
+    assert browser.execute_script(fits) > 0.8 * width

@@ -1,0 +1,80 @@
+"""Folders are layers: modules import downwards, and never in a circle. CONTRIBUTING holds the list of layers."""
+
+from __future__ import annotations
+
+import ast
+import re
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+LAYERS = re.findall(r"^\| `(\w+)` \|", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), flags=re.M)
+"""From the top down."""
+
+FILES = {path.relative_to(ROOT): ast.parse(path.read_text(encoding="utf-8")) for path in ROOT.glob("bayesnb/*/**/*.py")}
+
+
+def name_of(path: Path) -> str:
+    parts = path.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {name_of(path): tree for path, tree in FILES.items()}
+
+
+def imports(tree: ast.Module) -> set[str]:
+    """The modules of bayesnb that a file imports anywhere, under ``TYPE_CHECKING`` too."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            assert not node.level, "imports are absolute"
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {name if name in MODULES else str(node.module) for name in names}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return {name for name in found if name in MODULES}
+
+
+def upward(graph: dict[str, set[str]], layers: list[str]) -> list[tuple[str, str]]:
+    place = {layer: number for number, layer in enumerate(layers)}
+    return [(a, b) for a in graph for b in graph[a] if place[b.split(".")[1]] < place[a.split(".")[1]]]
+
+
+GRAPH = {name: imports(tree) - {name} for name, tree in MODULES.items()}
+
+
+def test_every_folder_is_a_layer_and_nothing_lies_flat():
+    assert len(LAYERS) == 17
+    assert {path.name for path in (ROOT / "bayesnb").iterdir() if path.is_dir() and path.name != "__pycache__"} == {
+        *LAYERS
+    }
+    assert {path.name for path in (ROOT / "bayesnb").iterdir() if path.is_file()} == {
+        "__init__.py",
+        "__init__.pyi",
+        "__main__.py",
+        "py.typed",
+    }
+
+
+def test_no_import_runs_up():
+    assert upward(GRAPH, LAYERS) == []
+
+
+def test_no_two_modules_import_each_other():
+    TopologicalSorter(GRAPH).prepare()  # raises CycleError
+
+
+def test_an_upward_import_and_a_circle_are_found():
+    low, high = f"bayesnb.{LAYERS[-1]}", f"bayesnb.{LAYERS[0]}"
+    assert upward({low: {high}, high: set()}, LAYERS) == [(low, high)]
+    with pytest.raises(ValueError, match="cycle"):
+        TopologicalSorter({low: {high}, high: {low}}).prepare()
+
+
+def test_what_a_folder_knows_is_said_in_three_sentences():
+    for layer in LAYERS:
+        words = ast.get_docstring(MODULES[f"bayesnb.{layer}"])
+        assert words is not None
+        assert len(re.findall(r"[.!?](?=\s|$)", words)) <= 3
