@@ -10,7 +10,7 @@ import numpy as np
 
 from bayesnb.arrays.placement import as_array
 from bayesnb.arrays.pytree import Node, fields_of
-from bayesnb.families.parts.support import BOUND, WIDER, Axes, require_axes, single
+from bayesnb.families.parts.support import BOUND, LARGEST_CELL, WIDER, Axes, require_axes, single
 
 
 class Hyperparameters(Node):
@@ -21,6 +21,9 @@ class Hyperparameters(Node):
 
     required: ClassVar[tuple[str, ...]] = ()
     """Hyperparameters that are not left to the data: None is no value of theirs."""
+
+    squared: ClassVar[tuple[str, ...]] = ()
+    """Hyperparameters in the unit of the cells, which are squared together with them."""
 
     most_axes: ClassVar[int] = 2
     """The most axes that a hyperparameter has: those of classes and columns."""
@@ -51,6 +54,9 @@ class Hyperparameters(Node):
         values = {field.name: getattr(self, field.name) for field in fields_of(self)}
         type(self)(**{field.name: values[field.name] for field in fields_of(self) if field.metadata.get("static")})
         require_axes(f"block {block!r}", values, self.axes, self.axis_sizes(num_classes, num_columns))
+        for name in self.squared:
+            if not (np.abs(values[name]) <= LARGEST_CELL).all():
+                raise ValueError(f"block {block!r}: {name} must be at most {LARGEST_CELL:.2g}, for it is squared")
         double = {name: _bounded(np.asarray(values[name], np.float64), letters) for name, letters in self.axes}
         type(self)(**values | self.as_given(double))
 

@@ -68,8 +68,9 @@ class Poisson(LinearFamily):
         shape, rate = broadcast(self.shape, sizes, "shape"), self.rate
         if rate is None:
             mean = pooled.total / jnp.maximum(pooled.cells, 1e-30)
-            # a column of zeros says nothing about its unit
+            # a column of zeros says nothing about its unit; a rate of 0 would be no prior, and its inverse is taken
             rate = jnp.where(mean > 0, shape / jnp.where(mean > 0, mean, 1.0), 1.0)
+            rate = jnp.maximum(rate, jnp.finfo(rate.dtype).tiny ** 0.9)
         return self._replace(shape=shape, rate=broadcast(rate, sizes, "rate"))
 
     def num_parameters(self, num_columns: int) -> tuple[int, int]:

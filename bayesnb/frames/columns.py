@@ -8,7 +8,7 @@ from typing import Any, Literal, Self, cast
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from bayesnb.families.parts.support import SQUARABLE
+from bayesnb.families.parts.support import LARGEST_CELL
 from bayesnb.frames.series import (
     Array,
     DataError,
@@ -32,8 +32,6 @@ BLOCKS: dict[Kind, str] = {
     "bernoulli": "binary", "categorical": "categorical", "normal": "numeric", "poisson": "counts",
     "multinomial": "words",
 }  # fmt: skip
-LARGEST = np.finfo(np.float64).max ** SQUARABLE
-"""Of the numbers whose squares add up."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,7 @@ class Column:
             raise DataError(f"column '{self.name}' holds an infinite number: leave the cell out, or its row")
         if self.kind == "normal":
             with np.errstate(invalid="ignore"):
-                if (np.abs(cells) > LARGEST).any():
+                if (np.abs(cells) > LARGEST_CELL).any():
                     raise DataError(f"column '{self.name}' holds {np.nanmax(np.abs(cells)):g}, too large to be squared")
         elif self.kind in ("poisson", "multinomial") and (
             (cells < 0).any() or (self.kind == "poisson" and (cells % 1 > 0).any())

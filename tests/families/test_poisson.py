@@ -67,6 +67,14 @@ def test_a_rate_of_none_is_in_the_unit_of_each_column():
     assert_array_equal(prior.rate[:, 3], 1)
 
 
+def test_a_rate_of_none_is_a_prior_however_large_the_counts():
+    """shape / mean would be 0 in float64; a pseudo-row of that weight changes nothing beside the rows."""
+    fit = nb.fit_posterior(poisson(shape=1e-20, rate=None), np.array([[1e300], [2e300]]), [0, 1])
+    assert (fit.prior.families["x"].rate > 0).all()
+    assert np.isfinite(fit.log_joint([[1e300]])).all()
+    assert np.isfinite(fit.log_evidence)
+
+
 @both
 def test_a_class_that_never_saw_an_event_wins_only_without_one(lane):
     x, y = np.array([[0, 3], [0, 5], [2, 4], [4, 0]]), np.array([0, 0, 1, 1])

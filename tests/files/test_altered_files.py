@@ -133,6 +133,14 @@ def test_a_refusal_names_the_file_and_the_part(change, words, tmp_path):
         nb.load(tmp_path / "fit")
 
 
+@pytest.mark.parametrize("name", ["normal", "covariance"])
+def test_a_place_that_no_square_holds_is_refused(name, tmp_path):
+    nb.save(of_case(name, nb.fit_posterior)[0](), tmp_path / "fit")
+    altered(tmp_path / "fit", put("model", "loc", value=1e200))
+    with pytest.raises(nb.StorageError, match="loc must be at most 5"):
+        nb.load(tmp_path / "fit")
+
+
 @pytree
 class OwnStatistics(Statistics):
     """Of a family of one's own, which does not tell the shapes."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from bayesnb.arrays.placement import Array, namespace
 from bayesnb.arrays.pytree import Node, pytree
-from bayesnb.families.parts.support import SQUARABLE, Axes, require_axes, require_finite
+from bayesnb.families.parts.support import LARGEST_CELL, Axes, require_axes, require_finite
 
 
 class Statistics(Node):
@@ -34,7 +34,7 @@ class Statistics(Node):
         owner, values = f"statistics of block {block!r}", {name: getattr(self, name) for name, _ in self.axes}
         require_axes(owner, values, self.axes, self.axis_sizes(num_classes))
         require_finite(owner, **values)
-        if (np.abs(values.get("mean", 0.0)) > np.finfo(np.float64).max ** SQUARABLE).any():
+        if (np.abs(values.get("mean", 0.0)) > LARGEST_CELL).any():
             raise ValueError(f"{owner}: mean holds a number that is too large to be squared")
         for name in values.keys() - {*self.signed}:
             if not (np.asarray(values[name]) >= 0).all():

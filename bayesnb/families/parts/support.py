@@ -28,6 +28,9 @@ WIDER = "give numpy rows, which are computed in float64, or set JAX_ENABLE_X64=1
 SQUARABLE = 0.45
 """The largest number to this power is the largest cell: its square is a number, with room to add squares up."""
 
+LARGEST_CELL = float(np.finfo(np.float64).max) ** SQUARABLE
+"""In float64."""
+
 
 def broadcast(value: Any, shape: tuple[int, ...], name: str) -> Array:
     """``value`` in the resolved shape; a ValueError that names it where it does not fit."""

@@ -39,6 +39,7 @@ class NormalInverseGamma(Tied):
     may_be_common = "variance"
     axes = (("loc", "KD"), ("strength", "KD"), ("shape", "TD"), ("rate", "TD"))
     required = ("strength", "shape")
+    squared = ("loc",)
 
     def resolve(self, pooled: NormalStatistics, num_classes: int) -> Self:
         own = (num_classes, pooled.count.shape[-1])

@@ -46,6 +46,7 @@ class NormalInverseWishart(Tied):
     may_be_common = "covariance"
     axes = (("loc", "KD"), ("strength", "K"), ("df", "T"), ("scale", "TDD"))
     required = ("strength", "smoothing")
+    squared = ("loc",)
     most_axes = 3
 
     def resolve(self, pooled: MultivariateNormalStatistics, num_classes: int) -> Self:

@@ -81,7 +81,7 @@ def _rows(path: Path, handle: Any) -> Iterator[tuple[int, list[str]]]:
         problem = next((words for sign, words in CSV_PROBLEMS.items() if sign in str(error)), str(error))
         raise DataError(f"line {next_line} of '{path}' is not CSV: {problem}") from error
     if not header:
-        raise DataError(f"'{path}' is empty")
+        raise DataError(f"'{path}' is empty: give a file with a header line and rows below it")
 
 
 def _header(row: list[str], path: Path) -> list[str]:

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayesnb.families.parts.support import LARGEST_CELL
 from bayesnb.files.tables.source import is_text
-from bayesnb.frames.columns import LARGEST, Column, Kind, in_order
+from bayesnb.frames.columns import Column, Kind, in_order
 from bayesnb.frames.series import DataError, is_meant_as_number, is_number, label, why_text
 
 MOST_VALUES = 100_000
@@ -144,7 +145,7 @@ def describe(column: Summary, kind: Kind) -> Column:
             cell, place = column.odd or ("", "")
             why = f"'{cell}' on {place} {why_text(cell)}" if column.odd else "its numbers are text"
             raise DataError(f"column '{name}' cannot be {kind}: {why}")
-        if abs(column.largest[0]) > LARGEST:
+        if abs(column.largest[0]) > LARGEST_CELL:
             value, place = column.largest
             raise DataError(f"column '{name}' holds {value:g} on {place}, which is too large to be squared")
         if kind != "normal" and (column.span[0] < 0 or not column.whole):
