@@ -1,0 +1,51 @@
+"""The public names: where they come from, what they load, and that what a function returns has a name, too."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pytest
+
+import bayesnb as nb
+
+FUNCTIONS = [name for name in nb.__all__ if inspect.isfunction(getattr(nb, name))]
+
+
+def loaded_after(code: str) -> set[str]:
+    """Which of the heavy libraries a new process has loaded."""
+    check = f"import sys; {code}; print(*{{'jax', 'numpyro', 'sklearn', 'pandas', 'matplotlib'}} & {{*sys.modules}})"
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+    return set(done.stdout.split("\n")[-2].split())
+
+
+def test_importing_loads_nothing_heavy():
+    assert loaded_after("import bayesnb; bayesnb.__version__") == set()
+    assert loaded_after("from bayesnb import NaiveBayes") >= {"jax", "numpyro"}
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "from contextlib import suppress; from bayesnb.cli import main\nwith suppress(SystemExit): main(['--help'])\n1"
+    )
+    assert loaded_after(f"exec({code!r})") == set()
+
+
+@pytest.mark.parametrize("name", sorted({*nb.__all__} - {"plots", "sklearn"}))
+def test_no_name_hides_a_module(name):
+    assert find_spec(f"bayesnb.{name}") is None
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_what_a_function_returns_is_public(name):
+    said = str(inspect.signature(getattr(nb, name)).return_annotation)
+    own = {word for word in re.findall(r"\b[A-Z]\w+", said) if word not in ("Any", "Array")}
+    assert own <= {*nb.__all__}, f"{name} returns {said}"
+
+
+def test_a_name_that_is_not_there():
+    with pytest.raises(AttributeError, match="fit_map2"):
+        nb.fit_map2  # noqa: B018
