@@ -106,8 +106,12 @@ def zeros(*shape: int) -> np.ndarray[Any, Any]:
 
 
 def padded_size(num_rows: int) -> int:
-    """The power of two, at least 16, up to which rows are filled: what is compiled for a size serves many."""
-    return 1 << max(num_rows - 1, 15).bit_length()
+    """The size up to which rows are filled, 32, 128, 512 or a larger power of two: what is compiled for it serves many.
+
+    Few rows take as long as many more: each call costs a millisecond.
+    """
+    bits = max(num_rows - 1, 31).bit_length()
+    return 1 << (bits if bits > 9 else bits + 1 - bits % 2)
 
 
 def padded(rows: Array) -> Array:

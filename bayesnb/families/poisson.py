@@ -12,12 +12,13 @@ from jax.scipy.special import gammaln
 
 from bayesnb.arrays.cells import all_codes, observed
 from bayesnb.arrays.placement import Array, is_traced, namespace
-from bayesnb.families.base import Hyperparameter, Params, pytree
+from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.parts.linear import LinearFamily
 from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import Statistics, without
 from bayesnb.families.parts.support import broadcast, first_bad, require_positive, require_shape
 from bayesnb.numerics import log_gamma, stable
+from bayesnb.primitives import products
 from bayesnb.primitives.products import Linear
 from bayesnb.primitives.sums import ClassSums
 
@@ -138,6 +139,15 @@ class Poisson(LinearFamily):
         """-sum_d log x_d! over observed cells."""
         seen, xp = self.seen(x), namespace(x)
         return -log_gamma.row_log_factorials(x if seen is None else xp.where(seen, x, 0))
+
+    def predictive_tables(self) -> tuple[Self, Linear]:
+        # what is linear in x cancels against what is not, so float32 rows are scored in float64
+        offset, always = -self.shape * jnp.log1p(1.0 / self.rate), jnp.asarray(jnp.inf)
+        return self, Linear((-jnp.log1p(self.rate),), offset, condition=always)
+
+    def predicted_by(self, tables: tuple[Self, Linear]) -> Score:
+        family, table = tables
+        return products.rising_and_linear(family, family.shape, products.linear(family, table))
 
     def log_predictive_terms(self, x: Array) -> Array:
         x = jnp.asarray(x, jnp.result_type(float))[:, None, :]

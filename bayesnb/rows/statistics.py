@@ -213,6 +213,10 @@ def from_device(
     return shards.over_shards(of_rows, merge_alike, sharding, (arrays, labels))
 
 
+XLA_SAFE = 1e15
+"""Cells up to it are within the limits of every type: to ask XLA would compile for each number of rows."""
+
+
 def _from_cpu(
     families: Mapping[str, Family], arrays: Mapping[str, Array], labels: Labels, num_classes: int, rows: jax.Array
 ) -> ModelStatistics | None:
@@ -221,9 +225,11 @@ def _from_cpu(
         found = from_host(families, arrays, labels, num_classes)
         one = jax.tree.map(lambda a: jax.ShapeDtypeStruct((1, *a.shape[1:]), a.dtype), (arrays, labels))
         return put_beside(rows, found, from_device.eval_shape(families, *one, num_classes), SQUARABLE)
+    checks.fit_values(families, arrays)
+    if any((np.abs(x) > XLA_SAFE).any() for x in arrays.values()):
+        checks.fit_values(families, jax.tree.map(jnp.asarray, arrays))  # XLA's types have limits of their own
     size = len(labels.y)
     arrays, labels = fill_up((arrays, labels))
-    checks.fit_values(families, jax.tree.map(jnp.asarray, arrays))  # XLA's types have limits of their own
     if len(labels.y) > size:  # what fills up is of no class
         labels.y[size:] = 0 if labels.soft else num_classes
     if rows.committed:

@@ -110,7 +110,7 @@ def test_tables_are_filled_up_by_rows_of_their_own():
     filled = fill_up((table, np.arange(17)))
     assert_array_equal(filled[0][:17], table)
     assert_array_equal(filled[0][17:], np.repeat(table[-1:], 15, axis=0))
-    whole = (np.zeros((16, 1)),)
+    whole = (np.zeros((32, 1)),)
     assert fill_up(whole) is whole
 
 

@@ -6,6 +6,7 @@ the host, JAX on a device. A missing cell contributes nothing; a zero probabilit
 """
 
 from bayesnb.primitives.products.counts import log_rising as log_rising
+from bayesnb.primitives.products.counts import rising_and_linear as rising_and_linear
 from bayesnb.primitives.products.linear import Linear as Linear
 from bayesnb.primitives.products.linear import linear as linear
 from bayesnb.primitives.products.linear import linear_terms as linear_terms

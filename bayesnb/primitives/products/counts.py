@@ -13,7 +13,9 @@ from bayesnb.arrays.placement import Array, on_host
 from bayesnb.arrays.sparse import bytes_per_row, cells_by_row, is_sparse, part_of
 from bayesnb.arrays.threads import in_threads, merged_in_threads, row_blocks
 from bayesnb.numerics import log_gamma
-from bayesnb.primitives.products.rows import by_rows
+from bayesnb.numerics.log_prob import LogProb
+from bayesnb.primitives.products.rows import by_rows, summed
+from bayesnb.primitives.scoring import Score
 
 BLOCK_BYTES = 1 << 25
 """Bytes of counts that are looked at together: the more, the more often a count is met again."""
@@ -40,6 +42,20 @@ def log_rising(a: Array, x: Any) -> Array:
         return _total(a, jnp.asarray(x))
     parts = [_of_block(a, part_of(x, rows)) for rows in row_blocks(x.shape[0], bytes_per_row(x), BLOCK_BYTES)]
     return np.concatenate(parts) if parts else np.zeros((0, len(a)))
+
+
+def rising_and_linear(family: Any, a: Array, linear: Score) -> Score:
+    """Scores counts by ``log_rising`` plus a linear function: what ``log_predictive_terms`` of the family add up to.
+
+    On a device these are added up instead: in single precision the two sums would cancel.
+    """
+
+    def score(x: Array) -> LogProb:
+        if on_host(a, x):
+            return LogProb(linear(x).finite + log_rising(a, x), None)
+        return LogProb(summed("log_predictive_terms", (family,), (x,)), None)
+
+    return score
 
 
 def _of_block(a: Array, x: Any) -> Array:
