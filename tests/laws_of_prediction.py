@@ -96,6 +96,9 @@ def _completions(family: nb.Family, X: Any) -> tuple[Any, Any, np.ndarray]:
         row, scale, centre = np.nanmean(X, axis=0)[None], np.nanstd(X[:, 1]), np.nanmean(X[:, 1])
         values = centre + scale * np.sinh(np.linspace(-12, 12, 20_001))
         measure = np.gradient(values)
+    elif type(family).__name__ == "Exponential":
+        row, values = np.nanmean(X, axis=0)[None], np.exp(np.linspace(-20, 12, 20_001))
+        measure = np.gradient(values)
     else:
         sizes = {
             nb.Bernoulli: lambda: 2,

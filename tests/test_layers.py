@@ -78,3 +78,26 @@ def test_what_a_folder_knows_is_said_in_three_sentences():
         words = ast.get_docstring(MODULES[f"bayesnb.{layer}"])
         assert words is not None
         assert len(re.findall(r"[.!?](?=\s|$)", words)) <= 3
+
+
+FAMILIES = {"Bernoulli", "Binomial", "Categorical", "Multinomial", "MultivariateNormal", "Normal", "Poisson"}
+
+
+def names_of_families(name: str) -> set[str]:
+    """The family classes that a module imports, or takes from the package of families."""
+    imported = {
+        alias.name for node in ast.walk(MODULES[name]) if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    taken = {
+        node.attr
+        for node in ast.walk(MODULES[name])
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "families"
+    }
+    return (imported | taken) & FAMILIES
+
+
+def test_nobody_outside_asks_which_family_it_is():
+    """Scikit-learn's classes are each for one family; ``families.words`` has the words of the command line."""
+    outside = [name for name in MODULES if name.split(".")[1] != "families" and ".dropin." not in name]
+    assert {name: names_of_families(name) for name in outside if names_of_families(name)} == {}
+    assert names_of_families("bayesnb.families.words") == FAMILIES - {"Binomial", "MultivariateNormal"}

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.families import Bernoulli, Categorical, Normal
+from bayesnb.families import Family
+from bayesnb.families.words import FAMILIES
 from bayesnb.files.tables.table import Table
 from bayesnb.fits.averaged import fit_averaged
 from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior
@@ -26,12 +27,12 @@ CURES = ("tempered", "feature weights")
 
 def bayes_model(table: Table) -> NaiveBayes:
     """Build the model of full Bayes: Beta(1, 1) and Dirichlet(1), and for numbers the unit-information prior."""
-    return _model(table, Bernoulli(), lambda sizes: Categorical(sizes), 1.0)
+    return _model(table, FAMILIES["bernoulli"](), FAMILIES["categorical"], 1.0)
 
 
 def map_model(table: Table) -> NaiveBayes:
     """Build the model whose posterior mode is Laplace 1 wherever something is counted; numbers as in full Bayes."""
-    return _model(table, Bernoulli.laplace(1.0), lambda sizes: Categorical.laplace(sizes, 1.0), 2.0)
+    return _model(table, FAMILIES["bernoulli"].laplace(), FAMILIES["categorical"].laplace, 2.0)
 
 
 def priors(table: Table) -> dict[str, str]:
@@ -86,7 +87,7 @@ def _rival(method: str, table: Table, X: Any, y: Array, seed: int) -> Any:
 
 
 def _model(
-    table: Table, binary: Bernoulli, categorical: Callable[[tuple[int, ...]], Categorical], concentration: float
+    table: Table, binary: Family, categorical: Callable[[tuple[int, ...]], Family], concentration: float
 ) -> NaiveBayes:
     blocks: dict[str, Any] = {}
     if "binary" in table.blocks:
@@ -94,6 +95,6 @@ def _model(
     if "categorical" in table.blocks:
         blocks["categorical"] = categorical(tuple(len(c.values) for c in table.blocks["categorical"]))
     if "numeric" in table.blocks:
-        blocks["numeric"] = Normal()
+        blocks["numeric"] = FAMILIES["normal"]()
     # a small training set may lack a class, so the number of classes is declared
     return NaiveBayes(blocks, class_concentration=concentration, num_classes=len(table.classes))

@@ -16,6 +16,8 @@ A family is a frozen dataclass and a pytree. Its fields are the prior's hyperpar
    ``own_terms``: the same under a row's own class, given the statistics of all rows less the row's own contribution;
 9. ``log_partition``, its change ``log_partition_ratio`` and ``log_base_measure``, of which the evidence is made.
 
+What tables, pictures and files ask of a family besides stands in ``traits``, each with a default.
+
 The laws that hold for each, such as prior times likelihood equals evidence times posterior, stand in the tests, once
 for all. Arrays are numpy's or JAX's, traced or not; a family never asks. Missing cells are NaN.
 """
@@ -31,12 +33,17 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
+from numpyro.distributions.constraints import Constraint
 
+from bayesnb.arrays.cells import observed
 from bayesnb.arrays.placement import Array, namespace
 from bayesnb.arrays.pytree import Node as Node
 from bayesnb.arrays.pytree import pytree as pytree
+from bayesnb.arrays.sparse import stored
 from bayesnb.families.hyperparameters import Hyperparameters
+from bayesnb.families.parts.support import broadcast, require_cells, require_finite, require_shape
 from bayesnb.families.parts.updates import updated
+from bayesnb.families.traits import Traits
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
 from bayesnb.primitives.scoring import Score as Score
@@ -50,11 +57,8 @@ Hyperparameter = Any
 """A number or an array that broadcasts to [K, D]."""
 
 
-class Family(Hyperparameters, Scoring):
+class Family(Hyperparameters, Scoring, Traits):
     """A likelihood for a block of columns and its conjugate prior; see the module's text for the contract."""
-
-    sites: ClassVar[tuple[str, ...]]
-    """The short names of the parameters."""
 
     statistics_type: ClassVar[type]
     """The class of its sufficient statistics."""
@@ -62,22 +66,30 @@ class Family(Hyperparameters, Scoring):
     takes_sparse: ClassVar[bool] = False
     """True where scipy's sparse matrices are rows too."""
 
-    resolved_by_sizes: ClassVar[bool] = False
+    resolved_by_sizes: ClassVar[bool] = True
     """True where ``resolve`` looks at the sizes of statistics alone: on the host hyperparameters are then views."""
 
-    affine_predictive: ClassVar[bool] = False
-    """True where the exact predictive is the likelihood at the posterior mean, and so has its ``form``."""
+    known: ClassVar[dict[str, type[Family]]] = {}
+    """Every family that has been defined, by its name: those that a file may hold."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        before = Family.known.get(cls.__name__)
+        if before is None or not before.__module__.startswith("bayesnb."):
+            Family.known[cls.__name__] = cls
         if "resolve" in vars(cls):  # what a base class says of its own is not inherited
             cls.resolved_by_sizes = vars(cls).get("resolved_by_sizes", False)
 
     # 1. hyperparameters
 
-    @abstractmethod
     def resolve(self, pooled: Any, num_classes: int) -> Self:
-        """The same prior with every shape and every hyperparameter fixed, from the statistics of all classes pooled."""
+        """The same prior with every shape and every hyperparameter fixed, from the statistics of all classes pooled.
+
+        Here the hyperparameters, none of which may be left to the data, broadcast to their ``axes``.
+        """
+        sizes = self.axis_sizes(num_classes, pooled.num_columns)
+        shapes = {name: tuple(sizes[letter] for letter in letters) for name, letters in self.axes}
+        return self._replace(**{name: broadcast(getattr(self, name), shape, name) for name, shape in shapes.items()})
 
     @property
     def common_sites(self) -> tuple[str, ...]:
@@ -92,15 +104,6 @@ class Family(Hyperparameters, Scoring):
     @property
     def declared_columns(self) -> int | None:
         """D where the specification tells it before any data, else None."""
-        return None
-
-    @abstractmethod
-    def num_parameters(self, num_columns: int) -> tuple[int, int]:
-        """Free parameters of one class, and those that all classes share."""
-
-    def num_values(self, num_columns: int) -> int | None:
-        """How many different rows the block can show; None where there is no end of them."""
-        del num_columns
         return None
 
     def columns_of(self, params: Params) -> int:
@@ -132,9 +135,11 @@ class Family(Hyperparameters, Scoring):
             x, law = jnp.where(seen, x, 0), law.mask(seen)
         return numpyro.sample(block, law.to_event(1), obs=x)
 
-    @abstractmethod
     def check_params(self, params: Params, block: str) -> None:
         """Raises ValueError unless the shapes fit each other and known values are parameters."""
+        for site in self.sites:
+            require_shape(block, site, params[site], "[K, D]", 2)
+        require_finite(f"params of block {block!r}", **params)
 
     def of_rows(self, params: Params, y: Array, draw: Array | None = None) -> Params:
         """The parameters of each row's class, the first axis N, or 1 for what all classes share.
@@ -164,9 +169,15 @@ class Family(Hyperparameters, Scoring):
             raise ValueError(f"block {block!r} is one array [N, D], got a tuple of {len(parts)}")
         return parts[0]
 
-    @abstractmethod
+    support: ClassVar[Constraint] = dist.constraints.real
+    """What cells may be, finite numbers all."""
+
     def check(self, x: Array, block: str) -> None:
         """Raises ValueError for values outside the support; never called on tracers."""
+        kind = type(self.support).__name__.strip("_").lower()
+        allowed = f"a cell of {type(self).__name__} must be a finite {kind} number or NaN (missing)"
+        xp = namespace(stored(x))
+        require_cells(x, lambda cells: xp.isnan(cells) | (self.support(cells) & (cells < np.inf)), block, allowed)
 
     @property
     def marks_bad_cells(self) -> bool:
@@ -191,9 +202,9 @@ class Family(Hyperparameters, Scoring):
         """Bytes of one class's statistics: blocks of rows are to outweigh them."""
         return 24 * num_columns
 
-    @abstractmethod
     def seen(self, x: Array) -> Array | None:
         """False for missing cells, [N, D]; None where it is known that there are none."""
+        return observed(x)
 
     @abstractmethod
     def statistics(self, x: Array, z: ClassSums) -> Any:
@@ -225,14 +236,6 @@ class Family(Hyperparameters, Scoring):
         """The ``log_likelihood`` feature by feature, [N, K, F]; here the whole block is one. Pure JAX."""
         whole = self.log_likelihood(params, x)
         return jax.tree.map(lambda table: table[:, :, None], whole)
-
-    def form(self, params: Params) -> tuple[Array | None, Array, Array] | None:
-        """A [K, D, D], w [K, F], b [K] with log p(x | y = k) = x' A x + w x + b beside what all classes have in common.
-
-        A is None where the log odds are affine. None where a whole row's is no such function of x. Pure JAX.
-        """
-        del params
-        return None
 
     @abstractmethod
     def log_likelihood_of(self, statistics: Any, params: Params, reference: Params) -> Array:

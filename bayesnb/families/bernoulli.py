@@ -7,7 +7,7 @@ from typing import Self
 import jax.numpy as jnp
 import numpyro.distributions as dist
 
-from bayesnb.arrays.cells import all_codes, observed
+from bayesnb.arrays.cells import all_codes
 from bayesnb.arrays.placement import Array, namespace
 from bayesnb.arrays.sparse import stored
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
@@ -54,6 +54,9 @@ class Bernoulli(Beta):
     def num_values(self, num_columns: int) -> int:
         return 2**num_columns
 
+    def category_sizes(self, num_columns: int) -> tuple[int, ...]:
+        return (2,) * num_columns
+
     def likelihood(self, params: Params) -> dist.Distribution:
         return dist.Bernoulli(probs=params["probs"])
 
@@ -72,9 +75,6 @@ class Bernoulli(Beta):
             "a Bernoulli cell is 0, 1 or NaN (missing)",
             "recode the column, or use Categorical or Normal",
         )
-
-    def seen(self, x: Array) -> Array | None:
-        return observed(x)
 
     def statistics(self, x: Array, z: ClassSums) -> BernoulliStatistics:
         return BernoulliStatistics(*z.trials(x))

@@ -78,6 +78,18 @@ class Binomial(Beta):
         return math.prod(total + 1 for total in totals)
 
     @property
+    def num_parts(self) -> int:
+        return 2 if self.total_count is None else 1
+
+    def cell_law(self, params: Params, column: int) -> dist.Distribution:
+        # totals that rows bring with them: of one trial
+        total = np.broadcast_to(self.total_count or 1, self.num_columns)[column]
+        return dist.Binomial(int(total), probs=self._at("probs", params["probs"], column))
+
+    def divergence(self, params: Params, k: int) -> Array:
+        return jnp.atleast_2d(jnp.asarray(self.total_count or 1)) * super().divergence(params, k)
+
+    @property
     def totals_vary(self) -> bool:
         return self.total_count is None
 

@@ -7,20 +7,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, Self
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
+from jax.scipy.special import rel_entr
 
 from bayesnb.arrays.cells import all_codes, unless_all
 from bayesnb.arrays.placement import Array, namespace
 from bayesnb.arrays.sparse import is_sparse
 from bayesnb.families.base import Family, Hyperparameter, Params, Score, pytree
+from bayesnb.families.parts.end_to_end import EndToEnd
 from bayesnb.families.parts.one_hot import codes_of_one_hot
 from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import CategoricalStatistics, without
-from bayesnb.families.parts.support import broadcast, first_bad, require_positive, require_shape, require_simplex
+from bayesnb.families.parts.support import broadcast, require_cells, require_shape, require_simplex
+from bayesnb.families.traits import CellDensities
 from bayesnb.numerics import dirichlet, stable
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
@@ -51,7 +53,7 @@ class Categorical(Family):
     concentration: Hyperparameter = 1.0
 
     axes = (("concentration", "KS"),)
-    required = ("concentration",)
+    required = positive = ("concentration",)
     most_axes = 3
     statistics_type = CategoricalStatistics
     affine_predictive = True
@@ -61,7 +63,6 @@ class Categorical(Family):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "num_categories", declared_sizes(self.num_categories))
-        require_positive("Categorical", concentration=self.concentration)
 
     @classmethod
     def laplace(cls, num_categories: int | Sequence[int], smoothing: float = 1.0) -> Self:
@@ -70,13 +71,13 @@ class Categorical(Family):
 
     @property
     def sites(self) -> tuple[str, ...]:  # type: ignore[override]
-        if self._uniform:
+        if self._flat.uniform:
             return ("probs",)
         return tuple(f"probs_{d}" for d in range(len(self._sizes)))
 
     @property
     def site_a_column(self) -> bool:
-        return not self._uniform
+        return not self._flat.uniform
 
     def resolve(self, pooled: CategoricalStatistics, num_classes: int) -> Self:
         sizes, flat, value = pooled.sizes, (num_classes, pooled.counts.shape[-1]), self.concentration
@@ -135,8 +136,8 @@ class Categorical(Family):
 
     def check_params(self, params: Params, block: str) -> None:
         for site, size in zip(self.sites, self._sizes, strict=False):
-            value = params[site]
-            require_shape(block, site, value, "[K, D, C]" if self._uniform else "[K, C]", 3 if self._uniform else 2)
+            value, axes = params[site], "[K, C]" if self.site_a_column else "[K, D, C]"
+            require_shape(block, site, value, axes, axes.count(",") + 1)
             if value.shape[-1] != size:
                 raise ValueError(f"params['{block}_{site}'] must have {size} categories, got shape {value.shape}")
             require_simplex(block, site, value)
@@ -149,13 +150,9 @@ class Categorical(Family):
         xp = namespace(x)
         if not jnp.issubdtype(x.dtype, jnp.floating) or all_codes(x, np.inf):
             return
-        good = xp.isnan(x) | (xp.floor(x) == x)
-        if not good.all():
-            row, column = first_bad(~good)
-            raise ValueError(
-                f"block {block!r}, column {column}: a Categorical cell is a whole code 0, 1, ... or NaN (missing), got "
-                f"{x[row, column]}; recode the column, or use Normal for measurements"
-            )
+        expected = "a Categorical cell is a whole code 0, 1, ... or NaN (missing)"
+        advice = "recode the column, or use Normal for measurements"
+        require_cells(x, lambda cells: xp.isnan(cells) | (xp.floor(cells) == cells), block, expected, advice)
 
     def seen(self, x: Array) -> Array | None:
         if all_codes(x, min(self._sizes, default=0)):
@@ -179,13 +176,13 @@ class Categorical(Family):
         return self._replace(concentration=self.concentration + statistics.counts)
 
     def reference(self) -> Params:
-        return self._split(dirichlet.dirichlet_mean(self.concentration, self._total))
+        return self._split(dirichlet.dirichlet_mean(self.concentration, self._flat.total))
 
     def mode(self) -> Params:
-        return self._split(dirichlet.dirichlet_mode(self.concentration, self._total))
+        return self._split(dirichlet.dirichlet_mode(self.concentration, self._flat.total))
 
     def mle(self, statistics: CategoricalStatistics) -> Params:
-        return self._split(dirichlet.dirichlet_mle(statistics.counts, self._total))
+        return self._split(dirichlet.dirichlet_mle(statistics.counts, self._flat.total))
 
     def tables(self, params: Params) -> LogProb:
         p = self._join(params)
@@ -207,13 +204,13 @@ class Categorical(Family):
         return dirichlet.centred_log_likelihood(statistics.counts, change, self.concentration).sum()
 
     def log_predictive_terms(self, x: Array) -> Array:
-        return self._cells(jnp.log(dirichlet.dirichlet_mean(self.concentration, self._total)), x)
+        return self._cells(jnp.log(dirichlet.dirichlet_mean(self.concentration, self._flat.total)), x)
 
     def own_terms(self, statistics: CategoricalStatistics, x: Array, y: Array, weight: Array) -> Array:
         places, seen = self.codes(x).places()
         tables = self.concentration, statistics.counts
         own, count = (table[y[:, None], places] for table in tables)
-        prior, total = (self._total(table)[y[:, None], places] for table in tables)
+        prior, total = (self._flat.total(table)[y[:, None], places] for table in tables)
         left, rest = without(count, weight[:, None], total), without(total, weight[:, None])
         terms = jnp.log((own + left) / (prior + rest))
         return terms if seen is None else jnp.where(seen, terms, 0.0)
@@ -222,28 +219,53 @@ class Categorical(Family):
         # a pseudo-count that is flushed to zero is as small as can be, and no impossible event
         counts, tiny = self.concentration, jnp.finfo(jnp.result_type(float)).tiny
         # the log of a total is taken once, where a repeated one would be taken again at each entry
-        totals = self._at_entries(jnp.log(jnp.maximum(self._of_columns(counts), tiny)))
+        totals = self._flat.at_entries(jnp.log(jnp.maximum(self._flat.of_columns(counts), tiny)))
         return LogProb(jnp.log(jnp.maximum(counts, tiny)) - totals, None)
 
     def predicted_by(self, tables: LogProb) -> Score:
         return self.scored_by(tables)
 
     def log_partition(self) -> Array:
-        return dirichlet.log_multivariate_beta(self.concentration, self._total)[:, starts_of(self._sizes)[:-1]]
+        return dirichlet.log_multivariate_beta(self.concentration, self._flat.total)[:, starts_of(self._sizes)[:-1]]
 
     def log_partition_ratio(self, statistics: CategoricalStatistics) -> Array:
-        ratio = dirichlet.log_multivariate_beta_ratio(self.concentration, statistics.counts, self._total)
+        ratio = dirichlet.log_multivariate_beta_ratio(self.concentration, statistics.counts, self._flat.total)
         return ratio[:, starts_of(self._sizes)[:-1]]
+
+    # names, pictures, and terms of the log odds
+
+    def category_sizes(self, num_columns: int) -> tuple[int, ...]:
+        return self._sizes_of(num_columns)
+
+    term_sizes = category_sizes
+
+    def means(self, params: Params) -> Array:
+        return self._join(params)
+
+    def divergence(self, params: Params, k: int) -> Array:
+        p = self._join(params)
+        return rel_entr(p[k][None], p)
+
+    def cell_densities(self, params: Params, column: int) -> CellDensities:
+        probs = params[f"probs_{column}"] if self.site_a_column else params["probs"][:, :, column]
+        return CellDensities(np.arange(probs.shape[-1]), probs)
+
+    def site_axes(self, site: str, columns: Sequence[Any]) -> dict[str, Sequence[Any]]:
+        if not self.site_a_column:
+            return {"features": columns, "categories": range(max(self._sizes, default=1))}
+        place = int(site.removeprefix("probs_"))
+        return {f"categories_{place}": range(self._sizes[place])}
+
+    def site_labels(self, site: str, columns: Sequence[str]) -> tuple[str, ...]:
+        axes = self.site_axes(site, columns)
+        names = axes.get("features", [columns[int(site.removeprefix("probs_"))]] if self.site_a_column else [])
+        return tuple(f"{name} = {c}" for name in names for c in [*axes.values()][-1])
 
     # columns laid end to end
 
     @property
     def _sizes(self) -> tuple[int, ...]:
         return self._sizes_of(1)
-
-    @property
-    def _uniform(self) -> bool:
-        return len(set(self._sizes)) <= 1
 
     def _sizes_of(self, num_columns: int) -> tuple[int, ...]:
         """The numbers of categories of so many columns."""
@@ -263,31 +285,13 @@ class Categorical(Family):
         cells = table.T[places]
         return jnp.moveaxis(cells if seen is None else jnp.where(seen[..., None], cells, 0.0), -1, 1)
 
-    def _total(self, flat: Array) -> Array:
-        """The sum over each entry's column, [K, S]."""
-        sums = self._of_columns(flat)
-        return jnp.repeat(sums, max(self._sizes, default=1), axis=1) if self._uniform else self._at_entries(sums)
-
-    def _of_columns(self, flat: Array) -> Array:
-        """Sums over each column's entries, [K, D]."""
-        if self._uniform:  # a sum of vectors, where segments are added one entry at a time
-            return jnp.asarray(flat).reshape(len(flat), len(self._sizes), max(self._sizes, default=1)).sum(axis=2)
-        return jax.ops.segment_sum(jnp.asarray(flat).T, self._column, len(self._sizes)).T
-
-    def _at_entries(self, by_column: Array) -> Array:
-        """Each column's number at its entries, [K, S]."""
-        return jnp.take(by_column, self._column, axis=1, mode="clip")  # none is outside, and so none is looked at
-
     @property
-    def _column(self) -> np.ndarray[Any, Any]:
-        """The column of each entry, [S]."""
-        return np.repeat(np.arange(len(self._sizes)), self._sizes)
+    def _flat(self) -> EndToEnd:
+        return EndToEnd(self._sizes)
 
     def _split(self, flat: Array) -> dict[str, Array]:
         """[K, S] as the parameters' sites."""
-        if self._uniform:
-            return {"probs": flat.reshape(flat.shape[0], len(self._sizes), max(self._sizes, default=1))}
-        return dict(zip(self.sites, jnp.split(flat, starts_of(self._sizes)[1:-1], axis=1), strict=True))
+        return dict(zip(self.sites, self._flat.split(flat), strict=True))
 
     def _join(self, params: Params) -> Array:
         """The parameters' sites as [K, S]."""

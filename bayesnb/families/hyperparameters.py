@@ -10,7 +10,7 @@ import numpy as np
 
 from bayesnb.arrays.placement import as_array
 from bayesnb.arrays.pytree import Node, fields_of
-from bayesnb.families.parts.support import BOUND, LARGEST_CELL, WIDER, Axes, require_axes, single
+from bayesnb.families.parts.support import BOUND, LARGEST_CELL, WIDER, Axes, require_axes, require_positive, single
 
 
 class Hyperparameters(Node):
@@ -21,6 +21,9 @@ class Hyperparameters(Node):
 
     required: ClassVar[tuple[str, ...]] = ()
     """Hyperparameters that are not left to the data: None is no value of theirs."""
+
+    positive: ClassVar[tuple[str, ...]] = ()
+    """Hyperparameters that are positive wherever they are given."""
 
     squared: ClassVar[tuple[str, ...]] = ()
     """Hyperparameters in the unit of the cells, which are squared together with them."""
@@ -40,6 +43,7 @@ class Hyperparameters(Node):
                 raise ValueError(
                     f"{type(self).__name__}: {f.name} has {self.most_axes} axes at most, got shape {np.shape(value)}"
                 )
+        require_positive(type(self).__name__, **{name: getattr(self, name) for name in self.positive})
 
     def _replace(self, **changes: Any) -> Self:
         """A copy with other hyperparameters that are already known to be valid, or traced."""

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
+from jax.scipy.special import rel_entr
 
 from bayesnb.arrays.cells import all_codes, observed
 from bayesnb.arrays.placement import Array, namespace
@@ -17,12 +18,12 @@ from bayesnb.families.parts.linear import LinearFamily
 from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import Statistics, without
 from bayesnb.families.parts.support import (
-    broadcast,
     require_cells,
-    require_positive,
     require_shape,
     require_simplex,
 )
+from bayesnb.families.parts.words import gathered, predictive_word_terms, word_terms
+from bayesnb.families.traits import CellDensities
 from bayesnb.numerics import dirichlet, log_gamma, stable
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
@@ -61,23 +62,16 @@ class Multinomial(LinearFamily):
 
     sites = ("probs",)
     axes = (("concentration", "KD"),)
-    required = ("concentration",)
+    required = positive = ("concentration",)
     statistics_type = MultinomialStatistics
+    one_feature = True
+    tells_words = True
     takes_sparse = True
-    resolved_by_sizes = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_positive("Multinomial", concentration=self.concentration)
 
     @classmethod
     def laplace(cls, smoothing: float = 1.0) -> Self:
         """Dirichlet(1 + l): its MAP is the textbook estimate (c_d + l) / (sum c + l D)."""
         return cls(concentration=1.0 + smoothing)
-
-    def resolve(self, pooled: MultinomialStatistics, num_classes: int) -> Self:
-        shape = (num_classes, pooled.counts.shape[-1])
-        return self._replace(concentration=broadcast(self.concentration, shape, "concentration"))
 
     def num_parameters(self, num_columns: int) -> tuple[int, int]:
         return num_columns - 1, 0
@@ -195,6 +189,32 @@ class Multinomial(LinearFamily):
         counts = jnp.where(jnp.isnan(x).any(axis=1, keepdims=True), 0.0, x)
         left = without(statistics.counts[y], weight[:, None] * counts)
         return _dirichlet_multinomial(self.concentration[y] + left, counts)
+
+    def means(self, params: Params) -> Array:
+        return params["probs"]
+
+    def divergence(self, params: Params, k: int) -> Array:
+        p = params["probs"]
+        return rel_entr(p[k][None], p)
+
+    def explained_terms(self, params: Params, x: Array) -> LogProb:
+        return word_terms(params["probs"], x)
+
+    def explained_predictive(self, x: Array) -> Array:
+        return predictive_word_terms(self.concentration, x)
+
+    def narrowed(self, params: Params | None, shown: Array) -> tuple[Self, Params | None]:
+        # sums of a Dirichlet's entries are Dirichlet, so nothing changes for the others
+        if params is None:
+            return self._replace(concentration=gathered(self.concentration, shown)), None
+        return self, {"probs": gathered(params["probs"], shown)}
+
+    def cell_densities(self, params: Params, column: int) -> CellDensities:
+        return CellDensities(np.zeros(1), params["probs"][:, :, [column]])
+
+    @property
+    def continuous(self) -> bool:
+        return False
 
     def log_partition(self) -> Array:
         return dirichlet.log_multivariate_beta(self.concentration)

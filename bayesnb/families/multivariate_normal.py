@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +15,7 @@ import numpyro.distributions as dist
 from bayesnb.arrays.cells import observed
 from bayesnb.arrays.placement import Array, is_traced, on_host
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
+from bayesnb.families.parts.left_out_rows import left_out_rows
 from bayesnb.families.parts.statistics import MultivariateNormalStatistics, others_of, without
 from bayesnb.families.parts.support import (
     require_choice,
@@ -26,6 +29,7 @@ from bayesnb.families.parts.support import (
 from bayesnb.families.parts.updates import updated
 from bayesnb.families.priors.normal_inverse_wishart import NormalInverseWishart
 from bayesnb.numerics.covariances import (
+    divergence,
     first_singular,
     inside,
     log_determinant,
@@ -38,7 +42,7 @@ from bayesnb.numerics.covariances import (
 )
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
-from bayesnb.primitives.distances import LOG_2PI, Distances, distances, log_normal, log_student
+from bayesnb.primitives.distances import LOG_2PI, distances, log_normal, log_student
 from bayesnb.primitives.sums import ClassSums
 
 
@@ -84,6 +88,7 @@ class MultivariateNormal(NormalInverseWishart):
     scale: Hyperparameter = None
 
     statistics_type = MultivariateNormalStatistics
+    one_feature = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -99,6 +104,22 @@ class MultivariateNormal(NormalInverseWishart):
         if self.scale is not None:
             require_covariance("MultivariateNormal: scale", self.scale)
             require_positive("MultivariateNormal: scale", diagonal=variances(self.scale))
+
+    def site_axes(self, site: str, columns: Sequence[Any]) -> dict[str, Sequence[Any]]:
+        return {"features": columns} | ({"features_other": columns} if site == "covariance" else {})
+
+    def cell_law(self, params: Params, column: int) -> dist.Distribution:
+        covariance = jnp.asarray(params["covariance"])[..., column, column, None]
+        variance = covariance[:, None] if self.shared else covariance
+        if not variance.all():
+            raise ValueError(f"column {column} is constant where it was fitted: it has no density")
+        return dist.Normal(jnp.asarray(params["loc"])[..., column, None], jnp.sqrt(variance))
+
+    def means(self, params: Params) -> Array:
+        return jnp.full((len(params["loc"]), 1), jnp.nan)
+
+    def divergence(self, params: Params, k: int) -> Array:
+        return divergence(params["loc"], self.as_table(params["covariance"]), k)[:, None]
 
     def num_parameters(self, num_columns: int) -> tuple[int, int]:
         matrix = num_columns * (num_columns + 1) // 2
@@ -166,9 +187,6 @@ class MultivariateNormal(NormalInverseWishart):
                 f"{self.columns_of(params)} columns) is singular: give MultivariateNormal(smoothing=...) or more rows, "
                 "or use fit_map or fit_posterior, whose prior needs neither"
             )
-
-    def seen(self, x: Array) -> Array | None:
-        return observed(x)
 
     def fit_bytes(self, num_columns: int) -> int:
         return 8 * num_columns * num_columns
@@ -241,7 +259,7 @@ class MultivariateNormal(NormalInverseWishart):
         # the difference from the mean of a class that is the row alone is nothing but rounding
         some = not on_host(x, left) or (left == 0).any()
         alone = distances(self.loc, posterior.scale, x).squares if some else between.squares
-        return products.by_rows(_left_out, (self, posterior), (between, alone, left, df, y, weight))
+        return products.by_rows(left_out_rows, (self, posterior), (between, alone, left, df, y, weight))
 
     def log_base_measure(self, statistics: MultivariateNormalStatistics) -> Array:
         return (-0.5 * LOG_2PI * self._varying().sum(axis=1) * self.tied(statistics.count))[:, None]
@@ -265,36 +283,3 @@ def _generating(loc: Array, covariance: Array) -> Array:
     """The covariance, in which a column that says nothing is narrow about its constant."""
     narrow = jnp.square(1e-6 * (1.0 + jnp.abs(loc)))[..., None] * jnp.eye(loc.shape[-1])
     return jnp.where(inside(variances(covariance) > 0), covariance, narrow)
-
-
-@jax.jit
-def _left_out(
-    prior: MultivariateNormal, posterior: MultivariateNormal, rows: tuple[Distances, *tuple[Array, ...]]
-) -> Array:
-    """log p(x | k, all rows but this one), [N, K]: a scale matrix that loses c u u' keeps its inverse and determinant.
-
-    With u = x - loc_y, loc_y without the row, v = x - loc_k and c = w strength / (strength + w): (S - c u u')^-1 = S^-1
-    + c S^-1 u u' S^-1 / (1 - c u' S^-1 u), |S - c u u'| = |S| (1 - c u' S^-1 u), and u' S^-1 v from the squared
-    distances of u, v and u - v. Where the row is all of its class, loc_y is the prior's.
-    """
-    (squares, log_det, count), alone, left, df, y, weight = rows
-    own = jnp.arange(squares.shape[1])[None] == y[:, None]
-    lost = own | posterior.shared
-    weight, left = (jnp.where(count > 0, part, 0.0)[:, None] for part in (weight, left))
-    before = posterior.strength[y][:, None]
-    strength = jnp.where(weight > 0, prior.strength[y][:, None] + left, before)
-    stretch, is_alone = before / strength, (weight > 0) & (left == 0)
-    factor = weight * (strength / before)  # XLA makes weight / stretch a product that overflows
-    near, from_prior = (jnp.take_along_axis(table, y[:, None], axis=1) for table in (squares, alone))
-    own_square = jnp.where(is_alone, from_prior, jnp.square(stretch) * near)
-    rest = jnp.maximum(1.0 - factor * own_square, jnp.finfo(near.dtype).tiny)
-    cross = 0.0 * squares
-    if posterior.shared:
-        centres, origins = (distances(posterior.loc, posterior.scale, f.loc).squares[y] for f in (posterior, prior))
-        cross = jnp.where(is_alone, from_prior + squares - origins, stretch * (near + squares - centres)) / 2
-    squares = jnp.where(own, own_square / rest, squares + factor * cross * cross / rest)
-    log_det = log_det + jnp.where(lost, jnp.log(rest), 0.0)
-    strength = jnp.where(own, strength, posterior.strength[None])
-    df = jnp.where(lost, df[:, None], posterior.df[None]) - posterior.loc.shape[1] + 1.0
-    width = (1.0 + 1.0 / strength) / df
-    return log_student(df, Distances(squares / width, log_det + count[:, None] * jnp.log(width), count))

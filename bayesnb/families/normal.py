@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 import numpyro.distributions as dist
 
-from bayesnb.arrays.cells import observed
 from bayesnb.arrays.placement import Array, is_traced
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.parts.linear import LinearFamily
@@ -77,6 +76,7 @@ class Normal(NormalInverseGamma, LinearFamily):
     variance: str = field(default="own", metadata={"static": True})
 
     statistics_type = NormalStatistics
+    gaussian_pairs = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -123,9 +123,6 @@ class Normal(NormalInverseGamma, LinearFamily):
 
     def check(self, x: Array, block: str) -> None:
         require_squarable(x, block, "Normal")
-
-    def seen(self, x: Array) -> Array | None:
-        return observed(x)
 
     def statistics(self, x: Array, z: ClassSums) -> NormalStatistics:
         return NormalStatistics(*z.moments(x))
@@ -226,6 +223,21 @@ class Normal(NormalInverseGamma, LinearFamily):
     def cells_of(self, x: Array) -> Array:
         """The log predictive of each cell under hyperparameters that broadcast against ``x``; 0 for a missing cell."""
         return log_student_cells(x - self.loc, self.strength, self.shape, self._site_rate(), self._scaleless())
+
+    def cell_law(self, params: Params, column: int) -> dist.Distribution:
+        loc, variance = (self._at(site, params[site], column) for site in self.sites)
+        if not variance.all():
+            raise ValueError(f"column {column} is constant where it was fitted: it has no density")
+        return dist.Normal(loc, jnp.sqrt(variance))
+
+    def divergence(self, params: Params, k: int) -> Array:
+        loc = params["loc"]
+        variance = jnp.broadcast_to(self.as_table(params["variance"]), loc.shape)
+        off = variance == 0
+        variance = jnp.where(off, 1.0, variance)
+        ratio = variance[k][None] / variance
+        nats = 0.5 * (ratio - 1.0 - jnp.log(ratio) + jnp.square(loc[k][None] - loc) / variance)
+        return jnp.where(off, 0.0, nats)
 
     def log_base_measure(self, statistics: NormalStatistics) -> Array:
         return jnp.where(self._scaleless(), 0.0, -0.5 * LOG_2PI * self.tied(statistics.count))

@@ -8,15 +8,15 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
-from jax.scipy.special import gammaln
+from jax.scipy.special import gammaln, rel_entr
 
-from bayesnb.arrays.cells import all_codes, observed
+from bayesnb.arrays.cells import all_codes
 from bayesnb.arrays.placement import Array, is_traced, namespace
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.parts.linear import LinearFamily
 from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import Statistics, without
-from bayesnb.families.parts.support import broadcast, first_bad, require_positive, require_shape
+from bayesnb.families.parts.support import broadcast, first_bad, require_shape
 from bayesnb.numerics import log_gamma, stable
 from bayesnb.primitives import products
 from bayesnb.primitives.products import Linear
@@ -58,11 +58,8 @@ class Poisson(LinearFamily):
     sites = ("rate",)
     axes = (("shape", "KD"), ("rate", "KD"))
     required = ("shape",)
+    positive = ("shape", "rate")
     statistics_type = PoissonStatistics
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_positive("Poisson", shape=self.shape, rate=self.rate)
 
     def resolve(self, pooled: PoissonStatistics, num_classes: int) -> Self:
         sizes = (num_classes, pooled.total.shape[-1])
@@ -73,9 +70,6 @@ class Poisson(LinearFamily):
             rate = jnp.where(mean > 0, shape / jnp.where(mean > 0, mean, 1.0), 1.0)
             rate = jnp.maximum(rate, jnp.finfo(rate.dtype).tiny ** 0.9)
         return self._replace(shape=shape, rate=broadcast(rate, sizes, "rate"))
-
-    def num_parameters(self, num_columns: int) -> tuple[int, int]:
-        return num_columns, 0
 
     def params(self, block: str) -> Params:
         with plates(block, jnp.shape(self.shape)):
@@ -101,9 +95,6 @@ class Poisson(LinearFamily):
                 f"block {block!r}, column {column}: a Poisson cell is a count 0, 1, 2, ... or NaN (missing), got "
                 f"{x[row, column]}; use Normal for measurements"
             )
-
-    def seen(self, x: Array) -> Array | None:
-        return observed(x)
 
     def statistics(self, x: Array, z: ClassSums) -> PoissonStatistics:
         seen = self.seen(x)
@@ -161,6 +152,11 @@ class Poisson(LinearFamily):
         shape = self.shape[y] + without(statistics.total[y], w * counts)
         terms = _negative_binomial(shape, self.rate[y] + without(statistics.cells[y], w), counts)
         return jnp.where(jnp.isnan(x), 0.0, terms)
+
+    def divergence(self, params: Params, k: int) -> Array:
+        rate = params["rate"]
+        own = rate[k][None]
+        return rel_entr(own, rate) - own + rate
 
     def log_partition(self) -> Array:
         return gammaln(self.shape) - self.shape * jnp.log(self.rate)

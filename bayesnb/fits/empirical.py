@@ -19,9 +19,10 @@ import numpy as np
 from bayesnb.arrays.host_calls import at_once
 from bayesnb.arrays.placement import Array, is_traced
 from bayesnb.arrays.pytree import fields_of, pytree
-from bayesnb.families import Categorical, Family
+from bayesnb.families import Family
 from bayesnb.families.parts.statistics import CategoricalStatistics
 from bayesnb.families.parts.support import require_choice, require_positive
+from bayesnb.families.words import FAMILIES
 from bayesnb.fits.closed_form import fit_posterior
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics import newton
@@ -150,7 +151,7 @@ def _blocks(start: Posterior, learn_class: bool) -> dict[str, tuple[Family, Any]
     blocks = {name: (family, start.statistics.blocks[name]) for name, family in start.prior.families.items()}
     if learn_class and start.prior.class_probs is None:
         counts = start.statistics.class_counts
-        label = Categorical(counts.shape, start.prior.class_concentration[None])
+        label = FAMILIES["categorical"](counts.shape, start.prior.class_concentration[None])
         blocks[LABEL] = label, CategoricalStatistics(counts[None], counts.shape)
     return blocks
 
@@ -208,7 +209,7 @@ def _owner(family: Family, by: str) -> np.ndarray[Any, Any]:
     num_features = family.log_partition().shape[1]
     if by == "block" or num_features == 1:
         return np.zeros((), int)
-    return np.repeat(np.arange(num_features), getattr(family, "num_categories", 1))[None]
+    return np.repeat(np.arange(num_features), family.term_sizes(num_features))[None]
 
 
 def _edge(family: Family, name: str) -> int:

@@ -8,6 +8,7 @@ from typing import Any, Literal, Self, cast
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from bayesnb.families import Family
 from bayesnb.families.parts.support import LARGEST_CELL
 from bayesnb.frames.series import (
     Array,
@@ -24,7 +25,7 @@ from bayesnb.frames.series import (
     why_text,
 )
 
-Kind = Literal["bernoulli", "categorical", "normal", "poisson", "multinomial"]
+Kind = Literal["bernoulli", "categorical", "normal", "poisson", "multinomial", "own"]
 Value = str | float | bool
 
 KINDS: tuple[Kind, ...] = ("bernoulli", "categorical", "normal", "poisson", "multinomial")
@@ -40,11 +41,13 @@ class Column:
 
     Attributes:
         name: The column's name.
-        kind: The likelihood: `bernoulli`, `categorical`, `normal`, `poisson` or `multinomial`.
+        kind: The likelihood: `bernoulli`, `categorical`, `normal`, `poisson` or `multinomial`; `own` with a family.
         values: What the codes 0, 1, ... stand for, sorted; empty for the kinds that are numbers themselves.
         text: Whether its cells are text; None where none has been seen.
         span: The smallest and the largest number; None for text, and where nobody asked.
         missing: How many cells are missing.
+        family: The likelihood of a column of numbers that no word names.
+        own_block: The block of the columns that have it.
     """
 
     name: str
@@ -53,6 +56,18 @@ class Column:
     text: bool | None = False
     span: tuple[float, float] | None = field(default=None, compare=False)
     missing: int = field(default=0, compare=False)
+    family: Family | None = field(default=None, compare=False)
+    own_block: str = ""
+
+    @property
+    def block(self) -> str:
+        """The block of features that the column belongs to."""
+        return self.own_block or BLOCKS[self.kind]
+
+    @property
+    def likelihood(self) -> str:
+        """Its name."""
+        return self.kind if self.family is None else type(self.family).__name__
 
     def encode(self, given: Any) -> Array:
         """Turn cells [N], a series of any library, into what the likelihood takes.
@@ -133,30 +148,33 @@ def in_order(values: Any) -> tuple[Value, ...]:
         return tuple(sorted(values, key=str))
 
 
-def by_type(cells: nw.Series[Any], kind: Kind | None) -> Column:
+def by_type(cells: nw.Series[Any], chosen: Kind | Family | None, own_block: str = "") -> Column:
     """A column described by its type alone, so that any part of its rows tells the same: text is categorical, a
     boolean Bernoulli, a number Normal. Of categories those that are declared or shown. Text of two values is
     Categorical with two categories, which is the same model as Bernoulli.
 
     Args:
         cells: The column.
-        kind: Its likelihood, where it has been chosen.
+        chosen: Its likelihood, where it has been chosen.
+        own_block: The block of a column whose likelihood is a family.
 
     Raises:
         DataError: for a type that no likelihood takes, and for text where the likelihood takes numbers.
     """
     cells = plain(cells)
-    sort = sort_of(cells)
+    sort, family = sort_of(cells), chosen if isinstance(chosen, Family) else None
+    kind = "own" if isinstance(chosen, Family) else chosen
     if kind is None:
         kind = "bernoulli" if sort == "flag" else "categorical" if sort == "text" else "normal"
     if sort == "text":
         if kind not in ("bernoulli", "categorical"):
-            raise DataError(f"column '{cells.name}' holds text, which cannot be {kind}: make it categorical")
+            name = kind if family is None else type(family).__name__
+            raise DataError(f"column '{cells.name}' holds text, which cannot be {name}: make it categorical")
         values = in_order({*declared(cells), *texts(cells)} - {None})
         return Column(cells.name, "categorical", values, True if values else None)
     text = None if is_missing(cells) else False
     if kind not in ("bernoulli", "categorical"):
-        return Column(cells.name, kind, text=text)
+        return Column(cells.name, kind, text=text, family=family, own_block=own_block)
     found = numbers(cells)
     if np.isinf(found).any():
         raise DataError(f"column '{cells.name}' holds an infinite number: leave the cell out, or its row")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, cast, get_args
+from typing import Any, cast
 
 from bayesnb.families import Family
 from bayesnb.frames.columns import KINDS, Column, Kind, by_type
@@ -20,8 +20,8 @@ def of_frame(frame: Frame, likelihoods: Any) -> FrameSchema:
 
     Args:
         frame: The rows.
-        likelihoods: `auto`; a kind, or a family, for all columns; one kind a column; or a dict of kinds by column, or
-            by patterns such as `pixel_*`.
+        likelihoods: `auto`; a kind, or a family, for all columns; one kind a column; or a dict of kinds or families by
+            column, or by patterns such as `pixel_*`.
 
     Raises:
         DataError: where the likelihoods do not fit the columns.
@@ -30,9 +30,21 @@ def of_frame(frame: Frame, likelihoods: Any) -> FrameSchema:
         columns = tuple(by_type(frame[name], "normal") for name in frame.columns)
         return FrameSchema(columns, likelihoods)
     kinds = chosen(likelihoods, frame.columns)
-    schema = FrameSchema(tuple(by_type(frame[name], kinds.get(name)) for name in frame.columns))
+    own = own_blocks(kinds)
+    schema = FrameSchema(tuple(by_type(frame[name], kinds.get(name), own.get(name, "")) for name in frame.columns))
     _warn_of_decimal_commas([column for column in schema.columns if column.name not in kinds])
     return schema
+
+
+def own_blocks(kinds: Mapping[str, Kind | Family]) -> dict[str, str]:
+    """The block of each column that has a family: columns that are given one object are one block."""
+    named: dict[int, str] = {}
+    for family in kinds.values():
+        if isinstance(family, Family) and id(family) not in named:
+            name = type(family).__name__.lower()
+            same = sum(block.split("_")[0] == name for block in named.values())
+            named[id(family)] = f"{name}_{same + 1}" if same else name
+    return {column: named[id(family)] for column, family in kinds.items() if isinstance(family, Family)}
 
 
 def _warn_of_decimal_commas(columns: Sequence[Column]) -> None:
@@ -64,11 +76,13 @@ def of_array(width: int, likelihoods: Any) -> ArraySchema:
     if isinstance(likelihoods, str):
         kind = kind if likelihoods == AUTO else _kind(likelihoods)
         return ArraySchema((kind,) * width, sizes=(1,) * width if kind == "categorical" else ())
-    kinds = tuple(chosen(likelihoods, [f"x{position}" for position in range(width)]).values())
+    kinds = tuple(
+        cast(Kind, kind) for kind in chosen(likelihoods, [f"x{position}" for position in range(width)]).values()
+    )
     return ArraySchema(kinds, sizes=(1,) * kinds.count("categorical"))
 
 
-def chosen(likelihoods: Any, names: Sequence[str]) -> dict[str, Kind]:
+def chosen(likelihoods: Any, names: Sequence[str]) -> dict[str, Kind | Family]:
     """The kinds that a user has chosen, by column; the others are left to their types.
 
     Raises:
@@ -78,7 +92,8 @@ def chosen(likelihoods: Any, names: Sequence[str]) -> dict[str, Kind]:
         return {} if likelihoods == AUTO else dict.fromkeys(names, _kind(likelihoods))
     if isinstance(likelihoods, Mapping):
         wanted = {str(name): kind for name, kind in likelihoods.items()}
-        return {name: _kind(kind) for name, kind in expand(wanted, names).items()}
+        found = expand(wanted, names)
+        return {name: kind if isinstance(kind, Family) else _kind(kind) for name, kind in found.items()}
     if not isinstance(likelihoods, Sequence):
         raise DataError(
             f"likelihoods must be '{AUTO}', one of {', '.join(KINDS)}, one of them a column, a dict of them by column, "
@@ -109,7 +124,7 @@ def expand(wanted: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
 
 
 def _kind(kind: Any) -> Kind:
-    if kind not in get_args(Kind):
+    if not isinstance(kind, str) or kind not in KINDS:
         hint = closest(kind, KINDS) if isinstance(kind, str) else ""
         raise DataError(f"{kind!r} is no likelihood of a column; expected one of {', '.join(KINDS)}{hint}")
-    return cast(Kind, kind)
+    return kind

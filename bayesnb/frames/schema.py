@@ -13,9 +13,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from bayesnb.families import Bernoulli, Categorical, Family, Multinomial, Normal, Poisson
+from bayesnb.families import Family
+from bayesnb.families.open_categorical import OpenCategorical
+from bayesnb.families.words import FAMILIES
 from bayesnb.frames.columns import BLOCKS, KINDS, Column, Kind
-from bayesnb.frames.open_categorical import OpenCategorical, without_room
 from bayesnb.frames.series import Array, DataError, Frame, closest, label, listing
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows.statistics import ModelStatistics, sufficient_statistics
@@ -37,11 +38,11 @@ def families(sizes: Mapping[Kind, Sequence[int]], smoothing: float, *, laplace: 
     """
     added, rows = 1.0 + smoothing if laplace else smoothing, smoothing or 1.0
     made: dict[Kind, Any] = {
-        "bernoulli": lambda: Bernoulli(added, added),
-        "categorical": lambda: Categorical(tuple(max(size, 1) for size in sizes["categorical"]), added),
-        "normal": lambda: Normal(strength=rows, shape=rows),
-        "poisson": lambda: Poisson(rows, rows),
-        "multinomial": lambda: Multinomial(added),
+        "bernoulli": lambda: FAMILIES["bernoulli"](added, added),
+        "categorical": lambda: FAMILIES["categorical"](tuple(max(size, 1) for size in sizes["categorical"]), added),
+        "normal": lambda: FAMILIES["normal"](strength=rows, shape=rows),
+        "poisson": lambda: FAMILIES["poisson"](rows, rows),
+        "multinomial": lambda: FAMILIES["multinomial"](added),
     }
     return {BLOCKS[kind]: made[kind]() for kind in KINDS if kind in sizes}
 
@@ -58,7 +59,9 @@ class FrameSchema:
         """The columns of each block, in the order of its array."""
         if self.family is not None:
             return {"x": self.columns}
-        by_block = {BLOCKS[kind]: tuple(c for c in self.columns if c.kind == kind) for kind in KINDS}
+        own = [column.own_block for column in self.columns if column.own_block]
+        names = dict.fromkeys([*BLOCKS.values(), *own])
+        by_block = {name: tuple(column for column in self.columns if column.block == name) for name in names}
         return {block: columns for block, columns in by_block.items() if columns}
 
     @property
@@ -86,7 +89,8 @@ class FrameSchema:
         if self.family is not None:
             return self.family
         sizes = {columns[0].kind: [len(c.values) for c in columns] for columns in self.blocks.values()}
-        return families(sizes, smoothing, laplace=laplace)
+        own = {column.own_block: column.family for column in self.columns if column.family is not None}
+        return {**families(sizes, smoothing, laplace=laplace), **own}
 
     def require(self, names: Sequence[str]) -> None:
         """Raises DataError where a column of the fit is not among these."""
@@ -191,7 +195,7 @@ class ArraySchema:
         family = family.with_room(X if self._single else X[block])
         model = model.with_hyperparameters({**model.families, block: family}, model.class_concentration)
         counted = sufficient_statistics(model, X, codes, sample_weight=weight)
-        statistics = without_room(counted, block, self.sizes)
+        statistics = counted.with_block(block, counted.blocks[block].without_room(self.sizes))
         sizes = statistics.blocks[block].sizes
         return self if sizes == self.sizes else replace(self, sizes=sizes), statistics
 

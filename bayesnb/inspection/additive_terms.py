@@ -1,14 +1,6 @@
 """What a fit says of rows in parts that add up: one term a feature, the words of a Multinomial block one by one.
 
-    log p(y = k, x) = log p(k) + sum_f term_kf(x) + what no class changes
-
-A word that is seen x times in a row of n words adds, under Dirichlet(a) with A = sum a,
-
-    log Gamma(a_w + x) - log Gamma(a_w) - x log A,    and the length    log Gamma(A) - log Gamma(A + n) + n log A
-
-which add up to the Dirichlet-multinomial. A word that is seen once adds the log of its posterior mean, as it does
-under known parameters, and the length is a correction that vanishes as A grows, and where n is 0 or 1. Given the
-parameters a word adds x log theta_w and the length nothing.
+log p(y = k, x) = log p(k) + sum_f term_kf(x) + what no class changes
 """
 
 from __future__ import annotations
@@ -23,11 +15,9 @@ import numpy as np
 
 from bayesnb.arrays.placement import Array
 from bayesnb.arrays.sparse import dense, is_sparse
-from bayesnb.families import Multinomial, MultivariateNormal
 from bayesnb.families.base import Family, Params
 from bayesnb.families.parts.powers import mixed_terms
 from bayesnb.fits.averaged import AveragedPosterior
-from bayesnb.numerics import dirichlet, log_gamma, stable
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
 
@@ -37,7 +27,7 @@ def by_words(fit: Classifier, family: Family) -> bool:
 
     In an average over subsets of features a Multinomial block is in or out as a whole, and one term.
     """
-    return isinstance(family, Multinomial) and not isinstance(fit, AveragedPosterior)
+    return family.tells_words and not isinstance(fit, AveragedPosterior)
 
 
 def num_terms(fit: Classifier, block: str, num_columns: int) -> int:
@@ -45,7 +35,7 @@ def num_terms(fit: Classifier, block: str, num_columns: int) -> int:
     family = fit.model.families[block]
     if by_words(fit, family):
         return num_columns + 1
-    return 1 if isinstance(family, Multinomial | MultivariateNormal) else num_columns
+    return 1 if family.one_feature else num_columns
 
 
 def class_probs(fit: Classifier) -> Array:
@@ -63,7 +53,7 @@ def terms(fit: Classifier, arrays: dict[str, Array]) -> dict[str, LogProb]:
         mixed = {b: mixed_terms(f, fit.pooled[b], fit.log_odds[b], arrays[b]) for b, f in families.items()}
         return {b: _possible(part) for b, part in mixed.items()}
     weights = fit.weights if isinstance(fit, Posterior) else None
-    return {b: _weighed(_predictive(f, arrays[b]), b, weights) for b, f in families.items()}
+    return {b: _weighed(_possible(f.explained_predictive(arrays[b])), b, weights) for b, f in families.items()}
 
 
 def terms_given(
@@ -77,9 +67,7 @@ def terms_given(
     """The same given parameters by block; ``words``: tell those of Multinomial blocks apart. Pure JAX."""
 
     def of_block(family: Family, block: Params, x: Array) -> LogProb:
-        if words and isinstance(family, Multinomial):
-            return _words(jnp.asarray(block["probs"]), _counts(x))
-        return family.log_likelihood_terms(block, x)
+        return family.explained_terms(block, x) if words else family.log_likelihood_terms(block, x)
 
     return {b: _weighed(of_block(f, params[b], arrays[b]), b, weights) for b, f in families.items()}
 
@@ -96,63 +84,27 @@ class Narrowed(NamedTuple):
 
 
 def narrowed(fit: Classifier, arrays: Mapping[str, Array]) -> Narrowed:
-    """Rows and a fit, both on the host, without the words that no row shows: their terms are 0.
-
-    Sums of a Dirichlet's entries are Dirichlet, so nothing changes for the others.
-    """
+    """Rows and a fit, both on the host, without the words that no row shows: their terms are 0."""
     families, rows, columns = dict(fit.model.families), dict(arrays), {}
-    params = dict(fit.params) if isinstance(fit, PointEstimate) else {}
+    params = dict(fit.params) if isinstance(fit, PointEstimate) else None
     for block, family in fit.model.families.items():
         x = rows[block]
-        if not by_words(fit, family) or not isinstance(family, Multinomial):
+        if not by_words(fit, family):
             rows[block] = dense(x)
             continue
         shown = np.unique(x.indices[x.data > 0]) if is_sparse(x) else np.flatnonzero((x > 0).any(axis=0))
-        columns[block], site = shown, f"{block}_probs"
+        columns[block] = shown
         counts = np.asarray(dense(x[:, shown]), np.float64)
         # a row that is missing stays so
         rows[block] = np.column_stack([counts, np.where(np.isnan(counts).any(axis=1), np.nan, 0.0)])
-        if site in params:
-            params[site] = _gathered(params[site], shown)
-        else:
-            families[block] = family._replace(concentration=_gathered(family.concentration, shown))
+        own: Params | None = None if params is None else fit.model.block_params(params)[block]
+        families[block], own = family.narrowed(own, shown)
+        if params is not None and own is not None:
+            params |= {f"{block}_{site}": value for site, value in own.items()}
     model = fit.model.with_hyperparameters(families, fit.model.class_concentration)
     if isinstance(fit, PointEstimate):
-        return Narrowed(PointEstimate.trusted(model, params), rows, columns)
+        return Narrowed(PointEstimate.trusted(model, params or {}), rows, columns)
     return Narrowed(replace(fit, model=model) if isinstance(fit, Posterior) else fit, rows, columns)
-
-
-def _gathered(table: Array, shown: Array) -> Array:
-    """The columns shown, and the sum of all others; an entry that no row needs is at least tiny, as it may be 0."""
-    others = np.ones(table.shape[1], bool)
-    others[shown] = False
-    rest = np.maximum(table[:, others].sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-    return np.concatenate([table[:, shown], rest], axis=1)
-
-
-def _predictive(family: Family, x: Array) -> LogProb:
-    if not isinstance(family, Multinomial):
-        return _possible(family.log_predictive_terms(x))
-    counts, a = _counts(x), family.concentration[None]
-    total, length = dirichlet.total(a), dirichlet.total(counts)
-    log_total = jnp.log(total)
-    cells = log_gamma.log_gamma_ratio(a, counts) - counts * log_total
-    rest = length * log_total - log_gamma.log_gamma_ratio(total, length)
-    return _possible(jnp.concatenate([cells, rest], axis=2))
-
-
-def _words(probs: Array, counts: Array) -> LogProb:
-    """x log theta_w with impossible words counted, and 0 for the length."""
-    cells = counts * stable.safe_log(probs)[None]
-    zeros = ((probs == 0)[None] & (counts > 0)).astype(cells.dtype)
-    length = jnp.zeros((*cells.shape[:2], 1), cells.dtype)
-    return LogProb(jnp.concatenate([cells, length], axis=2), jnp.concatenate([zeros, length], axis=2))
-
-
-def _counts(x: Array) -> Array:
-    """Counts [N, 1, D]; none in a missing row."""
-    x = jnp.asarray(x, jnp.result_type(float))
-    return jnp.where(jnp.isnan(x).any(axis=1, keepdims=True), 0.0, x)[:, None, :]
 
 
 def _possible(finite: Array) -> LogProb:

@@ -16,7 +16,6 @@ import numpy as np
 
 from bayesnb.arrays.masked import filled
 from bayesnb.arrays.placement import Array, is_traced, to_host
-from bayesnb.families import Categorical, Family
 from bayesnb.fits.em import has_unlabelled
 from bayesnb.inspection.names import checked
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
@@ -122,22 +121,12 @@ def coordinates(model: NaiveBayes, class_names: Any = None, feature_names: Any =
     for block, family in model.families.items():
         features = f"{block}_features"
         names = _names(f"feature_names of block {block!r}", given.get(block), model.columns[block])
-        coords |= {features: names, f"{features}_other": names}
-        if isinstance(family, Categorical):
-            sizes: Any = family.num_categories
-            suffixes = [site.removeprefix("probs") for site in family.sites]
-            coords |= {f"{block}_categories{s}": list(range(size)) for s, size in zip(suffixes, sizes, strict=False)}
-        dims |= {f"{block}_{site}": _dims(family, block, site) for site in family.sites}
+        coords[features] = names
+        for site in family.sites:
+            axes = {f"{block}_{axis}": list(labels) for axis, labels in family.site_axes(site, names).items()}
+            coords |= axes
+            dims[f"{block}_{site}"] = [*([] if site in family.common_sites else ["classes"]), *axes]
     return coords, dims
-
-
-def _dims(family: Family, block: str, site: str) -> list[str]:
-    classes = [] if site in family.common_sites else ["classes"]
-    features = f"{block}_features"
-    if isinstance(family, Categorical):
-        column = site.removeprefix("probs")  # where columns differ, a site is one column
-        return [*classes, *([] if column else [features]), f"{block}_categories{column}"]
-    return [*classes, features, *([f"{features}_other"] if site == "covariance" else [])]
 
 
 def _by_block(model: NaiveBayes, given: Any) -> Mapping[str, Any]:

@@ -11,7 +11,8 @@ import numpy as np
 from bayesnb.arrays import memory
 from bayesnb.arrays.masked import filled_codes
 from bayesnb.arrays.placement import is_traced
-from bayesnb.families import Bernoulli, Categorical, Family, Normal
+from bayesnb.families import Family
+from bayesnb.families.words import FAMILIES
 from bayesnb.inspection.pairs import TINY, pairs_of
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.primitives.sums import Labels
@@ -107,7 +108,7 @@ def dependence(X: Any, y: Any, *, sample_weight: Any = None, model: NaiveBayes |
         raise ValueError(f"model must be a NaiveBayes, got {type(model).__name__}: nb.NaiveBayes(nb.Normal())")
     single = not isinstance(X, Mapping) if model is None else model.single
     # without a model the blocks need families only by name, until their types tell which
-    families = dict.fromkeys(["x"] if single else X, Normal()) if model is None else model.families
+    families = dict.fromkeys(["x"] if single else X, FAMILIES["normal"]()) if model is None else model.families
     if model is None:  # types say what a column is
         X = filled_codes(X) if single else {name: filled_codes(x) for name, x in X.items()}
     arrays = checks.blocks(families, single, X)
@@ -178,24 +179,23 @@ def _weight(labels: Labels, k: int) -> Array:
 def _family(x: Array, block: str) -> Family:
     """The family of a block that no model describes, by its type."""
     if x.dtype == bool:
-        return Bernoulli()
+        return FAMILIES["bernoulli"]()
     if not np.issubdtype(x.dtype, np.integer):
-        return Normal()
+        return FAMILIES["normal"]()
     largest = x.max(axis=0, initial=0)
     if (largest >= MOST_CATEGORIES).any():
         raise ValueError(
             f"block {block!r}, column {largest.argmax()}: integers are read as categories 0..{MOST_CATEGORIES - 1}, "
             f"got {largest.max()}; give measurements as floats, or recode the column"
         )
-    return Categorical(tuple(largest.astype(int) + 1))
+    return FAMILIES["categorical"](tuple(largest.astype(int) + 1))
 
 
 def _sizes(family: Family, num_columns: int, block: str) -> Array:
     """The number of categories of each column [D], 0 for a real one."""
-    if isinstance(family, Categorical):
-        return np.broadcast_to(family.num_categories, num_columns)
-    if isinstance(family, Bernoulli | Normal):
-        return np.full(num_columns, 2 if isinstance(family, Bernoulli) else 0)
+    sizes = np.array(family.category_sizes(num_columns), int)
+    if sizes.all() or family.gaussian_pairs:
+        return sizes
     raise ValueError(
         f"block {block!r} is {type(family).__name__}: pairs have a closed form in Bernoulli, Categorical and Normal "
         "blocks only; leave the block out of X and of the model"

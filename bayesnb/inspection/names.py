@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bayesnb.families import Bernoulli, Categorical, Family
+from bayesnb.families import Family
 from bayesnb.model.naive_bayes import NaiveBayes
 
 
@@ -93,7 +93,7 @@ def value_names(
         raise ValueError(f"value_names must be a dict of lists by the feature's name, got a {type(given).__name__}")
     found, used = {}, set()
     for block, family in families.items():
-        sizes = _num_codes(family, len(columns[block]))
+        sizes = family.category_sizes(len(columns[block]))
         for column, name, size in zip(columns[block], shown[block], sizes, strict=False):
             words = given.get(name, given.get(column))
             if words is not None and size:
@@ -103,12 +103,6 @@ def value_names(
     if unknown:
         raise ValueError(f"value_names has {unknown[0]!r}, which is no feature whose cells are codes 0, 1, ...")
     return found
-
-
-def _num_codes(family: Family, num_columns: int) -> tuple[int, ...]:
-    if isinstance(family, Categorical):
-        return family._sizes_of(num_columns)
-    return (2 if isinstance(family, Bernoulli) else 0,) * num_columns
 
 
 def _words(name: str, given: Any, size: int) -> tuple[str, ...]:

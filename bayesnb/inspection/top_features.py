@@ -13,11 +13,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import rel_entr
 
 from bayesnb.arrays.host_calls import at_once
 from bayesnb.arrays.placement import Array, is_traced, to_double
-from bayesnb.families import Bernoulli, Binomial, Categorical, Multinomial, MultivariateNormal, Poisson
 from bayesnb.families.base import Family, Params
 from bayesnb.inspection import names
 from bayesnb.inspection.additive_terms import class_probs
@@ -135,55 +133,25 @@ def _of_class(k: int, blocks: list[_Block], probs: Array, count: int) -> list[To
 
 def _divergence(block: _Block, k: int) -> tuple[Array, Array]:
     """E[log p(x_f | k) - log p(x_f | j) | y = k] and the means of all classes, both [K, F]."""
-    family, params = block.family, block.params
-    if isinstance(family, Categorical):
-        means = np.concatenate([params[site].reshape(len(params[site]), -1) for site in family.sites], axis=1)
-        nats = rel_entr(means[k], means)
-    elif isinstance(family, Multinomial):
-        means = params["probs"]
-        nats = rel_entr(means[k], means)
-    elif isinstance(family, Bernoulli | Binomial):
-        means, trials = params["probs"], np.asarray(getattr(family, "total_count", None) or 1)
-        nats = trials * (rel_entr(means[k], means) + rel_entr(1 - means[k], 1 - means))
-    elif isinstance(family, Poisson):
-        means = params["rate"]
-        nats = rel_entr(means[k], means) - means[k] + means
-    elif isinstance(family, MultivariateNormal):
-        means = np.full((len(params["loc"]), 1), np.nan)
-        nats = _between_normals(params["loc"], params["covariance"], k)[:, None]
-    else:
-        means, variance = params["loc"], np.broadcast_to(params["variance"], params["loc"].shape)
-        on = variance > 0
-        variance = np.where(on, variance, 1.0)
-        ratio = variance[k] / variance
-        nats = np.where(on, 0.5 * (ratio - 1 - np.log(ratio) + np.square(means[k] - means) / variance), 0.0)
+    family = block.family
+    nats = at_once(type(family).divergence, family, block.params, k)
+    means = at_once(type(family).means, family, block.params)
     powers = block.powers if block.powers.size == 1 else np.repeat(block.powers, _sizes(block))
     return nats * powers, means
 
 
-def _between_normals(loc: Array, covariance: Array, k: int) -> Array:
-    """(tr S_j^-1 S_k + (m_j - m_k)' S_j^-1 (m_j - m_k) - D + log det S_j / det S_k) / 2, [K], of columns that vary."""
-    covariance = np.broadcast_to(covariance, (len(loc), *covariance.shape[-2:]))
-    on = np.diagonal(covariance, axis1=1, axis2=2).min(axis=0) > 0
-    covariance, shift = covariance[:, on][:, :, on], (loc - loc[k])[:, on]
-    precision, logs = np.linalg.inv(covariance), np.linalg.slogdet(covariance)[1]
-    trace = np.einsum("jab,ba->j", precision, covariance[k])
-    return 0.5 * (trace + np.einsum("ja,jab,jb->j", shift, precision, shift) - on.sum() + logs - logs[k])
-
-
 def _sizes(block: _Block) -> tuple[int, ...]:
     """How many terms each column has."""
-    family = block.family
-    return family._sizes_of(len(block.columns)) if isinstance(family, Categorical) else (1,) * len(block.columns)
+    return block.family.term_sizes(len(block.columns))
 
 
 def _name(block: _Block, place: int) -> str:
-    if isinstance(block.family, MultivariateNormal):
+    if block.family.one_feature and not block.family.tells_words:
         return block.name
-    if not isinstance(block.family, Categorical):
-        return block.columns[place]
-    starts = np.cumsum([0, *_sizes(block)])
+    starts = np.cumsum([0, *(sizes := _sizes(block))])
     column = int(np.searchsorted(starts, place, side="right")) - 1
     name, code = block.columns[column], place - starts[column]
+    if sizes != block.family.category_sizes(len(sizes)):
+        return name
     known = block.value_names.get(name)
     return f"{name} = {code if known is None else known[code]}"

@@ -149,3 +149,17 @@ def whiten_matrix(factor: Array, matrix: Array) -> Array:
     factor = jnp.broadcast_to(factor, matrix.shape)
     half = jax.scipy.linalg.solve_triangular(factor, matrix, lower=True)
     return jax.scipy.linalg.solve_triangular(factor, jnp.swapaxes(half, -1, -2), lower=True)
+
+
+def divergence(loc: Array, covariance: Array, k: int) -> Array:
+    """E[log N(x; m_k, S_k) - log N(x; m_j, S_j)] where x ~ N(m_k, S_k), of the columns that vary, [K].
+
+    (tr S_j^-1 S_k + (m_j - m_k)' S_j^-1 (m_j - m_k) - D + log det S_j / det S_k) / 2
+    """
+    loc, covariance = np.asarray(loc), np.asarray(covariance)
+    covariance = np.broadcast_to(covariance, (len(loc), *covariance.shape[-2:]))
+    on = variances(covariance).min(axis=0) > 0
+    covariance, shift = covariance[:, on][:, :, on], (loc - loc[k])[:, on]
+    precision, logs = np.linalg.inv(covariance), np.linalg.slogdet(covariance)[1]
+    trace = np.einsum("jab,ba->j", precision, covariance[k])
+    return 0.5 * (trace + np.einsum("ja,jab,jb->j", shift, precision, shift) - on.sum() + logs - logs[k])

@@ -3,12 +3,9 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-import jax.numpy as jnp
 import numpy as np
-import numpyro.distributions as dist
 
 from bayesnb.arrays.host_calls import at_once
-from bayesnb.families import Bernoulli, Binomial, Categorical, Family, Multinomial, MultivariateNormal, Poisson
 from bayesnb.inspection import names
 from bayesnb.plots.look import class_colour, class_hatch, class_line, shown, tidy
 from bayesnb.plots.parameters import drawn
@@ -22,9 +19,6 @@ Array = np.ndarray[Any, Any]
 
 MOST_BARS = 60
 """Of counts by classes; where there are more, lines are drawn."""
-
-FAR = 3.5
-"""Standard deviations that a density is drawn from the classes' means."""
 
 
 def class_densities(
@@ -69,19 +63,19 @@ def class_densities(
     require_level(level)
     draws = drawn(fit, key, num_draws)
     family, params = fit.model.families[block], fit.model.block_params(draws)[block]
-    values, density = _distribution(family, params, column)
+    values, density = at_once(type(family).cell_densities, family, params, column)
     classes = names.class_names(class_names, density.shape[1])
     mean = density.mean(axis=0)
     low, high = np.quantile(density, [0.5 - level / 2, 0.5 + level / 2], axis=0)
     name = f"{block}[{column}]" if feature_name is None else feature_name
-    continuous = not isinstance(family, Bernoulli | Binomial | Categorical | Multinomial | Poisson)
+    continuous = family.continuous
     if continuous or mean.size > MOST_BARS:
         _draw_lines(ax, values, mean, low, high, classes, step=not continuous)
     else:
         _draw_bars(ax, mean, low, high, classes, certain=len(density) == 1)
-        ticks = [shown(name)] if isinstance(family, Multinomial) else [f"{value:g}" for value in values]
+        ticks = [shown(name)] if family.tells_words else [f"{value:g}" for value in values]
         ax.set_xticks(np.arange(len(values)), ticks)
-    if not isinstance(family, Multinomial):
+    if not family.tells_words:
         ax.set_xlabel(shown(name))
     ax.set_ylabel("density" if continuous else "probability")
     ax.set_ylim(bottom=0)
@@ -109,40 +103,3 @@ def _draw_bars(ax: "Axes", mean: Array, low: Array, high: Array, classes: tuple[
         ax.bar(places, mean[k], width, label=shown(name), **style)
         if not certain:
             ax.vlines(places, low[k], high[k], color="black", linewidth=1)
-
-
-def _distribution(family: Family, params: Any, column: int) -> tuple[Array, Array]:
-    """Values [V] of the feature, and their probabilities or densities under every draw, [S, K, V]."""
-    if isinstance(family, Categorical):
-        probs = params[f"probs_{column}"] if family.site_a_column else params["probs"][:, :, column]
-        return np.arange(probs.shape[-1]), probs
-    if isinstance(family, Multinomial):
-        return np.zeros(1), params["probs"][:, :, [column]]
-    values, law = _law(family, params, column)
-    return values, at_once(_densities, law, values)
-
-
-def _densities(law: dist.Distribution, values: Array) -> Any:
-    return jnp.exp(law.log_prob(values[None, None]))
-
-
-def _law(family: Family, params: Any, column: int) -> tuple[Array, dist.Distribution]:
-    """Values [V] of the feature, and its distribution under every draw, [S, K, 1]."""
-    if isinstance(family, Bernoulli | Binomial):
-        totals = getattr(family, "total_count", None) or 1  # totals that rows bring with them: of one trial
-        total = int(np.broadcast_to(totals, family.num_columns)[column]) if np.ndim(totals) else int(totals)
-        return np.arange(total + 1), dist.Binomial(total, probs=params["probs"][:, :, column, None])
-    if isinstance(family, Poisson):
-        rate = params["rate"][:, :, column, None]
-        top = rate.mean(axis=0).max()
-        return np.arange(int(top + FAR * np.sqrt(top)) + 2), dist.Poisson(rate)
-    loc = params["loc"][:, :, column, None]
-    if isinstance(family, MultivariateNormal):
-        variance = params["covariance"][..., column, column]
-    else:
-        variance = params["variance"][..., column]
-    variance = np.broadcast_to(variance if variance.ndim == 2 else variance[:, None], loc.shape[:2])[:, :, None]
-    if not variance.all():
-        raise ValueError(f"column {column} is constant where it was fitted: it has no density")
-    middle, far = loc.mean(axis=0), FAR * np.sqrt(np.median(variance, axis=0))
-    return np.linspace((middle - far).min(), (middle + far).max(), 301), dist.Normal(loc, np.sqrt(variance))

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesnb.arrays.placement import to_host
-from bayesnb.families import Categorical
 from bayesnb.inspection import names
 from bayesnb.plots.look import class_colour, class_line, shown, tidy
 from bayesnb.results.classifier import Classifier, PointEstimate
@@ -110,11 +109,4 @@ def _lines(fit: Classifier, site: str, draws: Array, given: Any) -> tuple[Array,
     short = site.removeprefix(f"{block}_")
     if short in family.common_sites:
         draws = draws[:, None]
-    if isinstance(family, Categorical):
-        place = short.removeprefix("probs").removeprefix("_")
-        columns = columns if not place else (columns[int(place)],)
-        size = draws.shape[-1]
-        columns = tuple(f"{name} = {c}" for name in columns for c in range(size))
-    elif draws.ndim > 3:
-        columns = tuple(f"{a}, {b}" for a in columns for b in columns)
-    return draws.reshape(*draws.shape[:2], -1), columns
+    return draws.reshape(*draws.shape[:2], -1), family.site_labels(short, columns)

@@ -111,7 +111,7 @@ def _predicted(
     for name, family in fit.model.families.items():
         if name != block:
             missing = np.full((len(grid), fit.columns()[name] or 1), np.nan)
-            arrays[name] = (missing, missing) if getattr(family, "total_count", 1) is None else missing
+            arrays[name] = (missing,) * family.num_parts if family.num_parts > 1 else missing
     return np.asarray(fit.predict_proba(arrays)).reshape(len(up), len(across), -1)
 
 

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesnb.families import Bernoulli, Binomial, Categorical, Multinomial, MultivariateNormal, Normal
 from bayesnb.inspection.explain import explain
 from bayesnb.inspection.explanation import Explanation
 from bayesnb.results.classifier import Classifier
@@ -93,11 +92,8 @@ def _block_of(told: Explanation, f: int) -> tuple[str, int]:
 def _has_axis(fit: Classifier, told: Explanation, f: int) -> bool:
     block, _ = _block_of(told, f)
     family, places = fit.model.families[block], told.blocks[block]
-    whole = isinstance(family, MultivariateNormal) or (
-        isinstance(family, Multinomial) and places.stop - places.start == 1
-    )
-    trials = isinstance(family, Binomial) and family.total_count is None
-    return not whole and not trials and bool(np.isfinite(told.values[:, f]).any())
+    whole = family.one_feature and (not family.tells_words or places.stop - places.start == 1)
+    return not whole and family.num_parts == 1 and bool(np.isfinite(told.values[:, f]).any())
 
 
 def _values(fit: Classifier, told: Explanation, f: int, row: int | None) -> tuple[Array, Array, bool]:
@@ -106,14 +102,13 @@ def _values(fit: Classifier, told: Explanation, f: int, row: int | None) -> tupl
 
     block, place = _block_of(told, f)
     family = fit.model.families[block]
-    if isinstance(family, Bernoulli | Categorical):
-        size = 2 if isinstance(family, Bernoulli) else family._sizes_of(fit.columns()[block] or 1)[place]
+    if size := (family.category_sizes(fit.columns()[block] or 1)[place:] or (0,))[0]:
         return np.arange(float(size)), np.ones(size, bool), False
     seen = np.unique(told.values[:, f])
     seen = seen[np.isfinite(seen)]
-    if not isinstance(family, Normal) and len(seen) <= FEW:
+    whole = not family.continuous
+    if whole and len(seen) <= FEW:
         return seen, np.ones(len(seen), bool), False
-    whole = not isinstance(family, Normal)
     cells = told.values[:, f]
     low, high = np.quantile(cells[np.isfinite(cells)], [0.5 - MIDDLE / 2, 0.5 + MIDDLE / 2], method="nearest")
     if row is not None and np.isfinite(cells[row]):
@@ -129,13 +124,12 @@ def _rows(fit: Classifier, told: Explanation, owner: Array, values: Array) -> An
     """Rows in which one feature has a value, and all others are missing, or words that are not there."""
     rows: dict[str, Any] = {}
     for block, family in fit.model.families.items():
-        words = isinstance(family, Multinomial)
+        words = family.tells_words
         x = np.full((len(values), fit.columns()[block] or 1), 0.0 if words else np.nan)
         places = owner - told.blocks[block].start
         mine = (places >= 0) & (owner < told.blocks[block].stop)
         x[mine, np.where(places[mine] < x.shape[1], places[mine], 0)] = values[mine]  # any word has the length
-        trials = isinstance(family, Binomial) and family.total_count is None
-        rows[block] = (x, x) if trials else x
+        rows[block] = (x,) * family.num_parts if family.num_parts > 1 else x
     return rows["x"] if fit.model.single else rows
 
 

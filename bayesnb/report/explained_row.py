@@ -9,7 +9,6 @@ import numpy as np
 from rich.console import Console
 from rich.markup import escape
 
-from bayesnb.families import MultivariateNormal
 from bayesnb.frames.classes import number_of_class
 from bayesnb.frames.series import DataError, label
 from bayesnb.inspection.explain import explain
@@ -51,7 +50,8 @@ def print_explanation(classifier: NaiveBayesClassifier, row: Any, against: str |
     )
     table = headed_grid({"column": "left", "value": "left", "nats": "right", "90 % interval": "right"})
     parts = told.parts(0, MOST_ROWS, of=best)
-    whole = isinstance(classifier.schema_.family, MultivariateNormal)  # one part for all columns
+    own = classifier.schema_.family
+    whole = own is not None and own.one_feature and not own.tells_words  # one part for all columns
     for part in parts:
         known = part.name in asked and not whole
         cell = asked[part.name].iloc[0] if known else None

@@ -15,7 +15,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from bayesnb.families import Multinomial, MultivariateNormal
+from bayesnb.families import Family
 from bayesnb.frames.classes import classes_and_codes, codes_among
 from bayesnb.frames.likelihoods import AUTO, of_array, of_frame
 from bayesnb.frames.schema import ArraySchema, FrameSchema, Schema
@@ -44,9 +44,9 @@ class NaiveBayesClassifier(ClassifierMixin, ChecksRows):
     Args:
         likelihoods: `auto`: Normal for every column of an array; in a frame text and categories are Categorical,
             booleans Bernoulli, numbers Normal. Or one of `bernoulli`, `categorical` (codes 0, 1, ...), `normal`,
-            `poisson`, `multinomial` for all columns; a list of them, one a column; a dict of them by name, or by
-            patterns such as `pixel_*`, the other columns going by type; or a family, such as
-            ``nb.MultivariateNormal()``, for all columns as one block.
+            `poisson`, `multinomial` for all columns; a list of them, one a column; a dict of them, or of families, by
+            name, or by patterns such as `pixel_*`, the other columns going by type (columns with one family object are
+            one block); or a family, such as ``nb.MultivariateNormal()``, for all columns as one block.
         method: `posterior`, the exact posterior predictive; `map`, the joint mode; `mle`; `nuts`; `empirical`, the
             posterior under the prior of largest evidence; `averaged`, over all subsets of the features.
         class_prior: Class probabilities [K] in the order of ``classes_``; the default learns them.
@@ -169,7 +169,7 @@ class NaiveBayesClassifier(ClassifierMixin, ChecksRows):
         schema = self.schema_
         if schema.family is not None:
             return dict.fromkeys(schema.names, type(schema.family).__name__)
-        kinds = schema.kinds if isinstance(schema, ArraySchema) else [column.kind for column in schema.columns]
+        kinds = schema.kinds if isinstance(schema, ArraySchema) else [column.likelihood for column in schema.columns]
         return dict(zip(schema.names, kinds, strict=True))
 
     def learned(self, schema: FrameSchema, classes: Array, statistics: ModelStatistics) -> Self:
@@ -183,7 +183,7 @@ class NaiveBayesClassifier(ClassifierMixin, ChecksRows):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._takes_sparse
         # the total of counts that are partly missing is unknown, and a covariance has no closed form
-        whole_rows = isinstance(self.likelihoods, Multinomial | MultivariateNormal)
+        whole_rows = isinstance(self.likelihoods, Family) and self.likelihoods.one_feature
         tags.input_tags.allow_nan = not (whole_rows or self._kind == "multinomial")
         tags.input_tags.positive_only = self._counts
         tags.classifier_tags.poor_score = self._counts

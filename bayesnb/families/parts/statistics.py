@@ -102,6 +102,10 @@ class CategoricalStatistics(Statistics):
             new[:, :kept] = old[:, :kept]
         return resized
 
+    def without_room(self, least: Sequence[int]) -> Self:
+        """The same counts with the categories that rows have shown, or that are among the ``least`` of each column."""
+        return self.resized(tuple(map(max, self.shown(), least)))
+
     def spread(self, codes: Sequence[Array], sizes: Sequence[int]) -> Self:
         """The same counts under other codes: a column's categories [C] are those of ``codes`` among ``sizes``."""
         spread = self._zeros(sizes)

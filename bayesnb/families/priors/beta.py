@@ -8,13 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
+from jax.scipy.special import rel_entr
 
 from bayesnb.arrays.placement import Array
 from bayesnb.families.base import Hyperparameter, Params, pytree
 from bayesnb.families.parts.linear import LinearFamily
 from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import Statistics, without
-from bayesnb.families.parts.support import Axes, broadcast, require_positive, require_probabilities, require_shape
+from bayesnb.families.parts.support import Axes, require_probabilities, require_shape
 from bayesnb.numerics import dirichlet
 
 
@@ -45,19 +46,7 @@ class Beta(LinearFamily):
 
     sites = ("probs",)
     axes = (("a", "KD"), ("b", "KD"))
-    required = ("a", "b")
-    resolved_by_sizes = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_positive(type(self).__name__, a=self.a, b=self.b)
-
-    def resolve(self, pooled: TrialStatistics, num_classes: int) -> Self:
-        shape = (num_classes, pooled.trials.shape[-1])
-        return self._replace(a=broadcast(self.a, shape, "a"), b=broadcast(self.b, shape, "b"))
-
-    def num_parameters(self, num_columns: int) -> tuple[int, int]:
-        return num_columns, 0
+    required = positive = ("a", "b")
 
     def params(self, block: str) -> Params:
         with plates(block, jnp.shape(self.a)):
@@ -90,6 +79,13 @@ class Beta(LinearFamily):
         t, change = reference["probs"], params["probs"] - reference["probs"]
         pair = jnp.stack([change / t, -change / (1.0 - t)], axis=-1)
         return dirichlet.centred_log_likelihood(_counts(statistics), pair, self._concentration()).sum()
+
+    def means(self, params: Params) -> Array:
+        return params["probs"]
+
+    def divergence(self, params: Params, k: int) -> Array:
+        p = params["probs"]
+        return rel_entr(p[k][None], p) + rel_entr(1.0 - p[k][None], 1.0 - p)
 
     def log_partition(self) -> Array:
         return dirichlet.log_multivariate_beta(self._concentration())[..., 0]

@@ -1,7 +1,7 @@
 """A result as JSON and arrays, and back: names and numbers alone, so that reading one runs no code of its own.
 
-A node is its class's name and its fields; an array is the key of a tensor. Classes are those listed here, and NumPyro's
-distributions, which a model may have for priors.
+A node is its class's name and its fields; an array is the key of a tensor. Classes are those listed here, families that
+have been defined, and NumPyro's distributions, which a model may have for priors.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
 
-from bayesnb import families
 from bayesnb.arrays.pytree import fields_of
+from bayesnb.families import Family
+from bayesnb.families.parts.statistics import Statistics
 from bayesnb.files.storage.saved_estimators import check_estimator
 from bayesnb.files.storage.saved_results import check_result
 from bayesnb.fits.averaged import AveragedPosterior
@@ -37,17 +38,18 @@ RESULTS = (
 )  # fmt: skip
 """What can be saved, besides the estimator."""
 
-FAMILIES = (
-    families.Bernoulli, families.Binomial, families.Categorical, families.Multinomial, families.MultivariateNormal,
-    families.Normal, families.Poisson,
-)  # fmt: skip
-
 SCHEMAS = (FrameSchema, ArraySchema)
 
-NODES = {
-    cls.__name__: cls
-    for cls in (*RESULTS, *FAMILIES, *(family.statistics_type for family in FAMILIES), *SCHEMAS, Column)
-}
+NODES = {cls.__name__: cls for cls in (*RESULTS, *SCHEMAS, Column)}
+
+
+def node_type(name: str) -> Any:
+    """The class of a node: of this package, or a family that has been defined, or its statistics; None for another."""
+    if name in NODES:
+        return NODES[name]
+    statistics = (getattr(family, "statistics_type", None) for family in Family.known.values())
+    return Family.known.get(name) or next((cls for cls in statistics if cls is not None and cls.__name__ == name), None)
+
 
 LEARNED = ("classes_", "schema_", "statistics_", "fit_", "n_features_in_", "feature_names_in_")
 """What a fitted estimator consists of, besides its parameters; the last only where columns have names."""
@@ -81,7 +83,7 @@ def encode(value: Any, arrays: Arrays) -> Any:
         return {type(value).__name__: [encode(part, arrays) for part in value]}
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {"dict": [[key, encode(part, arrays)] for key, part in value.items()]}
-    if type(value) in NODES.values():
+    if node_type(type(value).__name__) is type(value):
         parts = {name: encode(getattr(value, name), arrays) for name in _names(type(value))}
         return {"node": [type(value).__name__, parts]}
     if isinstance(value, dist.Distribution) and getattr(dist, type(value).__name__, None) is type(value):
@@ -168,8 +170,8 @@ TYPES: dict[str, Any] = {
 """Of fields that are nodes, by their names."""
 
 PARTS: dict[str, Any] = {
-    "families": FAMILIES, "pooled": FAMILIES, "priors": dist.Distribution,
-    "blocks": tuple(family.statistics_type for family in FAMILIES), "params": np.ndarray | np.generic | jax.Array,
+    "families": Family, "pooled": Family, "priors": dist.Distribution, "blocks": Statistics,
+    "params": np.ndarray | np.generic | jax.Array,
 }  # fmt: skip
 """Of what is in fields that are dicts."""
 
@@ -192,13 +194,14 @@ def _field(owner: str, name: str, code: Any, arrays: Arrays) -> Any:
 
 
 def _node(name: str, fields: dict[str, Any]) -> Any:
-    if name not in NODES:
-        raise ValueError(f"{name!r} is no part of a result")
-    names = _names(NODES[name])
+    cls = node_type(name)
+    if cls is None:
+        raise ValueError(f"{name!r} is no part of a result; a family of your own must be defined before it is loaded")
+    names = _names(cls)
     if set(fields) != set(names):
         raise ValueError(f"a {name} has the fields {', '.join(names)}, not {', '.join(fields)}")
     # no __init__: what was checked once may have types and shapes that are not a user's
-    node = object.__new__(NODES[name])
+    node = object.__new__(cls)
     for field in names:
         parts = fields[field] if field in PARTS else {}
         good = isinstance(fields[field], TYPES.get(field, object)) and isinstance(parts, dict)

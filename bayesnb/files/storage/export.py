@@ -26,7 +26,6 @@ import numpy as np
 
 from bayesnb.arrays.forked import require_jax
 from bayesnb.arrays.placement import Array, is_traced, namespace, on_host, padded, to_double
-from bayesnb.families import Binomial
 from bayesnb.families.parts.support import first_bad
 from bayesnb.files.storage.operations import ForeignOperation, require_arithmetic
 from bayesnb.files.storage.results import StorageError, read_format, require_place, write_format
@@ -263,7 +262,7 @@ def _rows(fit: Classifier) -> Any:
     def block(name: str, columns: int | None) -> Any:
         one = jax.ShapeDtypeStruct((num_rows, columns), jnp.result_type(float))
         family = fit.model.families[name]
-        return (one, one) if isinstance(family, Binomial) and family.total_count is None else one
+        return (one,) * family.num_parts if family.num_parts > 1 else one
 
     blocks = {name: block(name, columns) for name, columns in fit.columns().items()}
     return blocks["x"] if fit.model.single else blocks

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayesnb.arrays.pytree import fields_of
+from bayesnb.families import Family
 from bayesnb.files.storage.saved_models import check_statistics
 from bayesnb.files.storage.saved_results import check_result, require_alike
 from bayesnb.frames.columns import KINDS, Column, in_order
@@ -64,8 +65,12 @@ def _check_schema(schema: Schema) -> None:
 
 
 def _check_column(column: Any) -> None:
-    if not isinstance(column, Column) or not isinstance(column.name, str) or column.kind not in KINDS:
+    if not isinstance(column, Column) or not isinstance(column.name, str) or column.kind not in (*KINDS, "own"):
         raise ValueError(f"a column of the schema must have a name and a kind, got {column!r}")
+    if not isinstance(column.own_block, str) or (column.kind == "own") != bool(column.own_block):
+        raise ValueError(f"own_block of column {column.name!r} must be the name of a block, got {column.own_block!r}")
+    if (column.kind == "own") != isinstance(column.family, Family):
+        raise ValueError(f"family of column {column.name!r} must be a family, got {column.family!r}")
     if column.text not in (True, False, None):
         raise ValueError(f"text of column {column.name!r} must be True, False or None, got {column.text!r}")
     cells = str if column.text else bool | int | float

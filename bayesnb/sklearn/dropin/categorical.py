@@ -11,8 +11,8 @@ from bayesnb.arrays.cells import all_codes
 from bayesnb.arrays.placement import Array
 from bayesnb.families import Categorical
 from bayesnb.families.base import Score, pytree
+from bayesnb.families.open_categorical import OpenCategorical
 from bayesnb.families.parts.statistics import CategoricalStatistics
-from bayesnb.frames.open_categorical import OpenCategorical, without_room
 from bayesnb.model.class_prior import joint
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics.log_prob import LogProb
@@ -94,7 +94,7 @@ class CategoricalNB(BaseDiscreteNB, naive_bayes.CategoricalNB):
             least = self._least_sizes(X, before)
             family = OpenWholeParts(least).with_room(X)
             sums = sufficient_statistics(NaiveBayes(family), X, codes, sample_weight=weight, num_classes=num_classes)
-        sums = without_room(sums, "x", least)
+        sums = sums.with_block("x", sums.blocks["x"].without_room(least))
         if before is None:
             return sums
         sizes = sums.blocks["x"].sizes

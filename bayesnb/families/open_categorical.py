@@ -6,7 +6,6 @@ and some more; a block of rows that shows others is counted again in a larger on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import field
 from typing import Self
 
@@ -14,12 +13,10 @@ import numpy as np
 
 from bayesnb.arrays.cells import largest_codes
 from bayesnb.arrays.placement import Array, native
-from bayesnb.families import Categorical
 from bayesnb.families.base import pytree
+from bayesnb.families.categorical import Categorical
 from bayesnb.families.parts.statistics import CategoricalStatistics
-from bayesnb.frames.series import DataError
 from bayesnb.primitives.sums import ClassSums, HostSums
-from bayesnb.rows.statistics import ModelStatistics
 
 FEW = 1024
 """Rows, from all parts of X, whose codes say how much room a table needs."""
@@ -50,7 +47,7 @@ class OpenCategorical(Categorical):
         """The counts of a block of rows.
 
         Raises:
-            DataError: for codes that are too large to have a table.
+            ValueError: for codes that are too large to have a table.
         """
         counted = super().statistics(x, z)
         if isinstance(z, HostSums) and z.has_counted_all(counted.counts, x.shape[1]):
@@ -67,15 +64,9 @@ class OpenCategorical(Categorical):
         sizes = np.maximum(self.largest(x) + 1, self._sizes)
         if (sizes > self.most).any() or sizes.sum() > MOST_PLACES:
             column = int(sizes.argmax())
-            raise DataError(
+            raise ValueError(
                 f"column {self.positions[column] if self.positions else column} of X would have {sizes[column]:.15g} "
                 "categories, which are too many: its cells are codes 0, 1, 2, ...; recode it with "
                 "numpy.unique(column, return_inverse=True)"
             )
         return tuple(sizes.astype(int).tolist())
-
-
-def without_room(statistics: ModelStatistics, block: str, least: Sequence[int]) -> ModelStatistics:
-    """The same counts with the categories that rows have shown, or that are among the ``least`` of each column."""
-    counted: CategoricalStatistics = statistics.blocks[block]
-    return statistics.with_block(block, counted.resized(tuple(map(max, counted.shown(), least))))

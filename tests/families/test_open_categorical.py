@@ -10,8 +10,8 @@ from sklearn import naive_bayes
 
 import bayesnb as nb
 from bayesnb.arrays import cells, threads
+from bayesnb.families.open_categorical import FEW, OpenCategorical
 from bayesnb.families.parts.statistics import CategoricalStatistics
-from bayesnb.frames.open_categorical import FEW, OpenCategorical
 from bayesnb.frames.schema import MOST_CODES
 from bayesnb.sklearn import CategoricalNB
 
@@ -154,7 +154,7 @@ def test_categories_that_are_asked_for_are_kept(rng):
 def test_rows_are_looked_at_once(rng, monkeypatch):
     looks = []
     monkeypatch.setattr(
-        "bayesnb.frames.open_categorical.largest_codes", lambda x: looks.append(x) or cells.largest_codes(x)
+        "bayesnb.families.open_categorical.largest_codes", lambda x: looks.append(x) or cells.largest_codes(x)
     )
     x, y = rng.integers(0, 4, (N, D)), rng.integers(0, K, N)
     fit = nb.NaiveBayesClassifier("categorical").fit(x, y)
@@ -177,7 +177,7 @@ def test_blocks_outweigh_their_tables():
 
 
 def test_room_is_counted_in_int32(monkeypatch):
-    monkeypatch.setattr("bayesnb.frames.open_categorical.MOST_PLACES", 100)
+    monkeypatch.setattr("bayesnb.families.open_categorical.MOST_PLACES", 100)
     x = np.array([[48, 48]])
     assert OpenCategorical((1, 1)).with_room(x).num_categories == (49, 49)
     assert OpenCategorical((1, 1)).with_room(x // 2).num_categories == (32, 32)

@@ -1,0 +1,164 @@
+"""What explanations, tables, pictures and files ask of a family; each question has an answer unless overridden."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any, ClassVar, NamedTuple, Self
+
+import jax.numpy as jnp
+import numpy as np
+import numpyro.distributions as dist
+
+from bayesnb.arrays.placement import Array
+from bayesnb.numerics.log_prob import LogProb
+
+FAR = 3.5
+"""Standard deviations from the classes' means to the ends of a drawn density."""
+
+POINTS = 301
+"""Points of a drawn density."""
+
+
+class CellDensities(NamedTuple):
+    """``values`` [V] of one column, and their probabilities or ``densities`` under every draw, [S, K, V]."""
+
+    values: Array
+    densities: Array
+
+
+class Traits(ABC):
+    """Defaults suit a family with one term a column, whose parameters are [K, D], or [D] if the classes share them."""
+
+    one_feature: ClassVar[bool] = False
+    """True if the block is one feature: a row's factor is no product over columns."""
+
+    tells_words: ClassVar[bool] = False
+    """True if the one feature has parts all the same: a term for each word, and a last one for the length."""
+
+    gaussian_pairs: ClassVar[bool] = False
+    """True if two columns depend on each other as real numbers do; see ``inspection.dependence``."""
+
+    sites: ClassVar[tuple[str, ...]]
+    """The short names of the parameters."""
+
+    affine_predictive: ClassVar[bool] = False
+    """True where the exact predictive is the likelihood at the posterior mean, and so has its ``form``."""
+
+    @property
+    @abstractmethod
+    def common_sites(self) -> tuple[str, ...]:
+        """The parameters that all classes share."""
+
+    @abstractmethod
+    def likelihood(self, params: Mapping[str, Array]) -> dist.Distribution:
+        """The distribution of the cells of rows whose class has these parameters."""
+
+    @abstractmethod
+    def reference(self) -> Mapping[str, Array]:
+        """A central point of the parameters."""
+
+    # sizes and formulas
+
+    def num_parameters(self, num_columns: int) -> tuple[int, int]:
+        """Free parameters of one class, and those that all classes share."""
+        common = len(self.common_sites)
+        return (len(self.sites) - common) * num_columns, common * num_columns
+
+    def num_values(self, num_columns: int) -> int | None:
+        """How many different rows the block can show; None where there is no end of them."""
+        del num_columns
+        return None
+
+    def form(self, params: Mapping[str, Array]) -> tuple[Array | None, Array, Array] | None:
+        """A [K, D, D], w [K, F], b [K] with log p(x | y = k) = x' A x + w x + b beside what all classes have in common.
+
+        A is None where the log odds are affine. None where a whole row's is no such function of x. Pure JAX.
+        """
+        del params
+        return None
+
+    # cells
+
+    @property
+    def continuous(self) -> bool:
+        """True if cells are measurements, False if they are counts or codes."""
+        return not self.likelihood(self.reference()).support.is_discrete
+
+    @property
+    def num_parts(self) -> int:
+        """How many arrays make up the block's rows: 2 for a pair (successes, totals)."""
+        return 1
+
+    def category_sizes(self, num_columns: int) -> tuple[int, ...]:
+        """C of each column whose cells are codes 0..C-1, 0 of the others."""
+        return (0,) * num_columns
+
+    def cell_densities(self, params: Mapping[str, Array], column: int) -> CellDensities:
+        """The values of a column and their densities, of draws of the parameters [S, K, D]."""
+        law = self.cell_law(params, column)
+        values = drawn_values(law)
+        return CellDensities(values, jnp.exp(law.log_prob(values[None, None])))
+
+    def cell_law(self, params: Mapping[str, Array], column: int) -> dist.Distribution:
+        """The distribution of a column's cells under every draw, [S, K, 1]."""
+        return self.likelihood({site: self._at(site, value, column) for site, value in params.items()})
+
+    def _at(self, site: str, value: Array, column: int) -> Array:
+        at = jnp.asarray(value)[..., column, None]
+        return at[:, None] if site in self.common_sites else at
+
+    # terms of the log odds
+
+    def term_sizes(self, num_columns: int) -> tuple[int, ...]:
+        """How many terms of ``divergence`` each column has."""
+        return (1,) * num_columns
+
+    def means(self, params: Mapping[str, Array]) -> Array:
+        """The mean of each term's cell in every class, [K, F]."""
+        return self.likelihood(params).mean
+
+    def divergence(self, params: Mapping[str, Array], k: int) -> Array:
+        """E[log p(x_f | k) - log p(x_f | j) | y = k] of each term f and class j, [K, F]."""
+        del params, k
+        raise ValueError(
+            f"top_features needs the divergence of {type(self).__name__} between classes: define divergence(params, k)"
+        )
+
+    def explained_terms(self, params: Mapping[str, Array], x: Array) -> LogProb:
+        """Terms of the log likelihood by which ``explain`` explains a row, [N, K, F]."""
+        return self.log_likelihood_terms(params, x)  # type: ignore[attr-defined]
+
+    def explained_predictive(self, x: Array) -> Array:
+        """The same of the exact predictive, [N, K, F]."""
+        return self.log_predictive_terms(x)  # type: ignore[attr-defined]
+
+    def narrowed(self, params: Mapping[str, Array] | None, shown: Array) -> tuple[Self, Mapping[str, Array] | None]:
+        """The family and parameters of the words ``shown`` and, as a last one, of all others together."""
+        raise NotImplementedError(f"{type(self).__name__} tells no words apart, {len(shown)} of them or any others")
+
+    # names
+
+    def site_axes(self, site: str, columns: Sequence[Any]) -> dict[str, Sequence[Any]]:
+        """The labels along the axes of a site after that of the classes, by the axes' names."""
+        del site
+        return {"features": columns}
+
+    def site_labels(self, site: str, columns: Sequence[str]) -> tuple[str, ...]:
+        """A name for each number of a site in one class."""
+        return tuple(", ".join(map(str, names)) for names in product(*self.site_axes(site, columns).values()))
+
+
+def drawn_values(law: dist.Distribution) -> Array:
+    """The values [V] at which a picture shows the distributions [S, K, 1] of one column."""
+    if law.has_enumerate_support:
+        return np.asarray(law.enumerate_support(expand=False)).ravel()
+    mean, variance = np.asarray(law.mean), np.asarray(law.variance)
+    if law.support.is_discrete:
+        most, width = mean.mean(axis=0).max(), np.sqrt(variance.mean(axis=0).max())
+        return np.arange(int(most + FAR * width) + 2)
+    middle, far = mean.mean(axis=0), FAR * np.sqrt(np.median(variance, axis=0))
+    low, high = (middle - far).min(), (middle + far).max()
+    least = float(getattr(law.support, "lower_bound", -np.inf))
+    return np.linspace(max(low, least + (high - least) / POINTS) if np.isfinite(least) else low, high, POINTS)

@@ -1,0 +1,15 @@
+"""The families by the words that name them on the command line and in ``likelihoods``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bayesnb import families
+
+FAMILIES: dict[str, Any] = {
+    "bernoulli": families.Bernoulli,
+    "categorical": families.Categorical,
+    "normal": families.Normal,
+    "poisson": families.Poisson,
+    "multinomial": families.Multinomial,
+}
