@@ -1,7 +1,7 @@
-"""The average over all 2^D subsets of features that may depend on the class, exactly and without enumerating them.
+"""Exact model averaging over all 2^D subsets of features that may depend on the class, without enumerating them.
 
-Given the rows each feature depends on the class with a probability of its own, so the sum over subsets is a product
-over features, each a mixture of two predictives:
+In the posterior each feature depends on the class independently of the others, with its own probability, so the sum
+over subsets is a product over features, each a mixture of two predictives:
 
     p(y = k, x | D)  =  p(k | D) prod_d [ p_d p(x_d | k, D) + (1 - p_d) p(x_d | D) ]
 
@@ -34,10 +34,10 @@ from bayesnb.rows.statistics import ModelStatistics
 
 @pytree
 class AveragedPosterior(Classifier):
-    """Exact posteriors of every subset of features, averaged.
+    """The exact posterior averaged over all subsets of features.
 
-    ``posterior`` has parameters by class; ``pooled`` the same families with one set of parameters for all classes, by
-    block; ``log_odds`` [D], by block, those of each feature's depending on the class, given the rows.
+    ``posterior`` has separate parameters for each class; ``pooled``, by block, the same families with one set of
+    parameters for all classes; ``log_odds`` [D], by block, the posterior log odds that a feature depends on the class.
     """
 
     posterior: Posterior
@@ -51,7 +51,7 @@ class AveragedPosterior(Classifier):
 
     @property
     def probability(self) -> Any:
-        """That each feature depends on the class: [D], or a dict by block."""
+        """The posterior probability that each feature depends on the class: [D], or a dict by block."""
         found = {name: sigmoid(odds) for name, odds in self.log_odds.items()}
         return found["x"] if self.model.single else {name: found[name] for name in self.model.families}
 
@@ -61,11 +61,11 @@ class AveragedPosterior(Classifier):
 
     @property
     def draws_at_once(self) -> int:
-        """As for the posterior."""
+        """The number of draws of ``posterior`` that may be in memory at once."""
         return self.posterior.draws_at_once
 
     def draws(self, key: Array, num_draws: int) -> tuple[Sites, Array]:
-        """Independent draws: a subset of features, then parameters by class inside it and common ones outside."""
+        """Independent draws: a subset of features, with parameters by class inside it and common ones outside."""
         keys = jax.random.split(key, 3)
         own = self.posterior.sample(keys[0], num_draws)
         common = replace(
@@ -103,7 +103,7 @@ def fit_averaged(
     sample_weight: Any = None,
     statistics: ModelStatistics | None = None,
 ) -> AveragedPosterior:
-    """The exact predictive averaged over all subsets of features that depend on the class.
+    """The exact predictive averaged over all subsets of features that may depend on the class.
 
     Args:
         model: The specification, whose hyperparameters are the same for all classes.
@@ -114,7 +114,7 @@ def fit_averaged(
         statistics: Sufficient statistics instead of rows.
 
     Raises:
-        ValueError: where the data do not fit the model, hyperparameters differ between classes, or the prior
+        ValueError: if the data do not fit the model, hyperparameters differ between classes, or the prior
             probability is not inside (0, 1).
     """
     change = prior_log_odds(prior)
@@ -133,7 +133,7 @@ def _updated(model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes
 
 
 def _chosen(family: Family, depends: Array, own: Sites, common: Sites) -> Sites:
-    """Parameters [S, K, D, ...] by class where a feature depends on it, [S, D], else those of all classes."""
+    """Parameters [S, K, D, ...]: ``own`` for features that depend on the class, ``depends`` [S, D], else ``common``."""
     chosen = {}
     for column, (site, value) in enumerate(own.items()):
         mask = depends[:, column : column + 1] if family.site_a_column else depends

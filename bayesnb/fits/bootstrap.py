@@ -1,11 +1,11 @@
-"""The bootstrap: how far a fit would move, had other rows of the same population been drawn.
+"""The bootstrap: how much a fit would vary over other samples of rows from the same population.
 
     w_rn ~ Poisson(1) for every row, or w_r ~ Multinomial(N; 1/N, ..., 1/N),
     theta_r = argmax p(X, y | theta) with the weights w_r,    r = 1..R
 
 The statistics of all replicates are products of weights [R, N] with functions of the rows, and the closed form is
-mapped over them. Independent Poisson weights need not know N, so rows may also come block by block, each with weights
-of its own: the statistics merge.
+mapped over them. Independent Poisson weights do not depend on N, so rows may also come in blocks, each with its own
+weights: the statistics merge.
 
 Efron, Bootstrap methods: another look at the jackknife (1979); Efron and Tibshirani, An introduction to the bootstrap
 (1993), chapters 6 and 13. Poisson weights: Hanley and MacGibbon, Creating non-parametric bootstrap samples using
@@ -42,22 +42,22 @@ from bayesnb.rows.statistics import ModelStatistics, merge
 SCHEMES = ("poisson", "multinomial")
 
 WEIGHT_BYTES = 1 << 26
-"""Bytes of weights, one for a row and replicate, that are in memory at once."""
+"""The most bytes of weights, one per row and replicate, in memory at once."""
 
 FEWEST = 8
-"""Replicates at once where rows are many: less would read the rows for little work."""
+"""The fewest replicates at once: with many rows, fewer would read all rows for little work."""
 
 
 @pytree
 class Bootstrap(Node):
-    """``estimate`` is the fit to the rows themselves, ``params`` those of every replicate, [R, ...] by site."""
+    """``estimate`` is the fit to the rows themselves; ``params`` are those of every replicate, [R, ...] by site."""
 
     estimate: PointEstimate
     params: Sites
 
     @property
     def standard_errors(self) -> Sites:
-        """The standard deviation of each parameter over two replicates or more, by site."""
+        """The standard deviation of each parameter over the replicates, by site; needs at least two replicates."""
         if len(self.params["class_probs"]) < 2:
             raise ValueError("a standard error needs two replicates: give replicates=1000")
         return {site: value.std(axis=0, ddof=1) for site, value in self.params.items()}
@@ -100,24 +100,24 @@ def bootstrap(
     fit: Callable[..., PointEstimate] = fit_mle,
     scheme: str = "poisson",
 ) -> Bootstrap:
-    """The fit to rows, and to so many random re-weightings of them: standard errors and percentile intervals.
+    """The fit to rows and to random re-weightings of them, for standard errors and percentile intervals.
 
-    Replicate r equals ``fit(model, X, y, sample_weight=w)`` with w row r of ``bootstrap_weights``, times the sample
-    weights where there are any.
+    Replicate r equals ``fit(model, X, y, sample_weight=w)`` where w is row r of ``bootstrap_weights``, times the
+    sample weights if given.
 
     Args:
         model: The specification.
         X: An array [N, D], or a dict of arrays by block; NaN is missing.
         y: Integers 0..K-1 [N], or soft labels [N, K].
         key: A ``jax.random.key``.
-        replicates: R.
+        replicates: R, the number of re-weightings.
         sample_weight: Weights [N]; rows of weight zero are not drawn from.
         fit: ``fit_mle`` or ``fit_map``.
         scheme: "poisson": every row's weight is Poisson(1), independently; "multinomial": N rows are drawn with
             replacement.
 
     Raises:
-        ValueError: as ``fit`` does, for the rows or for a replicate; and for another fit, scheme or number.
+        ValueError: as ``fit`` does, for the rows or for a replicate; and for an invalid fit, scheme or number.
     """
     arguments.model(model)
     arguments.key(key)
@@ -152,9 +152,9 @@ def bootstrap(
 
 
 def bootstrap_weights(key: Array, num_rows: int, replicates: int, scheme: str = "poisson") -> Array:
-    """The weights of every replicate, whole numbers [R, N]; those of fewer replicates are the first of more.
+    """The weights of every replicate, whole numbers [R, N]. With more replicates, the first ones stay the same.
 
-    A Poisson replicate without any row is drawn again. Arguments and errors as in ``bootstrap``.
+    A Poisson replicate whose weights are all zero is drawn again. Arguments and errors as in ``bootstrap``.
     """
     arguments.key(key)
     arguments.counts(num_rows=num_rows, replicates=replicates)
@@ -168,7 +168,7 @@ def _weights(key: Array, num_rows: int, replicates: range, scheme: str) -> Array
     weights = np.empty((len(replicates), num_rows), np.uint8)
     for row, replicate in zip(weights, replicates, strict=True):
         rng = np.random.default_rng([*seed, replicate])
-        # independent Poisson(1) weights are those of Poisson(N) rows drawn with replacement
+        # independent Poisson(1) weights are the counts of Poisson(N) rows drawn with replacement
         total = 0 if scheme == "poisson" else num_rows
         while not total:
             total = rng.poisson(num_rows)
@@ -179,7 +179,7 @@ def _weights(key: Array, num_rows: int, replicates: range, scheme: str) -> Array
 def _statistics(
     families: Mapping[str, Family], arrays: Mapping[str, Array], labels: Labels, num_classes: int, weights: Array
 ) -> ModelStatistics:
-    """The statistics of all replicates, every leaf [R, K, ...]: class by class the replicates stand for classes."""
+    """The statistics of all replicates, every leaf [R, K, ...]. For each class, the sums take replicates as classes."""
 
     def of_class(block: slice, k: int) -> ModelStatistics:
         members = labels.y[block, k] if labels.soft else labels.y[block] == k
@@ -216,7 +216,7 @@ _CLOSED_FORMS: dict[Callable[..., Any], Callable[..., Sites]] = {fit_mle: _mle, 
 
 
 def _require_maxima(model: NaiveBayes, params: Sites, statistics: ModelStatistics) -> None:
-    """Raises ValueError where the likelihood of a replicate has no maximum."""
+    """Raise ValueError if the likelihood of a replicate has no maximum."""
     for r in range(len(params["class_probs"])):
         of_one = jax.tree.map(lambda leaf, r=r: leaf[r], (params, statistics))
         try:

@@ -1,6 +1,6 @@
 """The closed-form fits: reduce the rows to statistics, then finalise.
 
-Each takes a model, rows and labels. Parameters that are known need no fit:
+Each takes a model, rows and labels. Known parameters need no fit:
 
     >>> import bayesnb as nb
     >>> model = nb.NaiveBayes(nb.Bernoulli())
@@ -38,10 +38,10 @@ def fit_mle(
     sample_weight: Any = None,
     statistics: ModelStatistics | None = None,
 ) -> PointEstimate:
-    """The maximum of the likelihood, argmax p(X, y | params). The prior plays no part, fixed class_probs stay.
+    """The maximum of the likelihood, argmax p(X, y | params). The prior is ignored; fixed class_probs stay.
 
-    Variances are at least 1e-9 of their column's pooled variance. What the likelihood leaves free, such as the
-    parameters of a class without rows, is the estimate of all classes pooled.
+    Variances are at least 1e-9 of their column's pooled variance. Parameters that the likelihood does not
+    determine, such as those of a class without rows, get the estimate of all classes pooled.
 
     Args:
         model: The specification.
@@ -51,7 +51,7 @@ def fit_mle(
         statistics: Sufficient statistics instead of rows.
 
     Raises:
-        ValueError: where the data do not fit the model, or there is no row with a positive weight.
+        ValueError: if the data do not fit the model, or there is no row with a positive weight.
 
     Example:
         >>> import bayesnb as nb
@@ -78,7 +78,7 @@ def fit_map(
     """The joint mode of the posterior, argmax p(params | X, y), in the space of the sites.
 
     The smoothed textbook estimate (count + l) / (n + l C) is the MAP under ``Family.laplace(l)``. Arguments and
-    errors as in ``fit_mle``; without rows it is the mode of the prior.
+    errors as in ``fit_mle``; without rows the result is the mode of the prior.
 
     Example:
         >>> import bayesnb as nb
@@ -99,14 +99,14 @@ def fit_posterior(
     sample_weight: Any = None,
     statistics: ModelStatistics | None = None,
 ) -> Posterior:
-    """The posterior, exactly, by conjugacy; its predictions integrate the parameters out.
+    """The exact posterior, by conjugacy; its predictions integrate the parameters out.
 
-    Arguments and errors as in ``fit_mle``; without rows it is the prior.
+    Arguments and errors as in ``fit_mle``; without rows the result is the prior.
 
     Example:
         >>> import bayesnb as nb
         >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Normal()), [[1.0], [2.0], [6.0], [7.0]], [0, 0, 1, 1])
-        >>> post.predict_proba([[2.0], [float("nan")]]).round(3)  # a missing cell tells nothing
+        >>> post.predict_proba([[2.0], [float("nan")]]).round(3)  # a missing cell adds nothing
         array([[0.753, 0.247],
                [0.5  , 0.5  ]])
         >>> round(float(post.log_evidence), 3)
@@ -120,13 +120,13 @@ def fit_posterior(
 def prepare(
     model: NaiveBayes, X: Any, y: Any, sample_weight: Any, statistics: ModelStatistics | None
 ) -> tuple[NaiveBayes, ModelStatistics]:
-    """The resolved model and the statistics of the rows, for what only conjugacy can do; as ``gather``."""
+    """``gather`` for a conjugate model, with the model resolved from the statistics."""
     model, statistics = gather(conjugate(model), X, y, sample_weight, statistics)
     return model.resolve(statistics=statistics), statistics
 
 
 def conjugate(model: NaiveBayes) -> NaiveBayes:
-    """The model itself; ValueError where it is none, or has what only MCMC can do."""
+    """Return the model; raise ValueError if it is not a model, or has priors that need MCMC."""
     arguments.model(model)
     require_conjugacy(model)
     return model
@@ -141,7 +141,7 @@ def gather(
     *,
     evidence: bool = True,
 ) -> tuple[NaiveBayes, ModelStatistics]:
-    """The model, not resolved yet, and the statistics of the rows, both on the host where the data are."""
+    """The model, not resolved yet, and the statistics of the rows; both on the host if the data are."""
     arguments.model(model)
     if statistics is None:
         if X is None:
@@ -159,7 +159,7 @@ def gather(
 
 
 def require_maximum(model: NaiveBayes, params: Sites, statistics: ModelStatistics) -> None:
-    """Raises ValueError where the likelihood of known statistics has no maximum."""
+    """Raise ValueError if the likelihood has no maximum; traced values are not checked."""
     if is_traced(params):
         return
     for name, of_block in model.block_params(params).items():
@@ -167,7 +167,7 @@ def require_maximum(model: NaiveBayes, params: Sites, statistics: ModelStatistic
 
 
 def _with_resolved(fit: Callable[..., Any], model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes, Any]:
-    """The resolved model, and the jitted ``fit`` of it; in one call where data resolve it."""
+    """The resolved model and its jitted ``fit``, in one compiled call if values of the data resolve the model."""
     if model.resolved_by_sizes and on_host(model, statistics):
         return model.resolve(statistics=statistics), finalise(_fit, model, statistics, fit=fit)
     return finalise(_resolve_and_fit, model, statistics, fit=fit)
@@ -185,12 +185,12 @@ def _resolve_and_fit(model: NaiveBayes, statistics: ModelStatistics, fit: Callab
 
 
 def likelihood_maximum(model: NaiveBayes, statistics: ModelStatistics) -> Sites:
-    """What ``fit_mle`` finds, of a resolved model. Pure JAX."""
+    """The parameters that ``fit_mle`` finds for a resolved model. Pure JAX."""
     return model.mle(statistics)
 
 
 def posterior_mode(model: NaiveBayes, statistics: ModelStatistics) -> Sites:
-    """What ``fit_map`` finds, of a resolved model. Pure JAX."""
+    """The parameters that ``fit_map`` finds for a resolved model. Pure JAX."""
     return model.update(statistics).mode()
 
 

@@ -1,4 +1,4 @@
-"""Expectation maximisation: the MLE or the MAP of labelled and unlabelled rows together.
+"""Expectation maximisation: the MLE or the MAP from labelled and unlabelled rows together.
 
     log p(labelled rows | params) + lambda sum over unlabelled rows of log sum_k p(y = k, x | params) [+ log p(params)]
 
@@ -40,8 +40,8 @@ class EMEstimate(PointEstimate):
     """The parameters where EM ended, and how it got there.
 
     ``log_posterior`` [T + 1] is the objective at the start and after each of T iterations: the log posterior density,
-    or the log likelihood of an MLE; it never falls. It is -inf where a row is impossible, and inf on an edge where the
-    prior's density is unbounded, that of a concentration below 1.
+    or the log likelihood for an MLE; it never falls. It is -inf if a row is impossible, and inf on the boundary of the
+    parameter space if the prior's density is unbounded there, as with a concentration below 1.
     """
 
     log_posterior: Array
@@ -49,18 +49,18 @@ class EMEstimate(PointEstimate):
     num_iterations: int = field(metadata={"static": True})
 
     def __post_init__(self) -> None:
-        """Parameters of a fit need no check."""
+        """Skip the check: parameters from a fit are valid."""
 
     def with_class_probs(self, class_probs: Any) -> Self:
-        """The same parameters for a population with these class probabilities [K]; the trace stays that of the fit."""
+        """The same parameters for a population with these class probabilities [K]; ``log_posterior`` is unchanged."""
         other = PointEstimate.trusted(self.model, self.params).with_class_probs(class_probs)
         return replace(self, model=other.model, params=other.params)
 
 
 class Rows(NamedTuple):
-    """Rows of which some are labelled: the resolved model, the statistics of the labelled rows, and the others.
+    """Partly labelled rows: the resolved model, the statistics of the labelled rows, and the unlabelled rows.
 
-    ``arrays`` hold the unlabelled rows by block, [M, D], and ``weight`` [M] what each of them counts.
+    ``arrays`` hold the unlabelled rows by block, [M, D], and ``weight`` [M] their weights.
     """
 
     model: NaiveBayes
@@ -69,13 +69,13 @@ class Rows(NamedTuple):
     weight: Array
 
     def statistics(self, share: Array) -> ModelStatistics:
-        """Those of the unlabelled rows, of which each class has its share, [M, K]."""
+        """The statistics of the unlabelled rows, with ``share`` [M, K] as soft labels."""
         labels = Labels(share * self.weight[:, None], None)
         return from_host(self.model.families, self.arrays, labels, share.shape[1])
 
 
 class _Problem(NamedTuple):
-    """``posterior`` is the model given the labelled rows alone, ``constant`` what no parameter touches."""
+    """``posterior`` is the model given only the labelled rows; ``constant`` does not depend on the parameters."""
 
     rows: Rows
     fit: Fit
@@ -96,34 +96,34 @@ def fit_em(
     tolerance: float = 1e-8,
     max_iterations: int = 1000,
 ) -> EMEstimate:
-    """The MLE or MAP of labelled and unlabelled rows by expectation maximisation, a local maximum near the start.
+    """The MLE or MAP from labelled and unlabelled rows by expectation maximisation: a local maximum near the start.
 
-    EM starts from the exact posterior of the labelled rows: unlike their MLE or MAP it holds nothing to be impossible,
-    which EM could not take back. What it gives to classes that no labelled row shows is spread over them at random.
-    A prior is resolved from all rows, whatever their labels. With every row labelled the answer is the closed form.
-    Where the model is wrong unlabelled rows may make predictions worse, the more of them the surer; a small
-    ``unlabelled_weight`` bounds that: Cozman, Cohen and Cirelo, Semi-supervised learning of mixture models (2003).
+    EM starts from the exact posterior of the labelled rows. Their MLE or MAP could give an event probability 0, which
+    EM would never change. Probability of classes without labelled rows is split among them at random. The prior is
+    resolved from all rows, whatever their labels. If every row is labelled, the result is the closed form. If the model
+    is wrong, unlabelled rows may make predictions worse, and more of them make that more likely; a small
+    ``unlabelled_weight`` limits this: Cozman, Cohen and Cirelo, Semi-supervised learning of mixture models (2003).
 
     Args:
-        model: The specification; num_classes is declared where the labels do not show every class.
+        model: The specification; declare num_classes if some classes do not occur in the labels.
         X: An array [N, D], or a dict of arrays by block; NaN is missing.
-        y: Integers 0..K-1 [N], -1 where a row is unlabelled.
+        y: Integers 0..K-1 [N], -1 for an unlabelled row.
         fit: ``fit_map`` or ``fit_mle``.
         sample_weight: Weights [N].
-        unlabelled_weight: lambda in [0, 1], what an unlabelled row counts beside a labelled one.
-        key: A ``jax.random.key``, needed where two classes or more have no labelled row.
-        initial: A start instead: parameters of this model.
-        tolerance: EM has converged where an iteration changes the responsibilities by at most so many nats a row, as
-            their Kullback-Leibler divergence: a lower bound of what the objective gains.
-        max_iterations: The most iterations.
+        unlabelled_weight: lambda in [0, 1], the weight of an unlabelled row relative to a labelled one.
+        key: A ``jax.random.key``, needed if two or more classes have no labelled row.
+        initial: Parameters of this model to start from instead.
+        tolerance: EM has converged when an iteration changes the responsibilities by at most this Kullback-Leibler
+            divergence in nats per row, which is a lower bound on the gain of the objective.
+        max_iterations: The maximum number of iterations.
 
     Warns:
-        UserWarning: where EM did not converge, and where no row is labelled: then the model is a mixture, and its
-            classes have no names.
+        UserWarning: if EM did not converge, or if no row is labelled: the model is then a mixture, and its class
+            numbers are arbitrary.
 
     Raises:
-        ValueError: where the data do not fit the model, for labels that are no integers from -1 on, weights outside
-            [0, 1], a missing key, and inside a JAX transformation.
+        ValueError: if the data do not fit the model, for labels other than integers >= -1, an ``unlabelled_weight``
+            outside [0, 1], a missing key, and inside a JAX transformation.
     """
     if fit not in (fit_map, fit_mle):
         raise ValueError(f"fit must be fit_map or fit_mle, got {getattr(fit, '__name__', fit)}")
@@ -201,7 +201,7 @@ def _given(model: NaiveBayes, initial: PointEstimate) -> Sites:
 
 
 def has_unlabelled(y: Any) -> bool:
-    """True where integer labels [N] hold a -1."""
+    """True if integer labels [N] contain a -1."""
     return np.ndim(y) == 1 and as_array(without_mask("y", y)).dtype.kind == "i" and bool((np.asarray(y) == -1).any())
 
 
@@ -214,10 +214,10 @@ def separate(
     *,
     sparse: bool = False,
 ) -> Rows:
-    """Labelled and unlabelled rows apart, on the host, and the model resolved from all of them.
+    """Separate labelled from unlabelled rows, on the host, and resolve the model from all of them.
 
     Raises:
-        ValueError: where the data do not fit the model, and for labels that are no integers from -1 on.
+        ValueError: if the data do not fit the model, and for labels other than integers >= -1.
     """
     arguments.model(model)
     arrays = to_host(checks.blocks(model.families, model.single, X, sparse=sparse))
@@ -234,7 +234,7 @@ def separate(
         y[seen], None if weight is None else weight[seen], seen.sum(), model.num_classes
     )
     labelled = from_host(model.families, {b: x[seen] for b, x in arrays.items()}, labels, num_classes)
-    # float32 rows would be scored in float32: the objective could seem to fall
+    # scored in float32, the objective could seem to fall
     others = {b: x[free].astype(np.float64 if x.dtype.kind == "f" else x.dtype) for b, x in arrays.items()}
     free_weight = unlabelled_weight * (np.ones(len(y)) if weight is None else weight)[free]
     rows = Rows(to_host(model), labelled, others, free_weight)
@@ -248,7 +248,7 @@ def _integers(y: Any, num_rows: int) -> Array:
     given = as_array(without_mask("y", y))
     if given.shape == (num_rows,) and given.dtype.kind in "iub":
         return np.asarray(given).astype(np.int64)
-    checks.labels(y, None, num_rows, None)  # says what is wrong with labels that no fit takes
+    checks.labels(y, None, num_rows, None)  # raises for labels that no fit accepts
     raise ValueError("y must be integers [N], -1 where a row is unlabelled: soft labels are for the closed-form fits")
 
 

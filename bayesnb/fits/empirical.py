@@ -1,8 +1,8 @@
-"""Empirical Bayes: the prior's hyperparameters that make the data most probable.
+"""Empirical Bayes: the hyperparameters of the prior that maximise the evidence.
 
-The evidence log p(X, y) is closed under conjugacy: log partition of the posterior less that of the prior. It is a sum
-over blocks, and over features where each has hyperparameters of its own: F problems of P = 1 to 3 unknowns a block,
-solved side by side (``newton``). The labels are one more block: a column of K categories.
+Under conjugacy the evidence log p(X, y) has a closed form: the log partition of the posterior minus that of the prior.
+It is a sum over blocks, and over features if each has its own hyperparameters: F problems with P = 1 to 3 unknowns per
+block, solved together (``newton``). The labels are one more block: a column of K categories.
 """
 
 from __future__ import annotations
@@ -31,28 +31,28 @@ from bayesnb.rows import arguments
 from bayesnb.rows.statistics import ModelStatistics
 
 GIVEN = ("loc", "smoothing")
-"""Hyperparameters that are no positive part of the prior: they stay."""
+"""Hyperparameters that are kept, not learned: they are not positive hyperparameters of the prior."""
 
 PER = {"rate": "shape", "scale": "df"}
-"""Hyperparameters in the unit of a column, learned for each pseudo-row of another: rate / shape is a variance."""
+"""Hyperparameters in the unit of a column, learned as a ratio to another: rate / shape is a variance."""
 
 FEWEST, MOST = 1e-3, 1e6
-"""Bounds of pseudo-rows."""
+"""Bounds of hyperparameters that count pseudo-rows."""
 
 STRETCH = 1e3
-"""Bound, up and down, of the factor on what is in the unit of a column."""
+"""The largest factor, up or down, on the ratios of ``PER``."""
 
 LABEL = "label"
-"""The labels' block, a name that no other block may have."""
+"""The name of the labels' block; no other block may have it."""
 
 
 @pytree
 class EmpiricalPosterior(Posterior):
-    """The exact posterior under a learned prior: ``prior`` holds the hyperparameters that maximise the evidence.
+    """The exact posterior under a learned prior: ``prior`` has the hyperparameters that maximise the evidence.
 
-    ``log_evidence`` is never below ``start_log_evidence``, that of the prior as it was given. ``at_bound`` says by
-    block and hyperparameter where the maximum lies at a bound: -1 the lower, 1 the upper, 0 neither, an array [1], or
-    [D] where each feature has its own. The class concentration is the ``concentration`` of the block ``label``.
+    ``log_evidence`` is never below ``start_log_evidence``, the evidence under the given prior. ``at_bound``, by block
+    and hyperparameter, is -1 if the maximum lies at the lower bound, 1 at the upper, 0 at neither: an array [1], or [D]
+    if each feature has its own. The class concentration is the ``concentration`` of the block ``label``.
     """
 
     start_log_evidence: Array = dataclasses.field(kw_only=True)
@@ -73,20 +73,20 @@ def fit_empirical(
     max_iterations: int = 100,
     tolerance: float = 1e-9,
 ) -> EmpiricalPosterior:
-    """The posterior under the prior that maximises the evidence log p(X, y), found from the model's own prior.
+    """The posterior under the prior that maximises the evidence log p(X, y), searched from the model's own prior.
 
-    Every positive hyperparameter is multiplied by a factor, one for a block or one a feature, the same for all classes;
-    what differs between classes, categories and columns keeps its ratios. A loc stays. What is in the unit of a column
-    is learned for each pseudo-row: rate / shape and scale / df have the factor, and rate and scale follow; df has it on
+    Every positive hyperparameter is multiplied by a factor, one per block or one per feature, the same for all classes;
+    ratios between classes, categories and columns stay the same. A loc is not changed. For hyperparameters in the unit
+    of a column the factor applies to rate / shape and scale / df, and rate and scale follow; for df it applies to
     df - (D - 1). Multinomial and MultivariateNormal, which are one feature, have one factor either way. MacKay,
     Bayesian interpolation (1992); Minka, Estimating a Dirichlet distribution (2000).
 
-    Some maxima lie at infinity or zero: of features that do not depend on the class, of classes that are balanced, of
-    columns that are constant within a class. Pseudo-rows are kept in [1e-3, 1e6], rate / shape and scale / df within a
-    factor of 1000 of those given or resolved; what ends there is named in a warning and in ``at_bound``.
+    Some maxima lie at infinity or zero: for features that do not depend on the class, balanced classes, or columns that
+    are constant within a class. Pseudo-rows are kept in [1e-3, 1e6], rate / shape and scale / df within a factor of
+    1000 of the given or resolved ones; hyperparameters at such a bound are reported in a warning and in ``at_bound``.
 
-    The evidence is about the density of the data, not about the class given the features: where features depend on
-    each other a prior that describes them better may classify with more undue confidence. Compare on held-out rows.
+    The evidence measures the density of the data, not of the class given the features: if features depend on each
+    other, a prior that describes them better may make classification more overconfident. Compare on held-out rows.
 
     The work is done on the host in float64, and its cost does not grow with the rows.
 
@@ -94,19 +94,19 @@ def fit_empirical(
         model: The specification; its hyperparameters are the start.
         X: An array [N, D], or a dict of arrays by block; NaN is missing.
         y: Integers 0..K-1 [N], or soft labels [N, K].
-        by: "block", a factor for each hyperparameter of a block, or "feature", one for each of its features.
-        learn_class: Learn the class concentration too, where class_probs are not fixed.
+        by: "block" for one factor per hyperparameter and block, or "feature" for one per hyperparameter and feature.
+        learn_class: Learn the class concentration too, unless class_probs are fixed.
         sample_weight: Weights [N].
         statistics: Sufficient statistics instead of rows.
-        max_iterations: The most Newton steps.
-        tolerance: A problem is solved where a further step promises fewer nats.
+        max_iterations: The maximum number of Newton steps.
+        tolerance: A problem is solved when the gain in nats that the next step predicts is below this.
 
     Warns:
-        UserWarning: where a hyperparameter is at a bound, or the steps ran out.
+        UserWarning: if a hyperparameter is at a bound, or the maximum number of steps was reached.
 
     Raises:
-        ValueError: where the data do not fit the model, there is no row with a positive weight, for options that are
-            none, and inside a JAX transformation.
+        ValueError: if the data do not fit the model, there is no row with a positive weight, for invalid options,
+            and inside a JAX transformation.
     """
     require_choice("fit_empirical", "by", by, ("block", "feature"))
     require_positive("fit_empirical", tolerance=tolerance)
@@ -126,7 +126,7 @@ def fit_empirical(
         for name, block in _blocks(start, learn_class).items()
     }
     fit = fit_posterior(_with(start.prior, learned), statistics=start.statistics)
-    if not fit.log_evidence >= start.log_evidence:  # a start that is the maximum may be better by a rounding
+    if not fit.log_evidence >= start.log_evidence:  # if the start is the maximum, it may be better by rounding
         fit = start
     found = EmpiricalPosterior(
         fit.prior,
@@ -147,7 +147,7 @@ def _double(tree: Any) -> Any:
 
 
 def _blocks(start: Posterior, learn_class: bool) -> dict[str, tuple[Family, Any]]:
-    """The blocks with their statistics; the labels are one column, of a single class."""
+    """The blocks with their statistics; the labels are a block of one column and a single class."""
     blocks = {name: (family, start.statistics.blocks[name]) for name, family in start.prior.families.items()}
     if learn_class and start.prior.class_probs is None:
         counts = start.statistics.class_counts
@@ -157,14 +157,14 @@ def _blocks(start: Posterior, learn_class: bool) -> dict[str, tuple[Family, Any]
 
 
 def _with(prior: NaiveBayes, learned: dict[str, _Learned]) -> NaiveBayes:
-    """The prior with what was learned."""
+    """The prior with the learned hyperparameters."""
     label = learned[LABEL].family.concentration[0] if LABEL in learned else prior.class_concentration
     families = {name: learned[name].family for name in prior.families}
     return prior.with_hyperparameters(families, label)
 
 
 class _Learned(NamedTuple):
-    """A block's learned family, and how its problems ended."""
+    """A block's learned family, and how the optimisation ended."""
 
     family: Any
     at_bound: dict[str, Array]
@@ -194,7 +194,7 @@ def _learn(family: Family, statistics: Any, tolerance: Array, max_iterations: Ar
 
 
 def _unchanged(family: Family) -> _Learned:
-    """A block of no columns as it is: every prior has the same evidence."""
+    """A block without columns is not changed: every prior has the same evidence."""
     at_bound = {name: np.zeros(1, int) for name in _unknowns(family)}
     return _Learned(family, at_bound, np.array(True), np.array(0))
 
@@ -205,7 +205,7 @@ def _unknowns(family: Family) -> list[str]:
 
 
 def _owner(family: Family, by: str) -> np.ndarray[Any, Any]:
-    """Which problem each entry of a hyperparameter belongs to: a number, or [1, D], or [1, S] for categories."""
+    """The index of the problem that each entry of a hyperparameter belongs to: [], [1, D], or [1, S] for categories."""
     num_features = family.log_partition().shape[1]
     if by == "block" or num_features == 1:
         return np.zeros((), int)
@@ -213,7 +213,7 @@ def _owner(family: Family, by: str) -> np.ndarray[Any, Any]:
 
 
 def _edge(family: Family, name: str) -> int:
-    """Where a hyperparameter's range begins: degrees of freedom exceed D - 1."""
+    """The lower end of a hyperparameter's range: D - 1 for degrees of freedom, else 0."""
     return family.num_columns - 1 if name == "df" else 0
 
 
@@ -231,7 +231,7 @@ def _scaled(family: Family, logs: dict[str, Array], owner: Array) -> Family:
 
 
 def _bounds(family: Family, name: str, owner: Array, num_problems: int) -> tuple[Array, Array]:
-    """The smallest and the largest log factors [F] of a hyperparameter; 0, the start, is never outside."""
+    """The smallest and the largest log factors [F] of a hyperparameter; 0, the start, is always inside."""
     if name in PER:
         most = jnp.full(num_problems, jnp.log(STRETCH))
         return -most, most
@@ -243,7 +243,7 @@ def _bounds(family: Family, name: str, owner: Array, num_problems: int) -> tuple
 
 
 def _warn(found: EmpiricalPosterior) -> None:
-    """Says what is at a bound, and whether the steps ran out."""
+    """Warn of hyperparameters at a bound, and if the maximum number of steps was reached."""
     said = [
         _sentence(block, name, side, which)
         for block, hyperparameters in found.at_bound.items()
@@ -260,7 +260,7 @@ def _warn(found: EmpiricalPosterior) -> None:
 
 
 def _sentence(block: str, name: str, side: Array, which: int) -> str:
-    """Which hyperparameter is at which of its bounds, and in how many features."""
+    """A sentence that names a hyperparameter, the bound it is at, and in how many features."""
     end, bound, factor = ("lower", FEWEST, 1 / STRETCH) if which < 0 else ("upper", MOST, STRETCH)
     what, at = (f"{name} / {PER[name]}", f"{factor:g} times the one given") if name in PER else (name, f"{bound:g}")
     whose = "the class concentration" if block == LABEL else f"{what} of block {block!r}"

@@ -1,11 +1,11 @@
-"""NUTS on the hyperparameters alone: parameters are integrated out, and drawn exactly afterwards.
+"""NUTS on the hyperparameters alone: parameters are integrated out, then drawn exactly.
 
     p(h | rows)  is proportional to  p(h) p(rows | h),    theta | h, rows ~ the conjugate posterior
 
-The evidence p(rows | h) is closed, so the sampler's dimension does not grow with classes and columns, and its cost not
-with rows. The posterior is that of NUTS on the full program. Predictions average the exact predictive over draws of h,
-which has far less noise than averaging over parameters. Azzimonti, Corani and Zaffalon, Hierarchical estimation of
-parameters in Bayesian networks (2019), for Dirichlet-multinomial concentrations that classes have in common.
+The evidence p(rows | h) has a closed form, so the sampler's dimension does not grow with classes and columns, nor its
+cost with rows. The posterior is the same as with NUTS on the full program. Predictions average the exact predictive
+over draws of h, which has far less noise than averaging over parameters. Azzimonti, Corani and Zaffalon, Hierarchical
+estimation of parameters in Bayesian networks (2019), for Dirichlet-multinomial concentrations shared by the classes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from bayesnb.rows.statistics import ModelStatistics
 class HierarchicalDraws(Draws):
     """Draws whose predictions integrate the parameters out: p(y, x) is the mean over draws of p(y, x | h, rows).
 
-    ``specification`` holds the hyperpriors, ``statistics`` those of the rows.
+    ``specification`` is the model with the hyperpriors; ``statistics`` are those of the rows.
     """
 
     specification: NaiveBayes
@@ -45,10 +45,10 @@ class HierarchicalDraws(Draws):
 
 
 def sample(model: NaiveBayes, statistics: ModelStatistics, key: Array, **settings: Any) -> HierarchicalDraws:
-    """Draws of hyperparameters and parameters given statistics on the host; ``settings`` are those of the sampler.
+    """Draws of hyperparameters and parameters given statistics on the host; ``settings`` go to the sampler.
 
-    ``Draws.model`` is the prior at the mean of the hyperparameters. All is done in float64, for the evidence of many
-    rows is a large number, and there is little to compute.
+    ``Draws.model`` is the prior at the mean of the hyperparameters. Everything is computed in float64: the evidence of
+    many rows is a large number, and there is little to compute.
     """
     sampler_key, draw_key = jax.random.split(key)
     with jax.enable_x64(True):
@@ -92,7 +92,7 @@ def _parameters(model: NaiveBayes, statistics: ModelStatistics, values: Sites, k
 
     def draw(values: Sites, key: Array) -> Sites:
         posterior = _resolved(model, statistics, values).update(statistics)
-        # NumPyro's own distributions promote ranks
+        # NumPyro's own distributions need rank promotion
         with jax.numpy_rank_promotion("allow"), handlers.block(), handlers.seed(rng_seed=key):
             return posterior.params()
 

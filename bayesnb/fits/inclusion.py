@@ -1,7 +1,7 @@
-"""Which features depend on the class: parameters of their own in each class, or one set for all of them.
+"""Which features depend on the class: a Bayes factor between separate parameters for each class and one common set.
 
-The evidence of both is closed, and so is the posterior probability that a feature depends on the class: Dash and
-Cooper, Exact model averaging with naive Bayesian classifiers (2002).
+The evidence of both has a closed form, and so has the posterior probability that a feature depends on the class: Dash
+and Cooper, Exact model averaging with naive Bayesian classifiers (2002).
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def feature_inclusion(
 ) -> FeatureInclusion:
     """The posterior probability that each feature depends on the class, and the log Bayes factor behind it.
 
-    log BF_d = log p(x_d | y, parameters by class) - log p(x_d | one set of parameters), both under the same prior, that
-    which was resolved from all rows.
+    log BF_d = log p(x_d | y, parameters by class) - log p(x_d | one set of parameters), both under the same prior,
+    resolved from all rows.
 
     Args:
         model: The specification, whose hyperparameters are the same for all classes.
@@ -54,7 +54,7 @@ def feature_inclusion(
         statistics: Sufficient statistics instead of rows.
 
     Raises:
-        ValueError: where the data do not fit the model, hyperparameters differ between classes, or the prior
+        ValueError: if the data do not fit the model, hyperparameters differ between classes, or the prior
             probability is not inside (0, 1).
 
     Example:
@@ -74,10 +74,10 @@ def feature_inclusion(
 
 
 def prior_log_odds(prior: float) -> float:
-    """Those of the prior probability that a feature depends on the class.
+    """The log odds of the prior probability that a feature depends on the class.
 
     Raises:
-        ValueError: where it is not inside (0, 1).
+        ValueError: if the probability is not inside (0, 1).
     """
     if not isinstance(prior, float | int | np.number) or not 0 < prior < 1:
         raise ValueError(f"prior is a probability inside (0, 1), got {prior!r}")
@@ -90,10 +90,10 @@ def sigmoid(log_odds: Array) -> Array:
 
 
 def log_bayes_factors(model: NaiveBayes, statistics: ModelStatistics) -> dict[str, Array]:
-    """log BF_d by block, [D], of a resolved model; in float64 unless the values are traced, for both are large.
+    """log BF_d by block, [D], of a resolved model: a difference of large numbers, so in float64 unless traced.
 
     Raises:
-        ValueError: where hyperparameters differ between classes.
+        ValueError: if hyperparameters differ between classes.
     """
     for name, family in model.families.items():
         _check_same(family, name)
@@ -104,7 +104,7 @@ def log_bayes_factors(model: NaiveBayes, statistics: ModelStatistics) -> dict[st
 
 @jax.jit
 def _log_bayes_factors(model: NaiveBayes, statistics: ModelStatistics) -> dict[str, Array]:
-    """By block [D]; the base measure of the rows is the same for both and cancels."""
+    """log BF_d by block, [D]; the base measure of the rows is the same in both and cancels."""
     pooled = statistics.pool()
     return {
         name: _evidence(family, statistics.blocks[name]) - _evidence(one_class(family), pooled[name])
@@ -113,7 +113,7 @@ def _log_bayes_factors(model: NaiveBayes, statistics: ModelStatistics) -> dict[s
 
 
 def _evidence(family: Family, statistics: Any) -> Array:
-    """log evidence of each feature without the base measure, summed over classes, [D]."""
+    """The log evidence of each feature without the base measure, summed over classes, [D]."""
     return family.log_partition_ratio(statistics).sum(axis=0)
 
 

@@ -1,8 +1,8 @@
-"""Several labels a row, not exclusive: one two-class model for each label, all fitted and predicted in one call.
+"""Several labels per row, not exclusive: one two-class model for each label, all fitted and predicted in one call.
 
-A label and its absence are two classes, so L labels are 2L columns of weights [1 - Y, Y], of which one pass over the
-rows gives all sufficient statistics. What follows is the fit of one label, mapped over the labels: every leaf of the
-result has them on its first axis. Each label is learned as if it stood alone (binary relevance): Tsoumakas and Katakis,
+A label and its absence are two classes, so L labels are 2L columns of weights [1 - Y, Y], and one pass over the rows
+gives all sufficient statistics. The fit of one label is then mapped over the labels: every leaf of the result has
+labels on its first axis. Each label is learned independently of the others (binary relevance): Tsoumakas and Katakis,
 Multi-label classification: an overview (2007).
 """
 
@@ -33,33 +33,33 @@ from bayesnb.rows.statistics import ModelStatistics, from_device, from_host
 T = TypeVar("T")
 
 FITS = (fit_mle, fit_map, fit_posterior)
-"""The fits in closed form, which can be mapped over labels."""
+"""The closed-form fits, which can be mapped over labels."""
 
 
 @pytree
 class MultiLabel(Node):
-    """L classifiers of two classes, the absence of a label and the label. X as in their fit.
+    """L classifiers with two classes each: 0, the label is absent, and 1, it is present. X as in the fit.
 
-    ``fits`` is one result whose every leaf has the labels on its first axis, [L, ...].
+    ``fits`` is a single result; each of its leaves has labels on its first axis, [L, ...].
     """
 
     fits: PointEstimate | Posterior
 
     @property
     def num_labels(self) -> int:
-        """L."""
+        """L, the number of labels."""
         return jax.tree.leaves(self.fits)[0].shape[0]
 
     def label(self, index: int) -> PointEstimate | Posterior:
-        """The result of one label, 0..L-1, with classes 0 and 1: all that a single fit has, such as the evidence."""
+        """The result of one label, 0..L-1, with classes 0 and 1, as from a single fit, including the evidence."""
         if not isinstance(index, int | np.integer) or not 0 <= index < self.num_labels:
             raise ValueError(f"the labels are 0..{self.num_labels - 1}, got {index}")
         return _of_label(self.fits, index)
 
     def log_odds(self, X: Any) -> Array:
-        """log p(1 | x) - log p(0 | x) of each label, [N, L]; infinite where only one of them is possible."""
+        """log p(1 | x) - log p(0 | x) of each label, [N, L]; infinite if only one of the two is possible."""
         arrays = self.label(0).arrays(X)
-        # numpy rows are scored on the host, whatever the fit is made of
+        # numpy rows are scored on the host, even if the fit is on a device
         fits = to_host(self.fits) if on_host(arrays) and not is_traced(self.fits) else self.fits
         return products.by_rows(_log_odds, (fits,), arrays)
 
@@ -81,19 +81,19 @@ def fit_multilabel(
     sample_weight: Any = None,
     fit: Callable[..., Any] = fit_posterior,
 ) -> MultiLabel:
-    """One model for each label, equal to L calls of ``fit(model, X, Y[:, l])`` and cheaper.
+    """One model for each label: the same as L calls of ``fit(model, X, Y[:, l])``, but cheaper.
 
-    Hyperparameters that are left to the data come from all rows together, so they are the same for each label.
+    Hyperparameters set from the data are set from all rows, so they are the same for each label.
 
     Args:
         model: The specification, for two classes.
         X: An array [N, D], or a dict of arrays by block; NaN is missing.
-        Y: Zeros and ones [N, L], one column a label.
-        sample_weight: Weights [N]; a row of weight zero is as if it were not there.
+        Y: Zeros and ones [N, L], one column per label.
+        sample_weight: Weights [N]; rows of weight zero are ignored.
         fit: ``fit_mle``, ``fit_map`` or ``fit_posterior``.
 
     Raises:
-        ValueError: where the data do not fit the model, and for a label that every row has, or none.
+        ValueError: if the data do not fit the model, and for a label that every row or no row has.
     """
     arguments.model(model)
     if fit not in FITS:
@@ -137,7 +137,7 @@ def _statistics(model: NaiveBayes, X: Any, Y: Any, sample_weight: Any) -> ModelS
 
 
 def _from_one_pass(model: NaiveBayes, arrays: dict[str, Array], Y: Array, weight: Array | None) -> ModelStatistics:
-    """On the host labels are many columns of one product; label l and its absence are columns 2l + 1 and 2l."""
+    """On the host: all labels in one product; columns 2l and 2l + 1 are the absence and the presence of label l."""
     present = Y.astype(np.float64)
     pairs = np.stack([1.0 - present, present], axis=-1).reshape(len(Y), -1)
     labels = Labels(pairs if weight is None else pairs * weight[:, None], None)
@@ -149,7 +149,7 @@ def _from_one_pass(model: NaiveBayes, arrays: dict[str, Array], Y: Array, weight
 def _from_each(
     families: dict[str, Family], arrays: dict[str, Array], Y: Array, weight: Array | None
 ) -> ModelStatistics:
-    """On a device label after label: the working set is that of one."""
+    """On a device: one label at a time, which needs the memory of one."""
     return jax.lax.map(lambda y: from_device(families, arrays, Labels(y, weight), 2), Y.T)
 
 
@@ -186,7 +186,7 @@ def _check_values(Y: np.ndarray[Any, Any]) -> None:
 
 
 def _check_mle(many: MultiLabel, statistics: ModelStatistics) -> None:
-    """What ``fit_mle`` checks of a single fit; inside the map over labels nothing is known."""
+    """The check of ``fit_mle`` for each label; inside the map over labels values are traced and cannot be checked."""
     for index in range(many.num_labels):
         one: Any = many.label(index)
         try:
@@ -202,9 +202,9 @@ def _of_label(stacked: T, label: int) -> T:
 
 @jax.jit
 def _log_odds(fits: PointEstimate | Posterior, arrays: dict[str, Array]) -> Array:
-    """Label after label, so that the working set is that of one."""
+    """One label at a time, which needs the memory of one."""
     floating = jnp.result_type(float)
-    # float32 rows on the host are scored in float64, where one fit would choose by the size of the result
+    # float32 rows on the host are scored in float64; a single fit would choose by the size of the result
     arrays = {b: x.astype(floating) if jnp.issubdtype(x.dtype, jnp.floating) else x for b, x in arrays.items()}
 
     def of_label(fit: PointEstimate | Posterior) -> Array:

@@ -1,6 +1,6 @@
-"""NUTS on the model's own NumPyro program, conditioned on the statistics: its cost does not grow with labelled rows.
+"""NUTS on the model's own NumPyro program, given sufficient statistics: the cost does not grow with labelled rows.
 
-The label of an unlabelled row is summed out, log sum_k p(y = k, x | params), row by row at every step.
+The labels of unlabelled rows are summed out, log sum_k p(y = k, x | params), row by row at every step.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from bayesnb.rows import arguments
 from bayesnb.rows.statistics import ModelStatistics
 
 R_HAT, ESS = 1.01, 400
-"""Bounds beyond which draws are not to be trusted: Vehtari et al., Rank-normalization, folding, localization (2021)."""
+"""Draws beyond these bounds cause a warning: Vehtari et al., Rank-normalization, folding, localization (2021)."""
 
 FEWEST = 4
-"""Draws a chain without which R-hat is not defined."""
+"""The fewest draws per chain for which R-hat is defined."""
 
 
 def fit_nuts(
@@ -47,36 +47,36 @@ def fit_nuts(
     """Draws from the posterior by the No-U-Turn sampler (Hoffman and Gelman 2014), chains vectorized on one device.
 
     The likelihood enters through the sufficient statistics, written relative to the posterior mean term by term and,
-    for Normal blocks, in units of the posterior: the density is right in float32 at any number of rows.
+    for Normal blocks, in units of the posterior: the density is accurate in float32 for any number of rows.
 
-    Unlabelled rows enter by log sum_k p(y = k, x | params), their labels summed out: the run is then in float64, its
-    cost grows with their number, and the prior is resolved from all rows, whatever their labels.
+    The labels of unlabelled rows are summed out, log sum_k p(y = k, x | params): the run is then in float64, its cost
+    grows with their number, and the prior is resolved from all rows, whatever their labels.
 
-    Where hyperparameters are distributions NUTS runs on them alone; parameters are drawn exactly (``hierarchical``).
-    Where parameters have ``priors`` of their own it runs on the full program, in float64 and in their own units.
+    If hyperparameters are distributions, NUTS runs on them alone; parameters are drawn exactly (``hierarchical``).
+    If parameters have their own ``priors``, it runs on the full program, in float64 and in the parameters' own units.
 
-    The first call compiles the sampler; a later one for a model and data of the same structure and shapes, with the
-    same numbers of draws and chains, runs it at once.
+    The first call compiles the sampler. Later calls with a model and data of the same structure and shapes, and the
+    same numbers of draws and chains, reuse it.
 
     Args:
         model: The specification.
         X: An array [N, D], or a dict of arrays by block; NaN is missing.
-        y: Integers 0..K-1 [N], -1 where a row is unlabelled, or soft labels [N, K].
+        y: Integers 0..K-1 [N], -1 for an unlabelled row, or soft labels [N, K].
         key: A ``jax.random.key``.
         sample_weight: Weights [N].
         statistics: Sufficient statistics instead of rows.
-        num_samples: Draws a chain.
-        num_warmup: Draws a chain in which the sampler adapts; they are thrown away.
-        num_chains: Chains; several are needed to see whether they agree.
+        num_samples: Draws per chain.
+        num_warmup: Warm-up draws per chain, in which the sampler adapts; they are discarded.
+        num_chains: The number of chains; several are needed to see whether they agree.
         progress_bar: Show progress.
 
     Warns:
-        UserWarning: where R-hat exceeds 1.01, the effective sample size is below 400, or transitions diverged; and
-            where classes have no labelled row, whose numbers then mean nothing.
+        UserWarning: if R-hat exceeds 1.01, the effective sample size is below 400, or transitions diverged; and
+            if two or more classes have no labelled row, so that their numbers are arbitrary.
 
     Raises:
-        ValueError: where the data do not fit the model, for numbers of draws that are none, where no point of finite
-            density is found to start from, and inside a JAX transformation.
+        ValueError: if the data do not fit the model, for invalid numbers of draws, if no initial point with finite
+            density is found, and inside a JAX transformation.
     """
     arguments.key(key)
     arguments.counts(num_samples=num_samples, num_warmup=num_warmup, num_chains=num_chains)
@@ -113,7 +113,7 @@ def fit_nuts(
     centred, standard, reference = finalise(_centred, model, statistics)
     arguments.draws(reference, draws_of_all_chains=num_samples * num_chains)
     start = starts(model, reference) if model.priors else reference
-    # statistics are written so that float32 is enough; rows, and priors in units of their own, lose their digits in it
+    # centred statistics need only float32; unlabelled rows, and priors in their own units, would lose digits
     with nullcontext() if rows is None and not model.priors else jax.enable_x64(True):
         data = centred, standard, reference, rows
         samples, sample_stats = sampler.sample(PROGRAM, data, key, start=start, **settings)
@@ -124,14 +124,14 @@ def fit_nuts(
 
 
 def _prior(model: NaiveBayes, *_: Any) -> Sites:
-    """The model's own sites."""
+    """The model's own prior: sample its parameters."""
     return model.params()
 
 
 def _log_likelihood(
     params: Sites, model: NaiveBayes, statistics: ModelStatistics, reference: Sites, rows: Rows | None
 ) -> Array:
-    """Of labelled rows, relative to the reference point, and of unlabelled ones."""
+    """The log likelihood of labelled rows, relative to the reference point, plus that of unlabelled rows."""
     labelled = model.log_likelihood_of(statistics, params, reference)
     return labelled if rows is None else labelled + _log_density(rows, params)
 
@@ -141,11 +141,11 @@ PROGRAM = sampler.Program(_prior, _log_likelihood)
 
 @jax.custom_vjp
 def _log_density(rows: Rows, params: Sites) -> Array:
-    """sum_n w_n log sum_k p(y = k, x_n | params) over the unlabelled rows; params are those of the centred problem."""
+    """sum_n w_n log sum_k p(y = k, x_n | params) over the unlabelled rows; params are centred."""
     return _with_slope(rows, params)[0]
 
 
-# mapped over chains a conditional takes both of its ways, also the slow one: here one chain goes after the other
+# chains run one after another: under vmap a conditional would compute both branches, the slow one too
 @jax.custom_batching.sequential_vmap
 def _with_slope(rows: Rows, params: Sites) -> tuple[Array, Sites]:
     def value(params: Sites) -> Array:

@@ -1,4 +1,4 @@
-"""The prior's density at given parameters, by NumPyro; also on the edge of their space, where a mode may lie."""
+"""The prior's density at given parameters, by NumPyro, also on the boundary of the support, where a mode may lie."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from bayesnb.numerics.log_prob import LogProb
 
 @jax.jit
 def log_prior(model: NaiveBayes, params: Sites) -> LogProb:
-    """log p(params) under a resolved model, by NumPyro; on an edge, as the power of the distance that it is there."""
+    """log p(params) under a resolved model, by NumPyro; on the boundary of the support see ``_at``."""
     inside = {site: _proper(site, value) for site, value in params.items()}
-    with jax.numpy_rank_promotion("allow"):  # NumPyro's own distributions promote ranks
+    with jax.numpy_rank_promotion("allow"):  # NumPyro's own distributions need rank promotion
         trace = handlers.trace(handlers.substitute(model.params, data=inside)).get_trace()
         parts = [_at(site["fn"], site["value"]) for site in trace.values() if site["type"] == "sample"]
     return LogProb(sum(p.finite for p in parts), sum(p.zeros for p in parts))
 
 
 def _proper(site: str, value: Array) -> Array:
-    """A column that says nothing has variance 0; its site touches nothing, but must have a density."""
+    """Replace zero variances: a column without information has one, and its prior needs a finite density."""
     if site.endswith("_variance"):
         return jnp.where(value == 0, 1.0, value)
     return proper(value, variances(value) > 0) if site.endswith("_covariance") else jnp.asarray(value)
 
 
 def _at(law: Any, value: Array) -> LogProb:
-    """The density of the prior of one site as 0^zeros exp(finite): on the edge of a simplex, or at a rate of 0, it is
-    a power of the distance to it. Where the power is negative the density is unbounded.
+    """The prior density of a site as 0^zeros exp(finite). On the boundary of a simplex, or at a rate of 0, ``zeros`` is
+    the exponent of the distance to the boundary; if it is negative, the density is unbounded.
     """
     if isinstance(law, dist.Beta):
         value = jnp.stack([value, 1.0 - value], axis=-1)

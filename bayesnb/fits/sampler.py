@@ -1,10 +1,10 @@
-"""The No-U-Turn sampler, compiled once for programs of one structure: later calls with data of the same shapes run it.
+"""The No-U-Turn sampler, compiled once for each program structure and reused for data of the same shapes.
 
     p(sites | data)  is proportional to  p(sites) exp(log likelihood)
 
-Transitions and adaptation are NumPyro's (Hoffman and Gelman 2014). Here they are pure jitted functions, to which data
-are arguments: JAX keeps what it compiled by structure, shapes, precision and settings, and nothing keeps the data. A
-chain walks on one flat vector of unconstrained values: its trees are built of few arrays, however many sites there are.
+Transitions and adaptation are NumPyro's (Hoffman and Gelman 2014). Here they are pure jitted functions with the
+data as arguments: JAX caches compiled code by structure, shapes, precision and settings, and the data are not retained.
+A chain's state is one flat vector of unconstrained values, so its trees have few arrays, however many sites there are.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ from bayesnb.arrays.placement import Array, to_host
 Sites = dict[str, Array]
 
 STATISTICS = ("diverging", "num_steps", "accept_prob")
-"""What is told of each draw."""
+"""The sampler statistics kept for each draw."""
 
 UPDATES = 50
-"""How often the progress bar moves."""
+"""How many times the progress bar is updated."""
 
 
 class Program(NamedTuple):
-    """``prior`` samples its sites given the data; ``log_likelihood`` takes what that returns, and the data.
+    """``prior`` samples its sites given the data; ``log_likelihood`` takes what ``prior`` returns, and the data.
 
-    Both are functions of a module, not closures: by them JAX knows the program again.
+    Use module-level functions, not closures: JAX's cache of compiled code identifies the program by them.
     """
 
     prior: Callable[..., Any]
     log_likelihood: Callable[..., Array]
 
     def __call__(self, *data: Any) -> None:
-        """Runs the NumPyro program."""
+        """Run the NumPyro program."""
         numpyro.factor("log_likelihood", self.log_likelihood(self.prior(*data), *data))
 
 
 class _Run(NamedTuple):
-    """Where the chains are, and what they collected: vectors and statistics, [S, ...] or [S, C, ...]."""
+    """The states of the chains and the draws so far: vectors and statistics, [S, ...] or, for C chains, [S, C, ...]."""
 
     state: Any
     vectors: Array
@@ -65,20 +65,20 @@ def sample(
     num_chains: int,
     progress_bar: bool,
 ) -> tuple[Sites, dict[str, Array]]:
-    """Draws by site, chain after chain, [C S, ...], and what the sampler said of each, [C S]; on the host.
+    """Draws by site, chain after chain, [C S, ...], and the sampler statistics of each draw, [C S]; on the host.
 
     Args:
         program: The prior and the log likelihood.
-        data: The arguments of both, pytrees of arrays.
-        key: A key of JAX's random numbers.
-        start: Where the chains start; sites left out start at random. None is the median of a few draws of the prior.
-        num_samples: Draws a chain.
-        num_warmup: Draws a chain before them, in which the sampler adapts.
-        num_chains: Chains, which run side by side.
+        data: The arguments of both functions, pytrees of arrays.
+        key: A ``jax.random.key``.
+        start: Initial values; sites left out start at random. None for the median of a few draws from the prior.
+        num_samples: Draws per chain.
+        num_warmup: Warm-up draws per chain, in which the sampler adapts.
+        num_chains: The number of chains, run in parallel.
         progress_bar: Show progress.
 
     Raises:
-        ValueError: where no point of finite density is found to start from.
+        ValueError: if no initial point with finite density is found.
     """
     from rich.console import Console
     from rich.progress import Progress
@@ -111,7 +111,7 @@ def _begun(
     num_warmup: int,
     num_chains: int,
 ) -> tuple[_Run, Sites, Array]:
-    """The chains at their starts, the unconstrained sites that a vector holds, and whether the starts are possible."""
+    """The chains at their starts, the unconstrained sites of one chain, and whether the starts have finite density."""
     starting, walking = jax.random.split(key, (2, num_chains)) if num_chains > 1 else jax.random.split(key)
     strategy = init_to_median() if start is None else init_to_value(values=start)
     info = initialize_model(starting, program, init_strategy=strategy, model_args=data).param_info
@@ -139,13 +139,13 @@ def _advanced(
     num_warmup: int,
     num_chains: int,
 ) -> _Run:
-    """The run after transitions ``first`` to ``last``; a transition of the warm-up is written over by the next."""
+    """The run after transitions ``first`` to ``last``; each warm-up transition is overwritten by the next."""
     init, transition = _kernel(program, data, ravel_pytree(sites)[1])
 
     def remember(vector: Array, potential: Array, slope: Array) -> Any:
         return init(ParamInfo(vector, potential, slope), num_warmup)
 
-    # a transition knows the warm-up from the kernel's own start, which is not needed besides
+    # the kernel's init must run for its transition to know num_warmup; its result is not needed
     _each(remember, num_chains)(run.state.z, run.state.potential_energy, run.state.z_grad)
 
     def step(i: Array, run: _Run) -> _Run:
@@ -179,12 +179,12 @@ def _collected(
 
 
 def _kernel(program: Program, data: tuple[Any, ...], unravel: Callable[[Array], Sites]) -> tuple[Any, Any]:
-    """NumPyro's start and transition of a chain on the vector."""
+    """NumPyro's ``init`` and transition functions for a chain on the flat vector."""
     return hmc(lambda vector: potential_energy(program, data, {}, unravel(vector)), algo="NUTS")
 
 
 def _each(function: Callable[..., Any], num_chains: int) -> Callable[..., Any]:
-    """The function of every chain; one chain alone takes one way of a conditional where several take both."""
+    """The function mapped over chains; a single chain is not mapped: vmap computes both branches of a conditional."""
     return jax.vmap(function) if num_chains > 1 else function
 
 

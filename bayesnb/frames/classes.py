@@ -104,7 +104,7 @@ def number_of_class(name: str, classes: Array) -> int:
     """The place of the class that is written so.
 
     Raises:
-        DataError: where there is none.
+        DataError: if there is none.
     """
     names = [label(value) for value in classes.tolist()]
     if name not in names:

@@ -77,7 +77,7 @@ class Column:
             that the column did not show when it was described counts as missing.
 
         Raises:
-            DataError: where the cells are text and were numbers before, or the other way round; for infinities.
+            DataError: if the cells are text and were numbers before, or the other way round; for infinities.
         """
         cells = plain(nw.from_native(given, series_only=True))
         counted = self.kind in ("bernoulli", "categorical")
@@ -118,7 +118,7 @@ class Column:
         """The same column with the values of both.
 
         Raises:
-            DataError: where it is of another kind, or text in one and numbers in the other.
+            DataError: if it is of another kind, or text in one and numbers in the other.
         """
         if other.text is None:
             return self

@@ -24,7 +24,7 @@ def of_frame(frame: Frame, likelihoods: Any) -> FrameSchema:
             column, or by patterns such as `pixel_*`.
 
     Raises:
-        DataError: where the likelihoods do not fit the columns.
+        DataError: if the likelihoods do not fit the columns.
     """
     if isinstance(likelihoods, Family):
         columns = tuple(by_type(frame[name], "normal") for name in frame.columns)
@@ -63,7 +63,7 @@ def of_array(width: int, likelihoods: Any) -> ArraySchema:
     """The columns of an array [N, D], D of them: Normal, unless ``likelihoods`` says otherwise. No codes are known.
 
     Raises:
-        DataError: where the likelihoods do not fit the columns.
+        DataError: if the likelihoods do not fit the columns.
     """
     if isinstance(likelihoods, Mapping):
         raise DataError(

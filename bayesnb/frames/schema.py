@@ -103,7 +103,7 @@ class FrameSchema:
         """X by block; other columns of the frame are left alone.
 
         Raises:
-            DataError: where a column is missing, or holds what it did not hold before.
+            DataError: if a column is missing, or holds what it did not hold before.
         """
         self.require(frame.columns)
         arrays = {

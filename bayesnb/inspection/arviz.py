@@ -61,9 +61,9 @@ def to_arviz(
         num_samples: Draws a chain of an exact posterior.
         num_chains: Chains of an exact posterior.
         class_names: K names; 0..K-1 if not given.
-        feature_names: D names, or a dict of them by block; 0..D-1 where not given.
+        feature_names: D names, or a dict of them by block; 0..D-1 if not given.
         X: Rows as in the fit: an array [N, D], or a dict of arrays by block; NaN is missing.
-        y: Integers 0..K-1 [N], -1 where a row is unlabelled.
+        y: Integers 0..K-1 [N], -1 for an unlabelled row.
         log_likelihood: Compute the log joint of the rows under every draw.
 
     Returns:

@@ -53,7 +53,7 @@ def diagnose(
     Args:
         draws: Draws from ``fit_nuts``.
         class_names: K names of the classes; 0..K-1 if not given.
-        feature_names: D names of the features, or a dict of them by block; 0..D-1 where not given.
+        feature_names: D names of the features, or a dict of them by block; 0..D-1 if not given.
 
     Raises:
         ValueError: for a fit that has no chains, and for names that do not fit the model.

@@ -85,7 +85,7 @@ class Explanation:
             of: A class by number or name; None for the most probable one besides ``against``.
 
         Raises:
-            ValueError: where there is no such row or class.
+            ValueError: if there is no such row or class.
         """
         if not hasattr(row, "__index__") or not -len(self.contributions) <= row < len(self.contributions):
             raise ValueError(f"row is a number below {len(self.contributions)}, got {row!r}")
@@ -103,7 +103,7 @@ class Explanation:
             of: A class by number or name; None for the most probable one besides ``against``.
 
         Raises:
-            ValueError: where there is no such row or class.
+            ValueError: if there is no such row or class.
         """
         k = self.of_row(row, of)
         return [self._feature(row, k, f) for f in self._strongest(row, k, count)]

@@ -49,7 +49,7 @@ def linear_form(fit: PointEstimate | Posterior) -> LinearForm:
         fit: A ``PointEstimate``, or a ``Posterior``.
 
     Raises:
-        ValueError: where the log odds are not affine, or a probability is zero, whose weight would be infinite.
+        ValueError: if the log odds are not affine, or a probability is zero, whose weight would be infinite.
     """
     form = _form(fit)
     curved = [name for name, part in form.matrix.items() if part is not None]
@@ -72,7 +72,7 @@ def quadratic_form(fit: PointEstimate) -> QuadraticForm:
         fit: A ``PointEstimate``.
 
     Raises:
-        ValueError: where the log odds are neither affine nor quadratic, or a probability is zero.
+        ValueError: if the log odds are neither affine nor quadratic, or a probability is zero.
     """
     form = _form(fit)
     flat = {name: np.zeros((*np.shape(w), np.shape(w)[-1])) for name, w in form.weights.items()}

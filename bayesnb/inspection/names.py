@@ -123,7 +123,7 @@ def number_of(given: Any, names: tuple[str, ...], argument: str) -> int:
     """The place of a class that is given by its number or its name.
 
     Raises:
-        ValueError: where there is no such class.
+        ValueError: if there is no such class.
     """
     if isinstance(given, str) and given in names:
         return names.index(given)

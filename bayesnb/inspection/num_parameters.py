@@ -54,7 +54,7 @@ def num_parameters(
         num_classes: K instead of labels.
 
     Raises:
-        ValueError: where columns or classes are unknown, or what is given contradicts the model.
+        ValueError: if columns or classes are unknown, or what is given contradicts the model.
     """
     given = getattr(model, "model", model)
     arguments.model(given)

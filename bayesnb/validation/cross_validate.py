@@ -60,7 +60,7 @@ def cross_validate(
         fit: What predicts: ``nb.fit_posterior``, ``nb.fit_map`` or ``nb.fit_mle``.
 
     Raises:
-        ValueError: where the data do not fit the model, for fewer than two folds or more than rows, for models that
+        ValueError: if the data do not fit the model, for fewer than two folds or more than rows, for models that
             differ in more than hyperparameters, for another fit, and where a likelihood has no maximum.
 
     Example:

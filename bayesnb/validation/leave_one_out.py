@@ -38,7 +38,7 @@ def leave_one_out(model: NaiveBayes, X: Any, y: Any, *, sample_weight: Any = Non
         joint: log p(k, x_i | D without i) instead.
 
     Raises:
-        ValueError: where the data do not fit the model, and for soft labels.
+        ValueError: if the data do not fit the model, and for soft labels.
 
     Example:
         >>> import bayesnb as nb

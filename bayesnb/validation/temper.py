@@ -53,7 +53,7 @@ def temper(posterior: Posterior, X: Any, y: Any, *, per_feature: bool = False, s
         them; parameters, their draws, p(x) and the evidence are those of the model.
 
     Raises:
-        ValueError: where X, y and sample_weight are not the fitted rows, for soft labels, and inside a JAX
+        ValueError: if X, y and sample_weight are not the fitted rows, for soft labels, and inside a JAX
             transformation.
 
     Example:
