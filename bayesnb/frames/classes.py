@@ -1,4 +1,4 @@
-"""Labels of any type as integers 0..K-1, and the classes that they stand for."""
+"""Convert labels of any type to integers 0..K-1 and the classes that they stand for."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ MISSING = "y holds a missing label in row {}: leave such rows out"
 
 
 def classes_and_codes(y: Array) -> tuple[Array, Array]:
-    """The distinct labels in order, [K], and the place of each row's label among them, [N].
+    """The sorted distinct labels [K], and the index of each row's label among them [N].
 
     Raises:
-        ValueError: for labels that are measurements.
+        ValueError: for continuous labels.
     """
     if y.dtype.kind in "iub" and y.size:
         low, high = int(y.min()), int(y.max())
-        # whole numbers close to each other are sorted without comparing any
+        # whole numbers in a small range need no sort
         if high - low <= y.size and high <= np.iinfo(np.intp).max:
             offsets = y.astype(np.intp, copy=False) - low if low else y.astype(np.intp, copy=False)
             shown = np.zeros(high - low + 1, bool)
@@ -43,10 +43,10 @@ def _mark(places: Array, marks: Array) -> None:
 
 
 def codes_among(classes: Array, y: Array) -> Array:
-    """The place of each row's label among declared classes, [N].
+    """The index of each row's label among declared classes, [N].
 
     Raises:
-        ValueError: for a label that is none of them.
+        ValueError: for a label that is not among them.
     """
     shown, codes = classes_and_codes(y)
     place = {label: k for k, label in enumerate(classes.tolist())}
@@ -57,7 +57,7 @@ def codes_among(classes: Array, y: Array) -> Array:
 
 
 def plain_labels(y: Any) -> Any:
-    """Labels in the type of their values, of which none is missing; what is no column is left to scikit-learn.
+    """Labels as an array in the type of their values. Input that is not one column is left to scikit-learn to check.
 
     Raises:
         ValueError: for missing labels, and for labels of several types.
@@ -87,7 +87,7 @@ def plain_labels(y: Any) -> Any:
 
 
 def _array_of(y: Any) -> Array:
-    """The array of a list: of objects where numpy would make its labels those of one type."""
+    """The array of a list; of objects for text, and for labels of several types that numpy would convert to one."""
     types = {type(value.item() if isinstance(value, np.generic) else value) for value in y}
     if len(types) < 2 and types != {str}:
         return as_array(y)
@@ -101,10 +101,10 @@ def _array_of(y: Any) -> Array:
 
 
 def number_of_class(name: str, classes: Array) -> int:
-    """The place of the class that is written so.
+    """The index of the class with this name.
 
     Raises:
-        DataError: if there is none.
+        DataError: if there is no such class.
     """
     names = [label(value) for value in classes.tolist()]
     if name not in names:

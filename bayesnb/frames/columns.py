@@ -1,4 +1,4 @@
-"""Columns of a data frame: each has a likelihood, and values that its codes stand for."""
+"""Columns of a data frame: the likelihood of each, and the values that its codes stand for."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class Column:
 
     Attributes:
         name: The column's name.
-        kind: The likelihood: `bernoulli`, `categorical`, `normal`, `poisson` or `multinomial`; `own` with a family.
-        values: What the codes 0, 1, ... stand for, sorted; empty for the kinds that are numbers themselves.
-        text: Whether its cells are text; None where none has been seen.
-        span: The smallest and the largest number; None for text, and where nobody asked.
+        kind: The likelihood: `bernoulli`, `categorical`, `normal`, `poisson` or `multinomial`; `own` for a family.
+        values: What the codes 0, 1, ... stand for, sorted; empty for kinds whose cells are numbers.
+        text: Whether its cells are text; None if no cell has been seen.
+        span: The smallest and the largest number; None for text, or if not computed.
         missing: How many cells are missing.
-        family: The likelihood of a column of numbers that no word names.
-        own_block: The block of the columns that have it.
+        family: The likelihood of a column of kind `own`.
+        own_block: The block of the columns that have this family.
     """
 
     name: str
@@ -61,23 +61,23 @@ class Column:
 
     @property
     def block(self) -> str:
-        """The block of features that the column belongs to."""
+        """The name of the block that the column belongs to."""
         return self.own_block or BLOCKS[self.kind]
 
     @property
     def likelihood(self) -> str:
-        """Its name."""
+        """The name of the column's likelihood."""
         return self.kind if self.family is None else type(self.family).__name__
 
     def encode(self, given: Any) -> Array:
-        """Turn cells [N], a series of any library, into what the likelihood takes.
+        """Convert cells [N], a series of any library, to the array that the likelihood takes.
 
         Returns:
             [N]: 0, 1 or NaN (`bernoulli`), codes with -1 for missing (`categorical`), else numbers or NaN. A value
-            that the column did not show when it was described counts as missing.
+            that is not among ``values`` counts as missing.
 
         Raises:
-            DataError: if the cells are text and were numbers before, or the other way round; for infinities.
+            DataError: if the cells are text and the column holds numbers, or the other way round; for infinities.
         """
         cells = plain(nw.from_native(given, series_only=True))
         counted = self.kind in ("bernoulli", "categorical")
@@ -118,7 +118,7 @@ class Column:
         """The same column with the values of both.
 
         Raises:
-            DataError: if it is of another kind, or text in one and numbers in the other.
+            DataError: if the kinds differ, or one is text and the other numbers.
         """
         if other.text is None:
             return self
@@ -131,7 +131,7 @@ class Column:
         return replace(other, values=in_order({*self.values, *other.values}))
 
     def describe(self) -> str:
-        """Say in a few characters what the column holds."""
+        """A short text that describes what the column holds: its range, its values or their number."""
         if not self.values:
             low, high = cast(tuple[float, float], self.span)
             return f"{low:g} to {high:g}"
@@ -141,7 +141,7 @@ class Column:
 
 
 def in_order(values: Any) -> tuple[Value, ...]:
-    """Values sorted; those of several types by their text."""
+    """Sorted values; values of several types are sorted as text."""
     try:
         return tuple(sorted(values))
     except TypeError:
@@ -149,17 +149,18 @@ def in_order(values: Any) -> tuple[Value, ...]:
 
 
 def by_type(cells: nw.Series[Any], chosen: Kind | Family | None, own_block: str = "") -> Column:
-    """A column described by its type alone, so that any part of its rows tells the same: text is categorical, a
-    boolean Bernoulli, a number Normal. Of categories those that are declared or shown. Text of two values is
-    Categorical with two categories, which is the same model as Bernoulli.
+    """Describe a column by its type alone, so that any part of its rows gives the same likelihood.
+
+    Text is Categorical, booleans are Bernoulli, numbers Normal. Categories are those declared or present. Text with two
+    values is Categorical with two categories, which is the same model as Bernoulli.
 
     Args:
         cells: The column.
-        chosen: Its likelihood, where it has been chosen.
+        chosen: Its likelihood, if it has been chosen.
         own_block: The block of a column whose likelihood is a family.
 
     Raises:
-        DataError: for a type that no likelihood takes, and for text where the likelihood takes numbers.
+        DataError: for a type that no likelihood takes, and for text if the likelihood takes numbers.
     """
     cells = plain(cells)
     sort, family = sort_of(cells), chosen if isinstance(chosen, Family) else None
@@ -187,7 +188,7 @@ def by_type(cells: nw.Series[Any], chosen: Kind | Family | None, own_block: str 
 
 
 def _codes(cells: Array, values: Array) -> Array:
-    """Positions of numbers among sorted values; -1 for those that are none of them."""
+    """Positions of numbers among sorted values; -1 for numbers that are not among them."""
     if not len(values):
         return np.full(len(cells), -1, np.int32)
     codes = np.searchsorted(values, cells)

@@ -1,4 +1,4 @@
-"""Which likelihood each column has: as the user says, or by the column's type."""
+"""Choose the likelihood of each column: the user's choice, or by the column's type."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ AUTO = "auto"
 
 
 def of_frame(frame: Frame, likelihoods: Any) -> FrameSchema:
-    """The columns of a frame: by type, but for those that ``likelihoods`` names.
+    """The schema of a frame: its columns by type, except those named in ``likelihoods``.
 
     Args:
         frame: The rows.
-        likelihoods: `auto`; a kind, or a family, for all columns; one kind a column; or a dict of kinds or families by
-            column, or by patterns such as `pixel_*`.
+        likelihoods: `auto`; a kind, or a family, for all columns; one kind per column; or a dict of kinds or families
+            by column, or by patterns such as `pixel_*`.
 
     Raises:
         DataError: if the likelihoods do not fit the columns.
@@ -37,7 +37,7 @@ def of_frame(frame: Frame, likelihoods: Any) -> FrameSchema:
 
 
 def own_blocks(kinds: Mapping[str, Kind | Family]) -> dict[str, str]:
-    """The block of each column that has a family: columns that are given one object are one block."""
+    """The block of each column that has a family; columns with the same family object form one block."""
     named: dict[int, str] = {}
     for family in kinds.values():
         if isinstance(family, Family) and id(family) not in named:
@@ -60,7 +60,7 @@ def _warn_of_decimal_commas(columns: Sequence[Column]) -> None:
 
 
 def of_array(width: int, likelihoods: Any) -> ArraySchema:
-    """The columns of an array [N, D], D of them: Normal, unless ``likelihoods`` says otherwise. No codes are known.
+    """The schema of an array with ``width`` columns: Normal, unless ``likelihoods`` differs. No codes are known yet.
 
     Raises:
         DataError: if the likelihoods do not fit the columns.
@@ -83,10 +83,10 @@ def of_array(width: int, likelihoods: Any) -> ArraySchema:
 
 
 def chosen(likelihoods: Any, names: Sequence[str]) -> dict[str, Kind | Family]:
-    """The kinds that a user has chosen, by column; the others are left to their types.
+    """The kinds that a user has chosen, by column; columns left out are described by their types.
 
     Raises:
-        DataError: for what is no kind, or names no column.
+        DataError: for an invalid kind, or a name that is not a column.
     """
     if isinstance(likelihoods, str):
         return {} if likelihoods == AUTO else dict.fromkeys(names, _kind(likelihoods))
@@ -105,16 +105,16 @@ def chosen(likelihoods: Any, names: Sequence[str]) -> dict[str, Kind | Family]:
 
 
 def asked(wanted: Mapping[str, Any], name: str) -> Any:
-    """What is wanted of a column: by its exact name, else by the last pattern that matches; None for nothing."""
+    """The entry for a column: by its exact name, else by the last pattern that matches; None if there is none."""
     by_pattern = [kind for pattern, kind in wanted.items() if fnmatch.fnmatch(name, str(pattern))]
     return wanted.get(name, by_pattern[-1] if by_pattern else None)
 
 
 def expand(wanted: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Replace each pattern by the columns that it names; an exact name wins over a pattern.
+    """Replace each pattern by the columns that match; an exact name takes precedence over a pattern.
 
     Raises:
-        DataError: for a pattern that names none.
+        DataError: for a pattern that matches no column.
     """
     for pattern, kind in wanted.items():
         if pattern not in names and not fnmatch.filter(names, str(pattern)):

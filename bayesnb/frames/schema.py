@@ -1,7 +1,7 @@
-"""What the rows of a classifier look like: the columns of a frame, or of an array, and how they become blocks.
+"""Schemas of a classifier's rows: the columns of a frame or an array, and their blocks.
 
-A schema knows the values that its rows have shown. More rows may show more: schemas join, and statistics that were
-counted under one are spread over the categories of the joined one, so that any split of the rows gives the whole.
+A schema has the values that have occurred so far. More rows may add values: schemas are joined, and statistics counted
+under one are spread over the categories of the joined one, so any split of the rows gives the same statistics.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from bayesnb.rows.statistics import ModelStatistics, sufficient_statistics
 Likelihoods = Family | dict[str, Family]
 
 MOST_CODES = 1 << 20
-"""Of a column of an array; more are numbers that name rows."""
+"""The most codes in a column of an array; a column with more is probably an identifier of rows."""
 
 
 def families(sizes: Mapping[Kind, Sequence[int]], smoothing: float, *, laplace: bool) -> dict[str, Family]:
-    """The families of the kinds in use: pseudo-counts for what is counted, pseudo-rows for numbers.
+    """The families of the kinds in use: pseudo-counts for categories, pseudo-rows for numbers.
 
     Args:
-        sizes: For each kind the number of values of each of its columns.
+        sizes: For each kind, the number of values of each of its columns.
         smoothing: l. Bernoulli and Categorical features, and the words of a Multinomial, have the prior Dirichlet(l);
             a Normal feature l pseudo-rows for its mean and 2 l for its variance, a Poisson feature l; 1 where l is 0.
-        laplace: Dirichlet(1 + l) instead, whose mode is the textbook estimate.
+        laplace: Use Dirichlet(1 + l) instead, whose mode is the textbook estimate.
     """
     added, rows = 1.0 + smoothing if laplace else smoothing, smoothing or 1.0
     made: dict[Kind, Any] = {
@@ -49,7 +49,7 @@ def families(sizes: Mapping[Kind, Sequence[int]], smoothing: float, *, laplace: 
 
 @dataclass(frozen=True)
 class FrameSchema:
-    """Columns of a data frame, in its order; with a ``family`` they are one block of numbers."""
+    """The columns of a data frame, in its order; with a ``family`` they form one block of numbers."""
 
     columns: tuple[Column, ...]
     family: Family | None = None
@@ -93,17 +93,17 @@ class FrameSchema:
         return {**families(sizes, smoothing, laplace=laplace), **own}
 
     def require(self, names: Sequence[str]) -> None:
-        """Raises DataError where a column of the fit is not among these."""
+        """Raise DataError if a column of the fit is not among ``names``."""
         missing = [name for name in self.names if name not in names]
         if missing:
             hint = closest(missing[0], names) if len(missing) == 1 else ""
             raise DataError(f"the rows have no column {listing(missing)}, which the model was fitted to{hint}")
 
     def encode(self, frame: Frame) -> Any:
-        """X by block; other columns of the frame are left alone.
+        """X by block; other columns of the frame are ignored.
 
         Raises:
-            DataError: if a column is missing, or holds what it did not hold before.
+            DataError: if a column is missing, or its cells do not fit its description.
         """
         self.require(frame.columns)
         arrays = {
@@ -113,7 +113,7 @@ class FrameSchema:
         return arrays if self.family is None else arrays["x"]
 
     def count(self, model: NaiveBayes, X: Any, codes: Array, weight: Array | None) -> tuple[Self, ModelStatistics]:
-        """The statistics of encoded rows, and the schema with the values that they show, which it has already."""
+        """The schema, which has all values already, and the statistics of encoded rows."""
         return self, sufficient_statistics(model, X, codes, sample_weight=weight)
 
     def joined(self, other: Any) -> Self:
@@ -121,7 +121,7 @@ class FrameSchema:
         return replace(self, columns=tuple(a.joined(b) for a, b in zip(self.columns, other.columns, strict=True)))
 
     def spread(self, statistics: ModelStatistics, over: Any) -> ModelStatistics:
-        """Statistics counted under this schema, under one that has more values."""
+        """Extend statistics counted under this schema to the schema ``over``, which has more values."""
         if "categorical" not in self.blocks or self.family is not None:
             return statistics
         pairs = list(zip(self.blocks["categorical"], over.blocks["categorical"], strict=True))
@@ -132,12 +132,12 @@ class FrameSchema:
 
 @dataclass(frozen=True)
 class ArraySchema:
-    """Columns of an array [N, D], by position.
+    """The columns of an array [N, D], by position.
 
     Attributes:
         kinds: The likelihood of each column.
-        sizes: C of each Categorical column, whose cells are codes 0..C-1; 1 before any is known.
-        family: The likelihood of all columns instead.
+        sizes: C of each Categorical column, whose cells are codes 0..C-1; 1 before any rows are counted.
+        family: One likelihood for all columns, instead of ``kinds``.
     """
 
     kinds: tuple[Kind, ...]
@@ -146,7 +146,7 @@ class ArraySchema:
 
     @property
     def names(self) -> list[str]:
-        """The names that scikit-learn gives to columns without one."""
+        """The names that scikit-learn gives to unnamed columns."""
         return [f"x{position}" for position in range(len(self.kinds))]
 
     @property
@@ -164,11 +164,11 @@ class ArraySchema:
 
     @property
     def value_names(self) -> dict[str, list[str]]:
-        """None: cells are the codes themselves."""
+        """Empty: cells are the codes themselves."""
         return {}
 
     def likelihoods(self, smoothing: float, *, laplace: bool) -> Likelihoods:
-        """The families of the blocks; a single one where all columns are of one kind."""
+        """The families of the blocks; a single family if all columns are of one kind."""
         if self.family is not None:
             return self.family
         sizes: dict[Kind, Sequence[int]] = dict.fromkeys(self._used, self.sizes)
@@ -182,10 +182,10 @@ class ArraySchema:
         return X if self._single else {block: X[:, columns] for block, columns in self.blocks.items()}
 
     def count(self, model: NaiveBayes, X: Any, codes: Array, weight: Array | None) -> tuple[Self, ModelStatistics]:
-        """The statistics of encoded rows, and the schema with the codes that they show.
+        """The schema with the codes that occur in encoded rows, and the statistics of these rows.
 
         Raises:
-            DataError: for codes that are too large to have a table.
+            DataError: for codes that are too large for a table.
         """
         if not self.sizes:
             return self, sufficient_statistics(model, X, codes, sample_weight=weight)
@@ -200,7 +200,7 @@ class ArraySchema:
         return self if sizes == self.sizes else replace(self, sizes=sizes), statistics
 
     def joined(self, other: Any) -> Self:
-        """The same columns with the codes of both; DataError where a column is of another kind."""
+        """The same columns with the codes of both; DataError if the kinds of columns differ."""
         if not isinstance(other, ArraySchema):
             raise DataError("the rows before were an array, and these are a data frame: give rows of one sort")
         if self.kinds != other.kinds:
@@ -210,7 +210,7 @@ class ArraySchema:
         return replace(self, sizes=tuple(max(pair) for pair in zip(self.sizes, other.sizes, strict=True)))
 
     def spread(self, statistics: ModelStatistics, over: Any) -> ModelStatistics:
-        """Statistics counted under this schema, under one that has more codes."""
+        """Extend statistics counted under this schema to the schema ``over``, which has more codes."""
         if self.sizes == over.sizes:
             return statistics
         block = self._block_of_codes

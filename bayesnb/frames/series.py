@@ -1,4 +1,4 @@
-"""Data frames of pandas, polars and pyarrow, through narwhals: what a column holds, as numpy arrays of two sorts.
+"""Read columns of pandas, polars and pyarrow data frames, through narwhals, as numbers or text.
 
 A column holds numbers (booleans are 0 and 1; missing is NaN) or text (missing is None). Dates and the like are refused.
 """
@@ -23,31 +23,31 @@ DATES = (nw.Date, nw.Datetime, nw.Time, nw.Duration)
 WIDE = (nw.Int64, nw.UInt64, nw.Int128, nw.UInt128)
 
 DAYS = "days, column / numpy.timedelta64(1, 'D')"
-"""What durations are made."""
+"""The advice in errors for converting durations to numbers."""
 
 LARGEST_INTEGER = 2**53
-"""Up to which float64 holds every whole number."""
+"""float64 represents every whole number up to this one."""
 
 WHOLE = re.compile(r"([+-]?[0-9]+)(\.0*)?")
 DECIMAL_COMMA = re.compile(r"[+-]?([0-9]{1,3}(\.[0-9]{3})+|[0-9]+),[0-9]+([eE][+-]?[0-9]+)?")
 
 
 class DataError(ValueError):
-    """Data that cannot be used, or an option that does not fit them; the message is one whole sentence."""
+    """Data that cannot be used, or an option that does not fit them; the message is one sentence."""
 
 
 def as_frame(X: Any) -> Frame | None:
-    """X as a frame of narwhals', its columns named by text, or None where it is none.
+    """X as a narwhals frame with text as column names, or None if X is not a frame.
 
     Raises:
-        DataError: for a frame that has not been computed yet, and for two columns of one name.
+        DataError: for a lazy frame, and for two columns with the same name.
     """
     if isinstance(X, np.ndarray):
         return None
     try:
         frame = nw.from_native(X, pass_through=True)
         if isinstance(frame, nw.DataFrame) and not _named_by_text(frame):
-            # pandas alone has other names
+            # only pandas has names other than text
             native = frame.to_native().copy(deep=False)
             if any(isinstance(dtype, pd.SparseDtype) for dtype in native.dtypes):
                 return None
@@ -63,7 +63,7 @@ def as_frame(X: Any) -> Frame | None:
 
 
 def has_names(X: Any) -> bool:
-    """True for a frame whose columns are all named by text: scikit-learn knows no other by name."""
+    """True for a frame whose column names are all text; scikit-learn ignores other names."""
     frame = nw.from_native(X, pass_through=True)
     return isinstance(frame, nw.DataFrame) and _named_by_text(frame)
 
@@ -73,7 +73,7 @@ def _named_by_text(frame: Frame) -> bool:
 
 
 def sort_of(cells: nw.Series[Any]) -> Sort:
-    """What a column holds.
+    """The sort of values that a column holds.
 
     Raises:
         DataError: for dates, nested values and objects of more than one type.
@@ -98,24 +98,24 @@ def sort_of(cells: nw.Series[Any]) -> Sort:
 
 
 def is_missing(cells: nw.Series[Any]) -> bool:
-    """Say whether no cell is there."""
+    """True if all cells are missing."""
     if cells.is_null().all():
         return True
     return cells.dtype.is_float() and bool(np.isnan(numbers(cells)).all())
 
 
 def plain(cells: nw.Series[Any]) -> nw.Series[Any]:
-    """The column in the type of its values, where pandas keeps objects."""
+    """The column in the type of its values if pandas stores it as objects; other columns unchanged."""
     if cells.dtype != nw.Object or not hasattr(cells.to_native(), "convert_dtypes") or cells.is_null().all():
         return cells
     return nw.from_native(cells.to_native().convert_dtypes(), series_only=True)
 
 
 def numbers(cells: nw.Series[Any]) -> Array:
-    """Cells [N] as floating point numbers, in single precision where they are; missing is NaN.
+    """Cells [N] as float64, or float32 if the column is; missing is NaN.
 
     Raises:
-        DataError: for a whole number that would be rounded: two of them could become one.
+        DataError: for a whole number that would be rounded, as two of them could become equal.
     """
     if cells.dtype == nw.Float32 and not cells.is_null().any():
         return cells.to_numpy()
@@ -127,13 +127,13 @@ def numbers(cells: nw.Series[Any]) -> Array:
             f"column '{cells.name}' holds {odd}, which floating point would round to {float(odd):.0f}: make the column "
             "text where it is a category, or floating point where rounding does no harm"
         )
-    if cells.dtype.is_integer() and cells.implementation.is_pyarrow():  # which refuses to round integers above 2^53
+    if cells.dtype.is_integer() and cells.implementation.is_pyarrow():  # its cast refuses integers above 2^53
         return np.asarray(cells.to_numpy(), np.float64)
     return np.asarray(cells.cast(nw.Float64).to_numpy(), np.float64)
 
 
 def rounded(cells: nw.Series[Any]) -> Any:
-    """The first whole number that float64 does not hold; None where there is none."""
+    """The first whole number that float64 cannot represent; None if there is none."""
     if not (cells.dtype in WIDE or cells.dtype.is_decimal()) or cells.is_null().all():
         return None
     if max(abs(int(cells.min())), abs(int(cells.max()))) <= LARGEST_INTEGER:
@@ -149,32 +149,32 @@ def texts(cells: nw.Series[Any]) -> list[str | None]:
 
 
 def declared(cells: nw.Series[Any]) -> list[str]:
-    """The categories that a column's type declares, whether or not a cell shows them; of text none."""
+    """The categories that a column's type declares, even if they do not occur in it; empty for plain text."""
     if isinstance(cells.dtype, nw.Enum):
         return list(cells.dtype.categories)
     if cells.dtype == nw.Categorical and cells.implementation.is_pandas_like():
         return [label(category) for category in cells.cat.get_categories().to_list()]
-    return []  # of polars' Categorical the categories are those of the whole program
+    return []  # polars' Categorical has the categories of the whole program
 
 
 def label(value: Any) -> str:
-    """Write a category or a class: text as it is, a whole number without its decimal point."""
+    """The text of a category or a class; whole numbers are written without a decimal point."""
     if isinstance(value, float | np.floating):
         return str(int(value)) if float(value).is_integer() else repr(float(value))
     return str(value)
 
 
 def is_number(cell: str) -> bool:
-    """Say whether the text of a cell is a number that floating point holds."""
+    """True if the text of a cell is a number, unless it is a whole number that float64 would round."""
     try:
         number = float(cell)
     except ValueError:
         return False
-    return "_" not in cell and not is_rounded(cell, number)  # Python reads 1_000 as a number; in a file it is a name
+    return "_" not in cell and not is_rounded(cell, number)  # Python reads 1_000 as a number; in data it is text
 
 
 def is_rounded(cell: str, number: float) -> bool:
-    """True for the text of a whole number that became another one."""
+    """True if the text is a whole number that float64 rounds to another one."""
     if not LARGEST_INTEGER <= abs(number) < np.inf:
         return False
     whole = WHOLE.fullmatch(cell.strip())
@@ -182,17 +182,17 @@ def is_rounded(cell: str, number: float) -> bool:
 
 
 def is_meant_as_number(cell: str) -> bool:
-    """Say whether text that is no number looks like one: with a decimal comma, or whole and too large to be exact."""
+    """True if text that is not a number looks like one: with a decimal comma, or whole and too large to be exact."""
     return has_decimal_comma(cell) or WHOLE.fullmatch(cell) is not None
 
 
 def has_decimal_comma(cell: str) -> bool:
-    """Say whether the text of a cell looks like a number with a decimal comma."""
+    """True if the text of a cell looks like a number with a decimal comma."""
     return DECIMAL_COMMA.fullmatch(cell) is not None
 
 
 def why_text(cell: str) -> str:
-    """What keeps a cell from being a number, fit to follow the cell."""
+    """Why a cell is not a number: the part of a sentence that follows the cell."""
     if has_decimal_comma(cell):
         whole, _, part = cell.rpartition(",")
         if len(part) == 3 and "." not in whole:
@@ -211,6 +211,6 @@ def closest(word: str, known: Iterable[str]) -> str:
 
 
 def listing(names: Sequence[str], most: int = 8) -> str:
-    """Name things in a sentence, the first few of many."""
+    """The names, quoted and separated by commas; at most the first ``most``, then the number of the rest."""
     shown = ", ".join(f"'{name}'" for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

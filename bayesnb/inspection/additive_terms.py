@@ -1,6 +1,6 @@
-"""What a fit says of rows in parts that add up: one term a feature, the words of a Multinomial block one by one.
+"""The log joint of rows as a sum of terms: one per feature, and one per word of a Multinomial block.
 
-log p(y = k, x) = log p(k) + sum_f term_kf(x) + what no class changes
+log p(y = k, x) = log p(k) + sum_f term_kf(x) + a part that is the same for all classes
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
 
 
 def by_words(fit: Classifier, family: Family) -> bool:
-    """True where the block's terms are its words and its length.
+    """True if the block has one term for each word and one for the length.
 
-    In an average over subsets of features a Multinomial block is in or out as a whole, and one term.
+    In an average over subsets of features a Multinomial block is in or out as a whole, and has one term.
     """
     return family.tells_words and not isinstance(fit, AveragedPosterior)
 
 
 def num_terms(fit: Classifier, block: str, num_columns: int) -> int:
-    """The number of terms of a block of so many columns."""
+    """The number of terms of a block with ``num_columns`` columns."""
     family = fit.model.families[block]
     if by_words(fit, family):
         return num_columns + 1
@@ -39,13 +39,13 @@ def num_terms(fit: Classifier, block: str, num_columns: int) -> int:
 
 
 def class_probs(fit: Classifier) -> Array:
-    """p(y = k) of the prediction, [K]."""
+    """p(y = k) that predictions use, [K]."""
     return fit.params["class_probs"] if isinstance(fit, PointEstimate) else fit.model.class_mean()
 
 
 @jax.jit
 def terms(fit: Classifier, arrays: dict[str, Array]) -> dict[str, LogProb]:
-    """The terms of checked rows by block, [N, K, F], whose sums are those that the fit predicts with."""
+    """The terms of checked rows by block, [N, K, F]; their sums are what the fit predicts with."""
     families = fit.model.families
     if isinstance(fit, PointEstimate):
         return terms_given(fit.model.block_params(fit.params), families, None, arrays, words=True)
@@ -64,7 +64,7 @@ def terms_given(
     *,
     words: bool,
 ) -> dict[str, LogProb]:
-    """The same given parameters by block; ``words``: tell those of Multinomial blocks apart. Pure JAX."""
+    """The terms given parameters by block; with ``words``, one per word of Multinomial blocks. Pure JAX."""
 
     def of_block(family: Family, block: Params, x: Array) -> LogProb:
         return family.explained_terms(block, x) if words else family.log_likelihood_terms(block, x)
@@ -73,9 +73,9 @@ def terms_given(
 
 
 class Narrowed(NamedTuple):
-    """A fit whose blocks of words have the words alone that some row shows, and the rows; ``columns`` [U] by block.
+    """A fit and rows whose blocks of words keep only words that occur in a row, ``columns`` [U] by block.
 
-    All other words are together the last column, in which no row has any.
+    The last column stands for all other words; its counts are 0.
     """
 
     fit: Any
@@ -84,7 +84,7 @@ class Narrowed(NamedTuple):
 
 
 def narrowed(fit: Classifier, arrays: Mapping[str, Array]) -> Narrowed:
-    """Rows and a fit, both on the host, without the words that no row shows: their terms are 0."""
+    """Rows and a fit, both on the host, without words that occur in no row: their terms are 0."""
     families, rows, columns = dict(fit.model.families), dict(arrays), {}
     params = dict(fit.params) if isinstance(fit, PointEstimate) else None
     for block, family in fit.model.families.items():
@@ -95,7 +95,7 @@ def narrowed(fit: Classifier, arrays: Mapping[str, Array]) -> Narrowed:
         shown = np.unique(x.indices[x.data > 0]) if is_sparse(x) else np.flatnonzero((x > 0).any(axis=0))
         columns[block] = shown
         counts = np.asarray(dense(x[:, shown]), np.float64)
-        # a row that is missing stays so
+        # a missing row stays missing
         rows[block] = np.column_stack([counts, np.where(np.isnan(counts).any(axis=1), np.nan, 0.0)])
         own: Params | None = None if params is None else fit.model.block_params(params)[block]
         families[block], own = family.narrowed(own, shown)

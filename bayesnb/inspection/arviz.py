@@ -1,6 +1,6 @@
-"""The door to ArviZ: draws with named dimensions, as InferenceData (ArviZ 0.x) or as a DataTree (ArviZ 1.x).
+"""Export draws to ArviZ with named dimensions, as InferenceData (ArviZ 0.x) or as a DataTree (ArviZ 1.x).
 
-Dimensions bear the names of the program's plates: ``classes``, ``x_features`` and ``rows``; ``x_categories`` is added
+Dimensions have the names of the program's plates: ``classes``, ``x_features`` and ``rows``; ``x_categories`` is added
 for Categorical blocks, and ``x_features_other`` for the second axis of a covariance.
 """
 
@@ -32,7 +32,7 @@ Coords = dict[str, list[Any]]
 """The labels along each dimension."""
 
 SAMPLE_STATS = {"num_steps": "n_steps", "accept_prob": "acceptance_rate"}
-"""ArviZ's words for what NumPyro reports of a draw; ``diverging`` is the same in both."""
+"""ArviZ's names for NumPyro's sampler statistics; ``diverging`` is the same in both."""
 
 
 def to_arviz(
@@ -50,16 +50,16 @@ def to_arviz(
     """Draws of the parameters for ArviZ, with named dimensions and coordinates.
 
     The groups are ``posterior``; ``sample_stats`` for draws by NUTS; with X and y ``observed_data``, and
-    ``constant_data`` where cells have totals of their own; with ``log_likelihood`` the variable ``log_joint``, log
-    p(y_n, x_n | draw) of every row, [chain, draw, row], and log p(x_n | draw) of a row without a label. Leave-one-out
-    from it, ``arviz.loo``, estimates what ``leave_one_out(model, X, y, joint=True)`` has exactly, at y_n: Vehtari,
-    Gelman and Gabry, Practical Bayesian model evaluation using leave-one-out cross-validation and WAIC (2017).
+    ``constant_data`` if cells have their own totals; with ``log_likelihood`` the variable ``log_joint``, log p(y_n, x_n
+    | draw) of every row, [chain, draw, row], or log p(x_n | draw) for an unlabelled row. ``arviz.loo`` estimates from
+    it what ``leave_one_out(model, X, y, joint=True)`` computes exactly, at y_n: Vehtari, Gelman and Gabry, Practical
+    Bayesian model evaluation using leave-one-out cross-validation and WAIC (2017).
 
     Args:
         result: Draws from ``fit_nuts``, or an exact posterior, whose independent draws are shaped as chains.
-        key: A ``jax.random.key``, for the draws of an exact posterior.
-        num_samples: Draws a chain of an exact posterior.
-        num_chains: Chains of an exact posterior.
+        key: A ``jax.random.key``, for the draws from an exact posterior.
+        num_samples: Draws per chain from an exact posterior.
+        num_chains: The number of chains from an exact posterior.
         class_names: K names; 0..K-1 if not given.
         feature_names: D names, or a dict of them by block; 0..D-1 if not given.
         X: Rows as in the fit: an array [N, D], or a dict of arrays by block; NaN is missing.
@@ -70,8 +70,8 @@ def to_arviz(
         An ``arviz.InferenceData`` under ArviZ 0.x, an ``xarray.DataTree`` under ArviZ 1.x.
 
     Raises:
-        ValueError: for a fit without draws, a missing key, names that do not fit the model, rows that do not fit it or
-            of which one of X and y is missing, and inside a JAX transformation.
+        ValueError: for a fit without draws, a missing key, names or rows that do not fit the model, X without y or y
+            without X, and inside a JAX transformation.
     """
     if not isinstance(result, Draws | Posterior):
         raise ValueError(
@@ -106,7 +106,7 @@ def to_arviz(
 
 
 def library() -> Any:
-    """ArviZ itself, imported where it is needed: that takes seconds, and 0.23 announces its successor by a warning."""
+    """Import ArviZ on first use, as it takes seconds, and suppress the warning of 0.23 about its successor."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"\s*ArviZ is undergoing a major refactor", FutureWarning)
         import arviz
@@ -165,19 +165,19 @@ def _draws(result: Draws | Posterior, key: Any, num_samples: int, num_chains: in
 
 
 def _float64(params: Sites) -> Sites:
-    """ArviZ computes in the precision that it is given."""
+    """Convert to float64: ArviZ computes in the precision of its input."""
     return {site: np.asarray(value, np.float64) for site, value in params.items()}
 
 
 def _chains(values: Mapping[str, Array], num_chains: int) -> dict[str, Array]:
-    """[S, ...] as [chain, draw, ...]."""
+    """Reshape [S, ...] to [chain, draw, ...]."""
     return {
         name: value.reshape(num_chains, len(value) // num_chains, *value.shape[1:]) for name, value in values.items()
     }
 
 
 def _rows(model: NaiveBayes, X: Any, y: Any, needed: bool) -> Any:
-    """The checked rows by block with their labels, as numpy arrays; None where none are given."""
+    """The checked rows by block and their labels, as numpy arrays; None if none are given."""
     if X is None and y is None:
         if needed:
             raise ValueError("log_likelihood=True needs the rows that were fitted: give X and y")
@@ -195,7 +195,7 @@ def _rows(model: NaiveBayes, X: Any, y: Any, needed: bool) -> Any:
 
 
 def _observed(model: NaiveBayes, X: Any) -> tuple[dict[str, Array], dict[str, Array]]:
-    """The cells by block as they were given, and the totals of those blocks that are pairs (successes, totals)."""
+    """The cells by block as given, and the totals of blocks that are pairs (successes, totals)."""
     blocks = {"x": X} if model.single else X
     parts: dict[str, tuple[Any, ...]] = {
         block: blocks[block] if isinstance(blocks[block], tuple) else (blocks[block],) for block in model.families
@@ -210,7 +210,7 @@ def _total_count(block: str) -> str:
 
 @jax.jit
 def _log_joint(model: NaiveBayes, params: Sites, rows: tuple[dict[str, Array], Array]) -> Array:
-    """log p(y_n, x_n | draw), or log p(x_n | draw) without a label, without the base measure, [N, S]."""
+    """log p(y_n, x_n | draw), or log p(x_n | draw) for unlabelled rows, excluding the base measure, [N, S]."""
     arrays, y = rows
 
     def of_draw(draw: Sites) -> Array:

@@ -1,4 +1,4 @@
-"""Is the naive assumption true? Every pair of features given the class: mutual information and a Bayes factor."""
+"""Test the naive assumption: mutual information and a Bayes factor of every pair of features, given the class."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STRONG = 5.0
 """The log Bayes factor above which a pair counts as dependent: 150 to 1."""
 
 MOST_CATEGORIES = 1000
-"""In a column that no model describes; above it whole numbers are measurements, or names of the rows."""
+"""The most categories of an integer column without a model; more are probably measurements or row identifiers."""
 
 
 class Pair(NamedTuple):
@@ -41,7 +41,7 @@ class Dependence:
     """Every pair of columns, given the class.
 
     Attributes:
-        names: The columns' names [D]: their numbers, after the name of their block where X has blocks.
+        names: The columns' names [D]: their numbers, after the name of their block if X has blocks.
         mutual_information: I(a; b | class) in nats [D, D]; symmetric, 0 on the diagonal.
         log_bayes_factor: log p(rows | dependent) - log p(rows | independent) [D, D]; symmetric, 0 on the diagonal.
             Above 0 it favours dependence, below 0 independence; 5 is 150 to 1.
@@ -62,7 +62,7 @@ class Dependence:
         ]
 
     def among(self, columns: Sequence[int] | Array) -> Dependence:
-        """The same for some of the columns, by their positions."""
+        """The result for a subset of the columns, by their positions."""
         index = np.ix_(np.asarray(columns), np.asarray(columns))
         names = tuple(self.names[column] for column in columns)
         return Dependence(names, self.mutual_information[index], self.log_bayes_factor[index])
@@ -77,28 +77,28 @@ class Dependence:
 def dependence(X: Any, y: Any, *, sample_weight: Any = None, model: NaiveBayes | None = None) -> Dependence:
     """Test the naive assumption pair by pair, in each class on the n rows where both cells are observed.
 
-    Categories with categories: I_k is the mutual information of the counts in class k, and BF_k the Bayes factor of
-    one Dirichlet(1) over all cells against a Dirichlet(1) for each of two independent margins. Gunel and Dickey, Bayes
+    Two columns of categories: I_k is the mutual information of the counts in class k, and BF_k the Bayes factor of one
+    Dirichlet(1) over all cells against a Dirichlet(1) for each of two independent margins. Gunel and Dickey, Bayes
     factors for independence in contingency tables (1974); Jamil et al., Default "Gunel and Dickey" Bayes factors for
-    contingency tables in the Bayesian framework (2017), joint multinomial sampling. Uniform over C_a C_b cells, it asks
-    for several rows a cell before it speaks for dependence.
+    contingency tables in the Bayesian framework (2017), joint multinomial sampling. The prior is uniform over C_a C_b
+    cells, so the factor favours dependence only with several rows per cell.
 
-    With a real column: I_k = -1/2 log(1 - n / (n + 1) R^2), with R^2 the share of its variance in the class that the
-    other column explains, and log BF_k = (n - 1) I_k - p/2 log(n + 1) for p slopes: 1 with a real column, the
-    categories seen in the class less one with categories, whose entropy is the most that I_k can be. Liang et al.,
-    Mixtures of g priors for Bayesian variable selection (2008), with unit information, g = n. Place and scale of a
-    class play no part, and a column that is constant in it says nothing there. A dependence that leaves the mean of
-    the real column alone is not seen.
+    With a real column: I_k = -1/2 log(1 - n / (n + 1) R^2), where R^2 is the share of its variance in the class that
+    the other column explains, and log BF_k = (n - 1) I_k - p/2 log(n + 1) with p slopes: 1 if the other column is real,
+    else the number of its categories seen in the class minus one; the entropy of these categories then bounds I_k.
+    Liang et al., Mixtures of g priors for Bayesian variable selection (2008), with unit information, g = n. Location
+    and scale within a class do not matter, and a column that is constant in a class adds nothing there. Dependence that
+    does not affect the mean of the real column is not detected.
 
-    The mutual information is sum_k p_k I_k, with p_k the class's share of the pair's rows; the log Bayes factor is the
-    sum of log BF_k. All is done in float64.
+    The mutual information is sum_k p_k I_k, where p_k is the class's share of the pair's rows; the log Bayes factor is
+    the sum of log BF_k. Everything is computed in float64.
 
     Args:
         X: An array [N, D], or a dict of arrays by block. Booleans and integers are categories, codes 0, 1, ... with
             negative ones missing; floats are real, with NaN missing.
         y: Integers 0..K-1 [N], or soft labels [N, K].
         sample_weight: Weights [N]; a weight of 2 is the row twice.
-        model: A NaiveBayes of Bernoulli, Categorical and Normal blocks: then these say what a column is.
+        model: A NaiveBayes of Bernoulli, Categorical and Normal blocks, which then determine the types of columns.
 
     Raises:
         ValueError: for shapes, types or values that do not fit, families whose pairs have no closed form, a single
@@ -107,9 +107,9 @@ def dependence(X: Any, y: Any, *, sample_weight: Any = None, model: NaiveBayes |
     if model is not None and not isinstance(model, NaiveBayes):
         raise ValueError(f"model must be a NaiveBayes, got {type(model).__name__}: nb.NaiveBayes(nb.Normal())")
     single = not isinstance(X, Mapping) if model is None else model.single
-    # without a model the blocks need families only by name, until their types tell which
+    # placeholders: without a model the families are chosen by type below
     families = dict.fromkeys(["x"] if single else X, FAMILIES["normal"]()) if model is None else model.families
-    if model is None:  # types say what a column is
+    if model is None:  # categories or real, by type
         X = filled_codes(X) if single else {name: filled_codes(x) for name, x in X.items()}
     arrays = checks.blocks(families, single, X)
     if is_traced(arrays, y, sample_weight):
@@ -130,7 +130,7 @@ def dependence(X: Any, y: Any, *, sample_weight: Any = None, model: NaiveBayes |
         checks.columns(families, arrays, model.columns)
     checks.values(families, arrays)
     sizes = np.concatenate([_sizes(family, arrays[name].shape[1], name) for name, family in families.items()])
-    # numbers of every pair of categories, and three for a real column: where it is seen, its value and its square
+    # one feature per category, and three per real column: whether it is observed, its value and its square
     width = int(sizes.sum() + 3 * (sizes == 0).sum())
     memory.require(16 * width**2, f"every pair of {num_columns:,} columns", "give fewer columns, or fewer categories")
     cells = np.concatenate([_cells(family, arrays[name]) for name, family in families.items()], axis=1)
@@ -157,14 +157,14 @@ def _over_classes(cells: Array, labels: Labels, num_classes: int, sizes: Array) 
 
 
 def _symmetric(pairs: Array) -> Array:
-    """Without the roundings that tell (a, b) from (b, a), and 0 on the diagonal."""
+    """Make pairs exactly symmetric, as rounding may differ between (a, b) and (b, a), with 0 on the diagonal."""
     pairs = 0.5 * (pairs + pairs.T)
     np.fill_diagonal(pairs, 0.0)
     return pairs
 
 
 def _counted(labels: Labels) -> Array:
-    """True for rows of positive weight; the others may hold anything."""
+    """True for rows of positive weight; the values of other rows are not checked."""
     weight = labels.y.sum(axis=1) if labels.soft else labels.weight
     return np.ones(len(labels.y), bool) if weight is None else weight > 0
 
@@ -177,7 +177,7 @@ def _weight(labels: Labels, k: int) -> Array:
 
 
 def _family(x: Array, block: str) -> Family:
-    """The family of a block that no model describes, by its type."""
+    """The family of a block without a model, by its type."""
     if x.dtype == bool:
         return FAMILIES["bernoulli"]()
     if not np.issubdtype(x.dtype, np.integer):

@@ -1,4 +1,4 @@
-"""How far draws are to be trusted: do the chains agree, how many independent draws are they worth, did any diverge.
+"""Convergence diagnostics of NUTS draws: R-hat, effective sample sizes and divergences.
 
 Rank-normalised R-hat and the effective sample sizes of the bulk and the tails, as ArviZ computes them: Vehtari et al.,
 Rank-normalization, folding, and localization: an improved R-hat for assessing convergence of MCMC (2021).
@@ -18,14 +18,14 @@ from bayesnb.results.draws import Draws
 
 
 class Worst(NamedTuple):
-    """The worst value of a diagnostic, and the parameter it belongs to; None where no parameter varies."""
+    """The worst value of a diagnostic, and the parameter it belongs to; None if no parameter varies."""
 
     value: float
     parameter: str | None
 
 
 class Diagnosis(NamedTuple):
-    """The largest R-hat, the smallest effective sample sizes, how many transitions diverged, and what to do."""
+    """The largest R-hat, the smallest effective sample sizes, the number of divergent transitions, and advice."""
 
     r_hat: Worst
     bulk_ess: Worst
@@ -35,7 +35,7 @@ class Diagnosis(NamedTuple):
 
     @property
     def ok(self) -> bool:
-        """True where nothing speaks against the draws."""
+        """True if no diagnostic failed, so that there is no advice."""
         return not self.advice
 
 
@@ -45,10 +45,10 @@ def diagnose(
     class_names: Iterable[Any] | None = None,
     feature_names: Iterable[Any] | Mapping[str, Iterable[Any]] | None = None,
 ) -> Diagnosis:
-    """Prints how far draws are to be trusted and what to do about it, and returns the numbers.
+    """Print the worst convergence diagnostics of draws and advice, and return the numbers.
 
-    Parameters that do not vary, such as fixed class probabilities, are left out. One that varies while its R-hat or
-    effective sample size is not defined, as in chains that are stuck, counts as the worst there is.
+    Parameters that do not vary, such as fixed class probabilities, are left out. If one varies but its R-hat or
+    effective sample size is undefined, as when chains are stuck, it counts as the worst possible value.
 
     Args:
         draws: Draws from ``fit_nuts``.
@@ -66,7 +66,7 @@ def diagnose(
     names = [name for site, value in draws.params.items() for name in _names(site, value.shape[1:], coords, dims)]
     sites = [np.asarray(value, np.float64).reshape(len(value), -1) for value in draws.params.values()]
     chains = np.concatenate(sites, axis=1).reshape(draws.num_chains, -1, len(names))
-    varying = np.ptp(chains, axis=(0, 1)) != 0  # also where it is NaN
+    varying = np.ptp(chains, axis=(0, 1)) != 0  # true for NaN too
     chains, names = chains[:, :, varying], [name for name, varies in zip(names, varying, strict=True) if varies]
     worst = _worst(chains, names) if names else _nothing_varies(chains)
     diagnosis = Diagnosis(*worst, draws.num_divergences, tuple(_advice(*worst, draws)))
@@ -75,7 +75,7 @@ def diagnose(
 
 
 def _names(site: str, shape: tuple[int, ...], coords: dict[str, Any], dims: dict[str, Any]) -> Iterator[str]:
-    """The names of a site's parameters, such as ``x_probs[spam, free]``; a number has its site's."""
+    """The names of a site's parameters, such as ``x_probs[spam, free]``; a scalar has the name of its site."""
     labels = [coords[dim] for dim in dims[site]] if site in dims else [range(size) for size in shape]
     for index in np.ndindex(*shape):
         where = ", ".join(str(label[i]) for label, i in zip(labels, index, strict=True))
@@ -85,7 +85,7 @@ def _names(site: str, shape: tuple[int, ...], coords: dict[str, Any], dims: dict
 def _worst(chains: np.ndarray[Any, Any], names: list[str]) -> tuple[Worst, Worst, Worst]:
     """The largest R-hat and the smallest effective sample sizes of the bulk and the tails."""
     arviz, (num_chains, num_draws, _) = library(), chains.shape
-    # one chain is compared with itself, half with half
+    # for one chain, R-hat compares its two halves
     halves = chains[:, num_draws % 2 :].reshape(2, -1, len(names)) if num_chains == 1 else chains
     r_hat = _each(arviz.rhat, halves, np.inf)
     sizes = [_each(arviz.ess, chains, 0.0, method=method) for method in ("bulk", "tail")]
@@ -119,7 +119,7 @@ def _advice(r_hat: Worst, bulk: Worst, tail: Worst, draws: Draws) -> Iterator[st
 
 
 def _print(diagnosis: Diagnosis, shape: tuple[int, ...]) -> None:
-    # imported here, for bayesnb itself loads nothing heavy
+    # imported here to keep `import bayesnb` fast
     from rich import box
     from rich.console import Console
     from rich.markup import escape

@@ -1,9 +1,9 @@
-"""Why a row is predicted as it is: what the class prior and each feature add to the log odds, which add up to them.
+"""Explain predictions: the contributions of the class prior and of each feature, which add up to the log odds.
 
     log p(k | x) - log p(j | x) = log p(k) / p(j) + sum_f contribution_kf,    all in nats
 
-Against one class j: log odds against all other classes together would not add up. Draws have no such sum, for they
-average products. Good, Weight of evidence: a brief survey (1985); Mozina, Demsar, Kattan and Zupan, Nomograms for
+Log odds are against one class j; those against all other classes together would not add up. Draws have no such sum, as
+they average products. Good, Weight of evidence: a brief survey (1985); Mozina, Demsar, Kattan and Zupan, Nomograms for
 visualization of naive Bayesian classifier (2004).
 """
 
@@ -33,10 +33,10 @@ from bayesnb.results.draws import Draws
 from bayesnb.results.intervals import Interval
 
 LARGEST = 1 << 31
-"""Bytes of a table that is made at once."""
+"""The most bytes of one table."""
 
 NEVER = 1e9
-"""A class of probability zero is less possible than any combination of features."""
+"""The number of impossible features that a class of probability zero counts as: more than any row has."""
 
 
 def explain(
@@ -51,27 +51,27 @@ def explain(
     feature_names: Any = None,
     value_names: Mapping[str, Sequence[Any]] | None = None,
 ) -> Explanation:
-    """What the class prior and each feature add to the log odds of every class against one, exactly.
+    """The exact contributions of the class prior and of each feature to the log odds of every class against one.
 
     The F features are the columns, block by block. A Multinomial block is its words and one term for the length, which
     is 0 given the parameters and corrects the exact predictive, under which words come in bursts (``additive`` has the
     formula). A MultivariateNormal block is one term, and so is a Multinomial block in an average over subsets of
     features. A missing cell adds 0. Tempered fits add their weights times the terms.
 
-    With ``key`` there are equal-tailed credible intervals of the same log odds given the parameters, over draws of
-    them: w_f (log p(x_f | k, theta) - log p(x_f | j, theta)). A contribution to the exact predictive averages p over
-    theta, and may lie outside of its interval where rows are few; the length of a row says nothing given theta.
+    With ``key`` there are equal-tailed credible intervals of the contributions given the parameters, over draws of
+    these: w_f (log p(x_f | k, theta) - log p(x_f | j, theta)). A contribution to the exact predictive averages p over
+    theta, and may lie outside its interval if rows are few; the length of a row contributes 0 given theta.
 
-    What is impossible under one class alone makes log odds infinite, and is an infinite contribution. Where both
-    classes have impossible features the fewer cancel, as in the prediction: if as many of one as of the other, all
-    contributions are finite; else those against the class with more of them are infinite, and no others.
+    A value that is impossible under only one class makes the log odds and its contribution infinite. If both classes
+    have impossible features, these cancel as in the prediction: if their numbers are equal, all contributions are
+    finite; otherwise only the contributions against the class with more of them are infinite.
 
-    All is computed on the host in float64.
+    Everything is computed on the host in float64.
 
     Args:
-        fit: A ``PointEstimate``, ``Posterior`` or ``AveragedPosterior``, and their like; or a fitted
-            ``NaiveBayesClassifier``, which knows the names.
-        X: An array [N, D], or a dict of arrays by block; sparse rows where the family takes them. NaN is missing.
+        fit: A ``PointEstimate``, ``Posterior`` or ``AveragedPosterior``, or a subclass; or a fitted
+            ``NaiveBayesClassifier``, which has the names.
+        X: An array [N, D], or a dict of arrays by block; sparse rows if the family takes them. NaN is missing.
         against: The class that the others are compared with, a number or a name.
         level: The probability inside an interval.
         key: A ``jax.random.key``; None for no intervals.
@@ -82,13 +82,13 @@ def explain(
 
     Raises:
         ValueError: for a fit that has no additive explanation, rows or names that do not fit it, a key for a point
-            estimate, which leaves nothing uncertain, tables above 2 GiB, and inside a JAX transformation.
+            estimate, which has no posterior uncertainty, tables above 2 GiB, and inside a JAX transformation.
     """
     X = fit.encoded(X) if hasattr(fit, "encoded") else X
     fit, class_names, feature_names, value_names = names.known(fit, class_names, feature_names, value_names)
     _check(fit, X, key)
     fit = to_double(fit)
-    # the host's arithmetic, whatever holds the rows
+    # computed on the host, wherever the rows are
     arrays = {block: x if hasattr(x, "indptr") else np.asarray(x) for block, x in fit.arrays(to_host(X)).items()}
     sizes = {block: family.columns_in(arrays[block]) for block, family in fit.model.families.items()}
     widths = {block: num_terms(fit, block, size) for block, size in sizes.items()}
@@ -140,7 +140,7 @@ def _check_size(what: str, advice: str, *shape: int) -> None:
 
 
 def _log_odds(probs: Array, table: LogProb, against: int) -> tuple[Array, Array]:
-    """[K] and [N, K, F]: differences of the finite parts, infinite where one class has more impossible features."""
+    """Log odds of the prior [K] and contributions [N, K, F]; infinite if one class has more impossible features."""
     prior = _less(LogProb(np.log(np.where(probs > 0, probs, 1.0)), NEVER * (probs == 0)), against, 0)
     features = _less(table, against, 1)
     more = np.sign(prior.zeros[None] + features.zeros.sum(axis=2))[:, :, None]
@@ -158,7 +158,7 @@ def _less(log_prob: LogProb, against: int, axis: int) -> Any:
 def _intervals(
     small: Narrowed, widths: dict[str, int], against: int, level: float, key: Array, num_draws: int
 ) -> Intervals:
-    """Of what ``_log_odds`` finds, over draws of the parameters."""
+    """Credible intervals of the results of ``_log_odds``, over draws of the parameters."""
     intervals.require_level(level)
     fit = small.fit
     width = sum(len(small.columns.get(block, range(size))) + 1 for block, size in widths.items())
@@ -179,7 +179,7 @@ def _intervals(
 
 @dataclass(frozen=True)
 class _OfDraw:
-    """The log odds of rows given parameters: by block [N, K, F], and all together [N, K]."""
+    """The log odds of rows given parameters: contributions by block [N, K, F], and their total [N, K]."""
 
     against: int
     words: bool
@@ -193,7 +193,7 @@ class _OfDraw:
 
 
 def _beside(small: Narrowed, widths: dict[str, int], by_block: dict[str, Array]) -> Array:
-    """Blocks side by side, [N, K, F]; words that no row shows add 0."""
+    """Concatenate blocks to [N, K, F]; words that occur in no row add 0."""
     first = next(iter(by_block.values()))
     out = np.zeros((*first.shape[:2], sum(widths.values())))
     for block, places in _slices(widths).items():
@@ -201,7 +201,7 @@ def _beside(small: Narrowed, widths: dict[str, int], by_block: dict[str, Array])
         if columns is None:
             out[:, :, places] = part
         else:
-            out[:, :, places][:, :, columns] = part[:, :, :-2]  # then the words that no row shows, and the length
+            out[:, :, places][:, :, columns] = part[:, :, :-2]  # the last two: words in no row, and the length
             out[:, :, places.stop - 1] = part[:, :, -1]
     return out
 
@@ -212,7 +212,7 @@ def _slices(widths: dict[str, int]) -> dict[str, slice]:
 
 
 def _values(fit: Classifier, arrays: dict[str, Array], widths: dict[str, int]) -> Array:
-    """The cells [N, F]; NaN where they are missing, and for terms of many cells."""
+    """The cells [N, F]; NaN for missing cells, and for terms of many cells."""
     parts = []
     for block, family in fit.model.families.items():
         x, num_columns = np.asarray(dense(arrays[block]), np.float64), family.columns_in(arrays[block])
@@ -220,7 +220,7 @@ def _values(fit: Classifier, arrays: dict[str, Array], widths: dict[str, int]) -
             x = np.column_stack([x, x.sum(axis=1)])
         elif widths[block] != num_columns:
             x = np.full((len(x), 1), np.nan)
-        elif x.shape[1] > num_columns:  # successes, and totals
+        elif x.shape[1] > num_columns:  # successes and totals
             x = np.where(x[:, num_columns:] > 0, x[:, :num_columns], np.nan)
         seen = family.seen(arrays[block])
         parts.append(x if seen is None or seen.shape != x.shape else np.where(seen, x, np.nan))
@@ -230,7 +230,7 @@ def _values(fit: Classifier, arrays: dict[str, Array], widths: dict[str, int]) -
 def _by_block(
     fit: Classifier, widths: dict[str, int], columns: dict[str, tuple[str, ...]]
 ) -> dict[str, tuple[str, ...]]:
-    """The names of each block's features: its columns, or itself; a Multinomial's length stands last."""
+    """The names of each block's features: its columns, or the block itself; a Multinomial's length comes last."""
     found = {}
     for block, family in fit.model.families.items():
         if by_words(fit, family):

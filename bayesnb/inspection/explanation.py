@@ -1,4 +1,4 @@
-"""What ``explain`` found: contributions to log odds that add up to the prediction, and a table of the strongest."""
+"""The result of ``explain``: contributions that add up to the log odds of the prediction, and tables of them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from bayesnb.results.intervals import Interval
 
 
 class Intervals(NamedTuple):
-    """Credible intervals of the log odds' parts given the parameters: ``prior`` [K], ``contributions`` [N, K, F], and
-    of their sum, ``log_odds`` [N, K].
+    """Credible intervals given the parameters: ``prior`` [K], ``contributions`` [N, K, F], and their sum, ``log_odds``
+    [N, K].
     """
 
     prior: Interval
@@ -27,8 +27,8 @@ class Intervals(NamedTuple):
 
 
 class Contribution(NamedTuple):
-    """One feature's: its ``name``, its ``value`` in the row, nats, and the ends of the interval, NaN where there are
-    none; and the value in words.
+    """One feature's contribution: its ``name``, its ``value`` in the row, its ``log_odds`` in nats, the ends of the
+    interval, NaN without one, and the value in words.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Contribution(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The name with the value."""
+        """The name and the value."""
         return f"{self.name} = {self.value_name}" if self.value_name else self.name
 
 
@@ -51,14 +51,14 @@ class Explanation:
     Attributes:
         prior: What the class probabilities add, [K].
         contributions: What each feature adds, [N, K, F].
-        values: The rows' cells [N, F]; NaN where one is missing, and for terms of many cells.
-        intervals: Of all these given the parameters; None without a key.
+        values: The rows' cells [N, F]; NaN for missing cells, and for terms of many cells.
+        intervals: Credible intervals of the parts and the log odds given the parameters; None without a key.
         against: The class j that the others are compared with; its own log odds are 0.
         level: The probability inside an interval, or None.
         class_names: K names.
         feature_names: F names.
         value_names: What the codes 0, 1, ... of a feature stand for, by its name.
-        blocks: Where each block's features stand.
+        blocks: The positions of each block's features.
     """
 
     prior: Array
@@ -78,7 +78,7 @@ class Explanation:
         return self.prior + self.contributions.sum(axis=2)
 
     def of_row(self, row: int, of: int | str | None = None) -> int:
-        """The number of a class that a row's explanation is about.
+        """The number of the class that a row's explanation is about.
 
         Args:
             row: Which row.
@@ -95,11 +95,11 @@ class Explanation:
         return int(others[self.log_odds[row, others].argmax()]) if others.size else self.against
 
     def top(self, row: int = 0, count: int = 10, of: int | str | None = None) -> list[Contribution]:
-        """The contributions of largest size in a row, the largest first; those of 0 are left out.
+        """The contributions of largest magnitude in a row, the largest first; those of 0 are left out.
 
         Args:
             row: Which row.
-            count: At most how many.
+            count: The maximum number of contributions.
             of: A class by number or name; None for the most probable one besides ``against``.
 
         Raises:
@@ -109,7 +109,7 @@ class Explanation:
         return [self._feature(row, k, f) for f in self._strongest(row, k, count)]
 
     def parts(self, row: int = 0, count: int = 10, of: int | str | None = None) -> list[Contribution]:
-        """The class prior, ``top``, and all other features in one: parts that add up to the log odds."""
+        """The class prior, ``top``, and the sum of all other features: parts that add up to the log odds."""
         k = self.of_row(row, of)
         shown = self._strongest(row, k, count)
         ends = _ends(None if self.intervals is None else self.intervals.prior, k)
@@ -122,7 +122,7 @@ class Explanation:
         return parts
 
     def total(self, row: int = 0, of: int | str | None = None) -> Contribution:
-        """The log odds themselves."""
+        """The log odds, as one ``Contribution``."""
         k = self.of_row(row, of)
         found = None if self.intervals is None else self.intervals.log_odds
         return Contribution("log odds", math.nan, float(self.log_odds[row, k]), *_ends(found, row, k))
@@ -159,7 +159,7 @@ class Explanation:
         return Contribution(name, value, float(self.contributions[row, k, f]), *ends, self.value_name(name, value))
 
     def value_name(self, feature: str, value: float) -> str:
-        """A feature's value in words; nothing for NaN."""
+        """A feature's value in words; empty for NaN."""
         if math.isnan(value):
             return ""
         known = self.value_names.get(feature)
@@ -167,5 +167,5 @@ class Explanation:
 
 
 def _ends(found: Interval | None, *place: int) -> tuple[float, float]:
-    """The ends of an interval, NaN where there is none."""
+    """The ends of an interval, NaN if there is none."""
     return (math.nan, math.nan) if found is None else (float(found.low[place]), float(found.high[place]))

@@ -1,8 +1,8 @@
-"""A fitted classifier as the formula it is: log odds that are affine, or quadratic, in the features.
+"""The weights of a fitted classifier whose log odds are affine or quadratic in the features.
 
-    log p(y = k, x) = b_k + w_k . x + x' A_k x + what is the same for every class
+    log p(y = k, x) = b_k + w_k . x + x' A_k x + a term that is the same for every class
 
-so softmax of it over classes is ``predict_proba``; for two classes w_1 - w_0 and b_1 - b_0 are the weights and the
+Its softmax over classes is ``predict_proba``; for two classes w_1 - w_0 and b_1 - b_0 are the weights and the
 intercept of a logistic regression. Ng and Jordan, On discriminative vs. generative classifiers (2002), section 2.
 """
 
@@ -37,13 +37,13 @@ class QuadraticForm(NamedTuple):
 
 
 def linear_form(fit: PointEstimate | Posterior) -> LinearForm:
-    """Weights and intercept of a classifier whose log odds are affine: softmax(x w' + b) = p(y | x) for whole rows.
+    """Weights and intercept of a classifier with affine log odds: softmax(x w' + b) = p(y | x) for rows without NaN.
 
-    So are point estimates of Bernoulli (w = log theta - log(1 - theta)), Multinomial (w = log theta), Poisson (w = log
-    lambda), Binomial with known totals, Categorical in one-hot features (columns laid end to end, F = sum of C; w = log
-    theta), and Normal and MultivariateNormal with ``"shared"`` (w = Sigma^-1 mu, b = -mu' Sigma^-1 mu / 2); b holds the
-    log class probabilities. The exact predictive is affine for Bernoulli and Categorical alone. Where columns lie far
-    from 0 in units of their spread, x w' and b are large and cancel: centre such columns first.
+    Log odds are affine for point estimates of Bernoulli (w = log theta - log(1 - theta)), Multinomial (w = log theta),
+    Poisson (w = log lambda), Binomial with known totals, Categorical in one-hot features (columns laid end to end, F =
+    sum of C; w = log theta), and Normal and MultivariateNormal with ``"shared"`` (w = Sigma^-1 mu, b = -mu' Sigma^-1 mu
+    / 2); b holds the log class probabilities. The exact predictive is affine for Bernoulli and Categorical only. If
+    columns lie far from 0 in units of their spread, x w' and b are large and cancel: centre such columns first.
 
     Args:
         fit: A ``PointEstimate``, or a ``Posterior``.
@@ -62,11 +62,11 @@ def linear_form(fit: PointEstimate | Posterior) -> LinearForm:
 
 
 def quadratic_form(fit: PointEstimate) -> QuadraticForm:
-    """A, w and b of a classifier whose log odds are quadratic: softmax(x' A x + x w' + b) = p(y | x) for whole rows.
+    """A, w and b of a classifier with quadratic log odds: softmax(x' A x + x w' + b) = p(y | x) for rows without NaN.
 
     For Normal A = -diag(1 / sigma2) / 2 and w = mu / sigma2; for MultivariateNormal A = -Sigma^-1 / 2 and w = Sigma^-1
-    mu. A block whose log odds are affine has A = 0, as has one with a shared covariance, whose square all classes have
-    in common.
+    mu. A = 0 for a block whose log odds are affine, for instance with a shared covariance: its quadratic term is the
+    same for all classes.
 
     Args:
         fit: A ``PointEstimate``.
@@ -81,7 +81,7 @@ def quadratic_form(fit: PointEstimate) -> QuadraticForm:
 
 
 def _form(fit: Any) -> QuadraticForm:
-    """Blocks by name; the matrix of an affine one is None."""
+    """The form with blocks by name; the matrix of an affine block is None."""
     if not isinstance(fit, PointEstimate | Posterior):
         reason = ": draws are a mixture, whose log odds are not affine" if isinstance(fit, Draws) else ""
         raise ValueError(f"a form is that of a PointEstimate or a Posterior, got {type(fit).__name__}{reason}")
@@ -129,5 +129,5 @@ def _together(forms: dict[str, Any], class_probs: Array) -> QuadraticForm:
 
 
 def _alone(model: NaiveBayes, blocks: dict[str, Any]) -> Any:
-    """The block itself where X is one array, else the blocks in the model's order."""
+    """The block itself if X is one array, else the blocks in the model's order."""
     return blocks["x"] if model.single else {name: blocks[name] for name in model.families}

@@ -1,4 +1,4 @@
-"""Names of classes, features and values: given, known to an estimator, or made from their places."""
+"""Names of classes, features and values: given, taken from an estimator, or made from their positions."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from bayesnb.model.naive_bayes import NaiveBayes
 
 
 def known(fit: Any, class_names: Any, feature_names: Any, value_names: Any = None) -> tuple[Any, Any, Any, Any]:
-    """A fit with its names: a ``NaiveBayesClassifier`` knows those that are not given."""
+    """A fit and its names; names that are not given are taken from a ``NaiveBayesClassifier``."""
     if not hasattr(fit, "known_names"):
         return fit, class_names, feature_names, {} if value_names is None else value_names
     own = fit.known_names
     if value_names is None:
-        # they go by the features' own names
+        # value names are by the features' own names
         value_names = own["value_names"] if feature_names is None else {}
     return (
         fit.fit_,
@@ -28,16 +28,16 @@ def known(fit: Any, class_names: Any, feature_names: Any, value_names: Any = Non
 
 
 def class_names(given: Any, size: int) -> tuple[str, ...]:
-    """K names that differ; 0..K-1 where none are given.
+    """K different names; 0..K-1 if none are given.
 
     Raises:
-        ValueError: for another number of names, and for one that stands twice.
+        ValueError: for another number of names, and for a name that occurs twice.
     """
     return checked("class_names", range(size) if given is None else given, size)
 
 
 def column_names(model: NaiveBayes, given: Any, sizes: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
-    """The names of each block's columns; ``block[3]`` where none are given.
+    """The names of each block's columns; ``block[3]`` if none are given.
 
     Args:
         model: The specification.
@@ -45,7 +45,7 @@ def column_names(model: NaiveBayes, given: Any, sizes: Mapping[str, int]) -> dic
         sizes: The number of columns of each block.
 
     Raises:
-        ValueError: for names that are not those of the model's blocks and columns, and for one that stands twice.
+        ValueError: for names that do not fit the model's blocks and columns, and for a name that occurs twice.
     """
     given = {} if given is None else given
     if not isinstance(given, Mapping):
@@ -67,7 +67,7 @@ def column_names(model: NaiveBayes, given: Any, sizes: Mapping[str, int]) -> dic
 
 
 def distinct(by_block: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
-    """The names of each block's features; those that two blocks have in common begin with the block's."""
+    """The names of each block's features; a name that occurs in two blocks is prefixed by the block's."""
     often = Counter(name for names in by_block.values() for name in set(names))
     return {
         block: tuple(f"{block}: {name}" if often[name] > 1 else name for name in names)
@@ -78,16 +78,16 @@ def distinct(by_block: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]
 def value_names(
     given: Any, families: Mapping[str, Family], columns: Mapping[str, Sequence[str]], shown: Mapping[str, Sequence[str]]
 ) -> dict[str, tuple[str, ...]]:
-    """What the codes 0, 1, ... of a feature stand for, by the name that is shown of it.
+    """What the codes 0, 1, ... of a feature stand for, by its shown name.
 
     Args:
         given: Names by column, or by the shown name.
         families: The likelihood of each block.
         columns: The names of each block's columns.
-        shown: The same where blocks stand side by side.
+        shown: The same names, made distinct across blocks.
 
     Raises:
-        ValueError: for what is no dict, names no column whose cells are codes, or has too few names.
+        ValueError: unless ``given`` is a dict by columns whose cells are codes, with enough names for each.
     """
     if not isinstance(given, Mapping):
         raise ValueError(f"value_names must be a dict of lists by the feature's name, got a {type(given).__name__}")
@@ -115,12 +115,12 @@ def _words(name: str, given: Any, size: int) -> tuple[str, ...]:
 
 
 def _is_list(given: Any) -> bool:
-    """True for what can be gone through; an array of no axes only looks like that."""
+    """True for iterables; a 0-dimensional array has ``__iter__`` but cannot be iterated."""
     return isinstance(given, Iterable) and getattr(given, "ndim", 1) > 0
 
 
 def number_of(given: Any, names: tuple[str, ...], argument: str) -> int:
-    """The place of a class that is given by its number or its name.
+    """The index of a class given by its number or its name.
 
     Raises:
         ValueError: if there is no such class.
@@ -138,10 +138,10 @@ def number_of(given: Any, names: tuple[str, ...], argument: str) -> int:
 
 
 def checked(what: str, given: Any, size: int) -> tuple[str, ...]:
-    """So many names that differ, as text.
+    """``size`` different names, as text.
 
     Raises:
-        ValueError: for anything else.
+        ValueError: unless ``given`` is a list of this many different names.
     """
     if isinstance(given, str | Mapping) or not _is_list(given):
         raise ValueError(f"{what} must be a list of {size} names, got {given!r}")

@@ -1,4 +1,4 @@
-"""How many free parameters a model has, beside the full joint table that the naive assumption saves."""
+"""Count the free parameters of a model, and those of the full joint table that it replaces."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bayesnb.rows import arguments, checks
 
 class NumParameters(NamedTuple):
     """``blocks``: free parameters by block, ``class_probs`` first; ``total``: their sum; ``full_joint``: the free
-    entries of a table of p(x, y), None where a feature has infinitely many values. Exact ints.
+    entries of a table of p(x, y), None if a feature has infinitely many values. Exact ints.
     """
 
     blocks: dict[str, int]
@@ -38,23 +38,23 @@ def num_parameters(
     num_columns: int | Mapping[str, int] | None = None,
     num_classes: int | None = None,
 ) -> NumParameters:
-    """Counts the free parameters of a model or a fit.
+    """Count the free parameters of a model or a fit.
 
-    K classes have K - 1 class probabilities, 0 where they are fixed; Bernoulli, Binomial and Poisson blocks K D,
-    Categorical K sum(C - 1), Multinomial K (D - 1), Normal 2 K D or (K + 1) D where the variance is shared, and
-    MultivariateNormal K (D + D (D + 1) / 2) or K D + D (D + 1) / 2. The full joint table of counted features has
+    K classes have K - 1 free class probabilities, or 0 if they are fixed; Bernoulli, Binomial and Poisson blocks K D,
+    Categorical K sum(C - 1), Multinomial K (D - 1), Normal 2 K D, or (K + 1) D if the variance is shared, and
+    MultivariateNormal K (D + D (D + 1) / 2) or K D + D (D + 1) / 2. The full joint table of categorical features has
     K prod(C) - 1 free entries, 2^D K - 1 for binary ones: Mitchell, Machine Learning, chapter on generative and
     discriminative classifiers, section 1.
 
     Args:
         model: A ``NaiveBayes``, or a fit.
-        X: Rows that tell the columns, where the model does not know them.
-        y: Labels that tell the classes, where the model does not know them.
-        num_columns: D instead of rows, a number or one by block.
+        X: Rows that determine the columns, if the model does not.
+        y: Labels that determine the classes, if the model does not.
+        num_columns: D instead of rows, a number, or a dict of numbers by block.
         num_classes: K instead of labels.
 
     Raises:
-        ValueError: if columns or classes are unknown, or what is given contradicts the model.
+        ValueError: if columns or classes are unknown, or contradict the model.
     """
     given = getattr(model, "model", model)
     arguments.model(given)

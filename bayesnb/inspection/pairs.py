@@ -1,8 +1,9 @@
-"""Every pair of columns among the rows of one class: what they tell about each other, and the evidence that they do.
+"""Mutual information and Bayes factor of every pair of columns within one class.
 
-Categories are a table of counts. A real column is judged by the share R^2 of its variance that the other one explains:
-the squared correlation with a real column, the correlation ratio with categories. So any dependence of categories
-shows, and with a real column that of its mean. All pairs come from one product of matrices.
+Two columns of categories form a table of counts. With a real column the measure is the share R^2 of its variance that
+the other column explains: the squared correlation with a real column, the correlation ratio with categories. So any
+dependence between categories is detected, but only that of the mean of a real column. All pairs come from one matrix
+product.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from bayesnb.arrays.threads import row_blocks
 Array = np.ndarray[Any, Any]
 
 TINY = np.finfo(np.float64).tiny
-"""What an empty sum is divided by."""
+"""The smallest divisor, in place of 0 for an empty sum."""
 
 ROUNDING = 1e-12
-"""A sum of squared deviations below this share of the squares that it is the difference of is no spread."""
+"""Squared deviations below this share of the sum of squares are rounding: the column counts as constant."""
 
 
 class Pairs(NamedTuple):
-    """The weight of the rows where both are observed, the mutual information in nats, and the log Bayes factor."""
+    """For each pair: the weight of rows where both are observed, mutual information in nats, and log Bayes factor."""
 
     weight: Array
     information: Array
@@ -33,7 +34,7 @@ class Pairs(NamedTuple):
 
 
 def pairs_of(cells: Array, weight: Array, sizes: Array) -> Pairs:
-    """All pairs, [D, D] each; the diagonal means nothing.
+    """All pairs, [D, D] each; ignore the diagonal.
 
     Args:
         cells: The rows of a class [N, D], NaN where missing: columns of categories, as codes, then real ones.
@@ -50,8 +51,8 @@ def pairs_of(cells: Array, weight: Array, sizes: Array) -> Pairs:
 def _sums(cells: Array, weight: Array, sizes: Array) -> dict[tuple[str, str], Array]:
     """F^T W F by the parts of the row features F = [category, seen, z, square].
 
-    ``category`` is a zero or a one for each of the S categories of all columns; ``seen`` says which real cells are
-    observed; ``z`` holds these in units of the class, 0 where missing, and ``square`` their squares.
+    ``category`` is a zero or a one for each of the S categories of all columns; ``seen`` is one if a real cell is
+    observed; ``z`` are the real cells centred and scaled, 0 if missing, and ``square`` their squares.
     """
     codes, z = cells[:, : len(sizes)], _in_units(cells[:, len(sizes) :], weight)
     column = np.repeat(np.arange(len(sizes)), sizes)
@@ -67,14 +68,14 @@ def _sums(cells: Array, weight: Array, sizes: Array) -> dict[tuple[str, str], Ar
 
 
 def _in_units(x: Array, weight: Array) -> Array:
-    """Columns about their mean and in units of their farthest cell, so that nothing cancels or overflows."""
+    """Centre columns and divide by their largest deviation, so that sums of squares neither cancel nor overflow."""
     x = x - weight @ np.nan_to_num(x) / np.maximum(weight @ ~np.isnan(x), TINY)
     farthest = np.fmax.reduce(np.abs(x), axis=0)
     return x / np.where(farthest > 0, farthest, 1.0)
 
 
 def _starts(sizes: Array) -> Array:
-    """Where the categories of each column begin among all S."""
+    """The index of each column's first category among all S."""
     return np.cumsum(sizes) - sizes
 
 
@@ -84,12 +85,12 @@ def _by_column(values: Array, sizes: Array) -> Array:
 
 
 def _categories(counts: Array, sizes: Array) -> Pairs:
-    """Categories with categories [Dc, Dc], from all their tables of counts [S, S].
+    """Pairs of two columns of categories [Dc, Dc], from all their tables of counts [S, S].
 
     The Bayes factor is that of one Dirichlet(1) over the cells against a Dirichlet(1) for each of two margins; with n
     rows the evidence of Dirichlet(1) over C cells is Gamma(C) / Gamma(C + n) prod_c n_c!
     """
-    margins = _by_column(counts.T, sizes).T  # of each category, over the rows where the other is observed, [S, Dc]
+    margins = _by_column(counts.T, sizes).T  # [S, Dc], of each category, over rows where the other column is observed
     n = _by_column(margins, sizes)
 
     def cells_less_margins(f: Callable[[Array], Array]) -> Array:
@@ -104,20 +105,20 @@ def _categories(counts: Array, sizes: Array) -> Pairs:
 
 
 def _category_and_real(counts: Array, sums: Array, squares: Array, sizes: Array) -> Pairs:
-    """Categories with real columns [Dc, Dr], from a real column's sums by category [S, Dr]."""
+    """Pairs of categories and a real column [Dc, Dr], from sums of the real column by category [S, Dr]."""
     n, total = _by_column(counts, sizes), _by_column(squares, sizes)
     by_mean = np.square(_by_column(sums, sizes)) / np.maximum(n, TINY)
     by_category = _by_column(np.square(sums) / np.maximum(counts, TINY), sizes)
     varies = total - by_mean > ROUNDING * total
     slopes = np.where(varies, np.maximum(_by_column(counts > 0, sizes) - 1.0, 0.0), 0.0)
     information, evidence = _regression(n, _share(by_category - by_mean, total - by_mean, varies), slopes)
-    # what a column of categories tells is at most its entropy
+    # the mutual information is at most the entropy of the categories
     entropy = (xlogy(n, n) - _by_column(xlogy(counts, counts), sizes)) / np.maximum(n, TINY)
     return Pairs(n, np.minimum(information, np.maximum(entropy, 0.0)), evidence)
 
 
 def _reals(n: Array, sums: Array, squares: Array, products: Array) -> Pairs:
-    """Real columns with each other [Dr, Dr]; sums and squares of a over the rows where b is observed."""
+    """Pairs of two real columns [Dr, Dr]; entry (a, b) of the sums is over a, in rows where b is observed."""
     spread = squares - np.square(sums) / np.maximum(n, TINY)
     varies = spread > ROUNDING * squares
     varies &= varies.T
@@ -128,15 +129,15 @@ def _reals(n: Array, sums: Array, squares: Array, products: Array) -> Pairs:
 def _regression(n: Array, explained: Array, slopes: Array) -> tuple[Array, Array]:
     """I = -1/2 log(1 - n / (n + 1) R^2) and log BF = (n - 1) I - p/2 log(n + 1).
 
-    A linear regression with p slopes against none, under Zellner's g-prior with the information of one row, g = n;
-    intercept and variance have the same flat prior in both, so that place and scale play no part. Liang et al.,
+    Compares a linear regression with p slopes to one without, under Zellner's g-prior with unit information, g = n;
+    intercept and variance have the same flat prior in both, so location and scale do not matter. Liang et al.,
     Mixtures of g priors for Bayesian variable selection (2008), section 2. The prior shrinks R^2 by n / (n + 1), which
-    keeps columns finite that determine each other.
+    keeps the result finite for columns that determine each other.
     """
     information = -0.5 * np.log1p(-n / (n + 1.0) * explained)
     return information, (n - 1.0) * information - 0.5 * slopes * np.log1p(n)
 
 
 def _share(part: Array, whole: Array, varies: Array) -> Array:
-    """part / whole in [0, 1], and 0 where nothing varies."""
+    """part / whole in [0, 1], and 0 if a column does not vary."""
     return np.where(varies, np.clip(part / np.where(varies, whole, 1.0), 0.0, 1.0), 0.0)

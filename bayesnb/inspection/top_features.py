@@ -1,10 +1,10 @@
-"""Which features speak most for each class: what they add to its log odds on average, where it is the class.
+"""Rank features by what they add on average to the log odds of a class, over rows of that class.
 
     sum_{j != k} w_j E[log p(x_f | k) - log p(x_f | j) | y = k],    w_j = p(j) / (1 - p(k))
 
-the mean contribution of ``explain``. The expectations are Kullback-Leibler divergences, in closed form. Kullback and
-Leibler, On information and sufficiency (1951). Words and categories are told apart, and may have less than 0: that
-they are seen less often in this class than in others is said by those that are seen more often.
+This is the mean contribution in ``explain``. The expectations are Kullback-Leibler divergences, in closed form.
+Kullback and Leibler, On information and sufficiency (1951). Each word and each category is ranked separately; its value
+may be negative if it is less frequent in this class than in others.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from bayesnb.rows import arguments
 
 
 class TopFeature(NamedTuple):
-    """A feature's ``name``, the ``nats`` it adds on average, and its mean ``here``, in the class, and ``elsewhere``:
-    of a word or a category the probability; NaN for a block of many columns.
+    """A feature's ``name``, the ``nats`` it adds on average, and its mean ``here``, in the class, and ``elsewhere``.
+
+    For a word or a category the mean is its probability; for a block of many columns it is NaN.
     """
 
     name: str
@@ -35,7 +36,7 @@ class TopFeature(NamedTuple):
 
 
 class TopFeatures(dict[str, list[TopFeature]]):
-    """By class name, the strongest feature first."""
+    """Features by class name, the strongest first."""
 
     def __repr__(self) -> str:
         """A table."""
@@ -55,14 +56,14 @@ def top_features(
     feature_names: Any = None,
     value_names: Mapping[str, Sequence[Any]] | None = None,
 ) -> TopFeatures:
-    """The features, words or categories that speak most for each class, by the mean of what they contribute.
+    """The features, words or categories with the largest mean contribution to the log odds of each class.
 
-    Of an exact posterior the parameters are taken at their means (a variance at rate / shape). The unit is nats, for a
-    word nats a word of a row, for a Binomial whose totals are given with the rows nats a trial.
+    For an exact posterior the parameters are taken at their means (a variance at rate / shape). The unit is nats; for a
+    word it is nats per word of a row, for a Binomial whose totals are given with the rows nats per trial.
 
     Args:
-        fit: A ``PointEstimate`` or ``Posterior``, or a fitted ``NaiveBayesClassifier``, which knows the names.
-        count: How many for each class.
+        fit: A ``PointEstimate`` or ``Posterior``, or a fitted ``NaiveBayesClassifier``, which has the names.
+        count: The number of features for each class.
         class_names: K names; 0..K-1 if not given.
         feature_names: D names, or a dict of them by block; ``x[3]`` if not given.
         value_names: What codes 0, 1, ... stand for, by the name of the feature.
@@ -107,7 +108,7 @@ def top_features(
 
 
 class _Block(NamedTuple):
-    """A block's family and parameters, the names of its columns, its own name, its powers, and names of values."""
+    """A block's family, parameters, column names, its own name, its powers, and the names of values."""
 
     family: Family
     params: Params
@@ -141,7 +142,7 @@ def _divergence(block: _Block, k: int) -> tuple[Array, Array]:
 
 
 def _sizes(block: _Block) -> tuple[int, ...]:
-    """How many terms each column has."""
+    """The number of terms of each column."""
     return block.family.term_sizes(len(block.columns))
 
 

@@ -1,9 +1,9 @@
-"""What each feature says of each row's class, learned from all the other rows.
+"""The leave-one-out evidence of each feature for each row's class.
 
     log p(k, x_i | D without i) = prior_ik + sum_f evidence_ikf
 
-Everything is relative to the row's own class y_i, whose entries are 0: a multinomial logit in which powers of the
-features are the coefficients.
+All entries are relative to the row's own class y_i, whose entries are 0. This is a multinomial logit with the powers of
+the features as coefficients.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from bayesnb.rows import checks
 from bayesnb.validation.leave_one_out import class_part
 
 DOUBLE_BYTES = 1 << 28
-"""Tables that would be larger in float64 are kept in float32, relative to the own class."""
+"""Tables larger than this in float64 are stored in float32."""
 
 
 class Contributions(NamedTuple):
-    """``prior`` [N, K]; ``evidence`` [N, K, F], all blocks' features side by side; ``weight`` [N] of the rows;
-    ``sizes``: features of each block, by name.
+    """``prior`` [N, K]; ``evidence`` [N, K, F], the features of all blocks; ``weight`` [N] of the rows; ``sizes``, the
+    number of features of each block, by name.
     """
 
     prior: Array
@@ -38,11 +38,11 @@ class Contributions(NamedTuple):
 
     @property
     def num_features(self) -> int:
-        """F."""
+        """F, the number of features of all blocks."""
         return self.evidence.shape[2]
 
     def by_block(self, weights: Array) -> dict[str, Array]:
-        """An array [F] by block."""
+        """Split an array [F] by block."""
         ends = np.cumsum(list(self.sizes.values()))
         return dict(zip(self.sizes, np.split(weights, ends[:-1]), strict=True))
 
@@ -52,7 +52,7 @@ class Contributions(NamedTuple):
 
     def loss(self, evidence: Array) -> float:
         """-sum_i weight_i log p(y_i | x_i) for class evidence [N, K]."""
-        # the own class has 0: its log probability is minus the log of the sum of all
+        # the own class has 0, so its log probability is minus the logsumexp over classes
         return float(self.weight @ scipy.special.logsumexp(self.prior + evidence, axis=1))
 
     def weighed(self, weights: Array) -> tuple[float, Array]:
@@ -67,7 +67,7 @@ class Contributions(NamedTuple):
         return sum(loss for loss, _ in parts), np.sum([gradient for _, gradient in parts], axis=0)
 
     def information(self, weights: Array) -> Array:
-        """Eigenvalues of the loss's second derivative in the powers; those that are zero may be left out."""
+        """Eigenvalues of the loss's Hessian in the powers; zero eigenvalues may be left out."""
         num_rows, num_classes, num_features = self.evidence.shape
         wide = num_features > num_rows * num_classes
 
@@ -95,7 +95,7 @@ class Contributions(NamedTuple):
 
 
 def contributions(posterior: Posterior, X: Any, y: Any, sample_weight: Any, *, by_feature: bool) -> Contributions:
-    """The table of the fitted rows, numpy; without ``by_feature`` a block is one feature."""
+    """The contributions of the fitted rows, in numpy; without ``by_feature`` each block is one feature."""
     model = posterior.model
     arrays = checks.blocks(model.families, model.single, X)
     num_rows = next(iter(arrays.values())).shape[0]

@@ -1,4 +1,4 @@
-"""Folds of rows, each predicted from the others: statistics are summed once a fold, and merged without it."""
+"""Cross-validation: statistics are summed once per fold, and each fold is predicted from those of the others."""
 
 from __future__ import annotations
 
@@ -48,20 +48,21 @@ def cross_validate(
     """log p(k | x_i, D without the fold of i) of every row, [N, K]; [G, N, K] for G models.
 
     Equal to refitting without each fold, with the prior resolved on all rows. One pass over the rows gives the
-    statistics of every fold; those of the others merge. Models that differ in hyperparameters alone share that pass,
-    and are updated and evaluated in one mapped run.
+    statistics of every fold; for each fold those of the others are merged. Models that differ only in hyperparameters
+    share that pass, and are updated and evaluated together.
 
     Args:
-        model: The specification, or a list of them with the same families, for instance one for each smoothing.
+        model: The specification, or a list of them with the same families, for instance one per smoothing.
         X: An array [N, D], or a dict of arrays by block; NaN is missing.
         y: Integers 0..K-1 [N], or soft labels [N, K].
-        folds: A number: the rows of each class go to the folds in turn; or the fold of each row, integers [N].
+        folds: The number of folds, to which the rows of each class are assigned in turn; or the fold of each row,
+            integers [N].
         sample_weight: Weights [N].
-        fit: What predicts: ``nb.fit_posterior``, ``nb.fit_map`` or ``nb.fit_mle``.
+        fit: The fit that predicts: ``nb.fit_posterior``, ``nb.fit_map`` or ``nb.fit_mle``.
 
     Raises:
-        ValueError: if the data do not fit the model, for fewer than two folds or more than rows, for models that
-            differ in more than hyperparameters, for another fit, and where a likelihood has no maximum.
+        ValueError: if the data do not fit the model, for fewer than two folds or more folds than rows, for models
+            that differ in more than hyperparameters, for another fit, and if a likelihood has no maximum.
 
     Example:
         >>> import bayesnb as nb
@@ -105,7 +106,7 @@ def cross_validate(
         def predict(one: tuple[int, Score]) -> None:
             f, score = one
             rows = fold == f
-            # normalised in G parts
+            # normalise each of the G models separately
             wide = score({name: x[rows] for name, x in arrays.items()})
             parts = jax.tree.map(lambda part: part.reshape(-1, len(models), num_classes), wide)
             table[rows] = parts.normalised()
@@ -115,7 +116,7 @@ def cross_validate(
 
 
 TABLE_BYTES = 1 << 26
-"""Bytes of hyperparameters, of all folds that are finalised together."""
+"""Bytes of hyperparameters of the folds that are finalised together."""
 
 
 def _statistics(
@@ -131,14 +132,14 @@ def _merged(parts: list[ModelStatistics]) -> ModelStatistics:
 
 
 def _all_but_one(parts: list[ModelStatistics]) -> list[ModelStatistics]:
-    """The statistics of all parts but each in turn: merged from both ends, so that nothing is subtracted."""
+    """For each part, the merged statistics of all others: from both ends, so that nothing is subtracted."""
     before, after = list(accumulate(parts, merge_alike)), list(accumulate(parts[::-1], merge_alike))[::-1]
     middle = [merge_alike(a, b) for a, b in zip(before[:-2], after[2:], strict=True)]
     return [after[1], *middle, before[-2]]
 
 
 def _by_posteriors(grid: NaiveBayes, others: list[ModelStatistics]) -> list[Score]:
-    """Of each fold log p(y = k, x) by every posterior, [N, G K]: G models of K classes are one of G K."""
+    """For each fold, a scorer of log p(y = k, x), [N, G K]: G posteriors of K classes are one of G K classes."""
     tables = finalise(_tables_of_posteriors, grid, _stacked(others))
     return [partial(_score, grid.predicted_by, of_fold) for of_fold in _unstacked(tables, len(others))]
 
@@ -146,7 +147,7 @@ def _by_posteriors(grid: NaiveBayes, others: list[ModelStatistics]) -> list[Scor
 def _by_estimates(
     estimate: Callable[[NaiveBayes, ModelStatistics], Sites], grid: NaiveBayes, others: list[ModelStatistics]
 ) -> list[Score]:
-    """As ``_by_posteriors`` by every estimate of the parameters."""
+    """As ``_by_posteriors``, with point estimates of the parameters."""
     tables, params = finalise(_tables_of_estimates, grid, _stacked(others), estimate=estimate)
     if estimate is likelihood_maximum:
         for rest, of_fold in zip(others, _unstacked(params, len(others)), strict=True):
@@ -157,13 +158,13 @@ def _by_estimates(
 
 
 def _score(by_tables: Callable[[Tables], Score], tables: Tables, arrays: dict[str, Array]) -> LogProb:
-    """In the thread of the fold: a scorer may lay tables out anew."""
+    """Make the scorer in the fold's thread, as it may copy its tables to another layout, and score rows."""
     return by_tables(tables)(arrays)
 
 
 @jax.jit
 def _tables_of_posteriors(grid: NaiveBayes, others: ModelStatistics) -> Tables:
-    """The tables of each fold; what classes of a model share is repeated for each."""
+    """The tables of each fold; values that the classes of a model share are repeated for each class."""
 
     def of_fold(rest: ModelStatistics) -> Tables:
         posteriors = jax.vmap(lambda model: model.update(rest))(grid)
@@ -176,7 +177,7 @@ def _tables_of_posteriors(grid: NaiveBayes, others: ModelStatistics) -> Tables:
 def _tables_of_estimates(
     grid: NaiveBayes, others: ModelStatistics, estimate: Callable[[NaiveBayes, ModelStatistics], Sites]
 ) -> tuple[Tables, Sites]:
-    """The tables of each fold, and the parameters where they are to be looked at."""
+    """The tables of each fold, and the parameters for the MLE, whose maximum must be checked."""
     common = grid.common_sites()
 
     def of_fold(rest: ModelStatistics) -> tuple[Tables, Sites]:
@@ -193,7 +194,7 @@ def _untied(grid: NaiveBayes) -> NaiveBayes:
 
 
 def _as_one(tree: Any, num_classes: int) -> Any:
-    """Leaves [G, K, ...], or [G, 1, ...] for what classes share, as [G K, ...]; numbers [G] as they are."""
+    """Reshape leaves [G, K, ...], or [G, 1, ...] if classes share them, to [G K, ...]; leaves [G] are unchanged."""
 
     def of_leaf(leaf: Array) -> Array:
         if leaf.ndim < 2:
@@ -226,7 +227,7 @@ def _folds(folds: Any, y: Array, num_rows: int) -> Array:
         if not isinstance(folds, int | np.integer) or not 2 <= folds <= num_rows:
             raise ValueError(f"folds is a number from 2 to the {num_rows} rows, or the fold of each row, got {folds!r}")
         classes = y.argmax(axis=1) if y.ndim == 2 else y
-        # the rows of each class in turn, and the classes one after another, so that folds are equal to one row
+        # continuing the turn from class to class makes fold sizes differ by at most one row
         fold = np.empty(num_rows, int)
         fold[np.argsort(classes, kind="stable")] = np.arange(num_rows) % folds
         return fold

@@ -1,9 +1,9 @@
-"""Every row predicted from all the others, exactly and in one pass: a conjugate posterior can lose a row again.
+"""Exact leave-one-out predictions in one pass: a row's statistics can be subtracted from a conjugate posterior.
 
     p(k, x_i | D without i) = p(k | D without i) p(x_i | k, D without i)
 
-No refit: hyperparameters lose the row's own contribution, its whole weight. Only its own class changes, but for what
-the classes share. The prior stays as it was resolved from all rows.
+No refit is needed: the row's contribution, with its whole weight, is subtracted from the hyperparameters. Only those of
+its own class and those shared by classes change. The prior stays as resolved from all rows.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from bayesnb.rows import checks
 def leave_one_out(model: NaiveBayes, X: Any, y: Any, *, sample_weight: Any = None, joint: bool = False) -> Array:
     """log p(k | x_i, D without i) of every row, [N, K], without a refit.
 
-    Equal to refitting without the row, with the prior resolved on all rows. Its entry at y_i with ``joint`` is
+    Equal to refitting without the row, with the prior resolved on all rows. With ``joint``, the entry at y_i is
     comparable to the leave-one-out density that PSIS-LOO estimates: Vehtari, Gelman and Gabry, Practical Bayesian model
     evaluation using leave-one-out cross-validation and WAIC (2017).
 
     Args:
         model: The specification.
         X: An array [N, D], or a dict of arrays by block; NaN is missing.
-        y: Integers 0..K-1 [N]: a row leaves one class.
-        sample_weight: Weights [N]; a row leaves with its whole weight.
-        joint: log p(k, x_i | D without i) instead.
+        y: Integers 0..K-1 [N].
+        sample_weight: Weights [N]; a row is left out with its whole weight.
+        joint: Return log p(k, x_i | D without i) instead.
 
     Raises:
         ValueError: if the data do not fit the model, and for soft labels.
@@ -52,7 +52,7 @@ def leave_one_out(model: NaiveBayes, X: Any, y: Any, *, sample_weight: Any = Non
     rows = find_cpu_rows(X, y, sample_weight)
     if rows is not None and not is_traced(model):
         if None in model.columns.values():
-            checks.single(model.families)  # on any device the same priors are refused
+            checks.single(model.families)  # refuse the same priors as on other devices
         tables, labels, weights = map(read_as_numpy, (X, y, sample_weight))
         found = put_beside(rows, leave_one_out(model, tables, labels, sample_weight=weights, joint=joint))
         if found is not None:

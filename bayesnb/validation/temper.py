@@ -1,17 +1,18 @@
-"""Honest confidence: how far each feature's evidence is to be believed, learned on the exact leave-one-out table.
+"""Temper a posterior: powers on the features' likelihoods, learned on exact leave-one-out predictions.
 
-Features that depend on each other within a class count the same evidence twice, and no amount of parameter uncertainty
-cures that. Powers do:
+Features that depend on each other within a class count the same evidence twice, which makes predictions overconfident.
+Parameter uncertainty does not correct this; powers do:
 
     p(k | x)  is proportional to  p(k) prod_d p(x_d | k)^w_d
 
 One power T for all features (an inverse temperature; the class prior stays) maximises the leave-one-out log likelihood
-plus log N(log T; 0, 1). It is at most 1: rows that leave-one-out predicts without an error ask for ever larger powers,
-by which held-out rows lose. One power a feature, w_d = T (1 + delta_d) >= 0 with delta_d ~ N(0, scale^2), is a
-multinomial logit on the leave-one-out contributions, convex in delta at that T. Its scale, at most 0.3, is the one of
-largest evidence, by Laplace's approximation: on a handful of rows it goes to zero, where weights learned at a fixed
-scale would follow single rows. Zaidi, Cerquides, Carman and Webb, Alleviating naive Bayes attribute independence
-assumption by attribute weighting (2013), weigh features likewise, on the rows' own contributions.
+plus log N(log T; 0, 1). It is at most 1: if leave-one-out predicts all rows without error, the likelihood alone would
+favour ever larger powers, which predict held-out rows worse. One power per feature, w_d = T (1 + delta_d) >= 0 with
+delta_d ~ N(0, scale^2), is a multinomial logit on the leave-one-out contributions, convex in delta at that T. The
+scale, at most 0.3, is the one with the largest evidence by Laplace's approximation: with few rows it becomes small,
+whereas powers learned at a fixed scale would overfit single rows. Zaidi, Cerquides, Carman and Webb, Alleviating naive
+Bayes attribute independence assumption by attribute weighting (2013), weight features similarly, but without leaving
+rows out.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any
 
 import jax
 import numpy as np
-import scipy  # loads its optimize when that is first used
+import scipy  # scipy.optimize is loaded on first use
 
 from bayesnb.arrays.placement import Array, as_array, is_traced, to_host
 from bayesnb.arrays.threads import one_blas_thread
@@ -30,14 +31,14 @@ from bayesnb.rows.statistics import sufficient_statistics
 from bayesnb.validation.contributions import Contributions, contributions
 
 LOG_TEMPERATURES = (-12.0, 0.0)
-"""Bounds of log T, whose prior's standard deviation is 1: the common power never makes the model surer."""
+"""Bounds of log T, whose prior has standard deviation 1: the common power never makes the model more confident."""
 
 SCALES = (0.3, 0.2, 0.1, 0.03)
-"""Standard deviations of delta that are weighed against each other."""
+"""The standard deviations of delta that are compared by evidence."""
 
 
 def temper(posterior: Posterior, X: Any, y: Any, *, per_feature: bool = False, sample_weight: Any = None) -> Posterior:
-    """The same fit with one power, or one a feature, on the features' likelihoods; learned without held-out data.
+    """The same fit with one power, or one per feature, on the features' likelihoods; learned without held-out data.
 
     Args:
         posterior: An exact fit.
@@ -48,9 +49,9 @@ def temper(posterior: Posterior, X: Any, y: Any, *, per_feature: bool = False, s
         sample_weight: Their weights [N], if the fit had any.
 
     Returns:
-        A ``Posterior`` with ``weights``: by block [D], or [1] where the whole block has one power. The common power is
-        at most 1, a feature's own around it may be larger. Its predictions use
-        them; parameters, their draws, p(x) and the evidence are those of the model.
+        A ``Posterior`` with ``weights``: by block [D], or [1] if the whole block has one power. The common power is at
+        most 1; a feature's own power may be larger. Predictions use the powers; parameters, their draws, p(x) and the
+        evidence are those of the model.
 
     Raises:
         ValueError: if X, y and sample_weight are not the fitted rows, for soft labels, and inside a JAX
@@ -80,7 +81,7 @@ def temper(posterior: Posterior, X: Any, y: Any, *, per_feature: bool = False, s
 
 
 def _check_rows(posterior: Posterior, X: Any, y: Any, sample_weight: Any) -> None:
-    """The statistics of the rows must be those of the fit, to rounding."""
+    """Raise ValueError unless the rows have the statistics of the fit, up to rounding."""
     again = to_host(sufficient_statistics(posterior.model, X, y, sample_weight=sample_weight))
     fitted = to_host(posterior.statistics)
     structures: list[Any] = [jax.tree.structure(statistics) for statistics in (again, fitted)]
@@ -109,7 +110,7 @@ def _temperature(table: Contributions) -> float:
 
 
 def _deviations(table: Contributions, temperature: float) -> Array:
-    """delta [F] at the scale of largest evidence."""
+    """delta [F] at the scale with the largest evidence."""
     found = [_at_scale(table, temperature, scale) for scale in SCALES]
     return max(found, key=lambda pair: pair[0])[1]
 
