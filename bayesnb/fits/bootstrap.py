@@ -42,7 +42,7 @@ from bayesnb.rows.statistics import ModelStatistics, merge
 SCHEMES = ("poisson", "multinomial")
 
 WEIGHT_BYTES = 1 << 26
-"""The most bytes of weights, one per row and replicate, in memory at once."""
+"""Bytes of weights in memory at once; there is one weight per row and replicate."""
 
 FEWEST = 8
 """The fewest replicates at once: with many rows, fewer would read all rows for little work."""
@@ -111,7 +111,7 @@ def bootstrap(
         y: Integers 0..K-1 [N], or soft labels [N, K].
         key: A ``jax.random.key``.
         replicates: R, the number of re-weightings.
-        sample_weight: Weights [N]; rows of weight zero are not drawn from.
+        sample_weight: Weights [N]; rows of weight zero are never drawn.
         fit: ``fit_mle`` or ``fit_map``.
         scheme: "poisson": every row's weight is Poisson(1), independently; "multinomial": N rows are drawn with
             replacement.
@@ -179,7 +179,7 @@ def _weights(key: Array, num_rows: int, replicates: range, scheme: str) -> Array
 def _statistics(
     families: Mapping[str, Family], arrays: Mapping[str, Array], labels: Labels, num_classes: int, weights: Array
 ) -> ModelStatistics:
-    """The statistics of all replicates, every leaf [R, K, ...]. For each class, the sums take replicates as classes."""
+    """The statistics of all replicates, every leaf [R, K, ...]. For one class, replicates take the place of classes."""
 
     def of_class(block: slice, k: int) -> ModelStatistics:
         members = labels.y[block, k] if labels.soft else labels.y[block] == k

@@ -40,8 +40,8 @@ def fit_mle(
 ) -> PointEstimate:
     """The maximum of the likelihood, argmax p(X, y | params). The prior is ignored; fixed class_probs stay.
 
-    Variances are at least 1e-9 of their column's pooled variance. Parameters that the likelihood does not
-    determine, such as those of a class without rows, get the estimate of all classes pooled.
+    Variances are at least 1e-9 of their column's pooled variance. Parameters that the likelihood does not determine,
+    such as those of a class without rows, get the estimate of all classes pooled.
 
     Args:
         model: The specification.

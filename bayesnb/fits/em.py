@@ -234,7 +234,7 @@ def separate(
         y[seen], None if weight is None else weight[seen], seen.sum(), model.num_classes
     )
     labelled = from_host(model.families, {b: x[seen] for b, x in arrays.items()}, labels, num_classes)
-    # scored in float32, the objective could seem to fall
+    # in float32 the objective could seem to fall
     others = {b: x[free].astype(np.float64 if x.dtype.kind == "f" else x.dtype) for b, x in arrays.items()}
     free_weight = unlabelled_weight * (np.ones(len(y)) if weight is None else weight)[free]
     rows = Rows(to_host(model), labelled, others, free_weight)

@@ -73,7 +73,7 @@ def fit_empirical(
     max_iterations: int = 100,
     tolerance: float = 1e-9,
 ) -> EmpiricalPosterior:
-    """The posterior under the prior that maximises the evidence log p(X, y), searched from the model's own prior.
+    """The posterior under the prior that maximises the evidence log p(X, y); the search starts at the model's own.
 
     Every positive hyperparameter is multiplied by a factor, one per block or one per feature, the same for all classes;
     ratios between classes, categories and columns stay the same. A loc is not changed. For hyperparameters in the unit

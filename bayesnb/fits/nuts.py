@@ -124,7 +124,7 @@ def fit_nuts(
 
 
 def _prior(model: NaiveBayes, *_: Any) -> Sites:
-    """The model's own prior: sample its parameters."""
+    """Sample the parameters from the model's own prior."""
     return model.params()
 
 

@@ -26,7 +26,7 @@ def log_prior(model: NaiveBayes, params: Sites) -> LogProb:
 
 
 def _proper(site: str, value: Array) -> Array:
-    """Replace zero variances: a column without information has one, and its prior needs a finite density."""
+    """Replace zero variances, which columns without information have, so that the prior density is finite."""
     if site.endswith("_variance"):
         return jnp.where(value == 0, 1.0, value)
     return proper(value, variances(value) > 0) if site.endswith("_covariance") else jnp.asarray(value)

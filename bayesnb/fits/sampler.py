@@ -2,9 +2,9 @@
 
     p(sites | data)  is proportional to  p(sites) exp(log likelihood)
 
-Transitions and adaptation are NumPyro's (Hoffman and Gelman 2014). Here they are pure jitted functions with the
-data as arguments: JAX caches compiled code by structure, shapes, precision and settings, and the data are not retained.
-A chain's state is one flat vector of unconstrained values, so its trees have few arrays, however many sites there are.
+Transitions and adaptation are NumPyro's (Hoffman and Gelman 2014). Here they are pure jitted functions with the data as
+arguments: JAX caches compiled code by structure, shapes, precision and settings, and the data are not retained. A
+chain's state is one flat vector of unconstrained values, so its trees have few arrays, however many sites there are.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ def _warn_of_decimal_commas(columns: Sequence[Column]) -> None:
 
 
 def of_array(width: int, likelihoods: Any) -> ArraySchema:
-    """The schema of an array with ``width`` columns: Normal, unless ``likelihoods`` differs. No codes are known yet.
+    """The schema of an array with ``width`` columns: Normal unless ``likelihoods`` gives others; no codes yet.
 
     Raises:
         DataError: if the likelihoods do not fit the columns.

@@ -1,4 +1,4 @@
-"""What a fit says about rows and features: explanations, dependence, formulas, tables for ArviZ.
+"""Inspection of fits: explanations, dependence, formulas, diagnostics, export to ArviZ.
 
-It changes no fit, and draws nothing.
+It changes no fit and makes no plots.
 """

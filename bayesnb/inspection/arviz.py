@@ -50,10 +50,10 @@ def to_arviz(
     """Draws of the parameters for ArviZ, with named dimensions and coordinates.
 
     The groups are ``posterior``; ``sample_stats`` for draws by NUTS; with X and y ``observed_data``, and
-    ``constant_data`` if cells have their own totals; with ``log_likelihood`` the variable ``log_joint``, log p(y_n, x_n
-    | draw) of every row, [chain, draw, row], or log p(x_n | draw) for an unlabelled row. ``arviz.loo`` estimates from
-    it what ``leave_one_out(model, X, y, joint=True)`` computes exactly, at y_n: Vehtari, Gelman and Gabry, Practical
-    Bayesian model evaluation using leave-one-out cross-validation and WAIC (2017).
+    ``constant_data`` if cells have their own totals; with ``log_likelihood`` the variable ``log_joint``, which is
+    log p(y_n, x_n | draw) of every row, [chain, draw, row], or log p(x_n | draw) for an unlabelled row. ``arviz.loo``
+    estimates from it what ``leave_one_out(model, X, y, joint=True)`` computes exactly, at y_n: Vehtari, Gelman and
+    Gabry, Practical Bayesian model evaluation using leave-one-out cross-validation and WAIC (2017).
 
     Args:
         result: Draws from ``fit_nuts``, or an exact posterior, whose independent draws are shaped as chains.

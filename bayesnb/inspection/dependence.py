@@ -41,10 +41,10 @@ class Dependence:
     """Every pair of columns, given the class.
 
     Attributes:
-        names: The columns' names [D]: their numbers, after the name of their block if X has blocks.
+        names: The columns' names [D]: their numbers, prefixed by the block's name if X has blocks.
         mutual_information: I(a; b | class) in nats [D, D]; symmetric, 0 on the diagonal.
         log_bayes_factor: log p(rows | dependent) - log p(rows | independent) [D, D]; symmetric, 0 on the diagonal.
-            Above 0 it favours dependence, below 0 independence; 5 is 150 to 1.
+            Above 0 it favours dependence, below 0 independence; 5 means odds of 150 to 1.
     """
 
     names: tuple[str, ...]

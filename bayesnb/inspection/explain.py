@@ -56,14 +56,14 @@ def explain(
     The F features are the columns, block by block. A Multinomial block is its words and one term for the length, which
     is 0 given the parameters and corrects the exact predictive, under which words come in bursts (``additive`` has the
     formula). A MultivariateNormal block is one term, and so is a Multinomial block in an average over subsets of
-    features. A missing cell adds 0. Tempered fits add their weights times the terms.
+    features. A missing cell adds 0. For a tempered fit the terms are multiplied by its weights.
 
     With ``key`` there are equal-tailed credible intervals of the contributions given the parameters, over draws of
     these: w_f (log p(x_f | k, theta) - log p(x_f | j, theta)). A contribution to the exact predictive averages p over
     theta, and may lie outside its interval if rows are few; the length of a row contributes 0 given theta.
 
     A value that is impossible under only one class makes the log odds and its contribution infinite. If both classes
-    have impossible features, these cancel as in the prediction: if their numbers are equal, all contributions are
+    have impossible features, these cancel as in the prediction: if both have equally many, all contributions are
     finite; otherwise only the contributions against the class with more of them are infinite.
 
     Everything is computed on the host in float64.
@@ -75,7 +75,7 @@ def explain(
         against: The class that the others are compared with, a number or a name.
         level: The probability inside an interval.
         key: A ``jax.random.key``; None for no intervals.
-        num_draws: Draws of the parameters.
+        num_draws: The number of draws of the parameters.
         class_names: K names; 0..K-1 if not given.
         feature_names: D names, or a dict of them by block; ``x[3]`` if not given.
         value_names: What codes 0, 1, ... stand for, by the name of the feature.

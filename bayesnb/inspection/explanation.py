@@ -81,7 +81,7 @@ class Explanation:
         """The number of the class that a row's explanation is about.
 
         Args:
-            row: Which row.
+            row: The index of the row.
             of: A class by number or name; None for the most probable one besides ``against``.
 
         Raises:
@@ -98,7 +98,7 @@ class Explanation:
         """The contributions of largest magnitude in a row, the largest first; those of 0 are left out.
 
         Args:
-            row: Which row.
+            row: The index of the row.
             count: The maximum number of contributions.
             of: A class by number or name; None for the most probable one besides ``against``.
 

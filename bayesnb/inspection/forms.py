@@ -40,10 +40,10 @@ def linear_form(fit: PointEstimate | Posterior) -> LinearForm:
     """Weights and intercept of a classifier with affine log odds: softmax(x w' + b) = p(y | x) for rows without NaN.
 
     Log odds are affine for point estimates of Bernoulli (w = log theta - log(1 - theta)), Multinomial (w = log theta),
-    Poisson (w = log lambda), Binomial with known totals, Categorical in one-hot features (columns laid end to end, F =
-    sum of C; w = log theta), and Normal and MultivariateNormal with ``"shared"`` (w = Sigma^-1 mu, b = -mu' Sigma^-1 mu
-    / 2); b holds the log class probabilities. The exact predictive is affine for Bernoulli and Categorical only. If
-    columns lie far from 0 in units of their spread, x w' and b are large and cancel: centre such columns first.
+    Poisson (w = log lambda), Binomial with known totals, Categorical in one-hot features (columns joined, F = sum of C;
+    w = log theta), and Normal and MultivariateNormal with ``"shared"`` (w = Sigma^-1 mu, b = -mu' Sigma^-1 mu / 2); b
+    includes the log class probabilities. The exact predictive is affine for Bernoulli and Categorical only. If columns
+    lie far from 0 in units of their spread, x w' and b are large and cancel: centre such columns first.
 
     Args:
         fit: A ``PointEstimate``, or a ``Posterior``.

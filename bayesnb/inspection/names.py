@@ -17,7 +17,7 @@ def known(fit: Any, class_names: Any, feature_names: Any, value_names: Any = Non
         return fit, class_names, feature_names, {} if value_names is None else value_names
     own = fit.known_names
     if value_names is None:
-        # value names are by the features' own names
+        # value names are keyed by the features' own names
         value_names = own["value_names"] if feature_names is None else {}
     return (
         fit.fit_,
@@ -67,7 +67,7 @@ def column_names(model: NaiveBayes, given: Any, sizes: Mapping[str, int]) -> dic
 
 
 def distinct(by_block: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
-    """The names of each block's features; a name that occurs in two blocks is prefixed by the block's."""
+    """The names of each block's features; a name that occurs in two blocks is prefixed by the block's name."""
     often = Counter(name for names in by_block.values() for name in set(names))
     return {
         block: tuple(f"{block}: {name}" if often[name] > 1 else name for name in names)

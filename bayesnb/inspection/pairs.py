@@ -130,9 +130,9 @@ def _regression(n: Array, explained: Array, slopes: Array) -> tuple[Array, Array
     """I = -1/2 log(1 - n / (n + 1) R^2) and log BF = (n - 1) I - p/2 log(n + 1).
 
     Compares a linear regression with p slopes to one without, under Zellner's g-prior with unit information, g = n;
-    intercept and variance have the same flat prior in both, so location and scale do not matter. Liang et al.,
-    Mixtures of g priors for Bayesian variable selection (2008), section 2. The prior shrinks R^2 by n / (n + 1), which
-    keeps the result finite for columns that determine each other.
+    intercept and variance have the same flat prior in both, so location and scale do not matter. Liang et al., Mixtures
+    of g priors for Bayesian variable selection (2008), section 2. The prior shrinks R^2 by n / (n + 1), which keeps the
+    result finite for columns that determine each other.
     """
     information = -0.5 * np.log1p(-n / (n + 1.0) * explained)
     return information, (n - 1.0) * information - 0.5 * slopes * np.log1p(n)

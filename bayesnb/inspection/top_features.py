@@ -39,7 +39,7 @@ class TopFeatures(dict[str, list[TopFeature]]):
     """Features by class name, the strongest first."""
 
     def __repr__(self) -> str:
-        """A table."""
+        """The features of all classes as a table."""
         width = max((len(part.name) for found in self.values() for part in found), default=0)
         lines = []
         for name, found in self.items():
