@@ -99,7 +99,7 @@ def fit_em(
     """The MLE or MAP from labelled and unlabelled rows by expectation maximisation: a local maximum near the start.
 
     EM starts from the exact posterior of the labelled rows. Their MLE or MAP could give an event probability 0, which
-    EM would never change. Probability of classes without labelled rows is split among them at random. The prior is
+    EM would never change. The probability of classes without labelled rows is split among them at random. The prior is
     resolved from all rows, whatever their labels. If every row is labelled, the result is the closed form. If the model
     is wrong, unlabelled rows may make predictions worse, and more of them make that more likely; a small
     ``unlabelled_weight`` limits this: Cozman, Cohen and Cirelo, Semi-supervised learning of mixture models (2003).

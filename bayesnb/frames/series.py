@@ -112,7 +112,7 @@ def plain(cells: nw.Series[Any]) -> nw.Series[Any]:
 
 
 def numbers(cells: nw.Series[Any]) -> Array:
-    """Cells [N] as float64, or float32 if the column is; missing is NaN.
+    """Cells [N] as float64, or float32 if the column is and has no nulls; missing is NaN.
 
     Raises:
         DataError: for a whole number that would be rounded, as two of them could become equal.

@@ -17,8 +17,8 @@ from bayesnb.results.intervals import Interval
 
 
 class Intervals(NamedTuple):
-    """Credible intervals given the parameters: ``prior`` [K], ``contributions`` [N, K, F], and their sum, ``log_odds``
-    [N, K].
+    """Credible intervals given the parameters: ``prior`` [K], ``contributions`` [N, K, F], and their sum,
+    ``log_odds`` [N, K].
     """
 
     prior: Interval
