@@ -1,4 +1,4 @@
-"""Where arrays live and how loops run over them: numpy, JAX or traced; memory, threads, sparse rows.
+"""Array utilities: numpy, JAX or traced arrays, memory, threads, compiled loops and sparse rows.
 
-It knows nothing of probability.
+Nothing here depends on probability.
 """

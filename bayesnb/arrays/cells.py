@@ -1,4 +1,4 @@
-"""What is known of the cells of rows: which are missing, and whether they are codes of categories."""
+"""Which cells of rows are missing, and whether the cells are category codes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from bayesnb.arrays.threads import in_threads, row_blocks
 
 
 def all_codes(x: Array, size: float) -> bool:
-    """True where it is known that every cell is one of 0..size-1, whatever its type; ``size`` may be infinite."""
+    """True if every cell is known to be one of 0..size-1, of any numeric dtype; ``size`` may be infinite."""
     if not isinstance(x, np.ndarray) or x.dtype.kind not in "fiu":
         return False
     return _count_others(_cells(x), size) == 0
 
 
 def largest_codes(x: np.ndarray[Any, Any]) -> Array:
-    """The largest number of each column, [D], in float64; 0 where none is above it."""
+    """The largest number of each column, [D], in float64, and at least 0."""
 
     def of_block(rows: slice) -> Array:
         largest = np.zeros(x.shape[1])
@@ -42,7 +42,7 @@ def _raise_to(x: Array, largest: Array) -> None:
 
 @compiled
 def _count_others(cells: Array, size: float) -> int:
-    """How many cells are none of 0..size-1; to count them all is a loop of vectors, to stop at one is not."""
+    """The number of cells outside 0..size-1. Counting all of them vectorises; stopping at the first would not."""
     others = 0
     for i in range(cells.shape[0]):
         cell = cells[i]
@@ -51,23 +51,23 @@ def _count_others(cells: Array, size: float) -> int:
 
 
 def _cells(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The cells in any order, without a copy where they fill their memory."""
+    """The cells in any order, without a copy if they are contiguous in memory."""
     return x.ravel(order="K")
 
 
 def unless_all(seen: Array) -> Array | None:
-    """None in the place of a mask of which it is known that it is all True."""
+    """The mask, or None if it is known to be all True."""
     return None if isinstance(seen, np.ndarray) and seen.all() else seen
 
 
 def observed(x: Array) -> Array | None:
-    """True for the cells that are not NaN, [N, D]; None where it is known that none is missing."""
+    """A mask of the cells that are not NaN, [N, D]; None if it is known that none is missing."""
     if scipy.sparse.issparse(x) or not jnp.issubdtype(x.dtype, jnp.inexact):
         return None
     if isinstance(x, jax.Array):
         return ~jnp.isnan(x)
     with np.errstate(invalid="ignore", over="ignore"):
-        # one pass without a temporary: the squares' sum is finite only where no cell is NaN
+        # one pass without a temporary: the sum of squares is finite only if no cell is NaN
         whole = x.flags.c_contiguous or x.flags.f_contiguous
         if np.isfinite(np.vdot(_cells(x), _cells(x)) if whole else x.sum(dtype=x.dtype)):
             return None

@@ -1,7 +1,7 @@
-"""Loops over the cells of numpy rows, compiled by numba: one read of the rows, and no temporaries.
+"""Loops over the cells of numpy rows, compiled by numba: one pass over the rows, and no temporaries.
 
-A compiled loop releases the interpreter lock, so that blocks of rows may run in threads. numba keeps what it compiled
-beside the source file, or in the user's cache, for the next process.
+A compiled loop releases the interpreter lock, so that blocks of rows may run in threads. numba caches compiled code
+next to the source file, or in the user's cache, for the next process.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LOADING = threading.Lock()
 
 
 def compiled(function: Callable[..., T]) -> Callable[..., T]:
-    """The function compiled for the types of its arguments, when it is first called with them."""
+    """The function, compiled on its first call with each combination of argument types."""
     loaded: list[Callable[..., T]] = []
 
     @wraps(function)
@@ -33,7 +33,7 @@ def compiled(function: Callable[..., T]) -> Callable[..., T]:
                     loaded.append(_compiler(function))
         try:
             return loaded[0](*args)
-        except (OSError, EOFError, pickle.UnpicklingError):  # before the loop begins: what was kept cannot be read
+        except (OSError, EOFError, pickle.UnpicklingError):  # before the loop begins: the cache cannot be read
             loaded[0] = _compiler(function, keep=False)
             return loaded[0](*args)
 
@@ -41,18 +41,18 @@ def compiled(function: Callable[..., T]) -> Callable[..., T]:
 
 
 def for_loops(values: Any) -> Any:
-    """Rows one after the other in memory, in a type that loops are compiled for."""
+    """The values in C order, in a dtype that loops are compiled for."""
     if values.dtype.kind not in "fiub":
         values = values.astype(np.float64)  # such as bfloat16
-    # a truth value may be any byte but 0
+    # in memory True may be any byte but 0; the conversion makes it 1
     return np.ascontiguousarray(values.astype(np.uint8) if values.dtype == bool else values)
 
 
 def _compiler(function: Callable[..., T], *, keep: bool = True) -> Callable[..., T]:
-    import numba  # a third of a second, for those who have numpy rows alone
+    import numba  # takes a third of a second, and only numpy rows need it
 
     teach_compiler()
     try:
         return numba.njit(function, nogil=True, cache=keep)
-    except RuntimeError:  # there is no folder that may be written to
+    except RuntimeError:  # no folder for the cache is writable
         return numba.njit(function, nogil=True)

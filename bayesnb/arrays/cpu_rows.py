@@ -1,9 +1,8 @@
-"""JAX rows in the host's own memory, of which any number must be served by few compiled programs.
+"""JAX rows in host memory: few compiled programs serve any number of rows.
 
-XLA compiles a program for each number of rows and keeps it, some 24 MB for a fit and a prediction. So outside of
-transformations the rows of one CPU device are read as numpy arrays: few rows are filled up to a power of two, and many
-go to the loops for numpy rows, which serve any number. Tracers, sharded rows and those of an accelerator stay with XLA
-as they are.
+XLA compiles a program for each number of rows and keeps it, some 24 MB for a fit and a prediction. So, outside of
+transformations, rows on one CPU device are read as numpy arrays: few rows are padded to a power of two, and many use
+the loops for numpy rows, which work for any number. Tracers, sharded rows and rows on an accelerator are left to XLA.
 """
 
 from __future__ import annotations
@@ -21,18 +20,18 @@ from bayesnb.arrays.placement import Array, is_traced, padded_size
 T = TypeVar("T")
 
 FEW = 512
-"""Up to so many rows XLA's one call takes less time than the calls of the loops."""
+"""The largest number of rows for which one XLA call is faster than the loops."""
 
 
 def find_cpu_rows(X: Any, *others: Any) -> jax.Array | None:
-    """One of the JAX arrays in X, if numpy can read all JAX arrays in X and in ``others``; else None."""
+    """One of the JAX arrays in X if numpy can read all JAX arrays in X and in ``others``, else None."""
     rows = [part for part in _parts(X) if isinstance(part, jax.Array)]
     known = [*rows, *(other for other in others if isinstance(other, jax.Array))]
     return rows[0] if rows and all(map(_is_on_cpu, known)) and not any(map(_is_sparse, _parts(X))) else None
 
 
 def read_as_numpy(given: Any) -> Any:
-    """Rows, or another array, with numpy arrays in the place of JAX's; they share memory."""
+    """Rows, or another array, with JAX arrays replaced by numpy arrays that share their memory."""
     if isinstance(given, Mapping):
         return {name: read_as_numpy(part) for name, part in given.items()}
     if isinstance(given, tuple):
@@ -41,9 +40,9 @@ def read_as_numpy(given: Any) -> Any:
 
 
 def put_beside(rows: jax.Array, answer: T, like: Any = None, power: float = 1.0) -> T | None:
-    """The answer as JAX arrays on the device of ``rows``, in the types of ``like`` or in JAX's default precision.
+    """The answer as JAX arrays on the device of ``rows``, in the dtypes of ``like`` or in JAX's default precision.
 
-    None if a finite number is larger than ``power`` of the largest number of its new type.
+    None if the magnitude of a finite number exceeds the largest number of its new dtype to the power of ``power``.
     """
     numbers, structure = jax.tree.flatten(answer)
     wanted = [jax.dtypes.canonicalize_dtype(leaf.dtype) for leaf in jax.tree.leaves(answer if like is None else like)]
@@ -51,17 +50,17 @@ def put_beside(rows: jax.Array, answer: T, like: Any = None, power: float = 1.0)
         return None
     with np.errstate(under="ignore"):
         cast = [number.astype(dtype, copy=False) for number, dtype in zip(numbers, wanted, strict=True)]
-    with jax.ensure_compile_time_eval():  # also inside somebody's jit the answer is known
+    with jax.ensure_compile_time_eval():  # keeps the answer concrete inside an outer jit
         return jax.tree.unflatten(structure, jax.device_put(cast, place_of(rows)))
 
 
 def place_of(rows: jax.Array) -> Any:
-    """Where to put what belongs to ``rows``; None if JAX may choose."""
+    """The sharding for arrays that go with ``rows``; None if JAX may choose."""
     return rows.sharding if rows.committed else None
 
 
 def answers_cpu_rows(function: Callable[..., T]) -> Callable[..., T]:
-    """A method ``function(fit, X)`` of a classifier that answers row by row, for JAX rows on the CPU, too."""
+    """A row-wise method ``function(fit, X)`` of a classifier, with few compilations for JAX rows on the CPU."""
     compiled = jax.jit(function)
 
     @wraps(function)
@@ -86,17 +85,17 @@ def answers_cpu_rows(function: Callable[..., T]) -> Callable[..., T]:
 
 
 def fill_up(tables: T) -> T:
-    """Numpy arrays with the last row repeated up to their ``padded_size``; the same arrays if they have it."""
+    """Numpy arrays with the last row repeated up to their ``padded_size``; unchanged if they have it."""
     size = len(jax.tree.leaves(tables)[0])
     room = padded_size(size)
     if room == size:
         return tables
-    rows = np.minimum(np.arange(room), size - 1)  # a family of one's own may refuse zeros
+    rows = np.minimum(np.arange(room), size - 1)  # not zeros: a user's own family may refuse them
     return jax.tree.map(lambda table: table[rows], tables)
 
 
 def _parts(X: Any) -> Iterator[Any]:
-    """The arrays of the blocks, of which one may be a pair."""
+    """The arrays of the blocks; a block may be a pair of arrays."""
     for block in X.values() if isinstance(X, Mapping) else (X,):
         yield from block if isinstance(block, tuple) else (block,)
 
@@ -106,7 +105,7 @@ def _is_sparse(part: Any) -> bool:
 
 
 def _is_on_cpu(array: jax.Array) -> bool:
-    """True for known numbers of a type that numpy has, on one device, which is a CPU."""
+    """True for concrete numbers of a dtype that numpy has, on a single CPU device."""
     if isinstance(array, jax.core.Tracer) or not isinstance(array.dtype, np.dtype) or array.dtype.kind not in "fiub":
         return False
     return isinstance(array.sharding, SingleDeviceSharding) and next(iter(array.devices())).platform == "cpu"

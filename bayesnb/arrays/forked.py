@@ -1,4 +1,4 @@
-"""JAX waits for threads that a forked process does not have: forever, unless the process is told."""
+"""Detects processes forked after JAX has run: in them JAX would wait forever for threads lost in the fork."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 
 class _Process:
-    """Whether JAX has run here for us, and whether it had before this process was forked."""
+    """Whether this package has run JAX in this process, and whether it had done so before the process was forked."""
 
     has_run = False
     is_lost = False
@@ -22,7 +22,7 @@ if hasattr(os, "register_at_fork"):  # Windows does not fork
 
 
 def require_jax() -> None:
-    """Called before JAX runs; raises RuntimeError in a process that was forked after it had."""
+    """Raises RuntimeError in a process that was forked after JAX had run; call it before JAX runs."""
     if _HERE.is_lost:
         raise RuntimeError(
             "this process was forked after JAX had run in its parent, and JAX does not survive a fork: start processes "

@@ -1,4 +1,4 @@
-"""Compiled functions called on the host: in float64 whatever JAX's own setting, at once, and with numpy leaves."""
+"""Compiled functions called on the host: eagerly, in float64 whatever JAX's own setting, and with numpy leaves."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from bayesnb.arrays.pytree import Node, pytree
 T = TypeVar("T")
 
 SMALL = 1 << 12
-"""Numbers that are handed over together: beyond, to copy them takes longer than to hand over one more array."""
+"""The most numbers that are joined in one array: copying more takes longer than transferring one more array."""
 
 
 def at_once(function: Callable[..., T], *args: Any, **static: Any) -> T:
-    """``function(*args)`` in float64 with numpy leaves, and at once, also inside somebody's jit.
+    """``function(*args)`` in float64 with numpy leaves, evaluated eagerly even inside an outer jit.
 
-    A float64 JAX array that is carried out of the context would drop to float32, so it is converted inside.
+    The result is converted inside the context: a float64 JAX array taken out of it would drop to float32.
     """
     require_jax()
-    # JAX keeps the constants of a trace by the identity of the numpy array, in that trace's precision: give it views
+    # JAX caches constants of a trace by the identity of the numpy array, in that trace's precision: pass views
     args = jax.tree.map(lambda a: a[...] if isinstance(a, np.ndarray) else a, args)
     with jax.ensure_compile_time_eval(), jax.enable_x64(True):
         return jax.tree.map(np.asarray, function(*args, **static))
@@ -37,7 +37,8 @@ def at_once(function: Callable[..., T], *args: Any, **static: Any) -> T:
 def finalise(function: Callable[..., Any], *args: Any, **static: Any) -> Any:
     """``function(*args)`` for a jitted ``function`` of small arrays: on the host in float64, with numpy leaves.
 
-    A function that is made anew for each call would be compiled for each call. JAX's logs call each ``_in_one_array``.
+    Pass module-level functions: a new function object is recompiled on every call. JAX's logs show every such function
+    as ``_in_one_array``.
     """
     numbers, structure = jax.tree.flatten(args)
     if not on_host(*numbers):
@@ -49,7 +50,7 @@ def finalise(function: Callable[..., Any], *args: Any, **static: Any) -> Any:
 
 @pytree
 class _OneArray(Node):
-    """The leaves of a pytree one after the other: to hand over an array costs as much as many a small computation."""
+    """The leaves of a pytree joined in one array: transferring an array costs as much as many a small computation."""
 
     numbers: Array
     structure: Any = field(metadata={"static": True})
@@ -65,7 +66,7 @@ class _OneArray(Node):
 def _in_one_array(
     function: Callable[..., Any], static: tuple[tuple[str, Any], ...], structure: Any, *numbers: Any
 ) -> Any:
-    """What a function answers, where that is small in one array; and its arguments leaf by leaf for the same reason."""
+    """The function's result, as one array if it is small. Arguments are passed leaf by leaf, also to save time."""
     answer = function(*jax.tree.unflatten(structure, numbers), **dict(static))
     leaves, of_answer = jax.tree.flatten(answer)
     ends = list(accumulate(leaf.size for leaf in leaves))

@@ -8,7 +8,7 @@ import numpy as np
 
 
 def filled(x: Any) -> Any:
-    """Masked cells of X as NaN, in the type of the cells where that has one; what is not masked as it is."""
+    """X with masked cells replaced by NaN, in its own dtype if that has NaN; X itself if it is not a masked array."""
     if not _is_masked(x):
         return x
     x = np.ma.asarray(x)
@@ -19,14 +19,14 @@ def filled(x: Any) -> Any:
 
 
 def filled_codes(x: Any) -> Any:
-    """As ``filled``, but whole numbers and booleans stay whole, and -1 is a masked one."""
+    """As ``filled``, but integers and booleans stay integers, with -1 for masked cells."""
     if _is_masked(x) and np.ma.is_masked(whole := np.ma.asarray(x)) and whole.dtype.kind in "iub":
         return np.ma.filled(whole.astype(np.int64), -1)
     return filled(x)
 
 
 def without_mask(name: str, given: Any) -> Any:
-    """What is given, where no cell of it is masked; else ValueError, which names the first."""
+    """``given`` if none of its cells is masked, else a ValueError that names the first row with a masked cell."""
     if not _is_masked(given):
         return given
     given = np.ma.asarray(given)
@@ -37,12 +37,12 @@ def without_mask(name: str, given: Any) -> Any:
 
 
 def as_numpy(x: Any) -> Any:
-    """A numpy array, which keeps its mask where it has one."""
+    """A numpy array, with its mask if it has one."""
     return x if isinstance(x, np.ma.MaskedArray) else np.asarray(x)
 
 
 def _is_masked(x: Any) -> bool:
-    """True for a masked array, and for a list that has one as a row."""
+    """True for a masked array, and for a list that has one among its rows."""
     return isinstance(x, np.ma.MaskedArray) or (
         isinstance(x, list) and any(isinstance(row, np.ma.MaskedArray) for row in x)
     )

@@ -1,4 +1,4 @@
-"""What would take more memory than the machine has is refused beforehand, in a sentence: systems end the process."""
+"""Refuses what would need more memory than the machine has, since the operating system would end the process."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from contextlib import suppress
 from pathlib import Path
 
 SMALL = 64 << 20
-"""Bytes that every machine has."""
+"""Bytes that every machine is assumed to have."""
 
 SYSTEM = Path("/proc/meminfo")
 GROUPS = (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/memory"))
-"""Where Linux says what a container may take, in the second version of its control groups and in the first."""
+"""Where Linux keeps the memory limit of a container, in version 2 and in version 1 of its control groups."""
 
 
 def require(num_bytes: float, what: str, advice: str) -> None:
-    """Raises ValueError where so many bytes are not there; costs nothing where they are few.
+    """Raises ValueError unless this much memory is available; costs nothing if it is little.
 
     Args:
-        num_bytes: At least as many are needed.
-        what: What needs them, the beginning of the sentence.
-        advice: What to do, the end of the sentence.
+        num_bytes: At least this many are needed.
+        what: What needs them, the beginning of the message.
+        advice: What to do, the end of the message.
     """
     if num_bytes <= SMALL:
         return
@@ -32,13 +32,13 @@ def require(num_bytes: float, what: str, advice: str) -> None:
 
 
 def available() -> int | None:
-    """Bytes that can still be had, swap included; None where the system does not tell."""
+    """The bytes that can still be allocated, swap included; None if the system does not report them."""
     found = [bytes_ for bytes_ in (_of_system(), *map(_of_group, GROUPS)) if bytes_ is not None]
     return min(found, default=None)
 
 
 def in_words(num_bytes: float) -> str:
-    """Bytes in the largest unit of which there is one."""
+    """A number of bytes, in the largest unit in which it is at least 1."""
     for unit in ("bytes", "KiB", "MiB", "GiB"):
         if num_bytes < 1024:
             return f"{num_bytes:.3g} {unit}"
@@ -47,7 +47,7 @@ def in_words(num_bytes: float) -> str:
 
 
 def _of_system() -> int | None:
-    """What Linux calls available; elsewhere all that there is."""
+    """The available memory that Linux reports, with free swap; on other systems all memory."""
     with suppress(OSError, ValueError, KeyError, IndexError):
         lines = (line.split() for line in SYSTEM.read_text().splitlines())
         sizes = {words[0]: int(words[1]) << 10 for words in lines if words[1].isdigit()}
@@ -58,10 +58,10 @@ def _of_system() -> int | None:
 
 
 def _of_group(folder: Path) -> int | None:
-    """What is left of a limit on this process's group; pages of files that are not in use make room."""
+    """The memory left below the limit of this process's control group; inactive pages of files count as free."""
     names = ("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes")
     for limit, used in names:
-        with suppress(OSError, ValueError):  # a group without a limit says "max"
+        with suppress(OSError, ValueError):  # without a limit the file contains "max"
             left = int((folder / limit).read_text()) - int((folder / used).read_text())
             lines = (line.split() for line in (folder / "memory.stat").read_text().splitlines())
             return left + sum(int(size) for name, size in lines if name in ("inactive_file", "total_inactive_file"))

@@ -1,7 +1,7 @@
 """Where numbers live: numpy arrays on the host, JAX arrays on a device, or tracers inside a transformation.
 
 numpy in, numpy out; JAX in, JAX out. Host work is done in float64 whatever JAX's own setting, device work in JAX's
-default precision. This file answers the question "which of the two?" for the whole package.
+default precision. The whole package uses this module to distinguish them.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ Array = Any
 """A numpy or a JAX array."""
 
 ALIGNED = 64
-"""The bytes of which an address is a multiple, where JAX on the host takes an array as it is."""
+"""The alignment in bytes at which JAX on the CPU uses a numpy array without a copy."""
 
 
 def on_host(*trees: Any) -> bool:
-    """True where every leaf is a numpy array or a Python number: nothing of JAX's, nothing traced."""
+    """True if every leaf is a numpy array or a Python number; False if one is a JAX array or a tracer."""
     return not any(isinstance(leaf, jax.Array) for leaf in _not_numpy(trees))
 
 
 def is_traced(*trees: Any) -> bool:
-    """True where a leaf is a tracer: its values are not known, only its shape."""
+    """True if a leaf is a tracer: its shape is known, but not its values."""
     return any(isinstance(leaf, jax.core.Tracer) for leaf in _not_numpy(trees))
 
 
 def _not_numpy(trees: tuple[Any, ...]) -> list[Any]:
-    """The leaves that are no plain numpy arrays, which need not be asked whether they are of JAX's abstract classes."""
+    """The leaves other than plain numpy arrays, to avoid checking those against JAX's abstract classes."""
     others = [tree for tree in trees if type(tree) is not np.ndarray]
     return [leaf for leaf in jax.tree.leaves(others) if type(leaf) is not np.ndarray] if others else []
 
@@ -47,7 +47,7 @@ def namespace(x: Array) -> ModuleType:
 
 
 def as_array(x: Any) -> Array:
-    """``x`` itself where it is a JAX array, else the numpy array of it, in a type that JAX has."""
+    """``x`` itself if it is a JAX array, else ``x`` as a numpy array of a dtype that JAX has."""
     if not isinstance(x, jax.Array):
         x = without_mask("an argument", x)
         try:
@@ -60,16 +60,16 @@ def as_array(x: Any) -> Array:
 
 
 def native(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The array in this machine's byte order; half precision in single, more than double in double."""
+    """The array in this machine's byte order; half precision as single, and more than double as double."""
     kind = x.dtype
     if kind.kind == "f" and kind.itemsize not in (4, 8):
         return x.astype(np.float32 if kind.itemsize == 2 else np.float64)
-    # JAX takes any byte order for its own once a function is compiled
+    # a compiled JAX function reads the bytes in its own order, whatever the dtype's order is
     return x if kind.isnative else x.astype(kind.newbyteorder("="))
 
 
 def _auto_sharded(x: jax.Array) -> jax.Array:
-    """The same shards, where a mesh's axes are explicit: XLA, not each operation, says how results are sharded."""
+    """The same shards without explicit mesh axes: XLA, not each operation, decides how results are sharded."""
     placed = x.sharding
     if not isinstance(placed, NamedSharding) or AxisType.Explicit not in placed.mesh.axis_types:
         return x
@@ -90,7 +90,7 @@ def to_double(tree: Any) -> Any:
 
 
 def read_only(value: Array) -> Array:
-    """A numpy array that nobody can change any more: what follows from it is kept."""
+    """A numpy array as a read-only copy, because values derived from it are cached."""
     if isinstance(value, np.ndarray):
         value = value.copy()
         value.setflags(write=False)
@@ -98,7 +98,7 @@ def read_only(value: Array) -> Array:
 
 
 def zeros(*shape: int) -> np.ndarray[Any, Any]:
-    """Zeros in float64 that JAX does not copy."""
+    """Zeros in float64, aligned so that JAX does not copy them."""
     size = 8 * math.prod(shape)
     room = np.zeros(size + ALIGNED, np.uint8)
     begin = -room.ctypes.data % ALIGNED
@@ -106,16 +106,16 @@ def zeros(*shape: int) -> np.ndarray[Any, Any]:
 
 
 def padded_size(num_rows: int) -> int:
-    """The size up to which rows are filled, 32, 128, 512 or a larger power of two: what is compiled for it serves many.
+    """The size that rows are padded to, 32, 128, 512 or a larger power of two, so that few programs are compiled.
 
-    Few rows take as long as many more: each call costs a millisecond.
+    Padding few rows costs little, because each call costs a millisecond.
     """
     bits = max(num_rows - 1, 31).bit_length()
     return 1 << (bits if bits > 9 else bits + 1 - bits % 2)
 
 
 def padded(rows: Array) -> Array:
-    """The rows and zeros, up to their ``padded_size``."""
+    """The rows padded with zeros to their ``padded_size``."""
     size = rows.shape[0]
     room = padded_size(size)
     if room == size:

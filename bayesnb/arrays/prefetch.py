@@ -1,6 +1,6 @@
-"""A hint to the processor, for compiled loops that read a table in no order: which memory they need soon.
+"""Memory prefetching for compiled loops that read a table in random order.
 
-Without it a loop waits for one row of the table after the other, wherever this is larger than the cache.
+Without it a loop waits for one row of the table after the other if the table is larger than the cache.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from functools import cache
 from typing import Any
 
 AHEAD = 32
-"""Steps of a loop between asking for memory and using it. numba keeps loops as compiled with it: after a change delete
-what it kept."""
+"""How many loop steps ahead of its use memory is prefetched. numba caches loops with this value compiled in: delete its
+cache after a change."""
 
 
 def prefetch(address: int) -> None:
-    """Asks for the memory at an address and goes on; inside a compiled loop alone."""
+    """Prefetches the memory at an address without waiting; only for use inside a compiled loop."""
 
 
 @cache
 def teach_compiler() -> None:
-    """Tells numba what ``prefetch`` compiles to: LLVM's instruction of this name, for data that are read again."""
+    """Registers with numba that ``prefetch`` compiles to LLVM's instruction for data that are read again."""
     from llvmlite import ir
     from numba import types
     from numba.extending import lower_builtin, type_callable

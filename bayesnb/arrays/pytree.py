@@ -17,13 +17,16 @@ T = TypeVar("T")
 
 
 def fields_of(node: Any) -> tuple[dataclasses.Field[Any], ...]:
-    """The fields of a node or its class, whose base classes need not be dataclasses for the type checker."""
+    """The fields of a node or its class; the type checker accepts classes that are not dataclasses."""
     return dataclasses.fields(node)
 
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(dataclasses.field,))
 def pytree(cls: type[T]) -> type[T]:
-    """Makes a frozen dataclass a pytree; fields with ``metadata={"static": True}`` are part of its structure."""
+    """Makes a class a frozen dataclass and a pytree.
+
+    Fields with ``metadata={"static": True}`` are part of its structure.
+    """
     cls = dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
     fields = fields_of(cls)
     static = [f.name for f in fields if f.metadata.get("static")]
@@ -38,7 +41,7 @@ def pytree(cls: type[T]) -> type[T]:
         return [(jax.tree_util.GetAttrKey(n), c) for n, c in zip(leaves, children, strict=True)], aux
 
     def unflatten(aux: tuple[Any, ...], children: Iterable[Any]) -> T:
-        # no __init__: leaves may be tracers or placeholders, which no check may look at
+        # no __init__: leaves may be tracers or placeholders, on which checks would fail
         node = object.__new__(cls)
         node.__dict__.update(zip(names, (*children, *aux), strict=True))
         return node
@@ -48,7 +51,7 @@ def pytree(cls: type[T]) -> type[T]:
 
 
 class Node:
-    """A readable repr: arrays by their shapes, fields at their defaults left out."""
+    """A base class with a readable repr: arrays by their shapes, without fields that have their defaults."""
 
     def __repr__(self) -> str:
         values = ((f, getattr(self, f.name)) for f in fields_of(self))
@@ -57,7 +60,7 @@ class Node:
 
 
 def _same(value: Any, default: Any) -> bool:
-    """True for the default, also where it has been saved and loaded."""
+    """True for the default, also after saving and loading."""
     return value is default or (isinstance(value, str | bool | int | float) and value == default)
 
 

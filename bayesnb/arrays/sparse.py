@@ -1,6 +1,6 @@
-"""Sparse rows, scipy's CSR, for what is counted: cells that are not stored are zeros, and none is missing.
+"""Sparse rows of counts, in scipy's CSR format: cells that are not stored are zeros, and none is missing.
 
-JAX's BCOO is made such a matrix, and stays on the host.
+JAX's BCOO is converted to such a matrix, and stays on the host.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from bayesnb.arrays.placement import Array, native
 from bayesnb.arrays.threads import in_threads, row_blocks
 
 STORED_BYTES = 1 << 22
-"""Bytes of sparse rows in one block: no cache holds what they look up, and threads are to end together."""
+"""Bytes of sparse rows in one block, chosen to balance threads; the tables that they look up never fit in cache."""
 
 
 def is_sparse(x: Any) -> bool:
-    """True for a scipy matrix or array."""
+    """True for a sparse scipy matrix or array."""
     return scipy.sparse.issparse(x)
 
 
 def rows_of(x: Any) -> Any:
-    """The matrix by rows, in any order, with each cell stored once; it shares memory with ``x`` where that is so.
+    """The matrix in CSR format, with columns in any order and each cell stored once; without a copy if possible.
 
     Raises:
-        ValueError: where cells are stored outside of the matrix: loops over them trust their places.
+        ValueError: if a cell is stored outside of the matrix; loops do not check the indices.
     """
     distinct = _are_distinct(x)
     if hasattr(x, "check_format"):
@@ -41,7 +41,7 @@ def rows_of(x: Any) -> Any:
 
 
 def _are_distinct(x: Any) -> bool:
-    """True where it is known that cells are stored by rows, inside the matrix, and none of them twice."""
+    """True if cells are known to be stored by rows, inside the matrix, and each only once."""
     if x.format != "csr" or x.ndim != 2 or len(x.indptr) != x.shape[0] + 1:
         return False
     if not all(np.issubdtype(part.dtype, np.integer) and part.dtype.isnative for part in (x.indptr, x.indices)):
@@ -50,17 +50,17 @@ def _are_distinct(x: Any) -> bool:
         return False
     if _rise(x.indices, x.indptr, x.shape[1]):
         return True
-    # a block of rows is to outweigh its marks, one a column
+    # make blocks large enough that their cells outweigh the marks, one a column
     parts = row_blocks(x.shape[0], bytes_per_row(x), 8 * x.shape[1], STORED_BYTES)
     return all(in_threads(lambda rows: _differ(x.indices, x.indptr[rows.start : rows.stop + 1], x.shape[1]), parts))
 
 
 @compiled
 def _rise(columns: Array, pointers: Array, num_columns: int) -> bool:
-    """True where the columns from one pointer to the next are some of 0..num_columns-1, each larger than the last."""
+    """True if each row's columns, between consecutive pointers, are in 0..num_columns-1 and strictly increasing."""
     for n in range(pointers.shape[0] - 1):
         row, wrong = columns[pointers[n] : pointers[n + 1]], 0
-        for i in range(1, row.shape[0]):  # to count them all is a loop of vectors
+        for i in range(1, row.shape[0]):  # without an early exit the loop vectorises
             wrong += row[i] <= row[i - 1]
         if wrong > 0 or (row.shape[0] > 0 and (row[0] < 0 or row[-1] >= num_columns)):
             return False
@@ -69,11 +69,11 @@ def _rise(columns: Array, pointers: Array, num_columns: int) -> bool:
 
 @compiled
 def _differ(columns: Array, pointers: Array, num_columns: int) -> bool:
-    """True where the columns from one pointer to the next are some of 0..num_columns-1, in any order and none twice."""
-    last_row = np.full(num_columns, -1, np.int32)  # that showed the column
+    """True if each row's columns, between consecutive pointers, are in 0..num_columns-1 and distinct, in any order."""
+    last_row = np.full(num_columns, -1, np.int32)  # the last row in which each column occurred
     for n in range(pointers.shape[0] - 1):
         for cell in range(np.uintp(pointers[n]), np.uintp(pointers[n + 1])):
-            d = np.uintp(columns[cell])  # a negative column is too large a number
+            d = np.uintp(columns[cell])  # a negative column becomes a number that is too large
             if d >= np.uintp(num_columns) or last_row[d] == n:
                 return False
             last_row[d] = n
@@ -81,7 +81,7 @@ def _differ(columns: Array, pointers: Array, num_columns: int) -> bool:
 
 
 def from_bcoo(x: Any) -> Any:
-    """scipy's matrix of JAX's BCOO [N, D] with known cells; what BCOO stores outside of the matrix is padding."""
+    """The scipy matrix of a concrete JAX BCOO [N, D]; entries that BCOO stores outside of the matrix are padding."""
     indices = np.asarray(x.indices)
     inside = (indices < x.shape).all(axis=1)
     row, column = indices[inside].T
@@ -91,10 +91,10 @@ def from_bcoo(x: Any) -> Any:
 
 
 def part_of(x: Any, rows: slice, order: Literal["C", "K"] = "C") -> Any:
-    """The rows from one to another, in the memory of ``x`` where they lie there one after the other, or else copied.
+    """The rows of a slice: a view of ``x`` if they are contiguous in memory, else a copy.
 
-    To copy a block once takes less than to look at it twice in another order; order "K" copies them as they lie, for
-    looks in any order. scipy's own slices are copies.
+    Copying a block once takes less time than reading it twice in another order. Order "K" copies it in its memory
+    order, for code that reads cells in any order. scipy's own slices are copies.
     """
     if not is_sparse(x):
         part = x[rows]
@@ -102,30 +102,30 @@ def part_of(x: Any, rows: slice, order: Literal["C", "K"] = "C") -> Any:
     pointers = x.indptr[rows.start : rows.stop + 1]
     cells = slice(pointers[0], pointers[-1])
     part = scipy.sparse.csr_array((len(pointers) - 1, x.shape[1]), dtype=x.dtype)
-    # given to the constructor they would be read for the largest index
+    # the constructor would search them for the largest index
     part.data, part.indices, part.indptr = x.data[cells], x.indices[cells], pointers - pointers[0]
     return part
 
 
 def stored(x: Any) -> Array:
-    """The cells of which a sparse matrix keeps a value; a dense array itself."""
+    """The stored cells of a sparse matrix; a dense array itself."""
     return x.data if is_sparse(x) else x
 
 
 def dense(x: Any) -> Array:
-    """The array of a sparse matrix; a dense array itself."""
+    """A sparse matrix as a dense array; a dense array itself."""
     return x.toarray() if is_sparse(x) else x
 
 
 def bytes_per_row(x: Any) -> int:
-    """Bytes of a row in memory, on average."""
+    """The average number of bytes of a row in memory."""
     if is_sparse(x):
         return int(x.nnz * (x.data.itemsize + x.indices.itemsize) / max(x.shape[0], 1)) + x.indptr.itemsize
     return x.shape[1] * x.itemsize
 
 
 def cells_by_row(x: Any) -> tuple[Array, Array]:
-    """The stored cells of rows, one row after the other, and where in them each row begins and the last ends."""
+    """The stored cells, row after row, and pointers: where each row begins in them, and where the last one ends."""
     if is_sparse(x):
         return x.data, x.indptr
     return for_loops(x).ravel(), x.shape[1] * np.arange(x.shape[0] + 1)
@@ -139,7 +139,7 @@ def row_sums(x: Any) -> Array:
 
 
 def sums_between(cells: Array, pointers: Array) -> Array:
-    """The sums of the cells from one pointer to the next, in float64."""
+    """The sums of the cells between consecutive pointers, in float64."""
     out = np.empty(len(pointers) - 1)
     _add_between(cells, pointers, out)
     return out

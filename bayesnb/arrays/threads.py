@@ -1,4 +1,4 @@
-"""Blocks of rows in threads, with BLAS held to one thread meanwhile."""
+"""Runs blocks of rows in threads, with BLAS limited to one thread meanwhile."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 BLOCK_BYTES = 8 << 20
-"""Bytes of X in one block of rows: X, its copies and the sums stay in the processor's cache."""
+"""Bytes of X in one block of rows, so that X, its copies and the sums stay in the processor's cache."""
 
 
 def row_blocks(num_rows: int, bytes_per_row: int, least: int = 0, block_bytes: int | None = None) -> Iterator[slice]:
-    """Slices that cover the rows in blocks of ``block_bytes`` at most, or of ``least`` bytes where that is more.
+    """Slices that cover the rows in blocks of at most ``block_bytes``, or of ``least`` bytes if that is more.
 
-    The number of rows in each is a power of two, at least one.
+    The number of rows in each is a power of two, at least one; the last may have fewer.
     """
     room = max(BLOCK_BYTES if block_bytes is None else block_bytes, least)
     step = 1 << (int(max(room // max(bytes_per_row, 1), 1)).bit_length() - 1)
@@ -33,13 +33,14 @@ def row_blocks(num_rows: int, bytes_per_row: int, least: int = 0, block_bytes: i
 def in_threads(function: Callable[[S], T], parts: Iterable[S]) -> list[T]:
     """``function`` of every part, such as a block of rows; numpy, scipy and BLAS release the interpreter lock.
 
-    BLAS is held to one thread meanwhile: its own would fight with these for the cores. So would threads of threads.
+    BLAS is limited to one thread meanwhile: its own would compete with these for the cores. For the same reason calls
+    from inside a thread start no further threads.
     """
     return list(_results(function, parts))
 
 
 def merged_in_threads(merge: Callable[[T, T], T], function: Callable[[S], T], parts: Iterable[S]) -> T:
-    """What ``function`` makes of the parts, merged in their order: few results are held at a time."""
+    """The results of ``function`` for the parts, merged in their order; only a few results are kept at a time."""
     return reduce(merge, _results(function, parts))
 
 
@@ -57,19 +58,19 @@ def _results(function: Callable[[S], T], parts: Iterable[S]) -> Iterator[T]:
                     yield ahead.popleft().result()
             while ahead:
                 yield ahead.popleft().result()
-        finally:  # nothing goes on after an error
+        finally:  # after an error nothing keeps running
             for future in ahead:
                 future.cancel()
             wait(ahead)
 
 
 AHEAD = 2 * (os.cpu_count() or 1)
-"""Parts that wait for a thread: few, so that others who ask for threads wait for few."""
+"""The number of parts that wait for a thread: few, so that other callers do not wait long for threads."""
 
 
 @cache
 def _workers(process: int) -> ThreadPoolExecutor:
-    """Threads that wait for work: to start them takes longer than many a block. A forked process has its own."""
+    """Threads that are kept: starting them takes longer than many a block. A forked process gets its own."""
     del process
     return ThreadPoolExecutor(os.cpu_count(), "bayesnb", initializer=_begin_work)
 
@@ -82,7 +83,7 @@ def _begin_work() -> None:
 
 
 class _OneBlasThread:
-    """A limit that several threads may enter at once: the first sets it, and the last gives back what was before."""
+    """A limit that several threads may enter at once: the first sets it, and the last restores the original limit."""
 
     def __init__(self) -> None:
         self.lock, self.depth = threading.Lock(), 0
@@ -105,7 +106,7 @@ _ONE_BLAS_THREAD = _OneBlasThread()
 
 
 def one_blas_thread() -> AbstractContextManager[None]:
-    """Holds BLAS to one thread: for work in threads of our own, and for many small products."""
+    """A context that limits BLAS to one thread: for work in our own threads, and for many small products."""
     return _ONE_BLAS_THREAD
 
 
