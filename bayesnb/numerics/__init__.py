@@ -1,4 +1,4 @@
-"""Special functions, log probabilities, matrices and Newton's method, on either kind of array.
+"""Special functions, log probabilities, matrices and Newton's method, for numpy and JAX arrays.
 
-It knows numbers, not data: no rows, no classes.
+Nothing here depends on data: no rows, no classes.
 """

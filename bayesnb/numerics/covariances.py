@@ -1,6 +1,6 @@
 """Covariance matrices [..., D, D]: their checks, their determinants, and the normalising constant of their prior.
 
-A column without variance says nothing; its row and column hold zeros and are passed over.
+A column without variance carries no information; its row and column hold zeros and are skipped.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from bayesnb.arrays.placement import Array, is_traced, namespace
 from bayesnb.numerics import log_gamma, stable
 
 LITTLE = 1e-3
-"""The size of a matrix W whose log|I + W| is the sum of four powers."""
+"""The Frobenius norm of W below which log|I + W| is computed as the sum of four powers."""
 
 SINGULAR = 1e3
-"""The smallest squared pivot of a correlation matrix that is told from zero, in roundings of its type."""
+"""The smallest squared pivot of a correlation matrix that counts as nonzero, in rounding units of its dtype."""
 
 
 def proper(matrix: Array, seen: Array) -> Array:
@@ -27,7 +27,7 @@ def proper(matrix: Array, seen: Array) -> Array:
 
 
 def inside(seen: Array) -> Array:
-    """True where both the row and the column are seen, [..., D, D]."""
+    """True for entries whose row and column are both seen, [..., D, D]."""
     return seen[..., :, None] & seen[..., None, :]
 
 
@@ -47,7 +47,7 @@ def log_determinant(factor: Array) -> Array:
 
 
 def log_ratio_excess(count: Array, fitted: Array, old: Array, new: Array, seen: Array) -> Array:
-    """n log |S'| + tr(S'^-1 M) less the same at S, [K], without cancellation where S' is near S and M near n S.
+    """n log |S'| + tr(S'^-1 M) minus the same at S, [K], without cancellation when S' is near S and M near n S.
 
     With E = L^-1 S' L^-T - I, S = L L', it is n sum_i (log(1 + e_i) - e_i / (1 + e_i)) over the eigenvalues of E, plus
     tr((I + E)^-1 E (n I - L^-1 M L^-T)).
@@ -60,7 +60,7 @@ def log_ratio_excess(count: Array, fitted: Array, old: Array, new: Array, seen: 
 
 
 def log_partition_wishart(df: Array, scale: Array, seen: Array) -> Array:
-    """log of the inverse Wishart's normalising constant over the columns that are seen, [K].
+    """The log normalising constant of the inverse Wishart over the columns that are seen, [K].
 
     With d of them: d df/2 log 2 - df/2 log |scale| + d (d - 1)/4 log pi + sum_j log Gamma((df + 1 - j) / 2), j = 1..d;
     df is [K], the scale [K, D, D], seen [K, D].
@@ -76,7 +76,7 @@ def log_partition_wishart(df: Array, scale: Array, seen: Array) -> Array:
 
 
 def log_wishart_ratio(df: Array, more: Array, scale: Array, grown: Array, seen: Array) -> Array:
-    """log partition of df + more and scale + grown less that of df and scale, [K]; arguments as above.
+    """The log partition at df + more and scale + grown minus that at df and scale, [K]; arguments as above.
 
     With W = L^-1 G L^-T, S = L L', it is -df/2 log|I + W| - more/2 log|S + G| + sum_j log of a ratio of Gammas.
     """
@@ -89,7 +89,7 @@ def log_wishart_ratio(df: Array, more: Array, scale: Array, grown: Array, seen: 
     factor = jnp.linalg.cholesky(proper(scale, seen))
     after = log_determinant(jnp.linalg.cholesky(proper(scale + grown, seen)))
     change, growth = after - log_determinant(factor), whiten_matrix(factor, grown)
-    # where the prior outweighs the rows the difference would be rounding: tr W - tr W^2 / 2 + tr W^3 / 3 - ...
+    # if the prior outweighs the rows, the difference is lost to rounding: tr W - tr W^2 / 2 + tr W^3 / 3 - ...
     little = jnp.square(growth).sum(axis=(-1, -2)) < LITTLE**2
     small = jnp.where(little[..., None, None], growth, 0.0)
     square = small @ small
@@ -100,7 +100,7 @@ def log_wishart_ratio(df: Array, more: Array, scale: Array, grown: Array, seen: 
 
 
 def is_positive_definite(matrix: Array, columns: Array) -> bool:
-    """True for a known matrix [D, D] that is so, far from rounding, in these columns [D], whatever their units."""
+    """True if a known matrix [D, D] is positive definite beyond rounding, whatever its units, in these columns [D]."""
     least = SINGULAR * np.finfo(matrix.dtype if np.issubdtype(matrix.dtype, np.floating) else float).eps
     part = np.asarray(matrix, np.float64)[np.ix_(columns, columns)]
     spread = np.sqrt(np.maximum(variances(part), 0.0))
@@ -113,15 +113,15 @@ def is_positive_definite(matrix: Array, columns: Array) -> bool:
 
 
 def first_singular(matrices: Array, columns: Array) -> int | None:
-    """Which of known matrices [K, D, D] is not positive definite in these columns [D]."""
+    """The first of known matrices [K, D, D] that is not positive definite in these columns [D], or None."""
     good = (is_positive_definite(matrix, columns) for matrix in np.asarray(matrices))
     return next((k for k, fine in enumerate(good) if not fine), None)
 
 
 def require_covariance(owner: str, value: Array, *, may_be_idle: bool = False) -> None:
-    """Raises ValueError unless these are square matrices, symmetric and positive definite where values are known.
+    """Raises ValueError unless these are square matrices and, if their values are known, symmetric positive definite.
 
-    Columns that say nothing, with variance 0 in every class, are refused unless they ``may_be_idle``.
+    Columns that carry no information, with variance 0 in every class, are refused unless they ``may_be_idle``.
     """
     shape = np.shape(value)
     if len(shape) not in (2, 3) or shape[-1] != shape[-2]:
@@ -152,7 +152,7 @@ def whiten_matrix(factor: Array, matrix: Array) -> Array:
 
 
 def divergence(loc: Array, covariance: Array, k: int) -> Array:
-    """E[log N(x; m_k, S_k) - log N(x; m_j, S_j)] where x ~ N(m_k, S_k), of the columns that vary, [K].
+    """E[log N(x; m_k, S_k) - log N(x; m_j, S_j)] for x ~ N(m_k, S_k), over the columns that vary, [K].
 
     (tr S_j^-1 S_k + (m_j - m_k)' S_j^-1 (m_j - m_k) - D + log det S_j / det S_k) / 2
     """

@@ -1,4 +1,4 @@
-"""The Dirichlet distribution: mean, mode, log partition, and the likelihood about its mean."""
+"""The Dirichlet distribution: mean, mode, log partition, and the log likelihood relative to its mean."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bayesnb.numerics.log_gamma import log_gamma_ratio
 from bayesnb.numerics.stable import log1p_minus
 
 Total = Callable[[Array], Array]
-"""Sums the entries of each simplex, in a shape that broadcasts against them."""
+"""A function that sums the entries of each simplex, in a shape that broadcasts against them."""
 
 
 def total(x: Array) -> Array:
@@ -26,10 +26,10 @@ def dirichlet_mean(concentration: Array, total: Total = total) -> Array:
 
 
 def dirichlet_mode(concentration: Array, total: Total = total) -> Array:
-    """argmax of Dirichlet(a): max(a - 1, 0) renormalised, and the mean where that is all zero.
+    """argmax of Dirichlet(a): max(a - 1, 0) renormalised, or the mean if that is all zero.
 
-    For a >= 1 it is the mode (a - 1) / (sum a - C), in the space of the simplex; below 1 the density is unbounded on
-    the edge, and this is the edge that holds the counts.
+    For a >= 1 it is the mode (a - 1) / (sum a - C) of the density on the simplex; below 1 the density is unbounded on
+    the boundary, and this is the part of the boundary where the categories with counts are.
     """
     raised = jnp.maximum(concentration - 1.0, 0.0)
     return _share(jnp.where(total(raised) > 0, raised, concentration), total)
@@ -38,8 +38,8 @@ def dirichlet_mode(concentration: Array, total: Total = total) -> Array:
 def dirichlet_mle(counts: Array, total: Total = total) -> Array:
     """counts / sum counts, over classes on axis 0.
 
-    Where a class shows nothing the likelihood leaves it free: it gets the estimate of all classes pooled, and the
-    uniform distribution where nothing was seen at all.
+    The likelihood of a class without counts is flat: the class gets the estimate of all classes pooled, or the uniform
+    distribution if there are no counts at all.
     """
     counts = jnp.asarray(counts, jnp.result_type(float))
     pooled = counts.sum(axis=0, keepdims=True)
@@ -48,7 +48,7 @@ def dirichlet_mle(counts: Array, total: Total = total) -> Array:
 
 
 def _share(counts: Array, total: Total) -> Array:
-    """counts / sum counts, and exactly 1 for all of them: compiled division may be off by a rounding."""
+    """counts / sum counts, and exactly 1 for a category with all counts: compiled division may be off by a rounding."""
     sums = total(counts)
     return jnp.where(counts == sums, 1.0, counts / jnp.where(sums > 0, sums, 1.0))
 
@@ -56,11 +56,11 @@ def _share(counts: Array, total: Total) -> Array:
 def log_multivariate_beta(concentration: Array, total: Total = total) -> Array:
     """The log partition of Dirichlet(a): sum log Gamma(a) - log Gamma(sum a), in the shape that ``total`` gives."""
     sums = total(concentration)
-    return total(gammaln(concentration)) - gammaln(jnp.where(sums > 0, sums, 1.0))  # no entries have the sum 0
+    return total(gammaln(concentration)) - gammaln(jnp.where(sums > 0, sums, 1.0))  # the sum of no entries is 0
 
 
 def log_multivariate_beta_ratio(concentration: Array, counts: Array, total: Total = total) -> Array:
-    """The log partition of Dirichlet(a + n) less that of Dirichlet(a), in the shape that ``total`` gives."""
+    """The log partition of Dirichlet(a + n) minus that of Dirichlet(a), in the shape that ``total`` gives."""
     counts = jnp.asarray(counts, jnp.result_type(concentration))
     before, change = total(concentration), total(counts)
     if not before.size or not concentration.size:
@@ -73,7 +73,7 @@ def log_multivariate_beta_ratio(concentration: Array, counts: Array, total: Tota
 def centred_log_likelihood(counts: Array, change: Array, prior: Array) -> Array:
     """sum_c n_c log(theta_c / t_c) over the last axis, with t = (n + a) / sum(n + a) the posterior mean.
 
-    ``change`` is r = (theta - t) / t. Written as sum n (log1p(r) - r) - sum a r: the first order terms of n and of the
-    simplex's constraint cancel on paper, where in float32 at 1e8 rows they would leave noise of several nats.
+    ``change`` is r = (theta - t) / t. The sum is written as sum n (log1p(r) - r) - sum a r: the first order terms of n
+    and of the simplex's constraint cancel analytically. In float32 at 1e8 rows they would leave noise of several nats.
     """
     return (counts * log1p_minus(change) - prior * change).sum(axis=-1)

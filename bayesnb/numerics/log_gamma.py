@@ -17,7 +17,7 @@ from bayesnb.arrays.sparse import bytes_per_row, cells_by_row, part_of, sums_bet
 from bayesnb.arrays.threads import in_threads, row_blocks
 
 MANY = 1000
-"""Numbers for which a table of as many log-factorials is worth its while."""
+"""The length of the table of log-factorials, which is worthwhile for more than this many numbers."""
 
 
 def log_factorial(x: Array) -> Array:
@@ -28,7 +28,7 @@ def log_factorial(x: Array) -> Array:
 
 
 def _host_log_factorial(x: Array) -> Array:
-    """By a table where many numbers are small and whole."""
+    """Computed by table lookup if there are many numbers, all small and whole."""
     if x.size > MANY and x.dtype.kind in "fiu":
         out = np.empty(x.shape)
         if _looked_up(x.ravel(), _log_factorials(), out.reshape(-1)):
@@ -38,7 +38,7 @@ def _host_log_factorial(x: Array) -> Array:
 
 @compiled
 def _looked_up(x: Array, table: Array, out: Array) -> bool:
-    """out_i = table[x_i]; False, with a part done, at the first number that is no index."""
+    """out_i = table[x_i]. Returns False, with ``out`` incomplete, at the first number that is not an index."""
     for i in range(x.shape[0]):
         if not (0 <= x[i] < table.shape[0] and x[i] == np.floor(x[i])):
             return False
@@ -48,7 +48,7 @@ def _looked_up(x: Array, table: Array, out: Array) -> bool:
 
 @compiled
 def _add_looked_up(cells: Array, pointers: Array, table: Array, out: Array) -> bool:
-    """out_n = sum of table[cell] from one pointer to the next; False, with a part done, where a cell is no index."""
+    """out_n = sum of table[cell] between consecutive pointers. Returns False early if a cell is not an index."""
     for n in range(out.shape[0]):
         total = 0.0
         for i in range(np.uintp(pointers[n]), np.uintp(pointers[n + 1])):
@@ -67,19 +67,19 @@ def _log_factorials() -> Array:
 
 
 def row_log_factorials(x: Any) -> Array:
-    """sum_d log x_nd! of rows, [N]; on the host in float64, also of sparse rows."""
+    """sum_d log x_nd! of rows, [N]; on the host in float64, for sparse rows too."""
     return _of_rows(_log_factorials_between, x) if on_host(x) else log_factorial(x).sum(axis=-1)
 
 
 def row_log_coefficients(x: Any) -> Array:
-    """log n! - sum_d log x_nd!, n = sum_d x_nd, of rows, [N]; on the host in float64, also of sparse rows."""
+    """log n! - sum_d log x_nd!, n = sum_d x_nd, of rows, [N]; on the host in float64, for sparse rows too."""
     if not on_host(x):
         return log_factorial(x.sum(axis=-1)) - row_log_factorials(x)
     return _of_rows(lambda *cells: log_factorial(sums_between(*cells)) - _log_factorials_between(*cells), x)
 
 
 def _of_rows(function: Callable[[Array, Array], Array], x: Any) -> Array:
-    """``function`` of cells and of where each row begins in them, by blocks of numpy or sparse rows."""
+    """``function`` of cells and row pointers, by blocks of numpy or sparse rows."""
     parts = in_threads(lambda rows: function(*cells_by_row(part_of(x, rows))), row_blocks(x.shape[0], bytes_per_row(x)))
     return np.concatenate(parts) if parts else np.zeros(0)
 
@@ -94,13 +94,13 @@ def _log_factorials_between(cells: Array, pointers: Array) -> Array:
 def log_gamma_ratio(a: Array, x: Array, unit: Array | float = 1.0) -> Array:
     """log Gamma(a + x) - log Gamma(a) - x log(unit), a > 0, x >= 0, without the cancellation of two large log-gammas.
 
-    Ratios that are to be subtracted from each other have little left to cancel where they have a large ``unit``.
+    Ratios that will be subtracted from each other cancel less if they share a large ``unit``.
     Both arguments are shifted above 8 by the recurrence Gamma(z + 1) = z Gamma(z); there the difference of Stirling's
     series (Abramowitz and Stegun 6.1.41) is formed term by term:
     (a - 1/2) log1p(x / a) + x (log(a + x) - 1) + s(a + x) - s(a), s(z) = 1/(12 z) - 1/(360 z^3) + 1/(1260 z^5) - ...
     """
     a, x = jnp.broadcast_arrays(jnp.asarray(a), jnp.asarray(x))
-    a = jnp.where((a == 0) & (x == 0), 1.0, a)  # the sums of no entries
+    a = jnp.where((a == 0) & (x == 0), 1.0, a)  # both are sums of no entries
     base, base_product = _shifted(a)
     top, top_product = _shifted(a + x)
     step = jnp.where((a < 8) & (a + x >= 8), x - 8, x)

@@ -1,7 +1,7 @@
-"""Log probabilities in which an impossible event is counted, not lost.
+"""Log probabilities that count impossible events instead of losing them.
 
 A product of likelihoods is kept as 0^zeros · exp(finite): ``zeros`` counts the factors that are exactly zero and
-``finite`` is the log of all the others. Its logarithm is -inf where zeros > 0, so an impossible class never beats a
+``finite`` is the log of all the others. Its logarithm is -inf if zeros > 0, so an impossible class never beats a
 possible one, no 0 · (-inf) ever arises, and a row that is impossible under *every* class can still be ranked: fewest
 impossible features first, then the finite part.
 """
@@ -23,7 +23,7 @@ from bayesnb.arrays.threads import in_threads, row_blocks
 class LogProb(NamedTuple):
     """The number 0^zeros · exp(finite), elementwise; both arrays have one shape, [N, K] for a table of classes.
 
-    ``zeros`` is None where it is known that no factor is zero.
+    ``zeros`` is None if it is known that no factor is zero.
     """
 
     finite: Array
@@ -34,14 +34,14 @@ class LogProb(NamedTuple):
         return reduce(lambda a, b: LogProb(a.finite + b.finite, _added(a.zeros, b.zeros)), others, self)
 
     def plus(self, other: LogProb) -> LogProb:
-        """The sum of two probabilities; where the numbers of zeros differ the smaller number wins outright."""
+        """The sum of two probabilities; if their numbers of zeros differ, only the one with fewer counts."""
         xp = namespace(self.finite)
         zeros = xp.minimum(self.zeros, other.zeros)
         here, there = (xp.where(p.zeros == zeros, p.finite, -xp.inf) for p in (self, other))
         return LogProb(xp.logaddexp(here, there), zeros)
 
     def log(self) -> Array:
-        """The logarithm, -inf where impossible."""
+        """The logarithm, -inf if impossible."""
         xp = namespace(self.finite)
         return self.finite if self.zeros is None else xp.where(self.zeros > 0, -xp.inf, self.finite)
 
@@ -54,18 +54,18 @@ class LogProb(NamedTuple):
         return self._in_blocks(_write_shares) if on_host(self) else _shares(self.contenders())
 
     def best(self) -> Array:
-        """The place of the largest entry in its row."""
+        """The index of the largest entry in each row."""
         return self.contenders().argmax(axis=-1)
 
     def contenders(self) -> Array:
-        """``finite``, and -inf for what has more zeros than the best of its row."""
+        """``finite``, or -inf for entries with more zeros than the best of their row."""
         if self.zeros is None:
             return self.finite
         fewest = self.zeros.min(axis=-1, keepdims=True)
         return namespace(self.finite).where(self.zeros == fewest, self.finite, -np.inf)
 
     def _in_blocks(self, write: Callable[[Array, Array], None]) -> Array:
-        """What ``write`` writes for the contenders of numpy rows, in threads; the last axis is that of classes."""
+        """The output of ``write`` for the contenders of numpy rows, in threads; classes are on the last axis."""
         shape = self.finite.shape
         flat = LogProb(*(None if part is None else part.reshape(-1, shape[-1]) for part in self))
         out = np.empty(flat.finite.shape)
@@ -80,7 +80,7 @@ class LogProb(NamedTuple):
 
 
 CACHED_BYTES = 1 << 20
-"""Bytes of a table that stay in cache beside a copy."""
+"""Bytes of a table that stay in cache together with a copy."""
 
 
 def _log_shares(contenders: Array) -> Array:
@@ -94,12 +94,12 @@ def _shares(contenders: Array) -> Array:
 
 
 def _relative(contenders: Array) -> Array:
-    # relative to the largest first: subtracting a large log of the sum at the end would lose the digits
+    # subtract the largest first: subtracting a large log of the sum at the end would lose digits
     return contenders - contenders.max(axis=-1, keepdims=True)
 
 
 def _write_log_shares(contenders: Array, out: Array) -> None:
-    """As ``_log_shares``: loops, and numpy's exp and log, which are vectors where those of loops are not."""
+    """As ``_log_shares``: compiled loops, but numpy's exp and log, which vectorise as those in loops do not."""
     _subtract_largest(contenders, out)
     _subtract(out, np.log(_row_sums(np.exp(out))))
 
@@ -157,5 +157,5 @@ def logsumexp(x: Array) -> Array:
     top = xp.where(xp.isfinite(top), top, 0.0)
     total = xp.sum(xp.exp(x - top), axis=-1)
     positive = total > 0
-    # the double where keeps the gradient of an impossible row finite
+    # the second where keeps the gradient of an impossible row finite
     return xp.where(positive, xp.log(xp.where(positive, total, 1.0)) + top[..., 0], -xp.inf)

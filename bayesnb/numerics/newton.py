@@ -1,7 +1,8 @@
 """Newton's method for many small problems at once, each of a few unknowns between bounds.
 
-Curvature counts by its size, so that a step descends also where the loss is not convex, and a step is cut at a radius
-that grows while steps help. Nocedal and Wright, Numerical Optimization (2006), sections 3.4, 4.1 and 16.7.
+Curvature enters by its absolute value, so that a step descends even if the loss is not convex. Steps are limited to a
+radius that grows while they reduce the loss. Nocedal and Wright, Numerical Optimization (2006), sections 3.4, 4.1 and
+16.7.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ import jax.numpy as jnp
 from bayesnb.arrays.placement import Array
 
 FLAT = 1e-6
-"""The smallest curvature that is told from rounding."""
+"""The smallest curvature that is distinguished from rounding."""
 
 LONGEST = 4.0
 """The largest radius of a step."""
 
 
 class Minimum(NamedTuple):
-    """Unknowns ``x`` [P, F] of F problems; ``at_bound`` [P, F] is -1 or 1 where the loss falls beyond a bound."""
+    """Unknowns ``x`` [P, F] of F problems; ``at_bound`` [P, F] is -1 or 1 if the loss still falls beyond a bound."""
 
     x: Array
     at_bound: Array
@@ -31,7 +32,7 @@ class Minimum(NamedTuple):
 
 
 class _Point(NamedTuple):
-    """Unknowns [P, F], their loss [F] and its slope, Newton's step, and how much loss [F] it promises to save."""
+    """Unknowns [P, F], their loss [F] and its gradient, Newton's step, and the decrease of the loss [F] it predicts."""
 
     x: Array
     loss: Array
@@ -46,11 +47,11 @@ def minimise(
     """The minimum of each of F losses, searched from 0. Pure JAX; made for float64.
 
     Args:
-        loss: From unknowns [P, F] to losses [F], each a function of its own column alone.
+        loss: A function from unknowns [P, F] to losses [F], each of which depends only on its own column.
         lower: Bounds [P, F], not above 0.
         upper: Bounds [P, F], not below 0.
-        tolerance: A problem is solved where a further step promises to save less.
-        max_iterations: The most steps.
+        tolerance: A problem is solved when a further step is predicted to reduce its loss by no more than this.
+        max_iterations: The largest number of steps.
     """
     num_unknowns, num_problems = lower.shape
 
@@ -60,7 +61,7 @@ def minimise(
 
     def at(x: Array) -> _Point:
         slope, bend, each = jax.linearize(jax.grad(total, has_aux=True), x, has_aux=True)
-        # problems do not touch each other: one direction for all of them gives a row of every Hessian
+        # problems are independent: one direction for all of them gives a row of every Hessian
         directions = jnp.broadcast_to(jnp.eye(num_unknowns)[:, :, None], (num_unknowns, *x.shape))
         return _Point(x, each, slope, *_step(slope, jax.lax.map(bend, directions), x <= lower, x >= upper))
 
@@ -68,7 +69,7 @@ def minimise(
         point, radius, n = state
         x = _reached(point, lower, upper, radius)
         trial = at(x)
-        # a little more may be the rounding of large sums
+        # a tiny increase may be the rounding of large sums
         helped = trial.loss <= point.loss + 1e-6 + 1e-13 * jnp.abs(point.loss)
         taken = helped & (point.promise > tolerance)
         radius = jnp.where(helped, jnp.minimum(2.0 * radius, LONGEST), 0.25 * jnp.abs(x - point.x).max(axis=0))
@@ -77,7 +78,7 @@ def minimise(
     def unfinished(state: tuple[_Point, Array, Array]) -> Array:
         return (state[0].promise > tolerance).any() & (state[2] < max_iterations)
 
-    # the first round stays where it is: nothing is known there yet
+    # the first iteration only evaluates the starting point
     still, unknown = jnp.zeros_like(lower), jnp.full(num_problems, jnp.inf)
     start = _Point(still, unknown, still, still, unknown), jnp.ones(num_problems), jnp.array(-1)
     point, _, n = jax.lax.while_loop(unfinished, advance, start)
@@ -86,9 +87,9 @@ def minimise(
 
 
 def _step(slope: Array, curvature: Array, at_lower: Array, at_upper: Array) -> tuple[Array, Array]:
-    """-|H|^-1 g [P, F] and g' |H|^-1 g / 2 [F], of slopes g [P, F] and Hessians H [P, P, F] in the free unknowns.
+    """-|H|^-1 g [P, F] and g' |H|^-1 g / 2 [F], for gradients g [P, F] and Hessians H [P, P, F] in the free unknowns.
 
-    An unknown at a bound is not free where descent, or the step itself, would take it out.
+    An unknown at a bound is not free if descent, or the step itself, would move it beyond the bound.
     """
     free = ~((at_lower & (slope > 0)) | (at_upper & (slope < 0)))
     for _ in range(slope.shape[0]):
@@ -102,7 +103,7 @@ def _step(slope: Array, curvature: Array, at_lower: Array, at_upper: Array) -> t
 
 
 def _reached(point: _Point, lower: Array, upper: Array, radius: Array) -> Array:
-    """Where the step leads before it leaves the bounds [P, F] or the radius [F]."""
+    """The end of the step, shortened to stay within the bounds [P, F] and the radius [F]."""
     room = jnp.minimum(jnp.where(point.step > 0, upper - point.x, point.x - lower), radius[None])
     share = jnp.where(point.step == 0, 1.0, room / jnp.abs(point.step)).min(axis=0)
     x = point.x + jnp.minimum(share, 1.0)[None] * point.step

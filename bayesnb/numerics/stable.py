@@ -25,14 +25,14 @@ def log_ratio_excess(r: Array) -> Array:
 
 
 def log1p_square(z: Array) -> Array:
-    """log(1 + z^2), which is 2 log |z| where the square would overflow."""
+    """log(1 + z^2), computed as 2 log |z| for large z, whose square could overflow."""
     far = jnp.abs(z) > 1e6
     distance = jnp.minimum(jnp.where(far, jnp.abs(z), 1.0), jnp.finfo(z.dtype).max)
     return jnp.where(far, 2.0 * jnp.log(distance), jnp.log1p(jnp.square(jnp.where(far, 0.0, z))))
 
 
 def squarable(z: Array) -> Array:
-    """z itself, and beyond max^0.4 of the precision a logarithm of it: squares add up, and farther stays farther."""
+    """z, but growing only logarithmically beyond max^0.4 of the precision: squares can be summed, and order is kept."""
     limit, largest = jnp.finfo(z.dtype).max ** 0.4, jnp.finfo(z.dtype).max
     far = jnp.abs(z) > limit
     distance = jnp.clip(jnp.where(far, jnp.abs(z), limit), limit, largest)
@@ -40,7 +40,7 @@ def squarable(z: Array) -> Array:
 
 
 def sum_of_squares(z: Array, axis: int) -> Array:
-    """sum z^2, and beyond max^0.4 of the precision a growing function of the length: farther stays farther."""
+    """sum z^2, but beyond max^0.4 of the precision an increasing function of the length that does not overflow."""
     limit = jnp.finfo(z.dtype).max ** 0.4
     largest = jnp.abs(z).max(axis=axis, keepdims=True, initial=0.0)
     far = largest > limit
@@ -51,12 +51,12 @@ def sum_of_squares(z: Array, axis: int) -> Array:
 
 
 def safe_log(p: Array) -> Array:
-    """log p, and 0 where p is 0: the zeros are counted beside it. The gradient is finite everywhere."""
+    """log p, or 0 if p is 0: zeros are counted separately. The gradient is finite everywhere."""
     positive = p > 0
     return jnp.where(positive, jnp.log(jnp.where(positive, p, 1.0)), 0.0)
 
 
 def safe_log1p(x: Array) -> Array:
-    """log(1 + x), and 0 where x is -1, as ``safe_log``."""
+    """log(1 + x), or 0 if x is -1, as ``safe_log``."""
     inside = x > -1
     return jnp.where(inside, jnp.log1p(jnp.where(inside, x, 0.0)), 0.0)
