@@ -1,4 +1,4 @@
-"""Class sums (fitting) and products of rows with class tables (prediction), each with a host and a device body.
+"""Class sums (fitting) and products of rows with class tables (prediction), each implemented for host and device.
 
-Tricks of speed live here. It knows rows and classes, not distributions.
+Tricks of speed live here. The code depends on rows and classes, not on distributions.
 """

@@ -1,4 +1,4 @@
-"""Cells that are codes of categories, and where each category has its place in one table of all columns."""
+"""Cells that are category codes, and the place of each category in one table of all columns."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from bayesnb.arrays.placement import Array, as_array, namespace
 
 
 class Codes(NamedTuple):
-    """Codes 0, 1, ... [N, D], of any type of numbers; a cell that is no code of its column is missing.
+    """Codes 0, 1, ... [N, D], of any numeric dtype; a cell that is not a code of its column is missing.
 
-    The categories of column d are at ``starts[d]`` to ``starts[d + 1] - 1`` of the table, [D + 1]. ``look`` tells
-    which cells are codes, None where all are; compiled loops see for themselves, and take the whole part of a fraction,
-    which families refuse where it is no code.
+    The categories of column d are at ``starts[d]`` to ``starts[d + 1] - 1`` of the table; ``starts`` is [D + 1].
+    ``look`` returns a mask of the cells that are codes, or None if all are. Compiled loops check for themselves, and
+    truncate fractions, which families refuse because they are not codes.
     """
 
     cells: Array
@@ -23,14 +23,14 @@ class Codes(NamedTuple):
     look: Callable[[Array], Array | None]
 
     def places(self) -> tuple[Array, Array | None]:
-        """starts_d + code, int32 [N, D], and where it is one; elsewhere that of the column's first category."""
+        """starts_d + code, int32 [N, D], and the mask of codes; other cells get their column's first place."""
         seen = self.look(self.cells)
         cells = self.cells if seen is None else namespace(self.cells).where(seen, self.cells, 0)
         return cells.astype(np.int32) + self.starts[None, :-1], seen
 
 
 def declared_sizes(given: Any) -> int | tuple[int, ...]:
-    """The number of categories of every column, or those of each, as a hashable part of the model.
+    """The number of categories, one int or one for each column, as a hashable part of the model.
 
     Raises:
         ValueError: for anything but positive ints.
@@ -43,5 +43,5 @@ def declared_sizes(given: Any) -> int | tuple[int, ...]:
 
 
 def starts_of(sizes: tuple[int, ...]) -> Array:
-    """Where each column begins in the table [0, S), and S at the end."""
+    """Where each column begins in the table [0, S), followed by S."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)

@@ -1,8 +1,8 @@
-"""Rows in the metric of class covariances: what every multivariate Gaussian or Student density is made of.
+"""Squared distances of rows under class covariances, on which multivariate Gaussian and Student densities depend.
 
 Each covariance is factored once, S = L L', and a row's squared distance is |L^-1 (x - m)|^2. A missing cell is
 marginalised: the observed sub-vector has the sub-mean and the sub-covariance. A column whose variance is 0 in every
-class says nothing and is left out in the same way.
+class carries no information and is left out in the same way.
 """
 
 from __future__ import annotations

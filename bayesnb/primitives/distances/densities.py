@@ -14,7 +14,7 @@ LOG_2PI = 1.8378770664093453
 
 
 class Distances(NamedTuple):
-    """``squares`` [N, K]: (x - m)' S^-1 (x - m); ``log_det`` [N, K]: log |S|; ``count`` [N]: of observed columns."""
+    """``squares`` [N, K]: (x - m)' S^-1 (x - m); ``log_det`` [N, K]: log |S|; ``count`` [N]: observed columns."""
 
     squares: Array
     log_det: Array

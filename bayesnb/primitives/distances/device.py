@@ -12,7 +12,7 @@ from bayesnb.primitives.distances.densities import Distances
 
 
 def distances(loc: Array, covariance: Array, x: Array) -> Distances:
-    """One factor a class where no cell is missing, else one a row and class."""
+    """One factor for each class if no cell is missing, else one for each row and class."""
     x = jnp.asarray(x, jnp.result_type(float))
     loc, covariance = (jnp.asarray(a, x.dtype) for a in (loc, covariance))
     varying = _varying(covariance)[None]
@@ -23,7 +23,7 @@ def distances(loc: Array, covariance: Array, x: Array) -> Distances:
 
 @jax.jit
 def row_by_row(loc: Array, covariance: Array, x: Array) -> Distances:
-    """One factor a row and class, whatever is missing."""
+    """One factor for each row and class, whatever is missing."""
     seen = ~jnp.isnan(x) & _varying(covariance)[None]
     return _any_rows(loc, covariance, jnp.where(seen, x, 0.0), seen)
 
@@ -34,7 +34,7 @@ def _varying(covariance: Array) -> Array:
 
 
 def _whole_rows(loc: Array, covariance: Array, x: Array, seen: Array) -> Distances:
-    """One factor a class for all rows."""
+    """One factor for each class, shared by all rows."""
     factor = jnp.linalg.cholesky(proper(covariance, _varying(covariance)))
 
     def squares(loc: Array, factor: Array) -> Array:
@@ -48,7 +48,7 @@ def _whole_rows(loc: Array, covariance: Array, x: Array, seen: Array) -> Distanc
 
 
 def _any_rows(loc: Array, covariance: Array, x: Array, seen: Array) -> Distances:
-    """One factor a row and class."""
+    """One factor for each row and class."""
 
     def row(x: Array, seen: Array) -> Distances:
         factor = jnp.linalg.cholesky(proper(covariance, seen[None]))
@@ -56,6 +56,6 @@ def _any_rows(loc: Array, covariance: Array, x: Array, seen: Array) -> Distances
         log_det = jnp.broadcast_to(log_determinant(factor), loc.shape[:1])
         return Distances(stable.sum_of_squares(z, axis=-1), log_det, seen.sum())
 
-    # blocks need a number of rows; where a function is exported for any it is a symbol
+    # blocks need a concrete number of rows; it is a symbol if a function is exported for any number
     block = 64 if isinstance(x.shape[0], int) else None
     return jax.lax.map(lambda pair: row(*pair), (x, seen), batch_size=block)

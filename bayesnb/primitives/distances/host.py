@@ -1,4 +1,4 @@
-"""Distances on the host: rows with the same cells missing go together, and BLAS does the work."""
+"""Distances on the host: rows with the same missing cells are grouped, and computed by BLAS."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from bayesnb.primitives.distances.device import row_by_row
 from bayesnb.primitives.distances.metric import Metric, metric_of
 
 ROWS_A_PATTERN = 16
-"""Where fewer rows than this have the same cells missing, on average, each row gets factors of its own."""
+"""If fewer rows than this share a pattern of missing cells, on average, each row gets its own factors."""
 
 PRECISE_ROW, PRECISE = 1e-3, 1e-6
-"""Nats a row, and the share of its distance, that float32 may lose before numpy rows are done in float64."""
+"""Nats a row, and the share of its distance, that float32 may lose before rows are recomputed in float64."""
 
 
 def distances(loc: Array, covariance: Array, x: Array) -> Distances:
-    """One factor a class and pattern of missing cells, unless nearly every row has a pattern of its own."""
+    """One factor for each class and pattern of missing cells, unless nearly every row has its own pattern."""
     varying = (variances(covariance) > 0).any(axis=0)
     patterns = list(_patterns(x))
     if len(patterns) > max(len(x) // ROWS_A_PATTERN, 1):
@@ -46,7 +46,7 @@ def distances(loc: Array, covariance: Array, x: Array) -> Distances:
 
 
 def _patterns(x: Array) -> Iterator[tuple[Any, Array]]:
-    """The rows that have the same cells, and those cells [D]."""
+    """The rows that share a pattern of observed cells, and that pattern [D]."""
     seen = observed(x)
     if seen is None:
         yield slice(None), np.ones(x.shape[1], bool)
@@ -82,7 +82,7 @@ def _squares(loc: Array, covariance: Array, factor: Array, x: Array) -> Array:
     def block(rows: slice) -> None:
         if single is not None:
             out[rows] = near = _of_block(single, x[rows])
-            # the nearest row of each class and the farthest of all, once more in float64, tell what rounding does
+            # recompute the nearest row of each class and the farthest of all in float64, to measure the rounding
             probes = np.append(near.argmin(axis=0), near.max(axis=1).argmax())
             exact = _of_block(precise, x[rows][probes])
             if (np.abs(near[probes] - exact) <= PRECISE_ROW + PRECISE * exact).all():

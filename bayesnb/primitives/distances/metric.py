@@ -1,4 +1,4 @@
-"""One covariance made ready to measure many rows: its inverse factor in strips, and what its classes' centres are."""
+"""One covariance prepared for measuring many rows: its inverse factor in strips, and the whitened class centres."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import scipy.linalg
 from bayesnb.arrays.placement import Array
 
 STRIP = 64
-"""Rows of the inverse factor, a lower triangle, that are multiplied at a time: what lies beyond them is zero."""
+"""Rows of the inverse factor, a lower triangle, that are multiplied at a time; zeros beyond them are skipped."""
 
 
 class Metric(NamedTuple):
-    """Rows less ``origin`` [D] are whitened, and measured from the whitened ``centres`` [C, D].
+    """Rows minus ``origin`` [D] are whitened, and measured from the whitened ``centres`` [C, D].
 
-    ``strips`` are rows of the inverse factor of the ``joint`` columns, transposed, [stop, STRIP]. Columns ``alone``
-    covary with no other, as pixels that the digits of a class never touch: they are divided, which is far cheaper.
+    ``strips`` are rows of the inverse factor of the ``joint`` columns, transposed, [stop, STRIP]. The columns ``alone``
+    covary with no other column, such as pixels that no digit of a class touches: they are divided by ``scale``, which
+    is far cheaper.
     """
 
     origin: Array
@@ -53,9 +54,9 @@ class Metric(NamedTuple):
 
 
 def metric_of(covariance: Array, factor: Array, loc: Array, dtype: Any) -> Metric:
-    """The metric of one covariance [D, D], its lower factor, and the classes that have it, loc [C, D].
+    """The metric of one covariance [D, D] with its lower factor, and of the classes that share it, loc [C, D].
 
-    The origin has the precision ``dtype`` of the rows, whose differences from it are then exact to rounding.
+    The origin has the precision ``dtype`` of the rows, so that differences from it are exact to rounding.
     """
     single = np.count_nonzero(covariance, axis=1) == 1
     joint, alone = np.flatnonzero(~single), np.flatnonzero(single)

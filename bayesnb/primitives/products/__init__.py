@@ -1,8 +1,8 @@
-"""Prediction's primitives: row features times class weights, tables looked up, and functions of rows by blocks.
+"""Primitives of prediction: row features times class weights, table lookups, and functions of rows by blocks.
 
-Families say what the features and weights are and know no body: BLAS, scipy and compiled loops by blocks of rows on
-the host, JAX on a device. A missing cell contributes nothing; a zero probability is counted beside the finite part (see
-``log_prob``).
+Families define the features and weights, not how they are multiplied: by BLAS, scipy and compiled loops by blocks of
+rows on the host, by JAX on a device. A missing cell contributes nothing; zero probabilities are counted separately from
+the finite part (see ``log_prob``).
 """
 
 from bayesnb.primitives.products.counts import log_rising as log_rising

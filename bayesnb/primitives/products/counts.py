@@ -1,4 +1,4 @@
-"""Rising factorials of counts: on the host those of every column are added up once, and looked up."""
+"""Rising factorials of counts; on the host they are tabulated once for every column, and looked up."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from bayesnb.primitives.products.rows import by_rows, summed
 from bayesnb.primitives.scoring import Score
 
 BLOCK_BYTES = 1 << 25
-"""Bytes of counts that are looked at together: the more, the more often a count is met again."""
+"""Bytes of counts that share a table: the more, the more often an entry is used again."""
 
 PART_BYTES = 1 << 19
-"""Bytes of counts that one thread looks at at a time."""
+"""Bytes of counts that one thread reads at a time."""
 
 MOST_LEVELS = 1 << 12
-"""A count above it is evaluated by itself."""
+"""Counts above this are never tabulated but evaluated cell by cell."""
 
 WORTH = 8
-"""Entries of a table that cost as much as a cell that is evaluated by itself."""
+"""The number of table entries that cost as much as evaluating one cell."""
 
 TABLE_BYTES = 1 << 27
-"""The largest table."""
+"""The largest size of the table in bytes."""
 
 
 def log_rising(a: Array, x: Any) -> Array:
-    """sum_d log Gamma(a_kd + x_nd) / Gamma(a_kd), [N, K], of counts x, zero or more; NaN counts as 0.
+    """sum_d log Gamma(a_kd + x_nd) / Gamma(a_kd), [N, K], of counts x >= 0; NaN counts as 0.
 
-    For a whole count it is log a + log(a + 1) + ... + log(a + x - 1).
+    For a whole count the term is log a + log(a + 1) + ... + log(a + x - 1).
     """
     if not on_host(a, x):
         return _total(a, jnp.asarray(x))
@@ -45,9 +45,9 @@ def log_rising(a: Array, x: Any) -> Array:
 
 
 def rising_and_linear(family: Any, a: Array, linear: Score) -> Score:
-    """Scores counts by ``log_rising`` plus a linear function: what ``log_predictive_terms`` of the family add up to.
+    """Scores counts by ``log_rising`` plus a linear function, which equal the sum of ``log_predictive_terms``.
 
-    On a device these are added up instead: in single precision the two sums would cancel.
+    On a device the family's terms are summed instead: in single precision the two sums would cancel.
     """
 
     def score(x: Array) -> LogProb:
@@ -87,16 +87,16 @@ def _of_block(a: Array, x: Any) -> Array:
 
 
 def _both(a: tuple[Array, Array], b: tuple[Array, Array]) -> tuple[Array, Array]:
-    """The levels of two parts of the rows together."""
+    """The levels of two parts of the rows, merged."""
     return np.maximum(a[0], b[0]), a[1] + b[1]
 
 
 @compiled
 def _count_levels(cells: Array, columns: Array | None, pointers: Array, highest: Array, of_cells: Array) -> None:
-    """The largest count of each column, and how many cells have the counts 1, 2, ... that a table may hold."""
+    """The largest count of each column, and the number of cells with each count 1, 2, ... that a table may hold."""
     for i in range(pointers[0], pointers[-1]):
         cell = cells[i]
-        # other cells are counted at level 0: to step over zeros, which come in no order, takes longer
+        # other cells are counted at level 0: skipping zeros, which come in no order, takes longer
         of_cells[np.uint32(cell if (cell >= 1) & (cell < of_cells.shape[0]) else 0)] += 1
     for n in range(pointers.shape[0] - 1):
         for i in range(pointers[n + 1] - pointers[n]):
@@ -115,7 +115,7 @@ def _add_levels(
     out: Array,
     rest: Array,
 ) -> int:
-    """Adds the table's entries of each row's counts; ``rest`` are those that are not in it, whose number it returns."""
+    """Adds the table's entries for the counts of each row; marks the other cells in ``rest``, and returns how many."""
     left = 0
     for n in range(out.shape[0]):
         for i in range(pointers[n], pointers[n + 1]):
@@ -132,9 +132,9 @@ def _add_levels(
 
 
 def _reach(highest: Array, of_cells: Array, most_entries: int) -> tuple[Array, Array]:
-    """The columns with the highest counts first, and how many of them reach the counts 1, 2, ... of a table.
+    """The columns with the highest counts first, and the number of columns that reach each count 1, 2, ... of a table.
 
-    A table goes as far as it saves more by the cells that it holds than it costs by its entries.
+    The table is extended while the evaluations it saves outweigh the cost of filling it.
     """
     order = np.argsort(-highest, kind="stable")[: np.count_nonzero(highest)]
     of_columns = np.bincount(highest)[:0:-1].cumsum()[::-1]
@@ -144,9 +144,9 @@ def _reach(highest: Array, of_cells: Array, most_entries: int) -> tuple[Array, A
 
 
 def _table(a: Array, order: Array, reach: Array) -> tuple[Array, Array, Array]:
-    """log a_d + ... + log(a_d + c - 1) of counts c = 1, 2, ..., [S, K]; that of (d, c) is at start_{c-1} + rank_d.
+    """log a_d + ... + log(a_d + c - 1) for counts c = 1, 2, ..., [S, K]; that of (d, c) is at start_{c-1} + rank_d.
 
-    The columns that reach a count are the head of those that reach the one before.
+    The columns that reach a count are the first of those that reach the count before.
     """
     rank = np.zeros(len(a), np.int64)
     rank[order] = np.arange(len(order))
@@ -162,7 +162,7 @@ def _table(a: Array, order: Array, reach: Array) -> tuple[Array, Array, Array]:
 
 
 def _add_cell_by_cell(out: Array, a: Array, row: Array, column: Array, count: Array) -> None:
-    """Some thousands of cells at once."""
+    """Adds the terms of single cells, some thousands at a time."""
     for some in row_blocks(len(row), 16 * len(a)):
         pairs = a.T[column[some]], count[some, None].astype(np.float64)
         np.add.at(out, row[some], by_rows(_of_pairs, (), pairs))

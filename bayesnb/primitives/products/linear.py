@@ -23,9 +23,9 @@ from bayesnb.primitives.scoring import Score
 class Linear(NamedTuple):
     """log p(x_d | k) = offset_kd + sum_f weights_f[k, d] · feature_f(x_d), every array [K, D] and finite.
 
-    No offset is 0. ``zeros`` and ``zero_offset`` count zero factors in the same way, where a feature is positive.
-    Features are formed from x - ``centre`` [D]. ``condition`` is the largest of the terms that cancel, relative to the
-    result's scale.
+    If ``offset`` is None it is 0. ``zeros`` and ``zero_offset`` count zero factors in the same way, where a feature is
+    positive. Features are computed from x - ``centre`` [D]. ``condition`` is the largest of the terms that cancel,
+    relative to the result's scale.
     """
 
     weights: tuple[Array, ...]
@@ -37,14 +37,14 @@ class Linear(NamedTuple):
 
 
 WIDENED_BYTES = 1 << 19
-"""Bytes of rows in the type of the weights, beside which their product stays in cache."""
+"""Bytes of rows that are converted to the dtype of the weights at a time, so that their product stays in cache too."""
 
 WIDENED_ROWS = 256
-"""The weights are read once for so many rows at least."""
+"""The smallest number of rows converted at a time, because the weights are read again each time."""
 
 
 class Featured(Protocol):
-    """What a family shows to a product."""
+    """What a product needs of a family."""
 
     def seen(self, x: Array) -> Array | None:
         """False for missing cells."""
@@ -54,7 +54,7 @@ class Featured(Protocol):
 
 
 def linear(family: Featured, table: Linear, direct: Callable[[Array], Array] | None = None) -> Score:
-    """The product with rows, [N, K]; ``direct`` is the jitted sum without it, for where it would lose digits."""
+    """A function that scores rows by the product, [N, K], or by the jitted sum ``direct`` if that would lose digits."""
     host = _on_host(family, table, direct) if on_host(table) else None
 
     def score(x: Array) -> LogProb:
@@ -97,12 +97,12 @@ def _on_host(family: Featured, table: Linear, direct: Callable[[Array], Array] |
     if table.zeros is not None and not any(np.any(z) for z in jax.tree.leaves((table.zeros, table.zero_offset))):
         table = table._replace(zeros=None, zero_offset=None)
     single = single_precision(table.condition)
-    # products run along classes: the transposes of weights are in order in memory
+    # products use the transposes of weights, which this order makes contiguous in memory
     tables = in_precision(table, order="F")
 
     def of_block(block: Array, dtype: Any) -> LogProb:
         rows = block
-        # features of integers are exact: the product widens them, as it does what is stored
+        # features of integers are exact: the product widens them, and stored cells too
         if not is_sparse(block) and block.dtype.kind not in "iu":
             rows = block.astype(np.uint8 if block.dtype == bool else dtype, copy=False)
         part = _product(family, tables(dtype), rows, partial(_weigh, _host_matmul))
@@ -117,7 +117,7 @@ def _on_host(family: Featured, table: Linear, direct: Callable[[Array], Array] |
 
 
 def _host_matmul(a: Array, b: Array) -> Array:
-    """a @ b; rows in another type than b are widened some at a time, so that the copy stays in cache."""
+    """a @ b; rows of another dtype than b's are widened some at a time, so that the copy stays in cache."""
     if is_sparse(a):
         return weigh_stored(a, b)
     if a.dtype == b.dtype:

@@ -1,4 +1,4 @@
-"""Tables looked up by the codes of cells: a compiled loop on the host, a gather on a device."""
+"""Tables looked up by category codes: a compiled loop on the host, a gather on a device."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bayesnb.primitives.products.rows import scored
 
 
 def lookup(codes: Callable[[Array], Codes], table: LogProb) -> Callable[[Array], LogProb]:
-    """sum_d table[k, place of x_nd], [N, K], over the observed cells; tables [K, S]."""
+    """A function from rows to sum_d table[k, place of x_nd], [N, K], over the observed cells; tables [K, S]."""
     host = _on_host(codes, table) if on_host(table) else None
 
     def score(x: Array) -> LogProb:
@@ -36,7 +36,7 @@ def _on_host(codes: Callable[[Array], Codes], table: LogProb) -> Callable[[Array
 
     def of_block(block: Array, _: Any) -> LogProb:
         coded = codes(for_loops(block))
-        if coded.starts[-1] != len(finite):  # a loop would read beside the table
+        if coded.starts[-1] != len(finite):  # the loop would read outside of the table
             raise ValueError(f"the columns have {coded.starts[-1]} categories together, and the table {len(finite)}")
         return LogProb(_looked_up(coded, finite), None if zeros is None else _looked_up(coded, zeros))
 
@@ -73,6 +73,6 @@ def _gather(table: Array, coded: Codes) -> Array:
         return total + jnp.where(observed[:, None], table.T[place], 0), None
 
     start = jnp.zeros((places.shape[0], table.shape[0]), jnp.result_type(float))
-    if not table.shape[1]:  # no column, and a scan over none would still look up
+    if not table.shape[1]:  # a scan over no columns would still look up in the empty table
         return start
     return jax.lax.scan(add, start, (places.T, seen.T))[0]

@@ -1,4 +1,4 @@
-"""Functions of rows by blocks of rows: what products and jitted JAX on the host have in common."""
+"""Functions of rows computed by blocks of rows: for products, and for jitted JAX on the host."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from bayesnb.numerics.log_prob import LogProb
 T = TypeVar("T")
 
 PRECISE_CELL = 1e-5
-"""Nats a cell that float32, or a product, may lose to cancellation before it is done in another way."""
+"""Nats a cell that float32, or a product, may lose to cancellation before another method is used."""
 
 PRECISE_ROW = 1e-3
-"""Nats a row that float32 may lose to rounding before numpy rows are done in float64."""
+"""Nats a row that float32 may lose to rounding before numpy rows are recomputed in float64."""
 
 SINGLE_EPS = float(np.finfo(np.float32).eps)
 
@@ -31,9 +31,8 @@ SINGLE_EPS = float(np.finfo(np.float32).eps)
 def by_rows(function: Callable[..., Any], args: tuple[Any, ...], x: Any) -> Any:
     """``function(*args, x)`` for a jitted function of rows, whose results have rows on their first axis.
 
-    On the host it runs in float64 on blocks of rows, the last one padded to a power of two: a new number of rows
-    compiles nothing anew beyond a few sizes, and the working set is bounded. ``x`` is an array or a pytree of arrays
-    [N, ...].
+    On the host it runs in float64 on blocks of rows, the last one padded to a power of two, so that only a few sizes
+    are compiled and the working set is bounded. ``x`` is an array or a pytree of arrays [N, ...].
     """
     if not on_host(args, x):
         return function(*args, x)
@@ -49,9 +48,9 @@ def by_rows(function: Callable[..., Any], args: tuple[Any, ...], x: Any) -> Any:
 
 
 def summed(terms: str, family: tuple[Any, ...], rows: tuple[Array, ...]) -> Array:
-    """A method that gives terms [N, ..., D], by its name, summed over columns; on the host by blocks.
+    """The terms [N, ..., D] that a method, given by its name, returns, summed over columns; on the host by blocks.
 
-    ``family`` is the family whose method it is, and what the method takes before the rows.
+    ``family`` holds the family of the method, and the method's arguments before the rows.
     """
     return by_rows(partial(_summed, terms), family, rows)
 
@@ -65,7 +64,7 @@ def _summed(terms: str, family: Any, *rest: Any) -> Array:
 def tabled(
     quick: Callable[[Any, Array], Array], careful: Callable[[Any, Array], Array], table: Any, x: Array, *, single: bool
 ) -> Array:
-    """Jitted functions of a table [K, ...] and numpy rows, [N, K]; ``careful`` where ``quick`` overflows."""
+    """A jitted function of a table [K, ...] and numpy rows, [N, K]: ``quick``, or ``careful`` if that overflows."""
     tables = in_precision(table)
 
     def score(block: Array, dtype: Any) -> LogProb:
@@ -80,28 +79,28 @@ def tabled(
 
 
 def single_precision(condition: Array | None) -> bool:
-    """True where float32 rows may be scored in float32: a value and its centre must not cancel too much."""
+    """True if float32 rows may be scored in float32: a value and its centre must not cancel too much."""
     return condition is None or bool(condition * SINGLE_EPS < PRECISE_CELL)
 
 
 def centre_of(loc: Array) -> Array:
-    """The mean of the classes [K, D], rounded to float32, so that rows of either precision are moved by one number."""
-    # two conversions would not do: XLA may leave them out for one use of the number and not for another
+    """The mean of the classes [K, D], rounded to float32, so that rows of either precision are shifted alike."""
+    # not two conversions: XLA may leave them out for one use of the number and not for another
     centre = jax.lax.reduce_precision(loc.mean(axis=0, keepdims=True), exponent_bits=8, mantissa_bits=23)
     return jnp.where(jnp.isfinite(centre), centre, 0.0)
 
 
 def in_precision(table: T, order: Literal["K", "F"] = "K") -> Callable[[Any], T]:
-    """A table in float32 and in float64, each made when it is first asked for, in an order in memory."""
+    """A table in float32 and in float64, each converted on first use, in the given memory order."""
     return cache(lambda dtype: jax.tree.map(lambda a: a.astype(dtype, order, copy=False), table))
 
 
 def scored(
     score: Callable[[Array, Any], LogProb], x: Array, num_classes: int, *, zeros: bool, single: bool, threads: bool
 ) -> LogProb:
-    """Blocks of numpy rows scored one by one, [N, K]: ``score(block, dtype)`` gives each, with zeros or without.
+    """Numpy rows scored block by block, [N, K], by ``score(block, dtype)``, with zeros or without.
 
-    float32 rows are scored in float32 where ``single`` allows, and again in float64 where its rounding shows.
+    float32 rows are scored in float32 if ``single`` allows it, and again in float64 if rounding matters.
     """
     shape = (x.shape[0], num_classes)
     what = f"scores of {shape[0]:,} rows and {num_classes:,} classes"

@@ -1,4 +1,4 @@
-"""Logarithms of 1 + z^2 summed over the columns of numpy rows: a compiled loop."""
+"""Sums of log(1 + z^2) over the columns of numpy rows: a compiled loop."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from bayesnb.arrays.compiled import compiled, for_loops
 from bayesnb.arrays.placement import Array
 
 TOGETHER = 16
-"""Factors 1 + z^2 that are multiplied in the precision of the tables."""
+"""The number of factors 1 + z^2 that are multiplied in the precision of the tables."""
 
 ROWS = 256
-"""Rows that are scored together: they stay in the nearest cache."""
+"""The number of rows scored together, which stay in the nearest cache."""
 
 LARGE = 1e150
-"""A product in double precision that is larger is not multiplied any further, and its logarithm taken."""
+"""A double-precision product larger than this is not multiplied any further: its logarithm is taken."""
 
 
 def log_squares(x: Array, centre: Array, loc: Array, precision: Array) -> Array:
     """sum_d log(1 + z^2) with z = (x_nd - centre_d - loc_kd) precision_kd, float64 [N, K]; NaN cells add nothing.
 
-    Tables are [D] and [K, D], of one type in which z is computed; what overflows is not finite.
+    Tables are [D] and [K, D], all of the dtype in which z is computed; the result is not finite on overflow.
     """
     out = np.zeros((len(x), len(loc)))
     _add_log_squares(for_loops(x), centre, loc, precision, out)
@@ -31,7 +31,7 @@ def log_squares(x: Array, centre: Array, loc: Array, precision: Array) -> Array:
 
 @compiled
 def _add_log_squares(x: Array, centre: Array, loc: Array, precision: Array, out: Array) -> None:
-    # a product is kept as 1 + excess, so that no digits are lost where all squares are small
+    # a product is kept as 1 + excess, so that no digits are lost when all squares are small
     tile, excess = np.empty((TOGETHER, ROWS), centre.dtype), np.empty(ROWS, centre.dtype)
     total = np.zeros((out.shape[1], ROWS))
     for begin in range(0, x.shape[0], ROWS):
@@ -56,6 +56,6 @@ def _add_log_squares(x: Array, centre: Array, loc: Array, precision: Array, out:
                 if large > 0 or first + TOGETHER >= x.shape[1]:
                     for n in range(rows):
                         product = 1.0 + total[k, n]
-                        # what the sum lost of the excess is added to the logarithm
+                        # adds what 1 + total lost to rounding
                         out[begin + n, k] += math.log(product) + (total[k, n] - (product - 1.0)) / product
                         total[k, n] = 0

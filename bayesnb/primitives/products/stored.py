@@ -11,20 +11,20 @@ from bayesnb.arrays.placement import Array
 from bayesnb.arrays.prefetch import AHEAD, prefetch
 
 LINE = 64
-"""Bytes that memory hands over at once."""
+"""The bytes of a cache line."""
 
 HEAD = 8 * LINE
-"""Bytes of a row of weights that are asked for; that the others follow the processor sees by itself."""
+"""Bytes of a row of weights that are prefetched; the processor prefetches the others by itself."""
 
 CACHED_BYTES = 1 << 20
-"""Weights that stay in cache: nothing is waited for, and scipy's product is as quick."""
+"""Bytes of weights that stay in cache: prefetching gains nothing, and scipy's product is as quick."""
 
 FEW = 4
-"""Classes whose sums stay in registers while a row is read again for every two of them."""
+"""Up to this many classes, a row is read again for every two of them, whose sums stay in registers."""
 
 
 def weigh_stored(x: Any, weights: Array) -> Array:
-    """x @ weights, [N, K], of a sparse matrix [N, D] and weights [D, K]; of few classes or many weights in float64."""
+    """x @ weights, [N, K], for a sparse matrix [N, D] and weights [D, K]; float64 for few classes or many weights."""
     cached, few = weights.nbytes <= CACHED_BYTES, weights.shape[1] <= FEW
     if cached and not few:
         return x @ weights
@@ -51,7 +51,7 @@ def _add_pairs(cells: Array, columns: Array, pointers: Array, weights: Array, ou
 def _add_weights(cells: Array, columns: Array, pointers: Array, weights: Array, out: Array) -> None:
     # the weights of rare columns lie anywhere in a table larger than the cache
     begin, row_bytes, last = weights.ctypes.data, weights.shape[1] * weights.itemsize, pointers[-1] - 1
-    reach = min(row_bytes + LINE - 1, HEAD)  # a row need not begin where a line does
+    reach = min(row_bytes + LINE - 1, HEAD)  # a row need not begin at a cache line
     for n in range(out.shape[0]):
         cell, end = pointers[n], pointers[n + 1]
         while cell < end:
@@ -59,7 +59,7 @@ def _add_weights(cells: Array, columns: Array, pointers: Array, weights: Array, 
                 soon = begin + np.intp(columns[min(ahead, last)]) * row_bytes
                 for offset in range(0, reach, LINE):
                     prefetch(soon + offset)
-            # two cells at a time, or one and nothing: the sums are read and written half as often
+            # two cells at a time, or the last one alone: the sums are read and written half as often
             pair = min(cell + 1, end - 1)
             value, row = np.float64(cells[cell]), weights[columns[cell]]
             other, of_other = np.float64(cells[pair]) if pair > cell else 0.0, weights[columns[pair]]

@@ -1,8 +1,8 @@
 """Class sums, the one primitive of fitting: sum over rows n of z_nk · t(x_n), with z the labels times the weights.
 
-Families are written above it and know neither of its bodies. On the host a compiled loop reads a block of rows once
-and adds each row to its class; on a device integer labels are a segment sum. Counts do not saturate: float64 on the
-host, int32 on the device where rows are unweighted, pairwise float32 sums otherwise.
+Families use it without knowing how it is implemented. On the host a compiled loop reads a block of rows once and adds
+each row to its class; on a device integer labels are a segment sum. Counts do not saturate: float64 on the host, int32
+on the device if rows are unweighted, pairwise float32 sums otherwise.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bayesnb.primitives.sums.labels import Labels as Labels
 
 
 class ClassSums(Protocol):
-    """What a family may ask of the labels; ``seen`` [N, D] is False where a cell is missing, or None."""
+    """The sums by class that families use; ``seen`` [N, D] is False where a cell is missing, or None."""
 
     num_classes: int
 
@@ -32,7 +32,7 @@ class ClassSums(Protocol):
         """sum_n z_nk values_nd over seen cells, [K, D]."""
 
     def base(self, measure: Callable[[], Array], seen: Array | None = None) -> Array:
-        """The sum of a base measure [N, F], which the evidence alone asks for; NaN [K, 1] where nobody does."""
+        """The sum of a base measure [N, F], which only the evidence needs; NaN [K, 1] if it is not needed."""
 
     def trials(self, x: Array) -> tuple[Array, Array]:
         """sum_n z_nk x_nd of zeros and ones, and sum_n z_nk of cells that are not NaN, [K, D]."""
@@ -48,7 +48,7 @@ class ClassSums(Protocol):
 
 
 def class_sums(labels: Labels, num_classes: int) -> ClassSums:
-    """The body that fits the labels: the host's or the device's."""
+    """The implementation for these labels: the host's or the device's."""
     if on_host(labels):
         return HostSums(labels, num_classes)
     return DeviceSums(labels, num_classes)

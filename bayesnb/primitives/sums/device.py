@@ -14,7 +14,7 @@ from bayesnb.primitives.sums.labels import Labels
 
 
 class DeviceSums:
-    """JAX, for all rows at once, concrete or traced."""
+    """Class sums by JAX, for all rows at once, concrete or traced."""
 
     def __init__(self, labels: Labels, num_classes: int) -> None:
         y, weight = labels
@@ -36,7 +36,7 @@ class DeviceSums:
 
     def sum(self, values: Array, seen: Array | None = None) -> Array:
         values = values if seen is None else jnp.where(seen, values, 0)
-        # integers could pass the largest int32, so they add up pairwise
+        # integers could exceed the largest int32: floats are added pairwise instead
         return self._segment_sum(values.astype(jnp.promote_types(values.dtype, jnp.result_type(float))))
 
     def base(self, measure: Callable[[], Array], seen: Array | None = None) -> Array:
@@ -47,7 +47,7 @@ class DeviceSums:
         return self._count(x if seen is None else jnp.where(seen, x, 0)), self.cell_counts(seen, x.shape[1])
 
     def _count(self, values: Array) -> Array:
-        """Zeros and ones, which add up exactly."""
+        """Sums of zeros and ones as integers, which are exact."""
         return self._segment_sum(values.astype(jnp.int32))
 
     def table(self, codes: Codes, size: int) -> Array:
@@ -119,9 +119,9 @@ def _weighted_scatter(x: Array, weight: Array) -> tuple[Array, Array]:
 
 
 def _weighted_deviations(x: Array, w: Array) -> tuple[Array, Array]:
-    """Mean [D] and the deviations from it, 0 where w is, from the observed value nearest the mean."""
+    """Mean [D] and the deviations from it (0 where w is 0), computed about the observed value nearest the mean."""
     if not x.shape[0]:
-        return jnp.zeros(x.shape[1], x.dtype), x  # of no rows none is nearest
+        return jnp.zeros(x.shape[1], x.dtype), x  # without rows there is no nearest value
     n = jnp.maximum(w.sum(axis=0), jnp.finfo(x.dtype).tiny)
     rough = jnp.where(w > 0, x * w, 0.0).sum(axis=0) / n
     distance = jnp.where(w > 0, jnp.abs(x - rough[None]), jnp.inf)
@@ -133,7 +133,7 @@ def _weighted_deviations(x: Array, w: Array) -> tuple[Array, Array]:
 
 
 def _pairwise_segment_sum(values: Array, y: Array, num_classes: int, chunk: int = 128) -> Array:
-    """segment_sum in chunks of rows, added two by two: the rounding error grows with log N, not N."""
+    """segment_sum in chunks of rows, whose sums are added in pairs: the rounding error grows with log N, not N."""
     rows = values.shape[0]
     if rows <= chunk:
         return jax.ops.segment_sum(values, y, num_classes)

@@ -1,4 +1,4 @@
-"""Class sums on the host: compiled loops over one block of numpy rows, BLAS for soft labels; sums leave in float64."""
+"""Class sums on the host, in float64: compiled loops over one block of numpy rows, and BLAS for soft labels."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from bayesnb.primitives.sums import loops
 from bayesnb.primitives.sums.labels import Labels
 
 CACHED_BYTES = 1 << 20
-"""Sums that stay in cache beside rows."""
+"""Bytes of sums that stay in cache together with rows."""
 
 CELLS = 1 << 16
-"""Stored cells that are worth a thread."""
+"""The number of stored cells that justifies a thread."""
 
 FAINT = 1e-100
-"""A weight below it hides a cell that is too large."""
+"""With a weight below this, a cell that is too large may not show in the sums."""
 
 FAR = 1e3
-"""Where a mean is so far from its origin, squared and in variances, digits are lost and the sums are taken again."""
+"""Recompute about a better origin when (mean - origin)^2 exceeds this many variances."""
 
 
 class HostSums:
-    """numpy rows, one block of them; sums leave in float64. Without ``evidence`` no base measure is summed."""
+    """Class sums of one block of numpy rows, in float64. Without ``evidence`` no base measure is summed."""
 
     def __init__(self, labels: Labels, num_classes: int, *, evidence: bool = True) -> None:
         self.labels, self.num_classes, self.evidence = labels, num_classes, evidence
@@ -51,7 +51,7 @@ class HostSums:
         return np.ascontiguousarray(self.labels.y.T, dtype=np.float64)
 
     def _by_class(self) -> Iterator[tuple[slice, Labels]]:
-        """Integer labels as they are; soft ones class by class, as weights of rows of one class."""
+        """Integer labels as they are; soft labels class by class, as weights of rows of one class."""
         if not self.labels.soft:
             yield slice(None), self.labels
             return
@@ -79,7 +79,7 @@ class HostSums:
         return self.sum(measure(), seen) if self.evidence else np.full((self.num_classes, 1), np.nan)
 
     def _add_stored(self, values: Array, sums: Array) -> None:
-        """Row by row where all sums stay in cache, or else class by class; threads have classes of their own."""
+        """Row by row if all sums stay in cache, else class by class, with different classes in each thread."""
         if sums.nbytes <= CACHED_BYTES:
             loops.add_cells(values.data, values.indices, values.indptr, *self.labels, sums)
             return
@@ -94,7 +94,7 @@ class HostSums:
         in_threads(of_classes, np.array_split(np.arange(self.num_classes), parts))
 
     def marks(self, x: Array) -> bool:
-        """True where ``trials`` and ``moments`` show a cell that is none of theirs: sums are NaN, or too large."""
+        """True if invalid cells show in the sums of ``trials`` and ``moments``, which become NaN or too large."""
         weight = self.labels.weight
         return self._flags_one_by_one(x) and (weight is None or weight.min(initial=1.0) > FAINT)
 
@@ -122,7 +122,7 @@ class HostSums:
         return table
 
     def has_counted_all(self, table: Array, num_columns: int) -> bool:
-        """True where it is known that a ``table`` counts every cell: sums of weights would tell it but roughly."""
+        """True if a ``table`` is known to count every cell; False with weights, whose sums are not exact."""
         if self.labels.soft or self.labels.weight is not None:
             return False
         return bool(table.sum() == num_columns * self.counts().sum())
@@ -148,21 +148,21 @@ class HostSums:
 
 
 def _moments(x: Array, labels: Labels, num_classes: int) -> tuple[Array, Array, Array]:
-    """Count, mean and squared deviations [K, D], from a value of the class: a constant is exact and has no variance."""
+    """Count, mean and squared deviations [K, D], about a value of the class: a constant is exact, with no variance."""
     shape = (num_classes, x.shape[1])
     origin = np.zeros(shape)
     loops.first_values(x, labels.y, origin, np.zeros(shape, bool))
-    with np.errstate(over="ignore", invalid="ignore"):  # of cells that are refused for it
+    with np.errstate(over="ignore", invalid="ignore"):  # from cells that are refused for it
         count, shift, squares = _moments_about(origin, x, labels)
         if (count * np.square(shift) > FAR * squares).any():
-            # shifts that are 0 leave the origin of a constant where it is
+            # a constant column has shift 0 and keeps its origin
             origin += shift
             count, shift, squares = _moments_about(origin, x, labels)
         return count, origin + shift, squares
 
 
 def _moments_about(origin: Array, x: Array, labels: Labels) -> tuple[Array, Array, Array]:
-    """Count, the mean's distance from the origin, and squared deviations from the mean."""
+    """Count, the distance of the mean from the origin, and squared deviations from the mean."""
     count, sums, squares = np.zeros((3, *origin.shape))
     loops.add_moments(x, *labels, origin, count, sums, squares)
     shift = sums / np.maximum(count, np.finfo(np.float64).tiny)
@@ -170,7 +170,7 @@ def _moments_about(origin: Array, x: Array, labels: Labels) -> tuple[Array, Arra
 
 
 def _scatter(x: Array, weight: Array) -> tuple[Array, float, Array]:
-    """Of rows with these weights, measured from the first of them: a constant column is exactly constant."""
+    """Mean, sum of weights and scatter matrix of weighted rows, about the first row: a constant column is exact."""
     rows = weight.nonzero()[0]
     n, weight = weight.sum(), weight[rows, None]
     if not rows.size:

@@ -1,4 +1,4 @@
-"""The class sums' loops over numpy rows: each adds to what it is given. A row of a label outside 0..K-1 is no class's.
+"""Compiled loops for class sums of numpy rows; each adds to given sums, and skips rows with labels outside 0..K-1.
 
 ``y`` are labels [N], ``weight`` their weights [N] or None; sums are float64.
 """
@@ -25,20 +25,20 @@ def add_rows(x: Array, y: Array, weight: Array | None, sums: Array) -> None:
 
 @compiled
 def add_flags(x: Array, y: Array, weight: Array | None, ones: Array) -> None:
-    """As ``add_rows`` for zeros and ones; another cell makes NaN."""
+    """As ``add_rows`` for zeros and ones; any other cell makes its sum NaN."""
     for n in range(x.shape[0]):
         k = y[n]
         if 0 <= k < ones.shape[0]:
             w = 1.0 if weight is None else weight[n]
             for d in range(x.shape[1]):
                 value = x[n, d]
-                # without a branch the loop is one of vectors
+                # without a branch the loop vectorises
                 ones[k, d] += w * value if (value == 0) | (value == 1) else np.nan
 
 
 @compiled
 def add_trials(x: Array, y: Array, weight: Array | None, ones: Array, cells: Array) -> None:
-    """As ``add_flags`` where cells may be missing; sums of w_n over those that are not NaN, too."""
+    """As ``add_flags``, but cells may be missing, which are NaN; also adds w_n of the other cells to ``cells``."""
     for n in range(x.shape[0]):
         k = y[n]
         if 0 <= k < ones.shape[0]:
@@ -57,7 +57,7 @@ def add_cells(data: Array, columns: Array, pointers: Array, y: Array, weight: Ar
     for n in range(y.shape[0]):
         if 0 <= y[n] < sums.shape[0]:
             k, w = np.uintp(y[n]), 1.0 if weight is None else weight[n]
-            # places without a sign need no look whether they count from the end
+            # unsigned indices need no check for negative ones, which would count from the end
             for cell in range(np.uintp(pointers[n]), np.uintp(pointers[n + 1])):
                 sums[k, np.uintp(columns[cell])] += w * data[cell]
 
@@ -66,7 +66,7 @@ def add_cells(data: Array, columns: Array, pointers: Array, y: Array, weight: Ar
 def add_stored(
     data: Array, columns: Array, pointers: Array, rows: Array, y: Array, weight: Array | None, sums: Array
 ) -> None:
-    """As ``add_cells`` for some rows, whose labels are classes; asks for sums that no cache holds before it adds."""
+    """As ``add_cells`` for some rows, whose labels are classes; prefetches sums that are too large for any cache."""
     begin, last = sums.ctypes.data, len(columns) - 1
     for n in rows:
         k, w = np.intp(y[n]), 1.0 if weight is None else weight[n]
@@ -78,7 +78,7 @@ def add_stored(
 
 @compiled
 def add_codes(cells: Array, starts: Array, y: Array, weight: Array | None, table: Array) -> None:
-    """table_kc += sum of w_n over the cells of class k whose place, starts_d + x_nd, is c, before starts_{d+1}."""
+    """table_kc += sum of w_n over the cells of class k whose place, starts_d + x_nd < starts_{d+1}, is c."""
     for n in range(cells.shape[0]):
         k = y[n]
         if 0 <= k < table.shape[0]:
@@ -90,7 +90,7 @@ def add_codes(cells: Array, starts: Array, y: Array, weight: Array | None, table
 
 @compiled
 def first_values(x: Array, y: Array, origin: Array, found: Array) -> None:
-    """origin_kd = the first value of class k that is not NaN; ``found`` marks which there are."""
+    """origin_kd = the first value of class k that is not NaN; ``found`` marks where there is one."""
     missing = (~found).sum(axis=1)
     for n in range(x.shape[0]):
         k = y[n]
@@ -106,7 +106,7 @@ def first_values(x: Array, y: Array, origin: Array, found: Array) -> None:
 def add_moments(
     x: Array, y: Array, weight: Array | None, origin: Array, count: Array, sums: Array, squares: Array
 ) -> None:
-    """Sums of w_n, w_n z and w_n z^2 over the cells of class k that are not NaN, z = x_nd - origin_kd."""
+    """Adds w_n, w_n z and w_n z^2 over the cells of class k that are not NaN, z = x_nd - origin_kd."""
     for n in range(x.shape[0]):
         k = y[n]
         if 0 <= k < count.shape[0]:

@@ -1,4 +1,4 @@
-"""Class sums of rows of one class under many weightings at once: the replicates stand where classes do.
+"""Class sums of rows of one class under many weightings at once: the replicates take the place of classes.
 
 A sum over rows is one product for all replicates, weights [R, B] times values [B, D].
 """
@@ -17,11 +17,12 @@ from bayesnb.primitives.sums.host import HostSums
 from bayesnb.primitives.sums.labels import Labels
 
 DELICATE = 1e-4
-"""Where less of the squares about an origin is left about the mean, digits are lost and the columns are done again."""
+"""Below this ratio of variance about the mean to variance about the origin, cancellation has cost digits: recompute the
+column."""
 
 
 class ReplicateSums(HostSums):
-    """numpy and scipy, for one block of rows; ``weights`` [R, B] are those of each replicate."""
+    """Class sums by numpy and scipy, for one block of rows; ``weights`` [R, B] are those of each replicate."""
 
     def __init__(self, weights: Array) -> None:
         self.weights = np.ascontiguousarray(weights, np.float64)
@@ -56,7 +57,7 @@ class ReplicateSums(HostSums):
 
 
 def _central(x: Array) -> Array:
-    """The observed value of each column nearest its mean, or 0: about it a constant column is exact."""
+    """The observed value of each column nearest its mean, or 0; with it as origin a constant column is exact."""
     seen = ~np.isnan(x)
     mean = np.where(seen, x, 0).sum(axis=0, dtype=np.float64) / np.maximum(seen.sum(axis=0), 1)
     distance = np.where(seen, np.abs(x - mean), np.inf)
