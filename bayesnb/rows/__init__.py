@@ -1,4 +1,4 @@
-"""Users' rows and labels, checked once, and the sufficient statistics that they add up to.
+"""Users' rows and labels, checked once, and the sufficient statistics computed from them.
 
-It knows families, but neither the class prior nor the program.
+The code depends on families, but neither on the class prior nor on the program.
 """

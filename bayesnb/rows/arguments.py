@@ -1,4 +1,4 @@
-"""The other arguments of public functions, checked at the boundary: models, keys, numbers, parameters."""
+"""Checks of the other arguments of public functions: models, keys, numbers, parameters."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def num_classes(given: Any) -> int | None:
 
 
 def model(given: Any) -> None:
-    """Raises ValueError for what is no model."""
+    """Raises ValueError unless ``given`` is a model."""
     if not hasattr(given, "families"):
         raise ValueError(
             f"the first argument is a NaiveBayes model, got {type(given).__name__}: nb.NaiveBayes(nb.Normal())"
@@ -35,7 +35,7 @@ def model(given: Any) -> None:
 
 
 def key(given: Any) -> None:
-    """Raises ValueError for what is no key of JAX's random numbers, and RuntimeError where JAX cannot run."""
+    """Raises ValueError unless ``given`` is a single JAX PRNG key, and RuntimeError if JAX cannot run."""
     require_jax()
     dtype, shape = getattr(given, "dtype", None), getattr(given, "shape", None)
     typed = dtype is not None and jnp.issubdtype(dtype, jax.dtypes.prng_key)
@@ -51,7 +51,7 @@ def counts(**given: Any) -> None:
 
 
 def draws(one: Any, **given: Any) -> None:
-    """Raises ValueError unless there is room for so many draws, a positive int, of as many numbers as ``one`` has."""
+    """Raises ValueError unless there is memory for this many draws, a positive int, each of the size of ``one``."""
     counts(**given)
     numbers = sum(np.size(leaf) for leaf in jax.tree.leaves(one))
     for name, value in given.items():
@@ -59,7 +59,7 @@ def draws(one: Any, **given: Any) -> None:
 
 
 def total_count(names: list[str], num_rows: int, given: Any) -> Any:
-    """What generated rows sum up to: a whole number or one a row, by block where it is a dict; checked."""
+    """The totals of generated rows, checked: a whole number or one for each row, by block if it is a dict."""
     if isinstance(given, Mapping):
         if not set(given) <= set(names):
             raise ValueError(
@@ -80,7 +80,7 @@ def total_count(names: list[str], num_rows: int, given: Any) -> Any:
 
 
 def params(model: Any, given: Mapping[str, Any]) -> dict[str, Array]:
-    """Parameters as arrays by site, checked against the model's sites and sizes; values only where they are known."""
+    """Parameters as arrays by site, checked against the model's sites and sizes; values are checked only if known."""
     if not hasattr(model, "families") or not isinstance(given, Mapping):
         raise ValueError(
             "parameters are those of a NaiveBayes model, a dict of arrays by site, "

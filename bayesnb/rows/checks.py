@@ -1,7 +1,7 @@
-"""Rows as users hand them in, checked once at the boundary.
+"""Checks of users' rows, made once at the boundary.
 
-Each error says what was expected, what came, and what to do.
-Shapes and types are checked always, values only where they are known: inside a JAX transformation they are not.
+Each error says what was expected, what came, and what to do. Shapes and types are always checked, values only if they
+are known: inside a JAX transformation they are not.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from bayesnb.rows.labels import labels as labels
 from bayesnb.rows.labels import weights as weights
 
 DENSE = "x.toarray(), in JAX x.todense()"
-"""What to give in the place of a sparse matrix."""
+"""What to pass instead of a sparse matrix."""
 
 
 def blocks(families: Mapping[str, Family], single: bool, X: Any, *, sparse: bool = False) -> dict[str, Array]:
-    """X as a dict of arrays [N, D] by block name; ``sparse`` where scipy's matrices may stay what they are."""
+    """X as a dict of arrays [N, D] by block name; scipy's sparse matrices are allowed if ``sparse``."""
     if single:
         if isinstance(X, Mapping):
             raise ValueError(f"the model has one block, so X is an array [N, D], got a dict with {_names(X)}")
@@ -55,7 +55,7 @@ def blocks(families: Mapping[str, Family], single: bool, X: Any, *, sparse: bool
 
 
 def columns(families: Mapping[str, Family], arrays: Mapping[str, Array], fitted: Mapping[str, int | None]) -> None:
-    """Raises ValueError where a block has another number of columns than the fit or the model."""
+    """Raises ValueError if a block's number of columns differs from that of the fit or the model."""
     for name, x in arrays.items():
         expected = families[name].declared_columns if fitted[name] is None else fitted[name]
         if expected not in (None, families[name].columns_in(x)):
@@ -63,21 +63,21 @@ def columns(families: Mapping[str, Family], arrays: Mapping[str, Array], fitted:
 
 
 def single(families: Mapping[str, Family]) -> None:
-    """Raises ValueError where JAX computes in float32, and a known hyperparameter, or its square, is beyond that."""
+    """Raises ValueError if JAX computes in float32 and a known hyperparameter, or its square, exceeds its range."""
     if jnp.result_type(float) == np.float32:
         for name, family in families.items():
             family.check_single(name)
 
 
 def values(families: Mapping[str, Family], arrays: Mapping[str, Array]) -> None:
-    """Raises ValueError for cells outside a family's support, where the values are known."""
+    """Raises ValueError for cells outside a family's support, if the values are known."""
     for name, family in families.items():
         x = arrays[name]
         if on_host(x):
             parts = row_blocks(x.shape[0], bytes_per_row(x))
             in_threads(partial(_check_rows, family, x, name), parts)
         elif not is_traced(x):
-            # what is computed from a known JAX array is traced in somebody's jit, unless done at once
+            # inside an outer jit even computations on a known JAX array are traced, unless they are eager
             with jax.ensure_compile_time_eval():
                 family.check(x, name)
 
@@ -87,7 +87,7 @@ def _check_rows(family: Family, x: Array, name: str, rows: slice) -> None:
 
 
 def fit_values(families: Mapping[str, Family], arrays: Mapping[str, Array]) -> None:
-    """As ``values``, and for rows that a family cannot be fitted to in closed form."""
+    """As ``values``, and also for rows to which a family cannot be fitted in closed form."""
     values(families, arrays)
     for name, family in families.items():
         if not is_traced(arrays[name]):
@@ -103,7 +103,7 @@ def fit_block(families: Mapping[str, Family], block: Mapping[str, Array]) -> Non
 
 
 def statistics(families: Mapping[str, Family], num_classes: int | None, resolved: bool, given: Any) -> None:
-    """Raises ValueError unless these are statistics of such a model, in families, classes and (if resolved) columns."""
+    """Raises ValueError unless these statistics match the model in families, classes and (if resolved) columns."""
     blocks = getattr(given, "blocks", {})
     if set(blocks) != set(families) or not all(family.accepts(blocks[name]) for name, family in families.items()):
         raise ValueError(

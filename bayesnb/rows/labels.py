@@ -1,6 +1,6 @@
-"""Labels and weights as users hand them in, checked once at the boundary.
+"""Checks of users' labels and weights, made once at the boundary.
 
-Values are looked at where they are: labels on many devices, of one process or of several, are not gathered.
+Values are checked where they are stored: labels on many devices, of one process or of several, are not gathered.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from bayesnb.primitives.sums import Labels
 MOST_CLASSES = np.iinfo(np.int32).max
 
 UNIQUE = "classes, y = numpy.unique(y, return_inverse=True)"
-"""How labels of any kind become integers 0..K-1."""
+"""How to turn labels of any kind into integers 0..K-1."""
 
 LARGEST_WEIGHT = 1e30
-"""Of a row: sums of weights, and of weighted squares, are numbers in single precision, too."""
+"""The largest weight of a row: sums of weights, and of weighted squares, stay finite in single precision too."""
 
 
 def labels(y: Any, sample_weight: Any, num_rows: int, num_classes: int | None) -> tuple[Labels, int]:
@@ -67,7 +67,7 @@ def _labels_array(y: Any, num_rows: int) -> Array:
 
 
 def _counted(y: Array, weight: Array) -> Array:
-    """The labels that have weight; on a device the others become valid ones, since rows stay where they are."""
+    """The labels with weight; on a device the others are replaced by valid ones, since rows stay where they are."""
     if on_host(y, weight):
         return y[weight > 0]
     with jax.ensure_compile_time_eval():
@@ -132,5 +132,5 @@ def weights(sample_weight: Any, num_rows: int) -> Array:
 
 
 def _at_once(known: Array) -> AbstractContextManager[Any]:
-    """What is computed from a known JAX array is traced in somebody's jit, unless done at once."""
+    """A context in which computations on a known JAX array are eager; inside an outer jit they would be traced."""
     return nullcontext() if on_host(known) else jax.ensure_compile_time_eval()

@@ -1,7 +1,7 @@
-"""Rows that are sharded over a mesh of devices, those of one process or of many: each device sums its own rows.
+"""Rows that are sharded over a mesh of devices, of one process or of many: each device sums its own rows.
 
-The rows stay where they are. What travels are statistics, K x D numbers from every device; they merge two by two in
-one order everywhere, so that every device and every process ends with the same bits.
+The rows stay where they are. Only statistics are transferred, K x D numbers from every device. They are merged in
+pairs, in the same order everywhere, so that every device and every process ends with the same bits.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bayesnb.arrays.placement import is_traced
 
 
 def row_sharding(*trees: Any) -> NamedSharding | None:
-    """How the rows of all these arrays lie on several devices of one mesh, columns whole; None where they do not.
+    """How several devices of one mesh share the rows of all these arrays, with columns whole; None if they do not.
 
     Arrays that are sharded in another way are left to XLA.
     """
@@ -38,7 +38,7 @@ def over_shards(
     def of_shard(*rows: Any) -> Any:
         return _merged(jax.lax.all_gather(of_rows(*rows), sharding.spec[0]), merge)
 
-    # the result is the same everywhere, which JAX could not prove
+    # the result is the same on every device, but JAX cannot prove it
     mapped = jax.shard_map(
         of_shard, mesh=sharding.mesh, in_specs=sharding.spec, out_specs=PartitionSpec(), check_vma=False
     )
@@ -46,7 +46,7 @@ def over_shards(
 
 
 def _merged(parts: Any, merge: Callable[[Any, Any], Any]) -> Any:
-    """Parts stacked on the first axis, merged two by two."""
+    """Parts stacked on the first axis, merged in pairs."""
     while (size := jax.tree.leaves(parts)[0].shape[0]) > 1:
         first, second, odd = (
             jax.tree.map(lambda a, part=part: a[part], parts)

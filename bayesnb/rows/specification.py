@@ -1,4 +1,4 @@
-"""What statistics and the program need to know of a model; ``NaiveBayes`` is the one that there is."""
+"""The interface of a model that statistics and the program use; ``NaiveBayes`` implements it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bayesnb.families.base import Family
 
 
 class Specification(Protocol):
-    """One family for each block, sizes where they are known, and priors that are not the families' own."""
+    """One family for each block, sizes if they are known, and priors that replace the families' own."""
 
     families: dict[str, Family]
     single: bool
@@ -21,13 +21,13 @@ class Specification(Protocol):
 
     @property
     def resolved(self) -> bool:
-        """True where every shape and hyperparameter is fixed."""
+        """True if every shape and hyperparameter is fixed."""
 
     def resolve(self, X: Any = None, y: Any = None, *, sample_weight: Any = None, statistics: Any = None) -> Self:
-        """The same model, fixed to data."""
+        """The same model with shapes and hyperparameters fixed by data."""
 
     def conjugate(self) -> Self:
-        """The same model without priors that leave conjugacy."""
+        """The same model without non-conjugate priors."""
 
     def params(self) -> dict[str, Array]:
         """Samples every parameter, inside a NumPyro program."""

@@ -1,4 +1,4 @@
-"""Rows to sufficient statistics: all that a fit needs to know of the data. They merge, so any split gives the whole."""
+"""Sufficient statistics of rows: all that a fit needs of the data. Those of parts merge into those of the whole."""
 
 from __future__ import annotations
 
@@ -43,21 +43,21 @@ class ModelStatistics(Node):
         return replace(self, blocks={**self.blocks, name: statistics})
 
     def pool(self) -> dict[str, Any]:
-        """Each block's statistics with all classes together, [1, ...]."""
+        """Each block's statistics with all classes pooled, [1, ...]."""
         return {name: statistics.pool() for name, statistics in self.blocks.items()}
 
 
 def sufficient_statistics(
     model: Specification, X: Any, y: Any, *, sample_weight: Any = None, num_classes: int | None = None
 ) -> ModelStatistics:
-    """The sufficient statistics of rows under a model: one pass, float64 from numpy arrays.
+    """The sufficient statistics of rows under a model, in one pass; float64 for numpy arrays.
 
     Args:
-        model: Which blocks X has; its hyperparameters play no part.
+        model: Defines the blocks of X; its hyperparameters are not used.
         X: An array [N, D], or a dict of arrays by block. NaN is missing.
         y: Integers 0..K-1 [N], or soft labels [N, K].
-        sample_weight: Weights [N]; a row of weight zero is as if it were not there.
-        num_classes: K, where neither the model nor the labels tell.
+        sample_weight: Weights [N]; rows of weight zero are ignored.
+        num_classes: K, if neither the model nor the labels determine it.
 
     Raises:
         ValueError: for shapes, types or values that do not fit.
@@ -68,7 +68,7 @@ def sufficient_statistics(
 def statistics_of(
     model: Specification, X: Any, y: Any, sample_weight: Any, num_classes: int | None = None, *, evidence: bool = True
 ) -> ModelStatistics:
-    """As ``sufficient_statistics``; without ``evidence`` numpy rows may leave NaN where a base measure would be.
+    """As ``sufficient_statistics``; without ``evidence`` base measures of numpy rows may be NaN.
 
     A base measure, such as log x!, costs as much as the sums, and no parameter or prediction depends on it.
     """
@@ -88,7 +88,7 @@ def statistics_of(
         labels = Labels(*(None if a is None else np.asarray(a) for a in labels))
         if on_cpu is None:
             return from_host(model.families, arrays, labels, num_classes, evidence=evidence)
-    if None in model.columns.values():  # else data have set them
+    if None in model.columns.values():  # else the model was resolved from data
         checks.single(model.families)
     require_memory(model.families, arrays, num_classes)
     if on_cpu is not None:
@@ -97,14 +97,14 @@ def statistics_of(
             return found
         arrays, labels = jax.tree.map(jnp.asarray, (arrays, labels))
     checks.fit_values(model.families, arrays)
-    # families with static fields are the structure of the dict, so one compilation serves all models of a kind
+    # families' static fields are part of the dict's structure: one compilation serves all models of a kind
     return from_device(model.families, arrays, labels, num_classes, shards.row_sharding(arrays))
 
 
 def pooled_statistics(
     model: Specification, X: Any, y: Any = None, sample_weight: Any = None, given: ModelStatistics | None = None
 ) -> ModelStatistics:
-    """The statistics that resolve a model, as given or of rows; where labels are missing, of all rows pooled."""
+    """The statistics that resolve a model, given or computed from rows; without labels, those of all rows pooled."""
     if given is not None:
         checks.statistics(model.families, model.num_classes, False, given)
         return given
@@ -122,7 +122,7 @@ def merge(a: ModelStatistics, b: ModelStatistics) -> ModelStatistics:
     """The statistics of both sets of rows together.
 
     Raises:
-        ValueError: where they are of different models, or differ in classes or columns.
+        ValueError: if they are of different models, or differ in classes or columns.
     """
     structures: list[Any] = [jax.tree.structure(s) for s in (a, b)]
     if not isinstance(a, ModelStatistics) or structures[0] != structures[1]:
@@ -139,7 +139,7 @@ def merge(a: ModelStatistics, b: ModelStatistics) -> ModelStatistics:
 
 
 def merge_alike(a: ModelStatistics, b: ModelStatistics) -> ModelStatistics:
-    """As ``merge``, of what is known to be of one model and one size."""
+    """As ``merge``, for statistics known to be of one model and one size."""
     merged = {name: statistics.merge(b.blocks[name]) for name, statistics in a.blocks.items()}
     return ModelStatistics(a.class_counts + b.class_counts, merged)
 
@@ -156,7 +156,7 @@ def from_host(
     *,
     evidence: bool = True,
 ) -> ModelStatistics:
-    """The statistics of numpy rows with checked labels: block by block of rows, in threads."""
+    """The statistics of numpy rows with checked labels, by blocks of rows in threads."""
 
     def part(rows: slice) -> ModelStatistics:
         z = HostSums(labels.rows(rows), num_classes, evidence=evidence)
@@ -177,7 +177,7 @@ def from_host(
 
 
 def require_memory(families: Mapping[str, Family], arrays: Mapping[str, Array], num_classes: int) -> None:
-    """Raises ValueError where statistics of so many classes, and what follows from them, do not fit in memory."""
+    """Raises ValueError if statistics of this many classes, and what follows from them, do not fit in memory."""
     columns = {name: family.columns_in(arrays[name]) for name, family in families.items()}
     a_class = 8 + sum(family.fit_bytes(columns[name]) for name, family in families.items())
     memory.require(
@@ -188,7 +188,7 @@ def require_memory(families: Mapping[str, Family], arrays: Mapping[str, Array], 
 
 
 TELLING = 1e60
-"""A statistic beyond it may come from a cell that a family refuses, and its cells are looked at."""
+"""A statistic larger than this may come from a cell that a family refuses, so the cells are checked."""
 
 
 def _tells(statistics: Any) -> bool:
@@ -203,7 +203,7 @@ def from_device(
     num_classes: int,
     sharding: NamedSharding | None = None,
 ) -> ModelStatistics:
-    """The statistics of JAX rows with checked labels, in one compiled call; shard by shard where rows are sharded."""
+    """The statistics of JAX rows with checked labels, in one compiled call; shard by shard if rows are sharded."""
 
     def of_rows(arrays: Mapping[str, Array], labels: Labels) -> ModelStatistics:
         return _from_rows(families, arrays, class_sums(labels, num_classes))
@@ -214,23 +214,23 @@ def from_device(
 
 
 XLA_SAFE = 1e15
-"""Cells up to it are within the limits of every type: to ask XLA would compile for each number of rows."""
+"""Cells up to this are within the limits of every dtype. A check by XLA would be compiled for each number of rows."""
 
 
 def _from_cpu(
     families: Mapping[str, Family], arrays: Mapping[str, Array], labels: Labels, num_classes: int, rows: jax.Array
 ) -> ModelStatistics | None:
-    """The statistics of JAX ``rows`` that numpy reads, in XLA's types; None if these cannot hold a sum."""
+    """The statistics of JAX ``rows`` that numpy can read, in XLA's dtypes; None if these cannot hold a sum."""
     if not 0 < len(labels.y) <= FEW:
         found = from_host(families, arrays, labels, num_classes)
         one = jax.tree.map(lambda a: jax.ShapeDtypeStruct((1, *a.shape[1:]), a.dtype), (arrays, labels))
         return put_beside(rows, found, from_device.eval_shape(families, *one, num_classes), SQUARABLE)
     checks.fit_values(families, arrays)
     if any((np.abs(x) > XLA_SAFE).any() for x in arrays.values()):
-        checks.fit_values(families, jax.tree.map(jnp.asarray, arrays))  # XLA's types have limits of their own
+        checks.fit_values(families, jax.tree.map(jnp.asarray, arrays))  # XLA's dtypes have their own limits
     size = len(labels.y)
     arrays, labels = fill_up((arrays, labels))
-    if len(labels.y) > size:  # what fills up is of no class
+    if len(labels.y) > size:  # the padding belongs to no class
         labels.y[size:] = 0 if labels.soft else num_classes
     if rows.committed:
         arrays, labels = jax.device_put((arrays, labels), rows.sharding)
@@ -238,7 +238,7 @@ def _from_cpu(
 
 
 def without_zero_weight(arrays: dict[str, Array], labels: Labels) -> tuple[dict[str, Array], Labels]:
-    """The rows whose cells matter: on a device the others' are 0."""
+    """The rows of positive weight; on a device all rows, with cells of 0 in the others."""
     with jax.ensure_compile_time_eval() if not on_host(labels) else nullcontext():
         weight = labels.y.sum(axis=1) if labels.soft else labels.weight
         if weight is None or bool((weight > 0).all()):
@@ -246,6 +246,6 @@ def without_zero_weight(arrays: dict[str, Array], labels: Labels) -> tuple[dict[
     if on_host(arrays):
         keep = np.asarray(weight) > 0
         return {name: x[keep] for name, x in arrays.items()}, labels.rows(keep)
-    # rows stay where they are, and a cell that counts nothing may be 0 in every family
+    # rows stay where they are, and every family accepts 0 in a cell without weight
     counted = jnp.asarray(weight > 0)[:, None]
     return {name: jnp.where(counted, x, jnp.zeros((), x.dtype)) for name, x in arrays.items()}, labels
