@@ -1,4 +1,4 @@
-"""Detects processes forked after JAX has run: in them JAX would wait forever for threads lost in the fork."""
+"""Detects processes forked after JAX has run: in them JAX would wait forever for threads that a fork does not copy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Refuses what would need more memory than the machine has, since the operating system would end the process."""
+"""Raises an error before the memory of the machine is exceeded, since the system would end the process."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ GROUPS = (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/memory"))
 
 
 def require(num_bytes: float, what: str, advice: str) -> None:
-    """Raises ValueError unless this much memory is available; costs nothing if it is little.
+    """Raises ValueError unless this much memory is available; small amounts are not checked.
 
     Args:
-        num_bytes: At least this many are needed.
+        num_bytes: The least number of bytes needed.
         what: What needs them, the beginning of the message.
         advice: What to do, the end of the message.
     """

@@ -64,7 +64,7 @@ def native(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     kind = x.dtype
     if kind.kind == "f" and kind.itemsize not in (4, 8):
         return x.astype(np.float32 if kind.itemsize == 2 else np.float64)
-    # a compiled JAX function reads the bytes in its own order, whatever the dtype's order is
+    # a compiled JAX function reads the bytes in native order, whatever the dtype's order is
     return x if kind.isnative else x.astype(kind.newbyteorder("="))
 
 
@@ -108,7 +108,7 @@ def zeros(*shape: int) -> np.ndarray[Any, Any]:
 def padded_size(num_rows: int) -> int:
     """The size that rows are padded to, 32, 128, 512 or a larger power of two, so that few programs are compiled.
 
-    Padding few rows costs little, because each call costs a millisecond.
+    Padding few rows costs little next to the millisecond that each call takes.
     """
     bits = max(num_rows - 1, 31).bit_length()
     return 1 << (bits if bits > 9 else bits + 1 - bits % 2)

@@ -1,6 +1,6 @@
 """Memory prefetching for compiled loops that read a table in random order.
 
-Without it a loop waits for one row of the table after the other if the table is larger than the cache.
+Without it a loop waits for every row of a table that is larger than the cache.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from functools import cache
 from typing import Any
 
 AHEAD = 32
-"""How many loop steps ahead of its use memory is prefetched. numba caches loops with this value compiled in: delete its
-cache after a change."""
+"""How many loop steps before its use memory is prefetched. numba's cached loops contain this value: delete the cache
+after a change."""
 
 
 def prefetch(address: int) -> None:

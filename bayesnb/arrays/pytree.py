@@ -51,7 +51,7 @@ def pytree(cls: type[T]) -> type[T]:
 
 
 class Node:
-    """A base class with a readable repr: arrays by their shapes, without fields that have their defaults."""
+    """A base class with a readable repr: arrays shown by their shapes, fields at their defaults left out."""
 
     def __repr__(self) -> str:
         values = ((f, getattr(self, f.name)) for f in fields_of(self))

@@ -27,7 +27,7 @@ def rows_of(x: Any) -> Any:
     """The matrix in CSR format, with columns in any order and each cell stored once; without a copy if possible.
 
     Raises:
-        ValueError: if a cell is stored outside of the matrix; loops do not check the indices.
+        ValueError: if a cell is stored outside of the matrix, which the loops do not check.
     """
     distinct = _are_distinct(x)
     if hasattr(x, "check_format"):
@@ -50,7 +50,7 @@ def _are_distinct(x: Any) -> bool:
         return False
     if _rise(x.indices, x.indptr, x.shape[1]):
         return True
-    # make blocks large enough that their cells outweigh the marks, one a column
+    # blocks large enough that reading them costs more than their marks, one a column
     parts = row_blocks(x.shape[0], bytes_per_row(x), 8 * x.shape[1], STORED_BYTES)
     return all(in_threads(lambda rows: _differ(x.indices, x.indptr[rows.start : rows.stop + 1], x.shape[1]), parts))
 

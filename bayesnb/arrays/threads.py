@@ -58,7 +58,7 @@ def _results(function: Callable[[S], T], parts: Iterable[S]) -> Iterator[T]:
                     yield ahead.popleft().result()
             while ahead:
                 yield ahead.popleft().result()
-        finally:  # after an error nothing keeps running
+        finally:  # also after an error: nothing keeps running
             for future in ahead:
                 future.cancel()
             wait(ahead)

@@ -14,7 +14,7 @@ from bayesnb.arrays.placement import Array, is_traced, namespace
 from bayesnb.numerics import log_gamma, stable
 
 LITTLE = 1e-3
-"""The Frobenius norm of W below which log|I + W| is computed as the sum of four powers."""
+"""The Frobenius norm of W below which log|I + W| is computed as a series of four terms."""
 
 SINGULAR = 1e3
 """The smallest squared pivot of a correlation matrix that counts as nonzero, in rounding units of its dtype."""
@@ -113,7 +113,7 @@ def is_positive_definite(matrix: Array, columns: Array) -> bool:
 
 
 def first_singular(matrices: Array, columns: Array) -> int | None:
-    """The first of known matrices [K, D, D] that is not positive definite in these columns [D], or None."""
+    """The index of the first of known matrices [K, D, D] that is not positive definite in columns [D], or None."""
     good = (is_positive_definite(matrix, columns) for matrix in np.asarray(matrices))
     return next((k for k, fine in enumerate(good) if not fine), None)
 

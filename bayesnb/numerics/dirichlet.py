@@ -28,8 +28,8 @@ def dirichlet_mean(concentration: Array, total: Total = total) -> Array:
 def dirichlet_mode(concentration: Array, total: Total = total) -> Array:
     """argmax of Dirichlet(a): max(a - 1, 0) renormalised, or the mean if that is all zero.
 
-    For a >= 1 it is the mode (a - 1) / (sum a - C) of the density on the simplex; below 1 the density is unbounded on
-    the boundary, and this is the part of the boundary where the categories with counts are.
+    For a >= 1 it is the mode (a - 1) / (sum a - C) of the density on the simplex. Below 1 the density is unbounded on
+    the boundary; the result then lies there, on the side of the categories with counts.
     """
     raised = jnp.maximum(concentration - 1.0, 0.0)
     return _share(jnp.where(total(raised) > 0, raised, concentration), total)

@@ -99,7 +99,7 @@ def _relative(contenders: Array) -> Array:
 
 
 def _write_log_shares(contenders: Array, out: Array) -> None:
-    """As ``_log_shares``: compiled loops, but numpy's exp and log, which vectorise as those in loops do not."""
+    """As ``_log_shares``: compiled loops, and numpy's exp and log, which vectorise where those in loops would not."""
     _subtract_largest(contenders, out)
     _subtract(out, np.log(_row_sums(np.exp(out))))
 
@@ -157,5 +157,5 @@ def logsumexp(x: Array) -> Array:
     top = xp.where(xp.isfinite(top), top, 0.0)
     total = xp.sum(xp.exp(x - top), axis=-1)
     positive = total > 0
-    # the second where keeps the gradient of an impossible row finite
+    # the inner where keeps the gradient of an impossible row finite
     return xp.where(positive, xp.log(xp.where(positive, total, 1.0)) + top[..., 0], -xp.inf)

@@ -43,5 +43,5 @@ def declared_sizes(given: Any) -> int | tuple[int, ...]:
 
 
 def starts_of(sizes: tuple[int, ...]) -> Array:
-    """Where each column begins in the table [0, S), followed by S."""
+    """The start of each column in the table [0, S), and S at the end."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)

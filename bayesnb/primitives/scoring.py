@@ -19,34 +19,34 @@ Score = Callable[[Any], LogProb]
 
 
 class Scoring(ABC):
-    """A pytree of hyperparameters that scores checked rows, by parameters or with the parameters integrated out."""
+    """A pytree of hyperparameters that scores checked rows, given parameters or with the parameters integrated out."""
 
     @abstractmethod
     def tables(self, params: Any) -> Any:
-        """What scoring needs of the parameters. Pure JAX."""
+        """Tables computed from the parameters, from which rows are scored. Pure JAX."""
 
     @abstractmethod
     def scored_by(self, tables: Any) -> Score:
-        """The function that scores rows by the ``tables`` of the parameters."""
+        """The function that scores rows given the ``tables`` of the parameters."""
 
     def scorer(self, params: Any) -> Score:
-        """The function that scores rows by the parameters; their tables are computed now."""
+        """The function that scores rows given the parameters, whose tables it computes first."""
         return self.scored_by(finalise(_tables, self, params))
 
     def log_likelihood(self, params: Any, x: Any) -> LogProb:
-        """The scores of rows by the parameters, [N, K]."""
+        """The scores of rows given the parameters, [N, K]."""
         return self.scorer(params)(x)
 
     @abstractmethod
     def predictive_tables(self) -> Any:
-        """What scoring with the parameters integrated out needs of the hyperparameters. Pure JAX."""
+        """Tables computed from the hyperparameters, for scores with the parameters integrated out. Pure JAX."""
 
     @abstractmethod
     def predicted_by(self, tables: Any) -> Score:
-        """The function that scores rows by the ``predictive_tables``."""
+        """The function that scores rows given the ``predictive_tables``."""
 
     def predictive(self) -> Score:
-        """The function that scores rows with the parameters integrated out; its tables are computed now."""
+        """The function that scores rows with the parameters integrated out, from tables computed first."""
         return self.predicted_by(finalise(_predictive_tables, self))
 
     def log_predictive(self, x: Any) -> LogProb:

@@ -1,4 +1,4 @@
 """Users' rows and labels, checked once, and the sufficient statistics computed from them.
 
-The code depends on families, but neither on the class prior nor on the program.
+The code depends on families, but not on the class prior or the generative program.
 """

@@ -1,7 +1,7 @@
 """Checks of users' rows, made once at the boundary.
 
-Each error says what was expected, what came, and what to do. Shapes and types are always checked, values only if they
-are known: inside a JAX transformation they are not.
+Each error states what was expected, what was given, and what to do. Shapes and types are always checked, values only if
+they are known: inside a JAX transformation they are not.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def values(families: Mapping[str, Family], arrays: Mapping[str, Array]) -> None:
             parts = row_blocks(x.shape[0], bytes_per_row(x))
             in_threads(partial(_check_rows, family, x, name), parts)
         elif not is_traced(x):
-            # inside an outer jit even computations on a known JAX array are traced, unless they are eager
+            # without this an outer jit would trace computations even on a known JAX array
             with jax.ensure_compile_time_eval():
                 family.check(x, name)
 

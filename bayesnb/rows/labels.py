@@ -26,7 +26,7 @@ LARGEST_WEIGHT = 1e30
 
 
 def labels(y: Any, sample_weight: Any, num_rows: int, num_classes: int | None) -> tuple[Labels, int]:
-    """Labels with their weights, and the number of classes; rows of weight zero may hold anything."""
+    """Labels with their weights, and the number of classes; rows of weight zero may have any label."""
     y = _labels_array(y, num_rows)
     weight = None if sample_weight is None else weights(sample_weight, num_rows)
     counted = y if weight is None or is_traced(y, weight) else _counted(y, weight)
@@ -67,7 +67,7 @@ def _labels_array(y: Any, num_rows: int) -> Array:
 
 
 def _counted(y: Array, weight: Array) -> Array:
-    """The labels with weight; on a device the others are replaced by valid ones, since rows stay where they are."""
+    """The labels with positive weight; on a device, where rows stay in place, the others become valid labels."""
     if on_host(y, weight):
         return y[weight > 0]
     with jax.ensure_compile_time_eval():
@@ -132,5 +132,5 @@ def weights(sample_weight: Any, num_rows: int) -> Array:
 
 
 def _at_once(known: Array) -> AbstractContextManager[Any]:
-    """A context in which computations on a known JAX array are eager; inside an outer jit they would be traced."""
+    """A context in which computations on a known JAX array are eager; an outer jit would trace them."""
     return nullcontext() if on_host(known) else jax.ensure_compile_time_eval()

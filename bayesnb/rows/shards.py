@@ -1,7 +1,7 @@
 """Rows that are sharded over a mesh of devices, of one process or of many: each device sums its own rows.
 
 The rows stay where they are. Only statistics are transferred, K x D numbers from every device. They are merged in
-pairs, in the same order everywhere, so that every device and every process ends with the same bits.
+pairs, in the same order everywhere, so that every device and every process gets the same bits.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from bayesnb.arrays.placement import is_traced
 
 
 def row_sharding(*trees: Any) -> NamedSharding | None:
-    """How several devices of one mesh share the rows of all these arrays, with columns whole; None if they do not.
+    """The sharding of rows over several devices of one mesh that all these arrays share; None if they share none.
 
-    Arrays that are sharded in another way are left to XLA.
+    Arrays that are sharded in another way, such as by columns, are left to XLA.
     """
     leaves = jax.tree.leaves(trees)
     if is_traced(leaves) or not all(isinstance(getattr(leaf, "sharding", None), NamedSharding) for leaf in leaves):

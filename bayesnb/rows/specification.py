@@ -1,4 +1,4 @@
-"""The interface of a model that statistics and the program use; ``NaiveBayes`` implements it."""
+"""The interface of a model that statistics and the generative program use; ``NaiveBayes`` implements it."""
 
 from __future__ import annotations
 

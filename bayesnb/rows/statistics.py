@@ -177,7 +177,7 @@ def from_host(
 
 
 def require_memory(families: Mapping[str, Family], arrays: Mapping[str, Array], num_classes: int) -> None:
-    """Raises ValueError if statistics of this many classes, and what follows from them, do not fit in memory."""
+    """Raises ValueError if statistics of this many classes, and what is computed from them, do not fit in memory."""
     columns = {name: family.columns_in(arrays[name]) for name, family in families.items()}
     a_class = 8 + sum(family.fit_bytes(columns[name]) for name, family in families.items())
     memory.require(

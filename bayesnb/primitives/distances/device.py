@@ -12,7 +12,7 @@ from bayesnb.primitives.distances.densities import Distances
 
 
 def distances(loc: Array, covariance: Array, x: Array) -> Distances:
-    """One factor for each class if no cell is missing, else one for each row and class."""
+    """Distances with one factor for each class if no cell is missing, else with one for each row and class."""
     x = jnp.asarray(x, jnp.result_type(float))
     loc, covariance = (jnp.asarray(a, x.dtype) for a in (loc, covariance))
     varying = _varying(covariance)[None]
@@ -23,7 +23,7 @@ def distances(loc: Array, covariance: Array, x: Array) -> Distances:
 
 @jax.jit
 def row_by_row(loc: Array, covariance: Array, x: Array) -> Distances:
-    """One factor for each row and class, whatever is missing."""
+    """Distances with one factor for each row and class, whatever is missing."""
     seen = ~jnp.isnan(x) & _varying(covariance)[None]
     return _any_rows(loc, covariance, jnp.where(seen, x, 0.0), seen)
 
@@ -34,7 +34,7 @@ def _varying(covariance: Array) -> Array:
 
 
 def _whole_rows(loc: Array, covariance: Array, x: Array, seen: Array) -> Distances:
-    """One factor for each class, shared by all rows."""
+    """Distances with one factor for each class, shared by all rows."""
     factor = jnp.linalg.cholesky(proper(covariance, _varying(covariance)))
 
     def squares(loc: Array, factor: Array) -> Array:
@@ -48,7 +48,7 @@ def _whole_rows(loc: Array, covariance: Array, x: Array, seen: Array) -> Distanc
 
 
 def _any_rows(loc: Array, covariance: Array, x: Array, seen: Array) -> Distances:
-    """One factor for each row and class."""
+    """Distances with one factor for each row and class."""
 
     def row(x: Array, seen: Array) -> Distances:
         factor = jnp.linalg.cholesky(proper(covariance, seen[None]))

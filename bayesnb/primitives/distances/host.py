@@ -24,7 +24,7 @@ PRECISE_ROW, PRECISE = 1e-3, 1e-6
 
 
 def distances(loc: Array, covariance: Array, x: Array) -> Distances:
-    """One factor for each class and pattern of missing cells, unless nearly every row has its own pattern."""
+    """Distances with a factor for each class and pattern of missing cells, or for each row if few share a pattern."""
     varying = (variances(covariance) > 0).any(axis=0)
     patterns = list(_patterns(x))
     if len(patterns) > max(len(x) // ROWS_A_PATTERN, 1):

@@ -23,7 +23,7 @@ from bayesnb.primitives.scoring import Score
 class Linear(NamedTuple):
     """log p(x_d | k) = offset_kd + sum_f weights_f[k, d] · feature_f(x_d), every array [K, D] and finite.
 
-    If ``offset`` is None it is 0. ``zeros`` and ``zero_offset`` count zero factors in the same way, where a feature is
+    Without an ``offset`` it is 0. ``zeros`` and ``zero_offset`` count zero factors in the same way, where a feature is
     positive. Features are computed from x - ``centre`` [D]. ``condition`` is the largest of the terms that cancel,
     relative to the result's scale.
     """
@@ -37,17 +37,17 @@ class Linear(NamedTuple):
 
 
 WIDENED_BYTES = 1 << 19
-"""Bytes of rows that are converted to the dtype of the weights at a time, so that their product stays in cache too."""
+"""Bytes of rows converted to the weights' dtype at a time; their product then stays in cache too."""
 
 WIDENED_ROWS = 256
-"""The smallest number of rows converted at a time, because the weights are read again each time."""
+"""The smallest number of rows converted at a time: the weights are read again for every such block."""
 
 
 class Featured(Protocol):
     """What a product needs of a family."""
 
     def seen(self, x: Array) -> Array | None:
-        """False for missing cells."""
+        """False for missing cells, [N, D]; None if it is known that there are none."""
 
     def features(self, x: Array) -> tuple[Array, ...]:
         """Row features [N, D]."""

@@ -63,7 +63,7 @@ def _add_entries(cells: Array, starts: Array, table: Array, out: Array) -> None:
 
 
 def _gather(table: Array, coded: Codes) -> Array:
-    """Column by column, so that the working set is [N, K]."""
+    """The sums of table entries, column by column, so that the working set is [N, K]."""
     # under jit an index out of range is clamped and -1 wraps around: places of missing cells are masked
     places, seen = coded.places()
     seen = jnp.ones(places.shape, bool) if seen is None else seen
@@ -73,6 +73,6 @@ def _gather(table: Array, coded: Codes) -> Array:
         return total + jnp.where(observed[:, None], table.T[place], 0), None
 
     start = jnp.zeros((places.shape[0], table.shape[0]), jnp.result_type(float))
-    if not table.shape[1]:  # a scan over no columns would still look up in the empty table
+    if not table.shape[1]:  # a scan over no columns would still be compiled to read the empty table
         return start
     return jax.lax.scan(add, start, (places.T, seen.T))[0]

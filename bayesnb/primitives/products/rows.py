@@ -48,7 +48,7 @@ def by_rows(function: Callable[..., Any], args: tuple[Any, ...], x: Any) -> Any:
 
 
 def summed(terms: str, family: tuple[Any, ...], rows: tuple[Array, ...]) -> Array:
-    """The terms [N, ..., D] that a method, given by its name, returns, summed over columns; on the host by blocks.
+    """The terms [N, ..., D] returned by the method ``terms``, summed over columns; on the host by blocks.
 
     ``family`` holds the family of the method, and the method's arguments before the rows.
     """
@@ -85,7 +85,7 @@ def single_precision(condition: Array | None) -> bool:
 
 def centre_of(loc: Array) -> Array:
     """The mean of the classes [K, D], rounded to float32, so that rows of either precision are shifted alike."""
-    # not two conversions: XLA may leave them out for one use of the number and not for another
+    # not a conversion and back: XLA may leave the two out for one use of the number and not for another
     centre = jax.lax.reduce_precision(loc.mean(axis=0, keepdims=True), exponent_bits=8, mantissa_bits=23)
     return jnp.where(jnp.isfinite(centre), centre, 0.0)
 
@@ -98,9 +98,9 @@ def in_precision(table: T, order: Literal["K", "F"] = "K") -> Callable[[Any], T]
 def scored(
     score: Callable[[Array, Any], LogProb], x: Array, num_classes: int, *, zeros: bool, single: bool, threads: bool
 ) -> LogProb:
-    """Numpy rows scored block by block, [N, K], by ``score(block, dtype)``, with zeros or without.
+    """Scores [N, K] of numpy rows, computed block by block by ``score(block, dtype)``, with zeros or without.
 
-    float32 rows are scored in float32 if ``single`` allows it, and again in float64 if rounding matters.
+    float32 rows are scored in float32 if ``single`` allows it, and again in float64 if the rounding is too large.
     """
     shape = (x.shape[0], num_classes)
     what = f"scores of {shape[0]:,} rows and {num_classes:,} classes"

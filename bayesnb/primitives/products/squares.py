@@ -13,7 +13,7 @@ TOGETHER = 16
 """The number of factors 1 + z^2 that are multiplied in the precision of the tables."""
 
 ROWS = 256
-"""The number of rows scored together, which stay in the nearest cache."""
+"""The number of rows scored together; they stay in the first-level cache."""
 
 LARGE = 1e150
 """A double-precision product larger than this is not multiplied any further: its logarithm is taken."""

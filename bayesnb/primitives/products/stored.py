@@ -11,7 +11,7 @@ from bayesnb.arrays.placement import Array
 from bayesnb.arrays.prefetch import AHEAD, prefetch
 
 LINE = 64
-"""The bytes of a cache line."""
+"""The size of a cache line in bytes."""
 
 HEAD = 8 * LINE
 """Bytes of a row of weights that are prefetched; the processor prefetches the others by itself."""

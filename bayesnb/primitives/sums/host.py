@@ -152,7 +152,7 @@ def _moments(x: Array, labels: Labels, num_classes: int) -> tuple[Array, Array, 
     shape = (num_classes, x.shape[1])
     origin = np.zeros(shape)
     loops.first_values(x, labels.y, origin, np.zeros(shape, bool))
-    with np.errstate(over="ignore", invalid="ignore"):  # from cells that are refused for it
+    with np.errstate(over="ignore", invalid="ignore"):  # overflow comes from cells that are refused
         count, shift, squares = _moments_about(origin, x, labels)
         if (count * np.square(shift) > FAR * squares).any():
             # a constant column has shift 0 and keeps its origin

@@ -38,7 +38,7 @@ def add_flags(x: Array, y: Array, weight: Array | None, ones: Array) -> None:
 
 @compiled
 def add_trials(x: Array, y: Array, weight: Array | None, ones: Array, cells: Array) -> None:
-    """As ``add_flags``, but cells may be missing, which are NaN; also adds w_n of the other cells to ``cells``."""
+    """As ``add_flags`` for cells of which NaN are missing; also adds w_n of the observed cells to ``cells``."""
     for n in range(x.shape[0]):
         k = y[n]
         if 0 <= k < ones.shape[0]:
@@ -66,7 +66,7 @@ def add_cells(data: Array, columns: Array, pointers: Array, y: Array, weight: Ar
 def add_stored(
     data: Array, columns: Array, pointers: Array, rows: Array, y: Array, weight: Array | None, sums: Array
 ) -> None:
-    """As ``add_cells`` for some rows, whose labels are classes; prefetches sums that are too large for any cache."""
+    """As ``add_cells`` for some rows, whose labels are classes; prefetches the sums, which exceed any cache."""
     begin, last = sums.ctypes.data, len(columns) - 1
     for n in rows:
         k, w = np.intp(y[n]), 1.0 if weight is None else weight[n]
