@@ -42,7 +42,7 @@ def _raise_to(x: Array, largest: Array) -> None:
 
 @compiled
 def _count_others(cells: Array, size: float) -> int:
-    """The number of cells outside 0..size-1. Counting all of them vectorises; stopping at the first would not."""
+    """The number of cells other than 0..size-1. Counting them all vectorises; stopping at the first would not."""
     others = 0
     for i in range(cells.shape[0]):
         cell = cells[i]

@@ -42,7 +42,7 @@ def read_as_numpy(given: Any) -> Any:
 def put_beside(rows: jax.Array, answer: T, like: Any = None, power: float = 1.0) -> T | None:
     """The answer as JAX arrays on the device of ``rows``, in the dtypes of ``like`` or in JAX's default precision.
 
-    None if the magnitude of a finite number exceeds the largest number of its new dtype to the power of ``power``.
+    None if the magnitude of a finite number exceeds m^``power``, where m is the largest number of its new dtype.
     """
     numbers, structure = jax.tree.flatten(answer)
     wanted = [jax.dtypes.canonicalize_dtype(leaf.dtype) for leaf in jax.tree.leaves(answer if like is None else like)]

@@ -19,7 +19,7 @@ from bayesnb.arrays.pytree import Node, pytree
 T = TypeVar("T")
 
 SMALL = 1 << 12
-"""The most numbers that are joined in one array: copying more takes longer than transferring one more array."""
+"""The most numbers that are joined in one array: copying more takes longer than transferring another array."""
 
 
 def at_once(function: Callable[..., T], *args: Any, **static: Any) -> T:
@@ -37,8 +37,8 @@ def at_once(function: Callable[..., T], *args: Any, **static: Any) -> T:
 def finalise(function: Callable[..., Any], *args: Any, **static: Any) -> Any:
     """``function(*args)`` for a jitted ``function`` of small arrays: on the host in float64, with numpy leaves.
 
-    Pass module-level functions: a new function object is recompiled on every call. JAX's logs show every such function
-    as ``_in_one_array``.
+    Pass module-level functions: a new function object is recompiled on every call. In JAX's logs every such function is
+    named ``_in_one_array``.
     """
     numbers, structure = jax.tree.flatten(args)
     if not on_host(*numbers):
