@@ -45,7 +45,7 @@ def log_rising(a: Array, x: Any) -> Array:
 
 
 def rising_and_linear(family: Any, a: Array, linear: Score) -> Score:
-    """Scores counts by ``log_rising`` plus a linear function, which equal the sum of ``log_predictive_terms``.
+    """Scores counts by ``log_rising`` plus a linear function; together they equal the sum of ``log_predictive_terms``.
 
     On a device the family's terms are summed instead: in single precision the two sums would cancel.
     """

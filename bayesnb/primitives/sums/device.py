@@ -36,7 +36,7 @@ class DeviceSums:
 
     def sum(self, values: Array, seen: Array | None = None) -> Array:
         values = values if seen is None else jnp.where(seen, values, 0)
-        # integers could exceed the largest int32: floats are added pairwise instead
+        # integer sums could exceed the largest int32, so floats are added pairwise
         return self._segment_sum(values.astype(jnp.promote_types(values.dtype, jnp.result_type(float))))
 
     def base(self, measure: Callable[[], Array], seen: Array | None = None) -> Array:
@@ -47,7 +47,7 @@ class DeviceSums:
         return self._count(x if seen is None else jnp.where(seen, x, 0)), self.cell_counts(seen, x.shape[1])
 
     def _count(self, values: Array) -> Array:
-        """Sums of zeros and ones as integers, which are exact."""
+        """Sums of zeros and ones as integers, which are exact for unweighted rows."""
         return self._segment_sum(values.astype(jnp.int32))
 
     def table(self, codes: Codes, size: int) -> Array:

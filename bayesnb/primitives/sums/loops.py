@@ -38,7 +38,7 @@ def add_flags(x: Array, y: Array, weight: Array | None, ones: Array) -> None:
 
 @compiled
 def add_trials(x: Array, y: Array, weight: Array | None, ones: Array, cells: Array) -> None:
-    """As ``add_flags`` for cells of which NaN are missing; also adds w_n of the observed cells to ``cells``."""
+    """As ``add_flags``, but NaN cells are missing; also adds w_n of the observed cells to ``cells``."""
     for n in range(x.shape[0]):
         k = y[n]
         if 0 <= k < ones.shape[0]:
