@@ -1,6 +1,6 @@
-"""One small file for each likelihood with its conjugate prior, all with the same parts in the same order.
+"""The families: one file for each likelihood with its conjugate prior, all with the same parts in the same order.
 
-``base`` states the contract. A family knows rows of one block and their classes, and nothing of models.
+``base`` defines the interface. A family knows the rows of one block and their classes, and nothing about models.
 """
 
 from bayesnb.families.base import Family as Family

@@ -1,25 +1,25 @@
-"""The contract of a family: a likelihood for a block of columns together with its conjugate prior.
+"""The interface of a family: a likelihood for a block of columns together with its conjugate prior.
 
 A family is a frozen dataclass and a pytree. Its fields are the prior's hyperparameters; conjugacy means that
-``update(statistics)`` returns the same class with other hyperparameters. The same parts stand in the same order:
+``update(statistics)`` returns the same class with other hyperparameters. Every family has these parts, in this order:
 
-1. hyperparameters, and ``resolve``, which fixes their shapes, [K, D] or [K, S], and those that are left to the data;
+1. hyperparameters, and ``resolve``, which fixes their shapes, [K, D] or [K, S], and fills in those left to the data;
 2. ``params``: the NumPyro sub-model of the parameters, one ``sample`` site each, inside class and feature plates;
 3. ``likelihood``: the NumPyro distribution of a row. Densities are written nowhere else;
-4. ``pack`` and ``check`` of the block's cells, and ``statistics``: what rows contribute, summed into classes;
+4. ``pack`` and ``check`` of the block's cells, and ``statistics``: the sufficient statistics of rows, by class;
 5. ``update``: the conjugate update;
 6. ``reference``, ``mode`` and ``mle`` of the parameters;
-7. ``tables`` of the parameters, and rows ``scored_by`` them, for most families as features times class weights
-   (``linear``): the ``log_likelihood``;
+7. ``tables`` of the parameters, and ``scored_by``, which computes the ``log_likelihood`` of rows from them, for most
+   families as a product of row features and class weights (``linear``);
    ``log_likelihood_of``: the same from statistics, relative to a reference point, for samplers;
 8. ``log_predictive_terms``: the exact predictive of each cell under the present hyperparameters, [N, K, D];
-   ``own_terms``: the same under a row's own class, given the statistics of all rows less the row's own contribution;
-9. ``log_partition``, its change ``log_partition_ratio`` and ``log_base_measure``, of which the evidence is made.
+   ``own_terms``: the same for each row's own class, with the row's contribution removed from the statistics;
+9. ``log_partition``, its change ``log_partition_ratio`` and ``log_base_measure``, which give the evidence.
 
-What tables, pictures and files ask of a family besides stands in ``traits``, each with a default.
+``traits`` has what tables, plots and files need besides, each with a default.
 
-The laws that hold for each, such as prior times likelihood equals evidence times posterior, stand in the tests, once
-for all. Arrays are numpy's or JAX's, traced or not; a family never asks. Missing cells are NaN.
+The tests check the laws that every family obeys, such as prior times likelihood equals evidence times posterior.
+Arrays are numpy's or JAX's, traced or not; a family never checks which. Missing cells are NaN.
 """
 
 from __future__ import annotations
@@ -58,34 +58,34 @@ Hyperparameter = Any
 
 
 class Family(Hyperparameters, Scoring, Traits):
-    """A likelihood for a block of columns and its conjugate prior; see the module's text for the contract."""
+    """A likelihood for a block of columns and its conjugate prior; the module's docstring describes the interface."""
 
     statistics_type: ClassVar[type]
-    """The class of its sufficient statistics."""
+    """The class of the sufficient statistics."""
 
     takes_sparse: ClassVar[bool] = False
-    """True where scipy's sparse matrices are rows too."""
+    """True if rows may be a scipy sparse matrix."""
 
     resolved_by_sizes: ClassVar[bool] = True
-    """True where ``resolve`` looks at the sizes of statistics alone: on the host hyperparameters are then views."""
+    """True if ``resolve`` needs only the sizes of statistics; hyperparameters on the host are then views."""
 
     known: ClassVar[dict[str, type[Family]]] = {}
-    """Every family that has been defined, by its name: those that a file may hold."""
+    """Every family class that has been defined, by name: a saved file may contain any of them."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         before = Family.known.get(cls.__name__)
         if before is None or not before.__module__.startswith("bayesnb."):
             Family.known[cls.__name__] = cls
-        if "resolve" in vars(cls):  # what a base class says of its own is not inherited
+        if "resolve" in vars(cls):  # what a base class declares about its own ``resolve`` is not inherited
             cls.resolved_by_sizes = vars(cls).get("resolved_by_sizes", False)
 
     # 1. hyperparameters
 
     def resolve(self, pooled: Any, num_classes: int) -> Self:
-        """The same prior with every shape and every hyperparameter fixed, from the statistics of all classes pooled.
+        """The same prior with every shape and hyperparameter fixed, given the statistics of all classes pooled.
 
-        Here the hyperparameters, none of which may be left to the data, broadcast to their ``axes``.
+        By default the hyperparameters broadcast to their ``axes``, and none of them may be left to the data.
         """
         sizes = self.axis_sizes(num_classes, pooled.num_columns)
         shapes = {name: tuple(sizes[letter] for letter in letters) for name, letters in self.axes}
@@ -98,27 +98,27 @@ class Family(Hyperparameters, Scoring, Traits):
 
     @property
     def site_a_column(self) -> bool:
-        """True where each column has a site of its own, [K, ...]."""
+        """True if each column has its own site, [K, ...]."""
         return False
 
     @property
     def declared_columns(self) -> int | None:
-        """D where the specification tells it before any data, else None."""
+        """The number of columns D if the specification fixes it before any data, else None."""
         return None
 
     def columns_of(self, params: Params) -> int:
-        """D of parameters, of which the first is [K, D, ...]."""
+        """The number of columns D of the parameters; by default the first of them is [K, D, ...]."""
         return next(iter(params.values())).shape[1]
 
     def columns_in(self, x: Array) -> int:
-        """D of packed rows."""
+        """The number of columns D of packed rows."""
         return x.shape[1]
 
     # 2., 3. the generative program
 
     @abstractmethod
     def params(self, block: str) -> Params:
-        """Samples the parameters, sites ``block_name`` of shape [K, D, ...]."""
+        """Sample the parameters, sites ``block_name`` of shape [K, D, ...]."""
 
     @abstractmethod
     def likelihood(self, params: Params) -> dist.Distribution:
@@ -126,7 +126,7 @@ class Family(Hyperparameters, Scoring, Traits):
 
     def observe(self, block: str, params: Params, x: Array | None, total_count: Array | None) -> Array:
         """The sample site of the block's rows; ``params`` are those of each row's class."""
-        del total_count  # Multinomial's
+        del total_count  # some families need it
         law = self.likelihood(params)
         if x is None:
             return numpyro.sample(block, law.to_event(1))
@@ -136,15 +136,15 @@ class Family(Hyperparameters, Scoring, Traits):
         return numpyro.sample(block, law.to_event(1), obs=x)
 
     def check_params(self, params: Params, block: str) -> None:
-        """Raises ValueError unless the shapes fit each other and known values are parameters."""
+        """Raise ValueError unless the shapes fit together and known values are valid parameters."""
         for site in self.sites:
             require_shape(block, site, params[site], "[K, D]", 2)
         require_finite(f"params of block {block!r}", **params)
 
     def of_rows(self, params: Params, y: Array, draw: Array | None = None) -> Params:
-        """The parameters of each row's class, the first axis N, or 1 for what all classes share.
+        """The parameters of each row's class, with first axis N, or 1 for parameters that all classes share.
 
-        With ``draw`` [N] they are taken from draws [S, ...] of the parameters.
+        With ``draw`` [N], ``params`` are draws [S, ...], and row n takes draw ``draw[n]``.
         """
         common = self.common_sites
         values = {site: jnp.asarray(value) for site, value in params.items()}
@@ -154,11 +154,11 @@ class Family(Hyperparameters, Scoring, Traits):
 
     @property
     def totals_vary(self) -> bool:
-        """True where generating rows needs the total of each."""
+        """True if generating rows requires the total count of each."""
         return False
 
     def toss(self, block: str, params: Params, y: Array, draw: Array, total_count: Array | None) -> Array:
-        """Samples the rows of classes ``y`` [N], each from its draw of parameters [S, ...]."""
+        """Sample rows of the classes ``y`` [N], each from its own draw of the parameters [S, ...]."""
         return self.observe(block, self.of_rows(params, y, draw), None, total_count)
 
     # 4. - 6. statistics and estimates
@@ -170,10 +170,10 @@ class Family(Hyperparameters, Scoring, Traits):
         return parts[0]
 
     support: ClassVar[Constraint] = dist.constraints.real
-    """What cells may be, finite numbers all."""
+    """The values that a cell may have; they must also be finite."""
 
     def check(self, x: Array, block: str) -> None:
-        """Raises ValueError for values outside the support; never called on tracers."""
+        """Raise ValueError for values outside the support; never called on tracers."""
         kind = type(self.support).__name__.strip("_").lower()
         allowed = f"a cell of {type(self).__name__} must be a finite {kind} number or NaN (missing)"
         xp = namespace(stored(x))
@@ -181,29 +181,29 @@ class Family(Hyperparameters, Scoring, Traits):
 
     @property
     def marks_bad_cells(self) -> bool:
-        """True where a cell that ``check`` refuses makes a statistic NaN or beyond ``statistics.TELLING``.
+        """True if every cell that ``check`` rejects makes a statistic NaN or larger than ``statistics.TELLING``.
 
-        A fit to numpy rows then looks at cells once.
+        A fit to numpy rows then needs no separate pass to check cells.
         """
         return False
 
     def _reads_rows_as(self, family: type[Family]) -> bool:
-        """True unless a class of one's own checks or counts rows in its own way."""
+        """True unless a subclass overrides ``check``, ``check_fit`` or ``statistics``."""
         names = ("check", "check_fit", "statistics")
         return all(getattr(type(self), name) is getattr(family, name) for name in names)
 
     def check_fit(self, x: Array, block: str) -> None:
-        """Raises ValueError for rows that have a likelihood but no closed form in a fit; never called on tracers."""
+        """Raise ValueError for rows that have a likelihood but no closed form in a fit; never called on tracers."""
 
     def check_mle(self, params: Params, statistics: Any, block: str) -> None:
-        """Raises ValueError where the likelihood of these statistics has no maximum; never called on tracers."""
+        """Raise ValueError if the likelihood of these statistics has no maximum; never called on tracers."""
 
     def fit_bytes(self, num_columns: int) -> int:
-        """Bytes of one class's statistics: blocks of rows are to outweigh them."""
+        """The size of one class's statistics in bytes; blocks of rows should be larger than that."""
         return 24 * num_columns
 
     def seen(self, x: Array) -> Array | None:
-        """False for missing cells, [N, D]; None where it is known that there are none."""
+        """False for missing cells, [N, D]; None if no cells are known to be missing."""
         return observed(x)
 
     @abstractmethod
@@ -211,7 +211,7 @@ class Family(Hyperparameters, Scoring, Traits):
         """The sufficient statistics of rows ``x`` [N, D] under the labels ``z``."""
 
     def accepts(self, statistics: Any) -> bool:
-        """True for statistics of such a block."""
+        """True if the statistics are of this family."""
         return isinstance(statistics, self.statistics_type)
 
     @abstractmethod
@@ -228,26 +228,26 @@ class Family(Hyperparameters, Scoring, Traits):
 
     @abstractmethod
     def mle(self, statistics: Any) -> Params:
-        """The maximiser of the likelihood; where it is free, the estimate of all classes pooled."""
+        """The maximum likelihood estimate; where the data leave it undetermined, that of all classes pooled."""
 
     # 7. the likelihood
 
     def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
-        """The ``log_likelihood`` feature by feature, [N, K, F]; here the whole block is one. Pure JAX."""
+        """The ``log_likelihood`` feature by feature, [N, K, F]; by default the whole block is one. Pure JAX."""
         whole = self.log_likelihood(params, x)
         return jax.tree.map(lambda table: table[:, :, None], whole)
 
     @abstractmethod
     def log_likelihood_of(self, statistics: Any, params: Params, reference: Params) -> Array:
-        """log p(rows | params) - log p(rows | reference), a scalar; the reference is the posterior mean under self."""
+        """log p(rows | params) - log p(rows | reference), a scalar; the reference is the posterior mean."""
 
     def row_base_measure(self, x: Array) -> Array | None:
-        """The part of log p(x | params) that no parameter touches, [N]; None where it is 0."""
+        """The part of log p(x | params) that does not depend on the parameters, [N]; None if it is 0."""
         del x
         return None
 
     def centred(self, statistics: Any) -> tuple[Self, Any]:
-        """The same problem, prior and statistics, in coordinates where the posterior is of order one."""
+        """The same problem (prior and statistics) in coordinates where the posterior is of order one."""
         return self, statistics
 
     def restored(self, statistics: Any, params: Params) -> Params:
@@ -262,7 +262,7 @@ class Family(Hyperparameters, Scoring, Traits):
         """log p(x_d | y = k) with the parameters integrated out, [N, K, D]; 0 for a missing cell. Pure JAX."""
 
     def predictive_tables(self) -> Any:
-        """All that their sum over columns, the ``log_predictive``, needs to know of the hyperparameters. Pure JAX."""
+        """The tables from which ``predicted_by`` computes the ``log_predictive``, summed over columns. Pure JAX."""
         return self
 
     def predicted_by(self, tables: Any) -> Score:
@@ -270,16 +270,16 @@ class Family(Hyperparameters, Scoring, Traits):
 
     @abstractmethod
     def own_terms(self, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
-        """log p(x_d | class y_n, all rows but this one), [N, D], of a prior and all rows' statistics. Pure JAX."""
+        """log p(x_d | class y_n, all rows but this one), [N, D], from a prior and all rows' statistics. Pure JAX."""
 
     def leave_one_out_terms(self, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
-        """log p(x_d | y = k, all rows but this one), [N, K, D]: only the own class has lost anything. Pure JAX."""
+        """log p(x_d | y = k, all rows but this one), [N, K, D]: only the row's own class changes. Pure JAX."""
         terms = self.update(statistics).log_predictive_terms(x)
         own = jnp.arange(terms.shape[1])[None, :] == y[:, None]
         return jnp.where(own[:, :, None], self.own_terms(statistics, x, y, weight)[:, None, :], terms)
 
     def leave_one_out(self, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
-        """Their sum over columns, [N, K], without the terms of the other classes."""
+        """The sum of these terms over columns, [N, K], computed without the terms of the other classes."""
         table = updated(self, statistics).log_predictive(x).finite
         own = products.summed("own_terms", (self, statistics), (x, y, weight))
         return namespace(table).where(np.arange(table.shape[1])[None, :] == y[:, None], own[:, None], table)
@@ -291,10 +291,10 @@ class Family(Hyperparameters, Scoring, Traits):
         """log of the prior's normalising constant, by class and feature, [K, D]."""
 
     def log_partition_ratio(self, statistics: Any) -> Array:
-        """That of the posterior less that of the prior; a form without the difference keeps what large numbers lose."""
+        """The posterior's log partition minus the prior's; a form without the difference avoids cancellation."""
         return self.update(statistics).log_partition() - self.log_partition()
 
     def log_base_measure(self, statistics: Any) -> Array:
-        """What the evidence holds beside the ratio of partitions, by class and feature; 0 unless overridden."""
+        """The rest of the log evidence besides the partition ratio, by class and feature; 0 unless overridden."""
         del statistics
         return jnp.zeros(())

@@ -33,20 +33,20 @@ class BinomialStatistics(TrialStatistics):
 @pytree
 class Binomial(Beta):
     """Successes in trials: theta_kd ~ Beta(a, b), x_nd | y_n = k ~ Binomial(t_nd, theta_kd), such as how often a word
-    stands in a text of t words.
+    occurs in a text of t words.
 
     With s successes in n trials the posterior is Beta(a + s, b + n - s), as for Bernoulli; the predictive is the
     Beta-binomial, C(t, x) B(a + x, b + t - x) / B(a, b). Gelman et al., Bayesian Data Analysis, 3rd edition, section
     2.4. The totals are taken as given, the same for every class.
 
     Args:
-        total_count: t: an int for every column, or one int a column, or None, where X is a pair (successes, totals)
-            of arrays [N, D].
+        total_count: t: an int for every column, one int per column, or None if X is a pair (successes, totals) of
+            arrays [N, D].
         a: Prior successes, positive; broadcasts to [K, D].
         b: Prior failures, positive; broadcasts to [K, D].
 
-    Cells are whole numbers 0..t, or NaN (missing). Sites: ``block_probs`` [K, D]. Inside, rows are [N, 2 D], successes
-    beside totals, and a missing cell is 0 of 0.
+    Cells are whole numbers 0..t, or NaN (missing). Sites: ``block_probs`` [K, D]. Internally rows are [N, 2 D],
+    successes and then totals, and a missing cell is 0 of 0.
     """
 
     total_count: int | Sequence[int] | None = field(metadata={"static": True})
@@ -82,7 +82,7 @@ class Binomial(Beta):
         return 2 if self.total_count is None else 1
 
     def cell_law(self, params: Params, column: int) -> dist.Distribution:
-        # totals that rows bring with them: of one trial
+        # if the totals come with the rows, show the distribution of one trial
         total = np.broadcast_to(self.total_count or 1, self.num_columns)[column]
         return dist.Binomial(int(total), probs=self._at("probs", params["probs"], column))
 
@@ -100,7 +100,7 @@ class Binomial(Beta):
     def observe(self, block: str, params: Params, x: Array | None, total_count: Array | None) -> Array:
         if x is not None:
             x, totals = jnp.split(x, 2, axis=1)
-            # 0 of 0 has probability one: the mask keeps its gradient from being 0 / 0
+            # 0 of 0 has probability one; without the mask its gradient would be 0 / 0
             law = self.likelihood(params, jnp.maximum(totals, 1)).mask(totals > 0)
             return numpyro.sample(block, law.to_event(1), obs=x)
         if self.total_count is not None:
@@ -115,7 +115,7 @@ class Binomial(Beta):
             wanted = "a pair (successes, totals)" if self.total_count is None else "one array, its totals are known"
             raise ValueError(f"block {block!r} is {wanted}, got {len(parts)} array{'s' * (len(parts) > 1)}")
         xp = jnp if any(namespace(part) is jnp for part in parts) else np
-        if xp is jnp:  # the sums of integers could pass the largest int32
+        if xp is jnp:  # sums of integers could exceed the largest int32
             parts = tuple(jnp.asarray(part, jnp.result_type(float)) for part in parts)
         x = parts[0]
         totals = parts[1] if len(parts) == 2 else xp.asarray(self.total_count).reshape(1, -1)
@@ -141,7 +141,7 @@ class Binomial(Beta):
             )
 
     def seen(self, x: Array) -> None:
-        """Nothing to leave out: a missing cell, 0 of 0, has probability one."""
+        """None: a missing cell is 0 of 0, which has probability one and needs no mask."""
         del x
 
     def statistics(self, x: Array, z: ClassSums) -> BinomialStatistics:
@@ -160,7 +160,7 @@ class Binomial(Beta):
         return successes, totals - successes
 
     def form(self, params: Params) -> tuple[Array | None, Array, Array] | None:
-        if self.total_count is None:  # x alone does not tell the failures
+        if self.total_count is None:  # x alone does not determine the failures
             return None
         p = jnp.asarray(params["probs"])
         totals = jnp.broadcast_to(jnp.asarray(self.total_count), p.shape[1:])[None]
@@ -195,12 +195,12 @@ def _log_coefficients(successes: Array, totals: Array) -> Array:
 
 
 def _columns(totals: Array) -> Array:
-    """Totals by row as [N, 1]; other shapes broadcast by themselves."""
+    """Totals by row as [N, 1]; other shapes broadcast as they are."""
     return totals[:, None] if totals.ndim == 1 else totals
 
 
 def _totals(given: Any) -> int | tuple[int, ...] | None:
-    """The number of trials as a hashable part of the model."""
+    """The numbers of trials in hashable form, as part of the model's structure."""
     if given is None:
         return None
     if is_traced(given):

@@ -40,12 +40,12 @@ class Categorical(Family):
     uniform: on 17 real data sets concentrations from .25 to 2 were statistically tied, and 1 had the least regret.
 
     Args:
-        num_categories: C, an int for every column, or one int a column.
-        concentration: Positive: a number, or [C], [D, C] or [K, D, C] where all columns have C categories; where they
+        num_categories: C, an int for every column, or one int per column.
+        concentration: Positive: a number, or [C], [D, C] or [K, D, C] if all columns have C categories; if they
             differ, a number or the columns' values laid end to end, [S] or [K, S] with S = sum C.
 
     Cells are codes 0..C-1; NaN, negative and undeclared codes are missing. Sites: ``block_probs`` [K, D, C] on the
-    simplex, or one site a column, ``block_probs_3`` [K, C_3], where the columns differ. Nothing is padded to the
+    simplex, or one site per column, ``block_probs_3`` [K, C_3], if the columns differ. Nothing is padded to the
     largest column.
     """
 
@@ -122,7 +122,7 @@ class Categorical(Family):
     def likelihood(self, params: Params) -> dist.Distribution:
         if "probs" in params:
             return dist.Categorical(probs=params["probs"])
-        # one distribution for columns that differ: the categories that a column lacks have probability 0
+        # one distribution for columns of different sizes: categories that a column lacks have probability 0
         largest = max(self._sizes)
         columns = [params[site] for site in self.sites]
         padding = [[(0, 0)] * (p.ndim - 1) + [(0, largest - p.shape[-1])] for p in columns]
@@ -157,9 +157,9 @@ class Categorical(Family):
     def seen(self, x: Array) -> Array | None:
         if all_codes(x, min(self._sizes, default=0)):
             return None
-        # NaN compares False; undeclared codes are missing, and so are fractions, which only jit lets through to here
+        # NaN compares False; undeclared codes are missing, and so are fractions, which get here only under jit
         sizes = self.num_categories if isinstance(self.num_categories, int) else [self._sizes]
-        seen = (x >= 0) & (x < np.asarray(sizes, np.int32))  # sizes may not fit the type of the codes
+        seen = (x >= 0) & (x < np.asarray(sizes, np.int32))  # the sizes may exceed the range of the codes' type
         return unless_all(seen & (namespace(x).floor(x) == x) if jnp.issubdtype(x.dtype, jnp.floating) else seen)
 
     def fit_bytes(self, num_columns: int) -> int:
@@ -216,9 +216,9 @@ class Categorical(Family):
         return terms if seen is None else jnp.where(seen, terms, 0.0)
 
     def predictive_tables(self) -> LogProb:
-        # a pseudo-count that is flushed to zero is as small as can be, and no impossible event
+        # a pseudo-count that underflows to zero must not make its category impossible
         counts, tiny = self.concentration, jnp.finfo(jnp.result_type(float)).tiny
-        # the log of a total is taken once, where a repeated one would be taken again at each entry
+        # take the logs before the totals are repeated at each entry, not after
         totals = self._flat.at_entries(jnp.log(jnp.maximum(self._flat.of_columns(counts), tiny)))
         return LogProb(jnp.log(jnp.maximum(counts, tiny)) - totals, None)
 
@@ -268,19 +268,19 @@ class Categorical(Family):
         return self._sizes_of(1)
 
     def _sizes_of(self, num_columns: int) -> tuple[int, ...]:
-        """The numbers of categories of so many columns."""
+        """The number of categories of each of ``num_columns`` columns."""
         given = self.num_categories
         return given if isinstance(given, tuple) else (given,) * num_columns
 
     def codes(self, x: Array) -> Codes:
-        """The cells, and where their categories are in [0, S); ValueError for another number of columns."""
+        """The cells, with the places of their categories in [0, S); ValueError for a wrong number of columns."""
         sizes = self._sizes_of(x.shape[1])
         if len(sizes) != x.shape[1]:
             raise ValueError(f"rows have {x.shape[1]} columns, and the categories are those of {len(sizes)}")
         return Codes(x, starts_of(sizes), self.seen)
 
     def _cells(self, table: Array, x: Array) -> Array:
-        """The entries [K, S] of the cells' categories, [N, K, D]; 0 for a missing cell."""
+        """The entries of a table [K, S] at the cells' categories, [N, K, D]; 0 for a missing cell."""
         places, seen = self.codes(x).places()
         cells = table.T[places]
         return jnp.moveaxis(cells if seen is None else jnp.where(seen[..., None], cells, 0.0), -1, 1)
@@ -290,10 +290,10 @@ class Categorical(Family):
         return EndToEnd(self._sizes)
 
     def _split(self, flat: Array) -> dict[str, Array]:
-        """[K, S] as the parameters' sites."""
+        """A table [K, S] split into the parameters' sites."""
         return dict(zip(self.sites, self._flat.split(flat), strict=True))
 
     def _join(self, params: Params) -> Array:
-        """The parameters' sites as [K, S]."""
+        """The parameters' sites joined into a table [K, S]."""
         parts = [jnp.asarray(params[site]) for site in self.sites]
         return jnp.concatenate([p.reshape(p.shape[0], -1) for p in parts], axis=1)

@@ -1,4 +1,4 @@
-"""The numbers of a prior: fields of a frozen dataclass that broadcast to [K, D]."""
+"""The hyperparameters of a prior: fields of a frozen dataclass that broadcast to [K, D]."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ class Hyperparameters(Node):
     """The shape of each hyperparameter of a resolved family."""
 
     required: ClassVar[tuple[str, ...]] = ()
-    """Hyperparameters that are not left to the data: None is no value of theirs."""
+    """Hyperparameters that cannot be left to the data: they must not be None."""
 
     positive: ClassVar[tuple[str, ...]] = ()
-    """Hyperparameters that are positive wherever they are given."""
+    """Hyperparameters that must be positive if given."""
 
     squared: ClassVar[tuple[str, ...]] = ()
-    """Hyperparameters in the unit of the cells, which are squared together with them."""
+    """Hyperparameters in the unit of the cells: they are squared, so they are bounded like cells."""
 
     most_axes: ClassVar[int] = 2
-    """The most axes that a hyperparameter has: those of classes and columns."""
+    """The largest number of axes of a hyperparameter; by default classes and columns."""
 
     def __post_init__(self) -> None:
         for f in fields_of(self):
@@ -46,7 +46,7 @@ class Hyperparameters(Node):
         require_positive(type(self).__name__, **{name: getattr(self, name) for name in self.positive})
 
     def _replace(self, **changes: Any) -> Self:
-        """A copy with other hyperparameters that are already known to be valid, or traced."""
+        """A copy with other hyperparameters, without checks: they are known to be valid, or traced."""
         values = {f.name: getattr(self, f.name) for f in fields_of(self)}
         node = object.__new__(type(self))
         for name, value in {**values, **changes}.items():
@@ -54,7 +54,7 @@ class Hyperparameters(Node):
         return node
 
     def check_resolved(self, block: str, num_classes: int, num_columns: int) -> None:
-        """Raises ValueError unless data can have resolved the family to these sizes, or updated it."""
+        """Raise ValueError unless these hyperparameters are valid for a resolved or updated family of these sizes."""
         values = {field.name: getattr(self, field.name) for field in fields_of(self)}
         type(self)(**{field.name: values[field.name] for field in fields_of(self) if field.metadata.get("static")})
         require_axes(f"block {block!r}", values, self.axes, self.axis_sizes(num_classes, num_columns))
@@ -65,7 +65,7 @@ class Hyperparameters(Node):
         type(self)(**values | self.as_given(double))
 
     def check_single(self, block: str) -> None:
-        """Raises ValueError for hyperparameters, where they are known, beyond what float32 can hold and square."""
+        """Raise ValueError if float32 cannot hold a known hyperparameter and its square."""
         values = {f.name: getattr(self, f.name) for f in fields_of(self)}
         held = {f.name: single(values[f.name]) for f in fields_of(self) if not f.metadata.get("static")}
         try:
@@ -78,12 +78,12 @@ class Hyperparameters(Node):
         return {"K": num_classes, "D": num_columns}
 
     def as_given(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The hyperparameters, with others in the place of those that data resolve and no user may give."""
+        """The hyperparameters, with valid ones in place of values that data may produce but users may not give."""
         return dict(values)
 
     @property
     def num_classes(self) -> int | None:
-        """K where a hyperparameter is given class by class, else None."""
+        """K if a hyperparameter is given class by class, else None."""
         found = {np.shape(v)[0] for v in jax.tree.leaves(self) if np.ndim(v) == 2 and np.shape(v)[0] > 1}
         if len(found) > 1:
             raise ValueError(f"{self!r}: hyperparameters for different numbers of classes, {sorted(found)}")
@@ -91,17 +91,17 @@ class Hyperparameters(Node):
 
     @property
     def table_shape(self) -> tuple[int, int]:
-        """(K, D) of a resolved family's hyperparameters, or (K, S)."""
+        """The shape (K, D), or (K, S), of a resolved family's hyperparameters."""
         return jax.tree.leaves(self)[0].shape
 
     @property
     def num_columns(self) -> int:
-        """D of a resolved family."""
+        """The number of columns D of a resolved family."""
         return self.table_shape[1]
 
 
 def _bounded(value: np.ndarray[Any, Any], letters: str) -> np.ndarray[Any, Any]:
-    """Data of any scale move hyperparameters beyond the bounds of what users give: the same, moved inside."""
+    """The values clipped to the bounds for users' hyperparameters, which data of extreme scale can exceed."""
     if letters.endswith("DD"):  # a correlation matrix stays positive definite
         roots = np.sqrt(np.diagonal(value, axis1=-2, axis2=-1))
         roots = np.where(roots > 0, roots, 1.0)

@@ -47,15 +47,15 @@ class Multinomial(LinearFamily):
 
     With total counts c_d the posterior is Dirichlet(a + c); its mode is (c_d + a_d - 1) / (sum c + sum a - D), its
     mean (c_d + a_d) / (sum c + sum a). The predictive is the Dirichlet-multinomial, which is not the likelihood at
-    the mean: seeing a word twice in one document is more likely than twice once. Minka, Estimating a Dirichlet
+    the mean: seeing a word once makes it more likely to occur again in the same document. Minka, Estimating a Dirichlet
     distribution (2000). The length of a row is taken as given, the same for every class.
 
     Args:
         concentration: a, positive; broadcasts to [K, D].
 
     Cells are counts, non-negative and not necessarily whole. A row of the block that is all NaN is missing; a partly
-    NaN row leaves its total unknown and is refused. The block is one feature wherever features are counted; words of
-    probability zero are counted one by one. Sites: ``block_probs`` [K, D] on the simplex.
+    NaN row leaves its total unknown and is refused. The block counts as one feature; words of probability zero are
+    counted one by one. Sites: ``block_probs`` [K, D] on the simplex.
     """
 
     concentration: Hyperparameter = 1.0
@@ -204,7 +204,7 @@ class Multinomial(LinearFamily):
         return predictive_word_terms(self.concentration, x)
 
     def narrowed(self, params: Params | None, shown: Array) -> tuple[Self, Params | None]:
-        # sums of a Dirichlet's entries are Dirichlet, so nothing changes for the others
+        # entries of a Dirichlet may be summed into one: the result is Dirichlet, too
         if params is None:
             return self._replace(concentration=gathered(self.concentration, shown)), None
         return self, {"probs": gathered(params["probs"], shown)}

@@ -62,9 +62,9 @@ class MultivariateNormal(NormalInverseWishart):
     The default prior is Normal's default in each column alone: loc is the pooled mean, strength 1, and with df = D + 1
     and scale = 2 diag(V), V the pooled variances, every variance is InverseGamma(1, V) and every correlation uniform
     on [-1, 1]: Barnard, McCulloch and Meng, Modeling covariance matrices (2000). Rescaling a column changes no
-    prediction. A column that is constant where it was fitted has factor 1.
+    prediction. A column that is constant in the fitted rows has factor 1.
 
-    The MLE is S / n + smoothing I. Without smoothing it needs more rows a class than columns, and inside a JAX
+    The MLE is S / n + smoothing I. Without smoothing it needs more rows per class than columns, and inside a JAX
     transformation, where that cannot be checked, a singular covariance gives NaN.
 
     Args:
@@ -75,9 +75,9 @@ class MultivariateNormal(NormalInverseWishart):
         df: Degrees of freedom, above D - 1, a number or [K]; None for D + 1.
         scale: Positive definite, [D, D] or [K, D, D]; None for 2 diag(V).
 
-    Cells are finite numbers or NaN (missing). A row is predicted by its observed cells, exactly; in a fit it has all of
-    them or none, for otherwise nothing has a closed form. The block is one feature wherever features are counted.
-    Sites: ``block_loc`` [K, D] and ``block_covariance`` [K, D, D], or [D, D] where it is shared.
+    Cells are finite numbers or NaN (missing). A row is predicted by its observed cells, exactly; in a fit it must have
+    all of them or none, as there is no closed form otherwise. The block counts as one feature. Sites: ``block_loc``
+    [K, D] and ``block_covariance`` [K, D, D], or [D, D] if it is shared.
     """
 
     covariance: str = field(default="full", metadata={"static": True})
@@ -137,7 +137,7 @@ class MultivariateNormal(NormalInverseWishart):
         seen = ~jnp.isnan(x) & on
         law = self.likelihood({"loc": loc, "covariance": proper(covariance, seen)})
         if is_traced(seen) or not seen.all():
-            # a cell at its mean with variance one, taken away again, leaves the density of the observed cells
+            # missing cells are at their mean with variance one; this factor removes their density again
             numpyro.factor(f"{block}_missing", 0.5 * LOG_2PI * (~seen).sum(axis=-1))
         return numpyro.sample(block, law, obs=jnp.where(seen, x, loc))
 
@@ -177,7 +177,7 @@ class MultivariateNormal(NormalInverseWishart):
 
     def check_mle(self, params: Params, statistics: MultivariateNormalStatistics, block: str) -> None:
         matrices = np.asarray(self.as_table(params["covariance"]))
-        # a column that varies between classes alone is no constant
+        # a column that varies only between classes is not a constant
         columns = np.asarray(variances(statistics.pool().covariance)[0]) > 0
         bad = first_singular(matrices, columns | (variances(matrices) > 0).any(axis=0))
         if bad is not None:
@@ -256,7 +256,7 @@ class MultivariateNormal(NormalInverseWishart):
         posterior, left = updated(self, statistics), without(statistics.count[y], weight)
         between = distances(posterior.loc, posterior.scale, x)
         df = left + (self.df[0] + others_of(statistics.count)[y] if self.shared else self.df[y])
-        # the difference from the mean of a class that is the row alone is nothing but rounding
+        # if a row is alone in its class, its difference from the class mean is pure rounding: use the prior mean
         some = not on_host(x, left) or (left == 0).any()
         alone = distances(self.loc, posterior.scale, x).squares if some else between.squares
         return products.by_rows(left_out_rows, (self, posterior), (between, alone, left, df, y, weight))
@@ -267,7 +267,7 @@ class MultivariateNormal(NormalInverseWishart):
 
 @jax.jit
 def _toss(loc: Array, covariance: Array, noise: Array, draw: Array, y: Array) -> Array:
-    """Rows m + L e [N, D]: one factor for each draw and class, and never a matrix for each row."""
+    """Rows m + L e, [N, D]: one factor for each draw and class, never one for each row."""
     factor = jnp.linalg.cholesky(_generating(loc, covariance))
     own = y if factor.shape[1] > 1 else jnp.zeros_like(y)
 
@@ -280,6 +280,6 @@ def _toss(loc: Array, covariance: Array, noise: Array, draw: Array, y: Array) ->
 
 
 def _generating(loc: Array, covariance: Array) -> Array:
-    """The covariance, in which a column that says nothing is narrow about its constant."""
+    """The covariance, with a narrow variance for columns that are constant."""
     narrow = jnp.square(1e-6 * (1.0 + jnp.abs(loc)))[..., None] * jnp.eye(loc.shape[-1])
     return jnp.where(inside(variances(covariance) > 0), covariance, narrow)

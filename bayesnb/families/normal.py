@@ -29,7 +29,7 @@ from bayesnb.primitives.products import Linear
 from bayesnb.primitives.sums import ClassSums
 
 VARIANCE_FLOOR = 1e-9
-"""Smallest variance of the MLE, in units of the column's own pooled variance."""
+"""The smallest variance of the MLE, relative to the column's pooled variance."""
 
 LOG_2PI = 1.8378770664093453
 
@@ -52,9 +52,9 @@ class Normal(NormalInverseGamma, LinearFamily):
     it has median log loss .846, against 1.486 for the MLE with smoothed variances, and beats it in 94 % of cells; the
     MAP has 1.151.
 
-    A column that is constant where it was fitted says nothing about its scale: its rate is 0 and its factor is 1.
+    A column that is constant in the fitted rows has no scale: its rate is 0 and its factor is 1.
 
-    With ``variance="shared"`` all classes have one variance a column, sigma2_d: the posterior's shape and rate add up
+    With ``variance="shared"`` all classes have one variance per column, sigma2_d: the posterior's shape and rate add up
     the terms of all classes, the mode is sigma2 = rate' / (shape' + 1 + K/2), and the log odds of a point estimate are
     affine in x (``linear_form``).
 
@@ -66,7 +66,7 @@ class Normal(NormalInverseGamma, LinearFamily):
         rate: Scale of the variance, positive; None for V, the pooled variance.
 
     All broadcast to [K, D]; a shared variance has shape and rate [D]. Cells are finite numbers or NaN (missing). Sites:
-    ``block_loc`` [K, D] and ``block_variance`` [K, D], or [D] where it is shared.
+    ``block_loc`` [K, D] and ``block_variance`` [K, D], or [D] if it is shared.
     """
 
     loc: Hyperparameter = None
@@ -97,7 +97,7 @@ class Normal(NormalInverseGamma, LinearFamily):
 
     def toss(self, block: str, params: Params, y: Array, draw: Array, total_count: Array | None) -> Array:
         of_row = self.of_rows(params, y, draw)
-        # the density of a constant is narrow, the constant itself is exact
+        # ``likelihood`` gives a constant column some width; generated cells are exactly the constant
         rows = self.observe(block, of_row, None, total_count)
         return jnp.where(of_row["variance"] == 0, of_row["loc"], rows)
 
@@ -184,7 +184,7 @@ class Normal(NormalInverseGamma, LinearFamily):
         fitted = (statistics.squares + n * jnp.square(statistics.mean - reference["loc"])) / old
         moved = params["loc"] - reference["loc"]
         shift = n * moved * (2.0 * (reference["loc"] - statistics.mean) + moved) / new
-        # n - fitted is of order one only in the sum over those who share the variance
+        # sum first: n - fitted is of order one only in the sum over the classes that share the variance
         excess = self.tied(n) * stable.log_ratio_excess(r) + self.tied(n - fitted) * r / (1.0 + r)
         terms = -0.5 * (excess + self.tied(shift))
         return jnp.where(off, 0.0, terms).sum()
@@ -206,7 +206,7 @@ class Normal(NormalInverseGamma, LinearFamily):
     def leave_one_out_terms(self, statistics: NormalStatistics, x: Array, y: Array, weight: Array) -> Array:
         if not self.shared:
             return super().leave_one_out_terms(statistics, x, y, weight)
-        # a shared variance loses the row in every class
+        # leaving out a row changes a shared variance in every class
         x, posterior = jnp.asarray(x, jnp.result_type(float)), self.update(statistics)
         left = jax.tree.map(lambda table: table[:, None], self.without(statistics, x, y, weight))
         own = (jnp.arange(self.loc.shape[0])[None] == y[:, None])[:, :, None]
@@ -245,7 +245,7 @@ class Normal(NormalInverseGamma, LinearFamily):
 
 @jax.jit
 def _direct(family: Normal, params: Params, x: Array) -> Array:
-    """The log likelihood without a product, and so without cancellation, [N, K]."""
+    """The log likelihood computed cell by cell, [N, K]: unlike the matrix product, it does not cancel."""
     return _cells(family, params, x).sum(axis=-1)
 
 

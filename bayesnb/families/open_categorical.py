@@ -1,7 +1,7 @@
-"""Categorical columns whose number of categories is not known before the rows are read: counting finds it.
+"""Categorical columns whose number of categories is unknown until the rows have been counted.
 
-To look for the largest codes first would read the rows twice. Instead a table has room for the codes of a few rows
-and some more; a block of rows that shows others is counted again in a larger one, and tables of any sizes merge.
+Finding the largest codes first would read the rows twice. Instead the first table has room for the codes in a sample of
+the rows, and some more. A block with larger codes is counted again in a larger table; tables of any sizes merge.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from bayesnb.families.parts.statistics import CategoricalStatistics
 from bayesnb.primitives.sums import ClassSums, HostSums
 
 FEW = 1024
-"""Rows, from all parts of X, whose codes say how much room a table needs."""
+"""The number of rows, spread over X, that are sampled to estimate the size of a table."""
 
 MOST_PLACES = np.iinfo(np.int32).max
-"""Of all columns' categories together."""
+"""The largest total number of categories of all columns."""
 
 
 @pytree
 class OpenCategorical(Categorical):
-    """Counts codes 0, 1, ... of numpy rows, of which there may be more than ``num_categories``.
+    """Count codes 0, 1, ... of numpy rows, which may have more categories than ``num_categories``.
 
     Args:
-        positions: The numbers of the columns in X, by which a refusal names them, where X has others too.
-        most: No column may have more categories.
+        positions: The columns' positions in X for error messages, if X has other columns too.
+        most: The largest number of categories that a column may have.
     """
 
     positions: tuple[int, ...] | None = field(default=None, metadata={"static": True})
     most: int = field(default=MOST_PLACES, metadata={"static": True})
 
     def with_room(self, x: Array) -> Self:
-        """The same with room for the codes that a few rows show, and a quarter more."""
+        """A copy with room for the codes in a sample of the rows, and a quarter more."""
         sizes = self._sizes_in(native(x[:: 1 + len(x) // FEW]))
         wider = tuple(min(size + (size + 3) // 4, self.most) for size in sizes)
         return self._replace(num_categories=wider if sum(wider) <= MOST_PLACES else sizes)
@@ -56,11 +56,11 @@ class OpenCategorical(Categorical):
         return counted if sizes == counted.sizes else Categorical(sizes).statistics(x, z)
 
     def largest(self, x: Array) -> Array:
-        """The largest code of each column, [D], and 0 where there is none."""
+        """The largest code of each column, [D], or 0 if it has none."""
         return largest_codes(x)
 
     def _sizes_in(self, x: Array) -> tuple[int, ...]:
-        """The categories of each column, with those of these rows."""
+        """The number of categories of each column, including those in these rows."""
         sizes = np.maximum(self.largest(x) + 1, self._sizes)
         if (sizes > self.most).any() or sizes.sum() > MOST_PLACES:
             column = int(sizes.argmax())

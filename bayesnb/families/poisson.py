@@ -25,7 +25,7 @@ from bayesnb.primitives.sums import ClassSums
 
 @pytree
 class PoissonStatistics(Statistics):
-    """``total`` and ``cells`` [K, D]: sum of z x, and of z over observed cells; ``log_base``: of -z log x!."""
+    """``total`` and ``cells`` [K, D]: sum of z x, and of z over observed cells; ``log_base``: sum of -z log x!."""
 
     total: Array
     cells: Array
@@ -45,11 +45,11 @@ class Poisson(LinearFamily):
 
     Args:
         shape: Prior events, positive; broadcasts to [K, D]. The default Gamma(1, 1) is worth one cell with one event.
-        rate: Prior cells, positive; broadcasts to [K, D]. None for shape over the pooled mean: the prior mean is that
-            of the column, whatever the unit in which it counts. Where counts are far from 1 this is the better choice:
-            one cell with one event pulls a class of few rows with a thousand events each towards 0.
+        rate: Prior cells, positive; broadcasts to [K, D]. None for shape over the pooled mean: the prior mean is then
+            that of the column, whatever its unit. This is the better choice if counts are far from 1: otherwise the one
+            cell with one event pulls a class of few rows with a thousand events each towards 0.
 
-    Cells are whole numbers 0, 1, ... or NaN (missing). Sites: ``block_rate`` [K, D], events a cell.
+    Cells are whole numbers 0, 1, ... or NaN (missing). Sites: ``block_rate`` [K, D], events per cell.
     """
 
     shape: Hyperparameter = 1.0
@@ -66,7 +66,7 @@ class Poisson(LinearFamily):
         shape, rate = broadcast(self.shape, sizes, "shape"), self.rate
         if rate is None:
             mean = pooled.total / jnp.maximum(pooled.cells, 1e-30)
-            # a column of zeros says nothing about its unit; a rate of 0 would be no prior, and its inverse is taken
+            # a column of zeros has no scale; a rate of 0 would be an invalid prior, and its inverse must be finite
             rate = jnp.where(mean > 0, shape / jnp.where(mean > 0, mean, 1.0), 1.0)
             rate = jnp.maximum(rate, jnp.finfo(rate.dtype).tiny ** 0.9)
         return self._replace(shape=shape, rate=broadcast(rate, sizes, "rate"))
@@ -108,7 +108,7 @@ class Poisson(LinearFamily):
         return {"rate": self.shape / self.rate}
 
     def mode(self) -> Params:
-        # below shape 1 the density is unbounded at 0, the edge
+        # below shape 1 the density is unbounded at the boundary, 0
         return {"rate": jnp.maximum(self.shape - 1.0, 0.0) / self.rate}
 
     def mle(self, statistics: PoissonStatistics) -> Params:
@@ -123,7 +123,7 @@ class Poisson(LinearFamily):
     def log_likelihood_of(self, statistics: PoissonStatistics, params: Params, reference: Params) -> Array:
         t = reference["rate"]
         change = (params["rate"] - t) / t
-        # s log(1 + r) - n t r, where t (rate + n) = shape + s: the first order terms cancel on paper
+        # s log(1 + r) - n t r, where t (rate + n) = shape + s: the first-order terms cancel analytically
         return (statistics.total * stable.log1p_minus(change) + (self.rate * t - self.shape) * change).sum()
 
     def row_base_measure(self, x: Array) -> Array:
@@ -132,7 +132,7 @@ class Poisson(LinearFamily):
         return -log_gamma.row_log_factorials(x if seen is None else xp.where(seen, x, 0))
 
     def predictive_tables(self) -> tuple[Self, Linear]:
-        # what is linear in x cancels against what is not, so float32 rows are scored in float64
+        # the linear term in x cancels against the rest, so float32 rows are scored in float64
         offset, always = -self.shape * jnp.log1p(1.0 / self.rate), jnp.asarray(jnp.inf)
         return self, Linear((-jnp.log1p(self.rate),), offset, condition=always)
 

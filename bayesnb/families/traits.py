@@ -1,4 +1,4 @@
-"""What explanations, tables, pictures and files ask of a family; each question has an answer unless overridden."""
+"""What explanations, tables, plots and files need to know about a family, with defaults that it may override."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from bayesnb.arrays.placement import Array
 from bayesnb.numerics.log_prob import LogProb
 
 FAR = 3.5
-"""Standard deviations from the classes' means to the ends of a drawn density."""
+"""How far a plotted density extends beyond the classes' means, in standard deviations."""
 
 POINTS = 301
-"""Points of a drawn density."""
+"""The number of points on a plotted density."""
 
 
 class CellDensities(NamedTuple):
@@ -29,22 +29,22 @@ class CellDensities(NamedTuple):
 
 
 class Traits(ABC):
-    """Defaults suit a family with one term a column, whose parameters are [K, D], or [D] if the classes share them."""
+    """The defaults suit a family with one term per column and parameters [K, D], or [D] if the classes share them."""
 
     one_feature: ClassVar[bool] = False
-    """True if the block is one feature: a row's factor is no product over columns."""
+    """True if the block is one feature: its likelihood is not a product over columns."""
 
     tells_words: ClassVar[bool] = False
-    """True if the one feature has parts all the same: a term for each word, and a last one for the length."""
+    """True if this one feature still splits into terms: one for each word, and a last one for the length."""
 
     gaussian_pairs: ClassVar[bool] = False
-    """True if two columns depend on each other as real numbers do; see ``inspection.dependence``."""
+    """True if the dependence of two columns is that of real numbers, not categories; see ``inspection.dependence``."""
 
     sites: ClassVar[tuple[str, ...]]
     """The short names of the parameters."""
 
     affine_predictive: ClassVar[bool] = False
-    """True where the exact predictive is the likelihood at the posterior mean, and so has its ``form``."""
+    """True if the exact predictive is the likelihood at the posterior mean, and so has the same ``form``."""
 
     @property
     @abstractmethod
@@ -62,19 +62,19 @@ class Traits(ABC):
     # sizes and formulas
 
     def num_parameters(self, num_columns: int) -> tuple[int, int]:
-        """Free parameters of one class, and those that all classes share."""
+        """The number of free parameters of each class, and the number that all classes share."""
         common = len(self.common_sites)
         return (len(self.sites) - common) * num_columns, common * num_columns
 
     def num_values(self, num_columns: int) -> int | None:
-        """How many different rows the block can show; None where there is no end of them."""
+        """The number of different rows that the block can have; None if it is infinite."""
         del num_columns
         return None
 
     def form(self, params: Mapping[str, Array]) -> tuple[Array | None, Array, Array] | None:
-        """A [K, D, D], w [K, F], b [K] with log p(x | y = k) = x' A x + w x + b beside what all classes have in common.
+        """A [K, D, D], w [K, F], b [K] with log p(x | y = k) = x' A x + w x + b, up to a term that all classes share.
 
-        A is None where the log odds are affine. None where a whole row's is no such function of x. Pure JAX.
+        A is None if the log odds are affine. The result is None if a complete row has no such form. Pure JAX.
         """
         del params
         return None
@@ -92,11 +92,11 @@ class Traits(ABC):
         return 1
 
     def category_sizes(self, num_columns: int) -> tuple[int, ...]:
-        """C of each column whose cells are codes 0..C-1, 0 of the others."""
+        """C for each column whose cells are codes 0..C-1, and 0 for the others."""
         return (0,) * num_columns
 
     def cell_densities(self, params: Mapping[str, Array], column: int) -> CellDensities:
-        """The values of a column and their densities, of draws of the parameters [S, K, D]."""
+        """The values of a column and their densities, for draws of the parameters [S, K, D]."""
         law = self.cell_law(params, column)
         values = drawn_values(law)
         return CellDensities(values, jnp.exp(law.log_prob(values[None, None])))
@@ -112,7 +112,7 @@ class Traits(ABC):
     # terms of the log odds
 
     def term_sizes(self, num_columns: int) -> tuple[int, ...]:
-        """How many terms of ``divergence`` each column has."""
+        """The number of terms of ``divergence`` in each column."""
         return (1,) * num_columns
 
     def means(self, params: Mapping[str, Array]) -> Array:
@@ -127,31 +127,31 @@ class Traits(ABC):
         )
 
     def explained_terms(self, params: Mapping[str, Array], x: Array) -> LogProb:
-        """Terms of the log likelihood by which ``explain`` explains a row, [N, K, F]."""
+        """The terms of the log likelihood with which ``explain`` explains a row, [N, K, F]."""
         return self.log_likelihood_terms(params, x)  # type: ignore[attr-defined]
 
     def explained_predictive(self, x: Array) -> Array:
-        """The same of the exact predictive, [N, K, F]."""
+        """The same terms for the exact predictive, [N, K, F]."""
         return self.log_predictive_terms(x)  # type: ignore[attr-defined]
 
     def narrowed(self, params: Mapping[str, Array] | None, shown: Array) -> tuple[Self, Mapping[str, Array] | None]:
-        """The family and parameters of the words ``shown`` and, as a last one, of all others together."""
+        """The family and parameters for the words ``shown``, with all other words merged into a last one."""
         raise NotImplementedError(f"{type(self).__name__} tells no words apart, {len(shown)} of them or any others")
 
     # names
 
     def site_axes(self, site: str, columns: Sequence[Any]) -> dict[str, Sequence[Any]]:
-        """The labels along the axes of a site after that of the classes, by the axes' names."""
+        """The labels along each axis of a site except the class axis, by name of the axis."""
         del site
         return {"features": columns}
 
     def site_labels(self, site: str, columns: Sequence[str]) -> tuple[str, ...]:
-        """A name for each number of a site in one class."""
+        """A label for each entry of a site in one class."""
         return tuple(", ".join(map(str, names)) for names in product(*self.site_axes(site, columns).values()))
 
 
 def drawn_values(law: dist.Distribution) -> Array:
-    """The values [V] at which a picture shows the distributions [S, K, 1] of one column."""
+    """The values [V] at which a plot shows the distributions [S, K, 1] of one column."""
     if law.has_enumerate_support:
         return np.asarray(law.enumerate_support(expand=False)).ravel()
     mean, variance = np.asarray(law.mean), np.asarray(law.variance)

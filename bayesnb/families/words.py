@@ -1,4 +1,4 @@
-"""The families by the words that name them on the command line and in ``likelihoods``."""
+"""The families by their names on the command line and in ``likelihoods``."""
 
 from __future__ import annotations
 

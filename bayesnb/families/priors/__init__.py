@@ -1,1 +1,1 @@
-"""Conjugate priors that several parameters or a whole family rest on."""
+"""Conjugate priors with their updates, on which the families are built."""

@@ -1,4 +1,4 @@
-"""What families of successes in trials share: a Beta prior on each probability, and its conjugate update."""
+"""The Beta prior of families that count successes in trials, and its conjugate update."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from bayesnb.numerics import dirichlet
 
 @pytree
 class TrialStatistics(Statistics):
-    """``successes`` and ``trials`` [K, D]: sums of z times the successes, and the trials, of observed cells."""
+    """``successes`` and ``trials`` [K, D]: sums of z times the successes, and times the trials, of observed cells."""
 
     successes: Array
     trials: Array
@@ -30,7 +30,7 @@ class TrialStatistics(Statistics):
 
     def check(self, block: str, num_classes: int) -> None:
         super().check(block, num_classes)
-        # sums of weights, taken apart, differ by roundings
+        # the two sums of weights are computed separately, so they differ by rounding
         if not (np.asarray(self.successes) <= np.asarray(self.trials) * (1 + 1e-4)).all():
             raise ValueError(f"statistics of block {block!r}: successes must not be more than trials")
 

@@ -25,8 +25,8 @@ class NormalInverseGamma(Tied):
 
     With n values of mean m and squared deviations S the posterior has strength' = strength + n, loc' = (strength loc +
     n m) / strength', shape' = shape + n/2, rate' = rate + S/2 + strength n (m - loc)^2 / (2 strength'). Murphy,
-    Conjugate Bayesian analysis of the Gaussian distribution (2007), section 3. A column without a scale, rate 0, stays
-    a constant.
+    Conjugate Bayesian analysis of the Gaussian distribution (2007), section 3. A column without a scale (rate 0) stays
+    constant.
     """
 
     variance: str
@@ -98,7 +98,7 @@ class NormalInverseGamma(Tied):
         posterior = prior.update(statistics.without(x, y, weight))
         if not self.shared:
             return posterior
-        # the other classes' part of what all share
+        # add the other classes' contribution to the shared variance
         count, squares = (others_of(table) for table in (statistics.count, self._squares(statistics)))
         rate = jnp.where(prior._scaleless(), 0.0, posterior.rate + 0.5 * squares[y])
         return posterior._replace(shape=posterior.shape + 0.5 * count[y], rate=rate)
@@ -139,9 +139,9 @@ class NormalInverseGamma(Tied):
         return jnp.where(self._scaleless(), 0.0, value)
 
     def _scaleless(self) -> Array:
-        """Columns without a scale, which have factor 1."""
+        """True for columns without a scale, which have factor 1."""
         return jnp.asarray(self.rate) == 0
 
     def _site_rate(self) -> Array:
-        """The rate with which a column is sampled: one without a scale keeps a proper site, which touches nothing."""
+        """The rate, or 1 for columns without a scale: their site stays proper, and its value is not used."""
         return jnp.where(self._scaleless(), 1.0, self.rate)

@@ -33,7 +33,7 @@ class NormalInverseWishart(Tied):
 
     With n rows of mean m and scatter matrix S the posterior has strength' = strength + n, loc' = (strength loc + n m) /
     strength', df' = df + n, scale' = scale + S + strength n / strength' (m - loc)(m - loc)'. Murphy, Conjugate Bayesian
-    analysis of the Gaussian distribution (2007), section 9. A column without a scale stays a constant.
+    analysis of the Gaussian distribution (2007), section 9. A column without a scale stays constant.
     """
 
     covariance: str
