@@ -1,4 +1,4 @@
 """The generative NumPyro program and its conjugate update: `NaiveBayes`.
 
-It knows nothing of fitting.
+It knows nothing about fitting.
 """

@@ -1,4 +1,4 @@
-"""The class prior times what the blocks say."""
+"""The class prior times the likelihood of the blocks."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ def _class_weights(probs: Array) -> LogProb:
 
 
 def joint(probs: Array, parts: list[LogProb]) -> LogProb:
-    """log pi_k plus the blocks. A class of probability zero is less possible than any combination of features."""
+    """log pi_k plus the blocks. A class of probability zero ranks below every combination of impossible features."""
     rows = reduce(LogProb.times, parts)
     if on_host(probs, rows) and np.all(probs):
         return LogProb(_add_by_blocks(rows.finite, np.log(probs)), rows.zeros)
     weights = finalise(_class_weights, as_array(probs))
-    if on_host(weights) and not weights.zeros.any():  # a table of zeros in somebody's jit would be folded for seconds
+    if on_host(weights) and not weights.zeros.any():  # under jit, XLA would take seconds to fold a table of zeros
         return rows.times(LogProb(weights.finite[None, :], None))
     never = namespace(rows.finite).broadcast_to(1e9 * weights.zeros[None, :], rows.finite.shape)
     return rows.times(LogProb(weights.finite[None, :], never))
 
 
 def joint_score(probs: Array, scores: Mapping[str, Score]) -> Score:
-    """The ``joint`` of rows by block, each of which has its score."""
+    """The ``joint`` of rows by block, given the score of each block."""
     return lambda arrays: joint(probs, [score(arrays[block]) for block, score in scores.items()])
 
 
@@ -53,7 +53,7 @@ def _add_by_blocks(table: Array, weights: Array) -> Array:
 
 @compiled
 def _write_sums(table: Array, weights: Array, out: Array) -> None:
-    # numpy begins anew at each row of a few classes
+    # numpy's inner loop over the classes is short: its start-up at each row would dominate
     for n in range(table.shape[0]):
         for k in range(table.shape[1]):
             out[n, k] = table[n, k] + weights[k]

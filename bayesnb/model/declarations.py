@@ -1,4 +1,4 @@
-"""What a specification says by itself, before any data: its blocks, their names, class prior and number of classes."""
+"""Checks of what a model declares before any data: its blocks, their names, class prior and number of classes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bayesnb.rows import arguments, checks
 
 
 def check_families(families: Mapping[str, Any]) -> None:
-    """Raises ValueError unless they are families by name, at least one."""
+    """Raise ValueError unless these are families by name, at least one."""
     if not families:
         raise ValueError("a model needs at least one block: a family, or a dict of families by name")
     for name, family in families.items():
@@ -28,14 +28,14 @@ def check_families(families: Mapping[str, Any]) -> None:
 
 
 def check_names(names: list[str]) -> None:
-    """Raises ValueError where two parts of the program would have one name."""
+    """Raise ValueError if two parts of the program would have the same name."""
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(f"the blocks' names give two parts of the program one name, {twice[0]!r}: rename a block")
 
 
 def declared_concentration(given: Any) -> Any:
-    """The concentration of the class probabilities, an array where it is one a class.
+    """The concentration of the class probabilities, an array if it is given by class.
 
     Raises:
         ValueError: for anything but positive numbers.
@@ -48,7 +48,7 @@ def declared_concentration(given: Any) -> Any:
 
 
 def check_single(families: Mapping[str, Family], class_concentration: Any) -> None:
-    """As ``checks.single``, of a whole model."""
+    """``checks.single`` for a whole model."""
     checks.single(families)
     if jnp.result_type(float) == np.float32:
         try:
@@ -60,10 +60,10 @@ def check_single(families: Mapping[str, Family], class_concentration: Any) -> No
 def declared_classes(
     num_classes: int | None, class_probs: Any, class_concentration: Any, families: Mapping[str, Family]
 ) -> int | None:
-    """K, or None where nothing tells it.
+    """K, or None if nothing declares it.
 
     Raises:
-        ValueError: where one part of the model declares another number than the others.
+        ValueError: if two parts of the model declare different numbers.
     """
     found = {"num_classes": arguments.num_classes(num_classes), "class_concentration": None, "class_probs": None}
     if class_probs is not None:

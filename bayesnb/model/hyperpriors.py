@@ -1,4 +1,4 @@
-"""Hyperpriors: a hyperparameter that is a NumPyro distribution, to be inferred with everything else.
+"""Hyperpriors: hyperparameters that are NumPyro distributions, inferred with everything else.
 
     h ~ hyperprior;  theta | h ~ prior(h);  rows | theta ~ likelihood
 
@@ -23,7 +23,7 @@ Model = TypeVar("Model", bound=Specification)
 
 
 def hyperpriors(model: Specification) -> dict[str, dist.Distribution]:
-    """The hyperpriors of a model by site; none where every hyperparameter is a number, an array or left to the data."""
+    """The hyperpriors of a model by site; empty if every hyperparameter is a number, an array or left to the data."""
     found: dict[str, dist.Distribution] = {}
     for block, family in model.families.items():
         found |= {f"{block}_prior_{field}": value for field, value in _distributions(family).items()}
@@ -33,7 +33,7 @@ def hyperpriors(model: Specification) -> dict[str, dist.Distribution]:
 
 
 def filled(model: Model, values: Mapping[str, Array]) -> Model:
-    """The model with values in the place of its hyperpriors; pure JAX."""
+    """The model with values in place of its hyperpriors; pure JAX."""
     families = {
         block: family._replace(**{field: values[f"{block}_prior_{field}"] for field in _distributions(family)})
         for block, family in model.families.items()
@@ -42,8 +42,8 @@ def filled(model: Model, values: Mapping[str, Array]) -> Model:
 
 
 def sample_hyperparameters(model: Specification) -> dict[str, Array]:
-    """Samples every hyperprior, inside a NumPyro program, and returns the values by site."""
-    # NumPyro's own distributions promote ranks
+    """Sample every hyperprior, inside a NumPyro program, and return the values by site."""
+    # NumPyro's distributions rely on rank promotion
     with jax.numpy_rank_promotion("allow"):
         return {site: numpyro.sample(site, d.to_event(len(d.batch_shape))) for site, d in hyperpriors(model).items()}
 

@@ -1,4 +1,4 @@
-"""NaiveBayes: the specification of the generative program (``program``), and what conjugacy makes of it.
+"""NaiveBayes: the specification of the generative program (``program``), and its conjugate update.
 
 A posterior has the prior's type: ``update`` returns another NaiveBayes.
 """
@@ -38,7 +38,7 @@ from bayesnb.rows import arguments, checks
 from bayesnb.rows.statistics import ModelStatistics, pooled_statistics
 
 Tables = tuple[Array, dict[str, Any]]
-"""Class probabilities [K], and what parameters or hyperparameters tell of rows, by block."""
+"""Class probabilities [K], and by block the tables that score rows, from parameters or hyperparameters."""
 
 Sites = dict[str, Array]
 """Parameters by site name: ``class_probs`` [K], and ``block_name`` [K, D, ...]."""
@@ -51,12 +51,12 @@ class NaiveBayes(Scoring):
     Args:
         likelihoods: A family, for X an array [N, D] (its block is named ``x``); or a dict of families, for X a dict
         of arrays.
-        class_concentration: The Dirichlet prior of the class probabilities, a positive number or one a class. The
+        class_concentration: The Dirichlet prior of the class probabilities, a positive number or one per class. The
             default is uniform.
         class_probs: Fixed class probabilities [K] instead; they sum to 1.
-        num_classes: K, where neither class_probs, class-wise hyperparameters nor the labels tell it.
-        priors: NumPyro distributions by site, such as ``{"x_probs": dist.Uniform(0.2, 0.8)}``, in the place of the
-            families' own; ``fit_nuts`` alone can do without conjugacy, and ``fit_mle``, in which priors play no part.
+        num_classes: K, if neither class_probs, class-wise hyperparameters nor the labels determine it.
+        priors: NumPyro distributions by site, such as ``{"x_probs": dist.Uniform(0.2, 0.8)}``, in place of the
+            families' own. Only ``fit_nuts``, which needs no conjugacy, and ``fit_mle``, which has no priors, allow it.
 
     Calling the model runs the NumPyro program (``program.run``). The model is immutable and a pytree whose leaves are
     its hyperparameters.
@@ -87,21 +87,21 @@ class NaiveBayes(Scoring):
 
     @property
     def resolved(self) -> bool:
-        """True where every shape and hyperparameter is fixed."""
+        """True if every shape and hyperparameter is fixed."""
         return all(columns is not None for columns in self.columns.values())
 
     @property
     def resolved_by_sizes(self) -> bool:
-        """True where ``resolve`` looks at the sizes of statistics alone."""
+        """True if ``resolve`` needs only the sizes of statistics."""
         return all(family.resolved_by_sizes for family in self.families.values())
 
     def resolve(self, X: Any = None, y: Any = None, *, sample_weight: Any = None, statistics: Any = None) -> Self:
         """The same model with every shape and data-dependent hyperparameter fixed, from rows or from their statistics.
 
-        Without y all rows count, and num_classes must be declared. A model that is resolved is returned as it is.
+        Without y all rows count, and num_classes must be declared. A resolved model is returned unchanged.
 
         Raises:
-            ValueError: where the rows do not fit, or the number of classes is unknown.
+            ValueError: if the rows do not fit, or the number of classes is unknown.
         """
         if self.resolved:
             return self
@@ -114,16 +114,16 @@ class NaiveBayes(Scoring):
         if not on_host(self, statistics):
             check_single(self.families, self.class_concentration)
         elif self.resolved_by_sizes:
-            blocks = jax.tree.map(lambda leaf: leaf[:1], statistics.blocks)  # whose sizes are those of all classes
+            blocks = jax.tree.map(lambda leaf: leaf[:1], statistics.blocks)  # only their sizes matter
             return jax.tree.map(np.array, self)._fixed(statistics.num_classes, blocks)
         return finalise(_resolve, self, statistics)
 
     def conjugate(self) -> Self:
-        """The same model without priors that leave conjugacy."""
+        """The same model without its non-conjugate ``priors``."""
         return self._replace(priors={})
 
     def update(self, statistics: ModelStatistics) -> Self:
-        """The posterior of the conjugate model, exactly; pure JAX where it is resolved, else the statistics do that."""
+        """The exact posterior of the conjugate model; pure JAX if resolved, else the statistics resolve it first."""
         if not self.resolved:
             checks.statistics(self.families, self.num_classes, False, statistics)
             return self.resolve(statistics=statistics).update(statistics)
@@ -132,7 +132,7 @@ class NaiveBayes(Scoring):
         return self._replace(families=families, class_concentration=concentration)
 
     def with_hyperparameters(self, families: Mapping[str, Family], class_concentration: Hyperparameter) -> Self:
-        """The same blocks with other hyperparameters, which are known to be valid."""
+        """The same blocks with other hyperparameters, which must be valid."""
         return self._replace(families=dict(families), class_concentration=class_concentration)
 
     def with_class_probs(self, class_probs: Any) -> Self:
@@ -180,7 +180,7 @@ class NaiveBayes(Scoring):
         return sum(parts, jnp.zeros(()))
 
     def centred(self, statistics: ModelStatistics) -> tuple[Self, ModelStatistics]:
-        """The same problem in coordinates where the posterior is of order one; as it is, where priors say where."""
+        """The same problem in coordinates where the posterior is of order one; unchanged if there are ``priors``."""
         if self.priors:
             return self, statistics
         pairs = {b: f.centred(statistics.blocks[b]) for b, f in self.families.items()}
@@ -199,24 +199,24 @@ class NaiveBayes(Scoring):
     # log p(y = k, x) without the base measure
 
     def tables(self, params: Mapping[str, Array]) -> Tables:
-        """What the parameters tell of rows. Pure JAX."""
+        """The tables from which ``scored_by`` scores rows, made of the parameters. Pure JAX."""
         blocks = self.block_params(params)
         return params["class_probs"], {b: f.tables(blocks[b]) for b, f in self.families.items()}
 
     def scored_by(self, tables: Tables) -> Score:
-        """log p(y = k, x | params) of rows, [N, K], by the ``tables`` of the parameters."""
+        """The score of rows, log p(y = k, x | params), [N, K], from the ``tables`` of the parameters."""
         return joint_score(tables[0], {b: f.scored_by(tables[1][b]) for b, f in self.families.items()})
 
     def predictive_tables(self) -> Tables:
-        """What the hyperparameters tell of rows. Pure JAX."""
+        """The tables from which ``predicted_by`` scores rows, made of the hyperparameters. Pure JAX."""
         return self.class_mean(), {b: f.predictive_tables() for b, f in self.families.items()}
 
     def predicted_by(self, tables: Tables) -> Score:
-        """log p(y = k, x) of rows with the parameters integrated out, [N, K], by the ``predictive_tables``."""
+        """The score log p(y = k, x) of rows with the parameters integrated out, [N, K], from ``predictive_tables``."""
         return joint_score(tables[0], {b: f.predicted_by(tables[1][b]) for b, f in self.families.items()})
 
     def predictive(self, weights: Mapping[str, Array] | None = None) -> Score:
-        """The ``log_predictive`` of rows; a feature to the power of its weight, [D] or [1] by block."""
+        """The ``log_predictive`` of rows, with features raised to the power of their weights, [D] or [1] by block."""
         if weights is None:
             return super().predictive()
         return joint_score(self.class_mean(), {b: to_powers(f, weights[b]) for b, f in self.families.items()})
@@ -228,13 +228,13 @@ class NaiveBayes(Scoring):
         return dirichlet.dirichlet_mean(self.class_concentration)
 
     def row_base_measure(self, arrays: Mapping[str, Array]) -> Array | float:
-        """The part of log p(x | params) that no parameter touches, [N]."""
+        """The part of log p(x | params) that does not depend on the parameters, [N]."""
         return sum((part for b, f in self.families.items() if (part := f.row_base_measure(arrays[b])) is not None), 0.0)
 
     # the NumPyro program
 
     def params(self) -> Sites:
-        """Samples every parameter, inside a NumPyro program, and returns them by site."""
+        """Sample every parameter, inside a NumPyro program, and return them by site."""
         with own_priors(self.priors):
             if self.class_probs is None:
                 probs = numpyro.sample("class_probs", dist.Dirichlet(self.class_concentration))
@@ -245,7 +245,7 @@ class NaiveBayes(Scoring):
     def __call__(
         self, X: Any = None, y: Any = None, *, num_rows: int | None = None, total_count: Any = None
     ) -> tuple[Any, Array]:
-        """Runs the generative program on rows to condition on, or generates ``num_rows``; see ``program.run``."""
+        """Run the generative program on rows to condition on, or generate ``num_rows``; see ``program.run``."""
         return program.run(self, X, y, num_rows, total_count)
 
     # a pytree: hyperparameters are leaves, names and sizes its structure
@@ -263,7 +263,7 @@ class NaiveBayes(Scoring):
 
     @classmethod
     def tree_unflatten(cls, aux: tuple[Any, ...], children: list[Any]) -> Self:
-        """The model again; no check may look at leaves that are tracers or placeholders."""
+        """The model from its parts, without checks, as leaves may be tracers or placeholders."""
         names, single, num_classes, columns = aux
         *families, class_concentration, class_probs, priors = children
         model = object.__new__(cls)

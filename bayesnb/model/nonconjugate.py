@@ -1,8 +1,8 @@
-"""Priors of a parameter's own, where conjugacy ends: a NumPyro distribution in the place of a family's prior.
+"""Non-conjugate priors: a NumPyro distribution in place of a family's prior.
 
     theta_kd ~ the distribution given for its site,    rows | theta ~ likelihood
 
-There is no closed form then; ``fit_nuts`` runs on the full program, whose likelihood still enters through statistics.
+There is then no closed form; ``fit_nuts`` runs on the full program, whose likelihood still enters through statistics.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ Priors = dict[str, dist.Distribution]
 
 
 class own_priors(Messenger):
-    """Inside it the sites that are named have these priors; they broadcast to the sites' plates."""
+    """A context in which the named sites have these priors, broadcast to the sites' plates."""
 
     def __init__(self, priors: Priors) -> None:
         super().__init__()
         self.priors = priors
 
     def process_message(self, msg: dict[str, Any]) -> None:
-        """Puts the prior of its own in the place of the site's."""
+        """Replace the site's prior with the given one."""
         if msg["type"] == "sample" and msg["name"] in self.priors:
             prior, law = self.priors[msg["name"]], msg["fn"]
             _check_shape(msg["name"], prior, law)
@@ -40,10 +40,10 @@ class own_priors(Messenger):
 
 
 def checked(priors: Mapping[str, Any] | None, sites: list[str], fixed: bool) -> Priors:
-    """The priors of a model with these sites; ``fixed``: its class probabilities are.
+    """The checked priors of a model with these sites; ``fixed`` means that its class probabilities are fixed.
 
     Raises:
-        ValueError: for a site that the model has not, and for what is no continuous distribution.
+        ValueError: for a site that the model does not have, and for anything but a continuous distribution.
     """
     if priors is not None and not isinstance(priors, Mapping):
         raise ValueError(
@@ -61,7 +61,7 @@ def checked(priors: Mapping[str, Any] | None, sites: list[str], fixed: bool) -> 
 
 
 def require_conjugacy(model: Specification) -> None:
-    """Raises ValueError where parameters have priors of their own."""
+    """Raise ValueError if the model has non-conjugate priors."""
     if model.priors:
         raise ValueError(
             f"the model gives {', '.join(model.priors)} priors of their own, under which there is no closed form: "
@@ -70,12 +70,12 @@ def require_conjugacy(model: Specification) -> None:
 
 
 def starts(model: Specification, params: Mapping[str, Array]) -> dict[str, Array]:
-    """Those of the parameters, which are interior under conjugacy, that are well inside of their own priors too.
+    """Those of the parameters, interior under the conjugate priors, that are also interior under their own priors.
 
     Raises:
-        ValueError: where a prior fits its site neither in shape nor in values.
+        ValueError: if a prior does not fit its site in shape or in values.
     """
-    # NumPyro's own distributions promote ranks
+    # NumPyro's distributions rely on rank promotion
     with jax.numpy_rank_promotion("allow"), handlers.block(), handlers.seed(rng_seed=0):
         conjugate = handlers.trace(handlers.substitute(model.conjugate().params, data=params)).get_trace()
     found = dict(params)
@@ -90,7 +90,7 @@ def starts(model: Specification, params: Mapping[str, Array]) -> dict[str, Array
 
 
 def _check_support(site: str, own: Constraint, law: Constraint, shape: tuple[int, ...]) -> None:
-    """Points all over the prior's support must be parameters."""
+    """Raise ValueError unless points all over the prior's support are valid parameters."""
     if type(own) is type(law):
         return
     from_reals = dist.biject_to(own)

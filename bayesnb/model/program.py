@@ -1,6 +1,6 @@
 """The generative program, row by row, in NumPyro.
 
-    h ~ hyperprior                                 where a hyperparameter is a distribution
+    h ~ hyperprior                                 if a hyperparameter is a distribution
     pi ~ Dirichlet(class_concentration)            or fixed class_probs
     theta_b ~ prior of family b                    for each block b, [K, D_b]
     y_n ~ Categorical(pi)                          for each row n
@@ -35,17 +35,17 @@ def run(model: Specification, X: Any, y: Any, num_rows: int | None, total_count:
         model: The specification.
         X: Rows to condition on, an array [N, D] or a dict by block; None to generate them.
         y: Integer labels to condition on; None makes the label latent, which inference sums out with funsor.
-        num_rows: How many rows to generate where X is None.
+        num_rows: The number of rows to generate if X is None.
         total_count: The length of generated Multinomial rows, a number or [N].
 
     Returns:
         X and y as observed or generated.
 
     Raises:
-        ValueError: where the rows do not fit, or the model must be resolved first.
-        ImportError: where the label is latent beside observed rows and funsor is not installed.
+        ValueError: if the rows do not fit, or the model must be resolved first.
+        ImportError: if rows are given without labels and funsor is not installed.
     """
-    # a sampler traces this program; the rows that it closes over are known all the same, and are checked as such
+    # a sampler traces this program, but the rows in its closure are concrete: evaluate now, so that they are checked
     with nullcontext() if is_traced(X, y) else jax.ensure_compile_time_eval():
         arrays, num_rows = _rows(model, X, y, num_rows)
         statistics = None if model.resolved else pooled_statistics(model, X, y)

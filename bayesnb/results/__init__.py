@@ -1,4 +1,4 @@
-"""What a fit answers: predictions, intervals, draws, evidence, generated rows.
+"""The results of a fit: predictions, intervals, draws, evidence, generated rows.
 
-It knows models, not how they were fitted.
+They depend on models, not on how these were fitted.
 """

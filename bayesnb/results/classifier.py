@@ -1,4 +1,4 @@
-"""What a fit returns: parameters or a posterior (draws from it: ``draws``), with one way to predict from each.
+"""What a fit returns: parameters or a posterior (draws from it are in ``draws``), and predictions from each.
 
 Every result reduces to one table, log p(y = k, x) of shape [N, K], and everything else is a normalisation of it.
 numpy rows give numpy answers, JAX rows JAX answers; results are pytrees and predict inside jit, vmap and grad.
@@ -49,7 +49,7 @@ class Classifier(Node):
 
     @answers_cpu_rows
     def predict_log_proba(self, X: Any) -> Array:
-        """log p(y = k | x), [N, K]. Where every class is impossible, those with fewest impossible features share."""
+        """log p(y = k | x), [N, K]. If all classes are impossible, those with fewest impossible features share."""
         return self._scored(self.arrays(X)).normalised()
 
     @answers_cpu_rows
@@ -68,21 +68,20 @@ class Classifier(Node):
         """Labelled rows of the fitted model: X in its blocks, and y.
 
         A point estimate generates from its parameters. A posterior, or draws from it, generate from the posterior
-        predictive: rows are independent of each other, each from parameters of its own. With ``num_datasets`` there
-        are so many data sets, [R, N, ...], and the rows of one have their parameters in common, which is what a
-        posterior predictive check compares with the observed rows (Gelman et al., Bayesian Data Analysis, 3rd edition,
-        section 6.3).
+        predictive: rows are independent of each other, each from parameters of its own. With ``num_datasets``
+        there are R data sets, [R, N, ...], and the rows of each share their parameters, as a posterior predictive check
+        requires (Gelman et al., Bayesian Data Analysis, 3rd edition, section 6.3).
 
         Args:
             key: A ``jax.random.key``.
             num_rows: N.
             num_datasets: R, or None for one set of independent rows.
             total_count: What Multinomial rows sum up to, or the trials of Binomial cells whose totals are not part of
-                the model: a number or one a row, or a dict of them by block.
+                the model: a number or one per row, or a dict of them by block.
 
         Raises:
-            ValueError: where a block needs ``total_count`` and has none, one is given that no block takes or that is
-                no whole number, and where a number of rows or sets is not positive.
+            ValueError: if ``total_count`` is missing, not used by any block or not a whole number, or if a number of
+                rows or data sets is not positive.
         """
         arguments.key(key)
         arguments.counts(num_rows=num_rows, num_datasets=1 if num_datasets is None else num_datasets)
@@ -91,13 +90,13 @@ class Classifier(Node):
         return generate.generate(self, key, num_rows, num_datasets, total_count)
 
     def predict_interval(self, X: Any, level: float = 0.9, *, key: Array, num_draws: int = 1000) -> Interval:
-        """Equal-tailed credible intervals of P(y = k | x, theta), theta being uncertain: ``low`` and ``high`` [N, K].
+        """Equal-tailed credible intervals of P(y = k | x, theta) for uncertain theta: ``low`` and ``high`` [N, K].
 
         Args:
             X: An array [N, D], or a dict of arrays by block.
             level: The probability inside, between 0 and 1.
             key: A ``jax.random.key``.
-            num_draws: Draws of theta; an end of the interval is the quantile of so many numbers.
+            num_draws: The number of draws of theta, whose quantiles are the ends of the intervals.
 
         Raises:
             ValueError: for a level outside (0, 1), and for a point estimate, which has no uncertainty.
@@ -112,8 +111,8 @@ class Classifier(Node):
 
             w_d (log p(x_d | k, theta) - log p(x_d | against, theta))
 
-        with w_d = 1 but for tempered fits. ``low`` and ``high`` [N, K, D], or a dict of them by block; Multinomial and
-        MultivariateNormal blocks are one feature. Arguments and errors as in ``predict_interval``; ``against`` is a
+        with w_d = 1 except in tempered fits. ``low`` and ``high`` [N, K, D], or a dict of them by block; Multinomial
+        and MultivariateNormal blocks are one feature. Arguments and errors as in ``predict_interval``; ``against`` is a
         class number.
         """
         _require_posterior(self)
@@ -122,12 +121,12 @@ class Classifier(Node):
 
     @property
     def draws_at_once(self) -> int | None:
-        """How many draws of the parameters may be in memory at once; None where they are there already."""
+        """How many draws of the parameters may be in memory at once; None if they already are."""
         return None
 
     @abstractmethod
     def draws(self, key: Array, num_draws: int) -> tuple[Sites, Array]:
-        """Parameters [S, ...], and which of them each of so many independent draws is, [num_draws]."""
+        """Parameters [S, ...], and the index among them of each independent draw, [num_draws]."""
 
     @abstractmethod
     def with_class_probs(self, class_probs: Any) -> Self:
@@ -145,7 +144,7 @@ class Classifier(Node):
         return self._scorer()(arrays)
 
     def arrays(self, X: Any) -> dict[str, Array]:
-        """Rows [N, D] by block, checked against the fit; ValueError where they do not fit."""
+        """Rows [N, D] by block, checked against the fit; ValueError if they do not fit."""
         arrays = checks.blocks(self.model.families, self.model.single, X, sparse=not is_traced(self))
         checks.columns(self.model.families, arrays, self.columns())
         checks.values(self.model.families, arrays)
@@ -155,12 +154,12 @@ class Classifier(Node):
         """numpy rows are scored on the host, whatever the fit is made of; JAX rows in one compiled call."""
         if is_traced(self) or not (on_host(arrays) or (is_traced(arrays) and on_host(self))):
             return _score(self, arrays)
-        # somebody's jit, too, computes once what a fit of numpy arrays tells
+        # under a user's jit, too, the tables of a fit of numpy arrays are computed only once
         return self._host_score(arrays)
 
     @cached_property
     def _host_score(self) -> Score:
-        """The scorer of numpy rows, whatever the fit is made of: made at the first prediction, and kept."""
+        """The scorer of numpy rows, for a fit of any arrays; cached at the first prediction."""
         return (self if on_host(self) else to_host(self))._scorer()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -187,7 +186,7 @@ class PointEstimate(Classifier):
         [K, D].
 
     Raises:
-        ValueError: for missing, unknown or ill-shaped sites, and for values that are no parameters.
+        ValueError: for missing, unknown or ill-shaped sites, and for invalid values.
     """
 
     model: NaiveBayes
@@ -198,7 +197,7 @@ class PointEstimate(Classifier):
 
     @classmethod
     def trusted(cls, model: NaiveBayes, params: Sites) -> Self:
-        """From parameters that need no check: a fit's own."""
+        """An estimate from parameters that need no check, such as those of a fit."""
         estimate = object.__new__(cls)
         object.__setattr__(estimate, "model", model)
         object.__setattr__(estimate, "params", params)
@@ -210,7 +209,7 @@ class PointEstimate(Classifier):
         return type(self)(model, {**self.params, "class_probs": model.class_probs})
 
     def draws(self, key: Array, num_draws: int) -> tuple[Sites, Array]:
-        """The parameters themselves, so many times."""
+        """The parameters themselves, ``num_draws`` times."""
         del key
         return {site: value[None] for site, value in self.params.items()}, np.zeros(num_draws, np.int32)
 
@@ -225,7 +224,7 @@ class PointEstimate(Classifier):
 
 @pytree
 class Posterior(Classifier):
-    """The exact posterior: ``prior`` and ``model`` are of one type, before and after the rows of ``statistics``.
+    """The exact posterior: ``prior`` and ``model`` are the model before and after the rows of ``statistics``.
 
     Predictions integrate the parameters out. Hyperparameters that the data resolved are part of ``prior``. With
     ``weights``, as ``temper`` learns them, p(k | x) is proportional to p(k) prod_d p(x_d | k)^w_d: arrays by block,
@@ -246,7 +245,7 @@ class Posterior(Classifier):
     def log_evidence(self) -> Array:
         """log p(X, y), the log marginal likelihood given the resolved prior, base measure included: a float64 scalar.
 
-        With weights or soft labels it is that of the weighted likelihood, which is no probability of data.
+        With weights or soft labels it is that of the weighted likelihood, which is not a probability of data.
         """
         return self.evidence_table().total
 
@@ -258,7 +257,7 @@ class Posterior(Classifier):
         """Independent exact draws of the parameters by site, each [num_samples, K, ...]; key is a jax.random.key."""
         arguments.key(key)
         arguments.draws(self.model, num_samples=num_samples)
-        # a power of two compiles few sizes; the first keys of a split are those of a shorter one
+        # powers of two limit the sizes that are compiled; the first keys of a split do not depend on its length
         size = 1 << (num_samples - 1).bit_length()
         at_host = on_host(self.model) and not is_traced(key)
         draws = at_once(_sample, self.model, key, num_samples=size) if at_host else _sample(self.model, key, size)
@@ -277,7 +276,7 @@ class Posterior(Classifier):
 
     @property
     def draws_at_once(self) -> int:
-        """A power of two that keeps the draws in about 256 MiB, and at most 1024."""
+        """A power of two, at most 1024, that keeps the draws within about 256 MiB."""
         numbers = sum(np.size(leaf) for leaf in jax.tree.leaves(self.model))
         return min(1024, 1 << max((1 << 25) // numbers, 1).bit_length() - 1)
 
@@ -296,7 +295,7 @@ class Posterior(Classifier):
 @partial(jax.jit, static_argnames="num_samples")
 def _sample(model: NaiveBayes, key: Array, num_samples: int) -> Sites:
     def draw(key: Array) -> Sites:
-        # NumPyro's own distributions promote ranks
+        # NumPyro's distributions rely on rank promotion
         with jax.numpy_rank_promotion("allow"), handlers.block(), handlers.seed(rng_seed=key):
             return model.params()
 

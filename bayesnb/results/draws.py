@@ -1,4 +1,4 @@
-"""Draws from a posterior, as a classifier: what a sampler returns, and how far it is to be trusted."""
+"""Draws from a posterior as a classifier: what a sampler returns, with its convergence diagnostics."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from bayesnb.results.classifier import Classifier
 class Draws(Classifier):
     """Draws from the posterior by MCMC. Predictions average the joint over draws, then normalise.
 
-    ``params`` holds arrays [S, ...] by site, S = num_chains x draws a chain, chain after chain; ``model`` is the
-    resolved prior; ``sample_stats`` what the sampler said of each draw, [S].
+    ``params`` holds arrays [S, ...] by site, S = num_chains x draws per chain, chain after chain; ``model`` is the
+    resolved prior; ``sample_stats`` the sampler's statistics of each draw, [S].
     """
 
     model: NaiveBayes
@@ -35,14 +35,14 @@ class Draws(Classifier):
 
     @property
     def max_r_hat(self) -> float:
-        """The largest split R-hat over parameters; near 1 where the chains agree (BDA3, section 11.4)."""
+        """The largest split R-hat over parameters; near 1 if the chains agree (BDA3, section 11.4)."""
         return float(max((np.nanmax(split_gelman_rubin(chains)) for chains in self._chains()), default=1.0))
 
     @property
     def min_ess(self) -> float:
-        """The smallest effective sample size over parameters; the number of draws where nothing varies.
+        """The smallest effective sample size over parameters; the number of draws if nothing varies.
 
-        At most S log10 S of S draws: an estimate beyond it, or below 0, is noise of chains that alternate (Vehtari et
+        At most S log10 S for S draws: an estimate beyond it, or below 0, is noise from alternating chains (Vehtari et
         al., Rank-normalization, folding, localization, 2021).
         """
         num_draws = self.params["class_probs"].shape[0]
@@ -53,7 +53,7 @@ class Draws(Classifier):
 
     @property
     def num_divergences(self) -> int:
-        """How many transitions diverged."""
+        """The number of divergent transitions."""
         return int(np.asarray(self.sample_stats["diverging"]).sum())
 
     def with_class_probs(self, class_probs: Any) -> Self:
@@ -71,7 +71,7 @@ class Draws(Classifier):
         return [value for value in varying if value.size]
 
     def draws(self, key: Array, num_draws: int) -> tuple[Sites, Array]:
-        """Some of these draws, each as likely."""
+        """A uniform sample of these draws."""
         return self.params, jax.random.randint(key, (num_draws,), 0, self.params["class_probs"].shape[0])
 
     def columns(self) -> Mapping[str, int | None]:
@@ -88,7 +88,7 @@ def _mixture(model: NaiveBayes, params: Sites, arrays: dict[str, Array]) -> LogP
 
 
 def average(joint: Callable[[Sites], LogProb], draws: Sites) -> LogProb:
-    """The mean over draws of p(y, x | draw): averaging p(y | x, draw) instead would be another, wrong answer."""
+    """The mean over draws of p(y, x | draw): averaging p(y | x, draw) instead would be wrong."""
     draws = jax.tree.map(jnp.asarray, draws)
     num_draws = jax.tree.leaves(draws)[0].shape[0]
 

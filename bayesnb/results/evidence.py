@@ -1,4 +1,4 @@
-"""The evidence, log p(X, y): what a prior said of the rows before it saw them, in parts that add up.
+"""The evidence, log p(X, y): the log marginal likelihood, split by label, feature and class.
 
     log p(X, y) = log p(y) + sum over blocks, features d and classes k of log p(x_d of class k | y)
 
@@ -21,8 +21,8 @@ from bayesnb.rows.statistics import ModelStatistics
 
 
 class EvidenceTable(NamedTuple):
-    """``labels``: log p(y). ``features``: log p(x_d | y) by block, feature and class, [K, D]; [K, 1] where a block is
-    one feature, and one row where the classes share a parameter.
+    """``labels``: log p(y). ``features``: log p(x_d | y) by block, feature and class, [K, D]; [K, 1] if a block is
+    one feature, and one row if the classes share a parameter.
     """
 
     labels: Array
@@ -37,7 +37,7 @@ class EvidenceTable(NamedTuple):
 def evidence_table(prior: NaiveBayes, statistics: ModelStatistics) -> EvidenceTable:
     """The parts of the evidence of rows under a resolved prior; in float64 unless the values are traced.
 
-    log p(X, y) of 1e8 rows is a number of eight digits before the point, which float32 cannot hold to a nat.
+    log p(X, y) of 1e8 rows has eight digits before the point: float32 cannot represent it to within one nat.
     """
     if not is_traced(prior, statistics):
         prior, statistics = to_double((prior, statistics))
@@ -47,7 +47,7 @@ def evidence_table(prior: NaiveBayes, statistics: ModelStatistics) -> EvidenceTa
 
 @jax.jit
 def evidence(prior: NaiveBayes, statistics: ModelStatistics) -> EvidenceTable:
-    """The same in JAX's present precision."""
+    """The same in JAX's current precision."""
     blocks = {b: _of_features(family, statistics.blocks[b]) for b, family in prior.families.items()}
     return EvidenceTable(_of_labels(prior, statistics.class_counts), blocks)
 

@@ -1,4 +1,4 @@
-"""What intervals and generated rows need to know of a fit."""
+"""The interface of a fit that intervals and generated rows need."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bayesnb.model.naive_bayes import NaiveBayes, Sites
 
 
 class Fitted(Protocol):
-    """A model with draws of its parameters; ``results.classifier`` holds those that there are."""
+    """A model with draws of its parameters; ``results.classifier`` has the implementations."""
 
     model: NaiveBayes
 
@@ -25,4 +25,4 @@ class Fitted(Protocol):
         """The number of columns of each block."""
 
     def draws(self, key: Array, num_draws: int) -> tuple[Sites, Array]:
-        """Parameters [S, ...], and which of them each of so many independent draws is, [num_draws]."""
+        """Parameters [S, ...], and the index among them of each independent draw, [num_draws]."""

@@ -1,4 +1,4 @@
-"""Labelled rows from a fitted model: the class is drawn, then each feature's die is tossed."""
+"""Labelled rows from a fitted model: sample a class, then the features given the class."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _rows(model: NaiveBayes, params: Sites, draw: Array, key: Array, total_count
     draw = jnp.asarray(draw)
     y = jax.random.categorical(key_of_label, jnp.log(jnp.asarray(params["class_probs"]))[draw])
     blocks, rows = model.block_params(params), {}
-    # NumPyro's own distributions promote ranks
+    # NumPyro's distributions rely on rank promotion
     with (
         jax.numpy_rank_promotion("allow"),
         handlers.block(),
@@ -59,7 +59,7 @@ def _rows(model: NaiveBayes, params: Sites, draw: Array, key: Array, total_count
 
 
 def _totals(total_count: Any, sets: slice, size: int, by_row: bool) -> Any:
-    """The totals of some data sets of so many rows each; those of independent rows are given row by row."""
+    """The totals for some data sets of ``size`` rows each; for independent rows (``by_row``) they are given by row."""
     if isinstance(total_count, Mapping):
         return {name: _totals(part, sets, size, by_row) for name, part in total_count.items()}
     if np.ndim(total_count) == 0:

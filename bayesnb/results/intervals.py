@@ -1,9 +1,9 @@
-"""Credible intervals of predictions: what the uncertainty of the parameters leaves open.
+"""Credible intervals of predictions, from the uncertainty of the parameters.
 
     theta ~ p(theta | rows),    P(y = k | x, theta)  and  w_d (log p(x_d | k, theta) - log p(x_d | j, theta))
 
-Their quantiles over draws. The mean of the first over p(theta | x, rows) is ``predict_proba``; as rows pile up both
-ends of an interval meet it.
+The ends are quantiles over draws. The mean of P(y = k | x, theta) over p(theta | x, rows) is ``predict_proba``; as the
+number of rows grows, both ends of an interval converge to it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from bayesnb.rows import arguments
 Weights = dict[str, Array] | None
 
 AT_ONCE = 1 << 26
-"""Bytes of numbers, of some rows under every draw, that are in memory at once."""
+"""The size in bytes of the results of one block of rows under every draw."""
 
 
 class Interval(NamedTuple):
@@ -39,7 +39,7 @@ class Interval(NamedTuple):
 
 
 def predict_interval(fit: Fitted, X: Any, level: float, key: Array, num_draws: int) -> Interval:
-    """Of P(y = k | x, theta), [N, K]; see ``Classifier.predict_interval``."""
+    """Intervals of P(y = k | x, theta), [N, K]; see ``Classifier.predict_interval``."""
     given = _prepared(fit, X, level, key, num_draws)
     by_feature = given.weights is not None
     return Interval(*_quantiles(_probabilities, given, level, by_feature))
@@ -48,7 +48,7 @@ def predict_interval(fit: Fitted, X: Any, level: float, key: Array, num_draws: i
 def contribution_interval(
     fit: Fitted, X: Any, level: float, key: Array, num_draws: int, against: int
 ) -> dict[str, Interval]:
-    """Of each feature's log odds, [N, K, D] by block; see ``Classifier.contribution_interval``."""
+    """Intervals of each feature's log odds, [N, K, D] by block; see ``Classifier.contribution_interval``."""
     given = _prepared(fit, X, level, key, num_draws)
     num_classes = fit.model.num_classes or 0
     if isinstance(against, bool) or not isinstance(against, int | np.integer) or not 0 <= against < num_classes:
@@ -70,13 +70,13 @@ def _prepared(fit: Fitted, X: Any, level: Any, key: Array, num_draws: int) -> _G
 
 
 def require_level(level: Any) -> None:
-    """Raises ValueError for what is no probability between 0 and 1."""
+    """Raise ValueError unless this is a number between 0 and 1."""
     if isinstance(level, bool) or not isinstance(level, float | int | np.number) or not 0 < level < 1:
         raise ValueError(f"level is the probability inside the interval, between 0 and 1, got {level!r}")
 
 
 def drawn(fit: Fitted, arrays: dict[str, Array], key: Array, num_draws: int) -> _Given:
-    """Draws of the parameters beside checked rows."""
+    """Draws of the parameters, together with the checked rows."""
     arguments.key(key)
     params = getattr(fit, "params", None)
     one = fit.model if params is None else {site: value[:1] for site, value in params.items()}
@@ -91,14 +91,14 @@ def drawn(fit: Fitted, arrays: dict[str, Array], key: Array, num_draws: int) -> 
 
 
 def _quantiles(of_rows: Callable[..., Any], given: _Given, level: float, by_feature: bool) -> tuple[Any, Any]:
-    """The ends over draws of ``of_rows(model, weights, rows, draw)`` [N, ...], for some rows after the other."""
+    """The quantiles over draws of ``of_rows(model, weights, rows, draw)`` [N, ...], block by block of rows."""
     tails = np.array([0.5 - level / 2, 0.5 + level / 2])
     model, params, weights, arrays = given
     num_rows = jax.tree.leaves(arrays)[0].shape[0]
     width = sum(x.shape[1] for x in arrays.values()) if by_feature else 1
     row_bytes = 8 * params["class_probs"].size * width
     size = 1 << max(min(AT_ONCE // max(row_bytes, 1), max(num_rows, 1)), 1).bit_length() - 1
-    # the nearest draw, not a point between two: impossible events have logarithms of -inf
+    # take the nearest draw: interpolation would fail for impossible events, whose logarithms are -inf
     if not on_host(given):
 
         def ends(row: dict[str, Array]) -> Any:
@@ -120,7 +120,7 @@ def _quantiles(of_rows: Callable[..., Any], given: _Given, level: float, by_feat
 def _under_every_draw(
     of_rows: Callable[..., Any], model: NaiveBayes, params: Sites, weights: Weights, rows: dict[str, Array]
 ) -> Any:
-    # draw after draw: what one of them needs besides the result, D times as much for some families, is there once
+    # one draw at a time: intermediate arrays, for some families D times the result, are in memory for one draw only
     return jax.lax.map(lambda draw: of_rows(model, weights, rows, draw), params)
 
 
@@ -142,7 +142,7 @@ def _contributions(
 
 
 def _log_odds(log_prob: Array, against: int) -> Array:
-    """Relative to one class, [N, K, D]; two impossible events have even odds."""
+    """Log odds relative to one class, [N, K, D]; two impossible events have even odds."""
     other = log_prob[:, against, None]
     even = log_prob == other
     return jnp.where(even, 0.0, log_prob - jnp.where(even, 0.0, other))

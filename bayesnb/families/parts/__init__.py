@@ -1,1 +1,1 @@
-"""What families have in common: sums and moments, shared parameters, plates, checks, the Student t."""
+"""Code that the families share: sums and moments, shared parameters, plates, checks, the Student t."""

@@ -1,4 +1,4 @@
-"""Columns of several categories each, laid end to end in tables [K, S], S = sum of their C."""
+"""Categorical columns laid end to end in tables [K, S], S = sum of their numbers of categories C."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class EndToEnd(NamedTuple):
 
     @property
     def uniform(self) -> bool:
-        """True if all columns have as many categories."""
+        """True if all columns have the same number of categories."""
         return len(set(self.sizes)) <= 1
 
     @property
     def largest(self) -> int:
-        """C of the column with most categories."""
+        """The largest number of categories of a column."""
         return max(self.sizes, default=1)
 
     @property
@@ -33,22 +33,22 @@ class EndToEnd(NamedTuple):
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
     def total(self, flat: Array) -> Array:
-        """The sum over each entry's column, [K, S]."""
+        """For each entry, the sum over its column, [K, S]."""
         sums = self.of_columns(flat)
         return jnp.repeat(sums, self.largest, axis=1) if self.uniform else self.at_entries(sums)
 
     def of_columns(self, flat: Array) -> Array:
         """Sums over each column's entries, [K, D]."""
-        if self.uniform:  # a sum of vectors, where segments are added one entry at a time
+        if self.uniform:  # a vectorised sum; ``segment_sum`` adds one entry at a time
             return jnp.asarray(flat).reshape(len(flat), len(self.sizes), self.largest).sum(axis=2)
         return jax.ops.segment_sum(jnp.asarray(flat).T, self.columns, len(self.sizes)).T
 
     def at_entries(self, by_column: Array) -> Array:
-        """Each column's number at its entries, [K, S]."""
-        return jnp.take(by_column, self.columns, axis=1, mode="clip")  # none is outside, and so none is looked at
+        """The values of columns [K, D], repeated at each column's entries, [K, S]."""
+        return jnp.take(by_column, self.columns, axis=1, mode="clip")  # no index is out of bounds: skip the check
 
     def split(self, flat: Array) -> list[Array]:
-        """[K, S] as [K, D, C], or as a table [K, C_d] for each column where they differ."""
+        """A table [K, S] as [K, D, C], or as one table [K, C_d] per column if their sizes differ."""
         if self.uniform:
             return [flat.reshape(flat.shape[0], len(self.sizes), self.largest)]
         return jnp.split(flat, starts_of(self.sizes)[1:-1], axis=1)

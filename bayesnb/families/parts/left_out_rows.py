@@ -1,4 +1,4 @@
-"""Rows of a multivariate normal block, each predicted without itself: a scale matrix that loses one row."""
+"""Leave-one-out predictions of a multivariate normal block, from rank-one updates of the scale matrix."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from bayesnb.primitives.distances import Distances, distances, log_student
 
 @jax.jit
 def left_out_rows(prior: Any, posterior: Any, rows: tuple[Distances, *tuple[Array, ...]]) -> Array:
-    """log p(x | k, all rows but this one), [N, K]: a scale matrix that loses c u u' keeps its inverse and determinant.
+    """log p(x | k, all rows but this one), [N, K], without new factors: S - c u u' is a rank-one update of S.
 
     With u = x - loc_y, loc_y without the row, v = x - loc_k and c = w strength / (strength + w): (S - c u u')^-1 = S^-1
     + c S^-1 u u' S^-1 / (1 - c u' S^-1 u), |S - c u u'| = |S| (1 - c u' S^-1 u), and u' S^-1 v from the squared
-    distances of u, v and u - v. Where the row is all of its class, loc_y is the prior's.
+    distances of u, v and u - v. If the row is alone in its class, loc_y is the prior's.
     """
     (squares, log_det, count), alone, left, df, y, weight = rows
     own = jnp.arange(squares.shape[1])[None] == y[:, None]
@@ -26,7 +26,7 @@ def left_out_rows(prior: Any, posterior: Any, rows: tuple[Distances, *tuple[Arra
     before = posterior.strength[y][:, None]
     strength = jnp.where(weight > 0, prior.strength[y][:, None] + left, before)
     stretch, is_alone = before / strength, (weight > 0) & (left == 0)
-    factor = weight * (strength / before)  # XLA makes weight / stretch a product that overflows
+    factor = weight * (strength / before)  # not weight / stretch: XLA turns it into a product that overflows
     near, from_prior = (jnp.take_along_axis(table, y[:, None], axis=1) for table in (squares, alone))
     own_square = jnp.where(is_alone, from_prior, jnp.square(stretch) * near)
     rest = jnp.maximum(1.0 - factor * own_square, jnp.finfo(near.dtype).tiny)

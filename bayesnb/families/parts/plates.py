@@ -9,14 +9,14 @@ import numpyro
 
 
 def sampled(family: Any, block: str) -> Any:
-    """``family.params(block)`` of a resolved family; those of a block without columns are empty, and no site."""
+    """``family.params(block)`` of a resolved family; a block without columns has empty values and no sample sites."""
     if family.num_columns:
         return family.params(block)
     return {site: numpyro.deterministic(f"{block}_{site}", value) for site, value in family.mode().items()}
 
 
 def plates(block: str, shape: tuple[int, ...], *, common: bool = False) -> ExitStack:
-    """The plates of a block's parameters: classes, unless they have them in common, and features unless it is [K]."""
+    """The plates of a block's parameters: classes unless they are ``common``, and features unless the shape is [K]."""
     stack = ExitStack()
     names = ("classes", "features")
     for axis, (name, size) in enumerate(zip(names, shape, strict=False)):

@@ -1,4 +1,4 @@
-"""Exact predictives whose features are raised to powers, or mixed with those of a feature that no class matters to."""
+"""Exact predictives with features raised to powers, or mixed with the predictive that ignores the class."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bayesnb.primitives import products
 
 
 def to_powers(family: Family, powers: Array | None) -> Score:
-    """sum_d w_d log p(x_d | y = k), [N, K]; powers w are [D], or [1] for the whole block; None for powers of 1."""
+    """sum_d w_d log p(x_d | y = k), [N, K]; powers w are [D], or [1] for the whole block; None means 1."""
     if powers is not None and powers.shape[0] != 1:
         return lambda x: LogProb(products.by_rows(_to_powers, (family, powers), x), None)
     predictive = family.predictive()
@@ -29,7 +29,7 @@ def to_powers(family: Family, powers: Array | None) -> Score:
 def mixed(family: Family, pooled: Family, log_odds: Array, x: Array) -> LogProb:
     """sum_d log(p_d p(x_d | y = k) + (1 - p_d) p(x_d)), [N, K].
 
-    ``log_odds`` [D] are those of p; ``pooled`` is the same family for one class, that of all rows.
+    ``log_odds`` [D] are log(p / (1 - p)); ``pooled`` is the same family fitted to all rows as one class.
     """
     return LogProb(products.by_rows(_mixed, (family, pooled, log_odds), x), None)
 
@@ -39,7 +39,7 @@ def mixed_terms(family: Family, pooled: Family, log_odds: Array, x: Array) -> Ar
     log_odds = log_odds[None, None]
     depends = jax.nn.log_sigmoid(log_odds) + family.log_predictive_terms(x)
     free = jax.nn.log_sigmoid(-log_odds) + pooled.log_predictive_terms(x)
-    # a missing cell has terms of 0 in both, and the probabilities add up to 1
+    # a missing cell adds log(p + 1 - p) = 0
     return jnp.logaddexp(depends, free)
 
 

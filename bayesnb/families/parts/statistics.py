@@ -22,13 +22,13 @@ class Statistics(Node):
     """Sufficient statistics of one block, every array [K, ...]. Sums, unless a class says otherwise."""
 
     axes: ClassVar[Axes] = ()
-    """The shape of each array; a class of one's own that does not tell it is not checked."""
+    """The shape of each array; a subclass that does not declare it is not checked."""
 
     signed: ClassVar[tuple[str, ...]] = ("mean", "log_base", "scatter")
-    """What may be negative."""
+    """The arrays that may be negative."""
 
     def check(self, block: str, num_classes: int) -> None:
-        """Raises ValueError unless rows in so many classes can have these statistics."""
+        """Raise ValueError unless rows in ``num_classes`` classes can have these statistics."""
         if not self.axes:
             return
         owner, values = f"statistics of block {block!r}", {name: getattr(self, name) for name, _ in self.axes}
@@ -42,7 +42,7 @@ class Statistics(Node):
 
     @property
     def num_columns(self) -> int:
-        """D."""
+        """The number of columns D."""
         return np.shape(getattr(self, self.axes[0][0]))[-1]
 
     def axis_sizes(self, num_classes: int) -> Mapping[str, int]:
@@ -62,7 +62,7 @@ class Statistics(Node):
 class CategoricalStatistics(Statistics):
     """``counts`` [K, S]: how often each category was seen; columns are laid end to end, S = sum of their C.
 
-    Rows that were counted apart may have shown other categories: tables of different sizes merge into the larger one.
+    Blocks of rows may contain different categories: each column of a merged table has the larger of the two sizes.
     """
 
     counts: Array
@@ -72,11 +72,11 @@ class CategoricalStatistics(Statistics):
 
     @property
     def num_columns(self) -> int:
-        """D."""
+        """The number of columns D."""
         return len(self.sizes)
 
     def axis_sizes(self, num_classes: int) -> Mapping[str, int]:
-        """As of any, and S."""
+        """The sizes that the letters of ``axes`` stand for."""
         if not isinstance(self.sizes, tuple) or not all(type(size) is int and size > 0 for size in self.sizes):
             raise ValueError(f"the sizes of categorical columns must be positive ints, got {self.sizes!r}")
         return {"K": num_classes, "S": sum(self.sizes)}
@@ -93,7 +93,7 @@ class CategoricalStatistics(Statistics):
         return np.split(self.counts, np.cumsum(self.sizes)[:-1], axis=1)
 
     def resized(self, sizes: Sequence[int]) -> Self:
-        """The same counts with so many categories a column: more of them, or fewer, which must hold all that count."""
+        """The same counts with ``sizes`` categories per column; categories that are dropped must not have counts."""
         if tuple(sizes) == self.sizes:
             return self
         resized = self._zeros(sizes)
@@ -103,18 +103,18 @@ class CategoricalStatistics(Statistics):
         return resized
 
     def without_room(self, least: Sequence[int]) -> Self:
-        """The same counts with the categories that rows have shown, or that are among the ``least`` of each column."""
+        """The same counts without unused last categories, but with at least ``least`` categories per column."""
         return self.resized(tuple(map(max, self.shown(), least)))
 
     def spread(self, codes: Sequence[Array], sizes: Sequence[int]) -> Self:
-        """The same counts under other codes: a column's categories [C] are those of ``codes`` among ``sizes``."""
+        """The same counts under other codes: category c of a column becomes ``codes[c]`` of its ``sizes``."""
         spread = self._zeros(sizes)
         for old, new, places in zip(self.columns(), spread.columns(), codes, strict=True):
             new[:, places] = old
         return spread
 
     def shown(self) -> tuple[int, ...]:
-        """How many categories of each column there are up to the last that counts, and 1 at least."""
+        """The number of categories of each column up to the last with a count, at least 1."""
         ends = np.cumsum(self.sizes)
         counted = np.flatnonzero(self.counts.any(axis=0))
         last = np.append(counted, -1)[np.searchsorted(counted, ends) - 1]
@@ -146,7 +146,7 @@ class NormalStatistics(Statistics):
         return type(self)(self.count.sum(axis=0, keepdims=True), mean, squares.sum(axis=0, keepdims=True))
 
     def without(self, x: Array, y: Array, weight: Array) -> Self:
-        """Those of each row's class without the row's own cells, [N, D]."""
+        """The statistics of each row's class without the row's own cells, [N, D]."""
         n, mean, squares = self.count[y], self.mean[y], self.squares[y]
         weight = jnp.where(jnp.isnan(x), 0.0, weight[:, None])
         left, change = without(n, weight), jnp.where(jnp.isnan(x), 0.0, x - mean)
@@ -171,7 +171,7 @@ class MultivariateNormalStatistics(Statistics):
     axes = (("mean", "KD"), ("count", "K"), ("scatter", "KDD"))
 
     def check(self, block: str, num_classes: int) -> None:
-        """As of any; a scatter is a sum of squares, but for roundings."""
+        """Check the scatter as well: it must be positive semi-definite, up to rounding."""
         super().check(block, num_classes)
         scatter = np.asarray(self.scatter, np.float64)
         rounding = 1e-4 * np.abs(scatter).max(initial=0.0)
@@ -204,7 +204,7 @@ class MultivariateNormalStatistics(Statistics):
 
 
 def _common_mean(mean: Array, count: Array, other_mean: Array, other_count: Array) -> tuple[Array, ...]:
-    """The mean of both parts, the change from one to the other, the common count, and the other's share of it."""
+    """The common mean, the difference of the means, the common count, and the other part's share of it."""
     common = count + other_count
     share = other_count.astype(mean.dtype) / namespace(common).where(common > 0, common, 1)
     change = other_mean - mean
@@ -213,11 +213,11 @@ def _common_mean(mean: Array, count: Array, other_mean: Array, other_count: Arra
 
 
 def _pooled_mean(mean: Array, count: Array) -> tuple[Array, Array]:
-    """The mean of all classes [1, D], and what each class's differs from it [K, D]: 0 for a class without rows."""
+    """The mean of all classes [1, D], and the deviation of each class from it [K, D], 0 for a class without rows."""
     xp, seen = namespace(mean), count > 0
     total = count.sum(axis=0, keepdims=True)
     share = count.astype(mean.dtype) / xp.where(total > 0, total, 1)
-    # from the mean of the largest class nothing cancels, and a constant column is exact
+    # relative to the mean of the largest class nothing cancels, and a constant column is exact
     origin = xp.take_along_axis(mean, count.argmax(axis=0, keepdims=True), axis=0)
     pooled = origin + (share * xp.where(seen, mean - origin, 0.0)).sum(axis=0, keepdims=True)
     return pooled, xp.where(seen, mean - pooled, 0.0)
@@ -232,14 +232,14 @@ def others_of(table: Array) -> Array:
 
 
 ROUNDINGS = 4.0
-"""What is left of a sum is nothing where it is no more than so many roundings of it."""
+"""What is left of a sum counts as 0 if it is at most this many rounding errors of the sum."""
 
 
 def without(total: Array, part: Array, scale: Array | None = None) -> Array:
-    """total - part, not negative, and 0 where nothing but rounding is left; ``scale`` is what was rounded."""
+    """total - part, never negative, and 0 if only rounding error is left; ``scale`` is the number that was rounded."""
     xp, left = namespace(total), total - part
     eps, scale = xp.finfo(left.dtype).eps, total if scale is None else scale
-    # whole numbers that the type holds are not rounded
+    # whole numbers that the type represents exactly are not rounded
     exact = (total == xp.floor(total)) & (part == xp.floor(part)) & (scale < 1 / eps)
     noise = xp.where(exact, 0.0, ROUNDINGS * eps * scale)
     return xp.where(left > noise, left, 0.0)

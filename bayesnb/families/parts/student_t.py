@@ -45,7 +45,7 @@ def student(loc: Array, strength: Array, shape: Array, rate: Array, off: Array) 
 
 
 MANY_ROWS = 1e8
-"""Beyond this power z is so small that the rounding of 1 + z^2, so many times, would show."""
+"""Beyond this power z is so small that the rounding of 1 + z^2, multiplied by the power, would show."""
 
 
 def log_student(table: Student, x: Array) -> Array:
@@ -54,7 +54,7 @@ def log_student(table: Student, x: Array) -> Array:
         return _careful(table, jnp.asarray(x))
     single = products.single_precision(table.condition)
     table = table._replace(condition=None)
-    # columns that were seen as often as each other have one power, and so one logarithm
+    # columns with equally many observed cells have the same power, and so need one logarithm in all
     alike = ((table.power == table.power.max(axis=1, keepdims=True, initial=0.0)) | (table.precision == 0)).all()
     if alike:
         return _of_one_power(table, x, single=single)
@@ -64,7 +64,7 @@ def log_student(table: Student, x: Array) -> Array:
 
 
 def _of_one_power(table: Student, x: Array, *, single: bool) -> Array:
-    """As ``_careful`` of numpy rows, where all columns of a class have one power: offset - power sum log(1 + z^2)."""
+    """``_careful`` for numpy rows, if all columns of a class have one power: offset - power sum log(1 + z^2)."""
     tables = cache(lambda dtype: jax.tree.map(lambda part: np.array(part, dtype), table))
     power = tables(np.float64).power.max(axis=1, initial=0.0)
 
@@ -117,7 +117,7 @@ def log_student_cells(gap: Array, strength: Array, shape: Array, rate: Array, of
 
 
 def _precision_and_offset(strength: Array, shape: Array, rate: Array) -> tuple[Array, Array]:
-    """One over z's unit, the root of 2 rate (strength + 1) / strength, and the density's constant."""
+    """The precision, 1 / sqrt(2 rate (strength + 1) / strength), and the constant of the log density."""
     inflation = 1.0 / strength
     precision = jnp.sqrt(0.5 / rate) / jnp.sqrt(1.0 + inflation)
     log_width = jnp.log(2.0 * jnp.pi * rate) + jnp.log1p(inflation)

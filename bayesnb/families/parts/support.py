@@ -1,4 +1,4 @@
-"""Checks that families share: hyperparameters and parameters inside their supports, where their values are known."""
+"""Checks that families share: known values of hyperparameters, parameters and cells are in their supports."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ Axes = tuple[tuple[str, str], ...]
 """Names of arrays, and a letter for each axis: K classes, D columns."""
 
 BOUND = 1e100
-"""Hyperparameters lie between one over it and it: products and ratios of two, and squares, are numbers."""
+"""Hyperparameters lie between 1 / BOUND and BOUND: products and ratios of two, and squares, are finite."""
 
 SINGLE_BOUND, SINGLE_SIZE = 1e30, 1e18
-"""The same of positive ones in float32, and the largest number of either sign there, which is squared."""
+"""In float32: the bound of positive hyperparameters, and the largest size of those that are squared."""
 
 WIDER = "give numpy rows, which are computed in float64, or set JAX_ENABLE_X64=1"
-"""What to do where float32 does not suffice."""
+"""Advice for numbers beyond float32."""
 
 SQUARABLE = 0.45
-"""The largest number to this power is the largest cell: its square is a number, with room to add squares up."""
+"""The largest cell is the largest float to this power: its square is finite, with room to sum squares."""
 
 LARGEST_CELL = float(np.finfo(np.float64).max) ** SQUARABLE
-"""In float64."""
+"""The largest cell in float64."""
 
 
 def broadcast(value: Any, shape: tuple[int, ...], name: str) -> Array:
-    """``value`` in the resolved shape; a ValueError that names it where it does not fit."""
+    """``value`` broadcast to the resolved shape; a ValueError that names it if it does not fit."""
     value = as_array(value)
     try:
         return namespace(value).broadcast_to(value, shape)
@@ -45,7 +45,7 @@ def broadcast(value: Any, shape: tuple[int, ...], name: str) -> Array:
 
 
 def require_axes(owner: str, values: Mapping[str, Any], axes: Axes, sizes: Mapping[str, int]) -> None:
-    """Raises ValueError unless these are arrays of numbers, whose axes have the sizes of their letters."""
+    """Raise ValueError unless the values are arrays of numbers whose axes have the sizes of their letters."""
     for name, letters in axes:
         value, shape = values[name], tuple(sizes[letter] for letter in letters)
         dtype = getattr(value, "dtype", None)
@@ -57,19 +57,19 @@ def require_axes(owner: str, values: Mapping[str, Any], axes: Axes, sizes: Mappi
 
 
 def require_choice(owner: str, name: str, value: Any, choices: tuple[str, ...]) -> None:
-    """Raises ValueError unless the value is one of the choices."""
+    """Raise ValueError unless the value is one of the choices."""
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{owner}: {name} must be {' or '.join(map(repr, choices))}, got {short_repr(value)}")
 
 
 def require_rank(owner: str, name: str, value: Any, ranks: tuple[int, ...], axes: str) -> None:
-    """Raises ValueError unless the value, where it is given, has one of these numbers of axes."""
+    """Raise ValueError unless the value, if given, has one of these numbers of axes."""
     if value is not None and np.ndim(value) not in ranks:
         raise ValueError(f"{owner}: {name} is {axes}, got shape {np.shape(value)}")
 
 
 def require_positive(owner: str, **values: Any) -> None:
-    """Raises ValueError unless every concrete value is a positive number between 1 / ``BOUND`` and ``BOUND``."""
+    """Raise ValueError unless every concrete value is a positive number between 1 / ``BOUND`` and ``BOUND``."""
     for name, value in values.items():
         if isinstance(value, dist.Distribution):
             _require_positive_support(owner, name, value)
@@ -84,7 +84,7 @@ def require_positive(owner: str, **values: Any) -> None:
 
 
 def require_finite(owner: str, **values: Any) -> None:
-    """Raises ValueError unless every concrete value is a finite number."""
+    """Raise ValueError unless every concrete value is a finite number."""
     for name, value in values.items():
         if isinstance(value, dist.Distribution):
             continue
@@ -93,7 +93,7 @@ def require_finite(owner: str, **values: Any) -> None:
 
 
 def require_size(owner: str, **values: Any) -> None:
-    """Raises ValueError unless every concrete value, of either sign, is finite, and small enough to be squared."""
+    """Raise ValueError unless every concrete value, of either sign, is finite and small enough to be squared."""
     require_finite(owner, **values)
     for name, value in values.items():
         if not (value is None or isinstance(value, dist.Distribution) or is_traced(value)):
@@ -102,7 +102,7 @@ def require_size(owner: str, **values: Any) -> None:
 
 
 def single(value: Any) -> Any:
-    """A hyperparameter, where it is known, as float32 holds it; beyond that the smallest or largest number there."""
+    """A known hyperparameter in float32, clipped to its smallest and largest numbers; others are unchanged."""
     if value is None or isinstance(value, dist.Distribution) or is_traced(value):
         return value
     given, ends = np.asarray(value, np.float64), np.finfo(np.float32)
@@ -122,7 +122,7 @@ def _require_inside(owner: str, name: str, array: np.ndarray[Any, Any], least: f
 
 
 def _require_positive_support(owner: str, name: str, hyperprior: dist.Distribution) -> None:
-    """A hyperprior's draws must be possible values; a simplex, too, has positive entries."""
+    """Raise ValueError unless the hyperprior's draws are positive; entries of a simplex are."""
     support = hyperprior.support
     lowest = 0.0 if support is dist.constraints.simplex else getattr(support, "lower_bound", -np.inf)
     if support.is_discrete or is_traced(lowest) or not np.all(np.asarray(lowest) >= 0):
@@ -136,7 +136,7 @@ def _numbers(owner: str, name: str, value: Any) -> np.ndarray[Any, Any]:
     try:
         array = np.asarray(value)
         if array.size and array.dtype.kind not in "iuf" and not jnp.issubdtype(array.dtype, jnp.floating):
-            raise TypeError  # numpy makes numbers of booleans and text, too
+            raise TypeError  # numpy would turn booleans and text into numbers
         return array.astype(np.float64, copy=False)
     except (TypeError, ValueError):
         raise ValueError(f"{owner}: {name} must be a number or an array of numbers, got {value!r}") from None
@@ -148,7 +148,7 @@ def _worst(array: np.ndarray[Any, Any]) -> str:
 
 
 def require_cells(x: Any, good: Callable[[Array], Array], block: str, expected: str, advice: str = "") -> None:
-    """Raises ValueError, "column 3: ``expected``, got 0.5; ``advice``", unless all cells, or stored cells, are good."""
+    """Raise ValueError, "column 3: ``expected``, got 0.5; ``advice``", unless all cells, or stored cells, are good."""
     mask = good(stored(x))
     if mask.all():
         return
@@ -161,30 +161,30 @@ def require_cells(x: Any, good: Callable[[Array], Array], block: str, expected: 
 
 
 def _first_stored(x: Any, cells: Array) -> tuple[int, Any]:
-    """The column and the value of the first of some stored cells, row by row; a row may hold them in any order."""
+    """The column and value of the first of these stored cells by row, then column; rows may be unsorted."""
     of_row = cells[cells < x.indptr[np.searchsorted(x.indptr, cells[0], side="right")]]
     first = of_row[x.indices[of_row].argmin()]
     return int(x.indices[first]), x.data[first]
 
 
 def first_bad(bad: Array) -> tuple[int, int]:
-    """The first column in which ``bad`` [N, D] has a True, and the first such row in it: (row, column)."""
+    """The first column in which ``bad`` [N, D] is True, with the first such row: (row, column)."""
     column = int(bad.any(axis=0).argmax())
     return int(bad[:, column].argmax()), column
 
 
 def require_squarable(x: Array, block: str, likelihood: str) -> None:
-    """Raises ValueError unless every cell is NaN or a finite number whose square, and sums of such, are numbers."""
+    """Raise ValueError unless every cell is NaN or a finite number whose squares can be summed."""
     xp = namespace(x)
     if not jnp.issubdtype(x.dtype, jnp.inexact):
         return
-    # numpy rows are fitted in float64 whatever their type
+    # numpy rows of any type are fitted in float64
     fitted = np.float64 if xp is np else jnp.promote_types(x.dtype, jnp.float32)
     largest = min(float(jnp.finfo(x.dtype).max), float(jnp.finfo(fitted).max) ** SQUARABLE)
     with np.errstate(over="ignore", invalid="ignore"):
-        cells = x.ravel(order="K") if xp is np else x  # no copy where they fill their memory
+        cells = x.ravel(order="K") if xp is np else x  # no copy if contiguous
         squares = float(xp.vdot(cells, cells))
-        if np.isfinite(squares) and squares <= largest**2:  # one pass: no cell is larger
+        if np.isfinite(squares) and squares <= largest**2:  # one pass is enough: no cell is larger
             return
     bad = xp.abs(x) > largest
     if bad.any():
@@ -198,13 +198,13 @@ def require_squarable(x: Array, block: str, likelihood: str) -> None:
 
 
 def require_shape(block: str, site: str, value: Array, axes: str, rank: int) -> None:
-    """Raises ValueError unless the array has this many axes."""
+    """Raise ValueError unless the array has this many axes."""
     if value.ndim != rank:
         raise ValueError(f"params['{block}_{site}'] must be an array {axes}, got shape {value.shape}")
 
 
 def require_probabilities(block: str, site: str, value: Array) -> None:
-    """Raises ValueError unless every known value lies in [0, 1]."""
+    """Raise ValueError unless every known value lies in [0, 1]."""
     if is_traced(value):
         return
     bad = ~((value >= 0) & (value <= 1))
@@ -215,8 +215,8 @@ def require_probabilities(block: str, site: str, value: Array) -> None:
 
 
 def require_simplex(block: str, site: str, value: Array) -> None:
-    """Raises ValueError unless known probabilities sum to one along the last axis."""
+    """Raise ValueError unless known probabilities sum to one along the last axis."""
     require_probabilities(block, site, value)
-    parts = value.shape[-1]  # of no columns there is no share
+    parts = value.shape[-1]  # 0 columns cannot sum to 1
     if parts and not is_traced(value) and not bool((abs(value.sum(axis=-1) - 1) < 1e-4).all()):
         raise ValueError(f"params['{block}_{site}'] must sum to 1 along the last axis: divide by the sum")

@@ -14,16 +14,16 @@ class Tied(Family):
     """One site may be common to all classes: it then has no class axis, and one row in tables [1, ...]."""
 
     may_be_common: ClassVar[str]
-    """The site's short name."""
+    """The short name of that site."""
 
     @property
     @abstractmethod
     def shared(self) -> bool:
-        """True where the classes share it."""
+        """True if the classes share it."""
 
     @abstractmethod
     def untied(self) -> Self:
-        """The same family where each class has its own."""
+        """The same family with a parameter of its own for each class."""
 
     @property
     def common_sites(self) -> tuple[str, ...]:
@@ -37,9 +37,9 @@ class Tied(Family):
         return table[0] if self.shared else table
 
     def as_table(self, site: Array) -> Array:
-        """The site as a table."""
+        """The site as a table [K, ...] or [1, ...]."""
         return site[None] if self.shared else site
 
     def tied(self, table: Array) -> Array:
-        """The sum over the classes that share it."""
+        """The sum over the classes if they share the parameter, else the table unchanged."""
         return table.sum(axis=0, keepdims=True) if self.shared else table

@@ -1,12 +1,12 @@
-"""The words of a row one by one, in terms that add up to the Dirichlet-multinomial.
+"""One term for each word of a row; the terms add up to the Dirichlet-multinomial.
 
 A word that is seen x times in a row of n words adds, under Dirichlet(a) with A = sum a,
 
     log Gamma(a_w + x) - log Gamma(a_w) - x log A,    and the length    log Gamma(A) - log Gamma(A + n) + n log A
 
-A word that is seen once adds the log of its posterior mean, as it does under known parameters, and the length is a
-correction that vanishes as A grows, and where n is 0 or 1. Given the parameters a word adds x log theta_w and the
-length nothing.
+A word that is seen once adds the log of its posterior mean, as it does under known parameters. The length is a
+correction that vanishes as A grows, and if n is 0 or 1. Given the parameters a word adds x log theta_w and the length
+adds 0.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def word_terms(probs: Array, x: Array) -> LogProb:
 
 
 def predictive_word_terms(concentration: Array, x: Array) -> Array:
-    """The same with the parameters integrated out."""
+    """The same terms with the parameters integrated out."""
     counts, a = _counts(x), concentration[None]
     total, length = dirichlet.total(a), dirichlet.total(counts)
     log_total = jnp.log(total)
@@ -39,7 +39,7 @@ def predictive_word_terms(concentration: Array, x: Array) -> Array:
 
 
 def gathered(table: Array, shown: Array) -> Array:
-    """The columns shown, and the sum of all others; an entry that no row needs is at least tiny, as it may be 0."""
+    """The columns ``shown``, and the sum of all others, at least tiny: it is 0 if there are none."""
     others = np.ones(table.shape[1], bool)
     others[shown] = False
     rest = np.maximum(table[:, others].sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
@@ -47,6 +47,6 @@ def gathered(table: Array, shown: Array) -> Array:
 
 
 def _counts(x: Array) -> Array:
-    """Counts [N, 1, D]; none in a missing row."""
+    """Counts [N, 1, D]; 0 in a missing row."""
     x = jnp.asarray(x, jnp.result_type(float))
     return jnp.where(jnp.isnan(x).any(axis=1, keepdims=True), 0.0, x)[:, None, :]
