@@ -12,7 +12,7 @@ A family is a frozen dataclass and a pytree. Its fields are the prior's hyperpar
 7. ``tables`` of the parameters, and ``scored_by``, which computes the ``log_likelihood`` of rows from them, for most
    families as a product of row features and class weights (``linear``);
    ``log_likelihood_of``: the same from statistics, relative to a reference point, for samplers;
-8. ``log_predictive_terms``: the exact predictive of each cell under the present hyperparameters, [N, K, D];
+8. ``log_predictive_terms``: the exact predictive of each cell under the current hyperparameters, [N, K, D];
    ``own_terms``: the same for each row's own class, with the row's contribution removed from the statistics;
 9. ``log_partition``, its change ``log_partition_ratio`` and ``log_base_measure``, which give the evidence.
 
@@ -203,7 +203,7 @@ class Family(Hyperparameters, Scoring, Traits):
         return 24 * num_columns
 
     def seen(self, x: Array) -> Array | None:
-        """False for missing cells, [N, D]; None if no cells are known to be missing."""
+        """False for missing cells, [N, D]; None if all cells are known to be observed."""
         return observed(x)
 
     @abstractmethod

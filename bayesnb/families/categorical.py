@@ -232,7 +232,7 @@ class Categorical(Family):
         ratio = dirichlet.log_multivariate_beta_ratio(self.concentration, statistics.counts, self._flat.total)
         return ratio[:, starts_of(self._sizes)[:-1]]
 
-    # names, pictures, and terms of the log odds
+    # names, plots, and terms of the log odds
 
     def category_sizes(self, num_columns: int) -> tuple[int, ...]:
         return self._sizes_of(num_columns)

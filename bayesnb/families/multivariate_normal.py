@@ -137,7 +137,7 @@ class MultivariateNormal(NormalInverseWishart):
         seen = ~jnp.isnan(x) & on
         law = self.likelihood({"loc": loc, "covariance": proper(covariance, seen)})
         if is_traced(seen) or not seen.all():
-            # missing cells are at their mean with variance one; this factor removes their density again
+            # missing cells are set to their mean, with variance one; this factor removes their density again
             numpyro.factor(f"{block}_missing", 0.5 * LOG_2PI * (~seen).sum(axis=-1))
         return numpyro.sample(block, law, obs=jnp.where(seen, x, loc))
 

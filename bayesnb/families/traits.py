@@ -22,14 +22,14 @@ POINTS = 301
 
 
 class CellDensities(NamedTuple):
-    """``values`` [V] of one column, and their probabilities or ``densities`` under every draw, [S, K, V]."""
+    """``values`` [V] of one column, and ``densities`` [S, K, V], their densities or probabilities under every draw."""
 
     values: Array
     densities: Array
 
 
 class Traits(ABC):
-    """The defaults suit a family with one term per column and parameters [K, D], or [D] if the classes share them."""
+    """Traits of a family; the defaults suit one term per column and parameters [K, D], or [D] if classes share them."""
 
     one_feature: ClassVar[bool] = False
     """True if the block is one feature: its likelihood is not a product over columns."""
@@ -74,7 +74,7 @@ class Traits(ABC):
     def form(self, params: Mapping[str, Array]) -> tuple[Array | None, Array, Array] | None:
         """A [K, D, D], w [K, F], b [K] with log p(x | y = k) = x' A x + w x + b, up to a term that all classes share.
 
-        A is None if the log odds are affine. The result is None if a complete row has no such form. Pure JAX.
+        A is None if the log odds are affine. The result is None if log p of a complete row has no such form. Pure JAX.
         """
         del params
         return None
@@ -120,7 +120,7 @@ class Traits(ABC):
         return self.likelihood(params).mean
 
     def divergence(self, params: Mapping[str, Array], k: int) -> Array:
-        """E[log p(x_f | k) - log p(x_f | j) | y = k] of each term f and class j, [K, F]."""
+        """E[log p(x_f | k) - log p(x_f | j) | y = k] for each term f and class j, [K, F]."""
         del params, k
         raise ValueError(
             f"top_features needs the divergence of {type(self).__name__} between classes: define divergence(params, k)"

@@ -1,7 +1,4 @@
-"""NaiveBayes: the specification of the generative program (``program``), and its conjugate update.
-
-A posterior has the prior's type: ``update`` returns another NaiveBayes.
-"""
+"""NaiveBayes: the specification of the generative program (``program``), and its conjugate update."""
 
 from __future__ import annotations
 
@@ -49,17 +46,14 @@ class NaiveBayes(Scoring):
     """A class prior and one family for each block of columns.
 
     Args:
-        likelihoods: A family, for X an array [N, D] (its block is named ``x``); or a dict of families, for X a dict
-        of arrays.
-        class_concentration: The Dirichlet prior of the class probabilities, a positive number or one per class. The
-            default is uniform.
+        likelihoods: A family if X is an array [N, D] (block ``x``), or a dict of families if X is a dict of arrays.
+        class_concentration: Dirichlet prior of the class probabilities, positive: a number, or [K]; uniform by default.
         class_probs: Fixed class probabilities [K] instead; they sum to 1.
         num_classes: K, if neither class_probs, class-wise hyperparameters nor the labels determine it.
         priors: NumPyro distributions by site, such as ``{"x_probs": dist.Uniform(0.2, 0.8)}``, in place of the
             families' own. Only ``fit_nuts``, which needs no conjugacy, and ``fit_mle``, which has no priors, allow it.
 
-    Calling the model runs the NumPyro program (``program.run``). The model is immutable and a pytree whose leaves are
-    its hyperparameters.
+    Calling the model runs the NumPyro program (``program.run``). It is an immutable pytree of its hyperparameters.
     """
 
     def __init__(
@@ -123,7 +117,7 @@ class NaiveBayes(Scoring):
         return self._replace(priors={})
 
     def update(self, statistics: ModelStatistics) -> Self:
-        """The exact posterior of the conjugate model; pure JAX if resolved, else the statistics resolve it first."""
+        """The exact posterior, another NaiveBayes; pure JAX if resolved, else the statistics resolve it first."""
         if not self.resolved:
             checks.statistics(self.families, self.num_classes, False, statistics)
             return self.resolve(statistics=statistics).update(statistics)
@@ -230,8 +224,6 @@ class NaiveBayes(Scoring):
     def row_base_measure(self, arrays: Mapping[str, Array]) -> Array | float:
         """The part of log p(x | params) that does not depend on the parameters, [N]."""
         return sum((part for b, f in self.families.items() if (part := f.row_base_measure(arrays[b])) is not None), 0.0)
-
-    # the NumPyro program
 
     def params(self) -> Sites:
         """Sample every parameter, inside a NumPyro program, and return them by site."""

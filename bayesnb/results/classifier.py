@@ -68,9 +68,9 @@ class Classifier(Node):
         """Labelled rows of the fitted model: X in its blocks, and y.
 
         A point estimate generates from its parameters. A posterior, or draws from it, generate from the posterior
-        predictive: rows are independent of each other, each from parameters of its own. With ``num_datasets``
-        there are R data sets, [R, N, ...], and the rows of each share their parameters, as a posterior predictive check
-        requires (Gelman et al., Bayesian Data Analysis, 3rd edition, section 6.3).
+        predictive: rows are independent, each from its own draw of the parameters. With ``num_datasets`` there are R
+        data sets, [R, N, ...], and the rows of each share their parameters, as a posterior predictive check requires
+        (Gelman et al., Bayesian Data Analysis, 3rd edition, section 6.3).
 
         Args:
             key: A ``jax.random.key``.
@@ -80,8 +80,7 @@ class Classifier(Node):
                 the model: a number or one per row, or a dict of them by block.
 
         Raises:
-            ValueError: if ``total_count`` is missing, not used by any block or not a whole number, or if a number of
-                rows or data sets is not positive.
+            ValueError: if ``total_count`` is missing, unused or not whole, or a number of rows or sets is not positive.
         """
         arguments.key(key)
         arguments.counts(num_rows=num_rows, num_datasets=1 if num_datasets is None else num_datasets)
@@ -151,7 +150,7 @@ class Classifier(Node):
         return arrays
 
     def _scored(self, arrays: dict[str, Array]) -> LogProb:
-        """numpy rows are scored on the host, whatever the fit is made of; JAX rows in one compiled call."""
+        """numpy rows are scored on the host, for fits of numpy or JAX arrays; JAX rows in one compiled call."""
         if is_traced(self) or not (on_host(arrays) or (is_traced(arrays) and on_host(self))):
             return _score(self, arrays)
         # under a user's jit, too, the tables of a fit of numpy arrays are computed only once
@@ -159,7 +158,7 @@ class Classifier(Node):
 
     @cached_property
     def _host_score(self) -> Score:
-        """The scorer of numpy rows, for a fit of any arrays; cached at the first prediction."""
+        """The scorer of numpy rows, for fits of numpy or JAX arrays; cached at the first prediction."""
         return (self if on_host(self) else to_host(self))._scorer()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -182,8 +181,7 @@ class PointEstimate(Classifier):
 
     Args:
         model: The specification.
-        params: Arrays by site: ``class_probs`` [K], ``block_probs`` [K, D, ...], ``block_loc`` and ``block_variance``
-        [K, D].
+        params: Arrays by site, such as ``class_probs`` [K], ``block_probs`` [K, D, ...] and ``block_loc`` [K, D].
 
     Raises:
         ValueError: for missing, unknown or ill-shaped sites, and for invalid values.
@@ -228,7 +226,7 @@ class Posterior(Classifier):
 
     Predictions integrate the parameters out. Hyperparameters that the data resolved are part of ``prior``. With
     ``weights``, as ``temper`` learns them, p(k | x) is proportional to p(k) prod_d p(x_d | k)^w_d: arrays by block,
-    [D], or [1] for the whole block. They change p(k | x) alone: p(x), parameters and evidence stay the model's.
+    [D], or [1] for the whole block. They change p(k | x) only: p(x), parameters and evidence stay the model's.
     """
 
     prior: NaiveBayes

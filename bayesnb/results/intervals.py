@@ -28,7 +28,7 @@ from bayesnb.rows import arguments
 Weights = dict[str, Array] | None
 
 AT_ONCE = 1 << 26
-"""The size in bytes of the results of one block of rows under every draw."""
+"""The largest size in bytes of the results of one block of rows under every draw."""
 
 
 class Interval(NamedTuple):

@@ -13,7 +13,7 @@ from bayesnb.primitives.distances import Distances, distances, log_student
 
 @jax.jit
 def left_out_rows(prior: Any, posterior: Any, rows: tuple[Distances, *tuple[Array, ...]]) -> Array:
-    """log p(x | k, all rows but this one), [N, K], without new factors: S - c u u' is a rank-one update of S.
+    """log p(x | k, all rows but this one), [N, K], without new matrix factors: the scale S loses c u u', of rank one.
 
     With u = x - loc_y, loc_y without the row, v = x - loc_k and c = w strength / (strength + w): (S - c u u')^-1 = S^-1
     + c S^-1 u u' S^-1 / (1 - c u' S^-1 u), |S - c u u'| = |S| (1 - c u' S^-1 u), and u' S^-1 v from the squared

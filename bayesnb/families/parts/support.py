@@ -174,7 +174,7 @@ def first_bad(bad: Array) -> tuple[int, int]:
 
 
 def require_squarable(x: Array, block: str, likelihood: str) -> None:
-    """Raise ValueError unless every cell is NaN or a finite number whose squares can be summed."""
+    """Raise ValueError unless every cell is NaN or a finite number whose squares can be summed without overflow."""
     xp = namespace(x)
     if not jnp.issubdtype(x.dtype, jnp.inexact):
         return

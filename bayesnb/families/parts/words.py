@@ -5,8 +5,8 @@ A word that is seen x times in a row of n words adds, under Dirichlet(a) with A 
     log Gamma(a_w + x) - log Gamma(a_w) - x log A,    and the length    log Gamma(A) - log Gamma(A + n) + n log A
 
 A word that is seen once adds the log of its posterior mean, as it does under known parameters. The length is a
-correction that vanishes as A grows, and if n is 0 or 1. Given the parameters a word adds x log theta_w and the length
-adds 0.
+correction that vanishes as A grows, and is 0 if n is 0 or 1. Given the parameters a word adds x log theta_w, and the
+length adds 0.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def predictive_word_terms(concentration: Array, x: Array) -> Array:
 
 
 def gathered(table: Array, shown: Array) -> Array:
-    """The columns ``shown``, and the sum of all others, at least tiny: it is 0 if there are none."""
+    """The columns ``shown``, and the sum of all others, at least tiny, as it would be 0 without others."""
     others = np.ones(table.shape[1], bool)
     others[shown] = False
     rest = np.maximum(table[:, others].sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
