@@ -188,7 +188,7 @@ class Family(Hyperparameters, Scoring, Traits):
         return False
 
     def _reads_rows_as(self, family: type[Family]) -> bool:
-        """True unless a subclass overrides ``check``, ``check_fit`` or ``statistics``."""
+        """True unless a subclass of ``family`` overrides ``check``, ``check_fit`` or ``statistics``."""
         names = ("check", "check_fit", "statistics")
         return all(getattr(type(self), name) is getattr(family, name) for name in names)
 

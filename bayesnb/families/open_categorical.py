@@ -27,7 +27,7 @@ MOST_PLACES = np.iinfo(np.int32).max
 
 @pytree
 class OpenCategorical(Categorical):
-    """Count codes 0, 1, ... of numpy rows, which may have more categories than ``num_categories``.
+    """A Categorical that counts codes 0, 1, ... of numpy rows, also codes beyond ``num_categories``.
 
     Args:
         positions: The columns' positions in X for error messages, if X has other columns too.

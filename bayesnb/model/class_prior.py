@@ -24,7 +24,7 @@ def _class_weights(probs: Array) -> LogProb:
 
 
 def joint(probs: Array, parts: list[LogProb]) -> LogProb:
-    """log pi_k plus the blocks. A class of probability zero ranks below every combination of impossible features."""
+    """log pi_k plus the blocks. A class of probability zero ranks below any combination of impossible features."""
     rows = reduce(LogProb.times, parts)
     if on_host(probs, rows) and np.all(probs):
         return LogProb(_add_by_blocks(rows.finite, np.log(probs)), rows.zeros)

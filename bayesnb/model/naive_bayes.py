@@ -51,9 +51,9 @@ class NaiveBayes(Scoring):
         class_probs: Fixed class probabilities [K] instead; they sum to 1.
         num_classes: K, if neither class_probs, class-wise hyperparameters nor the labels determine it.
         priors: NumPyro distributions by site, such as ``{"x_probs": dist.Uniform(0.2, 0.8)}``, in place of the
-            families' own. Only ``fit_nuts``, which needs no conjugacy, and ``fit_mle``, which has no priors, allow it.
+            families' own. Only ``fit_nuts``, which needs no conjugacy, and ``fit_mle``, which ignores it, allow this.
 
-    Calling the model runs the NumPyro program (``program.run``). It is an immutable pytree of its hyperparameters.
+    Calling the model runs the NumPyro program (``program.run``). A model is an immutable pytree of its hyperparameters.
     """
 
     def __init__(

@@ -29,7 +29,7 @@ from bayesnb.rows.statistics import pooled_statistics
 
 
 def run(model: Specification, X: Any, y: Any, num_rows: int | None, total_count: Any) -> tuple[Any, Array]:
-    """The program; what ``model(X, y)`` runs inside MCMC, Predictive or render_model.
+    """Run the program; ``model(X, y)`` calls this inside MCMC, Predictive or render_model.
 
     Args:
         model: The specification.

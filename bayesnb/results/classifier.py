@@ -181,7 +181,7 @@ class PointEstimate(Classifier):
 
     Args:
         model: The specification.
-        params: Arrays by site, such as ``class_probs`` [K], ``block_probs`` [K, D, ...] and ``block_loc`` [K, D].
+        params: By site: ``class_probs`` [K], ``block_probs`` [K, D, ...], ``block_loc`` and ``block_variance`` [K, D].
 
     Raises:
         ValueError: for missing, unknown or ill-shaped sites, and for invalid values.

@@ -19,7 +19,7 @@ from bayesnb.families.parts.support import LARGEST_CELL, Axes, require_axes, req
 
 
 class Statistics(Node):
-    """Sufficient statistics of one block, every array [K, ...]. Sums, unless a class says otherwise."""
+    """Sufficient statistics of one block, arrays [K, ...]: sums, unless a class overrides ``merge`` and ``pool``."""
 
     axes: ClassVar[Axes] = ()
     """The shape of each array; a subclass that does not declare it is not checked."""
@@ -107,7 +107,7 @@ class CategoricalStatistics(Statistics):
         return self.resized(tuple(map(max, self.shown(), least)))
 
     def spread(self, codes: Sequence[Array], sizes: Sequence[int]) -> Self:
-        """The same counts under other codes: category c of a column becomes ``codes[c]`` of its ``sizes``."""
+        """The same counts recoded, with other ``sizes``: category c of column d becomes ``codes[d][c]``."""
         spread = self._zeros(sizes)
         for old, new, places in zip(self.columns(), spread.columns(), codes, strict=True):
             new[:, places] = old

@@ -34,7 +34,7 @@ class Student(NamedTuple):
 
 
 def student(loc: Array, strength: Array, shape: Array, rate: Array, off: Array) -> Student:
-    """The predictive of a normal-inverse-gamma, 2 shape degrees of freedom; a column that is off has factor 1."""
+    """The predictive of a normal-inverse-gamma, with 2 shape degrees of freedom; columns in ``off`` have factor 1."""
     loc, strength, shape, rate, off = jnp.broadcast_arrays(loc, strength, shape, rate, off)
     precision, offset = _precision_and_offset(strength, shape, jnp.where(off, 1.0, rate))
     centre = products.centre_of(loc)
@@ -109,7 +109,7 @@ def _careful(table: Student, x: Array) -> Array:
 
 
 def log_student_cells(gap: Array, strength: Array, shape: Array, rate: Array, off: Array) -> Array:
-    """log density of x - loc under the predictive, cell by cell; 0 for NaN and where the column is off."""
+    """log density of x - loc under the predictive, cell by cell; 0 for NaN and for columns in ``off``."""
     precision, offset = _precision_and_offset(strength, shape, rate)
     missing = jnp.isnan(gap)
     z = jnp.where(missing, 0.0, gap) * precision
