@@ -51,7 +51,7 @@ class NaiveBayes(Scoring):
         class_probs: Fixed class probabilities [K] instead; they sum to 1.
         num_classes: K, if neither class_probs, class-wise hyperparameters nor the labels determine it.
         priors: NumPyro distributions by site, such as ``{"x_probs": dist.Uniform(0.2, 0.8)}``, in place of the
-            families' own. Only ``fit_nuts``, which needs no conjugacy, and ``fit_mle``, which ignores it, allow this.
+            families' own. Only ``fit_nuts``, which needs no conjugacy, and ``fit_mle``, which uses no prior, allow it.
 
     Calling the model runs the NumPyro program (``program.run``). A model is an immutable pytree of its hyperparameters.
     """
