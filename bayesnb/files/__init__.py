@@ -1,4 +1,4 @@
-"""What lies on disk: saved results, streamed rows, tables.
+"""Reading and writing files: saved results, streamed rows, tables.
 
-What a file holds is checked as it is read, and a file is written as a whole or not at all.
+The content of a file is checked while it is read, and files are written atomically.
 """

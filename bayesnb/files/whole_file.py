@@ -1,8 +1,8 @@
-"""Files that appear whole or not at all, and leave nothing hidden behind.
+"""Write files atomically, and clean up after writers that died.
 
-A file is written in a hidden folder beside its target, and takes the target's place in one step. The writer holds a
-lock on the hidden folder, which ends with the process, however that ends. One of this host that nobody holds is a dead
-writer's, and the next writer removes it.
+A file is written in a hidden folder next to its target and then renamed onto the target. The writer locks the hidden
+folder; the lock ends with the process, however that ends. An unlocked hidden folder of this host was left by a dead
+writer, and the next writer removes it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from typing import BinaryIO
 
 try:
     import fcntl
-except ModuleNotFoundError:  # without locks nobody can tell the dead, and what they leave stays
+except ModuleNotFoundError:  # without locks, dead writers cannot be recognised and their folders stay
     fcntl = None  # type: ignore[assignment]
 
 PREFIX = f".bayesnb-{re.sub(r'[^A-Za-z0-9.]', '_', platform.node())[:64]}-"
-"""How the hidden folders of this host are called; the rest is random."""
+"""Prefix of the names of this host's hidden folders; the rest of the name is random."""
 
 KINDS = {
     stat.S_IFDIR: "a folder", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFIFO: "a pipe",
@@ -34,7 +34,7 @@ KINDS = {
 
 
 def require_file(path: Path) -> None:
-    """Raises OSError where something is at the path, or at the end of its links, that is no regular file."""
+    """Raise OSError if the path exists and, after following links, is not a regular file."""
     try:
         kind = stat.S_IFMT(os.stat(path).st_mode)
     except FileNotFoundError:
@@ -46,12 +46,12 @@ def require_file(path: Path) -> None:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """A file to write, which is at ``path`` when the block ends well; otherwise what was there stays as it is.
+    """Open a file that replaces ``path`` if the block succeeds; otherwise ``path`` stays unchanged.
 
-    Of links the target is replaced. The mode of an old file is kept, and its owner where that is allowed.
+    If ``path`` is a link, its target is replaced. The old file's mode is kept, and its owner if permissions allow.
 
     Raises:
-        OSError: where it cannot be written, or something that is no regular file is there.
+        OSError: if the file cannot be written, or ``path`` exists and is not a regular file.
     """
     require_file(path)
     target = Path(os.path.realpath(path))
@@ -64,15 +64,15 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def put(new: Path, target: Path) -> None:
-    """Puts a file in the place of another in one step; it has the mode and, where allowed, the owner of the old one."""
+    """Atomically replace a file, keeping the old file's mode and, if permissions allow, its owner."""
     with suppress(FileNotFoundError):
         old = os.stat(target)
         for owner in ((-1, old.st_gid), (old.st_uid, -1)):
-            with suppress(OSError):  # nobody but root gives files to others, or to a group that is not one's own
+            with suppress(OSError):  # only root may give files to other users or to foreign groups
                 os.chown(new, *owner)
         mode = stat.S_IMODE(old.st_mode)
         if os.stat(new).st_gid != old.st_gid:
-            mode &= ~stat.S_IRWXG  # these rights were another group's
+            mode &= ~stat.S_IRWXG  # these permissions were meant for another group
         with suppress(PermissionError):  # some file systems have no modes
             os.chmod(new, mode)
     os.replace(new, target)
@@ -80,10 +80,10 @@ def put(new: Path, target: Path) -> None:
 
 @contextmanager
 def hidden_folder(parent: Path) -> Iterator[Path]:
-    """A hidden folder to write into, locked for as long as the block runs, and removed at its end.
+    """Create a hidden folder to write into, locked while the block runs and removed afterwards.
 
     Raises:
-        OSError: where the parent cannot be written.
+        OSError: if the parent folder is not writable.
     """
     _remove_left_over(parent)
     folder, lock = _locked(parent)
@@ -98,16 +98,16 @@ def hidden_folder(parent: Path) -> Iterator[Path]:
 def _locked(parent: Path) -> tuple[Path, int | None]:
     while True:
         folder = parent / f"{PREFIX}{uuid.uuid4().hex}"
-        folder.mkdir(mode=0o700)  # nobody else reads a file before it has the rights of the old one
+        folder.mkdir(mode=0o700)  # nobody else can read the file until it has the old one's permissions
         if fcntl is None:
             return folder, None
         try:
             lock = os.open(folder, os.O_RDONLY)
-        except FileNotFoundError:  # removed before it was locked
+        except FileNotFoundError:  # another writer removed it before it was locked
             continue
         except OSError:
             return folder, None
-        with suppress(OSError):  # no locks here
+        with suppress(OSError):  # this file system has no locks
             fcntl.flock(lock, fcntl.LOCK_EX)
         if folder.exists():
             return folder, lock
@@ -115,11 +115,11 @@ def _locked(parent: Path) -> tuple[Path, int | None]:
 
 
 def _remove_left_over(parent: Path) -> None:
-    """Removes what dead processes of this host have left in the folder."""
+    """Remove hidden folders that dead processes of this host left in ``parent``."""
     if fcntl is None:
         return
     for folder in parent.glob(f"{PREFIX}*"):
-        with suppress(OSError):  # a living process holds it, or it is gone
+        with suppress(OSError):  # locked by a living process, or already gone
             lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

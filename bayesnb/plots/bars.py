@@ -73,7 +73,7 @@ def inclusion_bars(
         count: At most how many features.
 
     Raises:
-        ValueError: where the names are not as many as the features.
+        ValueError: if the names are not as many as the features.
     """
     probability, factor = (part if isinstance(part, Mapping) else {"x": part} for part in found)
     given: Any = feature_names if isinstance(feature_names, Mapping) or feature_names is None else {"x": feature_names}

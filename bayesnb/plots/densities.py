@@ -51,7 +51,7 @@ def class_densities(
         feature_name: The feature's name; ``x[3]`` if not given.
 
     Raises:
-        ValueError: where there is no such column, a key is missing, or the names do not fit.
+        ValueError: if there is no such column, a key is missing, or the names do not fit.
     """
     blocks = list(fit.model.families)
     block = blocks[0] if block is None and len(blocks) == 1 else block

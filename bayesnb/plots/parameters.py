@@ -49,7 +49,7 @@ def forest(
         feature_names: D names, or a dict of them by block; ``x[3]`` if not given.
 
     Raises:
-        ValueError: where there is no such site, a key is missing, or the names do not fit.
+        ValueError: if there is no such site, a key is missing, or the names do not fit.
     """
     draws = drawn(fit, key, num_draws)
     require_level(level)
@@ -89,7 +89,7 @@ def drawn(fit: Classifier, key: Any, num_draws: int) -> dict[str, Array]:
     """Draws of the parameters by site, [S, ...]; those of a point estimate are one.
 
     Raises:
-        ValueError: where a fit that is uncertain has no key.
+        ValueError: if a fit that is uncertain has no key.
     """
     if isinstance(fit, PointEstimate):
         return {site: np.asarray(value)[None] for site, value in fit.params.items()}

@@ -54,7 +54,7 @@ def decision_regions(
         resolution: Points of the grid along each axis.
 
     Raises:
-        ValueError: where there is no such block or columns, or the names do not fit.
+        ValueError: if there is no such block or columns, or the names do not fit.
     """
     block = _block(fit, block)
     X = np.asarray(filled(X), float)

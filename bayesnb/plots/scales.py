@@ -54,7 +54,7 @@ def scales(fit: Classifier, told: Explanation, of: int, count: int, row: int | N
     A measurement's range is that of ``MIDDLE`` of the rows, and of ``row``.
 
     Raises:
-        ValueError: where no feature has an axis, or a value is impossible in one of the two classes.
+        ValueError: if no feature has an axis, or a value is impossible in one of the two classes.
     """
     drawable = [f for f in range(len(told.feature_names)) if _has_axis(fit, told, f)]
     if not drawable:

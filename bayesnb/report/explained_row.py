@@ -29,7 +29,7 @@ def print_explanation(classifier: NaiveBayesClassifier, row: Any, against: str |
         seed: Of the draws behind the intervals.
 
     Raises:
-        DataError: where there is no such class, and for a model whose predictions are no sum over columns.
+        DataError: if there is no such class, and for a model whose predictions are no sum over columns.
     """
     asked = row[classifier.schema_.names]
     proba = classifier.predict_proba(asked)[0]

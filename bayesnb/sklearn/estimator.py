@@ -96,7 +96,7 @@ class NaiveBayesClassifier(ClassifierMixin, ChecksRows):
         """Fits the rows X with labels y [N] and weights [N].
 
         Raises:
-            ValueError: where the rows, the labels or a parameter do not fit; the fit before stays as it was.
+            ValueError: if the rows, the labels or a parameter do not fit; the fit before stays as it was.
         """
         return self._add(None, X, y, None, sample_weight)
 

@@ -1,1 +1,1 @@
-"""Results in files: safetensors for fits, StableHLO for predictions."""
+"""Saved results: safetensors for fits, StableHLO for predictions."""

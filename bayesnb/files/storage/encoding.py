@@ -1,7 +1,7 @@
-"""A result as JSON and arrays, and back: names and numbers alone, so that reading one runs no code of its own.
+"""Convert results to JSON and arrays, and back: only names and numbers, so reading a file runs no code from it.
 
-A node is its class's name and its fields; an array is the key of a tensor. Classes are those listed here, families that
-have been defined, and NumPyro's distributions, which a model may have for priors.
+A node is encoded as its class's name and its fields, an array as the key of a tensor. Allowed classes are those listed
+here, all families defined so far, and NumPyro's distributions, which may be priors of a model.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ RESULTS = (
     PointEstimate, EMEstimate, Posterior, EmpiricalPosterior, AveragedPosterior, Draws, HierarchicalDraws, Bootstrap,
     MultiLabel, NaiveBayes, ModelStatistics,
 )  # fmt: skip
-"""What can be saved, besides the estimator."""
+"""Types that can be saved, besides the estimator."""
 
 SCHEMAS = (FrameSchema, ArraySchema)
 
@@ -44,7 +44,7 @@ NODES = {cls.__name__: cls for cls in (*RESULTS, *SCHEMAS, Column)}
 
 
 def node_type(name: str) -> Any:
-    """The class of a node: of this package, or a family that has been defined, or its statistics; None for another."""
+    """The class of a node: one of this package, a defined family or its statistics; None for any other name."""
     if name in NODES:
         return NODES[name]
     statistics = (getattr(family, "statistics_type", None) for family in Family.known.values())
@@ -52,19 +52,19 @@ def node_type(name: str) -> Any:
 
 
 LEARNED = ("classes_", "schema_", "statistics_", "fit_", "n_features_in_", "feature_names_in_")
-"""What a fitted estimator consists of, besides its parameters; the last only where columns have names."""
+"""Attributes of a fitted estimator, besides its parameters; the last only if columns have names."""
 
 MODEL = ("families", "single", "num_classes", "class_concentration", "class_probs", "priors", "columns")
-"""All that a model consists of."""
+"""The fields of a model."""
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 
 
 def encode(value: Any, arrays: Arrays) -> Any:
-    """The value in JSON; its arrays are put into ``arrays``.
+    """Encode a value as JSON; its arrays are added to ``arrays``.
 
     Raises:
-        ValueError: for a value that is none of these.
+        ValueError: if the value is of a type that cannot be saved.
     """
     if value is None or type(value) in (bool, int, float, str):
         return value
@@ -97,15 +97,15 @@ def encode(value: Any, arrays: Arrays) -> Any:
 
 
 def is_result(value: Any) -> bool:
-    """True for what can be saved."""
+    """Whether a value can be saved."""
     return isinstance(value, RESULTS) or _is_estimator(value)
 
 
 def checked(code: Any, arrays: Arrays) -> Any:
-    """The result that ``encode`` wrote, as valid as what a user hands in.
+    """Decode a result and check it as strictly as user input.
 
     Raises:
-        ValueError, KeyError, TypeError: for anything else.
+        ValueError, KeyError, TypeError: if it is not a valid result.
     """
     result = decode(code, arrays)
     if _is_estimator(result):
@@ -116,15 +116,15 @@ def checked(code: Any, arrays: Arrays) -> Any:
 
 
 def _is_estimator(value: Any) -> bool:
-    # by its name: where there is none, scikit-learn need not be loaded to say so
+    # compare names, so that scikit-learn is not imported for this check
     return type(value).__module__ == "bayesnb.sklearn.estimator" and type(value).__name__ == "NaiveBayesClassifier"
 
 
 def decode(code: Any, arrays: Arrays) -> Any:
-    """The value again.
+    """The inverse of ``encode``.
 
     Raises:
-        ValueError, KeyError, TypeError: for what ``encode`` does not write.
+        ValueError, KeyError, TypeError: if ``encode`` cannot have written it.
     """
     if not isinstance(code, dict):
         return code
@@ -135,7 +135,7 @@ def decode(code: Any, arrays: Arrays) -> Any:
         raise ValueError(f"the array {content!r} is missing")
     match kind:
         case "jax":
-            with jax.enable_x64(True):  # float64 stays what it was, whatever the setting now
+            with jax.enable_x64(True):  # keep float64, whatever the current setting
                 return jnp.asarray(arrays[content])
         case "number":
             return arrays[content][()]
@@ -167,13 +167,13 @@ TYPES: dict[str, Any] = {
     "schema_": SCHEMAS, "statistics_": ModelStatistics, "fit_": RESULTS, "classes_": np.ndarray, "n_features_in_": int,
     "feature_names_in_": np.ndarray,
 }  # fmt: skip
-"""Of fields that are nodes, by their names."""
+"""Required types of fields, by name."""
 
 PARTS: dict[str, Any] = {
     "families": Family, "pooled": Family, "priors": dist.Distribution, "blocks": Statistics,
     "params": np.ndarray | np.generic | jax.Array,
 }  # fmt: skip
-"""Of what is in fields that are dicts."""
+"""Required types of the values in dict fields, by field name."""
 
 
 def _names(cls: Any) -> list[str]:
@@ -181,7 +181,7 @@ def _names(cls: Any) -> list[str]:
 
 
 class _Unreadable(ValueError):
-    """What names its field already."""
+    """An error whose message already names the field."""
 
 
 def _field(owner: str, name: str, code: Any, arrays: Arrays) -> Any:
@@ -189,7 +189,7 @@ def _field(owner: str, name: str, code: Any, arrays: Arrays) -> Any:
         return decode(code, arrays)
     except _Unreadable:
         raise
-    except Exception as error:  # whatever a header may make of its readers
+    except Exception as error:  # a malformed header can raise anything
         raise _Unreadable(f"{name} of a {owner} cannot be read: {error}") from error
 
 
@@ -200,7 +200,7 @@ def _node(name: str, fields: dict[str, Any]) -> Any:
     names = _names(cls)
     if set(fields) != set(names):
         raise ValueError(f"a {name} has the fields {', '.join(names)}, not {', '.join(fields)}")
-    # no __init__: what was checked once may have types and shapes that are not a user's
+    # skip __init__: fields of a checked object may have types and shapes that it refuses from users
     node = object.__new__(cls)
     for field in names:
         parts = fields[field] if field in PARTS else {}

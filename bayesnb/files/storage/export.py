@@ -1,14 +1,15 @@
-"""Predictions as compiled functions in a file: StableHLO, which any program with JAX runs, without bayesnb.
+"""Export predictions as functions in StableHLO, which any program with JAX can run without bayesnb.
 
-What a fit knows becomes part of two functions of rows, ``predict_log_proba`` and ``log_joint``, each [N, K], from which
-every other prediction follows. They take any number N of rows, run on several kinds of devices, and have gradients.
+The fit's parameters become constants of two functions of rows, ``predict_log_proba`` and ``log_joint``, each [N, K],
+from which all other predictions follow. They take any number N of rows, run on several kinds of devices, and have
+gradients.
 
-A file is a program. ``load_exported`` takes only those whose every operation, gradients included, is arithmetic on
-arrays (``operations``): nothing that reads or writes files, calls back into Python, talks to other devices or calls
-native code, but for JAX's Cholesky factors and triangular systems, whose arrays must have sizes that fit as far as the
-file fixes them. Anything else is refused by its name before it is compiled. What is not promised: that a stranger's
-function ends, that it needs little memory, or that its answers are probabilities; and JAX itself parses the file. Who
-hands the stored bytes to ``jax.export`` without this module has none of these checks.
+An exported file is a program. ``load_exported`` accepts it only if every operation, including those of the gradients,
+is arithmetic on arrays (``operations``): none may read or write files, call back into Python, communicate with other
+devices or call native code. The exceptions are JAX's Cholesky factors and triangular solvers, whose array sizes must
+match as far as the file fixes them. Any other operation is refused, by name, before compilation. There is no guarantee
+that a function from an untrusted source ends, needs little memory, or returns probabilities, and JAX itself parses the
+file. Passing the stored bytes to ``jax.export`` directly skips these checks.
 """
 
 from __future__ import annotations
@@ -34,38 +35,39 @@ from bayesnb.results.classifier import Classifier
 from bayesnb.rows import checks
 
 KIND, VERSION = "bayesnb exported", 1
-"""What the file holds, and the version of its format."""
+"""The kind of file, and the version of its format."""
 
 FUNCTIONS = ("predict_log_proba", "log_joint")
-"""The functions in the file, which are methods of the fit."""
+"""The exported methods of the fit."""
 
 PLATFORMS = ("cpu", "cuda", "tpu")
-"""JAX's names of the kinds of devices that a file is for."""
+"""The default platforms to export for, by JAX's names."""
 
 KNOWN_PLATFORMS = (*PLATFORMS, "rocm")
-"""Those that JAX has, which would take any other name in silence."""
+"""All platforms of JAX, which would silently accept any other name."""
 
 
 def export(fit: Classifier, path: str | os.PathLike[str], *, platforms: Sequence[str] = PLATFORMS) -> None:
-    """Writes what predicts as a fit does, for programs that have JAX alone.
+    """Export the predictions of a fit to a file, for programs that have only JAX.
 
-    The functions take float32 rows, or float64 ones where JAX computes in float64 now (``jax.enable_x64``), and answer
-    as the fit does inside ``jax.jit``. ``load_exported`` reads them. A program without bayesnb does it so, with X an
-    array [N, D] or a dict of arrays by block, and a pair (successes, totals) where a Binomial block is one::
+    The functions take float32 rows, or float64 rows if JAX computes in float64 during the export (``jax.enable_x64``),
+    and return what the fit returns inside ``jax.jit``. ``load_exported`` reads them. A program without bayesnb can call
+    them as follows, with X an array [N, D] or a dict of arrays by block, where a Binomial block may be a pair
+    (successes, totals)::
 
         stored = safetensors.numpy.load_file(path)["predict_log_proba"]
         log_proba = jax.export.deserialize(bytearray(stored)).call(X)
 
-    The file is safetensors, and whole or not there. Later versions of JAX read it for as long as JAX promises for its
-    exported functions: six months at least.
+    The file is in safetensors format and written atomically. Later versions of JAX can read it for as long as JAX
+    guarantees for exported functions: at least six months.
 
     Args:
-        fit: What a ``fit_`` function returned and has ``predict_log_proba``.
+        fit: A result of a ``fit_`` function that has ``predict_log_proba``.
         path: The file; its folder must exist.
-        platforms: Where the functions are to run, by JAX's names: "cpu", "cuda", "tpu" or "rocm".
+        platforms: The platforms to run on, by JAX's names: "cpu", "cuda", "tpu" or "rocm".
 
     Raises:
-        StorageError: for what is no such fit, for what JAX cannot export, and where the file cannot be written.
+        StorageError: if ``fit`` is not such a fit, JAX cannot export it, or the file cannot be written.
     """
     if not isinstance(fit, Classifier):
         raise StorageError(
@@ -79,11 +81,11 @@ def export(fit: Classifier, path: str | os.PathLike[str], *, platforms: Sequence
         raise StorageError(f"platforms are some of {', '.join(map(repr, KNOWN_PLATFORMS))}, got {platforms!r}")
     require_place(Path(path))
     try:
-        # what parameters tell is worked out in float64, and rounded once
+        # constants are computed from the parameters in float64 and rounded once
         arrays = {name: _serialised(getattr(to_double(fit), name), _rows(fit), platforms) for name in FUNCTIONS}
     except ImportError as error:
         raise StorageError("to write functions to files JAX needs flatbuffers: pip install flatbuffers") from error
-    except Exception as error:  # whatever JAX has to say of a function or a platform
+    except Exception as error:  # JAX raises many types, depending on function and platform
         reason = str(error).splitlines()[0]
         raise StorageError(f"this {type(fit).__name__} cannot be exported for {platforms}: {reason}") from error
     header = {"fit": type(fit).__name__, "jax": jax.__version__}
@@ -91,11 +93,11 @@ def export(fit: Classifier, path: str | os.PathLike[str], *, platforms: Sequence
 
 
 def load_exported(path: str | os.PathLike[str]) -> ExportedClassifier:
-    """What ``export`` wrote, ready to predict.
+    """Load a file written by ``export``, ready to predict.
 
     Raises:
-        StorageError: for a file that cannot be read, is damaged, was not written by ``export``, or by a later version
-            of bayesnb or JAX, and for functions that do more than arithmetic, which are named and not run.
+        StorageError: if the file cannot be read, is damaged, was not written by ``export`` or by a later version of
+            bayesnb or JAX, or has functions that do more than arithmetic, which are named and not run.
     """
     source = Path(path)
     header, arrays = read_format(source, KIND, VERSION, "nb.export")
@@ -108,7 +110,7 @@ def load_exported(path: str | os.PathLike[str]) -> ExportedClassifier:
         raise StorageError(f"'{source}' is refused, and nothing of it was run: it holds {error}") from error
     except ImportError as error:
         raise StorageError("to read functions from files JAX needs flatbuffers: pip install flatbuffers") from error
-    except Exception as error:  # whatever the bytes may make of their reader
+    except Exception as error:  # malformed bytes can raise anything
         raise StorageError(
             f"'{source}' holds functions of JAX {header.get('jax')} that JAX {jax.__version__} cannot read: "
             f"{type(error).__name__}, {error}"
@@ -116,15 +118,15 @@ def load_exported(path: str | os.PathLike[str]) -> ExportedClassifier:
 
 
 class ExportedClassifier:
-    """An exported fit: predicts by the functions in its file, and knows nothing else of it.
+    """An exported fit: it predicts with the functions in its file, and has nothing else of the fit.
 
-    X is an array [N, D], or a dict of arrays by block, as for the fit; answers are JAX arrays, inside jit and outside.
-    Gradients are those of first order; rows are mapped over already, so there is no ``vmap``. Blocks, columns and types
-    are checked, and that a number is none beyond the functions' precision; cells outside a likelihood's support are
-    answered as inside ``jax.jit``, by numbers without a meaning.
+    X is an array [N, D], or a dict of arrays by block, as for the fit; results are JAX arrays, inside jit and outside.
+    Gradients are available to first order; ``vmap`` is not available, because the functions are already vectorised over
+    rows. Blocks, columns, types and overflow in the functions' precision are checked; cells outside a likelihood's
+    support give meaningless numbers, as inside ``jax.jit``.
 
-    numpy rows are filled up to a power of two, so that many numbers of rows need few compilations; of JAX rows each
-    number is compiled anew.
+    numpy rows are padded to a power of two, so that many different numbers of rows need few compilations; for JAX rows
+    each new number of rows is compiled.
 
     Attributes:
         fit: The name of the fit's type.
@@ -149,7 +151,7 @@ class ExportedClassifier:
         }
 
     def log_joint(self, X: Any) -> jax.Array:
-        """log p(y = k, x) of each row, [N, K]; -inf where the class is impossible."""
+        """log p(y = k, x) of each row, [N, K]; -inf if the class is impossible."""
         return self._answer("log_joint", X)
 
     def log_density(self, X: Any) -> jax.Array:
@@ -157,7 +159,7 @@ class ExportedClassifier:
         return self._answer("log_density", X)
 
     def predict_log_proba(self, X: Any) -> jax.Array:
-        """log p(y = k | x), [N, K]. Where every class is impossible, those with fewest impossible features share."""
+        """log p(y = k | x), [N, K]. If every class is impossible, those with fewest impossible features share."""
         return self._answer("predict_log_proba", X)
 
     def predict_proba(self, X: Any) -> jax.Array:
@@ -177,18 +179,18 @@ class ExportedClassifier:
         require_jax()
         arrays, compiled = self._rows(X), self._compiled[name]
         num_rows = next(iter(arrays.values())).shape[0]
-        if not num_rows:  # the functions need a row
+        if not num_rows:  # the functions need at least one row
             one = {block: jax.ShapeDtypeStruct((1, x.shape[1]), self._dtype) for block, x in arrays.items()}
             answer = jax.eval_shape(compiled, one)
             return jnp.zeros((0, *answer.shape[1:]), answer.dtype)
         if not on_host(arrays):
             return compiled(arrays)
-        with jax.ensure_compile_time_eval():  # known rows have known answers, also inside somebody's jit
+        with jax.ensure_compile_time_eval():  # compute concrete rows at once, also inside a caller's jit
             answer = compiled({block: padded(x) for block, x in arrays.items()})
             return jnp.asarray(np.asarray(answer)[:num_rows])
 
     def _rows(self, X: Any) -> dict[str, Array]:
-        """Checked rows by block, pairs side by side, in the functions' precision."""
+        """Check rows and cast them to the functions' precision; by block, with pairs concatenated."""
         blocks: Any = self._blocks
         arrays = checks.blocks(blocks, self._single, X)
         checks.columns(blocks, arrays, {name: block.columns for name, block in blocks.items()})
@@ -211,7 +213,7 @@ class ExportedClassifier:
         return cast
 
     def _of_packed(self, function: jax.export.Exported) -> Callable[[dict[str, Array]], jax.Array]:
-        """The function of rows by block, in which pairs stand side by side."""
+        """Wrap a function to take rows by block with pairs concatenated."""
 
         def call(arrays: dict[str, Array]) -> jax.Array:
             X = {name: block.unpack(arrays[name]) for name, block in self._blocks.items()}
@@ -222,7 +224,7 @@ class ExportedClassifier:
 
 @dataclass(frozen=True)
 class _Block:
-    """What the checks of rows ask of a family: how many columns, in one array or in a pair of arrays."""
+    """The part of a family's interface that the row checks need: the number of columns and of arrays."""
 
     columns: int
     parts: int
@@ -231,16 +233,16 @@ class _Block:
 
     @classmethod
     def of(cls, block: Any) -> _Block:
-        """From the types of an exported function's rows."""
+        """Read it from the types of an exported function's rows."""
         parts = block if isinstance(block, tuple) else (block,)
         return cls(parts[0].shape[1], len(parts))
 
     def columns_in(self, x: Array) -> int:
-        """D of packed rows."""
+        """The number of columns D of packed rows."""
         return x.shape[1] // self.parts
 
     def pack(self, parts: tuple[Array, ...], block: str) -> Array:
-        """Rows as one array, a pair side by side."""
+        """Rows as one array; a pair is concatenated along columns."""
         if len(parts) != self.parts:
             wanted = "a pair (successes, totals)" if self.parts == 2 else "one array [N, D]"
             raise ValueError(f"block {block!r} is {wanted}, got {len(parts)} array{'s' * (len(parts) > 1)}")
@@ -251,12 +253,12 @@ class _Block:
         return parts[0] if self.parts == 1 else xp.concatenate(parts, axis=1)
 
     def unpack(self, x: Array) -> Any:
-        """What was packed."""
+        """The inverse of ``pack``."""
         return x if self.parts == 1 else (x[:, : self.columns], x[:, self.columns :])
 
 
 def _rows(fit: Classifier) -> Any:
-    """The types of X as the fit takes it, with a number of rows that is not fixed."""
+    """The shapes and types of X for the fit, with a symbolic number of rows."""
     (num_rows,) = jax.export.symbolic_shape("rows")
 
     def block(name: str, columns: int | None) -> Any:
@@ -272,5 +274,5 @@ def _serialised(function: Callable[[Any], Array], rows: Any, platforms: Sequence
     """The function and its gradient as bytes."""
     exported = jax.export.export(jax.jit(function), platforms=platforms)(rows)
     content = exported.serialize(vjp_order=1)
-    require_arithmetic(jax.export.deserialize(content))  # or no load_exported would take it
+    require_arithmetic(jax.export.deserialize(content))  # otherwise load_exported would refuse it
     return np.frombuffer(content, np.uint8)

@@ -1,6 +1,6 @@
-"""What an exported function may do: arithmetic on its rows, and the few calls of native code that JAX makes for it.
+"""Allowed operations in exported functions: arithmetic on rows, and the few native calls that JAX makes for it.
 
-Whatever a file holds is looked at before anything of it is compiled or run.
+All operations in a file are checked before anything in it is compiled or run.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ NAMES = (
     "shift_right_logical sign sine slice sort sqrt subtract tan tanh transpose triangular_solve while xor"
 )
 ARITHMETIC = frozenset(f"stablehlo.{name}" for name in NAMES.split())
-"""Operations that compute their results from their operands, and touch nothing else."""
+"""Operations without side effects: their results depend only on their operands."""
 
 ASSERTION = "shape_assertion"
-"""A call that JAX resolves before it compiles: what it knows of the number of rows."""
+"""A call that JAX resolves before compilation: an assertion about the number of rows."""
 
 SOLVERS = frozenset({"lapack_strsm_ffi", "lapack_dtrsm_ffi"})
 FACTORS = frozenset(
     {"lapack_spotrf_ffi", "lapack_dpotrf_ffi", "cusolver_potrf_ffi", "hipsolver_potrf_ffi", "rocsolver_potrf_ffi"}
 )
-"""Native code for triangular systems and Cholesky factors, which trusts that arrays have the sizes that it expects."""
+"""Native code for triangular systems and Cholesky factors; it does not check array sizes itself."""
 
 LEFT = ord("L")
 
 
 class ForeignOperation(ValueError):
-    """An operation that no export of this package has; the message names it."""
+    """An operation that ``export`` never writes; the message names it."""
 
 
 def require_arithmetic(function: jax.export.Exported) -> None:
-    """Raises ForeignOperation for a function that does anything else, also in its gradient."""
+    """Raise ForeignOperation if a function, or its gradient, has an operation that is not allowed."""
     with mlir.make_ir_context() as context:
         while True:
             module = stablehlo.deserialize_portable_artifact(context, function.mlir_module_serialized)
@@ -67,7 +67,7 @@ def _inside(operation: ir.Operation) -> Iterator[ir.Operation]:
 def _require_allowed(operation: ir.Operation) -> None:
     if operation.name in STRUCTURE | ARITHMETIC:
         return
-    # a composite is made of a function of this module, which is looked at, too
+    # a composite calls a function of this module, which is checked as well
     if operation.name == "stablehlo.composite" and _name(operation, "name").startswith("chlo."):
         return
     if operation.name != "stablehlo.custom_call":
@@ -87,7 +87,7 @@ def _name(operation: ir.Operation, attribute: str) -> str:
 
 
 def _shape(value: ir.Value) -> tuple[Any, ...]:
-    """The sizes, None where it is that of the rows, and the type of the cells."""
+    """The sizes, with None for the symbolic number of rows, and the element type."""
     array = ir.RankedTensorType(value.type)
     return (
         *(None if array.is_dynamic_dim(d) else array.get_dim_size(d) for d in range(array.rank)),
@@ -100,7 +100,7 @@ def _is_square(matrix: tuple[Any, ...]) -> bool:
 
 
 def _is_factor(operands: list[tuple[Any, ...]], results: list[tuple[Any, ...]]) -> bool:
-    """True for a matrix of the same sizes, and one status for each."""
+    """Whether the results are a matrix of the operand's sizes and one status for each matrix of the batch."""
     return operands == results[:1] and [status[:-1] for status in results[1:]] == [operands[0][:-3]]
 
 

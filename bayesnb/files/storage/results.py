@@ -1,4 +1,4 @@
-"""Results in files: what was fitted is there again after ``load``, to the last bit."""
+"""Save fits to files and load them again, exact to the last bit."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from bayesnb.files.storage import tensors
 from bayesnb.files.whole_file import require_file
 
 KIND, VERSION = "bayesnb result", 1
-"""What the file holds, and the version of its format."""
+"""The kind of file, and the version of its format."""
 
 
 class StorageError(ValueError):
-    """A file that cannot be written or read, or a result that no file can hold."""
+    """A file that cannot be written or read, or a result that cannot be saved."""
 
 
 def save(fit: Any, path: str | os.PathLike[str]) -> None:
-    """Writes a fit, a model or statistics to a file: safetensors, with the specification as JSON in its header.
+    """Save a fit, a model or statistics to a safetensors file, with the specification as JSON in its header.
 
-    The file is whole or not there: a file of that name is replaced in one step, or stays as it is.
+    The file is written atomically: an existing file is replaced completely or stays unchanged.
 
     Args:
-        fit: What a ``fit_`` function, ``bootstrap``, ``stream`` or ``sufficient_statistics`` returned, a model, or a
-            fitted ``NaiveBayesClassifier``, with the names, categories and labels that it knows.
+        fit: A result of a ``fit_`` function, ``bootstrap``, ``stream`` or ``sufficient_statistics``, a model, or a
+            fitted ``NaiveBayesClassifier``, which is saved with its names, categories and labels.
         path: The file; its folder must exist.
 
     Raises:
-        StorageError: for what is none of these, and where the file cannot be written.
+        StorageError: if ``fit`` is of another type, or the file cannot be written.
 
     Example:
         >>> import tempfile, bayesnb as nb
@@ -42,7 +42,7 @@ def save(fit: Any, path: str | os.PathLike[str]) -> None:
         ...     nb.load(f"{folder}/fit.safetensors").predict([[1, 0]])
         array([0])
     """
-    from bayesnb.files.storage.encoding import Arrays, checked, encode, is_result  # it knows data frames, too
+    from bayesnb.files.storage.encoding import Arrays, checked, encode, is_result  # imports data frames
 
     if not is_result(fit):
         raise StorageError(
@@ -63,13 +63,13 @@ def save(fit: Any, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """What ``save`` wrote: the same type, the same numbers, as the example there shows. No code of the file's runs.
+    """Load what ``save`` wrote: the same type with the same numbers; see the example there. No code from the file runs.
 
-    What it holds is checked as what a user hands in, whoever wrote it: shapes, types, supports, names.
+    The content is checked like user input, whoever wrote it: shapes, types, supports, names.
 
     Raises:
-        StorageError: for a file that cannot be read, is damaged, was not written by ``save``, or by a later version,
-            and for a result that no fit returns.
+        StorageError: if the file cannot be read, is damaged, was not written by ``save`` or by a later version, or does
+            not hold a valid result.
     """
     from bayesnb.files.storage.encoding import checked
 
@@ -79,13 +79,13 @@ def load(path: str | os.PathLike[str]) -> Any:
         array.setflags(write=False)
     try:
         return checked(header["result"], arrays)
-    except Exception as error:  # whatever a header may make of its readers
+    except Exception as error:  # a malformed header can raise anything
         problem = str(error) if isinstance(error, ValueError) else f"it cannot be read, {type(error).__name__} {error}"
         raise StorageError(f"'{source}' does not hold a result of bayesnb's: {problem}") from error
 
 
 def require_place(path: Path) -> None:
-    """Raises StorageError where something is at the path that no file may replace; to be asked before long work."""
+    """Raise StorageError if the path exists and is not a regular file; call this before long computations."""
     try:
         require_file(path)
     except (OSError, ValueError) as error:
@@ -93,7 +93,7 @@ def require_place(path: Path) -> None:
 
 
 def write_format(path: Path, kind: str, version: int, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-    """Writes a file that says to be of this kind and version; StorageError where it cannot be written."""
+    """Write a file marked with its kind and version; StorageError if it cannot be written."""
     try:
         tensors.write(path, {"format": f"{kind} {version}", **header}, arrays)
     except OSError as error:
@@ -103,10 +103,10 @@ def write_format(path: Path, kind: str, version: int, header: Mapping[str, Any],
 
 
 def read_format(path: Path, kind: str, version: int, writer: str) -> tuple[dict[str, Any], dict[str, Array]]:
-    """The header and the arrays of a file that says to be of this kind and version.
+    """The header and the arrays of a file marked with this kind and version.
 
     Raises:
-        StorageError: for a file that cannot be read, is damaged, or was written by something else or later.
+        StorageError: if the file cannot be read, is damaged, or has another kind or version.
     """
     try:
         header, arrays = tensors.read(path)

@@ -1,4 +1,4 @@
-"""Estimators that come from a file: classes, columns, statistics and fit must be valid, and belong to each other."""
+"""Check estimators loaded from files: classes, columns, statistics and fit must be valid and consistent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bayesnb.sklearn.fit_methods import require, specification
 
 
 def check_estimator(estimator: Any) -> None:
-    """Raises ValueError, which names the part, for an estimator that nobody has fitted."""
+    """Raise ValueError, naming the part, unless the estimator is one that fitting could have produced."""
     require(estimator.method, estimator.smoothing)
     schema, fit, statistics = estimator.schema_, estimator.fit_, estimator.statistics_
     _check_schema(schema)

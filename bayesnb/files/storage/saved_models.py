@@ -1,4 +1,4 @@
-"""Models and statistics that come from a file: checked as those that a user gives, with the shapes of a fit."""
+"""Check models and statistics loaded from files like those a user gives, but with the shapes of a fit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bayesnb.rows.statistics import ModelStatistics
 
 
 def check_model(model: NaiveBayes) -> None:
-    """Raises ValueError for a model that no user can give, and no data resolve."""
+    """Raise ValueError unless the model is one that a user could give, or that data could resolve."""
     families, columns = model.families, model.columns
     check_families(families)
     if not isinstance(model.single, bool) or (model.single and list(families) != ["x"]):
@@ -55,7 +55,7 @@ def _check_resolved(model: NaiveBayes) -> None:
 
 
 def check_statistics(statistics: ModelStatistics, model: NaiveBayes | None = None) -> None:
-    """Raises ValueError for statistics that no rows have, or no rows of the model."""
+    """Raise ValueError unless the statistics are possible for some rows (of the model, if given)."""
     counts = statistics.class_counts
     require_axes("statistics", {"class_counts": counts}, (("class_counts", "K"),), {"K": np.size(counts)})
     if not ((np.asarray(counts) >= 0) & np.isfinite(np.asarray(counts, np.float64))).all():

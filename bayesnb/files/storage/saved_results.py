@@ -1,4 +1,4 @@
-"""Results that come from a file, checked as what a user hands in: parameters, posteriors, draws."""
+"""Check results loaded from files like user input: parameters, posteriors, draws."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from bayesnb.rows.statistics import ModelStatistics
 
 @singledispatch
 def check_result(result: Any) -> None:
-    """Raises ValueError, which names the part, for a result that no fit returns and no user can make."""
+    """Raise ValueError, naming the part, unless the result is one that a fit or a user could have made."""
     raise ValueError(f"a {type(result).__name__} is no result")
 
 
@@ -133,7 +133,7 @@ def _(result: MultiLabel) -> None:
 
 
 def require_alike(model: NaiveBayes, other: NaiveBayes) -> None:
-    """Raises ValueError unless both have the same blocks and classes, and columns where they are known."""
+    """Raise ValueError unless both have the same blocks, classes and, if known, columns."""
     for what, parts in (
         ("blocks", [{name: type(family).__name__ for name, family in one.families.items()} for one in (model, other)]),
         ("num_classes", [one.num_classes for one in (model, other)]),
@@ -150,7 +150,7 @@ def _require_arrays(owner: str, given: Any) -> None:
 
 
 def _numbers(owner: str, given: Any) -> dict[str, np.ndarray[Any, Any]]:
-    """The arrays by name, in float64."""
+    """The arrays by name, as float64."""
     if not isinstance(given, Mapping):
         raise ValueError(f"{owner} must be arrays by name, got {type(given).__name__}")
     for name, value in given.items():
@@ -163,7 +163,7 @@ def _any_sizes(value: Any) -> dict[str, int]:
 
 
 def _check_by_feature(owner: str, given: Any, model: NaiveBayes) -> None:
-    """One number for each feature of a block, [D], or one for the block, [1]."""
+    """Raise ValueError unless each block has one number per feature, [D], or a single number, [1]."""
     arrays = _numbers(owner, given)
     if set(arrays) != set(model.families):
         raise ValueError(f"{owner} must be those of the blocks {list(model.families)}, got {list(arrays)}")
@@ -173,7 +173,7 @@ def _check_by_feature(owner: str, given: Any, model: NaiveBayes) -> None:
 
 
 def _check_draws(model: NaiveBayes, params: dict[str, np.ndarray[Any, Any]]) -> None:
-    """Raises ValueError unless each draw, on the first axis, is one of the model's parameters."""
+    """Raise ValueError unless each draw, on the first axis, is a valid set of the model's parameters."""
     if set(params) != set(model.sites()):
         raise ValueError(f"params must have the sites {model.sites()}, got {list(params)}")
     probs, common = params["class_probs"], model.common_sites()
@@ -186,7 +186,7 @@ def _check_draws(model: NaiveBayes, params: dict[str, np.ndarray[Any, Any]]) -> 
             raise ValueError(f"params[{site!r}] must begin with the axes {shape}, got shape {value.shape}")
     for block, of_block in model.block_params(params).items():
         family = model.families[block]
-        # draws of classes are parameters of more classes, but for what classes share
+        # check S draws of K classes as S K classes at once, unless classes share parameters
         parts = range(len(probs)) if family.common_sites else [slice(None)]
         for part in parts:
             some = {site: value[part] for site, value in of_block.items()}

@@ -1,6 +1,6 @@
-"""Files of arrays with a header: safetensors, never pickle, and each of them whole or not there (``whole_file``).
+"""Files of arrays with a header, in safetensors format, never pickle; written atomically (``whole_file``).
 
-The header is JSON. A digest of it and of the arrays tells whether anything has changed since it was written.
+The header is JSON. A digest of header and arrays detects any change after writing.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from bayesnb.files.whole_file import require_file, whole_file
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
 NAME = "bayesnb"
-"""The key of the header among the file's metadata."""
+"""The key of the header in the file's metadata."""
 
 
 def write(path: Path, header: Mapping[str, Any], arrays: Arrays) -> None:
-    """Writes a file as a whole, in the place of an old one.
+    """Write a file atomically, replacing an old one.
 
     Raises:
-        OSError: where it cannot be written, or what is there is no regular file; it stays.
-        ValueError: for what no such file can hold.
+        OSError: if the file cannot be written, or ``path`` exists and is not a regular file; it stays unchanged.
+        ValueError: if the header or an array cannot be stored in this format.
     """
     text = json.dumps(header)
     arrays = {key: native(np.asarray(a, order="C")) for key, a in arrays.items()}
@@ -45,11 +45,11 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
     """The header and the arrays.
 
     Raises:
-        OSError: where it cannot be read, or is no regular file, such as a pipe, whose end may never come.
-        ValueError: for what ``write`` has not written, or not so.
+        OSError: if the file cannot be read, or is not a regular file: a pipe, for example, may never end.
+        ValueError: if the file was not written by ``write``, or has changed since.
     """
     require_file(path)
-    path.open("rb").close()  # safetensors says of every file that it cannot open that there is none
+    path.open("rb").close()  # raise the real error: safetensors reports every file it cannot open as missing
     try:
         with safe_open(path, framework="numpy") as handle:
             metadata = handle.metadata() or {}
@@ -61,7 +61,7 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
         header = json.loads(metadata[NAME])
     except (OSError, ValueError):
         raise
-    except Exception as error:  # whatever a file may make of its readers
+    except Exception as error:  # a malformed file can raise anything
         raise ValueError(f"{error}") from error
     if not isinstance(header, dict):
         raise ValueError("its header is not one of bayesnb's")

@@ -1,4 +1,4 @@
-"""Blocks of rows and where they stand; iterators of numpy blocks as a source."""
+"""Blocks of rows and their positions in a source; iterators of numpy blocks as a source."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from bayesnb.rows.statistics import ModelStatistics
 class Position(NamedTuple):
     """How far a source has been read.
 
-    ``part`` is the number of files, or of an iterator's blocks, that are done; ``row`` how many rows of the next file
-    are; ``rows`` how many rows have been counted in all.
+    ``part`` is the number of files, or of an iterator's blocks, that are finished; ``row`` the number of rows read from
+    the next file; ``rows`` the total number of rows counted.
     """
 
     part: int = 0
@@ -27,14 +27,14 @@ class Position(NamedTuple):
     rows: int = 0
 
     def done(self) -> Position:
-        """The same where nothing follows in the part."""
+        """This position after the current part has ended."""
         return Position(self.part + (self.row > 0), 0, self.rows)
 
 
 class Block(NamedTuple):
-    """Rows for ``sufficient_statistics``, where they came from, for messages, and the position after them.
+    """Rows for ``sufficient_statistics``, their ``place`` for error messages, and ``end``, the position after them.
 
-    ``done`` is what the progress bar shows after them, in the source's own unit.
+    ``done`` is the progress after these rows, in the source's own unit.
     """
 
     X: Any
@@ -46,36 +46,36 @@ class Block(NamedTuple):
 
 
 class Source(Protocol):
-    """Where blocks come from: the same blocks in the same order, whenever it is read."""
+    """A source of blocks; every reading must give the same blocks in the same order."""
 
     total: float | None
-    """What ``Block.done`` ends at, where it is known."""
+    """The final value of ``Block.done``, if known."""
 
     final: bool
-    """True where what has been read to its end has no more to give; a folder may have got new files."""
+    """True if a source that was read to its end stays finished; False for a folder, which may get new files."""
 
     def description(self) -> Any:
-        """What a checkpoint's rows must agree with, in JSON: columns, label, or the first rows."""
+        """What must be the same for a checkpoint to be valid, as JSON: columns, label, or the first rows."""
 
     def read(self, position: Position) -> Any:
-        """What tells, in JSON, whether the parts up to this position are still the same."""
+        """Marks that change if the parts before this position change, as JSON."""
 
     def empty(self) -> Any:
         """X without rows."""
 
     def classes(self, num_classes: int | None, classes: list[Any] | None) -> tuple[int, list[Any] | None]:
-        """K, and what the integers 0..K-1 stand for where labels are not integers; the arguments are as declared."""
+        """K, and the labels that 0..K-1 encode (None if labels are integers); the arguments are as declared."""
 
     def blocks(self, start: Position, classes: list[Any] | None) -> Generator[Block]:
         """The blocks after this position."""
 
 
 class StreamError(ValueError):
-    """A source that cannot be read, or rows that do not fit; the message is one sentence that names the place.
+    """Unreadable source, or rows that do not fit; the message is one sentence that names the place.
 
     Attributes:
-        statistics: The statistics of all rows before that place; None where there are none.
-        rows: How many rows those are.
+        statistics: The statistics of all rows before that place; None if there are none.
+        rows: The number of those rows.
     """
 
     statistics: ModelStatistics | None = None
@@ -84,19 +84,19 @@ class StreamError(ValueError):
 
 @contextmanager
 def at(place: str, kind: type[Exception] = ValueError) -> Iterator[None]:
-    """Names the place in what is raised inside: ValueError, OSError and this kind become a StreamError."""
+    """Turn a ValueError, OSError or ``kind`` raised inside into a StreamError that names the place."""
     try:
         yield
     except StreamError:
         raise
     except (ValueError, OSError, kind) as error:
-        # what others raise may have several lines and sentences
+        # messages of other libraries may have several lines and sentences
         words = " ".join(str(error).split()).rstrip(".").replace(". ", "; ")
         raise StreamError(f"{place}: {words}") from error
 
 
 class Arrays:
-    """An iterable of blocks (X, y) or (X, y, sample_weight) of arrays; it is read once."""
+    """A source made of an iterable of array blocks (X, y) or (X, y, sample_weight); it can be read only once."""
 
     total: float | None = None
     final = True
@@ -110,7 +110,7 @@ class Arrays:
         self._blocks = chain([(index, first)], self._blocks)
 
     def description(self) -> Any:
-        """The first rows of the first block, as a digest."""
+        """A digest of the first rows of the first block."""
         digest = hashlib.blake2b(digest_size=16)
         for array in jax.tree.leaves(self._first):
             head = array[:256]
@@ -119,7 +119,7 @@ class Arrays:
         return {"blocks": digest.hexdigest()}
 
     def read(self, position: Position) -> Any:
-        """Nothing: whether the blocks are the same again is seen as they come."""
+        """None: ``blocks`` checks that the blocks are the same, as far as it can, while they arrive."""
         del position
 
     def empty(self) -> Any:
@@ -134,7 +134,7 @@ class Arrays:
         return num_classes or y.shape[1], classes
 
     def blocks(self, start: Position, classes: list[Any] | None) -> Generator[Block]:
-        """The blocks after this position; those before it are taken from the iterator, and must have as many rows."""
+        """The blocks after this position; earlier blocks are skipped, and must have as many rows as were counted."""
         del classes
         rows, widths = 0, _widths(self._first[0])
         index = -1
@@ -162,7 +162,7 @@ def _same_rows(start: Position, rows: int) -> None:
 
 
 def _checked(index: int, block: Any) -> tuple[Any, Any, Any]:
-    """X, y and weights of a block, as numpy arrays."""
+    """X, y and weights of a block as numpy arrays; StreamError if it is malformed."""
     if not isinstance(block, tuple | list) or len(block) not in (2, 3):
         kind = f"{len(block)} things" if isinstance(block, tuple | list) else type(block).__name__
         advice = "; pyarrow.RecordBatchReader.from_batches makes a source of Arrow's record batches"

@@ -1,6 +1,6 @@
-"""A checkpoint: the statistics of what has been counted, how far that is, and of what.
+"""Checkpoints of a stream: the statistics counted so far, the position, and the model and source they belong to.
 
-It is replaced as a whole: whoever is stopped, at any moment, leaves a whole one.
+The file is replaced atomically, so an interruption at any moment leaves a valid checkpoint.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from bayesnb.rows.statistics import ModelStatistics, sufficient_statistics
 FORMAT = "bayesnb stream 2"
 
 LEAST_SECONDS = 5.0
-"""From one writing to the next."""
+"""Minimum seconds between writes."""
 
 SHARE = 0.02
-"""Of the time, at most, goes into writing."""
+"""Maximum fraction of the time spent on writing."""
 
 
 class Counted(NamedTuple):
-    """What has been counted: ``statistics`` of the rows up to ``position``, None where there are none.
+    """The result so far: ``statistics`` of the rows up to ``position``, or None if there are none.
 
-    ``num_classes`` is K, ``classes`` what the integers 0..K-1 stand for where labels are not integers.
+    ``num_classes`` is K; ``classes`` are the labels that 0..K-1 encode, None if labels are integers.
     """
 
     statistics: ModelStatistics | None
@@ -48,9 +48,10 @@ class Counted(NamedTuple):
 
 
 class Checkpoint:
-    """The checkpoint at ``path`` of one model and one source.
+    """The checkpoint at ``path`` for one model and one source.
 
-    What it must agree with is what statistics know of a model: its blocks with their families, not hyperparameters.
+    It is valid for models with the same blocks and families, whatever their hyperparameters: statistics do not
+    depend on those.
     """
 
     def __init__(self, path: str | os.PathLike[str], model: Specification, source: Source) -> None:
@@ -65,10 +66,10 @@ class Checkpoint:
             raise StreamError(f"the checkpoint cannot be '{self._path}': {error.strerror or error}") from error
 
     def load(self, num_classes: int | None, classes: list[Any] | None) -> Counted | None:
-        """What was counted before, or None where there is no checkpoint yet; K and the classes are as declared.
+        """The result counted before, or None if there is no checkpoint yet; K and the classes are as declared.
 
         Raises:
-            StreamError: where it is damaged, or of another model or source.
+            StreamError: if the checkpoint is damaged, or belongs to another model or source.
         """
         if not self._path.exists():
             return None
@@ -84,7 +85,7 @@ class Checkpoint:
             return self._agreeing(header, arrays, num_classes, classes)
         except StreamError:
             raise
-        except Exception as error:  # whatever a header may make of its readers
+        except Exception as error:  # a malformed header can raise anything
             words = str(error) if isinstance(error, ValueError) else f"{type(error).__name__} {error}"
             raise StreamError(
                 f"the checkpoint '{self._path}' holds what no stream counts ({words}): delete it to start over"
@@ -97,7 +98,7 @@ class Checkpoint:
         num_classes: int | None,
         classes: list[Any] | None,
     ) -> Counted:
-        """What was counted, checked to be of this model, these classes and this source."""
+        """The saved result, after checking that it belongs to this model, these classes and this source."""
         missing = [
             name for name in ("of", "position", "read", "num_classes", "classes", "finished") if name not in header
         ]
@@ -135,7 +136,7 @@ class Checkpoint:
             )
 
     def _rebuilt(self, arrays: Mapping[str, np.ndarray[Any, Any]], num_classes: int) -> ModelStatistics:
-        """The arrays in the structure that statistics of no rows have."""
+        """Rebuild statistics from arrays, with the structure of the statistics of zero rows."""
         none = sufficient_statistics(self._model, self._source.empty(), np.zeros(0, int), num_classes=num_classes)
         keys, structure = jax.tree_util.tree_flatten_with_path(none)
         wanted = {jax.tree_util.keystr(key): leaf for key, leaf in keys}
@@ -149,15 +150,15 @@ class Checkpoint:
         return statistics
 
     def save_when_due(self, counted: Counted) -> None:
-        """As ``save``, but for when it was done a moment ago."""
+        """Save, unless the last save was too recent."""
         if time.monotonic() >= self._due:
             self.save(counted)
 
     def save(self, counted: Counted) -> None:
-        """Writes it beside the old one and puts it in its place.
+        """Write the checkpoint, replacing the old one atomically.
 
         Raises:
-            StreamError: where it cannot be written.
+            StreamError: if the file cannot be written.
         """
         start = time.monotonic()
         leaves = jax.tree_util.tree_flatten_with_path(counted.statistics)[0]
@@ -180,7 +181,7 @@ class Checkpoint:
 
 
 def _description(model: Specification) -> dict[str, Any]:
-    """Blocks in their order, each by its family's name and sizes; an array [N, D] or a dict of arrays."""
+    """The blocks in order, each with its family's name and sizes, and whether X is an array [N, D] or a dict."""
 
     def sizes(family: Any) -> dict[str, str]:
         return {f.name: repr(getattr(family, f.name)) for f in fields_of(family) if f.metadata.get("static")}
@@ -190,7 +191,7 @@ def _description(model: Specification) -> dict[str, Any]:
 
 
 def _difference(there: Any, here: Any) -> str:
-    """The first part in which two values of JSON differ."""
+    """Describe the first difference between two JSON values."""
     if isinstance(there, dict) and isinstance(here, dict) and set(there) == set(here):
         key = next(key for key in there if there[key] != here[key])
         return f"{key} {_difference(there[key], here[key])}"

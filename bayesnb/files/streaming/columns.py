@@ -1,4 +1,4 @@
-"""Which columns of an Arrow table are features, label and weight; batches of it to numpy arrays."""
+"""Choose the features, label and weight among an Arrow table's columns, and convert batches to numpy arrays."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from bayesnb.rows.specification import Specification
 Array = np.ndarray[Any, Any]
 
 ROWS_AT_ONCE = 4096
-"""Of a batch whose columns are laid side by side."""
+"""Rows converted at a time when columns are joined into a matrix."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The names of columns: for each block one list, or as many as the block takes arrays.
+    """The names of columns: for each block a list of names for each array it takes.
 
     Attributes:
-        single: True where X is an array, not a dict of arrays by block.
+        single: True if X is an array, not a dict of arrays by block.
         blocks: The features of each block.
         label: The column of labels.
         weight: The column of weights, or None.
@@ -39,15 +39,15 @@ class Columns:
 
     @classmethod
     def choose(cls, model: Specification, schema: pa.Schema, label: str | None, columns: Any, weight: Any) -> Self:
-        """The columns of a model's blocks, as declared; for a single block all that have no other task.
+        """The columns of a model's blocks, as declared; for a single block, by default all remaining columns.
 
         Raises:
-            ValueError: where what is declared does not fit the model.
+            ValueError: if the declared columns do not fit the model.
         """
         if label is None:
             raise ValueError(f"label is missing: give the name of the column of labels, one of {schema.names}")
         if columns is None and model.single:
-            # an index that pandas wrote is no column of its data frame
+            # pandas writes the index as a column, which is not a feature
             index = (schema.pandas_metadata or {}).get("index_columns", [])
             columns = [name for name in schema.names if name not in (label, weight, *map(str, index))]
         blocks = {"x": columns} if model.single else columns
@@ -64,17 +64,17 @@ class Columns:
 
     @property
     def features(self) -> list[str]:
-        """The names of all features, each once."""
+        """The distinct names of all features."""
         names = (name for lists in self.blocks.values() for some in lists for name in some)
         return list(dict.fromkeys(names))
 
     @property
     def targets(self) -> list[str]:
-        """The names of label and weight."""
+        """The names of the label and weight columns."""
         return [self.label] if self.weight is None else [self.label, self.weight]
 
     def check(self, schema: pa.Schema, place: str) -> None:
-        """Raises StreamError unless a table of this schema has these columns, and numbers in them."""
+        """Raise StreamError unless a table of this schema has these columns, with usable types."""
         names = Counter(schema.names)
         for name in (*self.features, *self.targets):
             if names[name] != 1:
@@ -95,10 +95,10 @@ class Columns:
         return self._collect({name: tuple(np.zeros((0, len(some))) for some in s) for name, s in self.blocks.items()})
 
     def rows(self, batch: pa.RecordBatch, classes: Sequence[Any] | None) -> tuple[Any, Array, Array | None]:
-        """X, y and weights of a batch; null features are NaN, a null label is an error unless its weight is zero.
+        """X, y and weights of a batch; null features become NaN, null labels are allowed only in rows of weight zero.
 
         Raises:
-            ValueError: for labels that are null or none of the classes.
+            ValueError: if a label is null or not one of the classes.
         """
         weight = None if self.weight is None else _dense([batch.column(self.weight)])[:, 0]
         y = self._codes(batch.column(self.label), classes, weight)
@@ -109,10 +109,10 @@ class Columns:
         return self._collect(arrays), y, weight
 
     def labels(self, batch: pa.RecordBatch, text: bool) -> set[Any]:
-        """The labels of a batch in rows of positive weight.
+        """The distinct labels of a batch in rows of positive weight.
 
         Raises:
-            ValueError: where they are not text, or are, as ``text`` says.
+            ValueError: if the labels are text and ``text`` is false, or the other way round.
         """
         column = batch.column(self.label)
         if is_text(column.type) != text:
@@ -126,7 +126,7 @@ class Columns:
         return X["x"] if self.single else X
 
     def _codes(self, column: pa.Array, classes: Sequence[Any] | None, weight: Array | None) -> Array:
-        """Integers 0..K-1; -1 for what no class stands for in rows of no weight."""
+        """Encode labels as integers 0..K-1; unknown labels in rows of weight zero become -1."""
         if types.is_dictionary(column.type):
             column = column.dictionary_decode()
         if classes is None and is_text(column.type):
@@ -149,7 +149,7 @@ class Columns:
 
 
 def _value_set(classes: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """The classes as an array of a label column's type."""
+    """The classes as an array of the label column's type."""
     try:
         return pa.array(classes, type=kind)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
@@ -157,7 +157,7 @@ def _value_set(classes: Sequence[Any], kind: pa.DataType) -> pa.Array:
 
 
 def _dense(columns: list[pa.Array]) -> Array:
-    """Columns side by side, [N, D]: in the type of the columns, or one that holds them all; null is NaN."""
+    """Join columns into a matrix [N, D], in their common type or one that can represent all; null becomes NaN."""
     columns = [_plain(column) for column in columns]
     batch = pa.RecordBatch.from_arrays(columns, names=[str(i) for i in range(len(columns))])
     nulls = any(column.null_count for column in columns)
@@ -165,7 +165,7 @@ def _dense(columns: list[pa.Array]) -> Array:
     def part(start: int, size: int) -> Array:
         return batch.slice(start, size).to_tensor(null_to_nan=nulls).to_numpy()
 
-    # a few rows at a time, or each cell would go to another line of the cache
+    # few rows at a time: converting all rows column by column would touch another cache line for every cell
     dense = np.empty((batch.num_rows, len(columns)), part(0, 0).dtype)
     for start in range(0, batch.num_rows, ROWS_AT_ONCE):
         dense[start : start + ROWS_AT_ONCE] = part(start, ROWS_AT_ONCE)
@@ -195,13 +195,13 @@ def _numeric(kind: pa.DataType) -> bool:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """True for text, also where it is encoded as a dictionary."""
+    """Whether a type is text, plain or dictionary-encoded."""
     kind = kind.value_type if types.is_dictionary(kind) else kind
     return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
 
 
 def _lists(block: str, given: Any, wanted: str) -> tuple[list[str], ...]:
-    """The names of a block: a list, or a tuple of lists for a block of several arrays."""
+    """The names of a block as a tuple of lists: one list for each array of the block."""
     lists = given if isinstance(given, tuple) and not all(isinstance(name, str) for name in given) else (given,)
     if any(isinstance(some, str) or not isinstance(some, Sequence) for some in lists):
         raise ValueError(f"columns must be {wanted}, got {given!r} for block {block!r}")

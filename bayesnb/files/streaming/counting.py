@@ -1,4 +1,4 @@
-"""Sufficient statistics of data larger than memory: one pass, block by block, that can stop and go on later."""
+"""Sufficient statistics of data larger than memory: one pass, block by block, that can be stopped and resumed."""
 
 from __future__ import annotations
 
@@ -31,31 +31,32 @@ def stream(
 ) -> ModelStatistics:
     """The sufficient statistics of rows that need not fit in memory, for any fit: ``statistics=nb.stream(...)``.
 
-    They are those of ``sufficient_statistics`` on all rows at once, in float64, whatever the blocks. With files, null
-    features are missing; columns of float32 are read as such; what a folder's names say, ``year=2020``, is a column.
+    They equal those of ``sufficient_statistics`` on all rows at once, in float64, however the rows are split into
+    blocks. In files, null features are missing, float32 columns are read as float32, and folder names such as
+    ``year=2020`` become columns.
 
     Args:
-        model: Which blocks X has; its hyperparameters play no part.
-        source: A Parquet or CSV file, or a folder of such files; a pyarrow Dataset or Table; a stream of Arrow's
-            batches (RecordBatchReader, or what has ``__arrow_c_stream__``); or an iterable of blocks (X, y) or
+        model: The model, for its blocks; its hyperparameters do not matter.
+        source: A Parquet or CSV file, or a folder of such files; a pyarrow Dataset or Table; a stream of Arrow
+            batches (a RecordBatchReader, or an object with ``__arrow_c_stream__``); or an iterable of blocks (X, y) or
             (X, y, sample_weight) of arrays as ``sufficient_statistics`` takes them, a few thousand rows or more each.
         label: The column of labels: text, or whole numbers 0..K-1; null only in rows of weight zero.
         columns: The columns of features: a list of names (the default: all others, in the order of the file), or
             a dict of lists by block; a pair (successes, totals) is a tuple of two lists.
-        weight: The column of weights; a row of weight zero is as if it were not there.
-        classes: What the labels 0..K-1 stand for, in this order. The default for text is the sorted distinct values
+        weight: The column of weights; rows of weight zero are ignored.
+        classes: The labels that 0..K-1 encode, in this order. The default for text is the sorted distinct values
             of the whole column, for whole numbers the numbers themselves.
-        num_classes: K. Where neither it, the model nor ``classes`` tell, a first pass over the labels does; what
-            cannot be read twice, an iterator or a stream, needs it declared.
-        checkpoint: A file to keep what has been counted, every few seconds. The same call continues from it, after
-            any stop, to the same answer: of files it counts those that are new, of iterators (which must give
-            the same blocks again) the blocks that follow; once it has ended it answers at once.
-        progress_bar: Whether to show one on stderr where that is a terminal.
+        num_classes: K. If neither it, the model nor ``classes`` gives K, a first pass over the labels finds it; it must
+            be declared for sources that can be read only once, such as an iterator or a stream.
+        checkpoint: A file in which to save the counts every few seconds. After an interruption the same call resumes
+            from it and gives the same result: it counts new files, or the blocks that follow in an iterator (which must
+            give the same blocks again). A finished stream returns at once.
+        progress_bar: Whether to show a progress bar on stderr if that is a terminal.
 
     Raises:
-        StreamError: where the source cannot be read or its rows do not fit, naming file, row group or block. What
-            was counted before stays usable: in its ``statistics``, and in the checkpoint.
-        ValueError: where the arguments do not fit the model.
+        StreamError: if the source cannot be read or its rows do not fit, naming file, row group or block. The
+            counts so far are kept in its ``statistics`` and in the checkpoint.
+        ValueError: if the arguments do not fit the model.
     """
     arguments.model(model)
     names, declared = _classes(model, classes, num_classes)
@@ -66,7 +67,7 @@ def stream(
         if counted is None:
             counted = Counted(None, Position(), *rows.classes(declared, names))
             if kept is not None:
-                kept.save(counted)  # that it cannot be written is better known now
+                kept.save(counted)  # fail now, not after the first blocks, if it cannot be written
         if not (counted.finished and rows.final):
             counted = _count(model, rows, counted, kept, progress)
     if counted.statistics is None or not counted.position.rows:
@@ -77,7 +78,7 @@ def stream(
 def _count(
     model: Specification, source: Source, counted: Counted, kept: Checkpoint | None, progress: Progress
 ) -> Counted:
-    """Counts what follows, and keeps it at the end or wherever the source or the user stops."""
+    """Count the remaining blocks, and save a checkpoint at the end, on an error or on an interruption."""
     num_classes = counted.num_classes
     try:
         with closing(source.blocks(counted.position, counted.classes)) as blocks:
@@ -97,7 +98,7 @@ def _count(
         if isinstance(error, StreamError):
             error.statistics, error.rows = counted.statistics, counted.position.rows
         if kept is not None:
-            with suppress(StreamError):  # what stopped it matters more
+            with suppress(StreamError):  # report the first error, not this one
                 kept.save(counted)
         raise
     return counted
@@ -106,7 +107,7 @@ def _count(
 def _classes(
     model: Specification, classes: Sequence[Any] | None, num_classes: int | None
 ) -> tuple[list[Any] | None, int | None]:
-    """The classes as a list, and K, where they are declared."""
+    """The classes as a list, and K; each None unless declared."""
     declared = {arguments.num_classes(num_classes), model.num_classes} - {None}
     names: list[Any] | None = None
     if classes is not None:
@@ -125,7 +126,7 @@ def _classes(
 def _open(
     model: Specification, source: Any, label: str | None, columns: Any, weight: Any, classes: list[Any] | None
 ) -> Source:
-    if isinstance(source, Arrays):  # rows that know what they are of
+    if isinstance(source, Arrays):  # such as ``DescribedRows``, with its own description
         return source
     kind = type(source).__module__.partition(".")[0]
     if isinstance(source, str | os.PathLike) or kind == "pyarrow" or hasattr(source, "__arrow_c_stream__"):

@@ -1,4 +1,4 @@
-"""What Arrow reads, as a source: Parquet and CSV files, folders of them, datasets, tables and streams of batches."""
+"""Arrow data as a source: Parquet and CSV files, folders of them, datasets, tables and streams of batches."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def open_arrow(
     weight: str | None,
     classes: Sequence[Any] | None,
 ) -> Source:
-    """The source of blocks for a path, a dataset, a table, or whatever gives a stream of Arrow's batches.
+    """Open a path, a dataset, a table, or a stream of Arrow batches as a source of blocks.
 
     Raises:
-        ValueError: where the path, or the columns, cannot be read or do not fit the model.
+        ValueError: if the path or the columns cannot be read or do not fit the model.
     """
     name = "the source"
     if isinstance(source, str | os.PathLike):
@@ -49,7 +49,7 @@ def open_arrow(
         chosen.check(source.schema, name)
         try:
             fragments = source.get_fragments()
-        except ValueError:  # rows that a filter chooses belong to no fragment
+        except ValueError:  # a filtered dataset has no fragments
             names = [*chosen.features, *chosen.targets]
             ahead = {"batch_readahead": 2, "fragment_readahead": 1}
             source = source.scanner(columns=names, batch_size=batch_rows(chosen), **ahead).to_reader()
@@ -66,7 +66,7 @@ def open_arrow(
 
 
 def _blocks_of(reader: pa.RecordBatchReader, columns: Columns, classes: Sequence[Any] | None) -> Iterator[Any]:
-    """The batches of a stream as numpy blocks; those that are too large in several."""
+    """The batches of a stream as numpy blocks; large batches are split."""
     rows = batch_rows(columns)
     for index, batch in enumerate(reader):
         for start in range(0, batch.num_rows, rows):
@@ -76,9 +76,9 @@ def _blocks_of(reader: pa.RecordBatchReader, columns: Columns, classes: Sequence
 
 
 def _dataset_of(path: Path, label: str | None) -> ds.Dataset:
-    """The dataset of a file, or of all Parquet or all CSV files under a folder, in the order of their names.
+    """The dataset of a file, or of all Parquet or all CSV files under a folder, sorted by name.
 
-    Columns that folders name, as in ``year=2020/part.parquet``, are columns as well.
+    Folder names such as ``year=2020`` in ``year=2020/part.parquet`` become columns.
     """
     files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if _is_data(file.relative_to(path)))
     kinds = {found[1] for file in files if (found := FORMATS.search(file.name))}
@@ -101,7 +101,7 @@ def _dataset_of(path: Path, label: str | None) -> ds.Dataset:
 
 
 def _require_kind(file: Path) -> None:
-    """Raises StreamError where a file's first bytes say that it is of another kind than its name."""
+    """Raise StreamError if a file's first bytes contradict its name."""
     found = FORMATS.search(file.name)
     kind, packed = found.groups() if found else ("", None)
     try:
@@ -122,7 +122,10 @@ def _is_data(path: Path) -> bool:
 
 
 def _csv_format(name: str, kind: str) -> ds.CsvFileFormat:
-    """Comma, semicolon or tab, whichever the first line has most of; ``?`` is missing, and what pandas takes so."""
+    """The CSV dialect: the delimiter is the most frequent of comma, semicolon and tab in the first line.
+
+    Missing cells are ``?`` and Arrow's defaults, which are those of pandas.
+    """
     with pa.input_stream(name) as handle:
         line = handle.read(1 << 16).partition(b"\n")[0]
     convert = pa.csv.ConvertOptions(strings_can_be_null=True)
@@ -134,7 +137,7 @@ def _csv_format(name: str, kind: str) -> ds.CsvFileFormat:
 
 
 def _measured(schema: pa.Schema, label: str | None) -> pa.Schema:
-    """The types that the first rows of a CSV file show, but whole numbers may turn into others further down."""
+    """The types inferred from the first rows, but with whole numbers as float64: later rows may have fractions."""
 
     def measured(field: pa.Field) -> pa.Field:
         narrow = pa.types.is_integer(field.type) or pa.types.is_null(field.type)

@@ -1,4 +1,4 @@
-"""The fragments of an Arrow dataset as a source: files or tables in memory, one after the other."""
+"""The fragments of an Arrow dataset, files or tables in memory, as a source that is read one by one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bayesnb.files.streaming.readers import Part, read
 
 
 class Fragments:
-    """The fragments of a dataset in their order; they can be read again."""
+    """A source made of the fragments of a dataset, in order; it can be read repeatedly."""
 
     final = False
 
@@ -37,7 +37,7 @@ class Fragments:
         return {"columns": columns.blocks, "label": columns.label, "weight": columns.weight}
 
     def read(self, position: Position) -> Any:
-        """The files up to this position, with their sizes and times."""
+        """The files read up to this position, with their sizes and modification times."""
         return self._marks[: position.done().part]
 
     def empty(self) -> Any:
@@ -45,7 +45,7 @@ class Fragments:
         return self._columns.empty()
 
     def classes(self, num_classes: int | None, classes: list[Any] | None) -> tuple[int, list[Any] | None]:
-        """K and what its integers stand for; by a pass over the labels where that is not declared."""
+        """K and the labels that 0..K-1 encode; unless they are declared, a pass over the labels finds them."""
         if classes is not None:
             return len(classes), classes
         text = is_text(self._label)
@@ -63,7 +63,7 @@ class Fragments:
         return num_classes or max(len(found), 1), sorted(found)
 
     def blocks(self, start: Position, classes: list[Any] | None) -> Generator[Block]:
-        """The blocks after this position, each read while the one before it is counted."""
+        """The blocks after this position; each is read while the previous one is counted."""
         return _ahead(self._blocks(start, classes))
 
     def _blocks(self, start: Position, classes: list[Any] | None) -> Iterator[Block]:
@@ -82,7 +82,7 @@ class Fragments:
 
 
 def _identity(fragment: ds.Fragment, index: int) -> tuple[str, str, float]:
-    """A name, what tells whether it is still the same, and its size: of a file its bytes, of a table its rows."""
+    """Name, a mark that changes if the data change, and size: in bytes for a file, in rows for a table."""
     if isinstance(fragment, ds.FileFragment) and fragment.path:
         info = fragment.filesystem.get_file_info(fragment.path)
         return f"'{fragment.path}'", f"{info.base_name} of {info.size} bytes, {info.mtime}", info.size or 0
@@ -92,7 +92,7 @@ def _identity(fragment: ds.Fragment, index: int) -> tuple[str, str, float]:
 
 
 def _ahead(blocks: Iterator[Block]) -> Generator[Block]:
-    """The same blocks, each read in a thread while the one before it is in use."""
+    """Yield the same blocks, reading each in a thread while the previous one is used."""
     with ThreadPoolExecutor(1) as pool:
         coming = pool.submit(next, blocks, None)
         while (block := coming.result()) is not None:

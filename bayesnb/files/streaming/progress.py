@@ -1,4 +1,4 @@
-"""A progress bar on stderr, where that is a terminal."""
+"""A progress bar on stderr, if that is a terminal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Self
 
 
 class Progress:
-    """Shows how many rows have been counted, and how much of ``total`` where that is known."""
+    """Shows the number of rows counted, and the fraction of ``total`` if that is known."""
 
     def __init__(self, total: float | None, *, wanted: bool) -> None:
         from rich.console import Console
@@ -27,5 +27,5 @@ class Progress:
         self._bar.stop()
 
     def show(self, done: float, rows: int) -> None:
-        """``rows`` counted, with ``done`` of the total."""
+        """Show ``rows`` counted and ``done`` of the total."""
         self._bar.update(self._task, completed=done, description=f"{rows:,} rows")

@@ -1,4 +1,4 @@
-"""One file, or one table in memory, as Arrow batches in their order and in bounded memory."""
+"""Read a file, or a table in memory, as Arrow batches in order and in bounded memory."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from bayesnb.files.streaming.blocks import at
 from bayesnb.files.streaming.columns import Columns
 
 BATCH_BYTES = 8 << 20
-"""Of the features of one batch, in float64."""
+"""Bytes of the features of one batch, as float64."""
 
 BUFFER_BYTES = 64 << 10
-"""For each column of a Parquet file; they are read side by side."""
+"""Buffer size for each column of a Parquet file; all columns have one at the same time."""
 
 CSV_BYTES = 4 << 20
-"""Of a CSV file, parsed at once."""
+"""CSV bytes parsed at a time."""
 
 
 class Part(NamedTuple):
-    """A fragment of a dataset whose columns are those of ``schema``; ``name`` is for messages."""
+    """A fragment of a dataset with the columns of ``schema``; ``name`` is for error messages."""
 
     name: str
     fragment: ds.Fragment
@@ -33,7 +33,7 @@ class Part(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Rows from row ``first`` on, their place in words, and the share of the part that has been read with them."""
+    """Rows starting at ``first``, their place in words, and the fraction of the part read so far, including them."""
 
     rows: pa.RecordBatch
     first: int
@@ -42,15 +42,15 @@ class Batch(NamedTuple):
 
 
 def batch_rows(columns: Columns) -> int:
-    """How many rows a batch has."""
+    """The number of rows in a batch."""
     return max(BATCH_BYTES // (8 * len(columns.features)), 1)
 
 
 def read(part: Part, names: list[str], start: int) -> Iterator[Batch]:
-    """The columns of these names from row ``start`` on; batches end at the same rows wherever they start.
+    """Yield the named columns from row ``start`` on; batches end at the same rows for every ``start``.
 
     Raises:
-        StreamError: where the part cannot be read, or lacks a column, or has another type in it.
+        StreamError: if the part cannot be read, lacks a column, or has a column of the wrong type.
     """
     reader = _scan
     if isinstance(part.fragment, ds.ParquetFileFragment):
@@ -65,7 +65,7 @@ def read(part: Part, names: list[str], start: int) -> Iterator[Batch]:
 
 
 def _parquet(part: Part, names: list[str], start: int) -> Iterator[Batch]:
-    """Row groups, some rows at a time: Arrow's scanner would hold a whole row group, and several of them."""
+    """Read row groups a batch at a time: Arrow's scanner would hold several whole row groups in memory."""
     keys, size = _keys(part), batch_rows(part.columns)
     names = [name for name in names if name not in keys]
     with part.fragment.open() as handle, pq.ParquetFile(handle, buffer_size=BUFFER_BYTES, pre_buffer=False) as file:
@@ -77,7 +77,7 @@ def _parquet(part: Part, names: list[str], start: int) -> Iterator[Batch]:
             which = f"row groups {groups[0]} to {groups[-1]}" if len(groups) > 1 else f"row group {groups[0]}"
             place = f"{part.name}, {which}"
             with at(place, pa.ArrowException):
-                # each of Arrow's threads would keep memory of its own; reading runs beside counting as it is
+                # each Arrow thread would keep its own memory; reading already runs in parallel with counting
                 for rows in file.iter_batches(size, groups, names, use_threads=False):
                     last = first + rows.num_rows
                     yield Batch(_append(rows, keys), first, place, last / num_rows)
@@ -85,7 +85,7 @@ def _parquet(part: Part, names: list[str], start: int) -> Iterator[Batch]:
 
 
 def _row_groups(metadata: pq.FileMetaData, size: int) -> Iterator[tuple[list[int], int, int]]:
-    """Row groups to be read together, small ones up to ``size`` rows, with their first row and the one after them."""
+    """Row groups to read together, combined up to ``size`` rows, with their first row and the row after their last."""
     groups: list[int] = []
     first = last = 0
     for group in range(metadata.num_row_groups):
@@ -100,7 +100,7 @@ def _row_groups(metadata: pq.FileMetaData, size: int) -> Iterator[tuple[list[int
 
 
 def _csv(part: Part, names: list[str], start: int) -> Iterator[Batch]:
-    """From the first row: where others are is not known before. Types are the dataset's, as if by its scanner."""
+    """Read CSV from the first row, because row offsets are unknown; types are the dataset's, as with its scanner."""
     del start
     _check(part, part.fragment.physical_schema)
     keys, fragment = _keys(part), part.fragment
@@ -117,7 +117,7 @@ def _csv(part: Part, names: list[str], start: int) -> Iterator[Batch]:
 
 
 def _scan(part: Part, names: list[str], start: int) -> Iterator[Batch]:
-    """Tables in memory, and files of other kinds."""
+    """Read tables in memory, and files of other kinds."""
     del start
     _check(part, part.fragment.physical_schema)
     size = batch_rows(part.columns)
@@ -127,7 +127,7 @@ def _scan(part: Part, names: list[str], start: int) -> Iterator[Batch]:
 
 
 def _numbered(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, int, pa.RecordBatch]]:
-    """Each batch with its first row and the one after it."""
+    """Yield each batch after its first row number and the row number after its last."""
     last = 0
     for rows in batches:
         first, last = last, last + rows.num_rows
@@ -139,7 +139,7 @@ def _place(part: Part, first: int, last: int) -> str:
 
 
 def _keys(part: Part) -> dict[str, pa.Scalar]:
-    """The columns that the file's folders name, with their values."""
+    """The columns given by the file's folder names, with their values."""
     keys = ds.get_partition_keys(part.fragment.partition_expression)
     return {name: pa.scalar(value, part.schema.field(name).type) for name, value in keys.items()}
 

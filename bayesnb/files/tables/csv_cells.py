@@ -1,9 +1,9 @@
-"""Text in CSV files that people open: a spreadsheet takes it for text, and our reader gives it back as it was.
+"""Escape text in CSV cells that a spreadsheet would run as a formula, and undo it when reading.
 
-A spreadsheet runs a cell that begins with ``=``, ``+``, ``-`` or ``@``, some also after a tab or a space. Such text is
-written with an apostrophe before it: ``=1+1`` as ``'=1+1``. So is such text that begins with apostrophes already,
-``'=1+1`` as ``''=1+1``; so reading takes one apostrophe away from exactly what writing gave one, and any other text is
-the same in the file. Numbers, such as ``-1``, stay as they are, and so do columns of numbers.
+Spreadsheets run cells that begin with ``=``, ``+``, ``-`` or ``@``, some of them also after a tab or a space. Such text
+is written with a leading apostrophe: ``=1+1`` as ``'=1+1``. If it already begins with apostrophes it gets one more,
+``'=1+1`` as ``''=1+1``, so that reading removes an apostrophe exactly where writing added one. All other text is
+written unchanged, and so are numbers, such as ``-1``, and columns of numbers.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from typing import Any
 from bayesnb.frames.series import is_number
 
 STARTS = "=+-@＝＋－＠"
-"""With which formulas begin, in letters of both widths."""
+"""First characters of formulas, in half and full width."""
 
 QUOTED = ',;\t\r\n"'
-"""What separates cells or rows, somewhere in the world."""
+"""Characters that separate cells or rows in some locale or dialect of CSV, and the quote."""
 
 
 def as_written(text: str) -> str:
-    """The text of a cell as it is written."""
+    """The text of a cell as written to the file."""
     return f"'{text}" if _looks_like_formula(text) else text
 
 
 def as_read(cell: str) -> str:
-    """The text that was written so."""
+    """The original text of a cell read from the file; the inverse of ``as_written``."""
     return cell[1:] if cell.startswith("'") and _looks_like_formula(cell[1:]) else cell
 
 
 def line(cells: Iterable[Any]) -> str:
-    """A row of text and numbers as a line of CSV."""
+    """Format a row of text and numbers as a line of CSV."""
     return ",".join([_quoted(as_written(cell)) if isinstance(cell, str) else repr(cell) for cell in cells]) + "\n"
 
 

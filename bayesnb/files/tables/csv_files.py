@@ -1,4 +1,4 @@
-"""CSV files as the blocks of rows that ``reading`` gives."""
+"""Read CSV files in blocks of rows, for ``reading``."""
 
 import csv
 import re
@@ -24,7 +24,7 @@ CSV_PROBLEMS = {"unexpected end": "a quoted cell is never closed", "expected aft
 def csv_blocks(
     path: Path, texts: Collection[str], num_rows: int | None, wanted: Wanted | None = None
 ) -> Iterator[Block]:
-    """The rows of a CSV file, so many at a time or all; see ``read_blocks``."""
+    """Yield the rows of a CSV file, ``num_rows`` at a time or all at once; see ``read_blocks``."""
     with in_sentences(path), path.open("rb") as file, TextIOWrapper(file, encoding="utf-8-sig", newline="") as handle:
         require_csv(path, file.peek(16))
         rows = _rows(path, handle)
@@ -54,12 +54,12 @@ def _frame(
 
 
 def _rows(path: Path, handle: Any) -> Iterator[tuple[int, list[str]]]:
-    """The header, and every row with the line on which it begins; all rows are as wide as the header.
+    """Yield the header and every row, each with its first line number; all rows must be as wide as the header.
 
-    pandas fills a short row with missing cells and shifts a long one into the index, both without a word, so the
-    standard library's reader does the work.
+    This uses the standard library's reader: pandas silently fills short rows with missing cells and shifts long ones
+    into the index.
     """
-    first = re.sub('"[^"]*("|$)', "", handle.readline())  # what is in quotes separates nothing
+    first = re.sub('"[^"]*("|$)', "", handle.readline())  # quoted text contains no delimiters
     handle.seek(0)
     delimiter = "\t" if path.suffix == ".tsv" else max(",;\t", key=first.count)
     reader = csv.reader(handle, delimiter=delimiter, skipinitialspace=True, strict=True)
@@ -93,12 +93,12 @@ def _header(row: list[str], path: Path) -> list[str]:
 
 
 def _parse(cells: Sequence[str], *, text: bool) -> np.ndarray[Any, Any]:
-    """Make an array of floats where every cell is a number or missing, else, or if it has to be so, of text.
+    """Return an array of floats if every cell is a number or missing; otherwise, or if ``text``, an array of text.
 
-    Whole numbers that floats would round are text: as such they are told apart.
+    Whole numbers that floats would round are kept as text, so that they stay distinct.
     """
     stripped = [cell.strip() for cell in cells]
-    if not text and not any("_" in cell for cell in stripped):  # Python reads 1_000 as a number; in a file it is a name
+    if not text and not any("_" in cell for cell in stripped):  # float() accepts 1_000, but in a file it is a name
         filled = ["nan" if cell in MISSING else cell for cell in stripped]
         with suppress(ValueError):
             numbers = np.array(filled, dtype=object).astype(np.float64)
@@ -109,9 +109,9 @@ def _parse(cells: Sequence[str], *, text: bool) -> np.ndarray[Any, Any]:
 
 
 def header_warnings(header: Sequence[str]) -> tuple[str, ...]:
-    """A sentence if one column is named by a number: the header line may be missing."""
+    """A warning if a column name is a number: the header line may be missing."""
     numbers = [name for name in header if is_number(name)]
-    # columns numbered 0, 1, 2, ... are common in pixel tables; a stray number is a row of data in the header's place
+    # tables of pixels name all columns but the target 0, 1, 2, ...; a stray number suggests that the header is missing
     if not numbers or len(numbers) == len(header) - 1:
         return ()
     return (f"the header names a column '{numbers[0]}'; is the header line missing?",)

@@ -1,4 +1,4 @@
-"""A fit to a file of any size: its columns are described in one pass over its blocks, its rows counted in another."""
+"""Fit a file of any size: one pass over its blocks describes the columns, a second one counts the rows."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from bayesnb.sklearn.estimator import NaiveBayesClassifier
 from bayesnb.sklearn.fit_methods import specification
 
 Advance = Callable[[float, int], None]
-"""Called with the share of the file and the rows that have been read."""
+"""Progress callback: takes the fraction of the file and the number of rows read so far."""
 
 
 @dataclass(frozen=True, eq=False)
 class Description:
-    """What a file holds.
+    """The columns and classes of a file.
 
     Attributes:
         data: The file.
-        target: Its column of classes.
+        target: The column of classes.
         classes: The K classes [K].
-        chosen: The features, and the columns that are left out.
-        names: All columns, in the order of the file.
-        texts: Those that are text.
-        num_rows: Rows with a class.
-        num_unlabelled: Rows without one, which are left out.
+        chosen: The features and the columns left out.
+        names: All column names, in file order.
+        texts: The columns of text.
+        num_rows: The number of rows with a class.
+        num_unlabelled: The number of rows without a class, which are left out.
     """
 
     data: str
@@ -53,9 +53,9 @@ class Description:
 
     @property
     def schema(self) -> FrameSchema:
-        """The features, in the order of the file.
+        """The features, in file order.
 
-        Two values that are not 0 and 1 are two categories, which is the same model: more rows may show a third.
+        Two values other than 0 and 1 become two categories, which is the same model: later rows may show a third.
         """
         columns = sorted(self.chosen.columns, key=lambda column: self.names.index(column.name))
         return FrameSchema(
@@ -71,31 +71,31 @@ class Description:
 def describe_file(
     data: str, target: str | None = None, overrides: Mapping[str, str] | None = None, advance: Advance | None = None
 ) -> Description:
-    """Choose the features and the classes of a file: the rules are those of ``compare``.
+    """Choose the features and the classes of a file by the rules of ``compare``.
 
     Args:
-        data: A CSV or Parquet file, or one of scikit-learn's sets by name.
-        target: The column of classes; the default is the last.
-        overrides: Column name, or a pattern, to one of the five kinds or `skip`.
+        data: A CSV or Parquet file, or the name of one of scikit-learn's data sets.
+        target: The column of classes; by default the last.
+        overrides: Maps a column name, or a pattern, to one of the five kinds or `skip`.
         advance: Called after each block.
 
     Raises:
-        DataError: where the file, the target or an override does not fit.
+        DataError: if the file, the target or an override does not fit.
     """
     texts: set[str] = set()
-    kinds, names = overrides or {}, dict[str, None]()  # a dict keeps the order of the file
+    kinds, names = overrides or {}, dict[str, None]()  # a dict keeps the file order
 
     def wanted(name: str) -> bool:
         names[name] = None
         return name == target or asked(kinds, name) != SKIP
 
     while (summaries := _summaries(data, target, texts, wanted, advance)) is None:
-        pass  # a column that began with numbers turned out to be text: once more
+        pass  # a column that began with numbers contains text: start over
     target = next(reversed(summaries)) if target is None else target
     labels = summaries.pop(target)
     classes = classes_from(labels)
     whole = not labels.text and labels.whole and max(map(abs, labels.span)) <= LARGEST_INTEGER
-    # what has not been read has nothing in it
+    # columns that were not read get an empty summary
     features = [summaries.get(name) or Summary(name, 0, 0, text=False) for name in names if name != target]
     chosen = choose_columns(data, target, features, kinds, KINDS)
     return Description(
@@ -113,7 +113,10 @@ def describe_file(
 def _summaries(
     data: str, target: str | None, texts: set[str], wanted: Wanted, advance: Advance | None
 ) -> dict[str, Summary] | None:
-    """Of every column in rows with a class; None where one that is not among ``texts`` should be, and now is."""
+    """Summarise every column over the labelled rows.
+
+    If a column assumed to be numeric contains text, add it to ``texts`` and return None: the caller starts over.
+    """
     summaries: dict[str, Summary] = {}
     rows = 0
     for block in read_blocks(data, texts, wanted):
@@ -138,16 +141,16 @@ def _summaries(
 def fit_file(
     described: Description, *, checkpoint: Path | None = None, progress_bar: bool = True, **params: Any
 ) -> NaiveBayesClassifier:
-    """Count the rows of a file and fit a classifier to them; memory holds some blocks at a time.
+    """Count the rows of a file and fit a classifier to them, with a few blocks in memory at a time.
 
     Args:
-        described: What the file holds.
-        checkpoint: A file to go on from when the same call is made again, as for ``stream``.
+        described: The description of the file.
+        checkpoint: A file from which the same call resumes when it is repeated, as for ``stream``.
         progress_bar: Whether to show one on stderr.
-        **params: Of the classifier, but for ``likelihoods``, which are those described.
+        **params: Parameters of the classifier other than ``likelihoods``, which come from ``described``.
 
     Raises:
-        StreamError: where a block does not fit; what was counted before stays in the checkpoint.
+        StreamError: if a block does not fit the description; the rows counted before stay in the checkpoint.
     """
     schema, classes = described.schema, described.classes
     classifier = NaiveBayesClassifier({column.name: column.kind for column in schema.columns}, **params)
@@ -158,14 +161,14 @@ def fit_file(
 
 
 class DescribedRows(Arrays):
-    """The rows of a file as blocks of arrays; a checkpoint of it is one of this file as it is now, so described."""
+    """The rows of a file as blocks of arrays; a checkpoint is valid only for the same file and description."""
 
     def __init__(self, described: Description) -> None:
         super().__init__(_blocks(described))
         self._described = described
 
     def description(self) -> Any:
-        """The file and what has been said of it, in JSON."""
+        """The file and its description, as JSON."""
         described, path = self._described, Path(self._described.data)
         file = path.stat() if described.data not in BUILT_IN else None
         return {
@@ -189,10 +192,10 @@ def _blocks(described: Description) -> Iterator[tuple[Any, Array]]:
 
 
 def predict_file(classifier: NaiveBayesClassifier, data: str) -> Iterator[tuple[Block, Array]]:
-    """The rows of a file, block by block, with p(y = k | x) of each, [N, K].
+    """Yield each block of rows of a file with its predictions p(y = k | x), [N, K].
 
     Raises:
-        DataError: where the file cannot be read, or its columns are not those of the fit.
+        DataError: if the file cannot be read, or its columns differ from those of the fit.
     """
     schema = _named(classifier)
     for block in read_blocks(data, schema.texts, {*schema.names}.__contains__):
@@ -200,10 +203,10 @@ def predict_file(classifier: NaiveBayesClassifier, data: str) -> Iterator[tuple[
 
 
 def row_of(classifier: NaiveBayesClassifier, data: str, row: int) -> Any:
-    """One row of a file as a frame with the columns of the fit; the first row is 1.
+    """One row of a file as a frame with the columns of the fit; rows are numbered from 1.
 
     Raises:
-        DataError: where the file has no such row, or not the columns of the fit.
+        DataError: if the file has no such row or lacks columns of the fit.
     """
     before, schema = 0, _named(classifier)
     for block in read_blocks(data, schema.texts, {*schema.names}.__contains__):

@@ -1,4 +1,4 @@
-"""What a file is by its first bytes, whatever its name says."""
+"""Recognise the kind of a file by its first bytes, whatever its name."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ KINDS: Mapping[str, tuple[bytes, str]] = {
     "an Arrow file": (rb"ARROW1\x00\x00", "write it as Parquet"),
     "UTF-16 text": (rb"\xff\xfe|\xfe\xff", "save it as UTF-8"),
 }
-"""The sign at the beginning of the file, and what to do."""
+"""For each kind, a pattern of its first bytes and advice for the user."""
 
 PARQUET = "a Parquet file"
 
 
 def require_csv(path: Path, head: bytes) -> None:
-    """Raises DataError where the first bytes say that the file is no text."""
+    """Raise DataError if the first bytes show that the file is not CSV."""
     _refuse(path, head, "CSV")
 
 
 def require_parquet(path: Path) -> None:
-    """Raises DataError where the first bytes say that the file is something else, which has a name."""
+    """Raise DataError if the first bytes show that the file is of another known kind."""
     with path.open("rb") as file:
         head = file.read(16)
     if _kind(head) != PARQUET:

@@ -1,4 +1,4 @@
-"""Parquet files as the blocks of rows that ``reading`` gives; pyarrow reads them."""
+"""Read Parquet files with pyarrow in blocks of rows, for ``reading``."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from bayesnb.frames.series import DataError, numbers, rounded, sort_of, texts
 
 
 def parquet_blocks(path: Path, num_rows: int, texts: Collection[str], wanted: Wanted | None) -> Iterator[Block]:
-    """The rows of a file, so many at a time, in columns of numbers and text; what is neither is refused.
+    """Yield the rows of a file, ``num_rows`` at a time, as columns of numbers and text; other types are refused.
 
-    Whole numbers are text in the columns named so, and where floats would round one.
+    Columns of whole numbers are read as text if named in ``texts``, or if floats would round one of the numbers.
 
     Raises:
-        DataError: where pyarrow is not installed, or the file is damaged, without rows, or has other columns.
+        DataError: if pyarrow is not installed, or the file is damaged, has no rows, or has columns of other types.
     """
     try:
         import pyarrow as pa
@@ -49,7 +49,7 @@ def _plain(path: Path, rows: Any, first: int, as_text: Collection[str]) -> pd.Da
     columns = {}
     for name in frame.columns:
         sort, whole = sort_of(frame[name]), not frame[name].dtype.is_float()
-        # True and False are words, as in a CSV file
+        # True and False are text, as in a CSV file
         if sort in ("text", "flag") or (
             sort == "number" and whole and (name in as_text or rounded(frame[name]) is not None)
         ):

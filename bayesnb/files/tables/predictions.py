@@ -1,4 +1,4 @@
-"""Predictions in a file: the most probable class of each row and the probability of every class, block by block."""
+"""Write predictions to a file block by block: each row's most probable class and all class probabilities."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from bayesnb.files.whole_file import whole_file
 from bayesnb.frames.series import Array, DataError, label
 
 Write = Callable[[Array], None]
-"""Writes p(y = k | x) [N, K] of the rows that follow."""
+"""Appends p(y = k | x) [N, K] of the next rows."""
 
 
 @contextmanager
 def prediction_file(out: Path | None, classes: Sequence[Any]) -> Iterator[Write]:
-    """A file, or the standard output, to write predictions to; it appears as a whole when the block ends well.
+    """Open a file, or the standard output, for predictions; the file appears only if the block succeeds.
 
-    Columns: `prediction`, and `p(class)` for each class. In CSV a class whose name a spreadsheet would run, such as
-    `=1+1`, has an apostrophe before it; see ``csv_cells``.
+    Columns: `prediction`, and `p(class)` for each class. In CSV, class names that a spreadsheet would run, such as
+    `=1+1`, get a leading apostrophe; see ``csv_cells``.
 
     Raises:
-        DataError: where it cannot be written, what is there is no regular file, or its name does not end in .csv or
+        DataError: if the file cannot be written, exists and is not a regular file, or does not end in .csv or
             .parquet.
     """
     names = [f"p({label(value)})" for value in classes]
@@ -50,7 +50,7 @@ def _csv(handle: BinaryIO, names: list[str], classes: Sequence[Any]) -> Iterator
     try:
         yield _writer(text, names, classes)
     finally:
-        text.detach()  # the file is not this writer's to close
+        text.detach()  # the caller closes the file
 
 
 @contextmanager
@@ -69,7 +69,7 @@ def _parquet(handle: BinaryIO, names: list[str], classes: Sequence[Any]) -> Iter
 
 
 def _writer(handle: TextIO, names: list[str], classes: Sequence[Any]) -> Write:
-    """Writes CSV, whose header comes with the first rows: where there are none to come there is no output."""
+    """Return a function that writes CSV; the header is written with the first rows, so no rows give no output."""
     labels = [label(value) for value in classes]
     header = [line(["prediction", *names])]
 

@@ -1,8 +1,8 @@
-"""Files and scikit-learn's data sets, read into data frames of numbers and text, whole or in blocks of rows.
+"""Read files and scikit-learn's data sets into data frames of numbers and text, whole or in blocks of rows.
 
 A frame made here has columns of two types only: float64 (missing is NaN) and object (text; missing is None). Its
-index is the line of the file on which each row begins, of a Parquet file the number of the row, so that whoever refuses
-a cell can say where it stands.
+index is the line of the file on which each row begins, or the row number for Parquet, so that error messages can name
+the place of a cell.
 """
 
 from collections.abc import Collection, Iterator
@@ -23,24 +23,24 @@ def read(data: str) -> Source:
     """Read a CSV or Parquet file, or one of the data sets that come with scikit-learn.
 
     Args:
-        data: The path of a file, or one of `iris`, `wine`, `breast_cancer`, `digits`. A file that bears one of these
-            names is reached as `./iris`.
+        data: The path of a file, or one of `iris`, `wine`, `breast_cancer`, `digits`. A file with one of these
+            names is read as `./iris`.
 
     Raises:
-        DataError: The file is not there, cannot be read, or is not a table.
+        DataError: if the file does not exist, cannot be read, or is not a table.
     """
     if data in BUILT_IN:
         return _read_built_in(data)
     path = _existing(data)
     texts: set[str] = set()
     while (frame := _whole(_blocks(path, texts, None), texts)) is None:
-        pass  # a column that began with numbers turned out to be text: once more
+        pass  # a column that began with numbers contains text: start over
     warnings = () if path.suffix.lower() in PARQUET else header_warnings(list(frame.columns))
     return Source(path.stem, frame, str(frame.columns[-1]), warnings)
 
 
 def _whole(blocks: Iterator[Block], texts: set[str]) -> pd.DataFrame | None:
-    """All rows; None where a column that is text in some blocks is not among ``texts``, and now is."""
+    """All rows; if a column is text in some blocks only, add it to ``texts`` and return None: the caller rereads."""
     frames = [block.frame for block in blocks]
     kinds = [{name for name in frame if frame[name].dtype == object} for frame in frames]
     mixed = set.union(*kinds) - set.intersection(*kinds)
@@ -49,16 +49,16 @@ def _whole(blocks: Iterator[Block], texts: set[str]) -> pd.DataFrame | None:
 
 
 def read_blocks(data: str, texts: Collection[str] = frozenset(), wanted: Wanted | None = None) -> Iterator[Block]:
-    """The same rows some at a time, every block with the same columns; at least one row in all.
+    """Yield the same rows in blocks, all with the same columns; there is at least one row in total.
 
     Args:
         data: As for ``read``.
-        texts: Columns that are text. Others are text in a block where one of its cells is no number, or one that floats
-            would round; names that are added on the way hold for the blocks that follow.
-        wanted: Says by its name whether a column is read; the others may hold anything.
+        texts: Columns to read as text. Other columns are text in a block if one of its cells is not a number, or is a
+            number that floats would round. Names added during iteration apply to the blocks that follow.
+        wanted: Returns, given its name, whether to read a column; the other columns may contain anything.
 
     Raises:
-        DataError: as ``read``, when the rows before have been given.
+        DataError: as for ``read``, after the rows before the error have been yielded.
     """
     if data in BUILT_IN:
         frame = _read_built_in(data).frame

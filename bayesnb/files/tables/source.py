@@ -1,4 +1,4 @@
-"""A table as it was read, whole or some rows of it."""
+"""Tables read from files: a whole data frame, or a block of its rows."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,13 +17,13 @@ PARQUET = (".parquet", ".pq")
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A data frame as it was read.
+    """A data frame read from a file or data set.
 
     Attributes:
-        name: What to call the data; the default folder of a report is named after it.
-        frame: Rows by columns, float64 or object, the index being the line of each row.
-        target: The column that holds the classes unless the user names another.
-        warnings: Sentences about what looks wrong and was read all the same.
+        name: The name of the data; a report's default folder is named after it.
+        frame: Rows by columns, float64 or object, indexed by each row's line in the file.
+        target: The default column of classes.
+        warnings: Sentences about data that look wrong but were read.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Source:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some rows of a file: a frame, and the share of the file that has been read with them."""
+    """Some rows of a file, and the fraction of the file read so far, including them."""
 
     frame: pd.DataFrame
     done: float
@@ -42,7 +42,7 @@ class Block:
 
 @contextmanager
 def in_sentences(path: Path) -> Iterator[None]:
-    """What is raised for a file that cannot be read, in a sentence."""
+    """Turn errors from reading a file into a DataError with a one-sentence message."""
     try:
         yield
     except UnicodeDecodeError as error:
@@ -53,5 +53,5 @@ def in_sentences(path: Path) -> Iterator[None]:
 
 
 def is_text(cells: pd.Series) -> bool:
-    """Say whether a column holds text, in whatever type pandas keeps it."""
+    """Whether a column contains text, whatever pandas type stores it."""
     return not pd.api.types.is_numeric_dtype(cells)

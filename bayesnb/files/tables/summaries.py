@@ -1,6 +1,6 @@
-"""What a column of a file holds, block by block: enough to choose its likelihood and to name its values.
+"""Summaries of a file's columns, block by block: enough to choose a column's likelihood and list its values.
 
-Summaries merge, so a file larger than memory is described in one pass over its blocks.
+Summaries can be merged, so one pass over its blocks describes a file larger than memory.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from bayesnb.frames.columns import Column, Kind, in_order
 from bayesnb.frames.series import DataError, is_meant_as_number, is_number, label, why_text
 
 MOST_VALUES = 100_000
-"""Distinct values of a column that are kept; text that has more names the rows."""
+"""Maximum number of distinct values kept per column; text with more of them is taken for an identifier of rows."""
 
 MOST_INTEGER_CATEGORIES = 10
 ID_SHARE = 0.9
-"""Text with more distinct values than this share of its rows names the rows."""
+"""Text with more distinct values than this fraction of its rows is taken for an identifier of rows."""
 
 NOTHING = "nothing in it"
 ONE_VALUE = "one value only"
@@ -30,19 +30,19 @@ ONE_VALUE = "one value only"
 
 @dataclass(frozen=True)
 class Summary:
-    """Some cells of one column.
+    """A summary of some cells of one column.
 
     Attributes:
         name: The column's name.
-        num_cells: Cells that are there.
-        missing: Cells that are not.
-        text: Whether they are text.
-        values: The distinct ones; None where they are more than are kept.
+        num_cells: The number of cells that are not missing.
+        missing: The number of missing cells.
+        text: Whether the cells are text.
+        values: The distinct values; None if there are more than ``MOST_VALUES``.
         whole: Whether all are whole numbers.
         span: The smallest and the largest number.
-        largest: The number that is largest in size, and its place, such as `line 7`.
-        odd: The first text that is no number, and its place.
-        num_numbers: Texts that are numbers, or are meant to be.
+        largest: The number of largest magnitude, and its place, such as `line 7`.
+        odd: The first text that is not a number, and its place.
+        num_numbers: The number of texts that are numbers, or are meant to be.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Summary:
     num_numbers: int = 0
 
     def merged(self, other: Summary) -> Summary:
-        """The cells of both, which are both text or both numbers."""
+        """The summary of the cells of both; both must be text, or both numbers."""
         if not self.num_cells or not other.num_cells:
             some, none = (self, other) if self.num_cells else (other, self)
             return replace(some, missing=some.missing + none.missing)
@@ -77,7 +77,7 @@ class Summary:
 
 
 def summarise(cells: pd.Series) -> Summary:
-    """The cells of a column of numbers or text, whose index is their lines."""
+    """Summarise a column of numbers or text, indexed by lines of the file."""
     present = cells.dropna()
     name, missing, where = str(cells.name), len(cells) - len(present), cells.index.name or "line"
     if not len(present):
@@ -105,10 +105,10 @@ def summarise(cells: pd.Series) -> Summary:
 
 
 def infer_kind(column: Summary) -> str:
-    """Choose the likelihood of a column, or say why it should be left out.
+    """Choose the likelihood of a column, or give the reason to leave it out.
 
     Returns:
-        `bernoulli`, `categorical` or `normal`, or else the reason, fit to follow "the column has".
+        `bernoulli`, `categorical` or `normal`, or the reason, worded to follow "the column has".
     """
     distinct = MOST_VALUES + 1 if column.values is None else len(column.values)
     if distinct == 2:
@@ -120,24 +120,24 @@ def infer_kind(column: Summary) -> str:
         return "normal"
     if distinct <= MOST_INTEGER_CATEGORIES:
         return "categorical"
-    # each whole number of a range once: a row number, which gives the class away where the rows are sorted by it;
-    # where the values are too many to be kept, as many cells as the range has numbers are taken for a sign
+    # A column with each whole number of a range once is a row number, which reveals the class if rows are sorted by
+    # class. If there are too many values to keep, compare the number of cells with the length of the range alone.
     once = column.values is None or distinct == column.num_cells
     is_row_number = once and column.span[1] - column.span[0] == column.num_cells - 1
     return "a number for each row" if is_row_number else "normal"
 
 
 def no_use(column: Summary) -> str:
-    """Say why nothing can be learned from a column, or nothing."""
+    """The reason why nothing can be learned from a column, or an empty string."""
     distinct = -1 if column.values is None else len(column.values)
     return NOTHING if distinct == 0 else ONE_VALUE if distinct == 1 else ""
 
 
 def describe(column: Summary, kind: Kind) -> Column:
-    """The column under a likelihood.
+    """Describe a column under a likelihood.
 
     Raises:
-        DataError: where its cells are none of the likelihood's.
+        DataError: if its cells are outside the likelihood's support.
     """
     name = column.name
     if kind not in ("bernoulli", "categorical"):
@@ -163,7 +163,7 @@ def classes_from(target: Summary) -> tuple[Any, ...]:
     """The classes, sorted.
 
     Raises:
-        DataError: where the target is no set of classes.
+        DataError: if the target is not a column of classes.
     """
     name, rows = target.name, target.num_cells
     distinct = MOST_VALUES + 1 if target.values is None else len(target.values)
@@ -185,7 +185,7 @@ def classes_from(target: Summary) -> tuple[Any, ...]:
 
 
 def number_warnings(columns: Sequence[Summary]) -> tuple[str, ...]:
-    """Name the columns of numbers that a few odd cells (`N/A`, `1,5`, `unknown`) turned into text."""
+    """Warnings about columns of numbers that a few odd cells (`N/A`, `1,5`, `unknown`) turned into text."""
     return tuple(
         f"column '{column.name}' is read as text because of '{column.odd[0]}' on {column.odd[1]}"
         + (f", which {why_text(column.odd[0])}" if is_meant_as_number(column.odd[0]) else "")

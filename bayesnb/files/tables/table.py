@@ -1,12 +1,12 @@
-"""A data frame and the name of its target, made into blocks of features and integer labels.
+"""Turn a data frame and the name of its target into blocks of features and integer labels.
 
-Each column is described by a `Column`: its likelihood, and the values that its codes stand for. The kinds are
+A `Column` describes each column: its likelihood, and the values of its integer codes. The likelihoods are
 
 * two distinct values: Bernoulli;
 * text, or whole numbers with at most 10 distinct values: Categorical;
 * other numbers: Normal.
 
-A column is left out, and named, where it has no cells, one value, or a different text in nearly every row.
+A column is left out, with a reason, if it has no cells, only one value, or a different text in nearly every row.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ SKIP = "skip"
 
 @dataclass(frozen=True)
 class Chosen:
-    """The columns that are used, block by block, and which are not, with the reasons."""
+    """The columns used, block by block, and the columns left out, with the reasons."""
 
     columns: tuple[Column, ...]
     left_out: tuple[tuple[str, str], ...]
@@ -49,17 +49,17 @@ class Chosen:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Features by block, labels as integers, and what both stand for.
+    """Features by block and integer labels, with the columns and classes they encode.
 
     Attributes:
         name: The name of the data.
         target: The name of the column of classes.
-        X: For each block, an array [N, D]; the blocks are `binary`, `categorical` and `numeric`, where not empty.
+        X: For each block, an array [N, D]; the blocks are `binary`, `categorical` and `numeric`, unless empty.
         y: Labels [N], integers 0 to K - 1.
         classes: The K class names, in the order of the integers.
         columns: The features, block by block, in the order of the columns of X.
         left_out: Name and reason of each column that is not used.
-        num_unlabelled: How many rows were dropped because their target is missing.
+        num_unlabelled: The number of rows dropped because their target is missing.
         warnings: Whole sentences for the user.
     """
 
@@ -88,12 +88,12 @@ def make_table(source: Source, target: str | None = None, overrides: Mapping[str
     """Describe and encode every column of a data frame.
 
     Args:
-        source: What was read.
-        target: The column of classes; None takes the source's own.
-        overrides: Column name, or a pattern such as `pixel_*`, to `bernoulli`, `categorical`, `normal` or `skip`.
+        source: The data frame.
+        target: The column of classes; by default that of the source.
+        overrides: Maps a column name or pattern, such as `pixel_*`, to `bernoulli`, `categorical`, `normal` or `skip`.
 
     Raises:
-        DataError: The target or an override does not fit the data, or nothing is left to learn from.
+        DataError: if the target or an override does not fit the data, or no column is left to learn from.
     """
     target = target_of(source.name, list(source.frame.columns), source.target if target is None else target)
     labelled = source.frame[source.frame[target].notna()]
@@ -122,10 +122,10 @@ def make_table(source: Source, target: str | None = None, overrides: Mapping[str
 
 
 def target_of(name: str, columns: Sequence[str], target: str) -> str:
-    """The target, if it is a column.
+    """Return the target after checking that it is a column.
 
     Raises:
-        DataError: where it is none.
+        DataError: if there is no such column.
     """
     if target not in columns:
         hint = closest(target, columns) or f"; its columns are {listing(columns)}"
@@ -141,10 +141,10 @@ def choose_columns(
     kinds: Sequence[Kind],
     warnings: Sequence[str] = (),
 ) -> Chosen:
-    """The features and their likelihoods: as asked, else by what the columns hold.
+    """Choose the features and their likelihoods: by the overrides, otherwise by the content of the columns.
 
     Raises:
-        DataError: where an override does not fit a column, or no column is left.
+        DataError: if an override does not fit a column, or no column is left.
     """
     if target in overrides:
         raise DataError(f"column '{target}' is the target, so it has no kind to choose")
@@ -168,7 +168,7 @@ def choose_columns(
 
 
 def _left_out_warnings(left_out: Sequence[tuple[str, str]]) -> list[str]:
-    """One sentence for each reason that is likely to be a fault of the data."""
+    """A warning for each reason that suggests a fault in the data."""
     found = []
     for reason in (NOTHING, ONE_VALUE):
         names = [name for name, why in left_out if why == reason]
