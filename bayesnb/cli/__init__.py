@@ -1,6 +1,6 @@
-"""The command line, which knows everything below.
+"""The command line.
 
-Libraries are imported where they are used, so that `--help` answers at once.
+Libraries are imported inside the functions that use them, so that `--help` is fast.
 """
 
 import click

@@ -1,4 +1,4 @@
-"""`bayesnb compare`, the main job."""
+"""The command `bayesnb compare`."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 class Sizes(click.ParamType):
-    """Whole numbers separated by commas."""
+    """The parameter type of whole numbers separated by commas."""
 
     name = "sizes"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Read `20,50,100`."""
+        """Parse `20,50,100`."""
         if isinstance(value, tuple):
             return value
         try:
@@ -142,7 +142,7 @@ def _run(
     methods: tuple[str, ...],
     nuts: bool,
 ) -> tuple[Comparison, NutsCheck | None]:
-    """Run the comparison and the check, and show how far they are on stderr."""
+    """Run the comparison and the check, with progress on stderr."""
     from rich.progress import Progress
 
     from bayesnb.comparison.compare import compare

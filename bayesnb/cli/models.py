@@ -1,4 +1,4 @@
-"""`bayesnb fit`, `predict` and `explain`: a model in a file, made from rows, asked about rows."""
+"""The commands `bayesnb fit`, `predict` and `explain`, for models in files."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def _load(path: str) -> NaiveBayesClassifier:
 
 
 def _writable(path: Path, *given: str) -> None:
-    """Refuses what is read, or written as well, and what is no regular file."""
+    """Raise DataError if the path is also one of ``given``, is not a regular file, or is not writable."""
     from bayesnb.files.whole_file import require_file
     from bayesnb.frames.series import DataError
 

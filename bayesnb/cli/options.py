@@ -1,4 +1,4 @@
-"""What the commands have in common: one sentence for every mistake, and the options that several of them take."""
+"""Shared parts of the commands: one-sentence error messages, and common options."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SKIP = "skip"
 
 
 class OneSentence(click.Group):
-    """A group of commands that answers every mistake of the user with one line on stderr and exit status 2."""
+    """A command group that reports every user error in one line on stderr, with exit status 2."""
 
     def main(
         self,
@@ -29,7 +29,7 @@ class OneSentence(click.Group):
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         for stream in (sys.stdout, sys.stderr):
-            if hasattr(stream, "reconfigure"):  # a terminal without Unicode shows ? where it has no character
+            if hasattr(stream, "reconfigure"):  # a terminal without Unicode shows ? for unknown characters
                 stream.reconfigure(errors="replace")
         try:
             status = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
@@ -51,13 +51,13 @@ def _refuse(error: click.ClickException) -> NoReturn:
 
 
 def sentences(command: Callable[..., None]) -> Callable[..., None]:
-    """What the package says of the user's data or files becomes the command's one sentence."""
+    """Turn the package's errors about data and files into one-sentence command errors."""
 
     @functools.wraps(command)
     def answered(*args: Any, **kwargs: Any) -> None:
         try:
             command(*args, **kwargs)
-        except ValueError as error:  # the package's own, each of them a sentence
+        except ValueError as error:  # raised by the package, with a one-sentence message
             raise click.ClickException(str(error)) from error
         except OSError as error:
             if isinstance(error, BrokenPipeError):
@@ -69,7 +69,7 @@ def sentences(command: Callable[..., None]) -> Callable[..., None]:
 
 
 class Override(click.ParamType):
-    """A column and a kind."""
+    """The parameter type of `COLUMN=KIND`."""
 
     name = "column=kind"
 
@@ -77,7 +77,7 @@ class Override(click.ParamType):
         self.kinds = (*kinds, SKIP)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Read `age=normal`; the column's name may hold an equals sign."""
+        """Parse `age=normal`; the column's name may contain an equals sign."""
         if isinstance(value, tuple):
             return value
         column, equals, kind = value.rpartition("=")
@@ -90,7 +90,7 @@ target_option = click.option("--target", metavar="COLUMN", help="The column of c
 
 
 def override_option(*kinds: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """`--as COLUMN=KIND` for these kinds."""
+    """The option `--as COLUMN=KIND` for these kinds."""
     return click.option(
         "--as", "overrides", type=Override(kinds), multiple=True, metavar="COLUMN=KIND",
         help=f"Treat a column as {', '.join(kinds[:-1])} or {kinds[-1]}, or skip it; may be repeated. COLUMN may be a "

@@ -1,4 +1,4 @@
 """The experiment of `bayesnb compare`: methods and rivals on the same splits, and their scores.
 
-It knows nothing of how results are shown.
+Presentation of the results is in other packages.
 """

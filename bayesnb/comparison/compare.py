@@ -1,4 +1,4 @@
-"""The methods side by side: the same random splits of one table, at growing training sizes."""
+"""Compare methods on the same random splits of one table, at growing training sizes."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +30,7 @@ METRICS = ("log_loss", "brier", "accuracy", "ece")
 
 @dataclass(frozen=True)
 class Record:
-    """One method fitted once: training size, split, scores on the test rows, and milliseconds."""
+    """One fit of one method: training size, split, scores on the test rows, and times in milliseconds."""
 
     repeat: int
     size: int
@@ -49,11 +49,11 @@ class Comparison:
     """All fits of one comparison.
 
     Attributes:
-        sizes: Training sizes, growing.
-        repeats: How many splits, R.
-        seed: What the splits were drawn from.
-        num_test: Rows in each test set.
-        priors: For each method, in order, its prior in a few words.
+        sizes: Training sizes, in increasing order.
+        repeats: The number of splits, R.
+        seed: The random seed of the splits.
+        num_test: The number of rows in each test set.
+        priors: A short description of each method's prior, in order of the methods.
         records: One for each size, method and split.
         bins: For each (size, method), the reliability counts of each split.
     """
@@ -89,15 +89,15 @@ class Comparison:
         return mean_and_error(np.array([(s.confidence.sum() - s.correct.sum()) / s.count.sum() for s in splits]))
 
     def median(self, size: int, method: str, field: str) -> float:
-        """Median of a field over the splits; for times, which have long tails."""
+        """Median of a field over the splits; used for times, which have long tails."""
         return float(np.median(self.values(size, method, field)))
 
 
 def choose_sizes(table: Table, sizes: Sequence[int] | None = None) -> tuple[int, ...]:
-    """Check the training sizes asked for, or choose them.
+    """Check the given training sizes, or choose them.
 
     Raises:
-        DataError: A size is below 2 or above the rows that are left when the test rows are held out.
+        DataError: if a size is below 2, or above the number of rows left after holding out the test rows.
     """
     num_train = len(table.y) - num_test_rows(len(table.y))
     if sizes is None:
@@ -125,10 +125,10 @@ def compare(
     Args:
         table: The data.
         sizes: Training sizes, as `choose_sizes` returns them.
-        repeats: How many random splits.
-        seed: Split r is drawn from (seed, r), so that more repeats keep the splits of fewer.
+        repeats: The number of random splits.
+        seed: Split r is drawn with the seed (seed, r), so that more repeats keep the earlier splits.
         on_fit: Called after each fit with its size and method.
-        methods: Of `METHODS` and `RIVALS`, in the order of the rows; `full Bayes`, the reference, among them.
+        methods: Some of `METHODS` and `RIVALS`, in the order of the output; they must include `full Bayes`.
     """
     fits = fitters(table, seed)
     splits = make_splits(table, repeats, seed)
@@ -140,9 +140,7 @@ def compare(
             for repeat, split in enumerate(splits):
                 train, test = table.rows(split.train[:size]), table.rows(split.test)
                 if repeat == 0:
-                    _timed(
-                        fits[method], train, test[0]
-                    )  # compiles; the times below are those of a program that is warm
+                    _timed(fits[method], train, test[0])  # compiles, so that the times below exclude compilation
                 log_proba, fit_ms, predict_ms = _timed(fits[method], train, test[0])
                 counted.append(reliability_bins(log_proba, test[1]))
                 records.append(_score(repeat, size, method, log_proba, test[1], counted[-1], fit_ms, predict_ms))
@@ -162,7 +160,7 @@ def make_splits(table: Table, repeats: int, seed: int) -> list[Split]:
 def _timed(fitter: Fitter, train: tuple[Any, Array], X_test: Any) -> tuple[Array, float, float]:
     """Fit and predict; return log p(y | x) [T, K] and the milliseconds of each."""
     started = time.perf_counter()
-    fit = jax.block_until_ready(fitter(*train))  # JAX answers before it has computed
+    fit = jax.block_until_ready(fitter(*train))  # JAX returns before it has computed
     fitted = time.perf_counter()
     log_proba = np.asarray(fit.predict_log_proba(X_test))
     predicted = time.perf_counter()

@@ -1,4 +1,4 @@
-"""What is asked of one training set, the first split's: NUTS, the dependence of columns, the evidence.
+"""Diagnostics on one training set, that of the first split: NUTS, the dependence of columns, the evidence.
 
 One set is enough to see whether the sampler agrees, which columns depend on each other, and which on the class.
 """
@@ -22,8 +22,8 @@ from bayesnb.inspection.dependence import Dependence, dependence
 Array = np.ndarray[Any, Any]
 
 MOST_CHECKED_ROWS = 500
-MOST_PAIRED_ROWS = 2000  # as many tell strong pairs from weak ones, in a fraction of a second
-CHECK_SAMPLES = 500  # a chain, and as many to adapt: enough for a check, and most of the time is compilation anyway
+MOST_PAIRED_ROWS = 2000  # enough to separate strong pairs from weak ones, in a fraction of a second
+CHECK_SAMPLES = 500  # draws per chain, and warm-up steps: enough for a check, and compilation takes most of the time
 
 
 @dataclass(frozen=True)
@@ -31,17 +31,17 @@ class NutsCheck:
     """NUTS against the exact posterior on one training set.
 
     Attributes:
-        size: Training rows.
-        num_rows: Test rows on which the probabilities were compared.
+        size: The number of training rows.
+        num_rows: The number of test rows on which the probabilities were compared.
         max_difference: Largest absolute difference of a class probability from the exact one.
         mean_difference: Mean absolute difference.
         max_r_hat: Largest split R-hat of any parameter.
         min_ess: Smallest effective sample size of any parameter.
-        num_divergences: Divergent transitions.
-        num_draws: Draws, all chains together.
-        num_chains: Chains.
-        seconds: Wall time, compilation included.
-        warnings: What the sampler had to say.
+        num_divergences: The number of divergent transitions.
+        num_draws: The number of draws in all chains.
+        num_chains: The number of chains.
+        seconds: Wall time, including compilation.
+        warnings: The sampler's warnings.
     """
 
     size: int
@@ -58,7 +58,7 @@ class NutsCheck:
 
 
 class Inclusion(NamedTuple):
-    """A column, the posterior probability that it depends on the class, and the log Bayes factor behind it."""
+    """A column, the posterior probability that it depends on the class, and the log Bayes factor for it."""
 
     column: str
     probability: float
@@ -67,13 +67,13 @@ class Inclusion(NamedTuple):
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the evidence says on one training set.
+    """The evidence of the priors, and of each column's dependence on the class, on one training set.
 
     Attributes:
-        size: Training rows.
+        size: The number of training rows.
         full_bayes: log p(X, y) under the prior of full Bayes.
-        learned_prior: The same under the prior that was learned from these rows.
-        columns: All columns, those that depend on the class most surely first.
+        learned_prior: The same under the prior learned from these rows.
+        columns: All columns, sorted by decreasing evidence for dependence on the class.
     """
 
     size: int
@@ -88,8 +88,8 @@ def check_with_nuts(
     """Draw from the posterior of the first split by NUTS and compare its predictions with the exact ones.
 
     At most 500 test rows are compared: averaging thousands of draws over tens of thousands of rows would take longer
-    than the sampling, and shows nothing more. With many columns a few draws dominate the average of a row's joint
-    density: the largest difference is then Monte Carlo noise even for a perfect sampler, and the mean tells more.
+    than the sampling, for no extra insight. With many columns, a few draws dominate the average of a row's joint
+    density: the largest difference is then Monte Carlo noise even for a perfect sampler, so look at the mean.
     """
     split = make_splits(table, 1, seed)[0]
     X, y = table.rows(split.train[:size])
@@ -134,7 +134,7 @@ def dependent_columns(table: Table, size: int, seed: int) -> Dependence | None:
 
 
 def weigh_evidence(table: Table, size: int, seed: int) -> Evidence:
-    """Ask the evidence on the first training set: of the prior given and the one learned, and of every column."""
+    """The evidence of the given and the learned prior, and of every column, on the first training set."""
     model = bayes_model(table)
     X, y = _training_rows(table, size, seed)
     learned = learned_prior(model, X, y)

@@ -1,4 +1,4 @@
-"""The methods that are compared, as fits of one table, each with its prior."""
+"""The compared methods as fits of one table, each with its prior."""
 
 import warnings
 from collections.abc import Callable
@@ -22,7 +22,7 @@ METHODS = ("MLE", "MAP", "full Bayes", "learned prior", "averaged", "tempered", 
 RIVALS = ("logistic regression", "random forest")
 REFERENCE = "full Bayes"
 CURES = ("tempered", "feature weights")
-"""The methods that learn how far the features are to be believed."""
+"""The methods that learn how much to trust the features; they correct over-confidence."""
 
 
 def bayes_model(table: Table) -> NaiveBayes:
@@ -31,12 +31,12 @@ def bayes_model(table: Table) -> NaiveBayes:
 
 
 def map_model(table: Table) -> NaiveBayes:
-    """Build the model whose posterior mode is Laplace 1 wherever something is counted; numbers as in full Bayes."""
+    """Build the model whose posterior mode is Laplace 1 for all counts; numbers are treated as in full Bayes."""
     return _model(table, FAMILIES["bernoulli"].laplace(), FAMILIES["categorical"].laplace, 2.0)
 
 
 def priors(table: Table) -> dict[str, str]:
-    """Name the prior of each method in a few words: that of everything counted, the classes too, then of numbers."""
+    """A short description of each method's prior: first for counts, including classes, then for numbers."""
     normal = ", NIG" if "numeric" in table.blocks else ""
     bayes = f"Dirichlet 1{normal}"
     return {
@@ -53,12 +53,12 @@ def priors(table: Table) -> dict[str, str]:
 
 
 def coincide(table: Table) -> bool:
-    """Say whether MAP and full Bayes must agree: all features counted, where the exact predictive is Laplace's rule."""
+    """Whether MAP and full Bayes must agree: for counts alone the exact predictive is Laplace's rule."""
     return "numeric" not in table.blocks
 
 
 def fitters(table: Table, seed: int = 0) -> dict[str, Fitter]:
-    """Return, for each method, the function that fits X and y; the seed is that of the random forest."""
+    """Return, for each method, the function that fits X and y; ``seed`` is for the random forest."""
     bayes, laplace = bayes_model(table), map_model(table)
     return {
         "MLE": lambda X, y: fit_mle(bayes, X, y),
@@ -74,7 +74,7 @@ def fitters(table: Table, seed: int = 0) -> dict[str, Fitter]:
 
 
 def learned_prior(model: NaiveBayes, X: Any, y: Array) -> EmpiricalPosterior:
-    """Fit under the learned prior, which on a small training set often ends at its bounds: no news to warn of."""
+    """Fit under the learned prior; on small training sets it often ends at its bounds, so do not warn."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return fit_empirical(model, X, y)

@@ -1,4 +1,4 @@
-"""How good predicted class probabilities are, in numpy.
+"""Scores of predicted class probabilities, in numpy.
 
 Every function takes log p(y = k | x), `log_proba` [N, K], and labels `y` [N], integers 0 to K - 1.
 """
@@ -15,11 +15,11 @@ NUM_BINS = 10
 
 
 def log_loss(log_proba: Array, y: Array) -> float:
-    """Mean of -log p(y_i | x_i), in nats; 0 is perfect and log K is what the uniform guess gets.
+    """Mean of -log p(y_i | x_i), in nats; 0 is perfect, and uniform predictions score log K.
 
-    A row whose own class was called impossible would make the mean infinite. It counts as -log p = 87.3, the log of
-    float32's smallest normal number, and `impossible_share` says how many such rows there are. Finite values, however
-    large, count as they are.
+    A row whose true class has probability zero would make the mean infinite. It counts as -log p = 87.3, from the log
+    of float32's smallest normal number, and `impossible_share` gives the fraction of such rows. Finite values, however
+    large, are not clipped.
 
     Reference: Good (1952), Rational decisions, JRSS B 14.
     """
@@ -28,7 +28,7 @@ def log_loss(log_proba: Array, y: Array) -> float:
 
 
 def impossible_share(log_proba: Array, y: Array) -> float:
-    """Share of rows whose own class got probability zero."""
+    """Fraction of rows whose true class got probability zero."""
     return float(np.mean(np.isneginf(_own(log_proba, y))))
 
 
@@ -45,18 +45,18 @@ def brier(log_proba: Array, y: Array) -> float:
 
 
 def accuracy(log_proba: Array, y: Array) -> float:
-    """Share of rows whose most probable class is their own."""
+    """Fraction of rows whose most probable class is the true one."""
     return float(np.mean(np.argmax(log_proba, axis=1) == y))
 
 
 @dataclass(frozen=True, eq=False)
 class ReliabilityBins:
-    """Rows counted by how sure the prediction was: the M bins ((m - 1)/M, m/M] of the largest class probability.
+    """Counts of rows by confidence: M bins ((m - 1)/M, m/M] of the largest class probability.
 
     Attributes:
-        count: Rows in each bin [M].
-        confidence: Sum of their largest class probabilities [M].
-        correct: How many of them were predicted right [M].
+        count: The number of rows in each bin [M].
+        confidence: The sum of their largest class probabilities [M].
+        correct: The number of correct predictions among them [M].
     """
 
     count: Array
@@ -65,7 +65,7 @@ class ReliabilityBins:
 
 
 def reliability_bins(log_proba: Array, y: Array, bins: int = NUM_BINS) -> ReliabilityBins:
-    """Count rows, confidence and right predictions in equal-width bins of the largest class probability."""
+    """Sum rows, confidence and correct predictions in equal-width bins of the largest class probability."""
     confidence = np.exp(np.max(log_proba, axis=1))
     correct = np.argmax(log_proba, axis=1) == y
     index = np.clip(np.ceil(confidence * bins).astype(int) - 1, 0, bins - 1)
@@ -79,7 +79,7 @@ def reliability_bins(log_proba: Array, y: Array, bins: int = NUM_BINS) -> Reliab
 def calibration_error(bins: ReliabilityBins) -> float:
     """Expected calibration error: sum_m (n_m / N) |accuracy_m - confidence_m|.
 
-    0 where in every bin the share of right predictions equals the mean confidence.
+    It is 0 if in every bin the fraction of correct predictions equals the mean confidence.
 
     Reference: Guo, Pleiss, Sun, Weinberger (2017), On calibration of modern neural networks, ICML.
     """
@@ -89,8 +89,8 @@ def calibration_error(bins: ReliabilityBins) -> float:
 def mean_and_error(values: Array) -> tuple[float, float]:
     """Mean and standard error, sd / sqrt(R) with divisor R - 1, of R values; the error of one value is NaN.
 
-    Over repeated splits of one table this is the noise of splitting. The splits share rows, so it is smaller than the
-    noise between fresh tables; see Nadeau and Bengio (2003), Inference for the generalization error.
+    Over repeated splits of one table this measures the noise of splitting. The splits share rows, so it is smaller than
+    the noise between independent tables; see Nadeau and Bengio (2003), Inference for the generalization error.
     """
     error = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
     return float(np.mean(values)), error

@@ -1,4 +1,4 @@
-"""What else a user would pick, from scikit-learn: logistic regression and a random forest, at their defaults."""
+"""Alternatives from scikit-learn for comparison: logistic regression and a random forest, with default settings."""
 
 import warnings
 from collections.abc import Mapping
@@ -24,13 +24,13 @@ MOST_STEPS = 1000
 
 @dataclass(frozen=True)
 class Rival:
-    """A fitted pipeline that predicts as the other methods do."""
+    """A fitted pipeline with the prediction interface of the other methods."""
 
     pipeline: Pipeline
     num_classes: int
 
     def predict_log_proba(self, X: Mapping[str, Array]) -> Array:
-        """log p(y = k | x), [N, K]; -inf for a class that the training rows lacked."""
+        """log p(y = k | x), [N, K]; -inf for a class without training rows."""
         matrix = _matrix(X)
         proba = np.zeros((len(matrix), self.num_classes))
         proba[:, self.pipeline.classes_] = self.pipeline.predict_proba(matrix)
@@ -39,17 +39,17 @@ class Rival:
 
 
 def fit_rival(method: str, X: Mapping[str, Array], y: Array, *, num_classes: int, seed: int) -> Rival:
-    """Fit one of the two to a table's rows.
+    """Fit one of the two rivals to a table's rows.
 
-    Two values and categories are one-hot, a missing one a level of its own; numbers are standardised, a missing one
-    becomes the column's mean.
+    Binary and categorical columns are one-hot encoded, with missing as a level of its own; numbers are standardised,
+    and missing ones replaced by the column's mean.
 
     Args:
         method: `logistic regression` or `random forest`.
         X: Arrays by block, as in a `Table`.
         y: Labels [N].
-        num_classes: K, of which the rows may lack some.
-        seed: Of the forest.
+        num_classes: K; some classes may have no rows.
+        seed: The random seed of the forest.
     """
     num_numeric = X["numeric"].shape[1] if "numeric" in X else 0
     num_columns = sum(values.shape[1] for values in X.values())
@@ -61,7 +61,7 @@ def fit_rival(method: str, X: Mapping[str, Array], y: Array, *, num_classes: int
     )
     pipeline = make_pipeline(prepared, _classifier(method, y, seed))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # what the steps reached is what the user would get
+        warnings.simplefilter("ignore", ConvergenceWarning)  # keep the result at the step limit, as a user would
         pipeline.fit(_matrix(X), y)
     return Rival(pipeline, num_classes)
 
@@ -75,5 +75,5 @@ def _classifier(method: str, y: Array, seed: int) -> ClassifierMixin:
 
 
 def _matrix(X: Mapping[str, Array]) -> Array:
-    """All blocks side by side [N, D], numbers last."""
+    """All blocks concatenated, [N, D], with numbers last."""
     return np.hstack([X[block] for block in ("binary", "categorical", "numeric") if block in X])

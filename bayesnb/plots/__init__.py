@@ -1,7 +1,7 @@
-"""Pictures: each function draws on the axes that it is given and returns them; matplotlib loads with the first.
+"""Plots: each function draws on the given axes and returns them; matplotlib is imported at the first call.
 
-All can be read in grey and by the colour-blind: the colours are those of Okabe and Ito, and markers, lines or hatches
-say the same again. They compute nothing that a number in the library does not say.
+All plots are readable in greyscale and by colour-blind people: the colours are those of Okabe and Ito, and markers,
+lines or hatches repeat the information. Every number shown is also available from the library.
 """
 
 from bayesnb.plots.bars import contribution_bars as contribution_bars

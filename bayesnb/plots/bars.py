@@ -1,4 +1,4 @@
-"""Bars: what each feature adds to a row's log odds, and how probably each depends on the class."""
+"""Bar plots: contributions of features to a row's log odds, and their probabilities of depending on the class."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -18,23 +18,23 @@ Array = np.ndarray[Any, Any]
 def contribution_bars(
     ax: "Axes", told: Explanation, row: int = 0, of: int | str | None = None, count: int = 10
 ) -> "Axes":
-    """Draw why a row is predicted as it is: the class prior, its strongest features, the others in one, and their sum.
+    """Draw the contributions to a prediction: class prior, strongest features, all others combined, and their sum.
 
-    A bar to the right speaks for the class, a hatched one to the left against it. Whiskers are the credible intervals,
-    where the explanation has them. What is infinite is drawn longer than all others, and marked.
+    Bars to the right are evidence for the class, hatched bars to the left against it. Whiskers are credible intervals,
+    if the explanation has them. Infinite bars are drawn longer than all others, and marked.
 
     Args:
-        ax: Where to draw.
-        told: What ``explain`` found.
-        row: Which row.
-        of: A class by number or name; None for the most probable one besides the class that it is compared with.
-        count: At most how many features.
+        ax: The axes to draw on.
+        told: The result of ``explain``.
+        row: The index of the row.
+        of: A class by number or name; by default the most probable one other than the class it is compared with.
+        count: The maximum number of features.
     """
     parts = [*told.parts(row, count, of), told.total(row, of)]
     nats, low, high = (np.array([getattr(part, name) for part in parts]) for name in ("log_odds", "low", "high"))
     longest = 1.25 * np.abs(nats[np.isfinite(nats)]).max(initial=0.8)
     places = np.arange(len(parts), dtype=float)
-    places[-1] += 0.4  # the sum apart from its parts
+    places[-1] += 0.4  # separate the sum from its parts
     num_features = len(told.top(row, count, of))
     for part, (place, width) in enumerate(zip(places, np.clip(nats, -longest, longest), strict=True)):
         colour = (FOR if width > 0 else AGAINST) if 1 <= part <= num_features else NEUTRAL
@@ -64,16 +64,16 @@ def inclusion_bars(
     feature_names: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
     count: int = 20,
 ) -> "Axes":
-    """Draw how probably each feature depends on the class, the most probable on top, with the log Bayes factor beside.
+    """Draw each feature's probability of depending on the class, the largest on top, next to its log Bayes factor.
 
     Args:
-        ax: Where to draw.
-        found: What ``feature_inclusion`` found.
+        ax: The axes to draw on.
+        found: The result of ``feature_inclusion``.
         feature_names: D names, or a dict of them by block; ``x[3]`` if not given.
-        count: At most how many features.
+        count: The maximum number of features.
 
     Raises:
-        ValueError: if the names are not as many as the features.
+        ValueError: if the number of names differs from the number of features.
     """
     probability, factor = (part if isinstance(part, Mapping) else {"x": part} for part in found)
     given: Any = feature_names if isinstance(feature_names, Mapping) or feature_names is None else {"x": feature_names}
@@ -105,7 +105,7 @@ def _names(block: str, size: int, given: Mapping[str, Sequence[str]] | None) -> 
 
 
 def _signed(value: float) -> str:
-    """A number with its sign, three digits."""
+    """Format a number with its sign and three significant digits."""
     if np.isinf(value):
         return "+∞" if value > 0 else "−∞"
     return f"{value:+.3g}".replace("-", "−") if abs(value) < 1000 else f"{value:+,.0f}".replace("-", "−")

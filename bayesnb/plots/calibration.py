@@ -1,4 +1,4 @@
-"""Predicted probabilities against what happened."""
+"""Calibration plots: predicted probabilities against observed frequencies."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,22 +16,22 @@ Array = np.ndarray[Any, Any]
 
 
 def reliability(ax: "Axes", bins: Mapping[str, Sequence[ReliabilityBins]], lowest: float = 0.0) -> "Axes":
-    """Draw how often predictions were right against how sure they were; the diagonal is perfect calibration.
+    """Draw accuracy against confidence (a reliability diagram); the diagonal is perfect calibration.
 
-    A point is a bin of the largest class probability, summed over the R splits: x is the mean confidence, y the share
-    of right predictions, r = sum_s c_s / sum_s n_s. Its whiskers are two standard errors of that ratio with the splits
-    as clusters, sqrt(R / (R - 1) sum_s (c_s - r n_s)^2) / sum_s n_s, since rows of one split go together. Bins with
-    fewer than one row a split on average are left out, and no line leads across them.
+    A point is a bin of the largest class probability, summed over the R splits: x is the mean confidence, y the
+    fraction of correct predictions, r = sum_s c_s / sum_s n_s. Its whiskers are two standard errors of that ratio with
+    splits as clusters, sqrt(R / (R - 1) sum_s (c_s - r n_s)^2) / sum_s n_s, since rows of one split are dependent. Bins
+    with fewer than one row per split on average are left out, and lines are broken there.
 
     Args:
-        ax: Where to draw.
+        ax: The axes to draw on.
         bins: For each method, the counts of each split.
-        lowest: The left end of the picture; no confidence is below 1 / K.
+        lowest: The left end of the x axis; no confidence is below 1 / K.
     """
     ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, zorder=0)
     for method in [name for name in STYLES if name in bins]:
         confidence, correct, error = _ratios(bins[method])
-        ends = np.stack([np.minimum(2 * error, correct), np.minimum(2 * error, 1 - correct)])  # a share stays in [0, 1]
+        ends = np.stack([np.minimum(2 * error, correct), np.minimum(2 * error, 1 - correct)])  # stay in [0, 1]
         ax.errorbar(
             confidence, correct, yerr=ends, label=method, capsize=2, elinewidth=1, linewidth=1.4, **STYLES[method]
         )
@@ -42,10 +42,10 @@ def reliability(ax: "Axes", bins: Mapping[str, Sequence[ReliabilityBins]], lowes
 
 
 def confidence_shares(ax: "Axes", bins: Mapping[str, Sequence[ReliabilityBins]]) -> "Axes":
-    """Draw the share of test rows in each bin of the largest class probability, methods side by side.
+    """Draw the fraction of test rows in each bin of the largest class probability, methods side by side.
 
     Args:
-        ax: Where to draw.
+        ax: The axes to draw on.
         bins: For each method, the counts of each split.
     """
     methods = [name for name in reversed(STYLES) if name in bins]
@@ -62,7 +62,7 @@ def confidence_shares(ax: "Axes", bins: Mapping[str, Sequence[ReliabilityBins]])
 
 
 def _ratios(splits: Sequence[ReliabilityBins]) -> tuple[Array, Array, Array]:
-    """Mean confidence, share right and its standard error of each bin; NaN, a gap, where a bin has too few rows."""
+    """Mean confidence, accuracy and its standard error for each bin; NaN (a gap) if a bin has too few rows."""
     count = np.stack([split.count for split in splits])
     correct = np.stack([split.correct for split in splits])
     total = count.sum(axis=0)

@@ -1,4 +1,4 @@
-"""The distribution of one feature in each class, with what its parameters' uncertainty leaves open."""
+"""Plot the distribution of one feature in each class, with bands for the uncertainty of its parameters."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 MOST_BARS = 60
-"""Of counts by classes; where there are more, lines are drawn."""
+"""Maximum number of bars, values times classes; above it lines are drawn."""
 
 
 def class_densities(
@@ -35,18 +35,18 @@ def class_densities(
 ) -> "Axes":
     """Draw p(x_d | y = k, theta) of one feature for each class: its mean over theta, and equal-tailed credible bands.
 
-    Measurements are curves with a band; counts and categories are bars with whiskers, and lines where they are many.
-    A word of a Multinomial block is one bar a class, its probability. A column of a MultivariateNormal block is drawn
-    by itself. The mean over many draws of theta is the exact predictive.
+    Measurements are drawn as curves with a band; counts and categories as bars with whiskers, or as lines if there are
+    many. A word of a Multinomial block is one bar per class, its probability. For a column of a MultivariateNormal
+    block the marginal is drawn. The mean over many draws of theta approaches the exact predictive.
 
     Args:
-        ax: Where to draw.
+        ax: The axes to draw on.
         fit: A fit with parameters; one without uncertainty has no bands.
-        column: The column in its block.
-        block: The block, where the model has several.
-        key: A ``jax.random.key``; a point estimate needs none.
+        column: The index of the column in its block.
+        block: The block; required if the model has several.
+        key: A ``jax.random.key``; not needed for a point estimate.
         level: The probability inside a band.
-        num_draws: Draws of the parameters.
+        num_draws: The number of draws of the parameters.
         class_names: K names; 0..K-1 if not given.
         feature_name: The feature's name; ``x[3]`` if not given.
 
@@ -90,7 +90,7 @@ def _draw_lines(
     for k, name in enumerate(classes):
         ax.fill_between(values, low[k], high[k], color=class_colour(k), alpha=0.22, linewidth=0, **shape)
         drawstyle: Any = "steps-mid" if step else "default"
-        every = (k * len(values) // (10 * len(classes)), max(len(values) // 10, 1))  # markers of classes side by side
+        every = (k * len(values) // (10 * len(classes)), max(len(values) // 10, 1))  # so that markers do not overlap
         style = {**class_line(k), "markevery": every, "markersize": 4, "linewidth": 1.4, "drawstyle": drawstyle}
         ax.plot(values, mean[k], label=shown(name), **style)
 

@@ -1,4 +1,4 @@
-"""A metric against the training size."""
+"""Plot a metric against the training size."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -24,13 +24,13 @@ def learning_curve(
     """Draw a metric against the training size, one line for each method, with error bars.
 
     Args:
-        ax: Where to draw.
+        ax: The axes to draw on.
         sizes: Training sizes [S].
-        curves: For each method, the means [S] and their standard errors [S] (NaN: no bar).
+        curves: For each method, the means [S] and their standard errors [S] (NaN: no error bar).
         ylabel: The metric.
-        log_scale: Use a logarithmic scale; it needs positive means, and stays linear without them.
+        log_scale: Use a logarithmic scale if all means are positive.
     """
-    # the largest markers first, the others on top; names without a style of their own last
+    # draw the largest markers first and smaller ones on top; methods without a style come last
     methods = [name for name in STYLES if name in curves] + [name for name in curves if name not in STYLES]
     for position, method in enumerate(methods):
         mean, error = (np.asarray(values, dtype=float) for values in curves[method])
@@ -55,7 +55,7 @@ def learning_curve(
 
 
 def _size_labels(sizes: Sequence[int]) -> list[str]:
-    """Label the sizes, from the right; one that stands too near the next keeps its tick and goes without."""
+    """Label the sizes from right to left; a tick too close to its labelled neighbour gets no label."""
     near = 0.085 * np.log10(sizes[-1] / sizes[0])
     labels: list[str] = []
     last = np.inf
@@ -73,7 +73,7 @@ def _loss_label(value: float) -> str:
 
 
 def _logarithmic(ax: "Axes") -> None:
-    """Use a logarithmic scale with plain numbers, and as many of them as the decades leave room for."""
+    """Use a logarithmic scale with plain numbers, with fewer labels the more decades it spans."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     ax.set_yscale("log", nonpositive="clip")

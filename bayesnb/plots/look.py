@@ -1,4 +1,4 @@
-"""What pictures have in common: a style for each class, names that are no formulas, a faint grid."""
+"""Common styling of plots: a style for each class, names escaped for mathtext, a faint grid."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -6,17 +6,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#888888")
-"""Of Okabe and Ito, which the colour-blind tell apart; marker, line and hatch tell classes apart in grey."""
+"""Colours of Okabe and Ito, safe for colour-blind people; marker, line and hatch separate classes in greyscale."""
 
 MARKERS = "os^DvPX<>p"
 LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (8, 2)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 3)))
 HATCHES = ("", "////", "....", "xxxx", "----", "\\\\\\\\", "||||", "oo", "++", "**")
 
 FOR, AGAINST, NEUTRAL = "#0072B2", "#E69F00", "#999999"
-"""What speaks for a class, against it, and what is no feature."""
+"""Colours of evidence for a class, of evidence against it, and of bars that are not features."""
 
 LONGEST = 32
-"""Characters of a name that are shown."""
+"""Maximum number of characters of a name."""
 
 
 def class_colour(k: int) -> str:
@@ -25,7 +25,7 @@ def class_colour(k: int) -> str:
 
 
 def class_line(k: int) -> dict[str, Any]:
-    """Colour, line and marker of class k; no two of 280 classes have the same three."""
+    """Colour, line and marker of class k; the combinations of the first 280 classes are distinct."""
     return {
         "color": class_colour(k),
         "linestyle": LINES[k % len(LINES)],
@@ -39,23 +39,23 @@ def class_hatch(k: int) -> str:
 
 
 def escaped(name: str) -> str:
-    """A name in which a dollar sign begins no formula."""
+    """Escape dollar signs, which would start mathtext."""
     return name.replace("$", r"\$")
 
 
 def shown(name: str) -> str:
-    """A name that is not too long."""
+    """Shorten a long name, and escape it."""
     return escaped(name if len(name) <= LONGEST else f"{name[: LONGEST - 9]}…{name[-8:]}")
 
 
 def heading(one: str, other: str) -> str:
-    """Which two classes a picture compares; on two lines where one would be long."""
+    """The title of a plot that compares two classes; on two lines if one would be long."""
     pair = f"{shown(one)} against", shown(other)
     return (" " if sum(map(len, pair)) <= LONGEST else "\n").join(pair)
 
 
 def tidy(ax: "Axes") -> "Axes":
-    """Draw a faint grid, and no box."""
+    """Draw a faint grid, and remove the top and right spines."""
     ax.grid(alpha=0.3, linewidth=0.6)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)

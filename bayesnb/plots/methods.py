@@ -1,8 +1,8 @@
-"""How a method is drawn in the pictures of a comparison."""
+"""Styles of the methods in the plots of a comparison."""
 
 from typing import Any
 
-# colours of Okabe and Ito, which the colour-blind tell apart; marker and line tell them apart in grey
+# colours of Okabe and Ito, safe for colour-blind people; marker and line separate methods in greyscale
 STYLES: dict[str, dict[str, Any]] = {
     "full Bayes": {"color": "#0072B2", "marker": "o", "linestyle": "-", "markersize": 8, "markerfacecolor": "white"},
     "random forest": {"color": "#E69F00", "marker": "P", "linestyle": (0, (6, 1, 1, 1, 1, 1)), "markersize": 6},
@@ -16,4 +16,4 @@ HATCHES = {
     "full Bayes": "", "random forest": "xxxx", "logistic regression": "||||", "tempered": "----",
     "feature weights": "\\\\\\\\", "MAP": "////", "MLE": "....",
 }  # fmt: skip
-DODGE = 1.025  # the factor from one method to the next: error bars side by side, not on top of each other
+DODGE = 1.025  # horizontal factor between methods, so that error bars do not overlap

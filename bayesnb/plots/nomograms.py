@@ -1,7 +1,7 @@
-"""The nomogram of a classifier: read off each feature's log odds, add them up, read off the probability.
+"""Draw the nomogram of a classifier: read off each feature's log odds, add them up, read off the probability.
 
 Mozina, Demsar, Kattan and Zupan, Nomograms for visualization of naive Bayesian classifier (PKDD 2004). Their axis of
-log odds ratios is the same up to a factor; here points are nats, and the sum is exact.
+log odds ratios is the same up to a factor; here the unit is nats, and the sum is exact.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,19 +22,19 @@ Array = np.ndarray[Any, Any]
 
 FONTSIZE = 7.5
 CHARACTER = 0.62
-"""The width of a character in units of the font's size."""
+"""The width of a character relative to the font size."""
 
 SMALL = 0.03
-"""Of the picture's width: a branch of a curve that is shorter is drawn with its neighbour."""
+"""Branches of a curve shorter than this fraction of the width are merged with their neighbour."""
 
 SURE = 7.0
-"""Log odds that are shown of a sum that goes beyond them."""
+"""The sum axis shows log odds of at most this magnitude."""
 
 FEWEST = 4.0
-"""Log odds that the axis of sums spans."""
+"""Minimum span of the sum axis, in log odds."""
 
 PROBABILITIES = (0.5, 0.1, 0.9, 0.01, 0.99, 0.001, 0.999, 0.3, 0.7, 0.05, 0.95, 0.2, 0.8, 0.4, 0.6, 0.005, 0.995)
-"""Ticks, the more wanted first."""
+"""Candidate ticks of the probability axis, in order of priority."""
 
 
 def nomogram(
@@ -50,28 +50,28 @@ def nomogram(
     feature_names: Iterable[Any] | Mapping[str, Iterable[Any]] | None = None,
     value_names: Mapping[str, Sequence[Any]] | None = None,
 ) -> "Axes":
-    """Draw an axis for each feature on which a value stands at what it adds to the log odds, in nats.
+    """Draw an axis for each feature, with each value placed at its contribution to the log odds, in nats.
 
-    Read the value of each feature up to the scale on top; a feature that is unknown has 0. The sum is found on the axis
-    below, which goes no further than the probabilities that can be told apart, and below it the probability, with the
-    class prior in it: p(k | x) where there are two classes, else that among the two. Measurements whose contribution
-    turns have the rising and the falling part above and below their line. The features drawn are those whose
-    contributions differ most in the rows, and a measurement's range is that of 98 % of them.
+    Read each feature's contribution on the scale at the top; an unknown feature contributes 0. Find the total on the
+    sum axis, which is limited to distinguishable probabilities, and read the probability below it, with the class prior
+    included: p(k | x) for two classes, otherwise the probability among the two. If a measurement's contribution is not
+    monotonic, its rising and falling branches are drawn above and below the line. The features drawn are those whose
+    contributions vary most over the rows, and the axis of a measurement covers 98 % of the rows.
 
     Args:
-        ax: Where to draw; about .4 inches a feature.
-        fit: What ``explain`` takes.
-        X: Rows, the fitted ones for example.
+        ax: The axes to draw on; about .4 inches per feature.
+        fit: A fit that ``explain`` accepts.
+        X: Rows, for example the fitted ones.
         of: The class whose probability is read, a number or a name.
         against: The class that it is compared with.
-        count: At most how many features. The others count as unknown, or as in ``row``.
-        row: A row of X that is marked.
+        count: The maximum number of features. The others count as unknown, or with their values in ``row``.
+        row: The index of a row of X to mark.
         class_names: K names; 0..K-1 if not given.
         feature_names: D names, or a dict of them by block; ``x[3]`` if not given.
-        value_names: Names of codes 0, 1, ..., by the name of the feature.
+        value_names: Names of the codes 0, 1, ..., by feature name.
 
     Raises:
-        ValueError: as ``explain``; where the classes are one, and where no finite axis can be drawn.
+        ValueError: as for ``explain``; also if both classes are the same, or no finite axis can be drawn.
     """
     X = fit.encoded(X) if hasattr(fit, "encoded") else X
     fit, class_names, feature_names, value_names = names.known(fit, class_names, feature_names, value_names)
@@ -121,18 +121,18 @@ def nomogram(
 
 
 class _Room:
-    """Where labels fit beside each other: ``span`` nats are as wide as the axes."""
+    """Finds room for labels without overlap; ``span`` nats are as wide as the axes."""
 
     def __init__(self, ax: "Axes", span: float) -> None:
-        figure: Any = ax.figure.figure  # of a subfigure, too
-        figure.draw_without_rendering()  # the layout knows the names by now
+        figure: Any = ax.figure.figure  # the root figure, also from a subfigure
+        figure.draw_without_rendering()  # compute the layout now that the tick labels are set
         points = ax.get_window_extent().width * 72 / figure.dpi
         left, right = ax.get_xlim()
         self.unit = (right - left) / points
         self.span = span
 
     def fits(self, place: float, label: str, taken: list[tuple[float, float]]) -> bool:
-        """Takes the room of a label where there is any."""
+        """Reserve room for a label, and return whether there was enough."""
         half = (0.5 * CHARACTER * len(label) + 0.25) * FONTSIZE * self.unit
         if any(place - half < end and place + half > start for start, end in taken):
             return False
@@ -159,7 +159,7 @@ def _draw_axis(
     above: bool = False,
     taken: list[tuple[float, float]] | None = None,
 ) -> list[int]:
-    """A line with ticks, and the labels that fit, the first first; returns the others."""
+    """Draw a line with ticks, and labels in order as far as they fit; return the indices of the others."""
     taken = [] if taken is None else taken
     side, va = (-1, "bottom") if above else (1, "top")
     ax.plot(ends, [y, y], color="black", linewidth=0.9)
@@ -177,7 +177,7 @@ def _draw_axis(
 def _draw_scale(
     ax: "Axes", room: _Room, top: float, scale: Scale, shortest: float, given: float | None, value: float | None
 ) -> None:
-    """The branches of a feature's curve, two on a line; labels of unordered values above where below is no room."""
+    """Draw the branches of a feature's curve, two per line; labels of unordered values go above if below is full."""
     mark = top
     for number, branch in enumerate(scale.branches(shortest)):
         y, above = top + 0.8 * (number // 2), bool(number % 2)
@@ -195,7 +195,7 @@ def _draw_scale(
 
 
 def _mark(ax: "Axes", place: float, y: float) -> None:
-    """What the marked row has: for the class, or against it."""
+    """Mark a contribution of the marked row, coloured as evidence for or against the class."""
     _point(ax, place, y, FOR if place > 0 else AGAINST, "D")
 
 
@@ -204,7 +204,10 @@ def _point(ax: "Axes", place: float, y: float, colour: str, marker: str) -> None
 
 
 def _window(prior: float, low: float, high: float) -> tuple[float, float]:
-    """The sums that are shown: those that can be reached, and tell probabilities apart; all such where few can be."""
+    """The range of the sum axis: the reachable sums whose probabilities are distinguishable.
+
+    If that range is too short, it is that of all distinguishable probabilities.
+    """
     start, stop = max(low, -SURE - prior), min(high, SURE - prior)
     return (start, stop) if stop - start > FEWEST else (-SURE - prior, SURE - prior)
 
@@ -218,7 +221,7 @@ def _draw_sum(
     prior: float,
     total: float | None,
 ) -> None:
-    """The axis of sums, and below it that of probabilities; a mark at the row's, at the end where it lies beyond."""
+    """Draw the sum axis, and the probability axis below it; mark the row's sum, at the end if it is out of range."""
     start, stop = window
     stretch = (ends[1] - ends[0]) / (stop - start)
 

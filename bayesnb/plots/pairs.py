@@ -1,4 +1,4 @@
-"""Which features depend on each other given the class."""
+"""Plot which features depend on each other given the class."""
 
 from typing import TYPE_CHECKING
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 
 def dependence(ax: "Axes", pairs: Dependence, strong: float = STRONG) -> "Axes":
-    """Draw what the columns of each pair tell about each other given the class, below the diagonal of a matrix.
+    """Draw the mutual information of each pair of columns given the class, below the diagonal of a matrix.
 
-    The darker, the more nats; a dot marks the pairs whose log Bayes factor for dependence is above ``strong``. Shades
-    go with the square root of the nats, for pairs differ by orders of magnitude.
+    Darker cells have more nats; a dot marks pairs whose log Bayes factor for dependence is above ``strong``. Shades
+    are proportional to the square root of the nats, since pairs differ by orders of magnitude.
 
     Args:
-        ax: Where to draw.
-        pairs: What `bayesnb.dependence` found for D columns.
-        strong: The log Bayes factor above which a pair gets its dot; the default is 150 to 1.
+        ax: The axes to draw on.
+        pairs: The result of `bayesnb.dependence` for D columns.
+        strong: The log Bayes factor above which a pair gets a dot; the default is 150 to 1.
     """
     from matplotlib.collections import EllipseCollection
     from matplotlib.colors import PowerNorm

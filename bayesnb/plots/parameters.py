@@ -1,4 +1,4 @@
-"""Means and credible intervals of parameters, class beside class."""
+"""Plot means and credible intervals of parameters, classes side by side."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -32,19 +32,19 @@ def forest(
 ) -> "Axes":
     """Draw the mean and the equal-tailed credible interval of each parameter of a site, the classes side by side.
 
-    A feature is a line of the picture, and so is each category of one. Where they are more than ``count``, those are
-    shown whose class means differ most in units of their standard deviations, in the order of the columns. Columns of
-    different units want a picture each, or a fit to standardised ones.
+    Each feature, or each category of a feature, is one line of the plot. If there are more than ``count`` lines, those
+    whose class means differ most, in units of their standard deviations, are shown in column order. Draw columns of
+    different units in separate plots, or standardise them before the fit.
 
     Args:
-        ax: Where to draw.
-        fit: A fit with parameters; one without uncertainty has points alone.
-        site: A site's name, such as ``x_loc`` or ``class_probs``.
-        key: A ``jax.random.key``; a point estimate needs none.
+        ax: The axes to draw on.
+        fit: A fit with parameters; one without uncertainty has only points.
+        site: The name of a site, such as ``x_loc`` or ``class_probs``.
+        key: A ``jax.random.key``; not needed for a point estimate.
         level: The probability inside an interval.
-        num_draws: Draws of the parameters.
-        count: At most how many lines.
-        columns: Which lines instead.
+        num_draws: The number of draws of the parameters.
+        count: The maximum number of lines.
+        columns: The indices of the lines to show, instead of ``count``.
         class_names: K names; 0..K-1 if not given.
         feature_names: D names, or a dict of them by block; ``x[3]`` if not given.
 
@@ -57,7 +57,7 @@ def forest(
         raise ValueError(f"site is one of {', '.join(draws)}, got {site!r}")
     classes = names.class_names(class_names, draws["class_probs"].shape[1])
     values, lines = _lines(fit, site, draws[site], feature_names)
-    if site == "class_probs":  # a class is a line, and there is nothing beside it
+    if site == "class_probs":  # each class is a line of its own
         lines, classes = classes, ("",)
     elif values.shape[1] == 1 < len(classes):
         classes = ("all classes",)
@@ -86,10 +86,10 @@ def forest(
 
 
 def drawn(fit: Classifier, key: Any, num_draws: int) -> dict[str, Array]:
-    """Draws of the parameters by site, [S, ...]; those of a point estimate are one.
+    """Draws of the parameters by site, [S, ...]; a single one, S = 1, for a point estimate.
 
     Raises:
-        ValueError: if a fit that is uncertain has no key.
+        ValueError: if ``key`` is missing for a fit with uncertainty.
     """
     if isinstance(fit, PointEstimate):
         return {site: np.asarray(value)[None] for site, value in fit.params.items()}
@@ -100,7 +100,7 @@ def drawn(fit: Classifier, key: Any, num_draws: int) -> dict[str, Array]:
 
 
 def _lines(fit: Classifier, site: str, draws: Array, given: Any) -> tuple[Array, tuple[str, ...]]:
-    """Draws [S, K, L], or [S, 1, L] of what classes have in common, and the names of the L lines."""
+    """Draws [S, K, L], or [S, 1, L] if classes share the parameters, and the names of the L lines."""
     if site == "class_probs":
         return draws[:, None], ("",)
     block, family = next((b, f) for b, f in fit.model.families.items() if site in {f"{b}_{s}" for s in f.sites})

@@ -1,4 +1,4 @@
-"""Decision regions of two features: where each class is the most probable one."""
+"""Plot decision regions of two features: the regions in which each class is the most probable one."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 MANY = 4
-"""Classes; where there are more, regions bear their names, and the legend stands beside."""
+"""With more classes than this, regions are labelled with their names, and the legend is outside the axes."""
 
 MOST_SHADE = 0.6
-"""Of the colour, where a class is certain."""
+"""Opacity of a class's colour where its probability is 1."""
 
 
 def decision_regions(
@@ -35,23 +35,23 @@ def decision_regions(
     level: float = 0.95,
     resolution: int = 200,
 ) -> "Axes":
-    """Draw which class is the most probable one over the plane of two features, and how probable it is.
+    """Draw the most probable class over the plane of two features, and its probability.
 
-    The fainter the shade, the less sure; a line separates the classes, and beyond the dashed one the probability is
-    above ``level``. All other features are missing, which marginalises them: the picture of two columns is that of the
-    fit to those two alone.
+    Fainter shades are less certain; solid lines separate the classes, and beyond the dashed line the probability is
+    above ``level``. All other features are missing, which marginalises them: the plot equals that of a fit to these
+    two columns alone.
 
     Args:
-        ax: Where to draw.
+        ax: The axes to draw on.
         fit: Any fit that predicts.
-        X: The block's rows [N, D]: points, and the range of the picture.
-        y: Their labels [N], integers 0..K-1; None for no points.
+        X: The block's rows [N, D]: the points, and the range of the plot.
+        y: Their labels [N], integers 0..K-1; None to draw no points.
         columns: The two columns, horizontal and vertical.
-        block: The block that they belong to, where the model has several.
+        block: The block of the columns; required if the model has several.
         class_names: K names; 0..K-1 if not given.
         feature_names: Names of the block's columns.
         level: The probability beyond the dashed line.
-        resolution: Points of the grid along each axis.
+        resolution: The number of grid points along each axis.
 
     Raises:
         ValueError: if there is no such block or columns, or the names do not fit.
@@ -116,7 +116,7 @@ def _predicted(
 
 
 def _shades(probs: Array) -> Array:
-    """Colours of the most probable classes [.., 3], mixed with white the more, the less sure they are."""
+    """Colours of the most probable classes [.., 3], with more white for lower probabilities."""
     from matplotlib.colors import to_rgb
 
     num_classes = probs.shape[2]
@@ -137,7 +137,7 @@ def _draw_points(ax: "Axes", points: Array, y: Array, classes: tuple[str, ...]) 
 
 
 def _name_regions(ax: "Axes", probs: Array, across: Array, up: Array, classes: tuple[str, ...]) -> None:
-    """Each class's name where it is surest, in the middle of its region."""
+    """Write each class's name near the middle of its region."""
     best = probs.argmax(axis=2)
     for k, name in enumerate(classes):
         rows, columns = (best == k).nonzero()

@@ -1,4 +1,4 @@
-"""What each value of a feature contributes to the log odds: the axes of a nomogram."""
+"""Compute the axes of a nomogram: the contribution of each value of a feature to the log odds."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -12,18 +12,18 @@ from bayesnb.results.classifier import Classifier
 Array = np.ndarray[Any, Any]
 
 FEW = 12
-"""Distinct counts that are shown one by one."""
+"""Up to this many distinct counts are shown one by one."""
 
 MIDDLE = 0.98
-"""The share of the rows that the axis of a measurement spans: a far row would press all others together."""
+"""Fraction of the rows covered by a measurement's axis: outliers would compress all other values."""
 
 POINTS = 201
-"""Of a curve."""
+"""The number of points on a curve."""
 
 
 class Scale(NamedTuple):
-    """A feature's ``name``, ``values`` [V] in their order, ``nats`` [V], ``labels`` [V] (empty: no tick), and whether
-    the values are ``ordered``, so that there are others between them.
+    """The axis of a feature: its ``name``, sorted ``values`` [V], their contributions ``nats`` [V], tick ``labels`` [V]
+    (empty: no tick), and whether the values are ``ordered``, so that there are others between them.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Scale(NamedTuple):
     ordered: bool
 
     def branches(self, shortest: float) -> list[slice]:
-        """Pieces of a curve on which the contribution only rises or only falls; one for values that are not ordered."""
+        """Split a curve into branches on which the contribution is monotonic; a single one if values are unordered."""
         if not self.ordered:
             return [slice(0, len(self.values))]
         starts, best, rising = [0], 0, 0
@@ -49,9 +49,9 @@ class Scale(NamedTuple):
 
 
 def scales(fit: Classifier, told: Explanation, of: int, count: int, row: int | None) -> dict[int, Scale]:
-    """The features whose contributions differ most over the explained rows, the widest first, by number.
+    """The scales of the features, by number, whose contributions vary most over the explained rows, widest first.
 
-    A measurement's range is that of ``MIDDLE`` of the rows, and of ``row``.
+    A measurement's range covers the fraction ``MIDDLE`` of the rows, and ``row``.
 
     Raises:
         ValueError: if no feature has an axis, or a value is impossible in one of the two classes.
@@ -84,7 +84,7 @@ def scales(fit: Classifier, told: Explanation, of: int, count: int, row: int | N
 
 
 def _block_of(told: Explanation, f: int) -> tuple[str, int]:
-    """The block of feature f, and its place there."""
+    """The block of feature f, and its index in the block."""
     block = next(name for name, places in told.blocks.items() if places.start <= f < places.stop)
     return block, f - told.blocks[block].start
 
@@ -97,7 +97,7 @@ def _has_axis(fit: Classifier, told: Explanation, f: int) -> bool:
 
 
 def _values(fit: Classifier, told: Explanation, f: int, row: int | None) -> tuple[Array, Array, bool]:
-    """Values of feature f, at which of them there is a tick, and whether they are ordered."""
+    """The values of feature f, which of them have ticks, and whether they are ordered."""
     from matplotlib.ticker import MaxNLocator
 
     block, place = _block_of(told, f)
@@ -121,14 +121,14 @@ def _values(fit: Classifier, told: Explanation, f: int, row: int | None) -> tupl
 
 
 def _rows(fit: Classifier, told: Explanation, owner: Array, values: Array) -> Any:
-    """Rows in which one feature has a value, and all others are missing, or words that are not there."""
+    """Rows in which one feature has a value, and all others are missing, or 0 for words."""
     rows: dict[str, Any] = {}
     for block, family in fit.model.families.items():
         words = family.tells_words
         x = np.full((len(values), fit.columns()[block] or 1), 0.0 if words else np.nan)
         places = owner - told.blocks[block].start
         mine = (places >= 0) & (owner < told.blocks[block].stop)
-        x[mine, np.where(places[mine] < x.shape[1], places[mine], 0)] = values[mine]  # any word has the length
+        x[mine, np.where(places[mine] < x.shape[1], places[mine], 0)] = values[mine]  # any word sets the row length
         rows[block] = (x,) * family.num_parts if family.num_parts > 1 else x
     return rows["x"] if fit.model.single else rows
 

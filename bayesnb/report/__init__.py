@@ -1,4 +1,4 @@
-"""A comparison as a page, as tables, as text on the console, and as files.
+"""Present a comparison as an HTML page, as tables, as text on the console, and as files.
 
-It shows what was measured, and measures nothing.
+This package only shows results; `comparison` computes them.
 """

@@ -1,4 +1,4 @@
-"""What `bayesnb compare` prints, at most 80 columns wide."""
+"""The console output of `bayesnb compare`, at most 80 columns wide."""
 
 import math
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ METHOD_LEGEND = {
 
 
 def print_data(console: Console, table: Table) -> None:
-    """Print what the data are: rows, classes, and a small table of columns."""
+    """Print a summary of the data: rows, classes, and a small table of columns."""
     counts = np.bincount(table.y, minlength=len(table.classes))
     shares = [f"{name} ({count:,})" for name, count in zip(table.classes, counts.tolist(), strict=True)]
     shown = ", ".join(shares[:10]) + (f" and {len(shares) - 10} more" if len(shares) > 10 else "")
@@ -55,7 +55,7 @@ def print_data(console: Console, table: Table) -> None:
     if table.num_unlabelled:
         console.print(f"Rows dropped because '{escape(table.target)}' is missing: {table.num_unlabelled:,}")
     silent = [(name, reason) for name, reason in table.left_out if reason not in (NOTHING, ONE_VALUE)]
-    if silent:  # the rest have a warning
+    if silent:  # the others get a warning
         named = ", ".join(f"{escape(name)} ({reason})" for name, reason in silent[:MOST_COLUMNS_LISTED])
         more = len(silent) - MOST_COLUMNS_LISTED
         console.print(f"Columns left out: {named}" + (f" and {more} more" if more > 0 else ""))
@@ -78,7 +78,7 @@ def print_data(console: Console, table: Table) -> None:
 
 
 def parameters(table: Table) -> str:
-    """Say how many parameters the naive assumption leaves to learn."""
+    """A sentence with the number of parameters under the naive assumption and without it."""
     count = num_parameters(bayes_model(table), table.X)
     joint = (
         "no table can hold the full joint distribution, for Normal columns take any value"
@@ -89,7 +89,7 @@ def parameters(table: Table) -> str:
 
 
 def print_dependence(console: Console, result: Comparison, pairs: Dependence) -> None:
-    """Say how many columns depend on each other, and warn where full Bayes is over-confident for it."""
+    """Print how many pairs of columns are dependent, and warn if full Bayes is over-confident because of it."""
     size = result.sizes[-1]
     gap, error = result.overconfidence(size, "full Bayes")
     strongest = pairs.strongest(1)[0]
@@ -110,7 +110,7 @@ def print_dependence(console: Console, result: Comparison, pairs: Dependence) ->
 
 
 def _cure(result: Comparison) -> str:
-    """Point at the methods whose calibration error is lower."""
+    """A sentence that names the methods with lower calibration error."""
     size = result.sizes[-1]
     error = {method: result.mean(size, method, "ece")[0] for method in result.methods}
     better = [f"{number(error[method])} in '{method}'" for method in CURES if error.get(method, 1.0) < error[REFERENCE]]
@@ -120,7 +120,7 @@ def _cure(result: Comparison) -> str:
 
 
 def print_evidence(console: Console, table: Table, evidence: Evidence) -> None:
-    """Print the evidence of the priors, and which columns depend on the class."""
+    """Print the evidence of the priors, and the columns' probabilities of depending on the class."""
     gain = evidence.learned_prior - evidence.full_bayes
     console.print(
         f"[bold]Log evidence[/], log p(X, y), of the first split's {evidence.size:,} training rows: full Bayes "
@@ -161,7 +161,7 @@ def print_results(console: Console, table: Table, result: Comparison) -> None:
 
 
 def print_check(console: Console, check: NutsCheck) -> None:
-    """Print how NUTS agreed with the exact posterior."""
+    """Print how well NUTS agrees with the exact posterior."""
     console.print(
         f"[bold]NUTS check[/] at n = {check.size:,}: {check.num_chains} chains, {check.num_draws:,} draws in "
         f"{check.seconds:.1f} s; largest R-hat {check.max_r_hat:.4g}, smallest effective sample size "
@@ -174,7 +174,7 @@ def print_check(console: Console, check: NutsCheck) -> None:
 
 
 def _impossible(result: Comparison) -> str:
-    """Say which methods called the class of some rows impossible, and how often."""
+    """A sentence that names the methods that gave true classes probability zero, and how often."""
     parts = []
     for method in result.methods:
         shares = {size: result.mean(size, method, "impossible")[0] for size in result.sizes}

@@ -1,4 +1,4 @@
-"""Why one row of a file is predicted as it is, as a table on the screen."""
+"""Print the explanation of one row's prediction as a table."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ MOST_ROWS = 20
 
 
 def print_explanation(classifier: NaiveBayesClassifier, row: Any, against: str | None, seed: int) -> None:
-    """Print what the class prior and each column add to the log odds of the most probable class against another.
+    """Print the contributions of the class prior and of each column to the log odds of the most probable class.
 
     Args:
         classifier: The model.
         row: A frame of one row with the columns of the fit.
-        against: The other class; None for the runner-up.
-        seed: Of the draws behind the intervals.
+        against: The class to compare with; None for the second most probable one.
+        seed: The random seed of the draws for the intervals.
 
     Raises:
-        DataError: if there is no such class, and for a model whose predictions are no sum over columns.
+        DataError: if there is no such class, or the model's predictions are not sums over columns.
     """
     asked = row[classifier.schema_.names]
     proba = classifier.predict_proba(asked)[0]
@@ -56,7 +56,7 @@ def print_explanation(classifier: NaiveBayesClassifier, row: Any, against: str |
         known = part.name in asked and not whole
         cell = asked[part.name].iloc[0] if known else None
         shown = "" if not known else "missing" if cell is None or cell != cell else label(cell)
-        # the length of a row tells nothing given the parameters: its interval is empty
+        # the contribution of the row length does not depend on the parameters, so its interval is empty
         interval = "" if np.isnan(part.low) or part.low == part.high else f"{part.low:+.2f} to {part.high:+.2f}"
         table.add_row(escape(part.name), escape(shown), f"{part.log_odds:+.3f}", interval)
     table.add_section()

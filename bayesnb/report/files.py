@@ -1,4 +1,4 @@
-"""The files of a comparison: report.html, results.csv, summary.json, and the figures of the report."""
+"""Write the files of a comparison: report.html, results.csv, summary.json, and the figures of the report."""
 
 import io
 import math
@@ -27,13 +27,13 @@ from bayesnb.report.console import parameters, print_dependence
 from bayesnb.report.folder import SUMMARY, summary_text
 from bayesnb.report.page import page
 
-# what the pictures show: more lines would hide each other
+# the methods drawn in each figure: more lines would overlap
 IN_LEARNING_CURVE = ("MLE", "MAP", "full Bayes", "tempered", "feature weights", *RIVALS)
 IN_RELIABILITY = ("MLE", "full Bayes", "tempered", "feature weights", *RIVALS)
-LEGEND_INCHES = 1.6  # the width of an entry
+LEGEND_INCHES = 1.6  # the width of a legend entry
 MOST_COLUMNS_DRAWN = 60
 FILE_DPI = 150
-PAGE_DPI = 110  # a figure fills the page's width, and its bytes stay few
+PAGE_DPI = 110  # enough for the page's width, with small files
 LONGEST_NAME = 24
 PACKAGES = ("bayesnb", "jax", "numpyro", "numpy", "scikit-learn")
 
@@ -78,7 +78,7 @@ def summarise(
     seed: int,
     command: str,
 ) -> dict[str, Any]:
-    """Gather what a reader needs to judge and to repeat the comparison; plain values that JSON can hold."""
+    """Everything needed to judge and to repeat the comparison, as plain values for JSON."""
     return {
         "data": {
             "name": table.name,
@@ -141,7 +141,7 @@ def reliability_figure(table: Table, result: Comparison) -> Figure:
 
 
 def dependence_figure(table: Table, pairs: Dependence) -> Figure:
-    """Draw the dependence of all columns, or of those with the strongest pairs where they are too many."""
+    """Draw the dependence of all columns, or if there are too many, of those with the strongest pairs."""
     strongest = np.argsort(-pairs.log_bayes_factor.max(axis=1), kind="stable")[:MOST_COLUMNS_DRAWN]
     drawn = pairs.among(np.sort(strongest))
     short = [name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…" for name in drawn.names]
@@ -154,7 +154,7 @@ def dependence_figure(table: Table, pairs: Dependence) -> Figure:
 
 
 def _printed(function: Callable[..., None], *args: Any) -> str:
-    """What the report prints, as one line of plain text."""
+    """The console output of a function as one line of plain text."""
     lines = io.StringIO()
     function(Console(file=lines, width=100_000, color_system=None), *args)
     return " ".join(lines.getvalue().split())
@@ -168,7 +168,7 @@ def _png(figure: Figure, dpi: int) -> bytes:
 
 def _figure(width: float, height: float) -> Figure:
     figure = Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.05))
-    FigureCanvasAgg(figure)  # draws to a file on any machine, and leaves pyplot's global state alone
+    FigureCanvasAgg(figure)  # needs no display, and does not touch pyplot's global state
     return figure
 
 
@@ -213,5 +213,5 @@ def _finite(value: Any) -> Any:
 def _version(name: str) -> str | None:
     try:
         return metadata.version(name)
-    except metadata.PackageNotFoundError:  # run from a source tree that is not installed
+    except metadata.PackageNotFoundError:  # not installed
         return None

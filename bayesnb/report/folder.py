@@ -1,7 +1,7 @@
-"""The folder of a comparison: its files appear all together, and never in the place of anybody else's.
+"""The folder of a comparison: its files appear all at once, and never overwrite files of other origin.
 
-What a comparison wrote it knows again by its summary, which has the digest of every file. Whatever else is in the way,
-or has changed since, stays, and is refused before the work.
+Files of an earlier comparison are recognised by the digests in its summary. If a file of the same name is of other
+origin, or has changed since, it is kept, and the comparison is refused before it starts.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from bayesnb.frames.series import DataError
 
 SUMMARY = "summary.json"
 FILES = ("report.html", "results.csv", SUMMARY, "learning_curve.png", "reliability.png", "dependence.png")
-"""All that a comparison may write."""
+"""All files that a comparison may write."""
 
 WRITTEN = "files"
-"""The part of the summary with the digests, its own being that of its other parts."""
+"""The key of the digests in the summary; the summary's own digest is that of its other parts."""
 
 
 @contextmanager
 def staged(out: Path, *given: Path) -> Iterator[Path]:
-    """Give a hidden folder to write into, whose files appear in `out` all together when the block ends well.
+    """Provide a hidden folder to write into, whose files are moved to `out` if the block succeeds.
 
-    The folder is made at once, so that a place that cannot be written is found before the long work; where the block
-    fails, it vanishes and `out` is as it was. Of an earlier comparison in `out` no file remains.
+    The folder is created first, so that an unwritable place is found before the long computation. If the block fails,
+    the folder is removed and `out` stays unchanged. All files of an earlier comparison in `out` are removed.
 
     Args:
         out: The folder of the comparison.
         given: Files that the comparison reads.
 
     Raises:
-        DataError: `out` is a file, nothing can be written there, or it holds a file of one of these names that no
+        DataError: if `out` is a file or cannot be written, or contains a file of one of these names that no
             comparison wrote, or that this one reads.
     """
     place = Path(os.path.realpath(out))
@@ -52,7 +52,7 @@ def staged(out: Path, *given: Path) -> Iterator[Path]:
             folder = stack.enter_context(hidden_folder(existing))
         yield folder
         with _told(out):
-            earlier = _earlier(place)  # somebody may have come meanwhile
+            earlier = _earlier(place)  # check again: other files may have appeared meanwhile
             place.mkdir(parents=True, exist_ok=True)
             new = sorted(path.name for path in folder.iterdir())
             for name in new:
@@ -69,7 +69,7 @@ def _refuse_given(place: Path, given: Iterable[Path]) -> None:
 
 @contextmanager
 def _told(out: Path) -> Iterator[None]:
-    """What is raised where nothing can be written, in a sentence."""
+    """Turn errors from writing into a DataError with a one-sentence message."""
     try:
         yield
     except OSError as error:
@@ -77,7 +77,7 @@ def _told(out: Path) -> Iterator[None]:
 
 
 def summary_text(summary: Mapping[str, Any], folder: Path) -> str:
-    """The summary as it is written, with the digests of itself and of the files that are in the folder already."""
+    """The summary as text, with the digests of itself and of the files already in the folder."""
     digests = {path.name: _digest(path.read_bytes()) for path in sorted(folder.iterdir())}
     return _text({**summary, WRITTEN: {**digests, SUMMARY: _digest(_text(summary).encode())}}) + "\n"
 
@@ -86,11 +86,11 @@ def _earlier(place: Path) -> set[str]:
     """The files of an earlier comparison.
 
     Raises:
-        DataError: for a file in the way that no comparison wrote, or that has changed since.
+        DataError: if a file of one of these names was not written by a comparison, or has changed since.
     """
     present = {name for name in FILES if os.path.lexists(place / name)}
     written = _written(place / SUMMARY) if SUMMARY in present else {}
-    for name in sorted(present, key=lambda name: name != SUMMARY):  # without it nothing else is known
+    for name in sorted(present, key=lambda name: name != SUMMARY):  # first the summary, with all digests
         path = place / name
         ours = name in written and _is_plain(path)
         if not ours or (name != SUMMARY and _digest(path.read_bytes()) != written[name]):
@@ -102,7 +102,7 @@ def _earlier(place: Path) -> set[str]:
 
 
 def _written(path: Path) -> dict[str, str]:
-    """The digests in a summary; none where it is no comparison's, or has changed."""
+    """The digests in a summary; empty unless a comparison wrote it and it is unchanged."""
     try:
         summary = json.loads(path.read_text(encoding="utf-8")) if _is_plain(path) else {}
         written = dict(summary.pop(WRITTEN))
@@ -112,7 +112,7 @@ def _written(path: Path) -> dict[str, str]:
 
 
 def _is_plain(path: Path) -> bool:
-    """True for a regular file, and no link to one."""
+    """Whether the path is a regular file, not a link."""
     return path.is_file() and not path.is_symlink()
 
 

@@ -1,4 +1,4 @@
-"""A comparison as one HTML page that needs nothing beside it: styles, script and figures stand in the page itself."""
+"""Write a comparison as one self-contained HTML page, with styles, script and figures inside."""
 
 import base64
 from collections import Counter
@@ -29,22 +29,22 @@ MEANINGS = {
     "logistic regression": "scikit-learn's, categories one-hot and numbers standardised",
 } | METHOD_LEGEND
 PARAMETERS = {"bernoulli": "θ", "categorical": "θ", "normal": "μ, σ²"}
-LARGEST_FIXED = 1000.0  # above it three decimals tell nothing
+LARGEST_FIXED = 1000.0  # three decimals are useless above it
 
 
 def page(summary: Mapping[str, Any], figures: Mapping[str, bytes], parameters: str, assumption: str | None) -> str:
-    """Write a comparison as HTML.
+    """Return a comparison as HTML.
 
     Args:
-        summary: What `bayesnb.report.files.summarise` gathered.
-        figures: PNG files by their names.
-        parameters: How many parameters there are, in words.
-        assumption: What the pairs of columns say of the naive assumption, after `warning:` where it fails; None for a
-            single column.
+        summary: The result of `bayesnb.report.files.summarise`.
+        figures: The content of PNG files, by name.
+        parameters: A sentence with the number of parameters.
+        assumption: A sentence about the naive assumption, beginning with `warning:` if it fails; None for a single
+            column.
     """
     environment = Environment(
         loader=PackageLoader("bayesnb.report"),
-        autoescape=True,  # names of columns, classes and files are the user's text
+        autoescape=True,  # names of columns, classes and files come from the user
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -76,7 +76,7 @@ def page(summary: Mapping[str, Any], figures: Mapping[str, bytes], parameters: s
 
 
 def _scores(summary: Mapping[str, Any], metric: str) -> dict[str, Any]:
-    """A metric as a table: a row for each method, a cell for each training size."""
+    """A metric as a table, with a row for each method and a cell for each training size."""
     values = _by_size(summary, metric)
     best = max if metric == "accuracy" else min
     bests = [best(cells[i]["mean"] for cells in values.values()) for i in range(len(summary["splits"]["sizes"]))]
@@ -95,12 +95,12 @@ def _winner(summary: Mapping[str, Any], size: int) -> dict[str, Any]:
 
 
 def _by_size(summary: Mapping[str, Any], field: str) -> dict[str, list[Any]]:
-    """For each method, a field of its rows from the smallest training size to the largest."""
+    """For each method, a field of its rows, in order of training size."""
     return {method: [row[field] for row in summary["table"] if row["method"] == method] for method in summary["priors"]}
 
 
 def _verdict(metric: str, cell: Mapping[str, float | None]) -> str:
-    """`better` or `worse` than full Bayes where the paired difference is above two standard errors, else nothing."""
+    """`better` or `worse` than full Bayes if the paired difference exceeds two standard errors, otherwise empty."""
     difference, error = cell["minus_full_bayes"], cell["minus_full_bayes_standard_error"]
     if difference is None or error is None or abs(difference) <= 2 * error:
         return ""
@@ -108,7 +108,7 @@ def _verdict(metric: str, cell: Mapping[str, float | None]) -> str:
 
 
 def _fixed(value: float, sign: str = "") -> str:
-    """Write a number to three decimals, so that points stand below each other; a large one as the console does."""
+    """Format a number with three decimals, so that columns align; large numbers as on the console."""
     text = f"{value:{sign}z,.3f}" if abs(value) < LARGEST_FIXED else number(value, sign)
     return _minus(text)
 
@@ -118,5 +118,5 @@ def _minus(text: str) -> str:
 
 
 def _breakable(name: str) -> Markup:
-    """Let a long name go on below after an underscore, rather than anywhere."""
+    """Allow line breaks in a long name only after underscores."""
     return escape(name).replace("_", Markup("_<wbr>"))

@@ -1,7 +1,7 @@
-"""The plate diagram of a Naive Bayes: who is drawn from whom, as inline SVG.
+"""The plate diagram (graphical model) of Naive Bayes, as inline SVG.
 
-A circle is a random quantity, grey where it is observed; an arrow leads from what a quantity is drawn given to the
-quantity; a plate repeats what stands in it. Buntine, Operating for learning with graphical models (1994).
+A circle is a random variable, grey if it is observed; arrows lead from the variables that its distribution depends on;
+a plate repeats its content. Buntine, Operating for learning with graphical models (1994).
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from markupsafe import Markup
 from rich.cells import cell_len, set_cell_size
 
-PITCH = 116  # from one kind of column to the next
+PITCH = 116  # distance between kinds of columns
 MARGIN = 24
-NARROWEST = 290  # for the words beside the circles
+NARROWEST = 290  # leaves room for the text next to the circles
 RADIUS = 19
-LETTER = 7.6  # the width of one, at most on average
-PROBS, LABEL, FEATURES, PARAMS, HEIGHT = 34, 118, 206, 314, 426  # how far down each row of circles is
+LETTER = 7.6  # upper bound of the average width of a letter
+PROBS, LABEL, FEATURES, PARAMS, HEIGHT = 34, 118, 206, 314, 426  # y of each row of circles, and the total height
 
 
 @dataclass(frozen=True)
 class Node:
-    """A circle: its middle, the symbol in it, and whether it is observed."""
+    """A circle: its centre, its symbol, and whether the variable is observed."""
 
     x: float
     y: float
@@ -32,10 +32,10 @@ def plate_diagram(target: str, num_rows: int, num_classes: int, kinds: Mapping[s
     """Draw class probabilities -> class -> features <- parameters, one feature node for each kind of column.
 
     Args:
-        target: The name of the class column; a long one is cut.
-        num_rows: Of the row plate.
-        num_classes: Of the class plate.
-        kinds: For each kind of column in the data: how many there are, in words, and the symbol of its parameters.
+        target: The name of the class column; long names are cut.
+        num_rows: The number of rows, on the row plate.
+        num_classes: The number of classes, on the class plate.
+        kinds: For each kind of column in the data, the number of columns in words, and the symbol of its parameters.
     """
     width = 2 * MARGIN + max(PITCH * len(kinds), NARROWEST)
     middle = width / 2
@@ -58,7 +58,7 @@ def plate_diagram(target: str, num_rows: int, num_classes: int, kinds: Mapping[s
             _arrow(params, feature),
         ]
         nodes += [feature, params]
-    parts += [  # after the plates that their labels lie on
+    parts += [  # drawn last, so that their labels are on top of the other plates
         _plate(6, LABEL - 44, width - 12, FEATURES - LABEL + 80, f"{num_rows:,} rows"),
         _plate(6, PARAMS - 50, width - 12, 82, f"{num_classes:,} classes"),
         *map(_circle, nodes),
@@ -89,7 +89,7 @@ def _circle(node: Node) -> Markup:
 
 def _arrow(tail: Node, head: Node) -> Markup:
     dx, dy = head.x - tail.x, head.y - tail.y
-    away = RADIUS / (dx**2 + dy**2) ** 0.5  # both ends stand on the circles
+    away = RADIUS / (dx**2 + dy**2) ** 0.5  # so that both ends lie on the circles
     ends = (tail.x + away * dx, tail.y + away * dy, head.x - 1.1 * away * dx, head.y - 1.1 * away * dy)
     line = '<line class="arrow" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}" marker-end="url(#head)"/>'
     return Markup(line).format(*ends)

@@ -1,4 +1,4 @@
-"""The tables that `bayesnb compare` prints, at most 80 columns wide, and how numbers look in them."""
+"""The tables that `bayesnb compare` prints, at most 80 columns wide, and their number formats."""
 
 import math
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ LONGEST_COLUMN = 40
 
 
 def number(value: float, sign: str = "", digits: int | None = None) -> str:
-    """Write a number in about five characters: .312, 1.23, 12.3, 178, 574k, 2M; with its sign where `sign` is `+`."""
+    """Format a number in about five characters: .312, 1.23, 12.3, 178, 574k, 2M; signed if `sign` is `+`."""
     size = abs(value)
     if size >= 1e12:
         return f"{value:{sign}.0e}"
@@ -32,28 +32,28 @@ def number(value: float, sign: str = "", digits: int | None = None) -> str:
 
 
 def bayes_factor(log_value: float) -> str:
-    """Write a Bayes factor of any size: 150, 2e+4, 3e+43."""
+    """Format a Bayes factor of any size: 150, 2e+4, 3e+43."""
     return f"{math.exp(log_value):.0f}" if log_value < math.log(1e4) else f"{Decimal(log_value).exp():.0e}"
 
 
 def with_error(mean: float, error: float, sign: str = "") -> str:
-    """Write a mean and its standard error to the same decimal place; the mean alone where there is no error."""
+    """Format a mean and its standard error to the same decimal place; the mean alone if the error is NaN."""
     text = number(mean, sign)
     return text if math.isnan(error) else f"{text} ±{number(error, digits=_digits(mean))}"
 
 
 def whole(value: int) -> str:
-    """Write a whole number of any size: exactly below a million, else 2.1e+30."""
+    """Format a whole number of any size: exact below a million, otherwise as 2.1e+30."""
     return f"{value:,}" if value < 1_000_000 else f"{Decimal(value):.1e}"
 
 
 def plural(count: int, noun: str) -> str:
-    """Write a count and what is counted: 1 row, 2,000 rows."""
+    """Format a count with its noun: 1 row, 2,000 rows."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def headed_grid(columns: Mapping[str, JustifyMethod]) -> Grid:
-    """A table with these headings, each column to the left or to the right."""
+    """An empty table with these headings, each column aligned as given."""
     grid = empty_grid()
     for heading, justify in columns.items():
         grid.add_column(heading, justify=justify)
@@ -61,12 +61,12 @@ def headed_grid(columns: Mapping[str, JustifyMethod]) -> Grid:
 
 
 def empty_grid() -> Grid:
-    """Begin a table."""
+    """An empty table without columns."""
     return Grid(box=box.SIMPLE_HEAD, padding=(0, 0), pad_edge=False, show_edge=False, header_style="bold")
 
 
 def scores(result: Comparison) -> Grid:
-    """Mean and standard error of every metric, a section for each training size."""
+    """A table of the mean and standard error of every metric, with a section for each training size."""
     grid = empty_grid()
     grid.add_column("method", no_wrap=True)
     grid.add_column("prior")
@@ -81,7 +81,7 @@ def scores(result: Comparison) -> Grid:
 
 
 def differences(result: Comparison) -> Grid:
-    """What each method scores more than full Bayes."""
+    """A table of the differences in score between each method and full Bayes."""
     grid = empty_grid()
     grid.add_column("method", no_wrap=True)
     _add_metrics(grid)
@@ -95,7 +95,7 @@ def differences(result: Comparison) -> Grid:
 
 
 def times(result: Comparison) -> Grid:
-    """Median milliseconds to fit and to predict, at the smallest and the largest training size."""
+    """A table of median milliseconds to fit and to predict, at the smallest and the largest training size."""
     grid = empty_grid()
     grid.add_column("method", no_wrap=True)
     sizes = sorted({result.sizes[0], result.sizes[-1]})
@@ -109,7 +109,7 @@ def times(result: Comparison) -> Grid:
 
 
 def inclusion(evidence: Evidence) -> Grid:
-    """Which columns depend on the class: all, or the ten strongest and the three weakest."""
+    """A table of columns by dependence on the class: all, or the ten strongest and the three weakest."""
     grid = empty_grid()
     grid.add_column("column", no_wrap=True, max_width=LONGEST_COLUMN)
     grid.add_column("probability", justify="right", min_width=13)

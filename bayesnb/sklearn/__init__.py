@@ -1,8 +1,8 @@
-"""scikit-learn's door: its naive Bayes classifiers with their parameters, attributes, tags and metadata routing.
+"""The scikit-learn interface: its naive Bayes classifiers with their parameters, attributes, tags and metadata routing.
 
-Counts and predictions are float64 whatever the rows are, any split through ``partial_fit`` gives the fit of the whole,
-NaN is a missing cell, and a probability of zero is no NaN; each class's docstring ends with what is meant to differ. It
-knows nothing of files.
+Counts and predictions are float64 for rows of any type, ``partial_fit`` in any batches gives the fit of all rows, NaN
+marks a missing cell, and probabilities of zero cause no NaN. Each class's docstring lists the intended differences from
+scikit-learn. This package does not access files.
 """
 
 from bayesnb.sklearn.dropin.bernoulli import BernoulliNB as BernoulliNB

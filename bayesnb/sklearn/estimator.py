@@ -1,4 +1,4 @@
-"""The scikit-learn estimator: labels of any type, arrays and data frames, and any of the fits by its name."""
+"""The scikit-learn estimator: labels of any type, arrays and data frames, and a choice of fits by name."""
 
 from __future__ import annotations
 
@@ -38,32 +38,32 @@ class NaiveBayesClassifier(ClassifierMixin, ChecksRows):
         pi ~ Dirichlet(1),   theta_kd ~ its likelihood's conjugate prior,   p(y = k, x) = pi_k prod_d p(x_d | theta_kd)
 
     X is an array [N, D], a sparse matrix (`bernoulli` and `multinomial`), or a data frame of pandas, polars or pyarrow,
-    whose columns may differ. A missing cell, NaN or null, drops its factor, which marginalises it exactly; so does a
-    category that no row of the fit has shown.
+    whose columns may have different likelihoods. A missing cell (NaN or null) drops its factor, which marginalises it
+    exactly; so does a category that was not in the fitted rows.
 
     Args:
         likelihoods: `auto`: Normal for every column of an array; in a frame text and categories are Categorical,
             booleans Bernoulli, numbers Normal. Or one of `bernoulli`, `categorical` (codes 0, 1, ...), `normal`,
-            `poisson`, `multinomial` for all columns; a list of them, one a column; a dict of them, or of families, by
-            name, or by patterns such as `pixel_*`, the other columns going by type (columns with one family object are
-            one block); or a family, such as ``nb.MultivariateNormal()``, for all columns as one block.
+            `poisson`, `multinomial` for all columns; a list of them, one per column; a dict of them, or of families, by
+            name or by patterns such as `pixel_*`, where other columns go by type (columns that share one family object
+            form one block); or a family, such as ``nb.MultivariateNormal()``, for all columns as one block.
         method: `posterior`, the exact posterior predictive; `map`, the joint mode; `mle`; `nuts`; `empirical`, the
-            posterior under the prior of largest evidence; `averaged`, over all subsets of the features.
+            posterior under the prior with the largest evidence; `averaged`, the average over all subsets of features.
         class_prior: Class probabilities [K] in the order of ``classes_``; the default learns them.
-        smoothing: l, positive but for `map` and `mle`. Pseudo-counts of each category and word, so that predictions use
-            (count + l) / (n + l C), pseudo-rows for numbers.
-        temper: Learn one power (True) or one a feature (`per_feature`) on the exact leave-one-out predictions, against
-            over-confidence where features depend on each other; for `posterior` and `empirical`.
-        random_state: Seed of `nuts`.
-        num_samples: Draws of `nuts` in each of its chains.
+        smoothing: l, positive, or 0 for `map` and `mle`. Pseudo-counts of each category and word, so that predictions
+            use (count + l) / (n + l C); pseudo-rows for numbers.
+        temper: Learn one power (True) or one per feature (`per_feature`) from the exact leave-one-out predictions, to
+            reduce over-confidence if features depend on each other; for `posterior` and `empirical`.
+        random_state: Seed for `nuts`.
+        num_samples: The number of draws per chain for `nuts`.
 
     Attributes:
         classes_: Labels [K], sorted.
         class_count_: Sums of weights by class [K].
-        fit_: What the method returned: a ``Posterior``, ``PointEstimate`` or ``Draws``.
+        fit_: The result of the method: a ``Posterior``, ``PointEstimate`` or ``Draws``.
         likelihoods_: The likelihood of each column, by name.
         statistics_: The sufficient statistics; ``partial_fit`` merges more into them.
-        n_features_in_, feature_names_in_: As scikit-learn has them.
+        n_features_in_, feature_names_in_: As in scikit-learn.
 
     Example:
         >>> import bayesnb as nb
@@ -93,25 +93,25 @@ class NaiveBayesClassifier(ClassifierMixin, ChecksRows):
         self.num_samples = num_samples
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fits the rows X with labels y [N] and weights [N].
+        """Fit the rows X with labels y [N] and weights [N].
 
         Raises:
-            ValueError: if the rows, the labels or a parameter do not fit; the fit before stays as it was.
+            ValueError: if the rows, the labels or a parameter are invalid; an earlier fit stays unchanged.
         """
         return self._add(None, X, y, None, sample_weight)
 
     @available_if(_without_temper)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Fits these rows together with those before: any split of the rows gives the fit of the whole.
+        """Fit these rows together with all earlier rows: any split into batches gives the fit of all rows.
 
         Args:
             X: Rows.
             y: Their labels [N].
-            classes: All labels there are, at the first call.
+            classes: All possible labels; required in the first call.
             sample_weight: Weights [N].
 
         Raises:
-            ValueError: as ``fit``; what was learned before stays as it was.
+            ValueError: as for ``fit``; the earlier fit stays unchanged.
         """
         before = (self.schema_, self.statistics_) if hasattr(self, "fit_") else None
         if before is None and classes is None:
@@ -137,12 +137,12 @@ class NaiveBayesClassifier(ClassifierMixin, ChecksRows):
         return self.fit_.predict_log_proba(X)
 
     def predict_joint_log_proba(self, X: Any) -> Array:
-        """log p(y = k, x), [N, K], multinomial coefficients included."""
+        """log p(y = k, x), [N, K], including multinomial coefficients."""
         X = self.encoded(X)
         return self.fit_.log_joint(X)
 
     def encoded(self, X: Any) -> Any:
-        """Rows as ``fit_`` takes them: checked, and by block where the columns differ."""
+        """Check rows and encode them as input for ``fit_``, by block if the columns have different likelihoods."""
         check_is_fitted(self, "fit_")
         X = self._features(X, reset=False)
         if isinstance(X, Frame) and isinstance(self.schema_, ArraySchema):
@@ -173,7 +173,7 @@ class NaiveBayesClassifier(ClassifierMixin, ChecksRows):
         return dict(zip(schema.names, kinds, strict=True))
 
     def learned(self, schema: FrameSchema, classes: Array, statistics: ModelStatistics) -> Self:
-        """Fits statistics of rows that had this schema and these classes, as ``nb.stream`` counts them."""
+        """Fit the statistics of rows with this schema and these classes, as counted by ``nb.stream``."""
         model = specification(self.method, self.smoothing, schema, len(classes), self.class_prior)
         self.n_features_in_ = len(schema.names)
         self.feature_names_in_ = np.array(schema.names, dtype=object)
@@ -182,7 +182,7 @@ class NaiveBayesClassifier(ClassifierMixin, ChecksRows):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._takes_sparse
-        # the total of counts that are partly missing is unknown, and a covariance has no closed form
+        # totals of partly missing counts are unknown, and a covariance with missing cells has no closed form
         whole_rows = isinstance(self.likelihoods, Family) and self.likelihoods.one_feature
         tags.input_tags.allow_nan = not (whole_rows or self._kind == "multinomial")
         tags.input_tags.positive_only = self._counts
@@ -192,8 +192,8 @@ class NaiveBayesClassifier(ClassifierMixin, ChecksRows):
     def _add(
         self, before: tuple[Schema, ModelStatistics] | None, X: Any, y: Any, classes: Array | None, sample_weight: Any
     ) -> Self:
-        """Counts rows, merges them with those before, and fits the whole; or leaves all as it was."""
-        names = ("n_features_in_", "feature_names_in_")  # scikit-learn sets them first
+        """Count rows, merge them with the earlier ones, and fit all of them; on an error, change nothing."""
+        names = ("n_features_in_", "feature_names_in_")  # scikit-learn sets them during validation
         known = {name: getattr(self, name) for name in names if hasattr(self, name)}
         try:
             return self._counted(before, X, y, classes, sample_weight)
@@ -223,7 +223,7 @@ class NaiveBayesClassifier(ClassifierMixin, ChecksRows):
     def _set(
         self, schema: Schema, classes: Array, model: NaiveBayes, statistics: ModelStatistics, rows: Any = None
     ) -> Self:
-        """Fits, and only then changes anything."""
+        """Fit, and set the fitted attributes only after success."""
         fit = fit_named(self.method, model, statistics, self._key, self.num_samples)
         if rows is not None:
             fit = tempered(fit, self.temper, *rows)

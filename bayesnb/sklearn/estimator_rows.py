@@ -1,4 +1,4 @@
-"""The rows that the estimator is given, checked for what scikit-learn checks."""
+"""Check the estimator's X, y and weights, as scikit-learn does."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from bayesnb.frames.series import Array, DataError, Frame, as_frame, has_names, 
 
 
 class ChecksRows(BaseEstimator):
-    """What a classifier of arrays and frames asks of X, y and weights; scikit-learn's words where it has some."""
+    """Checks of X, y and weights for a classifier of arrays and frames, with scikit-learn's messages if it has any."""
 
     likelihoods: Any
     schema_: Schema
 
     @property
     def _kind(self) -> str:
-        """The one word that says the likelihood of all columns, or nothing."""
+        """The name of the likelihood of all columns, or an empty string."""
         return self.likelihoods if isinstance(self.likelihoods, str) else ""
 
     @property
@@ -46,7 +46,7 @@ class ChecksRows(BaseEstimator):
         return given.takes_sparse if isinstance(given, Family) else self._kind in ("bernoulli", "multinomial")
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Any, Array, Array | None]:
-        """Rows of positive weight, their labels and weights."""
+        """The rows of positive weight, with their labels and weights."""
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         X = self._features(X, reset=reset)
@@ -72,7 +72,7 @@ class ChecksRows(BaseEstimator):
         frame = as_frame(X)
         named = frame is not None and has_names(X)
         if not reset and not named:
-            # columns without names of text are known by their place
+            # columns without text names are identified by position
             if isinstance(self.schema_, ArraySchema):
                 frame = None
             elif hasattr(self, "feature_names_in_"):
@@ -91,7 +91,7 @@ class ChecksRows(BaseEstimator):
             raise DataError(
                 f"the data frame has {frame.shape[0]} rows and {frame.shape[1]} columns: give at least one of each"
             )
-        # names that are not text are none to scikit-learn, and an error where some are
+        # scikit-learn ignores names if none is text, and raises an error if only some are
         _check_feature_names(self, X if named else None, reset=reset)
         _check_n_features(self, X, reset=reset)
         return frame
@@ -110,5 +110,5 @@ class ChecksRows(BaseEstimator):
 
 
 def _is_plain(x: Any, ndim: int) -> bool:
-    """True for an array of numbers, in which scikit-learn's slower look would find nothing."""
+    """Whether x is a plain numeric array, for which scikit-learn's slower validation is unnecessary."""
     return type(x) is np.ndarray and x.ndim == ndim and x.dtype.kind in "biuf"

@@ -1,4 +1,4 @@
-"""Every fit by its name, and the model that goes with the name: what one word of the user's chooses."""
+"""Map the names of methods to fits and to their models."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from bayesnb.rows.statistics import ModelStatistics
 from bayesnb.validation.temper import temper
 
 BOUNDS = (1e-100, 1e15)
-"""Of smoothing: beyond, pseudo-counts are no numbers any more next to the counts, or to each other."""
+"""Range of smoothing; outside it, rounding loses the pseudo-counts or the counts."""
 
 METHODS = ("posterior", "map", "mle", "nuts", "empirical", "averaged")
 
 
 def specification(method: Any, smoothing: Any, schema: Schema, num_classes: int, class_probs: Any = None) -> NaiveBayes:
-    """The model of rows that have this schema: Dirichlet(l) priors, for the MAP Dirichlet(1 + l).
+    """The model for rows with this schema: Dirichlet(l) priors, or Dirichlet(1 + l) for the MAP.
 
     Raises:
-        ValueError: for an unknown method, and for smoothing that is not positive where the method needs a prior.
+        ValueError: if the method is unknown, or needs a prior and smoothing is not positive.
     """
     require(method, smoothing)
     if class_probs is not None and (shape := as_array(class_probs).shape) != (num_classes,):
         raise ValueError(f"class_prior must be one probability a class, [{num_classes}], got shape {list(shape)}")
-    # the MLE asks for no prior, a model has one
+    # the MLE ignores the prior, but a model must have one
     likelihoods = schema.likelihoods(1.0 if method == "mle" else float(smoothing), laplace=method == "map")
     return NaiveBayes(likelihoods, num_classes=num_classes, class_probs=class_probs)
 
 
 def require(method: Any, smoothing: Any) -> None:
-    """Raises ValueError for an unknown method, and for smoothing that does not suit it."""
+    """Raise ValueError if the method is unknown or the smoothing is invalid for it."""
     if not isinstance(method, str) or method not in METHODS:
         hint = closest(method, METHODS) if isinstance(method, str) else ""
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}{hint}")
@@ -57,7 +57,7 @@ def require(method: Any, smoothing: Any) -> None:
 def fit_named(
     method: str, model: NaiveBayes, statistics: ModelStatistics, key: Callable[[], Array], num_samples: int
 ) -> Classifier:
-    """The fit of this name to statistics; ``key`` and ``num_samples`` are for `nuts`."""
+    """Fit statistics with the named method; ``key`` and ``num_samples`` are for `nuts`."""
     match method:
         case "map":
             return fit_map(model, statistics=statistics)
@@ -73,10 +73,10 @@ def fit_named(
 
 
 def tempered(fit: Classifier, how: bool | str, X: Any, codes: Array, weight: Array | None) -> Posterior:
-    """The fit with one power (True) or one a feature (`per_feature`), learned on its rows.
+    """Temper the fit with one power (True) or one per feature (`per_feature`), learned from its rows.
 
     Raises:
-        ValueError: for another word, and for a fit that cannot be tempered.
+        ValueError: if ``how`` is invalid, or the fit cannot be tempered.
     """
     if how not in (True, "per_feature"):
         raise ValueError(f"temper must be True, False or 'per_feature', got {how!r}")

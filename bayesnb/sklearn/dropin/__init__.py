@@ -1,1 +1,1 @@
-"""scikit-learn's five naive Bayes classes on the primitives of this package."""
+"""scikit-learn's five naive Bayes classes, built on the primitives of this package."""

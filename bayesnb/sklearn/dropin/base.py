@@ -1,4 +1,4 @@
-"""What the five classes share: from rows as scikit-learn takes them to statistics that merge, and to predictions."""
+"""The common base of the five classes: validate rows as scikit-learn does, sum mergeable statistics, predict."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from bayesnb.sklearn.dropin.scorer import Scorer
 
 
 class BaseNB(ClassifierMixin, BaseEstimator):
-    """Comes before scikit-learn's class among the bases, and replaces how it fits and predicts."""
+    """Mixin to list before scikit-learn's class among the bases; it replaces fitting and prediction."""
 
     classes_: Array
     _statistics: ModelStatistics | None = None
@@ -34,19 +34,19 @@ class BaseNB(ClassifierMixin, BaseEstimator):
     _learned: Sequence[Array] = ()
 
     _parameters: ClassVar[tuple[str, ...]]
-    """The fitted attributes that predictions follow from: they may be replaced, and are read-only."""
+    """The fitted attributes that determine predictions: the arrays are read-only, but may be replaced."""
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fits the classifier to rows X [N, D] and labels y [N] of any kind, and forgets earlier rows.
+        """Fit the classifier to rows X [N, D] and labels y [N] of any type, forgetting earlier rows.
 
         Args:
-            X: Rows; the class says what its cells are.
+            X: Rows; see the class for their cells.
             y: Labels, numbers or strings.
-            sample_weight: Weights [N]; a row of weight zero is as if it were not there.
+            sample_weight: Weights [N]; rows of weight zero are ignored.
 
         Raises:
-            ValueError: for rows, labels, weights or parameters that do not fit.
+            ValueError: if rows, labels, weights or parameters are invalid.
         """
         X, y, weight = self._rows_of_fit(X, y, sample_weight, reset=True)
         classes, codes = classes_and_codes(y)
@@ -56,16 +56,16 @@ class BaseNB(ClassifierMixin, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Fits the classifier to these rows together with all rows before: any split gives the fit of the whole.
+        """Fit the classifier to these rows together with all earlier rows: any split gives the fit of all rows.
 
         Args:
-            X: Rows; the class says what its cells are.
-            y: Labels, each among the classes.
-            classes: All labels that may come; the first call needs them.
-            sample_weight: Weights [N]; a row of weight zero is as if it were not there.
+            X: Rows; see the class for their cells.
+            y: Labels, each one of the classes.
+            classes: All possible labels; required in the first call.
+            sample_weight: Weights [N]; rows of weight zero are ignored.
 
         Raises:
-            ValueError: for rows, labels, weights or parameters that do not fit, and for other classes than before.
+            ValueError: if rows, labels, weights or parameters are invalid, or the classes differ from earlier calls.
         """
         before = getattr(self, "classes_", None)
         declared = _declared(before, classes)
@@ -76,7 +76,7 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         return self
 
     def predict_joint_log_proba(self, X: Any) -> Array:
-        """log p(y = k, x) of rows X [N, D], float64 [N, K]; -inf where the class is impossible."""
+        """log p(y = k, x) of rows X [N, D], float64 [N, K]; -inf if the class is impossible."""
         return self._scored(X).log()
 
     def predict_log_proba(self, X: Any) -> Array:
@@ -92,37 +92,37 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         best = self._scored(X).best()
         return self.classes_[best]
 
-    # what a class adds
+    # defined by each class
 
     @property
     @abstractmethod
     def _model(self) -> NaiveBayes:
-        """One block of the family that rows are of."""
+        """The model of the rows: one block of the class's family."""
 
     @abstractmethod
     def _learn_parameters(self, statistics: Any, class_counts: Array) -> Scorer:
-        """Sets the fitted attributes, and gives the exact scorer of them."""
+        """Set the fitted attributes, and return an exact scorer for them."""
 
     @abstractmethod
     def _scorer_of_parameters(self) -> Scorer:
-        """The scorer that the fitted attributes describe."""
+        """The scorer computed from the fitted attributes."""
 
     def _sums(
         self, X: Array, codes: Array, weight: Array | None, num_classes: int, before: ModelStatistics | None
     ) -> ModelStatistics:
-        """The sufficient statistics of these rows, and of those before."""
+        """The sufficient statistics of these rows merged with those of earlier rows."""
         with self._named_refusal(X):
             sums = statistics_of(self._model, X, codes, weight, num_classes, evidence=False)
         return sums if before is None else merge(before, sums)
 
     def _cells(self, x: Array) -> Array:
-        """The cells that the scorer takes, where they are not those of checked rows."""
+        """Convert checked cells to the scorer's input; unchanged by default."""
         return x
 
     # rows
 
     def _rows(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
-        # a look for NaN and infinity costs a pass: families look block by block, scikit-learn at sparse cells alone
+        # let scikit-learn look for NaN and infinity in sparse rows only: for dense rows families do it, saving a pass
         checks = {"accept_sparse": "csr" if get_tags(self).input_tags.sparse else False, "reset": reset}
         return validate_data(
             self, filled(X), without_mask("y", y), ensure_all_finite=scipy.sparse.issparse(X), **checks
@@ -141,7 +141,7 @@ class BaseNB(ClassifierMixin, BaseEstimator):
 
     @contextmanager
     def _named_refusal(self, X: Any) -> Iterator[None]:
-        """Where a family refuses cells, says so in the words that scikit-learn has for it, if it has any."""
+        """Replace a family's error about cells by scikit-learn's message, if it has one."""
         try:
             yield
         except ValueError:
@@ -157,14 +157,14 @@ class BaseNB(ClassifierMixin, BaseEstimator):
     # predictions
 
     def _learn(self, classes: Array, statistics: ModelStatistics) -> None:
-        self.classes_, self._statistics, self._scorer = classes, None, None  # bad parameters leave no fit
+        self.classes_, self._statistics, self._scorer = classes, None, None  # unfitted if a parameter is invalid
         self._scorer = self._learn_parameters(statistics.blocks["x"], statistics.class_counts)
         self._statistics = statistics
         self._learned = self._parts()
         self._freeze()
 
     def _parts(self) -> list[Array]:
-        """The arrays of the fitted attributes that predictions follow from."""
+        """The arrays of the fitted attributes that determine predictions."""
         values = (getattr(self, name) for name in self._parameters)
         return [array for value in values for array in (value if isinstance(value, list) else [value])]
 
@@ -201,7 +201,7 @@ class BaseNB(ClassifierMixin, BaseEstimator):
 
 
 def _declared(before: Array | None, classes: Any) -> Array:
-    """The classes of a partial fit: those before, or those declared now."""
+    """The classes of a partial fit: those of the earlier calls, or those declared now."""
     if classes is None:
         if before is None:
             raise ValueError("classes must be passed on the first call to partial_fit.")

@@ -1,4 +1,4 @@
-"""BernoulliNB: flags, or numbers made flags by a threshold."""
+"""BernoulliNB: binary features, or numbers binarised by a threshold."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ MODEL = NaiveBayes(FLAGS)
 
 @pytree
 class Thresholded(Bernoulli):
-    """Finite numbers, which are made flags block by block: 1 above the threshold, 0 else; NaN is missing."""
+    """Finite numbers, binarised block by block: 1 above the threshold, otherwise 0; NaN is missing."""
 
     threshold: float = field(default=0.0, metadata={"static": True})
 
     def check(self, x: Array, block: str) -> None:
-        """Nothing: ``seen`` looks at every cell in any case."""
+        """Do nothing: ``seen`` checks every cell anyway."""
 
     def seen(self, x: Array) -> Array | None:
-        """False for missing cells; None where there are none.
+        """False for missing cells; None if no cell is missing.
 
         Raises:
-            ValueError: for an infinite cell.
+            ValueError: if a cell is infinite.
         """
         if is_sparse(x) or x.dtype.kind != "f":
             return None
@@ -52,20 +52,20 @@ class Thresholded(Bernoulli):
         return unless_all(~np.isnan(x))
 
     def statistics(self, x: Array, z: ClassSums) -> BernoulliStatistics:
-        """Those of the flags."""
+        """The statistics of the binarised cells."""
         if 0 <= self.threshold < 1 and not is_sparse(x):
             found = FLAGS.statistics(x, z)
-            if np.isfinite(found.successes).all():  # zeros and ones are flags already
+            if np.isfinite(found.successes).all():  # all cells are zeros and ones already
                 return found
         flags, seen = self.flags(x), self.seen(x)
         return FLAGS.statistics(flags if seen is None else np.where(seen, flags, np.float32(np.nan)), z)
 
     def features(self, x: Array) -> tuple[Array, ...]:
-        """The flags of measurements; missing cells come here as 0."""
+        """The binarised cells; missing cells arrive here as 0."""
         return (self.flags(x).astype(x.dtype),)
 
     def flags(self, x: Array) -> Any:
-        """Which cells are above the threshold; sparse rows stay sparse, and flags what they are."""
+        """Which cells are above the threshold; sparse rows stay sparse, and zeros and ones may stay unchanged."""
         if is_sparse(x):
             ones = (x.data > self.threshold).astype(x.dtype if x.dtype.kind == "f" else np.float64)
             return csr_array((ones, x.indices, x.indptr), x.shape)
@@ -73,36 +73,37 @@ class Thresholded(Bernoulli):
             return x > self.threshold
         if self.threshold < 1 and (x.dtype == bool or all_codes(x, 2)):
             return x
-        # whole numbers are compared as such: numpy would copy them to float64
+        # compare with an integer: with a float numpy would copy the cells to float64
         return np.greater(x, int(np.floor(self.threshold)))
 
 
 class BernoulliNB(BaseDiscreteNB, naive_bayes.BernoulliNB):
-    """Binary features: x_d | y = k ~ Bernoulli(theta_kd), with the smoothed share of ones in the class,
+    """Binary features: x_d | y = k ~ Bernoulli(theta_kd), with the smoothed frequency of ones in the class,
 
         theta_kd = (s_kd + alpha_d) / (n_kd + 2 alpha_d).
 
     Rows are arrays or scipy's sparse matrices.
 
     Args:
-        alpha: Pseudo-counts of ones and of zeros, a number or one a column [D]; 0 is the maximum likelihood.
-        force_alpha: False raises an alpha below 1e-10 to that, with a warning.
-        binarize: A cell is 1 above this threshold; None for cells that are 0 or 1 already.
-        fit_prior: False gives all classes the same probability.
-        class_prior: Class probabilities [K] instead of the classes' shares of the rows.
+        alpha: Pseudo-counts of ones and of zeros, a number or one per column [D]; 0 is the maximum likelihood.
+        force_alpha: If False, an alpha below 1e-10 is raised to 1e-10, with a warning.
+        binarize: Cells above this threshold become 1, others 0; None if all cells are 0 or 1 already.
+        fit_prior: If False, all classes get the same prior probability.
+        class_prior: Class probabilities [K]; by default the class frequencies.
 
     Attributes:
         classes_, class_count_, class_log_prior_: [K].
         feature_count_, feature_log_prob_: [K, D].
 
-    Different from scikit-learn, and meant to be:
+    Intended differences from scikit-learn:
 
-    * The probability of a zero is found from the counts, not as 1 - theta: any ``alpha``, 0 and 1e-20 too, gives the
-      right answer without NaN or warning. With ``alpha=0`` a class without cells has the shares of all classes.
+    * The probability of a zero is computed from the counts, not as 1 - theta: every ``alpha``, including 0 and 1e-20,
+      gives the right answer without NaN or warning. With ``alpha=0`` a class without cells gets the frequencies of all
+      classes.
     * NaN in an array is a missing cell: it drops its factor.
-    * With ``binarize=None`` cells other than 0 and 1 are refused. ``class_prior`` is divided by its sum. Rows of
-      weight zero show no class, and ``partial_fit`` refuses labels that were not declared.
-    * The arrays cannot be changed in place; an attribute that is replaced is what predictions follow from.
+    * With ``binarize=None`` cells other than 0 and 1 are refused. ``class_prior`` is divided by its sum. Labels
+      of rows of weight zero add no class, and ``partial_fit`` refuses labels that were not declared.
+    * The fitted arrays are read-only; replace an attribute to change predictions.
     """
 
     _parameters = ("class_log_prior_", "feature_log_prob_")
@@ -118,7 +119,7 @@ class BernoulliNB(BaseDiscreteNB, naive_bayes.BernoulliNB):
         try:
             return super()._sums(X, codes, weight, num_classes, before)
         except ValueError:
-            self._threshold = threshold  # the fit before stays what it was
+            self._threshold = threshold  # keep the earlier fit unchanged
             raise
 
     @property
@@ -126,7 +127,7 @@ class BernoulliNB(BaseDiscreteNB, naive_bayes.BernoulliNB):
         return MODEL if self._threshold is None else NaiveBayes(Thresholded(threshold=self._threshold))
 
     def _cells(self, x: Array) -> Array:
-        # a product of measurements finds their flags block by block
+        # for dense floats the product binarises block by block, without a copy of all cells
         return x if self._threshold is None or _measured(x) else Thresholded(threshold=self._threshold).flags(x)
 
     def _learn_parameters(self, statistics: BernoulliStatistics, class_counts: Array) -> Scorer:

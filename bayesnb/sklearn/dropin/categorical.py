@@ -1,4 +1,4 @@
-"""CategoricalNB: codes of categories."""
+"""CategoricalNB: categories as integer codes."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ from bayesnb.sklearn.dropin.smoothing import log_shares, smoothed
 
 @pytree
 class WholeParts(Categorical):
-    """Cells whose whole part is a code, 0 or more, as loops on the host take it: unknown codes and NaN are missing."""
+    """Cells whose integer part is a code >= 0, as the host loops read them: unknown codes and NaN are missing."""
 
     def check(self, x: Array, block: str) -> None:
-        """Raises ValueError for a negative or infinite cell."""
+        """Raise ValueError if a cell is negative or infinite."""
         _require_codes(x, block, min(self._sizes))
 
 
 @pytree
 class OpenWholeParts(OpenCategorical):
-    """The same for counting."""
+    """The same with an open set of categories, for counting."""
 
     def check(self, x: Array, block: str) -> None:
-        """Raises ValueError for a negative or infinite cell; large integers are left to the count."""
+        """Raise ValueError if a cell is negative or infinite; integers of 4 bytes or more are checked by the count."""
         if x.dtype.kind == "f" or x.itemsize < 4:
             _require_codes(x, block, min(self._sizes))
 
     def largest(self, x: Array) -> Array:
-        """The largest code of each column, [D]; a number beyond all codes where a cell is none, and integers large."""
-        # without their sign negative numbers are the largest of all
+        """The largest code of each column, [D]; negative integers count as huge codes, which are then refused."""
+        # read as unsigned, negative integers are larger than all codes
         return super().largest(x if x.dtype.kind == "f" else x.view(f"u{x.itemsize}"))
 
 
@@ -53,32 +53,32 @@ def _require_codes(x: Array, block: str, size: int) -> None:
 
 
 class CategoricalNB(BaseDiscreteNB, naive_bayes.CategoricalNB):
-    """Codes 0, 1, ... of categories: x_d | y = k ~ Categorical(theta_kd), with the smoothed shares of C_d categories,
+    """Codes 0, 1, ... of categories: x_d | y = k ~ Categorical(theta_kd), with smoothed frequencies,
 
         theta_kdc = (n_kdc + alpha) / (n_kd + alpha C_d).
 
-    The whole part of a cell is its code, as in scikit-learn.
+    for C_d categories in column d. The integer part of a cell is its code, as in scikit-learn.
 
     Args:
         alpha: Pseudo-counts; 0 is the maximum likelihood.
-        force_alpha: False raises an alpha below 1e-10 to that, with a warning.
-        fit_prior: False gives all classes the same probability.
-        class_prior: Class probabilities [K] instead of the classes' shares of the rows.
-        min_categories: The least C_d, a number or one a column [D]; else it is one more than the column's largest code.
+        force_alpha: If False, an alpha below 1e-10 is raised to 1e-10, with a warning.
+        fit_prior: If False, all classes get the same prior probability.
+        class_prior: Class probabilities [K]; by default the class frequencies.
+        min_categories: The smallest C_d, a number or one per column [D]; by default the largest code plus one.
 
     Attributes:
         classes_, class_count_, class_log_prior_: [K].
-        category_count_, feature_log_prob_: Lists of arrays [K, C_d], one a column.
+        category_count_, feature_log_prob_: Lists of arrays [K, C_d], one per column.
         n_categories_: C_d [D].
 
-    Different from scikit-learn, and meant to be:
+    Intended differences from scikit-learn:
 
-    * A code that no row of the fit showed drops its factor, and so does NaN.
+    * A code that was not in the fitted rows drops its factor, and so does NaN.
     * With ``alpha=0`` a category of probability zero makes the class impossible, without NaN or warning. A class
-      without cells of a column has the shares of all classes.
-    * ``n_categories_`` is that of all rows so far, not of the last batch. ``class_prior`` is divided by its sum. Rows
-      of weight zero show no class, and ``partial_fit`` refuses labels that were not declared.
-    * The arrays cannot be changed in place; an attribute that is replaced is what predictions follow from.
+      without cells in a column gets the frequencies of all classes.
+    * ``n_categories_`` is that of all rows so far, not of the last batch. ``class_prior`` is divided by its sum. Labels
+      of rows of weight zero add no class, and ``partial_fit`` refuses labels that were not declared.
+    * The fitted arrays are read-only; replace an attribute to change predictions.
     """
 
     _parameters = ("class_log_prior_", "feature_log_prob_")
@@ -101,7 +101,7 @@ class CategoricalNB(BaseDiscreteNB, naive_bayes.CategoricalNB):
         return merge(before.with_block("x", before.blocks["x"].resized(sizes)), sums)
 
     def _least_sizes(self, X: Array, before: ModelStatistics | None) -> tuple[int, ...]:
-        """The number of categories of each column that are asked for, or that the rows before have shown."""
+        """The minimum number of categories of each column, by ``min_categories`` and by the earlier rows."""
         sizes = np.ones(X.shape[1], int)
         if self.min_categories is not None:
             least = np.asarray(self.min_categories)
@@ -126,13 +126,13 @@ class CategoricalNB(BaseDiscreteNB, naive_bayes.CategoricalNB):
 
 
 def _family(sizes: list[int]) -> WholeParts:
-    # with one number for all columns a look at the largest cell tells that all are categories
+    # a single size for all columns allows one check of the largest cell instead of one per column
     same = len(set(sizes)) == 1 and len(sizes) > 1
     return WholeParts(sizes[0] if same else tuple(sizes))
 
 
 def _log_shares(tables: list[Array], alpha: Any) -> list[Array]:
-    """The logarithms of the smoothed shares of each column, [K, C_d]; columns of one size together."""
+    """The logs of each column's smoothed frequencies, [K, C_d]; columns of equal size are computed together."""
     logs = list(tables)
     sizes = np.array([table.shape[1] for table in tables])
     for size in np.unique(sizes):

@@ -15,10 +15,10 @@ from bayesnb.sklearn.dropin.smoothing import log_shares, smoothed
 
 
 class ComplementNB(BaseCountsNB, naive_bayes.ComplementNB):
-    """Counts of D kinds, scored by how little they are like the rows of the other classes.
+    """Counts of D kinds, scored by how unlike the rows of the other classes they are.
 
-    This is a linear score and no generative model: there is no p(x | y) whose classifier it is, its "probabilities"
-    are normalised scores, and so it has no counterpart among the families of this package.
+    This is a linear score, not a generative model: it is not the classifier of any p(x | y), its "probabilities" are
+    normalised scores, and so it has no counterpart among the families of this package.
 
         w_kd = -log theta_kd,    theta_kd = (c_d - c_kd + alpha_d) / sum_d (c_d - c_kd + alpha_d),
 
@@ -29,10 +29,10 @@ class ComplementNB(BaseCountsNB, naive_bayes.ComplementNB):
     Rows are arrays or scipy's sparse matrices.
 
     Args:
-        alpha: Pseudo-counts, a number or one a kind [D]; 0 is no smoothing.
-        force_alpha: False raises an alpha below 1e-10 to that, with a warning.
-        fit_prior, class_prior: They play a part only where there is one class.
-        norm: Whether the weights of a class are to sum up to one.
+        alpha: Pseudo-counts, a number or one per kind [D]; 0 is no smoothing.
+        force_alpha: If False, an alpha below 1e-10 is raised to 1e-10, with a warning.
+        fit_prior, class_prior: Used only if there is just one class.
+        norm: Whether to divide the weights of each class by their sum.
 
     Attributes:
         classes_, class_count_, class_log_prior_: [K].
@@ -40,12 +40,12 @@ class ComplementNB(BaseCountsNB, naive_bayes.ComplementNB):
         feature_log_prob_: The weights w [K, D].
         feature_all_: [D].
 
-    Different from scikit-learn, and meant to be:
+    Intended differences from scikit-learn:
 
-    * With ``alpha=0`` a kind that only one class shows has an infinite weight there: its presence excludes the other
-      classes, and its absence says nothing. ``norm`` then shares 1 among the infinite weights, the limit of small
-      alpha.
-    * The rest as in ``MultinomialNB``.
+    * With ``alpha=0`` a kind that occurs in only one class has infinite weight there: its presence excludes the other
+      classes, its absence adds nothing. ``norm`` then divides 1 equally among the infinite weights, the limit for
+      alpha to 0.
+    * All other differences are those of ``MultinomialNB``.
     """
 
     def _learn_parameters(self, statistics: MultinomialStatistics, class_counts: Array) -> Scorer:
@@ -58,13 +58,13 @@ class ComplementNB(BaseCountsNB, naive_bayes.ComplementNB):
         return self._scorer_of_parameters()
 
     def _scorer_of_parameters(self) -> Scorer:
-        # a class alone has its prior; several have none
+        # the prior counts only if there is a single class
         log_prior = self.class_log_prior_ if len(self.classes_) == 1 else np.zeros(len(self.classes_))
         return Scorer(_score, log_prior, self.feature_log_prob_)
 
 
 def _normalised(weights: Array) -> Array:
-    """Weights over their sum; infinite ones share it."""
+    """Divide weights by their sum; infinite weights share 1 equally."""
     infinite = np.isinf(weights)
     weights = np.where(infinite.any(axis=1, keepdims=True), infinite, weights)
     total = weights.sum(axis=1, keepdims=True)
@@ -73,7 +73,7 @@ def _normalised(weights: Array) -> Array:
 
 def _score(log_prior: Array, weights: Array) -> Score:
     certain = np.isposinf(weights)
-    # what is infinitely in favour of one class is impossible under the others
+    # an infinite weight for one class makes the others impossible
     excluded = certain.any(axis=0) & ~certain
     table = np.where(excluded, -np.inf, np.where(certain, 0.0, weights))
     prior, score = np.exp(log_prior), product(COUNTS, table)

@@ -1,4 +1,4 @@
-"""What the discrete classes share: smoothing by pseudo-counts, and the class prior."""
+"""The common base of the discrete classes: smoothing by pseudo-counts, and the class prior."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bayesnb.sklearn.dropin.smoothing import log
 
 
 class BaseDiscreteNB(BaseNB):
-    """alpha, force_alpha, fit_prior and class_prior in scikit-learn's meaning."""
+    """Adds alpha, force_alpha, fit_prior and class_prior, with the same meaning as in scikit-learn."""
 
     alpha: Any
     fit_prior: bool
@@ -26,7 +26,7 @@ class BaseDiscreteNB(BaseNB):
         return alpha
 
     def _learn_classes(self, class_counts: Array) -> None:
-        """Sets ``class_count_`` and ``class_log_prior_``."""
+        """Set ``class_count_`` and ``class_log_prior_``."""
         self.class_count_ = class_counts
         if self.class_prior is not None:
             prior = np.asarray(self.class_prior, np.float64)

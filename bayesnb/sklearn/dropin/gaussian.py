@@ -26,28 +26,28 @@ class GaussianNB(BaseNB, naive_bayes.GaussianNB):
 
         var_kd = S_kd / n_kd + epsilon_d,    epsilon_d = var_smoothing V_d,
 
-    with S the squared deviations of its n cells, and V_d the variance of the column in all rows.
+    with S the sum of squared deviations of its n cells, and V_d the variance of the column over all rows.
 
     Args:
-        priors: Class probabilities [K] instead of the classes' shares of the rows.
-        var_smoothing: What is added to each variance, as a part of the column's own variance in all rows.
+        priors: Class probabilities [K]; by default the class frequencies.
+        var_smoothing: The fraction of a column's variance over all rows that is added to its class variances.
 
     Attributes:
         classes_, class_count_, class_prior_: [K].
         theta_, var_: [K, D].
         epsilon_: [D].
 
-    Different from scikit-learn, and meant to be:
+    Intended differences from scikit-learn:
 
-    * ``epsilon_`` is a column's own, [D], where scikit-learn takes the largest variance of all columns for each: a
-      change of a column's unit changes no prediction.
-    * ``partial_fit`` smooths by the variance of all rows so far, so that any split gives the fit of the whole.
-    * A column that is constant in all rows has ``var_`` 0 and factor 1. With ``var_smoothing=0`` a class's variance
-      of 0 becomes 1e-9 of the column's.
-    * NaN is a missing cell: it drops its factor. A class that shows no cell of a column has the column's moments.
+    * ``epsilon_`` is computed for each column, [D]; scikit-learn uses the largest variance of all columns. So a change
+      of a column's unit does not change predictions.
+    * ``partial_fit`` smooths by the variance of all rows so far, so any split gives the fit of all rows.
+    * A column that is constant over all rows has ``var_`` 0 and factor 1. With ``var_smoothing=0`` a class variance
+      of 0 becomes 1e-9 of the column's variance.
+    * NaN is a missing cell: it drops its factor. A class without cells in a column gets the column's moments.
     * ``class_count_`` and predictions are float64; ``theta_``, ``var_`` and ``class_prior_`` have the rows' precision.
-      Weights of any scale are weights, and rows of weight zero show no class.
-    * The arrays cannot be changed in place; an attribute that is replaced is what predictions follow from.
+      Weights may have any scale, and labels of rows of weight zero add no class.
+    * The fitted arrays are read-only; replace an attribute to change predictions.
     """
 
     _parameters = ("class_prior_", "theta_", "var_")
@@ -93,9 +93,9 @@ class GaussianNB(BaseNB, naive_bayes.GaussianNB):
 
 
 def _pooled(statistics: NormalStatistics) -> tuple[Array, Array]:
-    """Mean and variance of each column in all rows, [D]; a constant column has its own value and variance 0."""
+    """Mean and variance of each column over all rows, [D]; exact for constant columns, whose variance is 0."""
     count, total = statistics.count, np.maximum(statistics.count.sum(axis=0), np.finfo(np.float64).tiny)
-    # measured from a class that shows the column, a constant has no deviations at all
+    # relative to the mean of a class with cells in the column, a constant column has deviations of exactly 0
     origin = statistics.mean[(count > 0).argmax(axis=0), np.arange(count.shape[1])]
     gap = statistics.mean - origin
     shift = (count * gap).sum(axis=0) / total

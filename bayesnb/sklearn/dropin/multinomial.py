@@ -21,7 +21,7 @@ MODEL = NaiveBayes(COUNTS)
 
 
 class BaseCountsNB(BaseDiscreteNB):
-    """Rows of counts, one total a row."""
+    """Base of the classes for rows of counts."""
 
     _parameters = ("class_log_prior_", "feature_log_prob_")
 
@@ -31,35 +31,35 @@ class BaseCountsNB(BaseDiscreteNB):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = False  # in whole rows alone
+        tags.input_tags.allow_nan = False  # only rows that are all NaN are allowed
         return tags
 
 
 class MultinomialNB(BaseCountsNB, naive_bayes.MultinomialNB):
-    """Counts of D kinds: x | y = k ~ Multinomial(theta_k), with the smoothed shares of the class's counts,
+    """Counts of D kinds: x | y = k ~ Multinomial(theta_k), with the smoothed frequencies in the class,
 
         theta_kd = (c_kd + alpha_d) / sum_d (c_kd + alpha_d).
 
-    Rows are arrays or scipy's sparse matrices. The multinomial coefficient is no part of ``predict_joint_log_proba``.
+    Rows are arrays or scipy's sparse matrices. ``predict_joint_log_proba`` leaves out the multinomial coefficient.
 
     Args:
-        alpha: Pseudo-counts, a number or one a kind [D]; 0 is the maximum likelihood.
-        force_alpha: False raises an alpha below 1e-10 to that, with a warning.
-        fit_prior: False gives all classes the same probability.
-        class_prior: Class probabilities [K] instead of the classes' shares of the rows.
+        alpha: Pseudo-counts, a number or one per kind [D]; 0 is the maximum likelihood.
+        force_alpha: If False, an alpha below 1e-10 is raised to 1e-10, with a warning.
+        fit_prior: If False, all classes get the same prior probability.
+        class_prior: Class probabilities [K]; by default the class frequencies.
 
     Attributes:
         classes_, class_count_, class_log_prior_: [K].
         feature_count_, feature_log_prob_: [K, D].
 
-    Different from scikit-learn, and meant to be:
+    Intended differences from scikit-learn:
 
-    * With ``alpha=0`` a count whose probability is zero makes the class impossible, and a count of zero nothing at
-      all: no NaN, no warning. A class without counts has the shares of all classes.
-    * A row that is all NaN is missing; in other rows NaN is refused, since their length is unknown.
-    * Negative counts are refused in predictions too. ``class_prior`` is divided by its sum. Rows of weight zero show
-      no class, and ``partial_fit`` refuses labels that were not declared.
-    * The arrays cannot be changed in place; an attribute that is replaced is what predictions follow from.
+    * With ``alpha=0`` a positive count of a kind of probability zero makes the class impossible, and a count of zero
+      has no effect: no NaN, no warning. A class without counts gets the frequencies of all classes.
+    * A row that is all NaN is missing; in other rows NaN is refused, since their total would be unknown.
+    * Negative counts are refused in predictions too. ``class_prior`` is divided by its sum. Labels of rows of weight
+      zero add no class, and ``partial_fit`` refuses labels that were not declared.
+    * The fitted arrays are read-only; replace an attribute to change predictions.
     """
 
     def _learn_parameters(self, statistics: MultinomialStatistics, class_counts: Array) -> Scorer:

@@ -1,4 +1,4 @@
-"""Scores of rows under fixed parameters, made when rows first come and kept."""
+"""Score rows under fixed parameters; the score function is built at the first call and cached."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bayesnb.primitives.products import Linear, linear
 
 
 class Scorer:
-    """What a function makes of parameters, the score of rows [N, K], made once; pickles hold the parameters alone."""
+    """Scores rows, [N, K], by ``make(*parameters)``, which is called only once; pickles store only the parameters."""
 
     def __init__(self, make: Callable[..., Score], *parameters: Any) -> None:
         self.make, self.parameters = make, parameters
@@ -34,9 +34,9 @@ class Scorer:
 
 
 def product(family: LinearFamily, slope: Array, offset: Array | None = None) -> Score:
-    """sum_d slope_kd x_d + offset_kd of rows, [N, K]: logarithms [K, D], -inf where the probability is zero.
+    """The score sum_d slope_kd x_d, [N, K], with log probabilities ``slope`` [K, D], -inf if the probability is zero.
 
-    With an offset, x is 0 or 1, and the pair are the logarithms for a one and for a zero.
+    With ``offset``, x is 0 or 1, and ``slope`` and ``offset`` are the log probabilities of a one and of a zero.
     """
     never, weights = np.isneginf(slope), _finite(slope)
     if offset is None:

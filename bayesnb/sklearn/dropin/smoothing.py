@@ -1,4 +1,4 @@
-"""Additive smoothing: the posterior mean under Dirichlet(alpha), which is the maximum likelihood where alpha is 0."""
+"""Additive smoothing: the posterior mean under Dirichlet(alpha), or the maximum likelihood if alpha is 0."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from bayesnb.arrays.placement import Array
 
 
 def smoothed(counts: Array, alpha: Any) -> Array:
-    """counts + alpha, [K, ..., C], each of whose last axis has a positive sum.
+    """counts + alpha, [K, ..., C], with positive sums along the last axis.
 
-    Where a class shows nothing and alpha is 0, it is the counts of all classes, and ones where there are none at all.
+    If alpha is 0, a class without counts gets the counts of all classes, or ones if these are zero as well.
     """
     raised = counts + alpha
     if np.all(raised.any(axis=-1)):
