@@ -1,4 +1,4 @@
 """The experiment of `bayesnb compare`: methods and rivals on the same splits, and their scores.
 
-Presentation of the results is in other packages.
+`plots` and `report` present the results.
 """

@@ -23,7 +23,7 @@ Array = np.ndarray[Any, Any]
 
 MOST_CHECKED_ROWS = 500
 MOST_PAIRED_ROWS = 2000  # enough to separate strong pairs from weak ones, in a fraction of a second
-CHECK_SAMPLES = 500  # draws per chain, and warm-up steps: enough for a check, and compilation takes most of the time
+CHECK_SAMPLES = 500  # draws per chain, and warm-up steps: enough for a check, and most of the time is compilation
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ METHODS = ("MLE", "MAP", "full Bayes", "learned prior", "averaged", "tempered", 
 RIVALS = ("logistic regression", "random forest")
 REFERENCE = "full Bayes"
 CURES = ("tempered", "feature weights")
-"""The methods that learn how much to trust the features; they correct over-confidence."""
+"""The methods that learn how much to trust the features."""
 
 
 def bayes_model(table: Table) -> NaiveBayes:

@@ -65,7 +65,7 @@ class ReliabilityBins:
 
 
 def reliability_bins(log_proba: Array, y: Array, bins: int = NUM_BINS) -> ReliabilityBins:
-    """Sum rows, confidence and correct predictions in equal-width bins of the largest class probability."""
+    """Count rows and correct predictions, and sum confidence, in equal-width bins of the largest class probability."""
     confidence = np.exp(np.max(log_proba, axis=1))
     correct = np.argmax(log_proba, axis=1) == y
     index = np.clip(np.ceil(confidence * bins).astype(int) - 1, 0, bins - 1)

@@ -50,9 +50,9 @@ def stratified_split(y: Array, rng: np.random.Generator) -> Split:
 
 
 def growing_sizes(num_train: int, num_classes: int) -> tuple[int, ...]:
-    """Choose the training sizes 20, 50, 100, 200, 500, ..., and finally all rows.
+    """Choose the training sizes 20, 50, 100, 200, 500, ..., and finally all training rows.
 
-    Sizes below the number of classes are left out, and so are sizes above 80 % of all rows.
+    Sizes below the number of classes are left out, and so are sizes above 80 % of the training rows.
     """
     steps = (digit * 10**power for power in range(1, 12) for digit in (1, 2, 5))
     inner = [step for step in steps if max(20, num_classes) <= step <= 0.8 * num_train]

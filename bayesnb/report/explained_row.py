@@ -20,7 +20,7 @@ MOST_ROWS = 20
 
 
 def print_explanation(classifier: NaiveBayesClassifier, row: Any, against: str | None, seed: int) -> None:
-    """Print the contributions of the class prior and of each column to the log odds of the most probable class.
+    """Print the contributions of the class prior and of each column to the log odds of the top class over another.
 
     Args:
         classifier: The model.

@@ -45,12 +45,12 @@ class NaiveBayesClassifier(ClassifierMixin, ChecksRows):
         likelihoods: `auto`: Normal for every column of an array; in a frame text and categories are Categorical,
             booleans Bernoulli, numbers Normal. Or one of `bernoulli`, `categorical` (codes 0, 1, ...), `normal`,
             `poisson`, `multinomial` for all columns; a list of them, one per column; a dict of them, or of families, by
-            name or by patterns such as `pixel_*`, where other columns go by type (columns that share one family object
-            form one block); or a family, such as ``nb.MultivariateNormal()``, for all columns as one block.
+            name or by patterns such as `pixel_*`; other columns are chosen by type, and columns that share one family
+            object form one block; or a family, such as ``nb.MultivariateNormal()``, for all columns as one block.
         method: `posterior`, the exact posterior predictive; `map`, the joint mode; `mle`; `nuts`; `empirical`, the
             posterior under the prior with the largest evidence; `averaged`, the average over all subsets of features.
         class_prior: Class probabilities [K] in the order of ``classes_``; the default learns them.
-        smoothing: l, positive, or 0 for `map` and `mle`. Pseudo-counts of each category and word, so that predictions
+        smoothing: l > 0, or l >= 0 for `map` and `mle`. Pseudo-counts of each category and word, so that predictions
             use (count + l) / (n + l C); pseudo-rows for numbers.
         temper: Learn one power (True) or one per feature (`per_feature`) from the exact leave-one-out predictions, to
             reduce over-confidence if features depend on each other; for `posterior` and `empirical`.

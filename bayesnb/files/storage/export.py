@@ -96,8 +96,8 @@ def load_exported(path: str | os.PathLike[str]) -> ExportedClassifier:
     """Load a file written by ``export``, ready to predict.
 
     Raises:
-        StorageError: if the file cannot be read, is damaged, was not written by ``export`` or by a later version of
-            bayesnb or JAX, or has functions that do more than arithmetic, which are named and not run.
+        StorageError: if the file cannot be read, is damaged, was not written by ``export``, was written by a later
+            version of bayesnb or JAX, or has functions that do more than arithmetic, which are named and not run.
     """
     source = Path(path)
     header, arrays = read_format(source, KIND, VERSION, "nb.export")
@@ -159,7 +159,7 @@ class ExportedClassifier:
         return self._answer("log_density", X)
 
     def predict_log_proba(self, X: Any) -> jax.Array:
-        """log p(y = k | x), [N, K]. If every class is impossible, those with fewest impossible features share."""
+        """log p(y = k | x), [N, K]. If all classes are impossible, those with the fewest impossible features remain."""
         return self._answer("predict_log_proba", X)
 
     def predict_proba(self, X: Any) -> jax.Array:

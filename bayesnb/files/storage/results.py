@@ -68,8 +68,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     The content is checked like user input, whoever wrote it: shapes, types, supports, names.
 
     Raises:
-        StorageError: if the file cannot be read, is damaged, was not written by ``save`` or by a later version, or does
-            not hold a valid result.
+        StorageError: if the file cannot be read, is damaged, was not written by ``save``, was written by a later
+            version, or does not hold a valid result.
     """
     from bayesnb.files.storage.encoding import checked
 

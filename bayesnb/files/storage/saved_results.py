@@ -186,7 +186,7 @@ def _check_draws(model: NaiveBayes, params: dict[str, np.ndarray[Any, Any]]) -> 
             raise ValueError(f"params[{site!r}] must begin with the axes {shape}, got shape {value.shape}")
     for block, of_block in model.block_params(params).items():
         family = model.families[block]
-        # check S draws of K classes as S K classes at once, unless classes share parameters
+        # check S draws of K classes as one set of S * K classes, unless classes share parameters
         parts = range(len(probs)) if family.common_sites else [slice(None)]
         for part in parts:
             some = {site: value[part] for site, value in of_block.items()}

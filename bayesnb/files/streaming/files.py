@@ -124,7 +124,7 @@ def _is_data(path: Path) -> bool:
 def _csv_format(name: str, kind: str) -> ds.CsvFileFormat:
     """The CSV dialect: the delimiter is the most frequent of comma, semicolon and tab in the first line.
 
-    Missing cells are ``?`` and Arrow's defaults, which are those of pandas.
+    Missing cells are ``?`` and Arrow's defaults, which follow those of pandas.
     """
     with pa.input_stream(name) as handle:
         line = handle.read(1 << 16).partition(b"\n")[0]

@@ -1,4 +1,4 @@
-"""The fragments of an Arrow dataset, files or tables in memory, as a source that is read one by one."""
+"""The fragments of an Arrow dataset, files or tables in memory, as a source; they are read one after the other."""
 
 from __future__ import annotations
 

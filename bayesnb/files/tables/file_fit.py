@@ -146,7 +146,7 @@ def fit_file(
     Args:
         described: The description of the file.
         checkpoint: A file from which the same call resumes when it is repeated, as for ``stream``.
-        progress_bar: Whether to show one on stderr.
+        progress_bar: Whether to show a progress bar on stderr.
         **params: Parameters of the classifier other than ``likelihoods``, which come from ``described``.
 
     Raises:

@@ -23,8 +23,8 @@ def read(data: str) -> Source:
     """Read a CSV or Parquet file, or one of the data sets that come with scikit-learn.
 
     Args:
-        data: The path of a file, or one of `iris`, `wine`, `breast_cancer`, `digits`. A file with one of these
-            names is read as `./iris`.
+        data: The path of a file, or one of `iris`, `wine`, `breast_cancer`, `digits`. Write `./iris` for a
+            file with one of these names.
 
     Raises:
         DataError: if the file does not exist, cannot be read, or is not a table.

@@ -1,6 +1,6 @@
 """Turn a data frame and the name of its target into blocks of features and integer labels.
 
-A `Column` describes each column: its likelihood, and the values of its integer codes. The likelihoods are
+A `Column` describes each column: its likelihood, and the values of its integer codes. By default:
 
 * two distinct values: Bernoulli;
 * text, or whole numbers with at most 10 distinct values: Categorical;

@@ -43,8 +43,8 @@ class ComplementNB(BaseCountsNB, naive_bayes.ComplementNB):
     Intended differences from scikit-learn:
 
     * With ``alpha=0`` a kind that occurs in only one class has infinite weight there: its presence excludes the other
-      classes, its absence adds nothing. ``norm`` then divides 1 equally among the infinite weights, the limit for
-      alpha to 0.
+      classes, its absence adds nothing. ``norm`` then divides 1 equally among the infinite weights, the limit
+      as alpha goes to 0.
     * All other differences are those of ``MultinomialNB``.
     """
 
