@@ -2,7 +2,7 @@
 
 Counts and predictions are float64 for rows of any type, ``partial_fit`` in any batches gives the fit of all rows, NaN
 marks a missing cell, and probabilities of zero cause no NaN. Each class's docstring lists the intended differences from
-scikit-learn. This package does not access files.
+scikit-learn; nothing here accesses files.
 """
 
 from bayesnb.sklearn.dropin.bernoulli import BernoulliNB as BernoulliNB
