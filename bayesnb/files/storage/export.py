@@ -233,7 +233,7 @@ class _Block:
 
     @classmethod
     def of(cls, block: Any) -> _Block:
-        """Read it from the types of an exported function's rows."""
+        """Make it from the types of an exported function's rows."""
         parts = block if isinstance(block, tuple) else (block,)
         return cls(parts[0].shape[1], len(parts))
 

@@ -71,7 +71,7 @@ class Source(Protocol):
 
 
 class StreamError(ValueError):
-    """Unreadable source, or rows that do not fit; the message is one sentence that names the place.
+    """An unreadable source, or rows that do not fit; the message is one sentence that names the place.
 
     Attributes:
         statistics: The statistics of all rows before that place; None if there are none.

@@ -16,7 +16,7 @@ from bayesnb.files.whole_file import whole_file
 from bayesnb.frames.series import Array, DataError, label
 
 Write = Callable[[Array], None]
-"""Appends p(y = k | x) [N, K] of the next rows."""
+"""A function that appends the predictions p(y = k | x) [N, K] of the next rows."""
 
 
 @contextmanager

@@ -101,8 +101,8 @@ class BernoulliNB(BaseDiscreteNB, naive_bayes.BernoulliNB):
       gives the right answer without NaN or warning. With ``alpha=0`` a class without cells gets the frequencies of all
       classes.
     * NaN in an array is a missing cell: it drops its factor.
-    * With ``binarize=None`` cells other than 0 and 1 are refused. ``class_prior`` is divided by its sum. Labels
-      of rows of weight zero add no class, and ``partial_fit`` refuses labels that were not declared.
+    * With ``binarize=None`` cells other than 0 and 1 are refused. ``class_prior`` is divided by its sum. Labels of
+      rows of weight zero add no class, and ``partial_fit`` refuses labels that were not declared.
     * The fitted arrays are read-only; replace an attribute to change predictions.
     """
 
