@@ -30,7 +30,7 @@ def staged(out: Path, *given: Path) -> Iterator[Path]:
     """Provide a hidden folder to write into, whose files are moved to `out` if the block succeeds.
 
     The folder is created first, so that an unwritable place is found before the long computation. If the block fails,
-    the folder is removed and `out` stays unchanged. All files of an earlier comparison in `out` are removed.
+    the folder is removed and `out` stays unchanged. Files of an earlier comparison in `out` are replaced or removed.
 
     Args:
         out: The folder of the comparison.
