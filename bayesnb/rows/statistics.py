@@ -223,7 +223,9 @@ def _from_cpu(
     """The statistics of JAX ``rows`` that numpy can read, in XLA's dtypes; None if these cannot hold a sum."""
     if not 0 < len(labels.y) <= FEW:
         found = from_host(families, arrays, labels, num_classes)
-        one = jax.tree.map(lambda a: jax.ShapeDtypeStruct((1, *a.shape[1:]), a.dtype), (arrays, labels))
+        one = jax.tree.map(
+            lambda a: jax.ShapeDtypeStruct((1, *a.shape[1:]), jax.dtypes.canonicalize_dtype(a.dtype)), (arrays, labels)
+        )
         return put_beside(rows, found, from_device.eval_shape(families, *one, num_classes), SQUARABLE)
     checks.fit_values(families, arrays)
     if any((np.abs(x) > XLA_SAFE).any() for x in arrays.values()):

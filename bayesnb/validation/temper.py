@@ -111,6 +111,8 @@ def _temperature(table: Contributions) -> float:
 
 def _deviations(table: Contributions, temperature: float) -> Array:
     """delta [F] at the scale with the largest evidence."""
+    if not table.num_features:
+        return np.zeros(0)
     found = [_at_scale(table, temperature, scale) for scale in SCALES]
     return max(found, key=lambda pair: pair[0])[1]
 
