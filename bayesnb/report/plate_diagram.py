@@ -1,7 +1,7 @@
 """The plate diagram (graphical model) of Naive Bayes, as inline SVG.
 
 A circle is a random variable, grey if it is observed; arrows lead from the variables that its distribution depends on;
-a plate repeats its content. Buntine, Operating for learning with graphical models (1994).
+a plate repeats its content. Buntine, Operations for learning with graphical models (1994).
 """
 
 from collections.abc import Mapping, Sequence

@@ -122,7 +122,7 @@ def weights(sample_weight: Any, num_rows: int) -> Array:
         )
     if not is_traced(weight):
         with _at_once(weight):
-            bad = ~((weight >= 0) & (weight <= LARGEST_WEIGHT))  # of integers no Python number is beyond
+            bad = ~((weight >= 0) & (weight <= LARGEST_WEIGHT))
             if bad.any():
                 raise ValueError(
                     f"sample_weight must be finite, not negative and at most {LARGEST_WEIGHT:g}, got "
