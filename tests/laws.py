@@ -186,7 +186,7 @@ def statistics_hold_the_likelihood(case: Case) -> None:
         reference = jax.tree.map(np.asarray, fit.model.reference())
         params = draw(fit.model, seed=4)
         rows = [nb.PointEstimate(fit.prior, p).log_joint(case.X)[picked].sum() for p in (params, reference)]
-        ratio = fit.prior.log_likelihood_of(fit.statistics, params, reference)
+        ratio = fit.prior.log_likelihood_ratio(fit.statistics, params, reference)
         assert_allclose(ratio, rows[0] - rows[1], rtol=1e-8, atol=1e-9)
 
         prior, standard = fit.prior.centred(fit.statistics)
@@ -194,7 +194,7 @@ def statistics_hold_the_likelihood(case: Case) -> None:
         moved = draw(prior.update(standard), seed=4)
         restored = [fit.prior.restored(fit.statistics, p) for p in (moved, centre)]
         rows = [nb.PointEstimate(fit.prior, to_numpy(p)).log_joint(case.X)[picked].sum() for p in restored]
-        assert_allclose(prior.log_likelihood_of(standard, moved, centre), rows[0] - rows[1], rtol=1e-8, atol=1e-9)
+        assert_allclose(prior.log_likelihood_ratio(standard, moved, centre), rows[0] - rows[1], rtol=1e-8, atol=1e-9)
 
 
 def missing_counts_by_column(case: Case) -> None:

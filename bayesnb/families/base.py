@@ -9,11 +9,11 @@ A family is a frozen dataclass and a pytree. Its fields are the prior's hyperpar
 4. ``pack`` and ``check`` of the block's cells, and ``statistics``: the sufficient statistics of rows, by class;
 5. ``update``: the conjugate update;
 6. ``reference``, ``mode`` and ``mle`` of the parameters;
-7. ``tables`` of the parameters, and ``scored_by``, which computes the ``log_likelihood`` of rows from them, for most
-   families as a product of row features and class weights (``linear``);
-   ``log_likelihood_of``: the same from statistics, relative to a reference point, for samplers;
+7. ``likelihood_tables`` of the parameters, and ``likelihood_scorer``, which computes the ``log_likelihood`` from
+   them, for most families as a product of row features and class coefficients (``linear``);
+   ``log_likelihood_ratio``: the same from statistics, relative to a reference point, for samplers;
 8. ``log_predictive_terms``: the exact predictive of each cell under the current hyperparameters, [N, K, D];
-   ``own_terms``: the same for each row's own class, with the row's contribution removed from the statistics;
+   ``left_out_terms``: the same for each row's own class, with the row's contribution removed from the statistics;
 9. ``log_partition``, its change ``log_partition_ratio`` and ``log_base_measure``, which give the evidence.
 
 ``traits`` has what tables, plots and files need besides, each with a default.
@@ -141,7 +141,7 @@ class Family(Hyperparameters, Scoring, Traits):
             require_shape(block, site, params[site], "[K, D]", 2)
         require_finite(f"params of block {block!r}", **params)
 
-    def of_rows(self, params: Params, y: Array, draw: Array | None = None) -> Params:
+    def params_of_rows(self, params: Params, y: Array, draw: Array | None = None) -> Params:
         """The parameters of each row's class, with first axis N, or 1 for parameters that all classes share.
 
         With ``draw`` [N], ``params`` are draws [S, ...], and row n takes draw ``draw[n]``.
@@ -157,9 +157,9 @@ class Family(Hyperparameters, Scoring, Traits):
         """True if generating rows requires the total count of each."""
         return False
 
-    def toss(self, block: str, params: Params, y: Array, draw: Array, total_count: Array | None) -> Array:
+    def sample_rows(self, block: str, params: Params, y: Array, draw: Array, total_count: Array | None) -> Array:
         """Sample rows of the classes ``y`` [N], each from its own draw of the parameters [S, ...]."""
-        return self.observe(block, self.of_rows(params, y, draw), None, total_count)
+        return self.observe(block, self.params_of_rows(params, y, draw), None, total_count)
 
     # 4. - 6. statistics and estimates
 
@@ -238,7 +238,7 @@ class Family(Hyperparameters, Scoring, Traits):
         return jax.tree.map(lambda table: table[:, :, None], whole)
 
     @abstractmethod
-    def log_likelihood_of(self, statistics: Any, params: Params, reference: Params) -> Array:
+    def log_likelihood_ratio(self, statistics: Any, params: Params, reference: Params) -> Array:
         """log p(rows | params) - log p(rows | reference), a scalar; the reference is the posterior mean."""
 
     def row_base_measure(self, x: Array) -> Array | None:
@@ -262,26 +262,26 @@ class Family(Hyperparameters, Scoring, Traits):
         """log p(x_d | y = k) with the parameters integrated out, [N, K, D]; 0 for a missing cell. Pure JAX."""
 
     def predictive_tables(self) -> Any:
-        """The tables from which ``predicted_by`` computes the ``log_predictive``, summed over columns. Pure JAX."""
+        """The tables from which ``predictive_scorer`` computes the ``log_predictive`` of rows. Pure JAX."""
         return self
 
-    def predicted_by(self, tables: Any) -> Score:
+    def predictive_scorer(self, tables: Any) -> Score:
         return lambda x: LogProb(products.summed("log_predictive_terms", (tables,), (x,)), None)
 
     @abstractmethod
-    def own_terms(self, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
+    def left_out_terms(self, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
         """log p(x_d | class y_n, all rows but this one), [N, D], from a prior and all rows' statistics. Pure JAX."""
 
     def leave_one_out_terms(self, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
         """log p(x_d | y = k, all rows but this one), [N, K, D]: only the row's own class changes. Pure JAX."""
         terms = self.update(statistics).log_predictive_terms(x)
         own = jnp.arange(terms.shape[1])[None, :] == y[:, None]
-        return jnp.where(own[:, :, None], self.own_terms(statistics, x, y, weight)[:, None, :], terms)
+        return jnp.where(own[:, :, None], self.left_out_terms(statistics, x, y, weight)[:, None, :], terms)
 
     def leave_one_out(self, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
         """The sum of these terms over columns, [N, K], computed without the terms of the other classes."""
         table = updated(self, statistics).log_predictive(x).finite
-        own = products.summed("own_terms", (self, statistics), (x, y, weight))
+        own = products.summed("left_out_terms", (self, statistics), (x, y, weight))
         return namespace(table).where(np.arange(table.shape[1])[None, :] == y[:, None], own[:, None], table)
 
     # 9. the evidence

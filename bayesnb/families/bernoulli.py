@@ -79,7 +79,7 @@ class Bernoulli(Beta):
     def statistics(self, x: Array, z: ClassSums) -> BernoulliStatistics:
         return BernoulliStatistics(*z.trials(x))
 
-    def weights(self, params: Params) -> Linear:
+    def coefficients(self, params: Params) -> Linear:
         p = jnp.asarray(params["probs"])
         never, always = (p == 0).astype(p.dtype), (p == 1).astype(p.dtype)
         # a one is impossible where p = 0, a zero where p = 1
@@ -90,7 +90,7 @@ class Bernoulli(Beta):
         x = x[:, None, :]
         return jnp.where(jnp.isnan(x), 0.0, jnp.where(x == 1, success, failure))
 
-    def own_terms(self, statistics: BernoulliStatistics, x: Array, y: Array, weight: Array) -> Array:
+    def left_out_terms(self, statistics: BernoulliStatistics, x: Array, y: Array, weight: Array) -> Array:
         one, missing, w = (x == 1).astype(weight.dtype), jnp.isnan(x), weight[:, None]
         a, b = self.without(statistics, one * w, (1.0 - one) * w, y)
         return jnp.where(missing, 0.0, jnp.log(jnp.where(one > 0, a, b) / (a + b)))
@@ -98,8 +98,8 @@ class Bernoulli(Beta):
     def predictive_tables(self) -> Linear:
         return _affine(*self._log_predictive())
 
-    def predicted_by(self, tables: Linear) -> Score:
-        return self.scored_by(tables)
+    def predictive_scorer(self, tables: Linear) -> Score:
+        return self.likelihood_scorer(tables)
 
     def _log_predictive(self) -> tuple[Array, Array]:
         """log of the predictive probabilities of a one and of a zero, [K, D]; 1 - p would lose a small b."""

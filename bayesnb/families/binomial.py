@@ -149,7 +149,7 @@ class Binomial(Beta):
         log_base = z.base(lambda: _log_coefficients(successes, totals))
         return BinomialStatistics(z.sum(successes), z.sum(totals), log_base)
 
-    def weights(self, params: Params) -> Linear:
+    def coefficients(self, params: Params) -> Linear:
         p = jnp.asarray(params["probs"])
         nothing = jnp.zeros_like(p)
         zeros = (p == 0).astype(p.dtype), (p == 1).astype(p.dtype)
@@ -177,7 +177,7 @@ class Binomial(Beta):
         some = log_gamma.log_gamma_ratio(a, successes) + log_gamma.log_gamma_ratio(b, totals - successes)
         return some - log_gamma.log_gamma_ratio(a + b, totals)
 
-    def own_terms(self, statistics: BinomialStatistics, x: Array, y: Array, weight: Array) -> Array:
+    def left_out_terms(self, statistics: BinomialStatistics, x: Array, y: Array, weight: Array) -> Array:
         successes, totals = jnp.split(jnp.asarray(x, jnp.result_type(float)), 2, axis=1)
         failures, w = totals - successes, weight[:, None]
         a, b = self.without(statistics, w * successes, w * failures, y)

@@ -184,21 +184,21 @@ class Categorical(Family):
     def mle(self, statistics: CategoricalStatistics) -> Params:
         return self._split(dirichlet.dirichlet_mle(statistics.counts, self._flat.total))
 
-    def tables(self, params: Params) -> LogProb:
+    def likelihood_tables(self, params: Params) -> LogProb:
         p = self._join(params)
         return LogProb(stable.safe_log(p), (p == 0).astype(p.dtype))
 
-    def scored_by(self, tables: LogProb) -> Score:
+    def likelihood_scorer(self, tables: LogProb) -> Score:
         return products.lookup(self.codes, tables)
 
     def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
-        return LogProb(*(self._cells(table, x) for table in self.tables(params)))
+        return LogProb(*(self._cells(table, x) for table in self.likelihood_tables(params)))
 
     def form(self, params: Params) -> tuple[Array | None, Array, Array]:
-        weights = jnp.log(self._join(params))
-        return None, weights, jnp.zeros(weights.shape[0])
+        coefficients = jnp.log(self._join(params))
+        return None, coefficients, jnp.zeros(coefficients.shape[0])
 
-    def log_likelihood_of(self, statistics: CategoricalStatistics, params: Params, reference: Params) -> Array:
+    def log_likelihood_ratio(self, statistics: CategoricalStatistics, params: Params, reference: Params) -> Array:
         t = self._join(reference)
         change = (self._join(params) - t) / t
         return dirichlet.centred_log_likelihood(statistics.counts, change, self.concentration).sum()
@@ -206,7 +206,7 @@ class Categorical(Family):
     def log_predictive_terms(self, x: Array) -> Array:
         return self._cells(jnp.log(dirichlet.dirichlet_mean(self.concentration, self._flat.total)), x)
 
-    def own_terms(self, statistics: CategoricalStatistics, x: Array, y: Array, weight: Array) -> Array:
+    def left_out_terms(self, statistics: CategoricalStatistics, x: Array, y: Array, weight: Array) -> Array:
         places, seen = self.codes(x).places()
         tables = self.concentration, statistics.counts
         own, count = (table[y[:, None], places] for table in tables)
@@ -222,8 +222,8 @@ class Categorical(Family):
         totals = self._flat.at_entries(jnp.log(jnp.maximum(self._flat.of_columns(counts), tiny)))
         return LogProb(jnp.log(jnp.maximum(counts, tiny)) - totals, None)
 
-    def predicted_by(self, tables: LogProb) -> Score:
-        return self.scored_by(tables)
+    def predictive_scorer(self, tables: LogProb) -> Score:
+        return self.likelihood_scorer(tables)
 
     def log_partition(self) -> Array:
         return dirichlet.log_multivariate_beta(self.concentration, self._flat.total)[:, starts_of(self._sizes)[:-1]]

@@ -64,7 +64,7 @@ class Hyperparameters(Node):
         double = {name: _bounded(np.asarray(values[name], np.float64), letters) for name, letters in self.axes}
         type(self)(**values | self.as_given(double))
 
-    def check_single(self, block: str) -> None:
+    def check_float32(self, block: str) -> None:
         """Raise ValueError if float32 cannot hold a known hyperparameter and its square."""
         values = {f.name: getattr(self, f.name) for f in fields_of(self)}
         held = {f.name: single(values[f.name]) for f in fields_of(self) if not f.metadata.get("static")}

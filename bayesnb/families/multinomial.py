@@ -150,14 +150,14 @@ class Multinomial(LinearFamily):
     def mle(self, statistics: MultinomialStatistics) -> Params:
         return {"probs": dirichlet.dirichlet_mle(statistics.counts)}
 
-    def weights(self, params: Params) -> Linear:
+    def coefficients(self, params: Params) -> Linear:
         p = jnp.asarray(params["probs"])
         return Linear((stable.safe_log(p),), zeros=((p == 0).astype(p.dtype),))
 
     def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
         return Family.log_likelihood_terms(self, params, x)
 
-    def log_likelihood_of(self, statistics: MultinomialStatistics, params: Params, reference: Params) -> Array:
+    def log_likelihood_ratio(self, statistics: MultinomialStatistics, params: Params, reference: Params) -> Array:
         change = (params["probs"] - reference["probs"]) / reference["probs"]
         return dirichlet.centred_log_likelihood(statistics.counts, change, self.concentration).sum()
 
@@ -175,7 +175,7 @@ class Multinomial(LinearFamily):
     def predictive_tables(self) -> tuple[Array, Array]:
         return self.concentration, dirichlet.total(self.concentration)
 
-    def predicted_by(self, tables: tuple[Array, Array]) -> Score:
+    def predictive_scorer(self, tables: tuple[Array, Array]) -> Score:
         a, total = tables
 
         def score(x: Array) -> LogProb:
@@ -184,7 +184,7 @@ class Multinomial(LinearFamily):
 
         return score
 
-    def own_terms(self, statistics: MultinomialStatistics, x: Array, y: Array, weight: Array) -> Array:
+    def left_out_terms(self, statistics: MultinomialStatistics, x: Array, y: Array, weight: Array) -> Array:
         x = jnp.asarray(x, jnp.result_type(float))
         counts = jnp.where(jnp.isnan(x).any(axis=1, keepdims=True), 0.0, x)
         left = without(statistics.counts[y], weight[:, None] * counts)

@@ -141,7 +141,7 @@ class MultivariateNormal(NormalInverseWishart):
             numpyro.factor(f"{block}_missing", 0.5 * LOG_2PI * (~seen).sum(axis=-1))
         return numpyro.sample(block, law, obs=jnp.where(seen, x, loc))
 
-    def toss(self, block: str, params: Params, y: Array, draw: Array, total_count: Array | None) -> Array:
+    def sample_rows(self, block: str, params: Params, y: Array, draw: Array, total_count: Array | None) -> Array:
         del block, total_count
         loc, covariance = jnp.asarray(params["loc"]), jnp.asarray(params["covariance"])
         covariance = covariance[:, None] if self.shared else covariance
@@ -204,10 +204,10 @@ class MultivariateNormal(NormalInverseWishart):
             covariance = jnp.where(seen[:, None, None], statistics.covariance, pooled.covariance)
         return {"loc": loc, "covariance": self.as_site(covariance + self.smoothing * jnp.eye(loc.shape[1])[None])}
 
-    def tables(self, params: Params) -> tuple[Array, Array]:
+    def likelihood_tables(self, params: Params) -> tuple[Array, Array]:
         return params["loc"], self.as_table(params["covariance"])
 
-    def scored_by(self, tables: tuple[Array, Array]) -> Score:
+    def likelihood_scorer(self, tables: tuple[Array, Array]) -> Score:
         loc, covariance = tables
         return lambda x: LogProb(products.by_rows(log_normal, (), distances(loc, covariance, x)), None)
 
@@ -216,13 +216,15 @@ class MultivariateNormal(NormalInverseWishart):
         on = variances(covariance) > 0
         factor = jnp.linalg.cholesky(proper(covariance, on))
         precision = jnp.where(inside(on), jnp.linalg.inv(proper(covariance, on)), 0.0)
-        weights = (precision @ loc[:, :, None])[:, :, 0]
-        offset = -0.5 * (loc * weights).sum(axis=1)
+        coefficients = (precision @ loc[:, :, None])[:, :, 0]
+        offset = -0.5 * (loc * coefficients).sum(axis=1)
         if self.shared:
-            return None, weights, offset
-        return -0.5 * precision, weights, offset - 0.5 * log_determinant(factor)
+            return None, coefficients, offset
+        return -0.5 * precision, coefficients, offset - 0.5 * log_determinant(factor)
 
-    def log_likelihood_of(self, statistics: MultivariateNormalStatistics, params: Params, reference: Params) -> Array:
+    def log_likelihood_ratio(
+        self, statistics: MultivariateNormalStatistics, params: Params, reference: Params
+    ) -> Array:
         n, on = statistics.count, self._varying()
         old, new = (proper(self.as_table(p["covariance"]), on) for p in (reference, params))
         fitted = outer(statistics.mean - reference["loc"]) * n[:, None, None] + statistics.scatter
@@ -242,11 +244,11 @@ class MultivariateNormal(NormalInverseWishart):
         df = self.df - self.loc.shape[1] + 1.0
         return self.loc, self.scale * ((1.0 + 1.0 / self.strength) / df)[:, None, None], df
 
-    def predicted_by(self, tables: tuple[Array, Array, Array]) -> Score:
+    def predictive_scorer(self, tables: tuple[Array, Array, Array]) -> Score:
         loc, scale, df = tables
         return lambda x: LogProb(products.by_rows(log_student, (df[None],), distances(loc, scale, x)), None)
 
-    def own_terms(self, statistics: MultivariateNormalStatistics, x: Array, y: Array, weight: Array) -> Array:
+    def left_out_terms(self, statistics: MultivariateNormalStatistics, x: Array, y: Array, weight: Array) -> Array:
         return jnp.take_along_axis(self.leave_one_out(statistics, x, y, weight), y[:, None], axis=1)
 
     def leave_one_out_terms(self, statistics: MultivariateNormalStatistics, x: Array, y: Array, weight: Array) -> Array:

@@ -95,8 +95,8 @@ class Normal(NormalInverseGamma, LinearFamily):
         scale = jnp.where(constant, narrow, jnp.sqrt(jnp.where(constant, 1.0, variance)))
         return dist.Normal(loc, scale).mask(~constant)
 
-    def toss(self, block: str, params: Params, y: Array, draw: Array, total_count: Array | None) -> Array:
-        of_row = self.of_rows(params, y, draw)
+    def sample_rows(self, block: str, params: Params, y: Array, draw: Array, total_count: Array | None) -> Array:
+        of_row = self.params_of_rows(params, y, draw)
         # ``likelihood`` gives a constant column some width; generated cells are exactly the constant
         rows = self.observe(block, of_row, None, total_count)
         return jnp.where(of_row["variance"] == 0, of_row["loc"], rows)
@@ -138,7 +138,7 @@ class Normal(NormalInverseGamma, LinearFamily):
             variance = jnp.where(seen, statistics.variance, pooled.variance)
         return {"loc": loc, "variance": self.as_site(jnp.maximum(variance, VARIANCE_FLOOR * pooled.variance))}
 
-    def weights(self, params: Params) -> Linear:
+    def coefficients(self, params: Params) -> Linear:
         mu, variance = jnp.asarray(params["loc"]), self.as_table(jnp.asarray(params["variance"]))
         off = variance == 0
         variance = jnp.broadcast_to(jnp.where(off, 1.0, variance), mu.shape)
@@ -152,31 +152,31 @@ class Normal(NormalInverseGamma, LinearFamily):
     def features(self, x: Array) -> tuple[Array, ...]:
         return (x * x, x)
 
-    def tables(self, params: Params) -> tuple[Linear, Params]:
-        return self.weights(params), params
+    def likelihood_tables(self, params: Params) -> tuple[Linear, Params]:
+        return self.coefficients(params), params
 
-    def scored_by(self, tables: tuple[Linear, Params]) -> Score:
-        weights, params = tables
+    def likelihood_scorer(self, tables: tuple[Linear, Params]) -> Score:
+        coefficients, params = tables
 
         def direct(rows: Array) -> Array:
             return products.by_rows(_direct, (self, params), rows)
 
-        return products.linear(self, weights, direct)
+        return products.linear(self, coefficients, direct)
 
     def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
         terms = _cells(self, params, x)
         return LogProb(terms, jnp.zeros_like(terms))
 
     def form(self, params: Params) -> tuple[Array | None, Array, Array]:
-        table, centre = self.weights(params), products.centre_of(jnp.asarray(params["loc"]))
-        half, slope = table.weights
+        table, centre = self.coefficients(params), products.centre_of(jnp.asarray(params["loc"]))
+        half, slope = table.coefficients
         offset = table.offset + half * jnp.square(centre) - slope * centre
-        weights = slope - 2.0 * half * centre
+        coefficients = slope - 2.0 * half * centre
         if self.shared:
-            return None, weights, offset.sum(axis=1)
-        return half[:, :, None] * jnp.eye(half.shape[1])[None], weights, offset.sum(axis=1)
+            return None, coefficients, offset.sum(axis=1)
+        return half[:, :, None] * jnp.eye(half.shape[1])[None], coefficients, offset.sum(axis=1)
 
-    def log_likelihood_of(self, statistics: NormalStatistics, params: Params, reference: Params) -> Array:
+    def log_likelihood_ratio(self, statistics: NormalStatistics, params: Params, reference: Params) -> Array:
         n, before, after = statistics.count, self.as_table(reference["variance"]), self.as_table(params["variance"])
         off = self._scaleless() | (before == 0)
         old, new = jnp.where(off, 1.0, before), jnp.where(off, 1.0, after)
@@ -192,14 +192,14 @@ class Normal(NormalInverseGamma, LinearFamily):
     def predictive_tables(self) -> Student:
         return student(self.loc, self.strength, self.shape, self._site_rate(), self._scaleless())
 
-    def predicted_by(self, tables: Student) -> Score:
+    def predictive_scorer(self, tables: Student) -> Score:
         return lambda x: LogProb(log_student(tables, x), None)
 
     def log_predictive_terms(self, x: Array) -> Array:
         tables = jax.tree.map(lambda table: jnp.asarray(table)[None], self)
         return tables.cells_of(jnp.asarray(x, jnp.result_type(float))[:, None, :])
 
-    def own_terms(self, statistics: NormalStatistics, x: Array, y: Array, weight: Array) -> Array:
+    def left_out_terms(self, statistics: NormalStatistics, x: Array, y: Array, weight: Array) -> Array:
         x = jnp.asarray(x, jnp.result_type(float))
         return self.without(statistics, x, y, weight).cells_of(x)
 

@@ -116,11 +116,11 @@ class Poisson(LinearFamily):
         own, all_ = (s.total / jnp.where(s.cells > 0, s.cells, 1) for s in (statistics, pooled))
         return {"rate": jnp.where(statistics.cells > 0, own, all_)}
 
-    def weights(self, params: Params) -> Linear:
+    def coefficients(self, params: Params) -> Linear:
         rate = jnp.asarray(params["rate"])
         return Linear((stable.safe_log(rate),), -rate, ((rate == 0).astype(rate.dtype),), jnp.zeros_like(rate))
 
-    def log_likelihood_of(self, statistics: PoissonStatistics, params: Params, reference: Params) -> Array:
+    def log_likelihood_ratio(self, statistics: PoissonStatistics, params: Params, reference: Params) -> Array:
         t = reference["rate"]
         change = (params["rate"] - t) / t
         # s log(1 + r) - n t r, where t (rate + n) = shape + s: the first-order terms cancel analytically
@@ -136,7 +136,7 @@ class Poisson(LinearFamily):
         offset, always = -self.shape * jnp.log1p(1.0 / self.rate), jnp.asarray(jnp.inf)
         return self, Linear((-jnp.log1p(self.rate),), offset, condition=always)
 
-    def predicted_by(self, tables: tuple[Self, Linear]) -> Score:
+    def predictive_scorer(self, tables: tuple[Self, Linear]) -> Score:
         family, table = tables
         return products.rising_and_linear(family, family.shape, products.linear(family, table))
 
@@ -146,7 +146,7 @@ class Poisson(LinearFamily):
         counts = jnp.where(jnp.isnan(x), 0.0, x)
         return jnp.where(jnp.isnan(x), 0.0, _negative_binomial(shape, rate, counts))
 
-    def own_terms(self, statistics: PoissonStatistics, x: Array, y: Array, weight: Array) -> Array:
+    def left_out_terms(self, statistics: PoissonStatistics, x: Array, y: Array, weight: Array) -> Array:
         x, w = jnp.asarray(x, jnp.result_type(float)), weight[:, None]
         counts = jnp.where(jnp.isnan(x), 0.0, x)
         shape = self.shape[y] + without(statistics.total[y], w * counts)

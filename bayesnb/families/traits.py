@@ -59,6 +59,14 @@ class Traits(ABC):
     def reference(self) -> Mapping[str, Array]:
         """A central point of the parameters."""
 
+    @abstractmethod
+    def log_likelihood_terms(self, params: Any, x: Array) -> LogProb:
+        """The log likelihood feature by feature, [N, K, F]."""
+
+    @abstractmethod
+    def log_predictive_terms(self, x: Array) -> Array:
+        """The exact predictive feature by feature, [N, K, F]."""
+
     # sizes and formulas
 
     def num_parameters(self, num_columns: int) -> tuple[int, int]:
@@ -128,15 +136,16 @@ class Traits(ABC):
 
     def explained_terms(self, params: Mapping[str, Array], x: Array) -> LogProb:
         """The terms of the log likelihood with which ``explain`` explains a row, [N, K, F]."""
-        return self.log_likelihood_terms(params, x)  # type: ignore[attr-defined]
+        return self.log_likelihood_terms(params, x)
 
     def explained_predictive(self, x: Array) -> Array:
         """The same terms for the exact predictive, [N, K, F]."""
-        return self.log_predictive_terms(x)  # type: ignore[attr-defined]
+        return self.log_predictive_terms(x)
 
     def narrowed(self, params: Mapping[str, Array] | None, shown: Array) -> tuple[Self, Mapping[str, Array] | None]:
         """The family and parameters for the words ``shown``, with all other words merged into a last one."""
-        raise NotImplementedError(f"{type(self).__name__} tells no words apart, {len(shown)} of them or any others")
+        del params, shown
+        raise ValueError(f"{type(self).__name__} has tells_words: define narrowed(params, shown), which explain needs")
 
     # names
 

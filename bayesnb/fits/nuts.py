@@ -132,7 +132,7 @@ def _log_likelihood(
     params: Sites, model: NaiveBayes, statistics: ModelStatistics, reference: Sites, rows: Rows | None
 ) -> Array:
     """The log likelihood of labelled rows, relative to the reference point, plus that of unlabelled rows."""
-    labelled = model.log_likelihood_of(statistics, params, reference)
+    labelled = model.log_likelihood_ratio(statistics, params, reference)
     return labelled if rows is None else labelled + _log_density(rows, params)
 
 

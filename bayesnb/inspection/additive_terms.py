@@ -52,14 +52,14 @@ def terms(fit: Classifier, arrays: dict[str, Array]) -> dict[str, LogProb]:
     if isinstance(fit, AveragedPosterior):
         mixed = {b: mixed_terms(f, fit.pooled[b], fit.log_odds[b], arrays[b]) for b, f in families.items()}
         return {b: _possible(part) for b, part in mixed.items()}
-    weights = fit.weights if isinstance(fit, Posterior) else None
-    return {b: _weighed(_possible(f.explained_predictive(arrays[b])), b, weights) for b, f in families.items()}
+    powers = fit.weights if isinstance(fit, Posterior) else None
+    return {b: _raised(_possible(f.explained_predictive(arrays[b])), b, powers) for b, f in families.items()}
 
 
 def terms_given(
     params: Mapping[str, Params],
     families: Mapping[str, Family],
-    weights: Mapping[str, Array] | None,
+    powers: Mapping[str, Array] | None,
     arrays: Mapping[str, Array],
     *,
     words: bool,
@@ -69,7 +69,7 @@ def terms_given(
     def of_block(family: Family, block: Params, x: Array) -> LogProb:
         return family.explained_terms(block, x) if words else family.log_likelihood_terms(block, x)
 
-    return {b: _weighed(of_block(f, params[b], arrays[b]), b, weights) for b, f in families.items()}
+    return {b: _raised(of_block(f, params[b], arrays[b]), b, powers) for b, f in families.items()}
 
 
 class Narrowed(NamedTuple):
@@ -111,7 +111,7 @@ def _possible(finite: Array) -> LogProb:
     return LogProb(finite, jnp.zeros_like(finite))
 
 
-def _weighed(part: LogProb, block: str, weights: Mapping[str, Array] | None) -> LogProb:
+def _raised(part: LogProb, block: str, powers: Mapping[str, Array] | None) -> LogProb:
     zeros = jnp.zeros_like(part.finite) if part.zeros is None else part.zeros
-    power = 1.0 if weights is None else jnp.asarray(weights[block])[None, None]
+    power = 1.0 if powers is None else jnp.asarray(powers[block])[None, None]
     return LogProb(part.finite * power, zeros)

@@ -56,7 +56,7 @@ def explain(
     The F features are the columns, block by block. A Multinomial block is its words and one term for the length, which
     is 0 given the parameters and corrects the exact predictive, under which words come in bursts (``additive`` has the
     formula). A MultivariateNormal block is one term, and so is a Multinomial block in an average over subsets of
-    features. A missing cell adds 0. For a tempered fit the terms are multiplied by its weights.
+    features. A missing cell adds 0. For a tempered fit the terms are multiplied by its powers.
 
     With ``key`` there are equal-tailed credible intervals of the contributions given the parameters, over draws of
     these: w_f (log p(x_f | k, theta) - log p(x_f | j, theta)). A contribution to the exact predictive averages p over
@@ -184,8 +184,8 @@ class _OfDraw:
     against: int
     words: bool
 
-    def __call__(self, model: NaiveBayes, weights: Any, rows: dict[str, Array], draw: Sites) -> Any:
-        parts = terms_given(model.block_params(draw), model.families, weights, rows, words=self.words)
+    def __call__(self, model: NaiveBayes, powers: Any, rows: dict[str, Array], draw: Sites) -> Any:
+        parts = terms_given(model.block_params(draw), model.families, powers, rows, words=self.words)
         sums = [jax.tree.map(lambda part: part.sum(-1), part) for part in parts.values()]
         whole = joint(draw["class_probs"], sums).log()[:, :, None]
         by_block = {block: intervals._log_odds(part.log(), self.against) for block, part in parts.items()}

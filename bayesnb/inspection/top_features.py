@@ -89,14 +89,14 @@ def top_features(
     columns = names.column_names(fit.model, feature_names, {b: int(size or 0) for b, size in fit.columns().items()})
     shown = names.distinct(columns)
     value_names = names.value_names(value_names, fit.model.families, columns, shown)
-    weights = (fit.weights if isinstance(fit, Posterior) else None) or {}
+    powers = (fit.weights if isinstance(fit, Posterior) else None) or {}
     blocks = [
         _Block(
             family,
             fit.model.block_params(params)[block],
             shown[block],
             block,
-            weights.get(block, np.ones(1)),
+            powers.get(block, np.ones(1)),
             value_names,
         )
         for block, family in fit.model.families.items()

@@ -19,7 +19,7 @@ from bayesnb.primitives.scoring import Score
 
 
 @jax.jit
-def _class_weights(probs: Array) -> LogProb:
+def _class_log_probs(probs: Array) -> LogProb:
     return LogProb(stable.safe_log(jnp.asarray(probs)), jnp.asarray(probs) == 0)
 
 
@@ -28,11 +28,11 @@ def joint(probs: Array, parts: list[LogProb]) -> LogProb:
     rows = reduce(LogProb.times, parts)
     if on_host(probs, rows) and np.all(probs):
         return LogProb(_add_by_blocks(rows.finite, np.log(probs)), rows.zeros)
-    weights = finalise(_class_weights, as_array(probs))
-    if on_host(weights) and not weights.zeros.any():  # under jit, XLA would take seconds to fold a table of zeros
-        return rows.times(LogProb(weights.finite[None, :], None))
-    never = namespace(rows.finite).broadcast_to(1e9 * weights.zeros[None, :], rows.finite.shape)
-    return rows.times(LogProb(weights.finite[None, :], never))
+    log_probs = finalise(_class_log_probs, as_array(probs))
+    if on_host(log_probs) and not log_probs.zeros.any():  # under jit, XLA would take seconds to fold a table of zeros
+        return rows.times(LogProb(log_probs.finite[None, :], None))
+    never = namespace(rows.finite).broadcast_to(1e9 * log_probs.zeros[None, :], rows.finite.shape)
+    return rows.times(LogProb(log_probs.finite[None, :], never))
 
 
 def joint_score(probs: Array, scores: Mapping[str, Score]) -> Score:
@@ -40,20 +40,20 @@ def joint_score(probs: Array, scores: Mapping[str, Score]) -> Score:
     return lambda arrays: joint(probs, [score(arrays[block]) for block, score in scores.items()])
 
 
-def _add_by_blocks(table: Array, weights: Array) -> Array:
-    """table + weights [K] on the host, in threads."""
+def _add_by_blocks(table: Array, log_probs: Array) -> Array:
+    """table + log_probs [K] on the host, in threads."""
     out = np.empty(table.shape)
 
     def block(rows: slice) -> None:
-        _write_sums(table[rows], weights, out[rows])
+        _write_sums(table[rows], log_probs, out[rows])
 
     in_threads(block, row_blocks(len(table), table.itemsize * table.shape[1]))
     return out
 
 
 @compiled
-def _write_sums(table: Array, weights: Array, out: Array) -> None:
+def _write_sums(table: Array, log_probs: Array, out: Array) -> None:
     # numpy's inner loop over the classes is short: its start-up at each row would dominate
     for n in range(table.shape[0]):
         for k in range(table.shape[1]):
-            out[n, k] = table[n, k] + weights[k]
+            out[n, k] = table[n, k] + log_probs[k]

@@ -47,9 +47,9 @@ def declared_concentration(given: Any) -> Any:
     return value
 
 
-def check_single(families: Mapping[str, Family], class_concentration: Any) -> None:
+def check_float32(families: Mapping[str, Family], class_concentration: Any) -> None:
     """``checks.single`` for a whole model."""
-    checks.single(families)
+    checks.float32(families)
     if jnp.result_type(float) == np.float32:
         try:
             declared_concentration(single(class_concentration))

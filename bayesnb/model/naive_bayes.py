@@ -22,15 +22,15 @@ from bayesnb.model import program
 from bayesnb.model.class_prior import joint_score
 from bayesnb.model.declarations import (
     check_families,
+    check_float32,
     check_names,
-    check_single,
     declared_classes,
     declared_concentration,
 )
 from bayesnb.model.hyperpriors import hyperpriors
 from bayesnb.model.nonconjugate import checked, own_priors
 from bayesnb.numerics import dirichlet
-from bayesnb.primitives.scoring import Score, Scoring
+from bayesnb.primitives.scoring import Score, Scoring, prepare_predictive
 from bayesnb.rows import arguments, checks
 from bayesnb.rows.statistics import ModelStatistics, pooled_statistics
 
@@ -106,7 +106,7 @@ class NaiveBayes(Scoring):
             )
         statistics = pooled_statistics(self, X, y, sample_weight, statistics)
         if not on_host(self, statistics):
-            check_single(self.families, self.class_concentration)
+            check_float32(self.families, self.class_concentration)
         elif self.resolved_by_sizes:
             blocks = jax.tree.map(lambda leaf: leaf[:1], statistics.blocks)  # only their sizes matter
             return jax.tree.map(np.array, self)._fixed(statistics.num_classes, blocks)
@@ -164,10 +164,10 @@ class NaiveBayes(Scoring):
         probs = dirichlet.dirichlet_mle(statistics.class_counts[None])[0] if fixed is None else jnp.asarray(fixed)
         return self._collect(probs, {b: f.mle(statistics.blocks[b]) for b, f in self.families.items()})
 
-    def log_likelihood_of(self, statistics: ModelStatistics, params: Sites, reference: Sites) -> Array:
+    def log_likelihood_ratio(self, statistics: ModelStatistics, params: Sites, reference: Sites) -> Array:
         """log p(rows | params) - log p(rows | reference), a scalar; the reference is the posterior mean."""
         new, old = self.block_params(params), self.block_params(reference)
-        parts = [f.log_likelihood_of(statistics.blocks[b], new[b], old[b]) for b, f in self.families.items()]
+        parts = [f.log_likelihood_ratio(statistics.blocks[b], new[b], old[b]) for b, f in self.families.items()]
         if self.class_probs is None:
             change = params["class_probs"] / reference["class_probs"] - 1.0
             parts.append(dirichlet.centred_log_likelihood(statistics.class_counts, change, self.class_concentration))
@@ -192,28 +192,28 @@ class NaiveBayes(Scoring):
 
     # log p(y = k, x) without the base measure
 
-    def tables(self, params: Mapping[str, Array]) -> Tables:
-        """The tables from which ``scored_by`` scores rows, made of the parameters. Pure JAX."""
+    def likelihood_tables(self, params: Mapping[str, Array]) -> Tables:
+        """The tables from which ``likelihood_scorer`` scores rows, made of the parameters. Pure JAX."""
         blocks = self.block_params(params)
-        return params["class_probs"], {b: f.tables(blocks[b]) for b, f in self.families.items()}
+        return params["class_probs"], {b: f.likelihood_tables(blocks[b]) for b, f in self.families.items()}
 
-    def scored_by(self, tables: Tables) -> Score:
-        """The score of rows, log p(y = k, x | params), [N, K], from the ``tables`` of the parameters."""
-        return joint_score(tables[0], {b: f.scored_by(tables[1][b]) for b, f in self.families.items()})
+    def likelihood_scorer(self, tables: Tables) -> Score:
+        """The score of rows, log p(y = k, x | params), [N, K], from the ``likelihood_tables`` of the parameters."""
+        return joint_score(tables[0], {b: f.likelihood_scorer(tables[1][b]) for b, f in self.families.items()})
 
     def predictive_tables(self) -> Tables:
-        """The tables from which ``predicted_by`` scores rows, made of the hyperparameters. Pure JAX."""
+        """The tables from which ``predictive_scorer`` scores rows, made of the hyperparameters. Pure JAX."""
         return self.class_mean(), {b: f.predictive_tables() for b, f in self.families.items()}
 
-    def predicted_by(self, tables: Tables) -> Score:
+    def predictive_scorer(self, tables: Tables) -> Score:
         """The score log p(y = k, x) of rows with the parameters integrated out, [N, K], from ``predictive_tables``."""
-        return joint_score(tables[0], {b: f.predicted_by(tables[1][b]) for b, f in self.families.items()})
+        return joint_score(tables[0], {b: f.predictive_scorer(tables[1][b]) for b, f in self.families.items()})
 
-    def predictive(self, weights: Mapping[str, Array] | None = None) -> Score:
-        """The ``log_predictive`` of rows, with features raised to the power of their weights, [D] or [1] by block."""
-        if weights is None:
-            return super().predictive()
-        return joint_score(self.class_mean(), {b: to_powers(f, weights[b]) for b, f in self.families.items()})
+    def tempered_scorer(self, powers: Mapping[str, Array] | None = None) -> Score:
+        """The ``log_predictive`` of rows, with features raised to their powers, [D] or [1] by block."""
+        if powers is None:
+            return prepare_predictive(self)
+        return joint_score(self.class_mean(), {b: to_powers(f, powers[b]) for b, f in self.families.items()})
 
     def class_mean(self) -> Array:
         """E[p(y = k)], [K]: the predictive of a label."""

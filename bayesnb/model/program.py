@@ -58,7 +58,7 @@ def run(model: Specification, X: Any, y: Any, num_rows: int | None, total_count:
     with numpyro.plate("rows", num_rows):
         labels = dist.Categorical(probs=params["class_probs"])
         y = numpyro.sample("label", labels, obs=y, infer={"enumerate": "parallel"})
-        of_row = {b: model.families[b].of_rows(p, y) for b, p in model.block_params(params).items()}
+        of_row = {b: model.families[b].params_of_rows(p, y) for b, p in model.block_params(params).items()}
         rows = {
             b: family.observe(b, of_row[b], None if arrays is None else jnp.asarray(arrays[b]), total_count)
             for b, family in model.families.items()

@@ -22,41 +22,43 @@ class Scoring(ABC):
     """A pytree of hyperparameters that scores checked rows, given parameters or with the parameters integrated out."""
 
     @abstractmethod
-    def tables(self, params: Any) -> Any:
+    def likelihood_tables(self, params: Any) -> Any:
         """Tables computed from the parameters, from which rows are scored. Pure JAX."""
 
     @abstractmethod
-    def scored_by(self, tables: Any) -> Score:
-        """The function that scores rows given the ``tables`` of the parameters."""
-
-    def scorer(self, params: Any) -> Score:
-        """The function that scores rows given the parameters, whose tables it computes first."""
-        return self.scored_by(finalise(_tables, self, params))
+    def likelihood_scorer(self, tables: Any) -> Score:
+        """The function that scores rows given the ``likelihood_tables`` of the parameters."""
 
     def log_likelihood(self, params: Any, x: Any) -> LogProb:
         """The scores of rows given the parameters, [N, K]."""
-        return self.scorer(params)(x)
+        return prepare_likelihood(self, params)(x)
 
     @abstractmethod
     def predictive_tables(self) -> Any:
         """Tables computed from the hyperparameters, for scores with the parameters integrated out. Pure JAX."""
 
     @abstractmethod
-    def predicted_by(self, tables: Any) -> Score:
+    def predictive_scorer(self, tables: Any) -> Score:
         """The function that scores rows given the ``predictive_tables``."""
-
-    def predictive(self) -> Score:
-        """The function that scores rows with the parameters integrated out, from tables computed first."""
-        return self.predicted_by(finalise(_predictive_tables, self))
 
     def log_predictive(self, x: Any) -> LogProb:
         """The scores of rows with the parameters integrated out, [N, K]."""
-        return self.predictive()(x)
+        return prepare_predictive(self)(x)
+
+
+def prepare_likelihood(one: Scoring, params: Any) -> Score:
+    """The function that scores rows given the parameters; their tables are computed here."""
+    return one.likelihood_scorer(finalise(_tables, one, params))
+
+
+def prepare_predictive(one: Scoring) -> Score:
+    """The function that scores rows with the parameters integrated out; its tables are computed here."""
+    return one.predictive_scorer(finalise(_predictive_tables, one))
 
 
 @jax.jit
 def _tables(one: Scoring, params: Any) -> Any:
-    return one.tables(params)
+    return one.likelihood_tables(params)
 
 
 @jax.jit

@@ -22,7 +22,7 @@ from bayesnb.arrays.placement import Array, is_traced, on_host, read_only, to_ho
 from bayesnb.arrays.pytree import Node, pytree, short_repr
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb, logsumexp
-from bayesnb.primitives.scoring import Score
+from bayesnb.primitives.scoring import Score, prepare_likelihood
 from bayesnb.results import generate, intervals
 from bayesnb.results.evidence import EvidenceTable, evidence_table
 from bayesnb.results.intervals import Interval
@@ -217,7 +217,7 @@ class PointEstimate(Classifier):
         return {b: f.columns_of(blocks[b]) for b, f in self.model.families.items()}
 
     def _scorer(self) -> Score:
-        return self.model.scorer(self.params)
+        return prepare_likelihood(self.model, self.params)
 
 
 @pytree
@@ -287,7 +287,7 @@ class Posterior(Classifier):
         return self.model.columns
 
     def _scorer(self) -> Score:
-        return self.model.predictive(self.weights)
+        return self.model.tempered_scorer(self.weights)
 
 
 @partial(jax.jit, static_argnames="num_samples")

@@ -54,7 +54,7 @@ def _rows(model: NaiveBayes, params: Sites, draw: Array, key: Array, total_count
     ):
         for name, family in model.families.items():
             totals = total_count.get(name) if isinstance(total_count, Mapping) else total_count
-            rows[name] = family.toss(name, blocks[name], y, draw, totals)
+            rows[name] = family.sample_rows(name, blocks[name], y, draw, totals)
     return (rows["x"] if model.single else rows), y
 
 

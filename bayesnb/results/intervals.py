@@ -25,7 +25,7 @@ from bayesnb.numerics.log_prob import LogProb
 from bayesnb.results.fitted import Fitted
 from bayesnb.rows import arguments
 
-Weights = dict[str, Array] | None
+Powers = dict[str, Array] | None
 
 AT_ONCE = 1 << 26
 """The largest size in bytes of the results of one block of rows under every draw."""
@@ -41,7 +41,7 @@ class Interval(NamedTuple):
 def predict_interval(fit: Fitted, X: Any, level: float, key: Array, num_draws: int) -> Interval:
     """Intervals of P(y = k | x, theta), [N, K]; see ``Classifier.predict_interval``."""
     given = _prepared(fit, X, level, key, num_draws)
-    by_feature = given.weights is not None
+    by_feature = given.powers is not None
     return Interval(*_quantiles(_probabilities, given, level, by_feature))
 
 
@@ -60,7 +60,7 @@ def contribution_interval(
 class _Given(NamedTuple):
     model: NaiveBayes
     params: Sites
-    weights: Weights
+    powers: Powers
     arrays: dict[str, Array]
 
 
@@ -91,9 +91,9 @@ def drawn(fit: Fitted, arrays: dict[str, Array], key: Array, num_draws: int) -> 
 
 
 def _quantiles(of_rows: Callable[..., Any], given: _Given, level: float, by_feature: bool) -> tuple[Any, Any]:
-    """The quantiles over draws of ``of_rows(model, weights, rows, draw)`` [N, ...], block by block of rows."""
+    """The quantiles over draws of ``of_rows(model, powers, rows, draw)`` [N, ...], block by block of rows."""
     tails = np.array([0.5 - level / 2, 0.5 + level / 2])
-    model, params, weights, arrays = given
+    model, params, powers, arrays = given
     num_rows = jax.tree.leaves(arrays)[0].shape[0]
     width = sum(x.shape[1] for x in arrays.values()) if by_feature else 1
     row_bytes = 8 * params["class_probs"].size * width
@@ -102,7 +102,7 @@ def _quantiles(of_rows: Callable[..., Any], given: _Given, level: float, by_feat
     if not on_host(given):
 
         def ends(row: dict[str, Array]) -> Any:
-            values = _under_every_draw(of_rows, model, params, weights, {b: x[None] for b, x in row.items()})
+            values = _under_every_draw(of_rows, model, params, powers, {b: x[None] for b, x in row.items()})
             return jax.tree.map(lambda v: jnp.quantile(v[:, 0], tails, axis=0, method="nearest"), values)
 
         both = jax.lax.map(ends, arrays, batch_size=size)
@@ -110,7 +110,7 @@ def _quantiles(of_rows: Callable[..., Any], given: _Given, level: float, by_feat
     parts = []
     for start in range(0, max(num_rows, 1), size):
         rows = jax.tree.map(lambda x, start=start: dense(x[start : start + size]), arrays)
-        values = at_once(_under_every_draw, of_rows, model, params, weights, rows)
+        values = at_once(_under_every_draw, of_rows, model, params, powers, rows)
         parts.append(jax.tree.map(lambda v: np.quantile(v, tails, axis=0, method="nearest"), values))
     both = jax.tree.map(lambda *pieces: np.concatenate(pieces, axis=1), *parts)
     return jax.tree.map(lambda v: v[0], both), jax.tree.map(lambda v: v[1], both)
@@ -118,26 +118,26 @@ def _quantiles(of_rows: Callable[..., Any], given: _Given, level: float, by_feat
 
 @partial(jax.jit, static_argnums=0)
 def _under_every_draw(
-    of_rows: Callable[..., Any], model: NaiveBayes, params: Sites, weights: Weights, rows: dict[str, Array]
+    of_rows: Callable[..., Any], model: NaiveBayes, params: Sites, powers: Powers, rows: dict[str, Array]
 ) -> Any:
     # one draw at a time: intermediate arrays, for some families D times the result, are in memory for one draw only
-    return jax.lax.map(lambda draw: of_rows(model, weights, rows, draw), params)
+    return jax.lax.map(lambda draw: of_rows(model, powers, rows, draw), params)
 
 
-def _probabilities(model: NaiveBayes, weights: Weights, rows: dict[str, Array], draw: Sites) -> Array:
+def _probabilities(model: NaiveBayes, powers: Powers, rows: dict[str, Array], draw: Sites) -> Array:
     """P(y = k | x, theta), [N, K]."""
-    if weights is None:
+    if powers is None:
         return model.log_likelihood(draw, rows).shares()
-    terms = _terms(model, weights, rows, draw)
+    terms = _terms(model, powers, rows, draw)
     blocks = [jax.tree.map(lambda part: part.sum(-1), part) for part in terms.values()]
     return joint(draw["class_probs"], blocks).shares()
 
 
 def _contributions(
-    against: int, model: NaiveBayes, weights: Weights, rows: dict[str, Array], draw: Sites
+    against: int, model: NaiveBayes, powers: Powers, rows: dict[str, Array], draw: Sites
 ) -> dict[str, Array]:
     """Log odds by block, [N, K, D]."""
-    terms = _terms(model, weights, rows, draw)
+    terms = _terms(model, powers, rows, draw)
     return {block: _log_odds(part.log(), against) for block, part in terms.items()}
 
 
@@ -148,9 +148,9 @@ def _log_odds(log_prob: Array, against: int) -> Array:
     return jnp.where(even, 0.0, log_prob - jnp.where(even, 0.0, other))
 
 
-def _terms(model: NaiveBayes, weights: Weights, rows: dict[str, Array], draw: Sites) -> dict[str, LogProb]:
+def _terms(model: NaiveBayes, powers: Powers, rows: dict[str, Array], draw: Sites) -> dict[str, LogProb]:
     """w_d log p(x_d | k, theta) by block, [N, K, D]."""
-    blocks, powers = model.block_params(draw), weights or {}
+    blocks, powers = model.block_params(draw), powers or {}
     terms = {name: f.log_likelihood_terms(blocks[name], rows[name]) for name, f in model.families.items()}
     return {
         name: LogProb(part.finite * jnp.asarray(powers.get(name, np.ones(1)))[None, None], part.zeros)

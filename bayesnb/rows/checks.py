@@ -62,11 +62,11 @@ def columns(families: Mapping[str, Family], arrays: Mapping[str, Array], fitted:
             raise ValueError(f"block {name!r} has {families[name].columns_in(x)} columns, the model has {expected}")
 
 
-def single(families: Mapping[str, Family]) -> None:
+def float32(families: Mapping[str, Family]) -> None:
     """Raises ValueError if JAX computes in float32 and a known hyperparameter, or its square, exceeds its range."""
     if jnp.result_type(float) == np.float32:
         for name, family in families.items():
-            family.check_single(name)
+            family.check_float32(name)
 
 
 def values(families: Mapping[str, Family], arrays: Mapping[str, Array]) -> None:

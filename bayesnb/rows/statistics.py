@@ -89,7 +89,7 @@ def statistics_of(
         if on_cpu is None:
             return from_host(model.families, arrays, labels, num_classes, evidence=evidence)
     if None in model.columns.values():  # else the model was resolved from data
-        checks.single(model.families)
+        checks.float32(model.families)
     require_memory(model.families, arrays, num_classes)
     if on_cpu is not None:
         found = _from_cpu(model.families, arrays, labels, num_classes, on_cpu)

@@ -41,10 +41,10 @@ class Contributions(NamedTuple):
         """F, the number of features of all blocks."""
         return self.evidence.shape[2]
 
-    def by_block(self, weights: Array) -> dict[str, Array]:
+    def by_block(self, powers: Array) -> dict[str, Array]:
         """Split an array [F] by block."""
         ends = np.cumsum(list(self.sizes.values()))
-        return dict(zip(self.sizes, np.split(weights, ends[:-1]), strict=True))
+        return dict(zip(self.sizes, np.split(powers, ends[:-1]), strict=True))
 
     def summed(self) -> Array:
         """The evidence of all features together, [N, K]."""
@@ -55,24 +55,24 @@ class Contributions(NamedTuple):
         # the own class has 0, so its log probability is minus the logsumexp over classes
         return float(self.weight @ scipy.special.logsumexp(self.prior + evidence, axis=1))
 
-    def weighed(self, weights: Array) -> tuple[float, Array]:
+    def evaluate(self, powers: Array) -> tuple[float, Array]:
         """The loss under powers [F], and its gradient [F]."""
 
         def part(rows: slice) -> tuple[float, Array]:
-            probs, log_sum = self._probs(rows, weights)
+            probs, log_sum = self._probs(rows, powers)
             gradient = np.einsum("nk,nkf->f", self.weight[rows, None] * probs, self.evidence[rows], optimize=True)
             return float(self.weight[rows] @ log_sum), gradient
 
         parts = in_threads(part, self._blocks())
         return sum(loss for loss, _ in parts), np.sum([gradient for _, gradient in parts], axis=0)
 
-    def information(self, weights: Array) -> Array:
+    def information(self, powers: Array) -> Array:
         """Eigenvalues of the loss's Hessian in the powers; zero eigenvalues may be left out."""
         num_rows, num_classes, num_features = self.evidence.shape
         wide = num_features > num_rows * num_classes
 
         def part(rows: slice) -> Array:
-            probs, _ = self._probs(rows, weights)
+            probs, _ = self._probs(rows, powers)
             mean = np.einsum("nk,nkf->nf", probs, self.evidence[rows], optimize=True)
             root = np.sqrt(self.weight[rows, None] * probs)[:, :, None]
             spread = (root * (self.evidence[rows] - mean[:, None])).reshape(probs.size, num_features)
@@ -84,8 +84,8 @@ class Contributions(NamedTuple):
             return np.maximum(np.linalg.eigvalsh(spread @ spread.T), 0.0)
         return np.maximum(np.linalg.eigvalsh(np.sum(parts, axis=0)), 0.0)
 
-    def _probs(self, rows: slice, weights: Array) -> tuple[Array, Array]:
-        joint = self.prior[rows] + self.evidence[rows] @ weights
+    def _probs(self, rows: slice, powers: Array) -> tuple[Array, Array]:
+        joint = self.prior[rows] + self.evidence[rows] @ powers
         log_sum = scipy.special.logsumexp(joint, axis=1)
         return np.exp(joint - log_sum[:, None]), log_sum
 

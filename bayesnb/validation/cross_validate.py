@@ -141,7 +141,7 @@ def _all_but_one(parts: list[ModelStatistics]) -> list[ModelStatistics]:
 def _by_posteriors(grid: NaiveBayes, others: list[ModelStatistics]) -> list[Score]:
     """For each fold, a scorer of log p(y = k, x), [N, G K]: G posteriors of K classes are one of G K classes."""
     tables = finalise(_tables_of_posteriors, grid, _stacked(others))
-    return [partial(_score, grid.predicted_by, of_fold) for of_fold in _unstacked(tables, len(others))]
+    return [partial(_score, grid.predictive_scorer, of_fold) for of_fold in _unstacked(tables, len(others))]
 
 
 def _by_estimates(
@@ -153,7 +153,7 @@ def _by_estimates(
         for rest, of_fold in zip(others, _unstacked(params, len(others)), strict=True):
             for of_model in _unstacked(of_fold, len(of_fold["class_probs"])):
                 require_maximum(grid, of_model, rest)
-    by_tables = _untied(grid).scored_by
+    by_tables = _untied(grid).likelihood_scorer
     return [partial(_score, by_tables, of_fold) for of_fold in _unstacked(tables, len(others))]
 
 
@@ -183,7 +183,9 @@ def _tables_of_estimates(
     def of_fold(rest: ModelStatistics) -> tuple[Tables, Sites]:
         params = jax.vmap(lambda model: estimate(model, rest))(grid)
         own = {site: value[:, None] if site in common else value for site, value in params.items()}
-        return _untied(grid).tables(_as_one(own, rest.num_classes)), params if estimate is likelihood_maximum else {}
+        return _untied(grid).likelihood_tables(
+            _as_one(own, rest.num_classes)
+        ), params if estimate is likelihood_maximum else {}
 
     return jax.vmap(of_fold)(others)
 

@@ -52,7 +52,7 @@ def leave_one_out(model: NaiveBayes, X: Any, y: Any, *, sample_weight: Any = Non
     rows = find_cpu_rows(X, y, sample_weight)
     if rows is not None and not is_traced(model):
         if None in model.columns.values():
-            checks.single(model.families)  # refuse the same priors as on other devices
+            checks.float32(model.families)  # refuse the same priors as on other devices
         tables, labels, weights = map(read_as_numpy, (X, y, sample_weight))
         found = put_beside(rows, leave_one_out(model, tables, labels, sample_weight=weights, joint=joint))
         if found is not None:

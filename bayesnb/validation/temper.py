@@ -121,7 +121,7 @@ def _at_scale(table: Contributions, temperature: float, scale: float) -> tuple[f
     """The log evidence of a scale by Laplace's approximation, up to a constant, and the mode of delta under it."""
 
     def loss(delta: Array) -> tuple[float, Array]:
-        value, gradient = table.weighed(temperature * (1.0 + delta))
+        value, gradient = table.evaluate(temperature * (1.0 + delta))
         return value + 0.5 * float(delta @ delta) / scale**2, temperature * gradient + delta / scale**2
 
     size = table.num_features

@@ -1,4 +1,4 @@
-"""Families whose log likelihood is a product of row features and class weights."""
+"""Families whose log likelihood is a product of row features and class coefficients."""
 
 from __future__ import annotations
 
@@ -18,27 +18,30 @@ class LinearFamily(Family):
     """log p(x_d | y = k) = offset_kd + sum_f weights_f[k, d] feature_f(x_d), which ``products.linear`` evaluates."""
 
     @abstractmethod
-    def weights(self, params: Params) -> Linear:
-        """Class weights of row features that give the log likelihood; pure JAX."""
+    def coefficients(self, params: Params) -> Linear:
+        """Class coefficients of row features that give the log likelihood; pure JAX."""
 
     def features(self, x: Array) -> tuple[Array, ...]:
-        """The row features [N, D] that the weights multiply."""
+        """The row features [N, D] that the coefficients multiply."""
         return (x,)
 
-    def tables(self, params: Params) -> Any:
-        return self.weights(params)
+    def likelihood_tables(self, params: Params) -> Any:
+        return self.coefficients(params)
 
-    def scored_by(self, tables: Any) -> Score:
+    def likelihood_scorer(self, tables: Any) -> Score:
         return products.linear(self, tables)
 
     def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
-        return products.linear_terms(self, self.weights(params), jnp.asarray(x))
+        return products.linear_terms(self, self.coefficients(params), jnp.asarray(x))
 
     def form(self, params: Params) -> tuple[Array | None, Array, Array] | None:
-        table = self.weights(params)
-        weights, offset = table.weights[0], jnp.zeros_like(table.weights[0]) if table.offset is None else table.offset
+        table = self.coefficients(params)
+        coefficients, offset = (
+            table.coefficients[0],
+            jnp.zeros_like(table.coefficients[0]) if table.offset is None else table.offset,
+        )
         if table.zeros is not None:
-            weights = jnp.where(table.zeros[0] != 0, -jnp.inf, weights)
+            coefficients = jnp.where(table.zeros[0] != 0, -jnp.inf, coefficients)
         if table.zero_offset is not None:
             offset = jnp.where(table.zero_offset != 0, -jnp.inf, offset)
-        return None, weights, offset.sum(axis=1)
+        return None, coefficients, offset.sum(axis=1)

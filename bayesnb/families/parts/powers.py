@@ -9,13 +9,14 @@ from bayesnb.arrays.placement import Array
 from bayesnb.families.base import Family, Score
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
+from bayesnb.primitives.scoring import prepare_predictive
 
 
 def to_powers(family: Family, powers: Array | None) -> Score:
     """sum_d w_d log p(x_d | y = k), [N, K]; powers w are [D], or [1] for the whole block; None means 1."""
     if powers is not None and powers.shape[0] != 1:
         return lambda x: LogProb(products.by_rows(_to_powers, (family, powers), x), None)
-    predictive = family.predictive()
+    predictive = prepare_predictive(family)
     if powers is None:
         return predictive
 

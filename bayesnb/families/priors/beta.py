@@ -75,7 +75,7 @@ class Beta(LinearFamily):
     def mle(self, statistics: TrialStatistics) -> Params:
         return {"probs": dirichlet.dirichlet_mle(_counts(statistics))[..., 0]}
 
-    def log_likelihood_of(self, statistics: TrialStatistics, params: Params, reference: Params) -> Array:
+    def log_likelihood_ratio(self, statistics: TrialStatistics, params: Params, reference: Params) -> Array:
         t, change = reference["probs"], params["probs"] - reference["probs"]
         pair = jnp.stack([change / t, -change / (1.0 - t)], axis=-1)
         return dirichlet.centred_log_likelihood(_counts(statistics), pair, self._concentration()).sum()

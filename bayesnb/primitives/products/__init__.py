@@ -1,8 +1,8 @@
-"""Primitives of prediction: row features times class weights, table lookups, and functions of rows by blocks.
+"""Primitives of prediction: row features times class coefficients, table lookups, and functions of rows by blocks.
 
-Families define the features and weights, not how they are multiplied: by BLAS, scipy and compiled loops by blocks of
-rows on the host, by JAX on a device. A missing cell contributes nothing; zero probabilities are counted separately from
-the finite part (see ``log_prob``).
+Families define the features and coefficients, not how they are multiplied: by BLAS, scipy and compiled loops by blocks
+of rows on the host, by JAX on a device. A missing cell contributes nothing; zero probabilities are counted separately
+from the finite part (see ``log_prob``).
 """
 
 from bayesnb.primitives.products.counts import log_rising as log_rising

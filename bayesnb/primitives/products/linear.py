@@ -1,4 +1,4 @@
-"""Row features times class weights: BLAS by blocks of rows on the host, one product on a device."""
+"""Row features times class coefficients: BLAS by blocks of rows on the host, one product on a device."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Linear(NamedTuple):
     relative to the result's scale.
     """
 
-    weights: tuple[Array, ...]
+    coefficients: tuple[Array, ...]
     offset: Array | None = None
     zeros: tuple[Array, ...] | None = None
     zero_offset: Array | None = None
@@ -37,10 +37,10 @@ class Linear(NamedTuple):
 
 
 WIDENED_BYTES = 1 << 19
-"""Bytes of rows converted to the weights' dtype at a time; their product then stays in cache too."""
+"""Bytes of rows converted to the coefficients' dtype at a time; their product then stays in cache too."""
 
 WIDENED_ROWS = 256
-"""The smallest number of rows converted at a time: the weights are read again for every such block."""
+"""The smallest number of rows converted at a time: the coefficients are read again for every such block."""
 
 
 class Featured(Protocol):
@@ -68,10 +68,12 @@ def linear_terms(family: Featured, table: Linear, x: Array) -> LogProb:
     return _product(family, table, x, _terms)
 
 
-def _terms(features: tuple[Array, ...], weights: tuple[Array, ...], offset: Array | None, seen: Array | None) -> Array:
+def _terms(
+    features: tuple[Array, ...], coefficients: tuple[Array, ...], offset: Array | None, seen: Array | None
+) -> Array:
     total = 0.0 if offset is None else offset[None]
     total = total if seen is None else jnp.where(seen[:, None, :], total, 0.0)
-    for feature, weight in zip(features, weights, strict=True):
+    for feature, weight in zip(features, coefficients, strict=True):
         total = total + feature[:, None, :] * weight[None]
     return total
 
@@ -97,7 +99,7 @@ def _on_host(family: Featured, table: Linear, direct: Callable[[Array], Array] |
     if table.zeros is not None and not any(np.any(z) for z in jax.tree.leaves((table.zeros, table.zero_offset))):
         table = table._replace(zeros=None, zero_offset=None)
     single = single_precision(table.condition)
-    # products use the transposes of weights, which this order makes contiguous in memory
+    # products use the transposes of coefficients, which this order makes contiguous in memory
     tables = in_precision(table, order="F")
 
     def of_block(block: Array, dtype: Any) -> LogProb:
@@ -111,7 +113,9 @@ def _on_host(family: Featured, table: Linear, direct: Callable[[Array], Array] |
         return part
 
     def score(x: Array) -> LogProb:
-        return scored(of_block, x, len(table.weights[0]), zeros=table.zeros is not None, single=single, threads=True)
+        return scored(
+            of_block, x, len(table.coefficients[0]), zeros=table.zeros is not None, single=single, threads=True
+        )
 
     return score
 
@@ -135,7 +139,7 @@ def _product(family: Featured, table: Linear, x: Array, weigh: Callable[..., Arr
     if seen is not None:
         z = namespace(z).where(seen, z, 0)
     features = family.features(z)
-    finite = weigh(features, table.weights, table.offset, seen)
+    finite = weigh(features, table.coefficients, table.offset, seen)
     if table.zeros is None:
         return LogProb(finite, None)
     positive = tuple((f > 0).astype(finite.dtype) for f in features)
@@ -143,10 +147,10 @@ def _product(family: Featured, table: Linear, x: Array, weigh: Callable[..., Arr
 
 
 def _weigh(
-    matmul: Any, features: tuple[Array, ...], weights: tuple[Array, ...], offset: Array | None, seen: Array | None
+    matmul: Any, features: tuple[Array, ...], coefficients: tuple[Array, ...], offset: Array | None, seen: Array | None
 ) -> Array:
     parts = [] if offset is None else [_whole(matmul, offset, seen)]
-    parts += [matmul(feature, weight.T) for feature, weight in zip(features, weights, strict=True)]
+    parts += [matmul(feature, weight.T) for feature, weight in zip(features, coefficients, strict=True)]
     return reduce(operator.add, parts)
 
 

@@ -14,6 +14,7 @@ from bayesnb.families.normal import VARIANCE_FLOOR
 from bayesnb.families.parts.statistics import NormalStatistics
 from bayesnb.model.class_prior import joint
 from bayesnb.model.naive_bayes import NaiveBayes
+from bayesnb.primitives.scoring import prepare_likelihood
 from bayesnb.sklearn.dropin.base import BaseNB
 from bayesnb.sklearn.dropin.scorer import Scorer
 
@@ -104,5 +105,5 @@ def _pooled(statistics: NormalStatistics) -> tuple[Array, Array]:
 
 
 def _score(prior: Array, theta: Array, var: Array) -> Score:
-    score = NORMAL.scorer({"loc": theta, "variance": var})
+    score = prepare_likelihood(NORMAL, {"loc": theta, "variance": var})
     return lambda x: joint(prior, [score(x)])

@@ -38,12 +38,12 @@ def product(family: LinearFamily, slope: Array, offset: Array | None = None) -> 
 
     With ``offset``, x is 0 or 1, and ``slope`` and ``offset`` are the log probabilities of a one and of a zero.
     """
-    never, weights = np.isneginf(slope), _finite(slope)
+    never, coefficients = np.isneginf(slope), _finite(slope)
     if offset is None:
-        return linear(family, Linear((weights,), zeros=(never.astype(float),)))
+        return linear(family, Linear((coefficients,), zeros=(never.astype(float),)))
     always, rest = np.isneginf(offset), _finite(offset)
     zeros = never.astype(float) - always
-    return linear(family, Linear((weights - rest,), rest, zeros=(zeros,), zero_offset=always.astype(float)))
+    return linear(family, Linear((coefficients - rest,), rest, zeros=(zeros,), zero_offset=always.astype(float)))
 
 
 def _finite(logs: Array) -> Array:
