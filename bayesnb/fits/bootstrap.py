@@ -15,7 +15,7 @@ Poisson frequencies (2006); Chamandy, Muralidharan, Najmi and Naidu, Estimating 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial, reduce
 from typing import Any
 
@@ -28,16 +28,15 @@ from bayesnb.arrays.placement import Array, is_traced, to_host
 from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.sparse import bytes_per_row
 from bayesnb.arrays.threads import in_threads, row_blocks
-from bayesnb.families.base import Family
 from bayesnb.fits.closed_form import fit_map, fit_mle, require_maximum
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
-from bayesnb.primitives.sums import Labels
 from bayesnb.primitives.sums.replicates import ReplicateSums
 from bayesnb.results import intervals
 from bayesnb.results.classifier import PointEstimate
 from bayesnb.results.intervals import Interval
-from bayesnb.rows import arguments, checks
-from bayesnb.rows.statistics import ModelStatistics, merge
+from bayesnb.rows import arguments
+from bayesnb.rows.labelled_rows import LabelledRows, label_rows
+from bayesnb.rows.statistics import ModelStatistics, merge, summarise
 
 SCHEMES = ("poisson", "multinomial")
 
@@ -129,21 +128,16 @@ def bootstrap(
     if is_traced(model, X, y, sample_weight, key):
         raise ValueError("bootstrap needs values that are known: call it outside of JAX's transformations")
     model, X, y, sample_weight = to_host((model, X, y, sample_weight))
-    estimate = fit(model, X, y, sample_weight=sample_weight)
-    arrays = checks.blocks(model.families, model.single, X, sparse=True)
-    num_rows = next(iter(arrays.values())).shape[0]
-    labels, num_classes = checks.labels(y, sample_weight, num_rows, estimate.model.num_classes)
-    total = labels.y.sum(axis=1) if labels.soft else labels.weight
-    if total is not None and not total.all():
-        arrays, labels = {name: x[total > 0] for name, x in arrays.items()}, labels.rows(total > 0)
-    if not (num_rows := len(labels.y)):
+    rows = label_rows(model, X, y, sample_weight).counted()
+    estimate = fit(model, statistics=summarise(rows, evidence=False))
+    if not rows.num_rows:
         raise ValueError("the bootstrap draws from rows: give at least one row with a positive weight")
     arguments.draws(estimate.params, replicates=replicates)
-    size = max(WEIGHT_BYTES // num_rows, FEWEST)
+    size = max(WEIGHT_BYTES // rows.num_rows, FEWEST)
     parts = []
     for start in range(0, replicates, size):
-        weights = _weights(key, num_rows, range(start, min(start + size, replicates)), scheme)
-        parts.append(_statistics(model.families, arrays, labels, num_classes, weights))
+        weights = _weights(key, rows.num_rows, range(start, min(start + size, replicates)), scheme)
+        parts.append(_statistics(rows, weights))
     statistics = jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
     params = at_once(_estimates, model, statistics, closed_form=_CLOSED_FORMS[fit])
     if fit is fit_mle:
@@ -176,17 +170,16 @@ def _weights(key: Array, num_rows: int, replicates: range, scheme: str) -> Array
     return weights
 
 
-def _statistics(
-    families: Mapping[str, Family], arrays: Mapping[str, Array], labels: Labels, num_classes: int, weights: Array
-) -> ModelStatistics:
+def _statistics(rows: LabelledRows, weights: Array) -> ModelStatistics:
     """The statistics of all replicates, every leaf [R, K, ...]. For one class, replicates take the place of classes."""
+    families, arrays, labels, num_classes = rows.families, rows.arrays, rows.labels, rows.num_classes
 
     def of_class(block: slice, k: int) -> ModelStatistics:
         members = labels.y[block, k] if labels.soft else labels.y[block] == k
-        rows = block.start + np.flatnonzero(members)
+        own = block.start + np.flatnonzero(members)
         share = labels.y[:, k] if labels.soft else labels.weight
-        z = ReplicateSums(weights[:, rows] if share is None else weights[:, rows] * share[rows])
-        return ModelStatistics(z.counts(), {b: f.statistics(arrays[b][rows], z) for b, f in families.items()})
+        z = ReplicateSums(weights[:, own] if share is None else weights[:, own] * share[own])
+        return ModelStatistics(z.counts(), {b: f.statistics(arrays[b][own], z) for b, f in families.items()})
 
     def of_block(block: slice) -> list[ModelStatistics]:
         return [of_class(block, k) for k in range(num_classes)]

@@ -26,8 +26,10 @@ from bayesnb.model.declarations import check_float32
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.model.nonconjugate import require_conjugacy
 from bayesnb.results.classifier import PointEstimate, Posterior
-from bayesnb.rows import arguments, checks
-from bayesnb.rows.statistics import ModelStatistics, statistics_of
+from bayesnb.rows import arguments
+from bayesnb.rows.checks import match_statistics
+from bayesnb.rows.labelled_rows import label_rows
+from bayesnb.rows.statistics import ModelStatistics, summarise
 
 
 def fit_mle(
@@ -146,11 +148,11 @@ def gather(
     if statistics is None:
         if X is None:
             raise ValueError("give rows, X and y, or statistics=sufficient_statistics(model, X, y)")
-        statistics = statistics_of(model, X, y, sample_weight, evidence=evidence)
+        statistics = summarise(label_rows(model, X, y, sample_weight), evidence=evidence)
     elif not (X is None and y is None and sample_weight is None):
         raise ValueError("give rows or their statistics, not both")
     else:
-        checks.statistics(model.families, model.num_classes, model.resolved, statistics)
+        match_statistics(model.families, model.num_classes, model.resolved, statistics)
     if on_host(statistics) and not is_traced(model):
         model = to_host(model)
     elif not model.resolved:

@@ -29,7 +29,10 @@ from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb, logsumexp
 from bayesnb.primitives.sums import Labels
 from bayesnb.results.classifier import PointEstimate
-from bayesnb.rows import arguments, checks
+from bayesnb.rows import arguments
+from bayesnb.rows.checks import check_shapes
+from bayesnb.rows.labelled_rows import LabelledRows
+from bayesnb.rows.labels import check_labels, check_weights
 from bayesnb.rows.statistics import ModelStatistics, from_host, merge
 
 Fit = Callable[..., PointEstimate]
@@ -71,7 +74,8 @@ class Rows(NamedTuple):
     def statistics(self, share: Array) -> ModelStatistics:
         """The statistics of the unlabelled rows, with ``share`` [M, K] as soft labels."""
         labels = Labels(share * self.weight[:, None], None)
-        return from_host(self.model.families, self.arrays, labels, share.shape[1])
+        rows = LabelledRows(self.model.families, self.arrays, labels, share.shape[1])
+        return from_host(rows)
 
 
 class _Problem(NamedTuple):
@@ -220,20 +224,17 @@ def separate(
         ValueError: if the data do not fit the model, and for labels other than integers >= -1.
     """
     arguments.model(model)
-    arrays = to_host(checks.blocks(model.families, model.single, X, sparse=sparse))
-    checks.columns(model.families, arrays, model.columns)
+    arrays = to_host(check_shapes(model.families, model.single, X, model.columns, sparse=sparse))
     y = _integers(y, next(iter(arrays.values())).shape[0])
-    weight = None if sample_weight is None else np.asarray(checks.weights(sample_weight, len(y)))
+    weight = None if sample_weight is None else np.asarray(check_weights(sample_weight, len(y)))
     if weight is not None and not (weight > 0).all():
         keep = weight > 0
         arrays, y, weight = {b: x[keep] for b, x in arrays.items()}, y[keep], weight[keep]
     if (y < -1).any():
         raise ValueError(f"y holds {y.min()}, expected integers 0..K-1, or -1 where a row is unlabelled")
     seen, free = y >= 0, (y == -1) & (unlabelled_weight > 0)
-    labels, num_classes = checks.labels(
-        y[seen], None if weight is None else weight[seen], seen.sum(), model.num_classes
-    )
-    labelled = from_host(model.families, {b: x[seen] for b, x in arrays.items()}, labels, num_classes)
+    labels, num_classes = check_labels(y[seen], None if weight is None else weight[seen], seen.sum(), model.num_classes)
+    labelled = from_host(LabelledRows(model.families, {b: x[seen] for b, x in arrays.items()}, labels, num_classes))
     # in float32 the objective could seem to fall
     others = {b: x[free].astype(np.float64 if x.dtype.kind == "f" else x.dtype) for b, x in arrays.items()}
     free_weight = unlabelled_weight * (np.ones(len(y)) if weight is None else weight)[free]
@@ -248,7 +249,7 @@ def _integers(y: Any, num_rows: int) -> Array:
     given = as_array(without_mask("y", y))
     if given.shape == (num_rows,) and given.dtype.kind in "iub":
         return np.asarray(given).astype(np.int64)
-    checks.labels(y, None, num_rows, None)  # raises for labels that no fit accepts
+    check_labels(y, None, num_rows, None)  # raises for labels that no fit accepts
     raise ValueError("y must be integers [N], -1 where a row is unlabelled: soft labels are for the closed-form fits")
 
 

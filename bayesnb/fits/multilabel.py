@@ -27,7 +27,10 @@ from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.primitives import products
 from bayesnb.primitives.sums import Labels
 from bayesnb.results.classifier import PointEstimate, Posterior
-from bayesnb.rows import arguments, checks
+from bayesnb.rows import arguments
+from bayesnb.rows.checks import check_fit_values, check_shapes
+from bayesnb.rows.labelled_rows import LabelledRows
+from bayesnb.rows.labels import check_weights
 from bayesnb.rows.statistics import ModelStatistics, from_device, from_host
 
 T = TypeVar("T")
@@ -120,11 +123,10 @@ def _fit_each(
 
 def _statistics(model: NaiveBayes, X: Any, Y: Any, sample_weight: Any) -> ModelStatistics:
     """The statistics of every label, each array [L, 2, ...]."""
-    arrays = checks.blocks(model.families, model.single, X)
-    checks.columns(model.families, arrays, model.columns)
+    arrays = check_shapes(model.families, model.single, X, model.columns)
     num_rows = next(iter(arrays.values())).shape[0]
     Y = _checked(Y, num_rows)
-    weight = None if sample_weight is None else checks.weights(sample_weight, num_rows)
+    weight = None if sample_weight is None else check_weights(sample_weight, num_rows)
     if weight is not None and not is_traced(weight):
         keep = np.asarray(weight) > 0
         arrays, Y, weight = {b: x[keep] for b, x in arrays.items()}, Y[keep], weight[keep]
@@ -132,7 +134,7 @@ def _statistics(model: NaiveBayes, X: Any, Y: Any, sample_weight: Any) -> ModelS
         _check_values(np.asarray(Y))
     if on_host(arrays) and not is_traced(Y, weight):
         return _from_one_pass(model, arrays, np.asarray(Y), None if weight is None else np.asarray(weight))
-    checks.fit_values(model.families, arrays)
+    check_fit_values(model.families, arrays)
     return _from_each(model.families, arrays, jnp.asarray(Y, jnp.int32), weight)
 
 
@@ -141,7 +143,7 @@ def _from_one_pass(model: NaiveBayes, arrays: dict[str, Array], Y: Array, weight
     present = Y.astype(np.float64)
     pairs = np.stack([1.0 - present, present], axis=-1).reshape(len(Y), -1)
     labels = Labels(pairs if weight is None else pairs * weight[:, None], None)
-    statistics = from_host(model.families, arrays, labels, pairs.shape[1])
+    statistics = from_host(LabelledRows(model.families, arrays, labels, pairs.shape[1]))
     return jax.tree.map(lambda leaf: leaf.reshape(-1, 2, *leaf.shape[1:]), statistics)
 
 

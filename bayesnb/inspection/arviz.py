@@ -23,7 +23,9 @@ from bayesnb.numerics.log_prob import logsumexp
 from bayesnb.primitives import products
 from bayesnb.results.classifier import Posterior
 from bayesnb.results.draws import Draws
-from bayesnb.rows import arguments, checks
+from bayesnb.rows import arguments
+from bayesnb.rows.checks import check_values
+from bayesnb.rows.labelled_rows import label_rows
 
 Dims = dict[str, list[str]]
 """The dimensions of each variable, without chain and draw."""
@@ -186,12 +188,10 @@ def _rows(model: NaiveBayes, X: Any, y: Any, needed: bool) -> Any:
         raise ValueError(f"observed rows are X and y together, {'X' if X is None else 'y'} is missing")
     if np.ndim(y) == 2:
         raise ValueError("to_arviz takes integer labels [N]: the joint log p(y, x) of a row is that of one class")
-    arrays = checks.blocks(model.families, model.single, X)
-    checks.columns(model.families, arrays, model.columns)
-    checks.values(model.families, arrays)
     labelled = np.where(np.asarray(y) == -1, 0, y) if has_unlabelled(y) else y
-    checks.labels(labelled, None, next(iter(arrays.values())).shape[0], model.num_classes)
-    return to_host((arrays, y))
+    rows = label_rows(model, X, labelled, sparse=False)
+    check_values(rows.families, rows.arrays)
+    return to_host((rows.arrays, y))
 
 
 def _observed(model: NaiveBayes, X: Any) -> tuple[dict[str, Array], dict[str, Array]]:

@@ -10,13 +10,16 @@ import numpy as np
 
 from bayesnb.arrays import memory
 from bayesnb.arrays.masked import filled_codes
-from bayesnb.arrays.placement import is_traced
+from bayesnb.arrays.placement import is_traced, to_host
 from bayesnb.families import Family
 from bayesnb.families.words import FAMILIES
 from bayesnb.inspection.pairs import TINY, pairs_of
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.primitives.sums import Labels
-from bayesnb.rows import arguments, checks
+from bayesnb.rows import arguments
+from bayesnb.rows.checks import check_shapes, check_values
+from bayesnb.rows.labelled_rows import LabelledRows
+from bayesnb.rows.labels import check_labels
 
 Array = np.ndarray[Any, Any]
 
@@ -111,7 +114,7 @@ def dependence(X: Any, y: Any, *, sample_weight: Any = None, model: NaiveBayes |
     families = dict.fromkeys(["x"] if single else X, FAMILIES["normal"]()) if model is None else model.families
     if model is None:  # categories or real, by type
         X = filled_codes(X) if single else {name: filled_codes(x) for name, x in X.items()}
-    arrays = checks.blocks(families, single, X)
+    arrays = check_shapes(families, single, X, None if model is None else model.columns)
     if is_traced(arrays, y, sample_weight):
         raise ValueError("dependence needs values that are known: call it outside of JAX's transformations")
     num_columns = sum(x.shape[1] for x in arrays.values())
@@ -120,15 +123,12 @@ def dependence(X: Any, y: Any, *, sample_weight: Any = None, model: NaiveBayes |
     num_rows = next(iter(arrays.values())).shape[0]
     if not num_rows:
         raise ValueError("dependence is learned from rows: X has none")
-    labels, num_classes = checks.labels(y, sample_weight, num_rows, None if model is None else model.num_classes)
-    labels = Labels(*(None if part is None else np.asarray(part) for part in labels))
-    counted = _counted(labels)
-    labels, arrays = labels.rows(counted), {name: np.asarray(x)[counted] for name, x in arrays.items()}
+    labels, num_classes = check_labels(y, sample_weight, num_rows, None if model is None else model.num_classes)
+    rows = LabelledRows(families, to_host(arrays), to_host(labels), num_classes).counted()
+    arrays, labels = rows.arrays, rows.labels
     if model is None:
         families = {name: _family(x, name) for name, x in arrays.items()}
-    else:
-        checks.columns(families, arrays, model.columns)
-    checks.values(families, arrays)
+    check_values(families, arrays)
     sizes = np.concatenate([_sizes(family, arrays[name].shape[1], name) for name, family in families.items()])
     # one feature per category, and three per real column: whether it is observed, its value and its square
     width = int(sizes.sum() + 3 * (sizes == 0).sum())
@@ -161,12 +161,6 @@ def _symmetric(pairs: Array) -> Array:
     pairs = 0.5 * (pairs + pairs.T)
     np.fill_diagonal(pairs, 0.0)
     return pairs
-
-
-def _counted(labels: Labels) -> Array:
-    """True for rows of positive weight; the values of other rows are not checked."""
-    weight = labels.y.sum(axis=1) if labels.soft else labels.weight
-    return np.ones(len(labels.y), bool) if weight is None else weight > 0
 
 
 def _weight(labels: Labels, k: int) -> Array:

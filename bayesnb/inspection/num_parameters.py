@@ -11,7 +11,8 @@ import numpy as np
 
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Classifier
-from bayesnb.rows import arguments, checks
+from bayesnb.rows import arguments
+from bayesnb.rows.checks import check_shapes
 
 
 class NumParameters(NamedTuple):
@@ -74,7 +75,7 @@ def _columns(
 ) -> dict[str, int]:
     told: dict[str, int | None] = dict.fromkeys(model.families)
     if X is not None:
-        arrays = checks.blocks(model.families, model.single, X)
+        arrays = check_shapes(model.families, model.single, X)
         told |= {name: family.columns_in(arrays[name]) for name, family in model.families.items()}
     elif isinstance(num_columns, Mapping):
         if model.single or not set(num_columns) <= set(told):

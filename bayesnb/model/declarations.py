@@ -48,8 +48,8 @@ def declared_concentration(given: Any) -> Any:
 
 
 def check_float32(families: Mapping[str, Family], class_concentration: Any) -> None:
-    """``checks.single`` for a whole model."""
-    checks.float32(families)
+    """``check_float32`` of ``rows.checks`` for a whole model."""
+    checks.check_float32(families)
     if jnp.result_type(float) == np.float32:
         try:
             declared_concentration(single(class_concentration))

@@ -31,7 +31,8 @@ from bayesnb.model.hyperpriors import hyperpriors
 from bayesnb.model.nonconjugate import checked, own_priors
 from bayesnb.numerics import dirichlet
 from bayesnb.primitives.scoring import Score, Scoring, prepare_predictive
-from bayesnb.rows import arguments, checks
+from bayesnb.rows import arguments
+from bayesnb.rows.checks import match_statistics
 from bayesnb.rows.statistics import ModelStatistics, pooled_statistics
 
 Tables = tuple[Array, dict[str, Any]]
@@ -119,7 +120,7 @@ class NaiveBayes(Scoring):
     def update(self, statistics: ModelStatistics) -> Self:
         """The exact posterior, another NaiveBayes; pure JAX if resolved, else the statistics resolve it first."""
         if not self.resolved:
-            checks.statistics(self.families, self.num_classes, False, statistics)
+            match_statistics(self.families, self.num_classes, False, statistics)
             return self.resolve(statistics=statistics).update(statistics)
         families = {name: f.update(statistics.blocks[name]) for name, f in self.families.items()}
         concentration = self.class_concentration + statistics.class_counts

@@ -23,7 +23,8 @@ import numpyro.distributions as dist
 
 from bayesnb.arrays.placement import Array, is_traced
 from bayesnb.model.hyperpriors import filled, hyperpriors, sample_hyperparameters
-from bayesnb.rows import checks
+from bayesnb.rows.checks import check_rows
+from bayesnb.rows.labels import check_labels
 from bayesnb.rows.specification import Specification
 from bayesnb.rows.statistics import pooled_statistics
 
@@ -68,9 +69,7 @@ def run(model: Specification, X: Any, y: Any, num_rows: int | None, total_count:
 
 def _rows(model: Specification, X: Any, y: Any, num_rows: int | None) -> tuple[dict[str, Array] | None, int]:
     if X is not None:
-        arrays = checks.blocks(model.families, model.single, X)
-        checks.columns(model.families, arrays, model.columns)
-        checks.values(model.families, arrays)
+        arrays = check_rows(model.families, model.single, X, model.columns)
         return arrays, next(iter(arrays.values())).shape[0]
     if not model.resolved:
         raise ValueError("to generate rows the model must know its columns: model.resolve(X, y)(num_rows=100)")
@@ -81,7 +80,7 @@ def _rows(model: Specification, X: Any, y: Any, num_rows: int | None) -> tuple[d
 
 def _labels(model: Specification, y: Any, num_rows: int, latent: bool) -> Array | None:
     if y is not None:
-        labels, _ = checks.labels(y, None, num_rows, model.num_classes)
+        labels, _ = check_labels(y, None, num_rows, model.num_classes)
         if labels.soft:
             raise ValueError("the program takes integer labels; soft labels work in fit_mle, fit_map, fit_posterior")
         return jnp.asarray(labels.y)

@@ -26,7 +26,8 @@ from bayesnb.primitives.scoring import Score, prepare_likelihood
 from bayesnb.results import generate, intervals
 from bayesnb.results.evidence import EvidenceTable, evidence_table
 from bayesnb.results.intervals import Interval
-from bayesnb.rows import arguments, checks
+from bayesnb.rows import arguments
+from bayesnb.rows.checks import check_rows
 from bayesnb.rows.statistics import ModelStatistics
 
 
@@ -144,10 +145,8 @@ class Classifier(Node):
 
     def arrays(self, X: Any) -> dict[str, Array]:
         """Rows [N, D] by block, checked against the fit; ValueError if they do not fit."""
-        arrays = checks.blocks(self.model.families, self.model.single, X, sparse=not is_traced(self))
-        checks.columns(self.model.families, arrays, self.columns())
-        checks.values(self.model.families, arrays)
-        return arrays
+        model = self.model
+        return check_rows(model.families, model.single, X, self.columns(), sparse=not is_traced(self))
 
     def _scored(self, arrays: dict[str, Array]) -> LogProb:
         """numpy rows are scored on the host, for fits of numpy or JAX arrays; JAX rows in one compiled call."""

@@ -15,8 +15,6 @@ from bayesnb.arrays.forked import require_jax
 from bayesnb.arrays.placement import Array, as_array, is_traced
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.rows.checks import _names
-from bayesnb.rows.labels import labels as labels
-from bayesnb.rows.labels import weights as weights
 
 
 def num_classes(given: Any) -> int | None:

@@ -22,15 +22,23 @@ from bayesnb.arrays.pytree import short_repr
 from bayesnb.arrays.sparse import bytes_per_row, from_bcoo, is_sparse, part_of, rows_of
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.families.base import Family
-from bayesnb.rows.labels import labels as labels
-from bayesnb.rows.labels import weights as weights
 
 DENSE = "x.toarray(), in JAX x.todense()"
 """What to pass instead of a sparse matrix."""
 
 
-def blocks(families: Mapping[str, Family], single: bool, X: Any, *, sparse: bool = False) -> dict[str, Array]:
-    """X as a dict of arrays [N, D] by block name; scipy's sparse matrices are allowed if ``sparse``."""
+def check_shapes(
+    families: Mapping[str, Family],
+    single: bool,
+    X: Any,
+    columns: Mapping[str, int | None] | None = None,
+    *,
+    sparse: bool = False,
+) -> dict[str, Array]:
+    """X as a dict of arrays [N, D] by block; scipy's sparse matrices are allowed if ``sparse``.
+
+    ``columns`` are the numbers of columns of the model or the fit, None if any number will do.
+    """
     if single:
         if isinstance(X, Mapping):
             raise ValueError(f"the model has one block, so X is an array [N, D], got a dict with {_names(X)}")
@@ -51,25 +59,37 @@ def blocks(families: Mapping[str, Family], single: bool, X: Any, *, sparse: bool
     if not on_host(arrays):
         require_jax()
         arrays = {name: jnp.asarray(x) for name, x in arrays.items()}
+    for name, family in families.items():
+        found = family.columns_in(arrays[name])
+        expected = (columns or {}).get(name)
+        expected = family.declared_columns if expected is None else expected
+        if expected not in (None, found):
+            raise ValueError(f"block {name!r} has {found} columns, the model has {expected}")
     return arrays
 
 
-def columns(families: Mapping[str, Family], arrays: Mapping[str, Array], fitted: Mapping[str, int | None]) -> None:
-    """Raises ValueError if a block's number of columns differs from that of the fit or the model."""
-    for name, x in arrays.items():
-        expected = families[name].declared_columns if fitted[name] is None else fitted[name]
-        if expected not in (None, families[name].columns_in(x)):
-            raise ValueError(f"block {name!r} has {families[name].columns_in(x)} columns, the model has {expected}")
+def check_rows(
+    families: Mapping[str, Family],
+    single: bool,
+    X: Any,
+    columns: Mapping[str, int | None] | None = None,
+    *,
+    sparse: bool = False,
+) -> dict[str, Array]:
+    """As ``check_shapes``, and raises ValueError for cells outside of a family's support."""
+    arrays = check_shapes(families, single, X, columns, sparse=sparse)
+    check_values(families, arrays)
+    return arrays
 
 
-def float32(families: Mapping[str, Family]) -> None:
+def check_float32(families: Mapping[str, Family]) -> None:
     """Raises ValueError if JAX computes in float32 and a known hyperparameter, or its square, exceeds its range."""
     if jnp.result_type(float) == np.float32:
         for name, family in families.items():
             family.check_float32(name)
 
 
-def values(families: Mapping[str, Family], arrays: Mapping[str, Array]) -> None:
+def check_values(families: Mapping[str, Family], arrays: Mapping[str, Array]) -> None:
     """Raises ValueError for cells outside a family's support, if the values are known."""
     for name, family in families.items():
         x = arrays[name]
@@ -86,23 +106,23 @@ def _check_rows(family: Family, x: Array, name: str, rows: slice) -> None:
     family.check(part_of(x, rows, order="K"), name)
 
 
-def fit_values(families: Mapping[str, Family], arrays: Mapping[str, Array]) -> None:
-    """As ``values``, and also for rows to which a family cannot be fitted in closed form."""
-    values(families, arrays)
+def check_fit_values(families: Mapping[str, Family], arrays: Mapping[str, Array]) -> None:
+    """As ``check_values``, and also for rows to which a family cannot be fitted in closed form."""
+    check_values(families, arrays)
     for name, family in families.items():
         if not is_traced(arrays[name]):
             with jax.ensure_compile_time_eval():
                 family.check_fit(arrays[name], name)
 
 
-def fit_block(families: Mapping[str, Family], block: Mapping[str, Array]) -> None:
-    """As ``fit_values`` for one block of numpy rows, inside a thread."""
+def check_fit_part(families: Mapping[str, Family], block: Mapping[str, Array]) -> None:
+    """As ``check_fit_values`` for one block of numpy rows, inside a thread."""
     for name, family in families.items():
         family.check(block[name], name)
         family.check_fit(block[name], name)
 
 
-def statistics(families: Mapping[str, Family], num_classes: int | None, resolved: bool, given: Any) -> None:
+def match_statistics(families: Mapping[str, Family], num_classes: int | None, resolved: bool, given: Any) -> None:
     """Raises ValueError unless these statistics match the model in families, classes and (if resolved) columns."""
     blocks = getattr(given, "blocks", {})
     if set(blocks) != set(families) or not all(family.accepts(blocks[name]) for name, family in families.items()):

@@ -25,10 +25,10 @@ LARGEST_WEIGHT = 1e30
 """The largest weight of a row: sums of weights, and of weighted squares, stay finite in single precision too."""
 
 
-def labels(y: Any, sample_weight: Any, num_rows: int, num_classes: int | None) -> tuple[Labels, int]:
+def check_labels(y: Any, sample_weight: Any, num_rows: int, num_classes: int | None) -> tuple[Labels, int]:
     """Labels with their weights, and the number of classes; rows of weight zero may have any label."""
     y = _labels_array(y, num_rows)
-    weight = None if sample_weight is None else weights(sample_weight, num_rows)
+    weight = None if sample_weight is None else check_weights(sample_weight, num_rows)
     counted = y if weight is None or is_traced(y, weight) else _counted(y, weight)
     if y.ndim == 2:
         num_classes = num_classes or y.shape[1]
@@ -113,7 +113,7 @@ def _range(y: Array, num_classes: int) -> None:
         raise ValueError(f"y holds {bad}, expected integers 0..{num_classes - 1} for {num_classes} classes{advice}")
 
 
-def weights(sample_weight: Any, num_rows: int) -> Array:
+def check_weights(sample_weight: Any, num_rows: int) -> Array:
     """Sample weights [N] that are finite and not negative."""
     weight = as_array(without_mask("sample_weight", sample_weight))
     if weight.shape != (num_rows,) or weight.dtype.kind not in "fiub":

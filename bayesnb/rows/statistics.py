@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any, Self
@@ -14,15 +13,17 @@ import numpy as np
 from jax.sharding import NamedSharding
 
 from bayesnb.arrays import memory
-from bayesnb.arrays.cpu_rows import FEW, fill_up, find_cpu_rows, put_beside, read_as_numpy
-from bayesnb.arrays.placement import Array, is_traced, on_host
+from bayesnb.arrays.cpu_rows import FEW, fill_up, put_beside
+from bayesnb.arrays.placement import Array, on_host
 from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.sparse import STORED_BYTES, bytes_per_row, is_sparse, part_of
 from bayesnb.arrays.threads import merged_in_threads, row_blocks
 from bayesnb.families.base import Family
 from bayesnb.families.parts.support import SQUARABLE
 from bayesnb.primitives.sums import ClassSums, HostSums, Labels, class_sums
-from bayesnb.rows import arguments, checks, shards
+from bayesnb.rows import shards
+from bayesnb.rows.checks import check_fit_part, check_fit_values, check_shapes, match_statistics
+from bayesnb.rows.labelled_rows import LabelledRows, label_rows
 from bayesnb.rows.specification import Specification
 
 
@@ -62,43 +63,27 @@ def sufficient_statistics(
     Raises:
         ValueError: for shapes, types or values that do not fit.
     """
-    return statistics_of(model, X, y, sample_weight, num_classes)
+    return summarise(label_rows(model, X, y, sample_weight, num_classes))
 
 
-def statistics_of(
-    model: Specification, X: Any, y: Any, sample_weight: Any, num_classes: int | None = None, *, evidence: bool = True
-) -> ModelStatistics:
-    """As ``sufficient_statistics``; without ``evidence`` base measures of numpy rows may be NaN.
+def summarise(rows: LabelledRows, *, evidence: bool = True) -> ModelStatistics:
+    """The sufficient statistics of rows; without ``evidence`` base measures of numpy rows may be NaN.
 
     A base measure, such as log x!, costs as much as the sums, and no parameter or prediction depends on it.
     """
-    arguments.model(model)
-    if None not in (arguments.num_classes(num_classes), model.num_classes) and num_classes != model.num_classes:
-        raise ValueError(f"num_classes is {num_classes}, the model has {model.num_classes} classes")
-    on_cpu = find_cpu_rows(X, y, sample_weight)
-    if on_cpu is not None:
-        X, y, sample_weight = map(read_as_numpy, (X, y, sample_weight))
-    arrays = checks.blocks(model.families, model.single, X, sparse=not is_traced(y, sample_weight))
-    checks.columns(model.families, arrays, model.columns)
-    num_rows = next(iter(arrays.values())).shape[0]
-    labels, num_classes = checks.labels(y, sample_weight, num_rows, model.num_classes or num_classes)
-    if not is_traced(labels, arrays):
-        arrays, labels = without_zero_weight(arrays, labels)
-    if on_host(arrays) and not is_traced(labels):
-        labels = Labels(*(None if a is None else np.asarray(a) for a in labels))
-        if on_cpu is None:
-            return from_host(model.families, arrays, labels, num_classes, evidence=evidence)
-    if None in model.columns.values():  # else the model was resolved from data
-        checks.float32(model.families)
-    require_memory(model.families, arrays, num_classes)
-    if on_cpu is not None:
-        found = _from_cpu(model.families, arrays, labels, num_classes, on_cpu)
+    rows = rows.counted()
+    if rows.on_host and rows.beside is None:
+        return from_host(rows, evidence=evidence)
+    require_memory(rows)
+    if rows.beside is not None:
+        found = _from_cpu(rows, rows.beside)
         if found is not None:
             return found
-        arrays, labels = jax.tree.map(jnp.asarray, (arrays, labels))
-    checks.fit_values(model.families, arrays)
+        rows = replace(rows, **jax.tree.map(jnp.asarray, {"arrays": rows.arrays, "labels": rows.labels}))
+    check_fit_values(rows.families, rows.arrays)
     # families' static fields are part of the dict's structure: one compilation serves all models of a kind
-    return from_device(model.families, arrays, labels, num_classes, shards.row_sharding(arrays))
+    sharding = shards.row_sharding(rows.arrays)
+    return from_device(rows.families, rows.arrays, rows.labels, rows.num_classes, sharding)
 
 
 def pooled_statistics(
@@ -106,16 +91,16 @@ def pooled_statistics(
 ) -> ModelStatistics:
     """The statistics that resolve a model, given or computed from rows; without labels, those of all rows pooled."""
     if given is not None:
-        checks.statistics(model.families, model.num_classes, False, given)
+        match_statistics(model.families, model.num_classes, False, given)
         return given
     if X is None:
         raise ValueError("give rows, X and y, or their statistics: the model is resolved from data")
     if y is None:
         if model.num_classes is None:
             raise ValueError("without y the number of classes must be declared: NaiveBayes(..., num_classes=K)")
-        rows = checks.blocks(model.families, model.single, X, sparse=True)
+        rows = check_shapes(model.families, model.single, X, sparse=True)
         y = np.zeros(next(iter(rows.values())).shape[0], np.int32)
-    return statistics_of(model, X, y, sample_weight, evidence=False)
+    return summarise(label_rows(model, X, y, sample_weight), evidence=False)
 
 
 def merge(a: ModelStatistics, b: ModelStatistics) -> ModelStatistics:
@@ -148,41 +133,34 @@ def _from_rows(families: Mapping[str, Family], arrays: Mapping[str, Array], z: C
     return ModelStatistics(z.counts(), {name: f.statistics(arrays[name], z) for name, f in families.items()})
 
 
-def from_host(
-    families: Mapping[str, Family],
-    arrays: Mapping[str, Array],
-    labels: Labels,
-    num_classes: int,
-    *,
-    evidence: bool = True,
-) -> ModelStatistics:
-    """The statistics of numpy rows with checked labels, by blocks of rows in threads."""
+def from_host(rows: LabelledRows, *, evidence: bool = True) -> ModelStatistics:
+    """The statistics of numpy rows, by blocks of rows in threads."""
+    families, arrays, num_classes = rows.families, rows.arrays, rows.num_classes
 
-    def part(rows: slice) -> ModelStatistics:
-        z = HostSums(labels.rows(rows), num_classes, evidence=evidence)
-        block = {name: part_of(x, rows) for name, x in arrays.items()}
+    def part(some: slice) -> ModelStatistics:
+        z = HostSums(rows.labels.rows(some), num_classes, evidence=evidence)
+        block = {name: part_of(x, some) for name, x in arrays.items()}
         marked = {name: f for name, f in families.items() if f.marks_bad_cells and z.marks(block[name])}
-        checks.fit_block({name: f for name, f in families.items() if name not in marked}, block)
+        check_fit_part({name: f for name, f in families.items() if name not in marked}, block)
         found = _from_rows(families, block, z)
-        checks.fit_block({name: f for name, f in marked.items() if _tells(found.blocks[name])}, block)
+        check_fit_part({name: f for name, f in marked.items() if _tells(found.blocks[name])}, block)
         return found
 
-    require_memory(families, arrays, num_classes)
-    num_rows = labels.y.shape[0]
+    require_memory(rows)
     row_bytes = max((bytes_per_row(x) for x in arrays.values()), default=1)
     least = num_classes * max((f.fit_bytes(f.columns_in(arrays[name])) for name, f in families.items()), default=0)
     block_bytes = STORED_BYTES if any(map(is_sparse, arrays.values())) else None
-    blocks = list(row_blocks(num_rows, row_bytes, least, block_bytes)) or [slice(0, 0)]
+    blocks = list(row_blocks(rows.num_rows, row_bytes, least, block_bytes)) or [slice(0, 0)]
     return merged_in_threads(merge_alike, part, blocks)
 
 
-def require_memory(families: Mapping[str, Family], arrays: Mapping[str, Array], num_classes: int) -> None:
+def require_memory(rows: LabelledRows) -> None:
     """Raises ValueError if statistics of this many classes, and what is computed from them, do not fit in memory."""
-    columns = {name: family.columns_in(arrays[name]) for name, family in families.items()}
-    a_class = 8 + sum(family.fit_bytes(columns[name]) for name, family in families.items())
+    columns = {name: family.columns_in(rows.arrays[name]) for name, family in rows.families.items()}
+    a_class = 8 + sum(family.fit_bytes(columns[name]) for name, family in rows.families.items())
     memory.require(
-        2 * a_class * num_classes,
-        f"statistics of K = {num_classes:,} classes and D = {sum(columns.values()):,} columns",
+        2 * a_class * rows.num_classes,
+        f"statistics of K = {rows.num_classes:,} classes and D = {sum(columns.values()):,} columns",
         "give fewer; labels and categories are numbered 0, 1, 2, ..., numpy.unique(y, return_inverse=True)",
     )
 
@@ -217,37 +195,20 @@ XLA_SAFE = 1e15
 """Cells up to this are within the limits of every dtype. A check by XLA would be compiled for each number of rows."""
 
 
-def _from_cpu(
-    families: Mapping[str, Family], arrays: Mapping[str, Array], labels: Labels, num_classes: int, rows: jax.Array
-) -> ModelStatistics | None:
-    """The statistics of JAX ``rows`` that numpy can read, in XLA's dtypes; None if these cannot hold a sum."""
-    if not 0 < len(labels.y) <= FEW:
-        found = from_host(families, arrays, labels, num_classes)
+def _from_cpu(rows: LabelledRows, beside: jax.Array) -> ModelStatistics | None:
+    """The statistics of JAX rows that numpy can read, in XLA's dtypes; None if these cannot hold a sum."""
+    families, arrays, labels, num_classes = rows.families, rows.arrays, rows.labels, rows.num_classes
+    if not 0 < rows.num_rows <= FEW:
         one = jax.tree.map(
             lambda a: jax.ShapeDtypeStruct((1, *a.shape[1:]), jax.dtypes.canonicalize_dtype(a.dtype)), (arrays, labels)
         )
-        return put_beside(rows, found, from_device.eval_shape(families, *one, num_classes), SQUARABLE)
-    checks.fit_values(families, arrays)
+        return put_beside(beside, from_host(rows), from_device.eval_shape(families, *one, num_classes), SQUARABLE)
+    check_fit_values(families, arrays)
     if any((np.abs(x) > XLA_SAFE).any() for x in arrays.values()):
-        checks.fit_values(families, jax.tree.map(jnp.asarray, arrays))  # XLA's dtypes have their own limits
-    size = len(labels.y)
+        check_fit_values(families, jax.tree.map(jnp.asarray, arrays))  # XLA's dtypes have their own limits
     arrays, labels = fill_up((arrays, labels))
-    if len(labels.y) > size:  # the padding belongs to no class
-        labels.y[size:] = 0 if labels.soft else num_classes
-    if rows.committed:
-        arrays, labels = jax.device_put((arrays, labels), rows.sharding)
+    if len(labels.y) > rows.num_rows:  # the padding belongs to no class
+        labels.y[rows.num_rows :] = 0 if labels.soft else num_classes
+    if beside.committed:
+        arrays, labels = jax.device_put((arrays, labels), beside.sharding)
     return from_device(families, arrays, labels, num_classes)
-
-
-def without_zero_weight(arrays: dict[str, Array], labels: Labels) -> tuple[dict[str, Array], Labels]:
-    """The rows of positive weight; on a device all rows, with cells of 0 in the others."""
-    with jax.ensure_compile_time_eval() if not on_host(labels) else nullcontext():
-        weight = labels.y.sum(axis=1) if labels.soft else labels.weight
-        if weight is None or bool((weight > 0).all()):
-            return arrays, labels
-    if on_host(arrays):
-        keep = np.asarray(weight) > 0
-        return {name: x[keep] for name, x in arrays.items()}, labels.rows(keep)
-    # rows stay where they are, and every family accepts 0 in a cell without weight
-    counted = jnp.asarray(weight > 0)[:, None]
-    return {name: jnp.where(counted, x, jnp.zeros((), x.dtype)) for name, x in arrays.items()}, labels

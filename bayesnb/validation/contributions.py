@@ -19,7 +19,7 @@ from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.families.base import Family
 from bayesnb.primitives import products
 from bayesnb.results.classifier import Posterior
-from bayesnb.rows import checks
+from bayesnb.rows.labelled_rows import LabelledRows
 from bayesnb.validation.leave_one_out import class_part
 
 DOUBLE_BYTES = 1 << 28
@@ -94,23 +94,17 @@ class Contributions(NamedTuple):
         return row_blocks(num_rows, self.evidence.itemsize * num_classes * max(num_features, 1))
 
 
-def contributions(posterior: Posterior, X: Any, y: Any, sample_weight: Any, *, by_feature: bool) -> Contributions:
+def contributions(posterior: Posterior, rows: LabelledRows, *, by_feature: bool) -> Contributions:
     """The contributions of the fitted rows, in numpy; without ``by_feature`` each block is one feature."""
-    model = posterior.model
-    arrays = checks.blocks(model.families, model.single, X)
-    num_rows = next(iter(arrays.values())).shape[0]
-    labels, num_classes = checks.labels(y, sample_weight, num_rows, model.num_classes)
-    own = np.asarray(labels.y)
-    weight = np.ones(num_rows) if labels.weight is None else np.asarray(labels.weight, np.float64)
-    kept = weight > 0
-    arrays, own, weight = {name: x[kept] for name, x in arrays.items()}, own[kept], weight[kept]
+    rows = rows.counted()
+    own, weight, num_classes = rows.labels.y, rows.weight(), rows.num_classes
     blocks = {}
     for name, family in posterior.prior.families.items():
-        statistics, rows = posterior.statistics.blocks[name], (arrays[name], own, weight)
+        statistics, cells = posterior.statistics.blocks[name], (rows.arrays[name], own, weight)
         blocks[name] = (
-            products.by_rows(_terms, (family, statistics), rows)
+            products.by_rows(_terms, (family, statistics), cells)
             if by_feature
-            else family.leave_one_out(statistics, *rows)[..., None]
+            else family.leave_one_out(statistics, *cells)[..., None]
         )
     sizes = {name: block.shape[2] for name, block in blocks.items()}
     dtype = np.float64 if 8 * weight.size * num_classes * sum(sizes.values()) <= DOUBLE_BYTES else np.float32

@@ -29,9 +29,9 @@ from bayesnb.model.naive_bayes import NaiveBayes, Sites, Tables
 from bayesnb.model.nonconjugate import require_conjugacy
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.scoring import Score
-from bayesnb.primitives.sums.labels import Labels
-from bayesnb.rows import arguments, checks
-from bayesnb.rows.statistics import ModelStatistics, from_host, merge_alike, without_zero_weight
+from bayesnb.rows import arguments
+from bayesnb.rows.labelled_rows import label_rows
+from bayesnb.rows.statistics import ModelStatistics, from_host, merge_alike
 
 T = TypeVar("T")
 
@@ -83,12 +83,10 @@ def cross_validate(
         raise ValueError("cross_validate needs values that are known: call it outside of JAX's transformations")
     X, y, sample_weight = to_host((X, y, sample_weight))
     first = models[0]
-    arrays = checks.blocks(first.families, first.single, X, sparse=True)
-    checks.columns(first.families, arrays, first.columns)
-    num_rows = next(iter(arrays.values())).shape[0]
-    labels, num_classes = checks.labels(y, sample_weight, num_rows, first.num_classes)
-    fold = _folds(folds, labels.y, num_rows)
-    parts = in_threads(lambda f: _statistics(first, arrays, labels, fold == f, num_classes), range(fold.max() + 1))
+    rows = label_rows(first, X, y, sample_weight)
+    num_rows, num_classes = rows.num_rows, rows.num_classes
+    fold = _folds(folds, rows.labels.y, num_rows)
+    parts = in_threads(lambda f: from_host(rows.select(fold == f).counted(), evidence=False), range(fold.max() + 1))
     whole = _merged(parts)
     resolved = [to_host(one).resolve(statistics=whole) for one in models]
     structures = {jax.tree.structure(one) for one in resolved}
@@ -105,11 +103,10 @@ def cross_validate(
 
         def predict(one: tuple[int, Score]) -> None:
             f, score = one
-            rows = fold == f
             # normalise each of the G models separately
-            wide = score({name: x[rows] for name, x in arrays.items()})
+            wide = score(rows.select(fold == f).arrays)
             parts = jax.tree.map(lambda part: part.reshape(-1, len(models), num_classes), wide)
-            table[rows] = parts.normalised()
+            table[fold == f] = parts.normalised()
 
         in_threads(predict, enumerate(scores, some.start))
     return table.swapaxes(0, 1) if isinstance(model, Sequence) else table[:, 0]
@@ -117,13 +114,6 @@ def cross_validate(
 
 TABLE_BYTES = 1 << 26
 """Bytes of hyperparameters of the folds that are finalised together."""
-
-
-def _statistics(
-    model: NaiveBayes, arrays: dict[str, Array], labels: Labels, rows: Array, num_classes: int
-) -> ModelStatistics:
-    some = without_zero_weight({name: x[rows] for name, x in arrays.items()}, labels.rows(rows))
-    return from_host(model.families, *some, num_classes, evidence=False)
 
 
 def _merged(parts: list[ModelStatistics]) -> ModelStatistics:

@@ -8,19 +8,21 @@ its own class and those shared by classes change. The prior stays as resolved fr
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import jax
 import jax.numpy as jnp
-import numpy as np
 
-from bayesnb.arrays.cpu_rows import find_cpu_rows, put_beside, read_as_numpy
-from bayesnb.arrays.placement import Array, as_array, is_traced, namespace, on_host
+from bayesnb.arrays.cpu_rows import put_beside
+from bayesnb.arrays.placement import Array, as_array, is_traced, namespace
 from bayesnb.families.parts.statistics import without
 from bayesnb.fits.closed_form import fit_posterior
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.results.classifier import Posterior
-from bayesnb.rows import checks
+from bayesnb.rows.labelled_rows import LabelledRows, label_rows
+from bayesnb.rows.statistics import summarise
 
 
 def leave_one_out(model: NaiveBayes, X: Any, y: Any, *, sample_weight: Any = None, joint: bool = False) -> Array:
@@ -49,30 +51,26 @@ def leave_one_out(model: NaiveBayes, X: Any, y: Any, *, sample_weight: Any = Non
     """
     if as_array(y).ndim == 2:
         raise ValueError("leave_one_out takes integer labels [N]: a row with soft labels belongs to every class")
-    rows = find_cpu_rows(X, y, sample_weight)
-    if rows is not None and not is_traced(model):
-        if None in model.columns.values():
-            checks.float32(model.families)  # refuse the same priors as on other devices
-        tables, labels, weights = map(read_as_numpy, (X, y, sample_weight))
-        found = put_beside(rows, leave_one_out(model, tables, labels, sample_weight=weights, joint=joint))
-        if found is not None:
-            return found
-    fit = fit_posterior(model, X, y, sample_weight=sample_weight)
-    posterior = fit.model
-    arrays = checks.blocks(posterior.families, posterior.single, X, sparse=not is_traced(y, sample_weight))
-    labels, _ = checks.labels(y, sample_weight, next(iter(arrays.values())).shape[0], posterior.num_classes)
-    weight: Any
-    if on_host(arrays) and not is_traced(labels):
-        weight = np.ones(len(labels.y)) if labels.weight is None else np.asarray(labels.weight, np.float64)
-        labels = labels._replace(y=np.asarray(labels.y))
-    else:
-        weight = jnp.ones(labels.y.shape[0]) if labels.weight is None else labels.weight
-    table = class_part(fit, labels.y, weight)
+    rows = label_rows(model, X, y, sample_weight)
+    if rows.beside is not None:
+        if not is_traced(model):
+            found = put_beside(rows.beside, _leave_out(model, replace(rows, beside=None), joint))
+            if found is not None:
+                return found
+        arrays, labels = jax.tree.map(jnp.asarray, (rows.arrays, rows.labels))
+        rows = replace(rows, arrays=arrays, labels=labels, beside=None)
+    return _leave_out(model, rows, joint)
+
+
+def _leave_out(model: NaiveBayes, rows: LabelledRows, joint: bool) -> Array:
+    fit = fit_posterior(model, statistics=summarise(rows))
+    own, weight = rows.labels.y, rows.weight()
+    table = class_part(fit, own, weight)
     for name, family in fit.prior.families.items():
-        table = table + family.leave_one_out(fit.statistics.blocks[name], arrays[name], labels.y, weight)
+        table = table + family.leave_one_out(fit.statistics.blocks[name], rows.arrays[name], own, weight)
     if not joint:
         return LogProb(table, None).normalised()
-    base = posterior.row_base_measure(arrays)
+    base = fit.model.row_base_measure(rows.arrays)
     return table + (base if isinstance(base, float) else base[:, None])
 
 

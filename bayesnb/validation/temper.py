@@ -27,7 +27,8 @@ import scipy  # scipy.optimize is loaded on first use
 from bayesnb.arrays.placement import Array, as_array, is_traced, to_host
 from bayesnb.arrays.threads import one_blas_thread
 from bayesnb.results.classifier import Posterior
-from bayesnb.rows.statistics import sufficient_statistics
+from bayesnb.rows.labelled_rows import LabelledRows, label_rows
+from bayesnb.rows.statistics import summarise
 from bayesnb.validation.contributions import Contributions, contributions
 
 LOG_TEMPERATURES = (-12.0, 0.0)
@@ -70,8 +71,9 @@ def temper(posterior: Posterior, X: Any, y: Any, *, per_feature: bool = False, s
         raise ValueError("temper needs values that are known: call it outside of JAX's transformations")
     if as_array(y).ndim == 2:
         raise ValueError("temper takes integer labels [N]: a row with soft labels belongs to every class")
-    _check_rows(posterior, X, y, sample_weight)
-    table = contributions(posterior, *to_host((X, y, sample_weight)), by_feature=per_feature)
+    rows = label_rows(posterior.model, *to_host((X, y, sample_weight)), sparse=False)
+    _require_fitted(posterior, rows)
+    table = contributions(posterior, rows, by_feature=per_feature)
     with one_blas_thread():
         temperature = _temperature(table)
         powers = temperature * (1.0 + _deviations(table, temperature)) if per_feature else None
@@ -80,9 +82,9 @@ def temper(posterior: Posterior, X: Any, y: Any, *, per_feature: bool = False, s
     return replace(posterior, weights={name: np.full(1, temperature) for name in posterior.model.families})
 
 
-def _check_rows(posterior: Posterior, X: Any, y: Any, sample_weight: Any) -> None:
+def _require_fitted(posterior: Posterior, rows: LabelledRows) -> None:
     """Raise ValueError unless the rows have the statistics of the fit, up to rounding."""
-    again = to_host(sufficient_statistics(posterior.model, X, y, sample_weight=sample_weight))
+    again = summarise(rows)
     fitted = to_host(posterior.statistics)
     structures: list[Any] = [jax.tree.structure(statistics) for statistics in (again, fitted)]
     same = structures[0] == structures[1]

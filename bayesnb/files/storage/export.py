@@ -32,7 +32,7 @@ from bayesnb.files.storage.operations import ForeignOperation, require_arithmeti
 from bayesnb.files.storage.results import StorageError, read_format, require_place, write_format
 from bayesnb.numerics.log_prob import logsumexp
 from bayesnb.results.classifier import Classifier
-from bayesnb.rows import checks
+from bayesnb.rows.checks import check_shapes
 
 KIND, VERSION = "bayesnb exported", 1
 """The kind of file, and the version of its format."""
@@ -192,8 +192,7 @@ class ExportedClassifier:
     def _rows(self, X: Any) -> dict[str, Array]:
         """Check rows and cast them to the functions' precision; by block, with pairs concatenated."""
         blocks: Any = self._blocks
-        arrays = checks.blocks(blocks, self._single, X)
-        checks.columns(blocks, arrays, {name: block.columns for name, block in blocks.items()})
+        arrays = check_shapes(blocks, self._single, X, {name: block.columns for name, block in blocks.items()})
         if jnp.result_type(float) != self._dtype and self._dtype == np.float64:
             raise ValueError(
                 "these functions were exported in float64: call them under jax.enable_x64(True), or export them in "

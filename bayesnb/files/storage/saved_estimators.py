@@ -13,7 +13,7 @@ from bayesnb.files.storage.saved_results import check_result, require_alike
 from bayesnb.frames.columns import KINDS, Column, in_order
 from bayesnb.frames.schema import ArraySchema, FrameSchema, Schema
 from bayesnb.results.classifier import Classifier
-from bayesnb.rows import checks
+from bayesnb.rows.checks import match_statistics
 from bayesnb.sklearn.fit_methods import require, specification
 
 
@@ -32,7 +32,7 @@ def check_estimator(estimator: Any) -> None:
         raise ValueError(f"classes_ must be different labels, got {labels}")
     model = specification("posterior", 1.0, schema, len(labels))
     check_statistics(statistics)
-    checks.statistics(model.families, len(labels), False, statistics)
+    match_statistics(model.families, len(labels), False, statistics)
     if not isinstance(fit, Classifier):
         raise ValueError(f"fit_ must be a fit, got {type(fit).__name__}")
     check_result(fit)

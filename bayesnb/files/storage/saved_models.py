@@ -10,7 +10,8 @@ from bayesnb.arrays.pytree import fields_of
 from bayesnb.families.parts.support import require_axes
 from bayesnb.model.declarations import check_families
 from bayesnb.model.naive_bayes import NaiveBayes
-from bayesnb.rows import arguments, checks
+from bayesnb.rows import arguments
+from bayesnb.rows.checks import match_statistics
 from bayesnb.rows.statistics import ModelStatistics
 
 
@@ -66,7 +67,7 @@ def check_statistics(statistics: ModelStatistics, model: NaiveBayes | None = Non
         of_block.check(name, len(counts))
     if model is None:
         return
-    checks.statistics(model.families, model.num_classes, model.resolved, statistics)
+    match_statistics(model.families, model.num_classes, model.resolved, statistics)
     for name, columns in model.columns.items():
         if columns not in (None, found := statistics.blocks[name].num_columns):
             raise ValueError(f"block {name!r} has {columns} columns in the model and {found} in the statistics")

@@ -20,8 +20,9 @@ from bayesnb.arrays.sparse import stored
 from bayesnb.frames.classes import classes_and_codes, codes_among
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics.log_prob import LogProb
-from bayesnb.rows import checks
-from bayesnb.rows.statistics import ModelStatistics, merge, statistics_of
+from bayesnb.rows.checks import check_rows
+from bayesnb.rows.labelled_rows import label_rows
+from bayesnb.rows.statistics import ModelStatistics, merge, summarise
 from bayesnb.sklearn.dropin.scorer import Scorer
 
 
@@ -112,7 +113,7 @@ class BaseNB(ClassifierMixin, BaseEstimator):
     ) -> ModelStatistics:
         """The sufficient statistics of these rows merged with those of earlier rows."""
         with self._named_refusal(X):
-            sums = statistics_of(self._model, X, codes, weight, num_classes, evidence=False)
+            sums = summarise(label_rows(self._model, X, codes, weight, num_classes), evidence=False)
         return sums if before is None else merge(before, sums)
 
     def _cells(self, x: Array) -> Array:
@@ -177,8 +178,7 @@ class BaseNB(ClassifierMixin, BaseEstimator):
         X = self._rows(X, reset=False)
         families = self._model.families
         with self._named_refusal(X):
-            arrays = checks.blocks(families, True, X, sparse=True)
-            checks.values(families, arrays)
+            arrays = check_rows(families, True, X, sparse=True)
             return self._present_scorer()(self._cells(arrays["x"]))
 
     def _present_scorer(self) -> Scorer:

@@ -1,0 +1,104 @@
+"""Rows with their labels, checked once at the boundary: what statistics, folds and leave-one-out start from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bayesnb.arrays.cpu_rows import find_cpu_rows, read_as_numpy
+from bayesnb.arrays.placement import Array, is_traced, on_host
+from bayesnb.families.base import Family
+from bayesnb.primitives.sums import Labels
+from bayesnb.rows import arguments
+from bayesnb.rows.checks import check_float32, check_shapes
+from bayesnb.rows.labels import check_labels
+from bayesnb.rows.specification import Specification
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """``arrays`` [N, D] by block, the rows' ``labels`` with their weights, and the number of classes K.
+
+    JAX rows in host memory may be held as numpy arrays; ``beside`` is then one of the JAX arrays, next to which the
+    results belong. Values of cells are not checked yet, as the statistics check them in the same pass.
+    """
+
+    families: Mapping[str, Family]
+    arrays: dict[str, Array]
+    labels: Labels
+    num_classes: int
+    beside: jax.Array | None = None
+
+    @property
+    def num_rows(self) -> int:
+        """N."""
+        return self.labels.y.shape[0]
+
+    @property
+    def on_host(self) -> bool:
+        """True if the rows and labels are numpy arrays."""
+        return on_host(self.arrays, self.labels)
+
+    def weight(self) -> Array:
+        """The weight of each row [N] in all classes together, in floating point."""
+        if self.labels.soft:
+            return self.labels.y.sum(axis=1)
+        if self.labels.weight is None:
+            return np.ones(self.num_rows) if self.on_host else jnp.ones(self.num_rows)
+        return np.asarray(self.labels.weight, np.float64) if self.on_host else self.labels.weight
+
+    def select(self, rows: Any) -> Self:
+        """Some of the rows, by a slice, a mask or their positions; sparse blocks too."""
+        return replace(self, arrays={b: x[rows] for b, x in self.arrays.items()}, labels=self.labels.rows(rows))
+
+    def counted(self) -> Self:
+        """The rows of positive weight; on a device all rows, with cells of 0 in the others."""
+        if is_traced(self.arrays, self.labels) or (self.labels.weight is None and not self.labels.soft):
+            return self
+        with nullcontext() if self.on_host else jax.ensure_compile_time_eval():
+            positive = self.weight() > 0
+            if bool(positive.all()):
+                return self
+        if self.on_host:
+            return self.select(positive)
+        # rows on a device stay where they are
+        column = positive[:, None]
+        return replace(self, arrays={b: jnp.where(column, x, jnp.zeros((), x.dtype)) for b, x in self.arrays.items()})
+
+
+def label_rows(
+    model: Specification,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    num_classes: int | None = None,
+    *,
+    sparse: bool = True,
+) -> LabelledRows:
+    """Check rows and labels against a model, and each other.
+
+    Raises:
+        ValueError: for shapes, types or labels that do not fit, or if the number of classes is unknown.
+    """
+    arguments.model(model)
+    declared = arguments.num_classes(num_classes)
+    if None not in (declared, model.num_classes) and declared != model.num_classes:
+        raise ValueError(f"num_classes is {declared}, the model has {model.num_classes} classes")
+    beside = find_cpu_rows(X, y, sample_weight)
+    if beside is not None:
+        X, y, sample_weight = map(read_as_numpy, (X, y, sample_weight))
+    sparse = sparse and not is_traced(y, sample_weight)
+    arrays = check_shapes(model.families, model.single, X, model.columns, sparse=sparse)
+    num_rows = next(iter(arrays.values())).shape[0]
+    labels, num_classes = check_labels(y, sample_weight, num_rows, model.num_classes or declared)
+    if on_host(arrays) and not is_traced(labels):
+        labels = Labels(*(None if part is None else np.asarray(part) for part in labels))
+    if None in model.columns.values() and not (on_host(arrays, labels) and beside is None):
+        check_float32(model.families)
+    return LabelledRows(model.families, arrays, labels, num_classes, beside)
