@@ -18,7 +18,7 @@ from bayesnb.fits.closed_form import gather
 from bayesnb.fits.em import Rows, has_unlabelled, separate
 from bayesnb.model.hyperpriors import hyperpriors
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
-from bayesnb.model.nonconjugate import starts
+from bayesnb.model.nonconjugate import initial_params
 from bayesnb.numerics.log_prob import logsumexp
 from bayesnb.results.draws import Draws
 from bayesnb.rows import arguments
@@ -112,7 +112,7 @@ def fit_nuts(
         _warn_of_names(statistics)
     centred, standard, reference = finalise(_centred, model, statistics)
     arguments.draws(reference, draws_of_all_chains=num_samples * num_chains)
-    start = starts(model, reference) if model.priors else reference
+    start = initial_params(model, reference) if model.priors else reference
     # centred statistics need only float32; unlabelled rows, and priors in their own units, would lose digits
     with nullcontext() if rows is None and not model.priors else jax.enable_x64(True):
         data = centred, standard, reference, rows

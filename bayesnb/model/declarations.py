@@ -21,7 +21,7 @@ def check_families(families: Mapping[str, Any]) -> None:
         raise ValueError("a model needs at least one block: a family, or a dict of families by name")
     for name, family in families.items():
         if not isinstance(name, str) or not name.isidentifier():
-            raise ValueError(f"a block's name is a Python identifier, got {name!r}")
+            raise ValueError(f"a block's name must be a Python identifier, got {name!r}")
         if not isinstance(family, Family):
             hint = f"{family.__name__}(...)" if isinstance(family, type) else "nb.Normal()"
             raise ValueError(f"block {name!r} must be a family such as {hint}, got {family!r}")
@@ -31,7 +31,7 @@ def check_names(names: list[str]) -> None:
     """Raise ValueError if two parts of the program would have the same name."""
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise ValueError(f"the blocks' names give two parts of the program one name, {twice[0]!r}: rename a block")
+        raise ValueError(f"two parts of the program would have the name {twice[0]!r}: rename a block")
 
 
 def declared_concentration(given: Any) -> Any:
@@ -42,7 +42,7 @@ def declared_concentration(given: Any) -> Any:
     """
     value = as_array(given) if isinstance(given, list | tuple | np.ndarray) else given
     if value is None or getattr(value, "ndim", 0) > 1 or getattr(value, "size", 1) == 0:
-        raise ValueError(f"NaiveBayes: class_concentration must be a number, or one a class, got {short_repr(given)}")
+        raise ValueError(f"NaiveBayes: class_concentration must be a number, or one per class, got {short_repr(given)}")
     require_positive("NaiveBayes", class_concentration=value)
     return value
 

@@ -28,7 +28,7 @@ from bayesnb.model.declarations import (
     declared_concentration,
 )
 from bayesnb.model.hyperpriors import hyperpriors
-from bayesnb.model.nonconjugate import checked, own_priors
+from bayesnb.model.nonconjugate import check_priors, own_priors
 from bayesnb.numerics import dirichlet
 from bayesnb.primitives.scoring import Score, Scoring, prepare_predictive
 from bayesnb.rows import arguments
@@ -74,7 +74,7 @@ class NaiveBayes(Scoring):
         check_names(["label", "rows", *families, *self.sites(), *plates])
         self.class_concentration = declared_concentration(class_concentration)
         self.class_probs = None if class_probs is None else arguments.class_probs(class_probs)
-        self.priors = checked(priors, self.sites(), fixed=class_probs is not None)
+        self.priors = check_priors(priors, self.sites(), fixed=class_probs is not None)
         self.num_classes = declared_classes(num_classes, self.class_probs, self.class_concentration, families)
         self.columns: dict[str, int | None] = dict.fromkeys(families)
 
@@ -102,8 +102,8 @@ class NaiveBayes(Scoring):
             return self
         if hyperpriors(self):
             raise ValueError(
-                f"the model has hyperpriors, {', '.join(hyperpriors(self))}, which fit_nuts infers; closed forms need "
-                "numbers in their place, or fit_empirical to find them"
+                f"the model has hyperpriors, {', '.join(hyperpriors(self))}, which fit_nuts infers; for a closed form "
+                "give numbers instead, or let fit_empirical find them"
             )
         statistics = pooled_statistics(self, X, y, sample_weight, statistics)
         if not on_host(self, statistics):

@@ -39,7 +39,7 @@ class own_priors(Messenger):
             msg["fn"] = prior.expand(law.batch_shape)
 
 
-def checked(priors: Mapping[str, Any] | None, sites: list[str], fixed: bool) -> Priors:
+def check_priors(priors: Mapping[str, Any] | None, sites: list[str], fixed: bool) -> Priors:
     """The checked priors of a model with these sites; ``fixed`` means that its class probabilities are fixed.
 
     Raises:
@@ -47,14 +47,14 @@ def checked(priors: Mapping[str, Any] | None, sites: list[str], fixed: bool) -> 
     """
     if priors is not None and not isinstance(priors, Mapping):
         raise ValueError(
-            "priors is a dict of NumPyro distributions by site, such as {'x_probs': dist.Uniform(0.2, 0.8)}, got "
+            "priors must be a dict of NumPyro distributions by site, such as {'x_probs': dist.Uniform(0.2, 0.8)}, got "
             f"{priors!r}"
         )
     for site, prior in (priors or {}).items():
         if site not in sites:
-            raise ValueError(f"priors names the site {site!r}, which the model has not; its sites are {sites}")
+            raise ValueError(f"priors has the unknown site {site!r}; the sites of this model are {sites}")
         if site == "class_probs" and fixed:
-            raise ValueError("class_probs is fixed, so priors cannot give it a distribution: leave one of them out")
+            raise ValueError("class_probs is fixed and has a prior as well: leave one of them out")
         if not isinstance(prior, dist.Distribution) or prior.support.is_discrete or isinstance(prior, dist.Delta):
             raise ValueError(f"the prior of {site!r} must be a continuous NumPyro distribution, got {prior!r}")
     return dict(priors or {})
@@ -64,12 +64,12 @@ def require_conjugacy(model: Specification) -> None:
     """Raise ValueError if the model has non-conjugate priors."""
     if model.priors:
         raise ValueError(
-            f"the model gives {', '.join(model.priors)} priors of their own, under which there is no closed form: "
-            "use fit_nuts, or leave priors out"
+            f"the model has non-conjugate priors for {', '.join(model.priors)}, so there is no closed form: use "
+            "fit_nuts, or leave out priors"
         )
 
 
-def starts(model: Specification, params: Mapping[str, Array]) -> dict[str, Array]:
+def initial_params(model: Specification, params: Mapping[str, Array]) -> dict[str, Array]:
     """Those of the parameters, interior under the conjugate priors, that are also interior under their own priors.
 
     Raises:
@@ -96,7 +96,9 @@ def _check_support(site: str, own: Constraint, law: Constraint, shape: tuple[int
     from_reals = dist.biject_to(own)
     points = from_reals(3.0 * jax.random.normal(jax.random.key(0), from_reals.inverse_shape((100, *shape))))
     if not law(points).all():
-        raise ValueError(f"the prior of {site!r} has the support {own}, beyond the {law} of its parameters")
+        raise ValueError(
+            f"the prior of {site!r} has the support {own}, which is not inside the parameters' support {law}"
+        )
 
 
 def _check_shape(site: str, prior: dist.Distribution, law: dist.Distribution) -> None:
@@ -107,5 +109,6 @@ def _check_shape(site: str, prior: dist.Distribution, law: dist.Distribution) ->
     if not fits or prior.event_shape != law.event_shape:
         raise ValueError(
             f"the prior of {site!r} has batch shape {prior.batch_shape} and event shape {prior.event_shape}; the site "
-            f"has {law.batch_shape} and {law.event_shape}, to which the prior's must broadcast and be equal"
+            f"has {law.batch_shape} and {law.event_shape}: the batch shapes must broadcast, and the event "
+            "shapes must be equal"
         )

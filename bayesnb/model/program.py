@@ -72,9 +72,9 @@ def _rows(model: Specification, X: Any, y: Any, num_rows: int | None) -> tuple[d
         arrays = check_rows(model.families, model.single, X, model.columns)
         return arrays, next(iter(arrays.values())).shape[0]
     if not model.resolved:
-        raise ValueError("to generate rows the model must know its columns: model.resolve(X, y)(num_rows=100)")
+        raise ValueError("generating rows needs a resolved model: model.resolve(X, y)(num_rows=100)")
     if num_rows is None and y is None:
-        raise ValueError("give X, y or num_rows: the program must know how many rows there are")
+        raise ValueError("the number of rows is unknown: give X, y or num_rows")
     return None, np.shape(y)[0] if num_rows is None else num_rows
 
 
@@ -82,7 +82,9 @@ def _labels(model: Specification, y: Any, num_rows: int, latent: bool) -> Array 
     if y is not None:
         labels, _ = check_labels(y, None, num_rows, model.num_classes)
         if labels.soft:
-            raise ValueError("the program takes integer labels; soft labels work in fit_mle, fit_map, fit_posterior")
+            raise ValueError(
+                "the program needs integer labels; soft labels are supported by fit_mle, fit_map, fit_posterior"
+            )
         return jnp.asarray(labels.y)
     if latent and importlib.util.find_spec("funsor") is None:
         raise ImportError(

@@ -28,7 +28,7 @@ def model(given: Any) -> None:
     """Raises ValueError unless ``given`` is a model."""
     if not hasattr(given, "families"):
         raise ValueError(
-            f"the first argument is a NaiveBayes model, got {type(given).__name__}: nb.NaiveBayes(nb.Normal())"
+            f"the first argument must be a model such as nb.NaiveBayes(nb.Normal()), got {type(given).__name__}"
         )
 
 
@@ -38,7 +38,7 @@ def key(given: Any) -> None:
     dtype, shape = getattr(given, "dtype", None), getattr(given, "shape", None)
     typed = dtype is not None and jnp.issubdtype(dtype, jax.dtypes.prng_key)
     if not (shape == () if typed else dtype == np.uint32 and shape in ((2,), (4,))):
-        raise ValueError(f"key must be one key of JAX's random numbers such as jax.random.key(0), got {given!r}")
+        raise ValueError(f"key must be a single JAX random key such as jax.random.key(0), got {given!r}")
 
 
 def counts(**given: Any) -> None:
@@ -61,18 +61,19 @@ def total_count(names: list[str], num_rows: int, given: Any) -> Any:
     if isinstance(given, Mapping):
         if not set(given) <= set(names):
             raise ValueError(
-                f"total_count is for {_names(dict.fromkeys(names))}, whose totals vary, got {_names(given)}"
+                f"total_count must name blocks whose totals vary, {_names(dict.fromkeys(names))}, got {_names(given)}"
             )
         return {name: total_count(names, num_rows, value) for name, value in given.items()}
     if given is None:
         return None
     if not names:
-        raise ValueError("no block takes a total_count: leave it out")
+        raise ValueError("no block uses a total_count: leave it out")
     values = as_array(given)
     known = values.dtype.kind in "iuf" and values.shape in ((), (num_rows,))
     if not known or not ((values >= 0) & (values == np.floor(values)) & (values < np.inf)).all():
         raise ValueError(
-            f"total_count is a whole number, 0 or more, or one for each of the {num_rows} rows, got {short_repr(given)}"
+            f"total_count must be a non-negative whole number, or one for each of the {num_rows} rows, got "
+            f"{short_repr(given)}"
         )
     return values.astype(int)
 
@@ -81,7 +82,7 @@ def params(model: Any, given: Mapping[str, Any]) -> dict[str, Array]:
     """Parameters as arrays by site, checked against the model's sites and sizes; values are checked only if known."""
     if not hasattr(model, "families") or not isinstance(given, Mapping):
         raise ValueError(
-            "parameters are those of a NaiveBayes model, a dict of arrays by site, "
+            "parameters must be a dict of arrays by site for a NaiveBayes model, "
             f"got {type(given).__name__} for {type(model).__name__}"
         )
     sites = model.sites()
@@ -111,10 +112,10 @@ def class_probs(probs: Any, num_classes: int | None = None) -> Array:
     """Class probabilities [K] that are non-negative and sum to one."""
     probs = as_array(probs)
     if probs.dtype.kind in "OUSMmc":
-        raise ValueError(f"class_probs must be numbers, one a class, got dtype {probs.dtype}")
+        raise ValueError(f"class_probs must be numbers, one per class, got dtype {probs.dtype}")
     if probs.ndim != 1 or (num_classes is not None and probs.shape[0] != num_classes):
         raise ValueError(
-            f"class_probs must be one probability a class, [{num_classes or 'K'}], got shape {probs.shape}"
+            f"class_probs must be one probability per class, [{num_classes or 'K'}], got shape {probs.shape}"
         )
     if not is_traced(probs):
         numbers = np.asarray(probs, np.float64)

@@ -52,10 +52,10 @@ def check_shapes(
     arrays = {name: _packed(family, name, X[name]) for name, family in families.items()}
     rows = {name: x.shape[0] for name, x in arrays.items()}
     if len(set(rows.values())) > 1:
-        raise ValueError(f"every block has the same number of rows, got {rows}")
+        raise ValueError(f"all blocks must have the same number of rows, got {rows}")
     for name, x in arrays.items():
         if is_sparse(x) and not (sparse and on_host(arrays)):
-            raise ValueError(f"block {name!r} is a sparse matrix, and here it must be an array: give {DENSE}")
+            raise ValueError(f"block {name!r} is a sparse matrix, but an array is needed here: give {DENSE}")
     if not on_host(arrays):
         require_jax()
         arrays = {name: jnp.asarray(x) for name, x in arrays.items()}
@@ -154,20 +154,24 @@ def _block(family: Family, name: str, x: Any) -> Array:
         x = from_bcoo(x)
     if is_sparse(x) and not family.takes_sparse:
         raise ValueError(
-            f"block {name!r} is a sparse matrix, which {type(family).__name__} does not take: give {DENSE}"
+            f"block {name!r} is a sparse matrix, which {type(family).__name__} does not support: give {DENSE}"
         )
     try:
         x = rows_of(x) if is_sparse(x) else as_array(filled(x))
     except ValueError as error:
-        raise ValueError(f"block {name!r} is a sparse matrix whose parts do not fit together: {error}") from error
+        raise ValueError(f"block {name!r} is an inconsistent sparse matrix: {error}") from error
     if is_sparse(x) and observed(x.data) is not None:
-        raise ValueError(f"block {name!r} is a sparse matrix with NaN in it: its cells cannot be missing, give zeros")
+        raise ValueError(
+            f"block {name!r} is a sparse matrix that contains NaN, but a sparse matrix has no missing cells: "
+            "replace NaN by zeros"
+        )
     if x.ndim != 2:
         hint = "a single column is x[:, None]" if x.ndim == 1 else "flatten further axes into columns"
         raise ValueError(f"block {name!r} must be an array [N, D], got shape {x.shape}: {hint}")
     if x.dtype.kind in "mM":
         raise ValueError(
-            f"block {name!r} holds dates or durations, {x.dtype}: give numbers, such as days since a first date, or "
+            f"block {name!r} holds dates or durations, {x.dtype}: convert them to numbers, such as days "
+            "since a first date, or "
             "durations / numpy.timedelta64(1, 'D')"
         )
     if not (jnp.issubdtype(x.dtype, jnp.number) or x.dtype == bool) or jnp.issubdtype(x.dtype, jnp.complexfloating):

@@ -40,17 +40,20 @@ def check_labels(y: Any, sample_weight: Any, num_rows: int, num_classes: int | N
     num_classes = num_classes or _largest(counted) + 1
     _range(counted, num_classes)
     if num_classes > MOST_CLASSES:
-        raise ValueError(f"y has {num_classes:,} classes, expected {MOST_CLASSES:,} at most: {UNIQUE}")
+        raise ValueError(
+            f"y has {num_classes:,} classes, at most {MOST_CLASSES:,} are supported: renumber them, {UNIQUE}"
+        )
     return Labels(y.astype(np.int32), weight), num_classes
 
 
 def _labels_array(y: Any, num_rows: int) -> Array:
     if y is None:
-        raise ValueError("y is missing: give the class labels, integers 0..K-1 [N] or soft labels [N, K]")
+        raise ValueError("y is missing: pass the class labels, integers 0..K-1 [N] or soft labels [N, K]")
     y = as_array(without_mask("y", y))
     if y.dtype.kind in "OUS":
         raise ValueError(
-            "y holds strings or objects, expected integers 0..K-1: y.astype(int) if they are whole numbers, else "
+            "y holds strings or objects, expected integers 0..K-1: use y.astype(int) if they are whole "
+            "numbers, else "
             f"{UNIQUE}, or use the estimator nb.NaiveBayesClassifier, which takes them as they are"
         )
     if y.ndim not in (1, 2) or y.shape[0] != num_rows:
@@ -58,7 +61,7 @@ def _labels_array(y: Any, num_rows: int) -> Array:
             f"y must be integers [{num_rows}] or soft labels [{num_rows}, K] for these rows of X, got shape {y.shape}"
         )
     if y.ndim == 1 and y.dtype.kind not in "iub":
-        raise ValueError(f"y must be integers 0..K-1, got dtype {y.dtype}; use y.astype(int) if they are whole")
+        raise ValueError(f"y must be integers 0..K-1, got dtype {y.dtype}; use y.astype(int) if they are whole numbers")
     if y.shape[1:] == (1,):
         raise ValueError(
             f"y has shape {y.shape}, which reads as soft labels of one class: for integer labels use y.ravel()"
@@ -77,7 +80,7 @@ def _counted(y: Array, weight: Array) -> Array:
 
 def _soft(y: Array, num_classes: int) -> None:
     if y.shape[1] != num_classes:
-        raise ValueError(f"soft labels must have one column a class, {num_classes}, got {y.shape[1]}")
+        raise ValueError(f"soft labels must have one column per class, {num_classes}, got {y.shape[1]}")
     if is_traced(y):
         return
     with _at_once(y):
@@ -86,7 +89,8 @@ def _soft(y: Array, num_classes: int) -> None:
         if bad.any():
             row = int(bad.argmax())
             raise ValueError(
-                f"soft labels are probabilities, each row non-negative with sum 1, got {numbers[row].tolist()} in row "
+                "soft labels must be probabilities, non-negative with sum 1 in each row, got "
+                f"{numbers[row].tolist()} in row "
                 f"{row}; use sample_weight for weights"
             )
 
@@ -109,7 +113,7 @@ def _range(y: Array, num_classes: int) -> None:
         least, largest = int(y.min()), int(y.max())
     if least < 0 or largest >= num_classes:
         bad = least if least < 0 else largest
-        advice = "; unlabelled rows, y = -1, are for fit_em and fit_nuts" if bad == -1 else ""
+        advice = "; unlabelled rows, y = -1, are supported by fit_em and fit_nuts" if bad == -1 else ""
         raise ValueError(f"y holds {bad}, expected integers 0..{num_classes - 1} for {num_classes} classes{advice}")
 
 
@@ -118,7 +122,7 @@ def check_weights(sample_weight: Any, num_rows: int) -> Array:
     weight = as_array(without_mask("sample_weight", sample_weight))
     if weight.shape != (num_rows,) or weight.dtype.kind not in "fiub":
         raise ValueError(
-            f"sample_weight must be numbers [{num_rows}], one a row, got {weight.dtype} of shape {weight.shape}"
+            f"sample_weight must be numbers [{num_rows}], one per row, got {weight.dtype} of shape {weight.shape}"
         )
     if not is_traced(weight):
         with _at_once(weight):

@@ -94,7 +94,7 @@ def pooled_statistics(
         match_statistics(model.families, model.num_classes, False, given)
         return given
     if X is None:
-        raise ValueError("give rows, X and y, or their statistics: the model is resolved from data")
+        raise ValueError("give rows, X and y, or their statistics, from which the model can be resolved")
     if y is None:
         if model.num_classes is None:
             raise ValueError("without y the number of classes must be declared: NaiveBayes(..., num_classes=K)")
@@ -111,14 +111,14 @@ def merge(a: ModelStatistics, b: ModelStatistics) -> ModelStatistics:
     """
     structures: list[Any] = [jax.tree.structure(s) for s in (a, b)]
     if not isinstance(a, ModelStatistics) or structures[0] != structures[1]:
-        raise ValueError(f"statistics of different models do not merge: {a!r} and {b!r}")
+        raise ValueError(f"statistics of different models cannot be merged: {a!r} and {b!r}")
     if on_host(a) != on_host(b):
         a, b = jax.tree.map(jnp.asarray, (a, b))
     shapes = [[np.shape(leaf) for leaf in jax.tree.leaves(s)] for s in (a, b)]
     if shapes[0] != shapes[1]:
         raise ValueError(
-            f"statistics merge where classes and columns are the same, got {a!r} and {b!r}; declare num_classes "
-            "where a part may lack a class"
+            f"statistics can be merged only if classes and columns are the same, got {a!r} and {b!r}; declare "
+            "num_classes if a part may lack a class"
         )
     return merge_alike(a, b)
 
@@ -161,7 +161,7 @@ def require_memory(rows: LabelledRows) -> None:
     memory.require(
         2 * a_class * rows.num_classes,
         f"statistics of K = {rows.num_classes:,} classes and D = {sum(columns.values()):,} columns",
-        "give fewer; labels and categories are numbered 0, 1, 2, ..., numpy.unique(y, return_inverse=True)",
+        "give fewer; labels and categories must be numbered 0, 1, 2, ..., numpy.unique(y, return_inverse=True)",
     )
 
 

@@ -126,7 +126,7 @@ def test_one_look_at_flags_finds_what_is_none(rng, cell, dtype, weighted):
 def test_cells_stored_outside_of_a_sparse_matrix_are_refused(rng, place, family):
     x = scipy.sparse.csr_array(rng.integers(0, 2, (60, 4)).astype(float))
     x.indices[3] = place
-    with pytest.raises(ValueError, match="block 'x' is a sparse matrix whose parts do not fit together"):
+    with pytest.raises(ValueError, match="block 'x' is an inconsistent sparse matrix"):
         nb.fit_posterior(nb.NaiveBayes(family), x, rng.integers(0, 2, 60))
 
 

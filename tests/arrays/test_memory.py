@@ -74,7 +74,7 @@ def test_scores_of_many_rows_are_refused(monkeypatch):
 
 
 def test_more_classes_than_labels_are_counted_with_are_refused():
-    with pytest.raises(ValueError, match=f"expected {MOST_CLASSES:,} at most"):
+    with pytest.raises(ValueError, match=f"at most {MOST_CLASSES:,} are supported"):
         nb.fit_posterior(MODEL, X, np.array([0, 1, 0, 2**33]))
 
 

@@ -223,7 +223,7 @@ def test_what_is_refused(key):
         call(sample_weight=np.zeros(len(case.y)), fit=nb.fit_map)
     with pytest.raises(ValueError, match="needs two replicates"):
         _ = call(replicates=1).standard_errors
-    with pytest.raises(ValueError, match="priors of their own"):
+    with pytest.raises(ValueError, match="non-conjugate priors"):
         call(nb.NaiveBayes(nb.Bernoulli(), priors={"x_probs": dist.Uniform(0.2, 0.8)}), fit=nb.fit_map)
     with pytest.raises(ValueError, match="hyperpriors"):
         call(nb.NaiveBayes(nb.Bernoulli(a=dist.Gamma(2.0, 1.0)), num_classes=3))

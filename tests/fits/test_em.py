@@ -278,7 +278,7 @@ GOOD = np.zeros((4, 1)), np.array([0, 1, -1, -1])
         ({"key": 0}, "key must be one key"),
         ({"initial": {"class_probs": [1.0]}}, "initial must be a PointEstimate"),
         ({"X": np.full((4, 1), np.inf)}, "a Normal cell is a finite number"),
-        ({"model": nb.Normal()}, "first argument is a NaiveBayes"),
+        ({"model": nb.Normal()}, "first argument must be a model"),
     ],
 )
 def test_what_it_does_not_take(given, sentence):

@@ -188,7 +188,7 @@ def test_other_bad_input():
         fit_multilabel(nb.NaiveBayes(nb.Normal(), num_classes=3), X, GOOD)
     with pytest.raises(ValueError, match="fit must be one of fit_mle, fit_map, fit_posterior, got fit_nuts"):
         fit_multilabel(MODEL, X, GOOD, fit=nb.fit_nuts)
-    with pytest.raises(ValueError, match="the first argument is a NaiveBayes model"):
+    with pytest.raises(ValueError, match="the first argument must be a model"):
         fit_multilabel(nb.Normal(), X, GOOD)
     with pytest.raises(ValueError, match="sample_weight must be finite, not negative"):
         fit_multilabel(MODEL, X, GOOD, sample_weight=-np.ones(6))

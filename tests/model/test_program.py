@@ -203,5 +203,5 @@ def test_what_is_missing_is_named():
         model()
     with pytest.raises(ValueError, match="total_count"), numpyro.handlers.seed(rng_seed=0):
         model(num_rows=3)
-    with pytest.raises(ValueError, match="soft labels work in fit_mle"):
+    with pytest.raises(ValueError, match="supported by fit_mle"):
         model(X["words"], np.full((20, K), 0.5))

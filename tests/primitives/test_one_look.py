@@ -144,7 +144,7 @@ def test_words_stored_twice_are_added_in_a_copy(indices, pointers):
 def test_a_word_outside_of_the_matrix_is_refused(place, cell):
     x = _rows([1, 4, 2, 3], [0, 2, 4])
     x.indices[cell] = place
-    with pytest.raises(ValueError, match="block 'x' is a sparse matrix whose parts do not fit together"):
+    with pytest.raises(ValueError, match="block 'x' is an inconsistent sparse matrix"):
         nb.sufficient_statistics(nb.NaiveBayes(nb.Multinomial()), x, [0, 1])
 
 

@@ -141,9 +141,9 @@ def test_inside_jit_a_sparse_matrix_is_refused_in_a_sentence():
     X, y = rows("multinomial")
     sparse, model = scipy.sparse.csr_matrix(X), nb.NaiveBayes(nb.Multinomial(), num_classes=3)
     fitted = nb.fit_posterior(model, sparse, y)
-    with pytest.raises(ValueError, match="here it must be an array: give"):
+    with pytest.raises(ValueError, match="an array is needed here: give"):
         jax.jit(lambda fit: fit.predict_proba(sparse))(fitted)
-    with pytest.raises(ValueError, match="here it must be an array: give"):
+    with pytest.raises(ValueError, match="an array is needed here: give"):
         jax.jit(lambda y: nb.fit_posterior(model, sparse, y).log_evidence)(jax.numpy.asarray(y))
 
 
@@ -220,8 +220,12 @@ def test_bcoo_inside_jit_is_refused():
 @pytest.mark.parametrize(
     ("family", "X", "message"),
     [
-        (nb.Normal(), scipy.sparse.eye_array(3), "which Normal does not take: give x.toarray"),
-        (nb.Multinomial(), scipy.sparse.csr_array([[1.0, np.nan]] * 3), "NaN in it: its cells cannot be missing"),
+        (nb.Normal(), scipy.sparse.eye_array(3), "which Normal does not support: give x.toarray"),
+        (
+            nb.Multinomial(),
+            scipy.sparse.csr_array([[1.0, np.nan]] * 3),
+            "contains NaN, but a sparse matrix has no missing",
+        ),
         (
             nb.Multinomial(),
             scipy.sparse.csr_array([[1, 0, -2]] * 3),
@@ -229,7 +233,7 @@ def test_bcoo_inside_jit_is_refused():
         ),
         (nb.Bernoulli(), scipy.sparse.csr_array([[1.0, 0.5]] * 3), "column 1: a Bernoulli cell is 0, 1 or NaN"),
         (nb.Multinomial(), BCOO.fromdense(np.eye(3), n_batch=1), "is a BCOO: give a scipy.sparse matrix"),
-        (nb.Normal(), BCOO.fromdense(np.eye(3)), "which Normal does not take"),
+        (nb.Normal(), BCOO.fromdense(np.eye(3)), "which Normal does not support"),
     ],
 )
 def test_bad_sparse_rows_are_refused_in_a_sentence(family, X, message):
@@ -240,5 +244,5 @@ def test_bad_sparse_rows_are_refused_in_a_sentence(family, X, message):
 def test_where_an_array_is_needed_a_sparse_matrix_is_refused():
     X, y = rows("multinomial")
     model = nb.NaiveBayes(nb.Multinomial(), num_classes=3)
-    with pytest.raises(ValueError, match="here it must be an array: give"):
+    with pytest.raises(ValueError, match="an array is needed here: give"):
         nb.fit_nuts(model, scipy.sparse.csr_matrix(X), np.where(y == 2, -1, y), key=jax.random.key(0))

@@ -72,7 +72,7 @@ def test_another_population(fit):
     assert_allclose(moved.log_joint(case.X), expected, rtol=1e-9)
     if fit is nb.fit_posterior:
         assert moved.log_evidence == result.log_evidence
-    with pytest.raises(ValueError, match="one probability a class"):
+    with pytest.raises(ValueError, match="one probability per class"):
         result.with_class_probs([0.5, 0.5])
 
 

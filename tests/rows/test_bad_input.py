@@ -35,9 +35,9 @@ TWO = nb.NaiveBayes({"flags": nb.Bernoulli(), "vitals": nb.Normal()})
         (ONE, X, Y - 1, {}, r"y holds -1, expected integers 0..0"),
         (nb.NaiveBayes(nb.Bernoulli(), num_classes=2), X, Y + 1, {}, "y holds 2, expected integers 0..1"),
         (ONE, X, None, {}, "y is missing"),
-        (ONE, X, np.full((3, 2), 0.7), {}, r"sum 1, got \[0.7, 0.7\] in row 0"),
+        (ONE, X, np.full((3, 2), 0.7), {}, r"sum 1 in each row, got \[0.7, 0.7\] in row 0"),
         (ONE, X, np.array([[2.0, -1.0]] * 3), {}, "non-negative"),
-        (nb.NaiveBayes(nb.Bernoulli(), num_classes=3), X, np.eye(2)[Y], {}, "one column a class, 3, got 2"),
+        (nb.NaiveBayes(nb.Bernoulli(), num_classes=3), X, np.eye(2)[Y], {}, "one column per class, 3, got 2"),
         (ONE, X, Y, {"sample_weight": [1, 1]}, r"sample_weight must be numbers \[3\]"),
         (ONE, X, Y, {"sample_weight": [1, -1, 1]}, "not negative and at most .*, got -1"),
         (ONE, X, Y, {"sample_weight": [1, np.nan, 1]}, "finite, not negative and at most .*, got nan"),
@@ -107,14 +107,17 @@ def test_new_rows_that_do_not_fit(fit):
         (lambda: nb.NaiveBayes({}), "at least one block"),
         (lambda: nb.NaiveBayes(nb.Bernoulli), r"must be a family such as Bernoulli\(...\)"),
         (lambda: nb.NaiveBayes({"a b": nb.Normal()}), "a Python identifier"),
-        (lambda: nb.NaiveBayes({"label": nb.Normal()}), "two parts of the program one name, 'label'"),
-        (lambda: nb.NaiveBayes({"class": nb.Bernoulli()}), "two parts of the program one name, 'class_probs'"),
-        (lambda: nb.NaiveBayes({"a": nb.Bernoulli(), "a_probs": nb.Normal()}), "one name, 'a_probs': rename a block"),
-        (lambda: nb.NaiveBayes({"a": nb.Bernoulli(), "a_classes": nb.Normal()}), "one name, 'a_classes'"),
+        (lambda: nb.NaiveBayes({"label": nb.Normal()}), "two parts of the program would have the name 'label'"),
+        (
+            lambda: nb.NaiveBayes({"class": nb.Bernoulli()}),
+            "two parts of the program would have the name 'class_probs'",
+        ),
+        (lambda: nb.NaiveBayes({"a": nb.Bernoulli(), "a_probs": nb.Normal()}), "name 'a_probs': rename a block"),
+        (lambda: nb.NaiveBayes({"a": nb.Bernoulli(), "a_classes": nb.Normal()}), "the name 'a_classes'"),
         (lambda: nb.Normal(loc="mean"), "loc must be a number or an array of numbers, got 'mean'"),
         (lambda: nb.NaiveBayes(nb.Normal(), class_probs=[0.2, 0.2]), r"sum to 1, got \[0.2, 0.2\] with sum 0.4"),
         (lambda: nb.NaiveBayes(nb.Normal(), class_probs=[1.2, -0.2]), "non-negative"),
-        (lambda: nb.NaiveBayes(nb.Normal(), class_probs=0.5), "one probability a class"),
+        (lambda: nb.NaiveBayes(nb.Normal(), class_probs=0.5), "one probability per class"),
         (lambda: nb.NaiveBayes(nb.Normal(), class_concentration=0), "class_concentration must be positive"),
         (lambda: nb.NaiveBayes(nb.Normal(), class_probs=[0.5, 0.5], num_classes=3), "different numbers of classes"),
         (lambda: nb.NaiveBayes(nb.Normal(), num_classes=0), "num_classes must be a positive int"),
@@ -157,7 +160,7 @@ def test_arguments_that_contradict_each_other():
         nb.fit_map(ONE, X, Y, statistics=statistics)
     with pytest.raises(ValueError, match="give rows, X and y, or statistics"):
         nb.fit_map(ONE)
-    with pytest.raises(ValueError, match="a NaiveBayes model, got Bernoulli"):
+    with pytest.raises(ValueError, match=r"a model such as .* got Bernoulli"):
         nb.fit_map(nb.Bernoulli(), X, Y)
     with pytest.raises(ValueError, match="no maximum without rows"):
         nb.fit_mle(nb.NaiveBayes(nb.Bernoulli(), num_classes=2), X, Y, sample_weight=np.zeros(3))
@@ -199,7 +202,7 @@ def test_numbers_of_classes_that_do_not_agree():
 
 def test_what_is_no_model_no_key_and_no_number():
     for call in (nb.fit_map, nb.sufficient_statistics):
-        with pytest.raises(ValueError, match="a NaiveBayes model, got Normal"):
+        with pytest.raises(ValueError, match=r"a model such as .* got Normal"):
             call(nb.Normal(), X, Y)
     with pytest.raises(ValueError, match="statistics of different models"):
         nb.merge(nb.sufficient_statistics(ONE, X, Y), None)
@@ -220,7 +223,7 @@ def test_the_program_says_what_it_lacks():
     resolved = ONE.resolve(X, Y)
     with pytest.raises(ValueError, match="give X, y or num_rows"):
         resolved()
-    with pytest.raises(ValueError, match="the program takes integer labels"):
+    with pytest.raises(ValueError, match="the program needs integer labels"):
         resolved(X, np.eye(2)[Y])
     with pytest.raises(ValueError, match="the number of classes must be declared"):
         ONE.resolve(X)
