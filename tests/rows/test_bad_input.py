@@ -213,7 +213,7 @@ def test_what_is_no_model_no_key_and_no_number():
     for options, says in [({"num_samples": 2}, "at least 4"), ({"num_chains": 0}, "num_chains must be a positive int")]:
         with pytest.raises(ValueError, match=says):
             nb.fit_nuts(ONE, X, Y, key=jax.random.key(0), **options)
-    with pytest.raises(ValueError, match="the model is resolved from data"):
+    with pytest.raises(ValueError, match="from which the model can be resolved"):
         ONE.resolve()
 
 
