@@ -20,8 +20,9 @@ from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.sparse import STORED_BYTES, bytes_per_row, is_sparse, part_of
 from bayesnb.arrays.threads import merged_in_threads, row_blocks
 from bayesnb.families.base import Family
+from bayesnb.families.parts.statistics import class_bytes
 from bayesnb.families.parts.support import SQUARABLE
-from bayesnb.primitives.sums import ClassSums, HostSums, Labels, class_sums
+from bayesnb.primitives.sums import PROVABLE, ClassSums, HostSums, Labels, class_sums
 from bayesnb.rows import arguments, checks, shards
 from bayesnb.rows.specification import Specification
 
@@ -161,16 +162,17 @@ def from_host(
     def part(rows: slice) -> ModelStatistics:
         z = HostSums(labels.rows(rows), num_classes, evidence=evidence)
         block = {name: part_of(x, rows) for name, x in arrays.items()}
-        marked = {name: f for name, f in families.items() if f.marks_bad_cells and z.marks(block[name])}
-        checks.fit_block({name: f for name, f in families.items() if name not in marked}, block)
+        checks.fit_block({name: f for name, f in families.items() if name not in provable}, block)
         found = _from_rows(families, block, z)
-        checks.fit_block({name: f for name, f in marked.items() if _tells(found.blocks[name])}, block)
+        checks.fit_block({name: f for name, f in provable.items() if not z.proves(block[name], f.support)}, block)
         return found
 
+    # the sums prove what the checks of these families would find
+    provable = {name: f for name, f in families.items() if checks.only_support(f, PROVABLE)}
     require_memory(families, arrays, num_classes)
     num_rows = labels.y.shape[0]
     row_bytes = max((bytes_per_row(x) for x in arrays.values()), default=1)
-    least = num_classes * max((f.fit_bytes(f.columns_in(arrays[name])) for name, f in families.items()), default=0)
+    least = num_classes * max((class_bytes(f, f.columns_in(arrays[b])) for b, f in families.items()), default=0)
     block_bytes = STORED_BYTES if any(map(is_sparse, arrays.values())) else None
     blocks = list(row_blocks(num_rows, row_bytes, least, block_bytes)) or [slice(0, 0)]
     return merged_in_threads(merge_alike, part, blocks)
@@ -179,20 +181,12 @@ def from_host(
 def require_memory(families: Mapping[str, Family], arrays: Mapping[str, Array], num_classes: int) -> None:
     """Raises ValueError if statistics of this many classes, and what is computed from them, do not fit in memory."""
     columns = {name: family.columns_in(arrays[name]) for name, family in families.items()}
-    a_class = 8 + sum(family.fit_bytes(columns[name]) for name, family in families.items())
+    a_class = 8 + sum(class_bytes(family, columns[name]) for name, family in families.items())
     memory.require(
         2 * a_class * num_classes,
         f"statistics of K = {num_classes:,} classes and D = {sum(columns.values()):,} columns",
         "give fewer; labels and categories are numbered 0, 1, 2, ..., numpy.unique(y, return_inverse=True)",
     )
-
-
-TELLING = 1e60
-"""A statistic larger than this may come from a cell that a family refuses, so the cells are checked."""
-
-
-def _tells(statistics: Any) -> bool:
-    return any(not np.abs(leaf).max(initial=0.0) <= TELLING for leaf in jax.tree.leaves(statistics))
 
 
 @partial(jax.jit, static_argnames=("num_classes", "sharding"))
