@@ -39,9 +39,8 @@ from bayesnb.arrays.cells import observed
 from bayesnb.arrays.placement import Array, namespace
 from bayesnb.arrays.pytree import Node as Node
 from bayesnb.arrays.pytree import pytree as pytree
-from bayesnb.arrays.sparse import stored
 from bayesnb.families.hyperparameters import Hyperparameters
-from bayesnb.families.parts.support import broadcast, require_cells, require_finite, require_shape
+from bayesnb.families.parts.support import broadcast, require_finite, require_shape, require_support
 from bayesnb.families.parts.updates import updated
 from bayesnb.families.traits import Traits
 from bayesnb.numerics.log_prob import LogProb
@@ -66,9 +65,6 @@ class Family(Hyperparameters, Scoring, Traits):
     takes_sparse: ClassVar[bool] = False
     """True if rows may be a scipy sparse matrix."""
 
-    resolved_by_sizes: ClassVar[bool] = True
-    """True if ``resolve`` needs only the sizes of statistics; hyperparameters on the host are then views."""
-
     known: ClassVar[dict[str, type[Family]]] = {}
     """Every family class that has been defined, by name: a saved file may contain any of them."""
 
@@ -77,8 +73,6 @@ class Family(Hyperparameters, Scoring, Traits):
         before = Family.known.get(cls.__name__)
         if before is None or not before.__module__.startswith("bayesnb."):
             Family.known[cls.__name__] = cls
-        if "resolve" in vars(cls):  # what a base class declares about its own ``resolve`` is not inherited
-            cls.resolved_by_sizes = vars(cls).get("resolved_by_sizes", False)
 
     # 1. hyperparameters
 
@@ -170,37 +164,17 @@ class Family(Hyperparameters, Scoring, Traits):
         return parts[0]
 
     support: ClassVar[Constraint] = dist.constraints.real
-    """The values that a cell may have; they must also be finite."""
+    """The values that a cell may have. They must also be finite, and real numbers must have finite squares."""
 
     def check(self, x: Array, block: str) -> None:
         """Raise ValueError for values outside the support; never called on tracers."""
-        kind = type(self.support).__name__.strip("_").lower()
-        allowed = f"a cell of {type(self).__name__} must be a finite {kind} number or NaN (missing)"
-        xp = namespace(stored(x))
-        require_cells(x, lambda cells: xp.isnan(cells) | (self.support(cells) & (cells < np.inf)), block, allowed)
-
-    @property
-    def marks_bad_cells(self) -> bool:
-        """True if every cell that ``check`` rejects makes a statistic NaN or larger than ``statistics.TELLING``.
-
-        A fit to numpy rows then needs no separate pass to check cells.
-        """
-        return False
-
-    def _reads_rows_as(self, family: type[Family]) -> bool:
-        """True unless a subclass of ``family`` overrides ``check``, ``check_fit`` or ``statistics``."""
-        names = ("check", "check_fit", "statistics")
-        return all(getattr(type(self), name) is getattr(family, name) for name in names)
+        require_support(x, self.support, block, type(self).__name__)
 
     def check_fit(self, x: Array, block: str) -> None:
         """Raise ValueError for rows that have a likelihood but no closed form in a fit; never called on tracers."""
 
     def check_mle(self, params: Params, statistics: Any, block: str) -> None:
         """Raise ValueError if the likelihood of these statistics has no maximum; never called on tracers."""
-
-    def fit_bytes(self, num_columns: int) -> int:
-        """The size of one class's statistics in bytes; blocks of rows should be larger than that."""
-        return 24 * num_columns
 
     def seen(self, x: Array) -> Array | None:
         """False for missing cells, [N, D]; None if all cells are known to be observed."""

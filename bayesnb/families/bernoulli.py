@@ -7,11 +7,8 @@ from typing import Self
 import jax.numpy as jnp
 import numpyro.distributions as dist
 
-from bayesnb.arrays.cells import all_codes
-from bayesnb.arrays.placement import Array, namespace
-from bayesnb.arrays.sparse import stored
+from bayesnb.arrays.placement import Array
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
-from bayesnb.families.parts.support import require_cells
 from bayesnb.families.priors.beta import Beta, TrialStatistics
 from bayesnb.numerics import stable
 from bayesnb.primitives.products import Linear
@@ -43,6 +40,7 @@ class Bernoulli(Beta):
     b: Hyperparameter = 1.0
 
     statistics_type = BernoulliStatistics
+    support = dist.constraints.boolean
     affine_predictive = True
     takes_sparse = True
 
@@ -59,22 +57,6 @@ class Bernoulli(Beta):
 
     def likelihood(self, params: Params) -> dist.Distribution:
         return dist.Bernoulli(probs=params["probs"])
-
-    @property
-    def marks_bad_cells(self) -> bool:
-        return self._reads_rows_as(Bernoulli)
-
-    def check(self, x: Array, block: str) -> None:
-        if x.dtype == bool or all_codes(x, 2):
-            return
-        xp = namespace(stored(x))
-        require_cells(
-            x,
-            lambda cells: (cells == 0) | (cells == 1) | xp.isnan(cells),
-            block,
-            "a Bernoulli cell is 0, 1 or NaN (missing)",
-            "recode the column, or use Categorical or Normal",
-        )
 
     def statistics(self, x: Array, z: ClassSums) -> BernoulliStatistics:
         return BernoulliStatistics(*z.trials(x))

@@ -58,7 +58,6 @@ class Categorical(Family):
     statistics_type = CategoricalStatistics
     affine_predictive = True
     takes_sparse = True
-    resolved_by_sizes = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -161,9 +160,6 @@ class Categorical(Family):
         sizes = self.num_categories if isinstance(self.num_categories, int) else [self._sizes]
         seen = (x >= 0) & (x < np.asarray(sizes, np.int32))  # the sizes may exceed the range of the codes' type
         return unless_all(seen & (namespace(x).floor(x) == x) if jnp.issubdtype(x.dtype, jnp.floating) else seen)
-
-    def fit_bytes(self, num_columns: int) -> int:
-        return 8 * sum(self._sizes_of(num_columns))
 
     def statistics(self, x: Array, z: ClassSums) -> CategoricalStatistics:
         sizes = self._sizes_of(x.shape[1])

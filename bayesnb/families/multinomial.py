@@ -10,18 +10,14 @@ import numpyro
 import numpyro.distributions as dist
 from jax.scipy.special import rel_entr
 
-from bayesnb.arrays.cells import all_codes, observed
+from bayesnb.arrays.cells import observed
 from bayesnb.arrays.placement import Array, namespace
-from bayesnb.arrays.sparse import is_sparse, row_sums, stored
+from bayesnb.arrays.sparse import row_sums
 from bayesnb.families.base import Family, Hyperparameter, Params, Score, pytree
 from bayesnb.families.parts.linear import LinearFamily
 from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import Statistics, without
-from bayesnb.families.parts.support import (
-    require_cells,
-    require_shape,
-    require_simplex,
-)
+from bayesnb.families.parts.support import require_shape, require_simplex
 from bayesnb.families.parts.words import gathered, predictive_word_terms, word_terms
 from bayesnb.families.traits import CellDensities
 from bayesnb.numerics import dirichlet, log_gamma, stable
@@ -64,6 +60,7 @@ class Multinomial(LinearFamily):
     axes = (("concentration", "KD"),)
     required = positive = ("concentration",)
     statistics_type = MultinomialStatistics
+    support = dist.constraints.nonnegative
     one_feature = True
     tells_words = True
     takes_sparse = True
@@ -107,20 +104,9 @@ class Multinomial(LinearFamily):
         require_simplex(block, "probs", params["probs"])
 
     def check(self, x: Array, block: str) -> None:
-        if all_codes(stored(x), np.inf):
-            return
-        xp = namespace(stored(x))
-        require_cells(
-            x,
-            lambda cells: xp.isnan(cells) | ((cells >= 0) & (cells < np.inf)),
-            block,
-            "a Multinomial cell is a count, 0 or more",
-        )
-        if is_sparse(x):
-            return
-        missing = xp.isnan(x)
-        partly = missing.any(axis=1) & ~missing.all(axis=1)
-        if partly.any():
+        super().check(x, block)
+        seen = observed(x)
+        if seen is not None and (seen.any(axis=1) & ~seen.all(axis=1)).any():
             raise ValueError(
                 f"block {block!r}: a row with NaN beside counts has an unknown total; fill its cells, or make the "
                 "whole row NaN to drop it from this block"

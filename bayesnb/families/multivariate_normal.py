@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import Any
+from typing import Any, Self
 
 import jax
 import jax.numpy as jnp
@@ -15,19 +15,19 @@ import numpyro.distributions as dist
 from bayesnb.arrays.cells import observed
 from bayesnb.arrays.placement import Array, is_traced, on_host
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
-from bayesnb.families.parts.left_out_rows import left_out_rows
+from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import MultivariateNormalStatistics, others_of, without
 from bayesnb.families.parts.support import (
-    require_choice,
     require_finite,
     require_positive,
     require_rank,
     require_shape,
     require_size,
-    require_squarable,
 )
+from bayesnb.families.parts.tied import Tied
 from bayesnb.families.parts.updates import updated
-from bayesnb.families.priors.normal_inverse_wishart import NormalInverseWishart
+from bayesnb.families.priors import normal_inverse_wishart
+from bayesnb.families.priors.normal_inverse_wishart import NormalInverseWishart, log_left_out
 from bayesnb.numerics.covariances import (
     divergence,
     first_singular,
@@ -47,7 +47,7 @@ from bayesnb.primitives.sums import ClassSums
 
 
 @pytree
-class MultivariateNormal(NormalInverseWishart):
+class MultivariateNormal(Tied):
     """Real features with a covariance: Sigma_k ~ InverseWishart(df, scale), mu_k | Sigma_k ~ Normal(loc, Sigma_k /
     strength), x_n | y_n = k ~ Normal(mu_k, Sigma_k), which is quadratic discriminant analysis.
 
@@ -87,12 +87,18 @@ class MultivariateNormal(NormalInverseWishart):
     df: Hyperparameter = None
     scale: Hyperparameter = None
 
+    sites = ("loc", "covariance")
+    may_be_common = "covariance"
+    choices = ("full", "shared")
+    axes = (("loc", "KD"), ("strength", "K"), ("df", "T"), ("scale", "TDD"))
+    required = ("strength", "smoothing")
+    squared = ("loc",)
+    most_axes = 3
     statistics_type = MultivariateNormalStatistics
     one_feature = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_choice("MultivariateNormal", "covariance", self.covariance, ("full", "shared"))
         require_positive("MultivariateNormal", strength=self.strength, df=self.df)
         require_finite("MultivariateNormal", scale=self.scale)
         require_size("MultivariateNormal", loc=self.loc, smoothing=(given := self.smoothing))
@@ -104,6 +110,39 @@ class MultivariateNormal(NormalInverseWishart):
         if self.scale is not None:
             require_covariance("MultivariateNormal: scale", self.scale)
             require_positive("MultivariateNormal: scale", diagonal=variances(self.scale))
+
+    def resolve(self, pooled: MultivariateNormalStatistics, num_classes: int) -> Self:
+        size = pooled.num_columns
+        loc = pooled.mean if self.loc is None else self.loc
+        df = size + 1.0 if self.df is None else self.df
+        scale = 2.0 * pooled.covariance * jnp.eye(size)[None] if self.scale is None else self.scale
+        return super(MultivariateNormal, self._replace(loc=loc, df=df, scale=scale)).resolve(pooled, num_classes)
+
+    def as_given(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        idle = np.eye(values["scale"].shape[-1]) * (variances(values["scale"]) == 0)[..., None]
+        return {**values, "scale": values["scale"] + idle}
+
+    @property
+    def prior(self) -> NormalInverseWishart:
+        """The hyperparameters."""
+        return NormalInverseWishart(self.loc, self.strength, self.df, self.scale)
+
+    @property
+    def num_classes(self) -> int | None:
+        ranks = {"loc": 2, "strength": 1, "df": 1, "scale": 3}
+        given = (getattr(self, name) for name, rank in ranks.items() if np.ndim(getattr(self, name)) == rank)
+        found = {np.shape(value)[0] for value in given} - {1}
+        if len(found) > 1:
+            raise ValueError(f"{self!r}: hyperparameters for different numbers of classes, {sorted(found)}")
+        return found.pop() if found else None
+
+    @property
+    def declared_columns(self) -> int | None:
+        return None if self.scale is None else np.shape(self.scale)[-1]
+
+    @property
+    def table_shape(self) -> tuple[int, int]:
+        return self.loc.shape
 
     def site_axes(self, site: str, columns: Sequence[Any]) -> dict[str, Sequence[Any]]:
         return {"features": columns} | ({"features_other": columns} if site == "covariance" else {})
@@ -124,6 +163,21 @@ class MultivariateNormal(NormalInverseWishart):
     def num_parameters(self, num_columns: int) -> tuple[int, int]:
         matrix = num_columns * (num_columns + 1) // 2
         return (num_columns, matrix) if self.shared else (num_columns + matrix, 0)
+
+    def params(self, block: str) -> Params:
+        on = self.prior.varying
+        with plates(block, self.loc.shape[:1], common=self.shared):
+            law = dist.InverseWishart(self.as_site(self.df), proper(self.as_site(self.scale), self.as_site(on)))
+            covariance = self.as_table(numpyro.sample(f"{block}_covariance", law))
+        with plates(block, self.loc.shape[:1]):
+            spread = covariance / self.strength[:, None, None]
+            loc = numpyro.sample(f"{block}_loc", dist.MultivariateNormal(self.loc, covariance_matrix=spread))
+        return self._sites(loc, covariance)
+
+    def _sites(self, loc: Array, covariance: Array) -> Params:
+        """Parameters with constants for the columns without a scale."""
+        loc = jnp.where(self.prior.varying, loc, self.loc)
+        return {"loc": loc, "covariance": self.as_site(self.prior.cut(covariance))}
 
     def likelihood(self, params: Params) -> dist.Distribution:
         return dist.MultivariateNormal(params["loc"], covariance_matrix=params["covariance"])
@@ -161,9 +215,6 @@ class MultivariateNormal(NormalInverseWishart):
         require_finite(f"params of block {block!r}", **params)
         require_covariance(f"params['{block}_covariance']", covariance, may_be_idle=True)
 
-    def check(self, x: Array, block: str) -> None:
-        require_squarable(x, block, "MultivariateNormal")
-
     def check_fit(self, x: Array, block: str) -> None:
         size, df = x.shape[1], self.df
         if df is not None and not is_traced(df) and not (np.asarray(df) > size - 1).all():
@@ -188,11 +239,17 @@ class MultivariateNormal(NormalInverseWishart):
                 "or use fit_map or fit_posterior, whose prior needs neither"
             )
 
-    def fit_bytes(self, num_columns: int) -> int:
-        return 8 * num_columns * num_columns
-
     def statistics(self, x: Array, z: ClassSums) -> MultivariateNormalStatistics:
         return MultivariateNormalStatistics(*z.scatter(x))
+
+    def update(self, statistics: MultivariateNormalStatistics) -> Self:
+        return self._replace(**normal_inverse_wishart.update(self.prior, statistics)._asdict())
+
+    def reference(self) -> Params:
+        return self._sites(*normal_inverse_wishart.mean(self.prior))
+
+    def mode(self) -> Params:
+        return self._sites(*normal_inverse_wishart.mode(self.prior))
 
     def mle(self, statistics: MultivariateNormalStatistics) -> Params:
         pooled, seen = statistics.pool(), statistics.count > 0
@@ -225,7 +282,7 @@ class MultivariateNormal(NormalInverseWishart):
     def log_likelihood_ratio(
         self, statistics: MultivariateNormalStatistics, params: Params, reference: Params
     ) -> Array:
-        n, on = statistics.count, self._varying()
+        n, on = statistics.count, self.prior.varying
         old, new = (proper(self.as_table(p["covariance"]), on) for p in (reference, params))
         fitted = outer(statistics.mean - reference["loc"]) * n[:, None, None] + statistics.scatter
         bend = log_ratio_excess(self.tied(n), self.tied(jnp.where(inside(on), fitted, 0.0)), old, new, on)
@@ -234,6 +291,15 @@ class MultivariateNormal(NormalInverseWishart):
         metric = jnp.linalg.cholesky(new)
         shift = n * (whiten(metric, moved) * whiten(metric, pull)).sum(axis=-1)
         return -0.5 * (bend.sum() + shift.sum())
+
+    def centred(self, statistics: MultivariateNormalStatistics) -> tuple[Self, MultivariateNormalStatistics]:
+        prior, statistics = normal_inverse_wishart.centred(self.prior, statistics)
+        return self._replace(**prior._asdict()), statistics
+
+    def restored(self, statistics: MultivariateNormalStatistics, params: Params) -> Params:
+        centre, factor = normal_inverse_wishart.units(self.prior, statistics)
+        loc = centre + (factor @ params["loc"][..., None])[..., 0]
+        return self._sites(loc, factor @ self.as_table(params["covariance"]) @ jnp.swapaxes(factor, -1, -2))
 
     def log_predictive_terms(self, x: Array) -> Array:
         loc, scale, df = self.predictive_tables()
@@ -261,10 +327,16 @@ class MultivariateNormal(NormalInverseWishart):
         # if a row is alone in its class, its difference from the class mean is pure rounding: use the prior mean
         some = not on_host(x, left) or (left == 0).any()
         alone = distances(self.loc, posterior.scale, x).squares if some else between.squares
-        return products.by_rows(left_out_rows, (self, posterior), (between, alone, left, df, y, weight))
+        return products.by_rows(log_left_out, (self.prior, posterior.prior), (between, alone, left, df, y, weight))
+
+    def log_partition(self) -> Array:
+        return normal_inverse_wishart.log_partition(self.prior)
+
+    def log_partition_ratio(self, statistics: MultivariateNormalStatistics) -> Array:
+        return normal_inverse_wishart.log_partition_ratio(self.prior, statistics)
 
     def log_base_measure(self, statistics: MultivariateNormalStatistics) -> Array:
-        return (-0.5 * LOG_2PI * self._varying().sum(axis=1) * self.tied(statistics.count))[:, None]
+        return (-0.5 * LOG_2PI * self.prior.varying.sum(axis=1) * self.tied(statistics.count))[:, None]
 
 
 @jax.jit

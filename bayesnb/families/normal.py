@@ -2,40 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field
+from typing import Any, Self
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+import numpyro
 import numpyro.distributions as dist
 
 from bayesnb.arrays.placement import Array, is_traced
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.parts.linear import LinearFamily
+from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import NormalStatistics
 from bayesnb.families.parts.student_t import Student, log_student, log_student_cells, student
-from bayesnb.families.parts.support import (
-    require_choice,
-    require_finite,
-    require_positive,
-    require_shape,
-    require_size,
-    require_squarable,
-)
+from bayesnb.families.parts.support import require_finite, require_shape, require_size
+from bayesnb.families.parts.tied import Tied
+from bayesnb.families.priors import normal_inverse_gamma
 from bayesnb.families.priors.normal_inverse_gamma import NormalInverseGamma
 from bayesnb.numerics import stable
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
+from bayesnb.primitives.distances import LOG_2PI
 from bayesnb.primitives.products import Linear
 from bayesnb.primitives.sums import ClassSums
 
 VARIANCE_FLOOR = 1e-9
 """The smallest variance of the MLE, relative to the column's pooled variance."""
 
-LOG_2PI = 1.8378770664093453
-
 
 @pytree
-class Normal(NormalInverseGamma, LinearFamily):
+class Normal(Tied, LinearFamily):
     """Real features: sigma2_kd ~ InverseGamma(shape, rate), mu_kd | sigma2_kd ~ Normal(loc, sigma2_kd / strength),
     x_nd | y_n = k ~ Normal(mu_kd, sigma2_kd).
 
@@ -75,17 +74,45 @@ class Normal(NormalInverseGamma, LinearFamily):
     rate: Hyperparameter = None
     variance: str = field(default="own", metadata={"static": True})
 
+    sites = ("loc", "variance")
+    may_be_common = "variance"
+    choices = ("own", "shared")
+    axes = (("loc", "KD"), ("strength", "KD"), ("shape", "TD"), ("rate", "TD"))
+    required = ("strength", "shape")
+    positive = ("strength", "shape", "rate")
+    squared = ("loc",)
     statistics_type = NormalStatistics
     gaussian_pairs = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_choice("Normal", "variance", self.variance, ("own", "shared"))
         require_size("Normal", loc=self.loc)
-        require_positive("Normal", strength=self.strength, shape=self.shape, rate=self.rate)
+
+    def resolve(self, pooled: NormalStatistics, num_classes: int) -> Self:
+        loc = pooled.mean if self.loc is None else self.loc
+        rate = pooled.variance if self.rate is None else self.rate
+        return super(Normal, self._replace(loc=loc, rate=rate)).resolve(pooled, num_classes)
+
+    def as_given(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        return {**values, "rate": np.where(values["rate"] == 0, 1.0, values["rate"])}
+
+    @property
+    def prior(self) -> NormalInverseGamma:
+        """The hyperparameters."""
+        return NormalInverseGamma(self.loc, self.strength, self.shape, self.rate)
 
     def num_parameters(self, num_columns: int) -> tuple[int, int]:
         return (num_columns, num_columns) if self.shared else (2 * num_columns, 0)
+
+    def params(self, block: str) -> Params:
+        off = self.prior.scaleless
+        with plates(block, jnp.shape(self.loc), common=self.shared):
+            law = dist.InverseGamma(self.as_site(self.shape), self.as_site(self.prior.proper_rate))
+            variance = numpyro.sample(f"{block}_variance", law)
+        with plates(block, jnp.shape(self.loc)):
+            spread = jnp.sqrt(self.as_table(variance) / self.strength)
+            loc = numpyro.sample(f"{block}_loc", dist.Normal(self.loc, spread))
+        return {"loc": jnp.where(off, self.loc, loc), "variance": jnp.where(self.as_site(off), 0.0, variance)}
 
     def likelihood(self, params: Params) -> dist.Distribution:
         loc, variance = params["loc"], params["variance"]
@@ -117,15 +144,19 @@ class Normal(NormalInverseGamma, LinearFamily):
                 f"params['{block}_variance'] must be positive; a column that says nothing has 0 in every class"
             )
 
-    @property
-    def marks_bad_cells(self) -> bool:
-        return self._reads_rows_as(Normal)
-
-    def check(self, x: Array, block: str) -> None:
-        require_squarable(x, block, "Normal")
-
     def statistics(self, x: Array, z: ClassSums) -> NormalStatistics:
         return NormalStatistics(*z.moments(x))
+
+    def update(self, statistics: NormalStatistics) -> Self:
+        return self._replace(**normal_inverse_gamma.update(self.prior, statistics)._asdict())
+
+    def reference(self) -> Params:
+        """The mean of loc; for the variance, whose mean may not exist, one over the mean precision."""
+        return {"loc": self.loc, "variance": self.as_site(self.prior.proper_rate / self.shape)}
+
+    def mode(self) -> Params:
+        loc, variance = normal_inverse_gamma.mode(self.prior)
+        return {"loc": loc, "variance": self.as_site(variance)}
 
     def mle(self, statistics: NormalStatistics) -> Params:
         pooled = statistics.pool()
@@ -178,7 +209,7 @@ class Normal(NormalInverseGamma, LinearFamily):
 
     def log_likelihood_ratio(self, statistics: NormalStatistics, params: Params, reference: Params) -> Array:
         n, before, after = statistics.count, self.as_table(reference["variance"]), self.as_table(params["variance"])
-        off = self._scaleless() | (before == 0)
+        off = self.prior.scaleless | (before == 0)
         old, new = jnp.where(off, 1.0, before), jnp.where(off, 1.0, after)
         r = new / old - 1.0
         fitted = (statistics.squares + n * jnp.square(statistics.mean - reference["loc"])) / old
@@ -189,40 +220,40 @@ class Normal(NormalInverseGamma, LinearFamily):
         terms = -0.5 * (excess + self.tied(shift))
         return jnp.where(off, 0.0, terms).sum()
 
+    def centred(self, statistics: NormalStatistics) -> tuple[Self, NormalStatistics]:
+        prior, statistics = normal_inverse_gamma.centred(self.prior, statistics)
+        return self._replace(**prior._asdict()), statistics
+
+    def restored(self, statistics: NormalStatistics, params: Params) -> Params:
+        off, (centre, scale) = self.prior.scaleless, normal_inverse_gamma.units(self.prior, statistics)
+        variance = jnp.where(off, 0.0, jnp.square(scale) * self.as_table(params["variance"]))
+        return {"loc": jnp.where(off, self.loc, centre + scale * params["loc"]), "variance": self.as_site(variance)}
+
     def predictive_tables(self) -> Student:
-        return student(self.loc, self.strength, self.shape, self._site_rate(), self._scaleless())
+        return student(self.prior)
 
     def predictive_scorer(self, tables: Student) -> Score:
         return lambda x: LogProb(log_student(tables, x), None)
 
     def log_predictive_terms(self, x: Array) -> Array:
-        tables = jax.tree.map(lambda table: jnp.asarray(table)[None], self)
-        return tables.cells_of(jnp.asarray(x, jnp.result_type(float))[:, None, :])
+        tables = jax.tree.map(lambda table: jnp.asarray(table)[None], self.prior)
+        return log_student_cells(tables, jnp.asarray(x, jnp.result_type(float))[:, None, :])
 
     def left_out_terms(self, statistics: NormalStatistics, x: Array, y: Array, weight: Array) -> Array:
         x = jnp.asarray(x, jnp.result_type(float))
-        return self.without(statistics, x, y, weight).cells_of(x)
+        return log_student_cells(normal_inverse_gamma.left_out(self.prior, statistics, x, y, weight), x)
 
     def leave_one_out_terms(self, statistics: NormalStatistics, x: Array, y: Array, weight: Array) -> Array:
         if not self.shared:
             return super().leave_one_out_terms(statistics, x, y, weight)
-        # leaving out a row changes a shared variance in every class
-        x, posterior = jnp.asarray(x, jnp.result_type(float)), self.update(statistics)
-        left = jax.tree.map(lambda table: table[:, None], self.without(statistics, x, y, weight))
-        own = (jnp.arange(self.loc.shape[0])[None] == y[:, None])[:, :, None]
-        loc, strength = (
-            jnp.where(own, getattr(left, name), getattr(posterior, name)[None]) for name in ("loc", "strength")
-        )
-        return left._replace(loc=loc, strength=strength).cells_of(x[:, None, :])
+        x = jnp.asarray(x, jnp.result_type(float))
+        posteriors = normal_inverse_gamma.left_out_by_class(self.prior, statistics, x, y, weight)
+        return log_student_cells(posteriors, x[:, None, :])
 
     def leave_one_out(self, statistics: NormalStatistics, x: Array, y: Array, weight: Array) -> Array:
         if not self.shared:
             return super().leave_one_out(statistics, x, y, weight)
         return products.summed("leave_one_out_terms", (self, statistics), (x, y, weight))
-
-    def cells_of(self, x: Array) -> Array:
-        """The log predictive of each cell under hyperparameters that broadcast against ``x``; 0 for a missing cell."""
-        return log_student_cells(x - self.loc, self.strength, self.shape, self._site_rate(), self._scaleless())
 
     def cell_law(self, params: Params, column: int) -> dist.Distribution:
         loc, variance = (self._at(site, params[site], column) for site in self.sites)
@@ -239,8 +270,14 @@ class Normal(NormalInverseGamma, LinearFamily):
         nats = 0.5 * (ratio - 1.0 - jnp.log(ratio) + jnp.square(loc[k][None] - loc) / variance)
         return jnp.where(off, 0.0, nats)
 
+    def log_partition(self) -> Array:
+        return normal_inverse_gamma.log_partition(self.prior)
+
+    def log_partition_ratio(self, statistics: NormalStatistics) -> Array:
+        return normal_inverse_gamma.log_partition_ratio(self.prior, statistics)
+
     def log_base_measure(self, statistics: NormalStatistics) -> Array:
-        return jnp.where(self._scaleless(), 0.0, -0.5 * LOG_2PI * self.tied(statistics.count))
+        return jnp.where(self.prior.scaleless, 0.0, -0.5 * LOG_2PI * self.tied(statistics.count))
 
 
 @jax.jit

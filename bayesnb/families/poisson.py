@@ -10,13 +10,12 @@ import numpyro
 import numpyro.distributions as dist
 from jax.scipy.special import gammaln, rel_entr
 
-from bayesnb.arrays.cells import all_codes
 from bayesnb.arrays.placement import Array, is_traced, namespace
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.parts.linear import LinearFamily
 from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import Statistics, without
-from bayesnb.families.parts.support import broadcast, first_bad, require_shape
+from bayesnb.families.parts.support import broadcast, require_shape
 from bayesnb.numerics import log_gamma, stable
 from bayesnb.primitives import products
 from bayesnb.primitives.products import Linear
@@ -60,6 +59,7 @@ class Poisson(LinearFamily):
     required = ("shape",)
     positive = ("shape", "rate")
     statistics_type = PoissonStatistics
+    support = dist.constraints.nonnegative_integer
 
     def resolve(self, pooled: PoissonStatistics, num_classes: int) -> Self:
         sizes = (num_classes, pooled.total.shape[-1])
@@ -83,18 +83,6 @@ class Poisson(LinearFamily):
         require_shape(block, "rate", rate, "[K, D]", 2)
         if not is_traced(rate) and not bool(((rate >= 0) & (rate < np.inf)).all()):
             raise ValueError(f"params['{block}_rate'] must be finite and not negative: events a cell")
-
-    def check(self, x: Array, block: str) -> None:
-        if all_codes(x, np.inf):
-            return
-        xp = namespace(x)
-        good = xp.isnan(x) | ((x >= 0) & (x < np.inf) & (xp.floor(x) == x))
-        if not good.all():
-            row, column = first_bad(~good)
-            raise ValueError(
-                f"block {block!r}, column {column}: a Poisson cell is a count 0, 1, 2, ... or NaN (missing), got "
-                f"{x[row, column]}; use Normal for measurements"
-            )
 
     def statistics(self, x: Array, z: ClassSums) -> PoissonStatistics:
         seen = self.seen(x)

@@ -28,6 +28,7 @@ from bayesnb.arrays.placement import Array, is_traced, to_host
 from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.sparse import bytes_per_row
 from bayesnb.arrays.threads import in_threads, row_blocks
+from bayesnb.families.parts.statistics import class_bytes
 from bayesnb.fits.closed_form import fit_map, fit_mle, require_maximum
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.primitives.sums.replicates import ReplicateSums
@@ -185,7 +186,7 @@ def _statistics(rows: LabelledRows, weights: Array) -> ModelStatistics:
         return [of_class(block, k) for k in range(num_classes)]
 
     row_bytes = max(bytes_per_row(x) for x in arrays.values())
-    result_bytes = max(f.fit_bytes(f.columns_in(arrays[b])) for b, f in families.items())
+    result_bytes = max(class_bytes(f, f.columns_in(arrays[b])) for b, f in families.items())
     blocks = row_blocks(len(labels.y), row_bytes, least=len(weights) * num_classes * result_bytes)
     by_block = in_threads(of_block, blocks)
     by_class = [reduce(merge, parts) for parts in zip(*by_block, strict=True)]

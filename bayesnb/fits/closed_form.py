@@ -64,7 +64,7 @@ def fit_mle(
     model, statistics = gather(model, X, y, sample_weight, statistics, evidence=False)
     if not is_traced(statistics) and not np.asarray(statistics.class_counts).sum() > 0:
         raise ValueError("the likelihood has no maximum without rows: give at least one row with a positive weight")
-    model, params = _with_resolved(likelihood_maximum, model, statistics)
+    model, params = finalise(_resolve_and_fit, model, statistics, fit=likelihood_maximum)
     require_maximum(model, params, statistics)
     return PointEstimate.trusted(model, params)
 
@@ -89,7 +89,7 @@ def fit_map(
         array([[0.6]])
     """
     model, statistics = gather(conjugate(model), X, y, sample_weight, statistics, evidence=False)
-    model, params = _with_resolved(posterior_mode, model, statistics)
+    model, params = finalise(_resolve_and_fit, model, statistics, fit=posterior_mode)
     return PointEstimate.trusted(model, params)
 
 
@@ -115,7 +115,7 @@ def fit_posterior(
         -13.146
     """
     model, statistics = gather(conjugate(model), X, y, sample_weight, statistics)
-    prior, posterior = _with_resolved(_posterior, model, statistics)
+    prior, posterior = finalise(_resolve_and_fit, model, statistics, fit=_posterior)
     return Posterior(prior, posterior, statistics)
 
 
@@ -168,20 +168,9 @@ def require_maximum(model: NaiveBayes, params: Sites, statistics: ModelStatistic
         model.families[name].check_mle(of_block, statistics.blocks[name], name)
 
 
-def _with_resolved(fit: Callable[..., Any], model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes, Any]:
-    """The resolved model and its jitted ``fit``, in one compiled call if values of the data resolve the model."""
-    if model.resolved_by_sizes and on_host(model, statistics):
-        return model.resolve(statistics=statistics), finalise(_fit, model, statistics, fit=fit)
-    return finalise(_resolve_and_fit, model, statistics, fit=fit)
-
-
-@partial(jax.jit, static_argnames="fit")
-def _fit(model: NaiveBayes, statistics: ModelStatistics, fit: Callable[..., Any]) -> Any:
-    return fit(model.resolve(statistics=statistics), statistics)
-
-
 @partial(jax.jit, static_argnames="fit")
 def _resolve_and_fit(model: NaiveBayes, statistics: ModelStatistics, fit: Callable[..., Any]) -> tuple[NaiveBayes, Any]:
+    """The resolved model, and its closed form."""
     model = model.resolve(statistics=statistics)
     return model, fit(model, statistics)
 

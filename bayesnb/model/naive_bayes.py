@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
@@ -85,11 +84,6 @@ class NaiveBayes(Scoring):
         """True if every shape and hyperparameter is fixed."""
         return all(columns is not None for columns in self.columns.values())
 
-    @property
-    def resolved_by_sizes(self) -> bool:
-        """True if ``resolve`` needs only the sizes of statistics."""
-        return all(family.resolved_by_sizes for family in self.families.values())
-
     def resolve(self, X: Any = None, y: Any = None, *, sample_weight: Any = None, statistics: Any = None) -> Self:
         """The same model with every shape and data-dependent hyperparameter fixed, from rows or from their statistics.
 
@@ -108,9 +102,6 @@ class NaiveBayes(Scoring):
         statistics = pooled_statistics(self, X, y, sample_weight, statistics)
         if not on_host(self, statistics):
             check_float32(self.families, self.class_concentration)
-        elif self.resolved_by_sizes:
-            blocks = jax.tree.map(lambda leaf: leaf[:1], statistics.blocks)  # only their sizes matter
-            return jax.tree.map(np.array, self)._fixed(statistics.num_classes, blocks)
         return finalise(_resolve, self, statistics)
 
     def conjugate(self) -> Self:

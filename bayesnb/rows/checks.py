@@ -13,6 +13,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from numpyro.distributions.constraints import Constraint
 
 from bayesnb.arrays.cells import observed
 from bayesnb.arrays.forked import require_jax
@@ -120,6 +121,12 @@ def check_fit_part(families: Mapping[str, Family], block: Mapping[str, Array]) -
     for name, family in families.items():
         family.check(block[name], name)
         family.check_fit(block[name], name)
+
+
+def only_support(family: Family, supports: tuple[Constraint, ...]) -> bool:
+    """True if the family only checks that cells are in its support, which is one of these."""
+    default = all(getattr(type(family), name) is getattr(Family, name) for name in ("check", "check_fit"))
+    return default and any(family.support is support for support in supports)
 
 
 def match_statistics(families: Mapping[str, Family], num_classes: int | None, resolved: bool, given: Any) -> None:

@@ -19,10 +19,11 @@ from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.sparse import STORED_BYTES, bytes_per_row, is_sparse, part_of
 from bayesnb.arrays.threads import merged_in_threads, row_blocks
 from bayesnb.families.base import Family
+from bayesnb.families.parts.statistics import class_bytes
 from bayesnb.families.parts.support import SQUARABLE
-from bayesnb.primitives.sums import ClassSums, HostSums, Labels, class_sums
+from bayesnb.primitives.sums import PROVABLE, ClassSums, HostSums, Labels, class_sums
 from bayesnb.rows import shards
-from bayesnb.rows.checks import check_fit_part, check_fit_values, check_shapes, match_statistics
+from bayesnb.rows.checks import check_fit_part, check_fit_values, check_shapes, match_statistics, only_support
 from bayesnb.rows.labelled_rows import LabelledRows, label_rows
 from bayesnb.rows.specification import Specification
 
@@ -140,15 +141,16 @@ def from_host(rows: LabelledRows, *, evidence: bool = True) -> ModelStatistics:
     def part(some: slice) -> ModelStatistics:
         z = HostSums(rows.labels.rows(some), num_classes, evidence=evidence)
         block = {name: part_of(x, some) for name, x in arrays.items()}
-        marked = {name: f for name, f in families.items() if f.marks_bad_cells and z.marks(block[name])}
-        check_fit_part({name: f for name, f in families.items() if name not in marked}, block)
+        check_fit_part({name: f for name, f in families.items() if name not in provable}, block)
         found = _from_rows(families, block, z)
-        check_fit_part({name: f for name, f in marked.items() if _tells(found.blocks[name])}, block)
+        check_fit_part({name: f for name, f in provable.items() if not z.proves(block[name], f.support)}, block)
         return found
 
+    # the sums prove what the checks of these families would find
+    provable = {name: f for name, f in families.items() if only_support(f, PROVABLE)}
     require_memory(rows)
     row_bytes = max((bytes_per_row(x) for x in arrays.values()), default=1)
-    least = num_classes * max((f.fit_bytes(f.columns_in(arrays[name])) for name, f in families.items()), default=0)
+    least = num_classes * max((class_bytes(f, f.columns_in(arrays[b])) for b, f in families.items()), default=0)
     block_bytes = STORED_BYTES if any(map(is_sparse, arrays.values())) else None
     blocks = list(row_blocks(rows.num_rows, row_bytes, least, block_bytes)) or [slice(0, 0)]
     return merged_in_threads(merge_alike, part, blocks)
@@ -157,20 +159,12 @@ def from_host(rows: LabelledRows, *, evidence: bool = True) -> ModelStatistics:
 def require_memory(rows: LabelledRows) -> None:
     """Raises ValueError if statistics of this many classes, and what is computed from them, do not fit in memory."""
     columns = {name: family.columns_in(rows.arrays[name]) for name, family in rows.families.items()}
-    a_class = 8 + sum(family.fit_bytes(columns[name]) for name, family in rows.families.items())
+    a_class = 8 + sum(class_bytes(family, columns[name]) for name, family in rows.families.items())
     memory.require(
         2 * a_class * rows.num_classes,
         f"statistics of K = {rows.num_classes:,} classes and D = {sum(columns.values()):,} columns",
         "give fewer; labels and categories must be numbered 0, 1, 2, ..., numpy.unique(y, return_inverse=True)",
     )
-
-
-TELLING = 1e60
-"""A statistic larger than this may come from a cell that a family refuses, so the cells are checked."""
-
-
-def _tells(statistics: Any) -> bool:
-    return any(not np.abs(leaf).max(initial=0.0) <= TELLING for leaf in jax.tree.leaves(statistics))
 
 
 @partial(jax.jit, static_argnames=("num_classes", "sharding"))

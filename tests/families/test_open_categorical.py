@@ -11,7 +11,7 @@ from sklearn import naive_bayes
 import bayesnb as nb
 from bayesnb.arrays import cells, threads
 from bayesnb.families.open_categorical import FEW, OpenCategorical
-from bayesnb.families.parts.statistics import CategoricalStatistics
+from bayesnb.families.parts.statistics import CategoricalStatistics, class_bytes
 from bayesnb.frames.schema import MOST_CODES
 from bayesnb.sklearn import CategoricalNB
 
@@ -173,7 +173,7 @@ def test_rows_of_another_sort_are_refused(rng):
 
 
 def test_blocks_outweigh_their_tables():
-    assert nb.Categorical((3, 1000)).fit_bytes(2) == 8 * 1003
+    assert class_bytes(nb.Categorical((3, 1000)), 2) == 8 * 1003
 
 
 def test_room_is_counted_in_int32(monkeypatch):

@@ -229,7 +229,7 @@ def test_bcoo_inside_jit_is_refused():
         (
             nb.Multinomial(),
             scipy.sparse.csr_array([[1, 0, -2]] * 3),
-            "column 2: a Multinomial cell is a count, 0 or more",
+            "column 2: a Multinomial cell is a number, 0 or more",
         ),
         (nb.Bernoulli(), scipy.sparse.csr_array([[1.0, 0.5]] * 3), "column 1: a Bernoulli cell is 0, 1 or NaN"),
         (nb.Multinomial(), BCOO.fromdense(np.eye(3), n_batch=1), "is a BCOO: give a scipy.sparse matrix"),

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import ClassVar, Self
+from math import prod
+from typing import Any, ClassVar, Self
 
 import jax
 import jax.numpy as jnp
@@ -201,6 +202,12 @@ class MultivariateNormalStatistics(Statistics):
     def covariance(self) -> Array:
         """Scatter over n, [K, D, D]; 0 for a class without rows."""
         return _over(self.scatter, self.count[:, None, None])
+
+
+def class_bytes(family: Any, num_columns: int) -> int:
+    """The size in bytes of the statistics of one class."""
+    sizes = family.axis_sizes(1, num_columns)
+    return 8 * sum(prod(sizes.get(letter, 1) for letter in letters) for _, letters in family.statistics_type.axes)
 
 
 def _common_mean(mean: Array, count: Array, other_mean: Array, other_count: Array) -> tuple[Array, ...]:

@@ -12,6 +12,7 @@ import numpy as np
 from bayesnb.arrays.cells import observed
 from bayesnb.arrays.host_calls import at_once
 from bayesnb.arrays.placement import Array, on_host, padded
+from bayesnb.families.priors.normal_inverse_gamma import NormalInverseGamma
 from bayesnb.numerics import log_gamma, stable
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
@@ -33,10 +34,11 @@ class Student(NamedTuple):
     condition: Array | None
 
 
-def student(loc: Array, strength: Array, shape: Array, rate: Array, off: Array) -> Student:
-    """The predictive of a normal-inverse-gamma, with 2 shape degrees of freedom; columns in ``off`` have factor 1."""
-    loc, strength, shape, rate, off = jnp.broadcast_arrays(loc, strength, shape, rate, off)
-    precision, offset = _precision_and_offset(strength, shape, jnp.where(off, 1.0, rate))
+def student(prior: NormalInverseGamma) -> Student:
+    """The predictive, with 2 shape degrees of freedom; columns without a scale have factor 1."""
+    prior = NormalInverseGamma(*jnp.broadcast_arrays(*prior))
+    precision, offset = _precision_and_offset(prior)
+    loc, shape, off = prior.loc, prior.shape, prior.scaleless
     centre = products.centre_of(loc)
     loc, precision = loc - centre, jnp.where(off, 0.0, precision)
     power, offset = (jnp.where(off, 0.0, table) for table in (shape + 0.5, offset))
@@ -108,17 +110,17 @@ def _careful(table: Student, x: Array) -> Array:
     return jnp.where(missing, 0.0, terms).sum(axis=-1)
 
 
-def log_student_cells(gap: Array, strength: Array, shape: Array, rate: Array, off: Array) -> Array:
-    """log density of x - loc under the predictive, cell by cell; 0 for NaN and for columns in ``off``."""
-    precision, offset = _precision_and_offset(strength, shape, rate)
-    missing = jnp.isnan(gap)
-    z = jnp.where(missing, 0.0, gap) * precision
-    return jnp.where(missing | off, 0.0, offset - (shape + 0.5) * stable.log1p_square(z))
+def log_student_cells(prior: NormalInverseGamma, x: Array) -> Array:
+    """The log predictive, cell by cell; 0 for NaN and for columns without a scale."""
+    precision, offset = _precision_and_offset(prior)
+    missing = jnp.isnan(x)
+    z = jnp.where(missing, 0.0, x - prior.loc) * precision
+    return jnp.where(missing | prior.scaleless, 0.0, offset - (prior.shape + 0.5) * stable.log1p_square(z))
 
 
-def _precision_and_offset(strength: Array, shape: Array, rate: Array) -> tuple[Array, Array]:
+def _precision_and_offset(prior: NormalInverseGamma) -> tuple[Array, Array]:
     """The precision, 1 / sqrt(2 rate (strength + 1) / strength), and the constant of the log density."""
-    inflation = 1.0 / strength
-    precision = jnp.sqrt(0.5 / rate) / jnp.sqrt(1.0 + inflation)
-    log_width = jnp.log(2.0 * jnp.pi * rate) + jnp.log1p(inflation)
-    return precision, log_gamma.log_gamma_ratio(shape, 0.5) - 0.5 * log_width
+    inflation = 1.0 / prior.strength
+    precision = jnp.sqrt(0.5 / prior.proper_rate) / jnp.sqrt(1.0 + inflation)
+    log_width = jnp.log(2.0 * jnp.pi * prior.proper_rate) + jnp.log1p(inflation)
+    return precision, log_gamma.log_gamma_ratio(prior.shape, 0.5) - 0.5 * log_width

@@ -8,7 +8,10 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
+from numpyro.distributions import constraints
+from numpyro.distributions.constraints import Constraint
 
+from bayesnb.arrays.cells import all_codes
 from bayesnb.arrays.placement import Array, as_array, is_traced, namespace
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.arrays.sparse import is_sparse, stored
@@ -173,7 +176,34 @@ def first_bad(bad: Array) -> tuple[int, int]:
     return int(bad[:, column].argmax()), column
 
 
-def require_squarable(x: Array, block: str, likelihood: str) -> None:
+SUPPORTS = (
+    (constraints.boolean, 2, "0, 1", "recode the column, or use Categorical or Normal"),
+    (constraints.nonnegative_integer, np.inf, "a count 0, 1, 2, ...", "use Normal for measurements"),
+    (constraints.nonnegative, np.inf, "a number, 0 or more,", ""),
+)
+"""Supports: the codes 0, 1, ... below this number are inside, a cell is this, and otherwise the advice is this."""
+
+
+def require_support(x: Any, support: Constraint, block: str, family: str) -> None:
+    """Raise ValueError unless every cell, or stored cell, is NaN or a finite number in the support."""
+    if support is constraints.real:
+        require_squarable(x, block, family)
+        return
+    found = (row[1:] for row in SUPPORTS if row[0] is support)
+    num_codes, allowed, advice = next(found, (0, f"a finite number in {support}", ""))
+    if (x.dtype == bool and num_codes) or all_codes(stored(x), num_codes):
+        return
+    xp = namespace(stored(x))
+
+    def good(cells: Array) -> Array:
+        with np.errstate(invalid="ignore"):  # numpy's remainder of an infinite cell
+            return xp.isnan(cells) | (support(cells) & (cells < np.inf))
+
+    article = "an" if family[0] in "AEIOU" else "a"
+    require_cells(x, good, block, f"{article} {family} cell is {allowed} or NaN (missing)", advice)
+
+
+def require_squarable(x: Array, block: str, family: str) -> None:
     """Raise ValueError unless every cell is NaN or a finite number whose squares can be summed without overflow."""
     xp = namespace(x)
     if not jnp.issubdtype(x.dtype, jnp.inexact):
@@ -192,7 +222,7 @@ def require_squarable(x: Array, block: str, likelihood: str) -> None:
         value = x[row, column]
         advice = "give the column in another unit" if xp.isfinite(value) else "make it NaN where nothing was measured"
         raise ValueError(
-            f"block {block!r}, column {column}: a {likelihood} cell is a finite number below {largest:.0e} or NaN "
+            f"block {block!r}, column {column}: a {family} cell is a finite number below {largest:.0e} or NaN "
             f"(missing), got {value}; {advice}"
         )
 

@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar, Self
 
 from bayesnb.arrays.placement import Array
 from bayesnb.families.base import Family
+from bayesnb.families.parts.support import require_choice
 
 
 class Tied(Family):
-    """One site may be common to all classes: it then has no class axis, and one row in tables [1, ...]."""
+    """One site may be common to all classes: it then has no class axis, and one row in tables [1, ...].
+
+    The field with the name of that site says whether it is: it is one of ``choices``.
+    """
 
     may_be_common: ClassVar[str]
-    """The short name of that site."""
+    """The short name of that site, and the name of the field."""
+
+    choices: ClassVar[tuple[str, str]]
+    """The values of the field: one parameter for each class, and "shared"."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_choice(type(self).__name__, self.may_be_common, getattr(self, self.may_be_common), self.choices)
 
     @property
-    @abstractmethod
     def shared(self) -> bool:
-        """True if the classes share it."""
+        """True if the classes share the parameter."""
+        return bool(getattr(self, self.may_be_common) == "shared")
 
-    @abstractmethod
     def untied(self) -> Self:
         """The same family with a parameter of its own for each class."""
+        return self._replace(**{self.may_be_common: self.choices[0]})
 
     @property
     def common_sites(self) -> tuple[str, ...]:
@@ -43,3 +53,8 @@ class Tied(Family):
     def tied(self, table: Array) -> Array:
         """The sum over the classes if they share the parameter, else the table unchanged."""
         return table.sum(axis=0, keepdims=True) if self.shared else table
+
+
+def sum_shared(table: Array, like: Array) -> Array:
+    """The table [K, ...], or its sum over the classes if the table ``like`` has one row for all of them."""
+    return table.sum(axis=0, keepdims=True) if like.shape[0] < table.shape[0] else table

@@ -1,147 +1,124 @@
-"""The normal-inverse-gamma prior of a mean and a variance, and its conjugate update."""
+"""The normal-inverse-gamma prior: sigma2 ~ InverseGamma(shape, rate), mu | sigma2 ~ Normal(loc, sigma2 / strength).
+
+Pure functions of its hyperparameters. If the classes share the variance, shape and rate are [1, D] beside loc [K, D].
+A column with rate 0 has no scale: its values are constant, and it stays so. Murphy, Conjugate Bayesian analysis of the
+Gaussian distribution (2007), section 3.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Self
+from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
-import numpy as np
-import numpyro
-import numpyro.distributions as dist
 from jax.scipy.special import gammaln
 
 from bayesnb.arrays.placement import Array
-from bayesnb.families.base import Hyperparameter, Params
-from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import NormalStatistics, others_of
-from bayesnb.families.parts.support import broadcast
-from bayesnb.families.parts.tied import Tied
+from bayesnb.families.parts.tied import sum_shared
 from bayesnb.numerics import log_gamma
 
 
-class NormalInverseGamma(Tied):
-    """sigma2_kd ~ InverseGamma(shape, rate), mu_kd | sigma2_kd ~ Normal(loc, sigma2_kd / strength); sigma2_d if shared.
+class NormalInverseGamma(NamedTuple):
+    """The hyperparameters, arrays that broadcast against each other."""
 
-    With n values of mean m and squared deviations S the posterior has strength' = strength + n, loc' = (strength loc +
-    n m) / strength', shape' = shape + n/2, rate' = rate + S/2 + strength n (m - loc)^2 / (2 strength'). Murphy,
-    Conjugate Bayesian analysis of the Gaussian distribution (2007), section 3. A column without a scale (rate 0) stays
-    constant.
-    """
-
-    variance: str
-    loc: Hyperparameter
-    strength: Hyperparameter
-    shape: Hyperparameter
-    rate: Hyperparameter
-
-    sites = ("loc", "variance")
-    may_be_common = "variance"
-    axes = (("loc", "KD"), ("strength", "KD"), ("shape", "TD"), ("rate", "TD"))
-    required = ("strength", "shape")
-    squared = ("loc",)
-
-    def resolve(self, pooled: NormalStatistics, num_classes: int) -> Self:
-        own = (num_classes, pooled.count.shape[-1])
-        tied = (1, own[1]) if self.shared else own
-        loc = pooled.mean if self.loc is None else self.loc
-        rate = pooled.variance if self.rate is None else self.rate
-        return self._replace(
-            loc=broadcast(loc, own, "loc"),
-            strength=broadcast(self.strength, own, "strength"),
-            shape=broadcast(self.shape, tied, "shape"),
-            rate=broadcast(rate, tied, "rate"),
-        )
-
-    def as_given(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        return {**values, "rate": np.where(values["rate"] == 0, 1.0, values["rate"])}
+    loc: Array
+    strength: Array
+    shape: Array
+    rate: Array
 
     @property
-    def shared(self) -> bool:
-        return self.variance == "shared"
-
-    def untied(self) -> Self:
-        return self._replace(variance="own")
-
-    def params(self, block: str) -> Params:
-        off = self._scaleless()
-        with plates(block, jnp.shape(self.loc), common=self.shared):
-            prior = dist.InverseGamma(self.as_site(self.shape), self.as_site(self._site_rate()))
-            variance = numpyro.sample(f"{block}_variance", prior)
-        with plates(block, jnp.shape(self.loc)):
-            spread = jnp.sqrt(self.as_table(variance) / self.strength)
-            loc = numpyro.sample(f"{block}_loc", dist.Normal(self.loc, spread))
-        return {"loc": jnp.where(off, self.loc, loc), "variance": jnp.where(self.as_site(off), 0.0, variance)}
-
-    def update(self, statistics: NormalStatistics) -> Self:
-        n, off = statistics.count, self._scaleless()
-        strength = self.strength + n
-        # a column without a scale stays without one
-        return self._replace(
-            loc=jnp.where(off, self.loc, self.loc + n / strength * (statistics.mean - self.loc)),
-            strength=strength,
-            shape=self.shape + 0.5 * self.tied(n),
-            rate=jnp.where(off, 0.0, self.rate + 0.5 * self.tied(self._squares(statistics))),
-        )
-
-    def _squares(self, statistics: NormalStatistics) -> Array:
-        """What each class adds to twice the rate: S + strength n (m - loc)^2 / strength'."""
-        shrunk = self.strength / (self.strength + statistics.count) * statistics.count
-        return statistics.squares + shrunk * jnp.square(statistics.mean - self.loc)
-
-    def without(self, statistics: NormalStatistics, x: Array, y: Array, weight: Array) -> Self:
-        """The posterior of each row's class without the row's own cells, every hyperparameter [N, D]."""
-        own = jnp.zeros_like(y) if self.shared else y
-        prior = self.untied()._replace(
-            loc=self.loc[y], strength=self.strength[y], shape=self.shape[own], rate=self.rate[own]
-        )
-        posterior = prior.update(statistics.without(x, y, weight))
-        if not self.shared:
-            return posterior
-        # add the other classes' contribution to the shared variance
-        count, squares = (others_of(table) for table in (statistics.count, self._squares(statistics)))
-        rate = jnp.where(prior._scaleless(), 0.0, posterior.rate + 0.5 * squares[y])
-        return posterior._replace(shape=posterior.shape + 0.5 * count[y], rate=rate)
-
-    def reference(self) -> Params:
-        """The mean of loc; for the variance, whose mean may not exist, one over the mean precision."""
-        return {"loc": self.loc, "variance": self.as_site(self._site_rate() / self.shape)}
-
-    def mode(self) -> Params:
-        means = self.loc.shape[0] if self.shared else 1
-        return {"loc": self.loc, "variance": self.as_site(self.rate / (self.shape + 1.0 + 0.5 * means))}
-
-    def centred(self, statistics: NormalStatistics) -> tuple[Self, NormalStatistics]:
-        n, (centre, scale) = statistics.count, self._posterior_units(statistics)
-        prior = self._replace(loc=(self.loc - centre) / scale, rate=self.rate / jnp.square(scale))
-        mean = jnp.where(n > 0, (statistics.mean - centre) / scale, 0.0)
-        return prior, NormalStatistics(n, mean, statistics.squares / jnp.square(scale))
-
-    def restored(self, statistics: NormalStatistics, params: Params) -> Params:
-        off, (centre, scale) = self._scaleless(), self._posterior_units(statistics)
-        variance = jnp.where(off, 0.0, jnp.square(scale) * self.as_table(params["variance"]))
-        return {"loc": jnp.where(off, self.loc, centre + scale * params["loc"]), "variance": self.as_site(variance)}
-
-    def _posterior_units(self, statistics: NormalStatistics) -> tuple[Array, Array]:
-        """The posterior mean of loc and the root of the posterior rate / shape."""
-        posterior = self.update(statistics)
-        return posterior.loc, jnp.sqrt(posterior._site_rate() / posterior.shape)
-
-    def log_partition(self) -> Array:
-        value = gammaln(self.shape) - self.shape * jnp.log(self._site_rate()) - 0.5 * self.tied(jnp.log(self.strength))
-        return jnp.where(self._scaleless(), 0.0, value)
-
-    def log_partition_ratio(self, statistics: NormalStatistics) -> Array:
-        rate, grown = self._site_rate(), 0.5 * self.tied(self._squares(statistics))
-        shapes = log_gamma.log_gamma_ratio(self.shape, 0.5 * self.tied(statistics.count), rate + grown)
-        strengths = self.tied(jnp.log1p(statistics.count / self.strength))
-        value = shapes - self.shape * jnp.log1p(grown / rate) - 0.5 * strengths
-        return jnp.where(self._scaleless(), 0.0, value)
-
-    def _scaleless(self) -> Array:
+    def scaleless(self) -> Array:
         """True for columns without a scale, which have factor 1."""
         return jnp.asarray(self.rate) == 0
 
-    def _site_rate(self) -> Array:
-        """The rate, or 1 for columns without a scale: their site stays proper, and its value is not used."""
-        return jnp.where(self._scaleless(), 1.0, self.rate)
+    @property
+    def proper_rate(self) -> Array:
+        """The rate, or 1 for columns without a scale: the prior stays proper, and its variance is not used."""
+        return jnp.where(self.scaleless, 1.0, self.rate)
+
+
+def update(prior: NormalInverseGamma, statistics: NormalStatistics) -> NormalInverseGamma:
+    """The posterior; n, m and S of a class are its ``count``, ``mean`` and ``squares``.
+
+    strength' = strength + n, loc' = loc + n / strength' (m - loc), shape' = shape + n / 2,
+    rate' = rate + S / 2 + strength n (m - loc)^2 / (2 strength'); shared ones add the terms of all classes.
+    """
+    n = statistics.count
+    strength = prior.strength + n
+    loc = prior.loc + n / strength * (statistics.mean - prior.loc)
+    rate = prior.rate + 0.5 * sum_shared(_squares(prior, statistics), prior.rate)
+    return NormalInverseGamma(
+        loc=jnp.where(prior.scaleless, prior.loc, loc),
+        strength=strength,
+        shape=prior.shape + 0.5 * sum_shared(n, prior.shape),
+        rate=jnp.where(prior.scaleless, 0.0, rate),
+    )
+
+
+def _squares(prior: NormalInverseGamma, statistics: NormalStatistics) -> Array:
+    """What each class adds to twice the rate: S + strength n (m - loc)^2 / strength'."""
+    shrunk = prior.strength / (prior.strength + statistics.count) * statistics.count
+    return statistics.squares + shrunk * jnp.square(statistics.mean - prior.loc)
+
+
+def left_out(
+    prior: NormalInverseGamma, statistics: NormalStatistics, x: Array, y: Array, weight: Array
+) -> NormalInverseGamma:
+    """The posterior of each row's class without the row's own cells, every hyperparameter [N, D]."""
+    shared = prior.rate.shape[0] < prior.loc.shape[0]
+    own = jnp.zeros_like(y) if shared else y
+    of_row = NormalInverseGamma(prior.loc[y], prior.strength[y], prior.shape[own], prior.rate[own])
+    posterior = update(of_row, statistics.without(x, y, weight))
+    if not shared:
+        return posterior
+    count, squares = (others_of(table) for table in (statistics.count, _squares(prior, statistics)))
+    rate = jnp.where(of_row.scaleless, 0.0, posterior.rate + 0.5 * squares[y])
+    return posterior._replace(shape=posterior.shape + 0.5 * count[y], rate=rate)
+
+
+def left_out_by_class(
+    prior: NormalInverseGamma, statistics: NormalStatistics, x: Array, y: Array, weight: Array
+) -> NormalInverseGamma:
+    """The posteriors of all classes without each row, [N, K, D]: a row changes a shared variance in every class."""
+    posterior = update(prior, statistics)
+    left = jax.tree.map(lambda table: table[:, None], left_out(prior, statistics, x, y, weight))
+    own = (jnp.arange(prior.loc.shape[0])[None] == y[:, None])[:, :, None]
+    loc = jnp.where(own, left.loc, posterior.loc[None])
+    return left._replace(loc=loc, strength=jnp.where(own, left.strength, posterior.strength[None]))
+
+
+def mode(prior: NormalInverseGamma) -> tuple[Array, Array]:
+    """The joint mode of the means and variances: mu = loc, sigma2 = rate / (shape + 1 + 1/2 per mean of the column)."""
+    means_per_variance = prior.loc.shape[0] // prior.rate.shape[0]
+    return prior.loc, prior.rate / (prior.shape + 1.0 + 0.5 * means_per_variance)
+
+
+def log_partition(prior: NormalInverseGamma) -> Array:
+    """log Gamma(shape) - shape log rate - log(strength) / 2, up to a constant; 0 for columns without a scale."""
+    strengths = sum_shared(jnp.log(prior.strength), prior.rate)
+    value = gammaln(prior.shape) - prior.shape * jnp.log(prior.proper_rate) - 0.5 * strengths
+    return jnp.where(prior.scaleless, 0.0, value)
+
+
+def log_partition_ratio(prior: NormalInverseGamma, statistics: NormalStatistics) -> Array:
+    """The posterior's log partition minus the prior's."""
+    rate, grown = prior.proper_rate, 0.5 * sum_shared(_squares(prior, statistics), prior.rate)
+    shapes = log_gamma.log_gamma_ratio(prior.shape, 0.5 * sum_shared(statistics.count, prior.shape), rate + grown)
+    strengths = sum_shared(jnp.log1p(statistics.count / prior.strength), prior.rate)
+    value = shapes - prior.shape * jnp.log1p(grown / rate) - 0.5 * strengths
+    return jnp.where(prior.scaleless, 0.0, value)
+
+
+def centred(prior: NormalInverseGamma, statistics: NormalStatistics) -> tuple[NormalInverseGamma, NormalStatistics]:
+    """The prior and statistics in coordinates where the posterior is of order one."""
+    centre, scale = units(prior, statistics)
+    moved = prior._replace(loc=(prior.loc - centre) / scale, rate=prior.rate / jnp.square(scale))
+    mean = jnp.where(statistics.count > 0, (statistics.mean - centre) / scale, 0.0)
+    return moved, NormalStatistics(statistics.count, mean, statistics.squares / jnp.square(scale))
+
+
+def units(prior: NormalInverseGamma, statistics: NormalStatistics) -> tuple[Array, Array]:
+    """The posterior mean of mu, and the root of the posterior's rate / shape."""
+    posterior = update(prior, statistics)
+    return posterior.loc, jnp.sqrt(posterior.proper_rate / posterior.shape)

@@ -1,21 +1,20 @@
-"""The normal-inverse-Wishart prior of a mean and a covariance, and its conjugate update."""
+"""The normal-inverse-Wishart prior: Sigma ~ InverseWishart(df, scale), mu | Sigma ~ Normal(loc, Sigma / strength).
+
+Pure functions of its hyperparameters. If the classes share the covariance, df is [1] and scale is [1, D, D] beside loc
+[K, D] and strength [K]. A column with variance 0 in the scale is constant, and it stays so. Murphy, Conjugate Bayesian
+analysis of the Gaussian distribution (2007), section 9.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Self
+from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
-import numpy as np
-import numpyro
-import numpyro.distributions as dist
 
 from bayesnb.arrays.placement import Array
-from bayesnb.families.base import Hyperparameter, Params
-from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import MultivariateNormalStatistics
-from bayesnb.families.parts.support import broadcast
-from bayesnb.families.parts.tied import Tied
+from bayesnb.families.parts.tied import sum_shared
 from bayesnb.numerics.covariances import (
     inside,
     log_partition_wishart,
@@ -26,149 +25,128 @@ from bayesnb.numerics.covariances import (
     whiten,
     whiten_matrix,
 )
+from bayesnb.primitives.distances import Distances, distances, log_student
 
 
-class NormalInverseWishart(Tied):
-    """Sigma_k ~ InverseWishart(df, scale), mu_k | Sigma_k ~ Normal(loc, Sigma_k / strength), or one Sigma for all.
+class NormalInverseWishart(NamedTuple):
+    """The hyperparameters."""
 
-    With n rows of mean m and scatter matrix S the posterior has strength' = strength + n, loc' = (strength loc + n m) /
-    strength', df' = df + n, scale' = scale + S + strength n / strength' (m - loc)(m - loc)'. Murphy, Conjugate Bayesian
-    analysis of the Gaussian distribution (2007), section 9. A column without a scale stays constant.
-    """
-
-    covariance: str
-    loc: Hyperparameter
-    strength: Hyperparameter
-    df: Hyperparameter
-    scale: Hyperparameter
-
-    sites = ("loc", "covariance")
-    may_be_common = "covariance"
-    axes = (("loc", "KD"), ("strength", "K"), ("df", "T"), ("scale", "TDD"))
-    required = ("strength", "smoothing")
-    squared = ("loc",)
-    most_axes = 3
-
-    def resolve(self, pooled: MultivariateNormalStatistics, num_classes: int) -> Self:
-        size = pooled.mean.shape[-1]
-        tied = 1 if self.shared else num_classes
-        loc = pooled.mean if self.loc is None else self.loc
-        df = size + 1.0 if self.df is None else self.df
-        scale = 2.0 * pooled.covariance * jnp.eye(size)[None] if self.scale is None else self.scale
-        return self._replace(
-            loc=broadcast(loc, (num_classes, size), "loc"),
-            strength=broadcast(self.strength, (num_classes,), "strength"),
-            df=broadcast(df, (tied,), "df"),
-            scale=broadcast(scale, (tied, size, size), "scale"),
-        )
-
-    def as_given(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        idle = np.eye(values["scale"].shape[-1]) * (variances(values["scale"]) == 0)[..., None]
-        return {**values, "scale": values["scale"] + idle}
+    loc: Array
+    strength: Array
+    df: Array
+    scale: Array
 
     @property
-    def num_classes(self) -> int | None:
-        ranks = {"loc": 2, "strength": 1, "df": 1, "scale": 3}
-        given = (getattr(self, name) for name, rank in ranks.items() if np.ndim(getattr(self, name)) == rank)
-        found = {np.shape(value)[0] for value in given} - {1}
-        if len(found) > 1:
-            raise ValueError(f"{self!r}: hyperparameters for different numbers of classes, {sorted(found)}")
-        return found.pop() if found else None
-
-    @property
-    def declared_columns(self) -> int | None:
-        return None if self.scale is None else np.shape(self.scale)[-1]
-
-    @property
-    def table_shape(self) -> tuple[int, int]:
-        return self.loc.shape
-
-    @property
-    def shared(self) -> bool:
-        return self.covariance == "shared"
-
-    def untied(self) -> Self:
-        return self._replace(covariance="full")
-
-    def params(self, block: str) -> Params:
-        on = self._varying()
-        size = self.loc.shape[:1]
-        with plates(block, size, common=self.shared):
-            prior = dist.InverseWishart(self.as_site(self.df), proper(self.as_site(self.scale), self.as_site(on)))
-            covariance = numpyro.sample(f"{block}_covariance", prior)
-        with plates(block, size):
-            spread = self.as_table(covariance) / self.strength[:, None, None]
-            loc = numpyro.sample(f"{block}_loc", dist.MultivariateNormal(self.loc, covariance_matrix=spread))
-        return self._masked(loc, self.as_table(covariance))
-
-    def update(self, statistics: MultivariateNormalStatistics) -> Self:
-        n, on = statistics.count, self._varying()
-        strength = self.strength + n
-        scatter = self.tied(self._scatter(statistics))
-        return self._replace(
-            loc=jnp.where(on, self.loc + (n / strength)[:, None] * (statistics.mean - self.loc), self.loc),
-            strength=strength,
-            df=self.df + self.tied(n),
-            # a column without a scale stays without one
-            scale=jnp.where(inside(on), self.scale + scatter, 0.0),
-        )
-
-    def _scatter(self, statistics: MultivariateNormalStatistics) -> Array:
-        """What each class adds to the scale: S + strength n / strength' (m - loc)(m - loc)'."""
-        shrunk = self.strength / (self.strength + statistics.count) * statistics.count
-        return statistics.scatter + shrunk[:, None, None] * outer(statistics.mean - self.loc)
-
-    def reference(self) -> Params:
-        """The mean of loc; for the covariance, whose mean may not exist, the inverse of the mean precision."""
-        on = self._varying()
-        return self._masked(self.loc, proper(self.scale, on) / self.df[:, None, None])
-
-    def mode(self) -> Params:
-        means = self.loc.shape[0] if self.shared else 1
-        size = self._varying().sum(axis=1)
-        return self._masked(self.loc, self.scale / (self._marginal_df() + size + 1.0 + means)[:, None, None])
-
-    def centred(self, statistics: MultivariateNormalStatistics) -> tuple[Self, MultivariateNormalStatistics]:
-        n, (centre, factor) = statistics.count, self._posterior_units(statistics)
-        prior = self._replace(loc=whiten(factor, self.loc - centre), scale=self._cut(whiten_matrix(factor, self.scale)))
-        mean = jnp.where(n[:, None] > 0, whiten(factor, statistics.mean - centre), 0.0)
-        scatter = whiten_matrix(factor, statistics.scatter)
-        return prior, MultivariateNormalStatistics(mean, n, scatter)
-
-    def restored(self, statistics: MultivariateNormalStatistics, params: Params) -> Params:
-        centre, factor = self._posterior_units(statistics)
-        loc = centre + (factor @ params["loc"][..., None])[..., 0]
-        return self._masked(loc, factor @ self.as_table(params["covariance"]) @ jnp.swapaxes(factor, -1, -2))
-
-    def _posterior_units(self, statistics: MultivariateNormalStatistics) -> tuple[Array, Array]:
-        """The posterior mean of loc, and the factor of the posterior scale / df."""
-        posterior = self.update(statistics)
-        return posterior.loc, jnp.linalg.cholesky(
-            proper(posterior.scale, self._varying()) / posterior.df[:, None, None]
-        )
-
-    def log_partition(self) -> Array:
-        on = self._varying()
-        strength = self.tied(jnp.log(self.strength))
-        return (log_partition_wishart(self._marginal_df(), self.scale, on) - 0.5 * on.sum(axis=1) * strength)[:, None]
-
-    def log_partition_ratio(self, statistics: MultivariateNormalStatistics) -> Array:
-        on, grown = self._varying(), self._cut(self.tied(self._scatter(statistics)))
-        change = log_wishart_ratio(self._marginal_df(), self.tied(statistics.count), self.scale, grown, on)
-        strengths = self.tied(jnp.log1p(statistics.count / self.strength))
-        return (change - 0.5 * on.sum(axis=1) * strengths)[:, None]
-
-    def _varying(self) -> Array:
+    def varying(self) -> Array:
         """False for columns without a scale, which have factor 1, [K, D] or [1, D]."""
         return variances(jnp.asarray(self.scale)) > 0
 
-    def _marginal_df(self) -> Array:
+    @property
+    def marginal_df(self) -> Array:
         """Degrees of freedom of the columns that vary: those of a marginal of the inverse Wishart."""
-        return self.df - (~self._varying()).sum(axis=1)
+        return self.df - (~self.varying).sum(axis=1)
 
-    def _cut(self, scale: Array) -> Array:
-        return jnp.where(inside(self._varying()), scale, 0.0)
+    def cut(self, matrix: Array) -> Array:
+        """The matrix with zeros for the columns without a scale."""
+        return jnp.where(inside(self.varying), matrix, 0.0)
 
-    def _masked(self, loc: Array, covariance: Array) -> Params:
-        """Parameters with constants for the columns without a scale."""
-        return {"loc": jnp.where(self._varying(), loc, self.loc), "covariance": self.as_site(self._cut(covariance))}
+
+def update(prior: NormalInverseWishart, statistics: MultivariateNormalStatistics) -> NormalInverseWishart:
+    """The posterior; n, m and S of a class are its ``count``, ``mean`` and ``scatter``.
+
+    strength' = strength + n, loc' = loc + n / strength' (m - loc), df' = df + n, scale' = scale + S + strength n /
+    strength' (m - loc)(m - loc)'; shared ones add the terms of all classes.
+    """
+    strength = prior.strength + statistics.count
+    loc = prior.loc + (statistics.count / strength)[:, None] * (statistics.mean - prior.loc)
+    return NormalInverseWishart(
+        loc=jnp.where(prior.varying, loc, prior.loc),
+        strength=strength,
+        df=prior.df + sum_shared(statistics.count, prior.df),
+        scale=prior.cut(prior.scale + _scatter(prior, statistics)),
+    )
+
+
+def _scatter(prior: NormalInverseWishart, statistics: MultivariateNormalStatistics) -> Array:
+    """What the rows add to the scale: S + strength n (m - loc)(m - loc)' / strength'."""
+    shrunk = prior.strength / (prior.strength + statistics.count) * statistics.count
+    of_classes = statistics.scatter + shrunk[:, None, None] * outer(statistics.mean - prior.loc)
+    return sum_shared(of_classes, prior.scale)
+
+
+def mean(prior: NormalInverseWishart) -> tuple[Array, Array]:
+    """The mean of mu; for Sigma, whose mean may not exist, the inverse of the mean precision."""
+    return prior.loc, prior.cut(proper(prior.scale, prior.varying) / prior.df[:, None, None])
+
+
+def mode(prior: NormalInverseWishart) -> tuple[Array, Array]:
+    """The joint mode of the means and covariances of d columns: Sigma = scale / (df + d + 1 + its number of means)."""
+    means_per_covariance = prior.loc.shape[0] // prior.scale.shape[0]
+    divisor = prior.marginal_df + prior.varying.sum(axis=1) + 1.0 + means_per_covariance
+    return prior.loc, prior.cut(prior.scale / divisor[:, None, None])
+
+
+def centred(
+    prior: NormalInverseWishart, statistics: MultivariateNormalStatistics
+) -> tuple[NormalInverseWishart, MultivariateNormalStatistics]:
+    """The prior and statistics in coordinates where the posterior is of order one."""
+    n, (centre, factor) = statistics.count, units(prior, statistics)
+    scale = prior.cut(whiten_matrix(factor, prior.scale))
+    mean = jnp.where(n[:, None] > 0, whiten(factor, statistics.mean - centre), 0.0)
+    moved = MultivariateNormalStatistics(mean, n, whiten_matrix(factor, statistics.scatter))
+    return prior._replace(loc=whiten(factor, prior.loc - centre), scale=scale), moved
+
+
+def units(prior: NormalInverseWishart, statistics: MultivariateNormalStatistics) -> tuple[Array, Array]:
+    """The posterior mean of mu, and the factor of the posterior's scale / df."""
+    posterior = update(prior, statistics)
+    return posterior.loc, jnp.linalg.cholesky(proper(posterior.scale, prior.varying) / posterior.df[:, None, None])
+
+
+def log_partition(prior: NormalInverseWishart) -> Array:
+    """The log normalising constant, up to one of D alone, [K, 1]; columns without a scale do not count."""
+    on, strengths = prior.varying, sum_shared(jnp.log(prior.strength), prior.df)
+    value = log_partition_wishart(prior.marginal_df, prior.scale, on) - 0.5 * on.sum(axis=1) * strengths
+    return value[:, None]
+
+
+def log_partition_ratio(prior: NormalInverseWishart, statistics: MultivariateNormalStatistics) -> Array:
+    """The posterior's log partition minus the prior's, [K, 1]."""
+    on, count = prior.varying, sum_shared(statistics.count, prior.df)
+    change = log_wishart_ratio(prior.marginal_df, count, prior.scale, prior.cut(_scatter(prior, statistics)), on)
+    strengths = sum_shared(jnp.log1p(statistics.count / prior.strength), prior.df)
+    return (change - 0.5 * on.sum(axis=1) * strengths)[:, None]
+
+
+@jax.jit
+def log_left_out(
+    prior: NormalInverseWishart, posterior: NormalInverseWishart, rows: tuple[Distances, *tuple[Array, ...]]
+) -> Array:
+    """log p(x | k, all rows but this one), [N, K], without new matrix factors: the scale S loses c u u', of rank one.
+
+    With u = x - loc_y, loc_y without the row, v = x - loc_k and c = w strength / (strength + w): (S - c u u')^-1 = S^-1
+    + c S^-1 u u' S^-1 / (1 - c u' S^-1 u), |S - c u u'| = |S| (1 - c u' S^-1 u), and u' S^-1 v from the squared
+    distances of u, v and u - v. If the row is alone in its class, loc_y is the prior's.
+    """
+    (squares, log_det, count), alone, left, df, y, weight = rows
+    own = jnp.arange(squares.shape[1])[None] == y[:, None]
+    shared = posterior.df.shape[0] < posterior.loc.shape[0]
+    lost = own | shared
+    weight, left = (jnp.where(count > 0, part, 0.0)[:, None] for part in (weight, left))
+    before = posterior.strength[y][:, None]
+    strength = jnp.where(weight > 0, prior.strength[y][:, None] + left, before)
+    stretch, is_alone = before / strength, (weight > 0) & (left == 0)
+    factor = weight * (strength / before)  # not weight / stretch: XLA turns it into a product that overflows
+    near, from_prior = (jnp.take_along_axis(table, y[:, None], axis=1) for table in (squares, alone))
+    own_square = jnp.where(is_alone, from_prior, jnp.square(stretch) * near)
+    rest = jnp.maximum(1.0 - factor * own_square, jnp.finfo(near.dtype).tiny)
+    cross = 0.0 * squares
+    if shared:
+        centres, origins = (distances(posterior.loc, posterior.scale, f.loc).squares[y] for f in (posterior, prior))
+        cross = jnp.where(is_alone, from_prior + squares - origins, stretch * (near + squares - centres)) / 2
+    squares = jnp.where(own, own_square / rest, squares + factor * cross * cross / rest)
+    log_det = log_det + jnp.where(lost, jnp.log(rest), 0.0)
+    strength = jnp.where(own, strength, posterior.strength[None])
+    df = jnp.where(lost, df[:, None], posterior.df[None]) - posterior.loc.shape[1] + 1.0
+    width = (1.0 + 1.0 / strength) / df
+    return log_student(df, Distances(squares / width, log_det + count[:, None] * jnp.log(width), count))

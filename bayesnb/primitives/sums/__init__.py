@@ -13,6 +13,7 @@ from typing import Protocol
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.primitives.codes import Codes
 from bayesnb.primitives.sums.device import DeviceSums
+from bayesnb.primitives.sums.host import PROVABLE as PROVABLE
 from bayesnb.primitives.sums.host import HostSums as HostSums
 from bayesnb.primitives.sums.labels import Labels as Labels
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 
 import numpy as np
+from numpyro.distributions import constraints
+from numpyro.distributions.constraints import Constraint
 
 from bayesnb.arrays import memory
 from bayesnb.arrays.cells import observed
@@ -23,6 +25,14 @@ CACHED_BYTES = 1 << 20
 CELLS = 1 << 16
 """The number of stored cells that justifies a thread."""
 
+PROVABLE = (constraints.boolean, constraints.real)
+"""The supports of which sums prove that all cells are inside. Without a check in advance, which reads all cells once
+more, a fit of 10^6 x 10 numbers takes 1 / 1.16 of the time, and a fit of 30,000 x 784 flags in float64 too.
+"""
+
+LARGE = 1e60
+"""Moments up to this hold no cell whose square is infinite, unless its weight is ``FAINT``."""
+
 FAINT = 1e-100
 """With a weight below this, a cell that is too large may not show in the sums."""
 
@@ -35,6 +45,11 @@ class HostSums:
 
     def __init__(self, labels: Labels, num_classes: int, *, evidence: bool = True) -> None:
         self.labels, self.num_classes, self.evidence = labels, num_classes, evidence
+        self._proven: list[tuple[Array, Constraint]] = []
+
+    def proves(self, x: Array, support: Constraint) -> bool:
+        """True if the sums show that every cell of ``x`` is inside the support or NaN."""
+        return any(rows is x and shown is support for rows, shown in self._proven)
 
     def counts(self) -> Array:
         return self._counts
@@ -93,24 +108,18 @@ class HostSums:
         parts = min(self.num_classes, 1 + values.nnz // CELLS)
         in_threads(of_classes, np.array_split(np.arange(self.num_classes), parts))
 
-    def marks(self, x: Array) -> bool:
-        """True if invalid cells show in the sums of ``trials`` and ``moments``, which become NaN or too large."""
-        weight = self.labels.weight
-        return self._flags_one_by_one(x) and (weight is None or weight.min(initial=1.0) > FAINT)
-
-    def _flags_one_by_one(self, x: Array) -> bool:
-        return not self.labels.soft and not is_sparse(x)
-
     def trials(self, x: Array) -> tuple[Array, Array]:
-        if not self._flags_one_by_one(x):
+        if self.labels.soft or is_sparse(x):
             seen = observed(x)
             return self.sum(x, seen), self.cell_counts(seen, x.shape[1])
-        x, ones = for_loops(x), np.zeros((self.num_classes, x.shape[1]))
-        loops.add_flags(x, *self.labels, ones)
+        rows, ones = for_loops(x), np.zeros((self.num_classes, x.shape[1]))
+        loops.add_flags(rows, *self.labels, ones)
+        cells = self.cell_counts(None, x.shape[1])
+        if np.isnan(ones).any():
+            ones, cells = np.zeros((2, *ones.shape))
+            loops.add_trials(rows, *self.labels, ones, cells)
         if not np.isnan(ones).any():
-            return ones, self.cell_counts(None, x.shape[1])
-        ones, cells = np.zeros((2, *ones.shape))
-        loops.add_trials(x, *self.labels, ones, cells)
+            self._proven.append((x, constraints.boolean))
         return ones, cells
 
     def table(self, codes: Codes, size: int) -> Array:
@@ -128,9 +137,12 @@ class HostSums:
         return bool(table.sum() == num_columns * self.counts().sum())
 
     def moments(self, x: Array) -> tuple[Array, Array, Array]:
-        x = for_loops(x)
-        parts = (_moments(x, labels, len(range(self.num_classes)[k])) for k, labels in self._by_class())
+        rows, weight = for_loops(x), self.labels.weight
+        parts = (_moments(rows, labels, len(range(self.num_classes)[k])) for k, labels in self._by_class())
         count, mean, squares = (np.concatenate(part) for part in zip(*parts, strict=True))
+        small = all(np.abs(part).max(initial=0.0) <= LARGE for part in (count, mean, squares))
+        if small and not self.labels.soft and (weight is None or weight.min(initial=1.0) > FAINT):
+            self._proven.append((x, constraints.real))
         return count, mean, squares
 
     def scatter(self, x: Array) -> tuple[Array, Array, Array]:
