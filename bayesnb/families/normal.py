@@ -218,7 +218,7 @@ class Normal(NormalInverseGamma, LinearFamily):
     def leave_one_out(self, statistics: NormalStatistics, x: Array, y: Array, weight: Array) -> Array:
         if not self.shared:
             return super().leave_one_out(statistics, x, y, weight)
-        return products.summed("leave_one_out_terms", (self, statistics), (x, y, weight))
+        return products.sum_terms("leave_one_out_terms", (self, statistics), (x, y, weight))
 
     def cells_of(self, x: Array) -> Array:
         """The log predictive of each cell under hyperparameters that broadcast against ``x``; 0 for a missing cell."""

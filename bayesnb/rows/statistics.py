@@ -14,7 +14,7 @@ import numpy as np
 from jax.sharding import NamedSharding
 
 from bayesnb.arrays import memory
-from bayesnb.arrays.cpu_rows import FEW, fill_up, find_cpu_rows, put_beside, read_as_numpy
+from bayesnb.arrays.cpu_rows import FEW_ROWS, fill_up, find_cpu_rows, put_beside, read_as_numpy
 from bayesnb.arrays.placement import Array, is_traced, on_host
 from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.sparse import STORED_BYTES, bytes_per_row, is_sparse, part_of
@@ -221,7 +221,7 @@ def _from_cpu(
     families: Mapping[str, Family], arrays: Mapping[str, Array], labels: Labels, num_classes: int, rows: jax.Array
 ) -> ModelStatistics | None:
     """The statistics of JAX ``rows`` that numpy can read, in XLA's dtypes; None if these cannot hold a sum."""
-    if not 0 < len(labels.y) <= FEW:
+    if not 0 < len(labels.y) <= FEW_ROWS:
         found = from_host(families, arrays, labels, num_classes)
         one = jax.tree.map(
             lambda a: jax.ShapeDtypeStruct((1, *a.shape[1:]), jax.dtypes.canonicalize_dtype(a.dtype)), (arrays, labels)

@@ -29,7 +29,7 @@ from bayesnb.model.naive_bayes import NaiveBayes, Sites, Tables
 from bayesnb.model.nonconjugate import require_conjugacy
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.scoring import Score
-from bayesnb.primitives.sums.labels import Labels
+from bayesnb.primitives.sums import Labels
 from bayesnb.rows import arguments, checks
 from bayesnb.rows.statistics import ModelStatistics, from_host, merge_alike, without_zero_weight
 
