@@ -19,7 +19,7 @@ from bayesnb.arrays.placement import Array, is_traced, padded_size
 
 T = TypeVar("T")
 
-FEW = 512
+FEW_ROWS = 512
 """The largest number of rows for which one XLA call is faster than the loops."""
 
 
@@ -70,7 +70,7 @@ def answers_cpu_rows(function: Callable[..., T]) -> Callable[..., T]:
             return function(fit, X)
         tables = read_as_numpy(X)
         size = len(rows) if rows.ndim else 0
-        if 0 < size <= FEW and all(type(part) is np.ndarray for part in _parts(tables)):
+        if 0 < size <= FEW_ROWS and all(type(part) is np.ndarray for part in _parts(tables)):
             fit.arrays(tables)  # checks shapes and values
             with jax.ensure_compile_time_eval():
                 filled = fill_up(tables)

@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-SMALL = 64 << 20
+UNCHECKED_BYTES = 64 << 20
 """Bytes that every machine is assumed to have."""
 
 SYSTEM = Path("/proc/meminfo")
@@ -22,7 +22,7 @@ def require(num_bytes: float, what: str, advice: str) -> None:
         what: What needs them, the beginning of the message.
         advice: What to do, the end of the message.
     """
-    if num_bytes <= SMALL:
+    if num_bytes <= UNCHECKED_BYTES:
         return
     there = available()
     if there is not None and num_bytes > there:

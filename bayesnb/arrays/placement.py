@@ -6,7 +6,6 @@ default precision. The whole package uses this module to distinguish them.
 
 from __future__ import annotations
 
-import math
 from types import ModuleType
 from typing import Any
 
@@ -20,9 +19,6 @@ from bayesnb.arrays.masked import as_numpy, without_mask
 
 Array = Any
 """A numpy or a JAX array."""
-
-ALIGNED = 64
-"""The alignment in bytes at which JAX on the CPU uses a numpy array without a copy."""
 
 
 def on_host(*trees: Any) -> bool:
@@ -95,14 +91,6 @@ def read_only(value: Array) -> Array:
         value = value.copy()
         value.setflags(write=False)
     return value
-
-
-def zeros(*shape: int) -> np.ndarray[Any, Any]:
-    """Zeros in float64, aligned so that JAX does not copy them."""
-    size = 8 * math.prod(shape)
-    room = np.zeros(size + ALIGNED, np.uint8)
-    begin = -room.ctypes.data % ALIGNED
-    return room[begin : begin + size].view(np.float64).reshape(shape)
 
 
 def padded_size(num_rows: int) -> int:

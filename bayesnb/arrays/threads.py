@@ -54,7 +54,7 @@ def _results(function: Callable[[S], T], parts: Iterable[S]) -> Iterator[T]:
         try:
             for part in parts:
                 ahead.append(workers.submit(function, part))
-                if len(ahead) > AHEAD:
+                if len(ahead) > MOST_WAITING:
                     yield ahead.popleft().result()
             while ahead:
                 yield ahead.popleft().result()
@@ -64,7 +64,7 @@ def _results(function: Callable[[S], T], parts: Iterable[S]) -> Iterator[T]:
             wait(ahead)
 
 
-AHEAD = 2 * (os.cpu_count() or 1)
+MOST_WAITING = 2 * (os.cpu_count() or 1)
 """The number of parts that wait for a thread: few, so that other callers do not wait long for threads."""
 
 

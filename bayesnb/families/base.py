@@ -240,7 +240,7 @@ class Family(Hyperparameters, Scoring, Traits):
         return self
 
     def predictive_scorer(self, tables: Any) -> Score:
-        return lambda x: LogProb(products.summed("log_predictive_terms", (tables,), (x,)), None)
+        return lambda x: LogProb(products.sum_terms("log_predictive_terms", (tables,), (x,)), None)
 
     @abstractmethod
     def left_out_terms(self, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
@@ -255,7 +255,7 @@ class Family(Hyperparameters, Scoring, Traits):
     def leave_one_out(self, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
         """The sum of these terms over columns, [N, K], computed without the terms of the other classes."""
         table = updated(self, statistics).log_predictive(x).finite
-        own = products.summed("left_out_terms", (self, statistics), (x, y, weight))
+        own = products.sum_terms("left_out_terms", (self, statistics), (x, y, weight))
         return namespace(table).where(np.arange(table.shape[1])[None, :] == y[:, None], own[:, None], table)
 
     # 9. the evidence

@@ -253,7 +253,7 @@ class Normal(Tied, LinearFamily):
     def leave_one_out(self, statistics: NormalStatistics, x: Array, y: Array, weight: Array) -> Array:
         if not self.shared:
             return super().leave_one_out(statistics, x, y, weight)
-        return products.summed("leave_one_out_terms", (self, statistics), (x, y, weight))
+        return products.sum_terms("leave_one_out_terms", (self, statistics), (x, y, weight))
 
     def cell_law(self, params: Params, column: int) -> dist.Distribution:
         loc, variance = (self._at(site, params[site], column) for site in self.sites)

@@ -13,7 +13,7 @@ import numpy as np
 from jax.sharding import NamedSharding
 
 from bayesnb.arrays import memory
-from bayesnb.arrays.cpu_rows import FEW, fill_up, put_beside
+from bayesnb.arrays.cpu_rows import FEW_ROWS, fill_up, put_beside
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.sparse import STORED_BYTES, bytes_per_row, is_sparse, part_of
@@ -192,7 +192,7 @@ XLA_SAFE = 1e15
 def _from_cpu(rows: LabelledRows, beside: jax.Array) -> ModelStatistics | None:
     """The statistics of JAX rows that numpy can read, in XLA's dtypes; None if these cannot hold a sum."""
     families, arrays, labels, num_classes = rows.families, rows.arrays, rows.labels, rows.num_classes
-    if not 0 < rows.num_rows <= FEW:
+    if not 0 < rows.num_rows <= FEW_ROWS:
         one = jax.tree.map(
             lambda a: jax.ShapeDtypeStruct((1, *a.shape[1:]), jax.dtypes.canonicalize_dtype(a.dtype)), (arrays, labels)
         )

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
 from bayesnb.arrays import cells, compiled
-from bayesnb.arrays.prefetch import prefetch, teach_compiler
+from bayesnb.arrays.compiled import prefetch, register_prefetch
 from bayesnb.primitives.sums import Labels, class_sums, loops
 
 
@@ -179,7 +179,7 @@ def test_a_family_of_ones_own_is_asked_about_its_cells():
 def test_memory_that_a_loop_needs_soon_is_asked_for():
     import numba
 
-    teach_compiler()
+    register_prefetch()
 
     @numba.njit
     def ask(x):

@@ -10,7 +10,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb.arrays.cpu_rows import FEW, fill_up
+from bayesnb.arrays.cpu_rows import FEW_ROWS, fill_up
 from bayesnb.families.parts.statistics import without
 from tests import cases
 
@@ -45,15 +45,15 @@ def test_new_numbers_of_rows_compile_few_programs(name, compiled):
         fit = nb.fit_posterior(case.model, X, y)
         return jax.block_until_ready((fit.predict_log_proba(X), fit.log_joint(X)))
 
-    for size in (16, 32, FEW + 1, 2 * FEW + 10):
+    for size in (16, 32, FEW_ROWS + 1, 2 * FEW_ROWS + 10):
         fit_and_predict(size)
     del compiled[:]
-    for size in (1, 5, 9, 17, 25, 31, FEW + 2, FEW + 77, FEW + 300):
+    for size in (1, 5, 9, 17, 25, 31, FEW_ROWS + 2, FEW_ROWS + 77, FEW_ROWS + 300):
         fit_and_predict(size)
     assert not compiled
 
 
-@pytest.mark.parametrize(("name", "size"), [("trials", 1), ("mixed", 7), ("normal", 16), ("mixed", FEW + 3)])
+@pytest.mark.parametrize(("name", "size"), [("trials", 1), ("mixed", 7), ("normal", 16), ("mixed", FEW_ROWS + 3)])
 def test_answers_are_those_of_xla(name, size):
     case = cases.make(name)
     X, y = repeated(case, size)
@@ -124,7 +124,7 @@ def test_rows_on_a_mesh_of_one_device_stay_with_xla():
 
 
 @pytest.mark.skipif(jax.config.jax_enable_x64, reason="the limit is that of float32")
-@pytest.mark.parametrize("size", [40, FEW + 40])
+@pytest.mark.parametrize("size", [40, FEW_ROWS + 40])
 def test_cells_that_overflow_are_refused_however_many(size):
     X = jnp.linspace(-1e19, 1e19, size)[:, None]
     with pytest.raises(ValueError, match="column 0"):

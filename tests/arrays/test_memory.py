@@ -68,7 +68,7 @@ def test_what_does_not_fit_is_refused_before_it_is_tried(asked, monkeypatch):
 
 def test_scores_of_many_rows_are_refused(monkeypatch):
     fit = posterior()
-    monkeypatch.setattr(memory, "available", lambda: memory.SMALL)
+    monkeypatch.setattr(memory, "available", lambda: memory.UNCHECKED_BYTES)
     with pytest.raises(ValueError, match="scores of 8,000,000 rows and 2 classes would take at least 122 MiB"):
         fit.predict_proba(np.ones((8_000_000, 2), np.float32))
 
@@ -85,7 +85,7 @@ def test_dependence_asks_only_for_the_classes_that_are_there():
 
 def test_what_is_small_does_not_ask_the_system(monkeypatch):
     monkeypatch.setattr(memory, "available", lambda: pytest.fail("asked"))
-    memory.require(memory.SMALL, "it", "do less")
+    memory.require(memory.UNCHECKED_BYTES, "it", "do less")
     posterior().predict_proba(X)
 
 

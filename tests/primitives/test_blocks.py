@@ -15,9 +15,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 import bayesnb as nb
 from bayesnb.model import class_prior
 from bayesnb.numerics import log_prob
+from bayesnb.primitives.products import blockwise
 from bayesnb.primitives.products import counts as product_counts
-from bayesnb.primitives.products import rows as product_rows
-from bayesnb.primitives.products import stored
 from bayesnb.rows import statistics
 from tests import cases
 
@@ -29,7 +28,7 @@ def blocks(request, monkeypatch):
     def row_blocks(num_rows, *_, **__):
         return [slice(start, min(start + request.param, num_rows)) for start in range(0, num_rows, request.param)]
 
-    for module in (statistics, product_rows, product_counts, log_prob, class_prior):
+    for module in (statistics, blockwise, product_counts, log_prob, class_prior):
         monkeypatch.setattr(module, "row_blocks", row_blocks)
 
 
@@ -77,11 +76,10 @@ def test_counts_are_looked_up_part_by_part(monkeypatch, form, dtype, part_bytes)
 
 
 @pytest.mark.usefixtures("blocks")
-@pytest.mark.parametrize("cached_bytes", [0, 1 << 20])
+@pytest.mark.parametrize("num_classes", [3, 6])
 @pytest.mark.parametrize("dtype", [bool, np.uint8, np.int64, np.float32, np.float64])
-def test_sparse_rows_are_scored_by_the_loop_and_by_scipys_product(monkeypatch, cached_bytes, dtype):
-    monkeypatch.setattr(stored, "CACHED_BYTES", cached_bytes)
-    y, rng = labels(1500), np.random.default_rng(1)
+def test_sparse_rows_are_scored_for_few_and_for_many_classes(num_classes, dtype):
+    y, rng = labels(1500, num_classes), np.random.default_rng(1)
     X = rng.poisson([0.2, 1.0, 0.0, 3.0], (1500, 4)).astype(dtype)
     X[y == 0, 1] = 0  # class 0 has no such cell, and so probability 0
     fit = nb.fit_mle(nb.NaiveBayes(nb.Multinomial()), scipy.sparse.csr_array(X), y)

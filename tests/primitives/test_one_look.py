@@ -15,12 +15,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import naive_bayes
 
 import bayesnb as nb
-from bayesnb.arrays import placement, sparse, threads
+from bayesnb.arrays import sparse, threads
 from bayesnb.numerics import log_gamma
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
 from bayesnb.primitives.codes import Codes
-from bayesnb.primitives.sums import Labels, class_sums, host
+from bayesnb.primitives.sums import Labels, class_sums
 from bayesnb.sklearn import BernoulliNB
 
 
@@ -91,16 +91,6 @@ def test_log_factorials_of_rows(rng, dtype, make):
     assert_allclose(on_device, log_gamma.row_log_coefficients(plain), rtol=1e-4)
 
 
-def test_sums_are_taken_by_jax_without_a_copy(rng):
-    sums = placement.zeros(3, 1000)
-    assert sums.shape == (3, 1000)
-    assert not sums.any()
-    sums += rng.normal(size=sums.shape)
-    with jax.enable_x64(True):
-        assert jax.device_put(sums).unsafe_buffer_pointer() == sums.ctypes.data
-    assert placement.zeros(0, 5).shape == (0, 5)
-
-
 def test_no_rows_and_no_words():
     for shape in ((0, 5), (4, 5)):
         x = scipy.sparse.csr_array(shape)
@@ -148,10 +138,8 @@ def test_a_word_outside_of_the_matrix_is_refused(place, cell):
         nb.sufficient_statistics(nb.NaiveBayes(nb.Multinomial()), x, [0, 1])
 
 
-@pytest.mark.parametrize("cached", [0, host.CACHED_BYTES])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_classes_of_sparse_rows_are_added_in_threads(rng, weighted, cached, monkeypatch):
-    monkeypatch.setattr(host, "CACHED_BYTES", cached)
+def test_sparse_rows_are_added_to_their_classes(rng, weighted):
     x = scipy.sparse.random_array((2_000, 300), density=0.4, rng=rng, format="csr")
     x.data = np.ceil(9 * x.data)
     y = rng.choice([0, 1, 3, 6], 2_000).astype(np.int32)

@@ -10,8 +10,7 @@ from numpy.testing import assert_allclose
 
 import bayesnb as nb
 from bayesnb.arrays.sparse import part_of
-from bayesnb.primitives.products import stored
-from bayesnb.primitives.products.stored import weigh_stored
+from bayesnb.primitives.products.stored import multiply_stored
 from bayesnb.primitives.sums import Labels, class_sums
 
 FORMATS = [scipy.sparse.csr_matrix, scipy.sparse.csr_array, scipy.sparse.csc_matrix, scipy.sparse.coo_array]
@@ -173,29 +172,24 @@ def test_bcoo_of_half_precision(dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8, np.int64, bool])
-@pytest.mark.parametrize("weights", [np.float32, np.float64])
+@pytest.mark.parametrize("coefficients", [np.float32, np.float64])
 @pytest.mark.parametrize("num_classes", [1, 2, 3, 20, 100])
-def test_stored_cells_are_weighed_as_the_dense_rows(rng, dtype, weights, num_classes, monkeypatch):
+def test_stored_cells_are_multiplied_as_the_dense_rows(rng, dtype, coefficients, num_classes):
     dense = (rng.poisson(0.1, (50, 300)) * (rng.random((50, 1)) < 0.8)).astype(dtype)
-    table = rng.normal(size=(300, num_classes)).astype(weights)
+    table = rng.normal(size=(300, num_classes)).astype(coefficients)
     for x in (scipy.sparse.csr_array(dense), scipy.sparse.csr_array(dense[:0]), scipy.sparse.csr_array(0 * dense)):
-        expected, small = x.toarray().astype(float) @ table.astype(float), np.finfo(weights).eps
-        assert_allclose(weigh_stored(x, table), expected, rtol=20 * small, atol=20 * small)
-        with monkeypatch.context() as nothing_is_cached:
-            nothing_is_cached.setattr(stored, "CACHED_BYTES", 0)
-            found = weigh_stored(x, table)
+        found = multiply_stored(x, table)
         assert found.dtype == np.float64
-        assert_allclose(found, expected, rtol=1e-13, atol=1e-13)
+        assert_allclose(found, x.toarray().astype(float) @ table.astype(float), rtol=1e-13, atol=1e-13)
 
 
-def test_places_of_64_bits_and_sums_of_few_columns(rng, monkeypatch):
+def test_places_of_64_bits_and_sums_of_few_columns(rng):
     dense, y = rng.poisson(0.5, (200, 3)), rng.integers(0, 4, 200).astype(np.int32)
     x = scipy.sparse.csr_array(dense)
     x.indices, x.indptr = x.indices.astype(np.int64), x.indptr.astype(np.int64)
-    table = rng.normal(size=(3, 4))
-    for cached_bytes in (stored.CACHED_BYTES, 0):
-        monkeypatch.setattr(stored, "CACHED_BYTES", cached_bytes)
-        assert_allclose(weigh_stored(x, table), dense @ table, rtol=1e-13, atol=1e-13)
+    for num_classes in (4, 5):
+        table = rng.normal(size=(3, num_classes))
+        assert_allclose(multiply_stored(x, table), dense @ table, rtol=1e-13, atol=1e-13)
     sums = class_sums(Labels(y, None), 4).sum(x)
     assert_allclose(sums, [dense[y == k].sum(axis=0) for k in range(4)])
 

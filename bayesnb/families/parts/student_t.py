@@ -16,7 +16,7 @@ from bayesnb.families.priors.normal_inverse_gamma import NormalInverseGamma
 from bayesnb.numerics import log_gamma, stable
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
-from bayesnb.primitives.products.rows import scored
+from bayesnb.primitives.products.blockwise import score_blocks
 from bayesnb.primitives.products.squares import log_squares
 
 
@@ -62,7 +62,7 @@ def log_student(table: Student, x: Array) -> Array:
         return _of_one_power(table, x, single=single)
     few = table.power.max(initial=0.0) < MANY_ROWS
     quick = partial(_quick, observed(x) is None) if few else _careful
-    return products.tabled(quick, _careful, table, x, single=single)
+    return products.score_table(quick, _careful, table, x, single=single)
 
 
 def _of_one_power(table: Student, x: Array, *, single: bool) -> Array:
@@ -79,7 +79,7 @@ def _of_one_power(table: Student, x: Array, *, single: bool) -> Array:
             finite = at_once(_careful, table, padded(block))[: len(block)]
         return LogProb(finite, None)
 
-    return scored(score, x, len(power), zeros=False, single=single, threads=True).finite
+    return score_blocks(score, x, len(power), zeros=False, single=single, threads=True).finite
 
 
 @partial(jax.jit, static_argnums=0)

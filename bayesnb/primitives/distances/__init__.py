@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.primitives.distances import device, host
-from bayesnb.primitives.distances.densities import LOG_2PI as LOG_2PI
-from bayesnb.primitives.distances.densities import Distances as Distances
-from bayesnb.primitives.distances.densities import log_normal as log_normal
-from bayesnb.primitives.distances.densities import log_student as log_student
+from bayesnb.primitives.distances.device import LOG_2PI as LOG_2PI
+from bayesnb.primitives.distances.device import Distances as Distances
+from bayesnb.primitives.distances.device import log_normal as log_normal
+from bayesnb.primitives.distances.device import log_student as log_student
 
 
 def distances(loc: Array, covariance: Array, x: Array) -> Distances:

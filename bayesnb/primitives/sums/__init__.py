@@ -7,45 +7,12 @@ on the device if rows are unweighted, pairwise float32 sums otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
-
-from bayesnb.arrays.placement import Array, on_host
-from bayesnb.primitives.codes import Codes
+from bayesnb.arrays.placement import on_host
 from bayesnb.primitives.sums.device import DeviceSums
 from bayesnb.primitives.sums.host import PROVABLE as PROVABLE
 from bayesnb.primitives.sums.host import HostSums as HostSums
-from bayesnb.primitives.sums.labels import Labels as Labels
-
-
-class ClassSums(Protocol):
-    """The sums by class that families use; ``seen`` [N, D] is False where a cell is missing, or None."""
-
-    num_classes: int
-
-    def counts(self) -> Array:
-        """sum_n z_nk, [K]."""
-
-    def cell_counts(self, seen: Array | None, num_columns: int) -> Array:
-        """sum_n z_nk seen_nd, [K, D]."""
-
-    def sum(self, values: Array, seen: Array | None = None) -> Array:
-        """sum_n z_nk values_nd over seen cells, [K, D]."""
-
-    def base(self, measure: Callable[[], Array], seen: Array | None = None) -> Array:
-        """The sum of a base measure [N, F], which only the evidence needs; NaN [K, 1] if it is not needed."""
-
-    def trials(self, x: Array) -> tuple[Array, Array]:
-        """sum_n z_nk x_nd of zeros and ones, and sum_n z_nk of cells that are not NaN, [K, D]."""
-
-    def table(self, codes: Codes, size: int) -> Array:
-        """sum_n z_nk 1[place of x_nd = c] over all columns d, [K, size]."""
-
-    def moments(self, x: Array) -> tuple[Array, Array, Array]:
-        """Count, mean and sum of squared deviations from it, each [K, D]; NaN is missing."""
-
-    def scatter(self, x: Array) -> tuple[Array, Array, Array]:
-        """Mean [K, D], count [K] and scatter matrix [K, D, D] about the mean, of the rows without a missing cell."""
+from bayesnb.primitives.sums.interface import ClassSums as ClassSums
+from bayesnb.primitives.sums.interface import Labels as Labels
 
 
 def class_sums(labels: Labels, num_classes: int) -> ClassSums:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from bayesnb.arrays.cells import observed
 from bayesnb.arrays.placement import Array
 from bayesnb.primitives.codes import Codes
-from bayesnb.primitives.sums.labels import Labels
+from bayesnb.primitives.sums.interface import Labels
 
 
 class DeviceSums:

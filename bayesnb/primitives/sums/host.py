@@ -12,18 +12,11 @@ from numpyro.distributions.constraints import Constraint
 from bayesnb.arrays import memory
 from bayesnb.arrays.cells import observed
 from bayesnb.arrays.compiled import for_loops
-from bayesnb.arrays.placement import Array, zeros
+from bayesnb.arrays.placement import Array
 from bayesnb.arrays.sparse import is_sparse
-from bayesnb.arrays.threads import in_threads
 from bayesnb.primitives.codes import Codes
 from bayesnb.primitives.sums import loops
-from bayesnb.primitives.sums.labels import Labels
-
-CACHED_BYTES = 1 << 20
-"""Bytes of sums that stay in cache together with rows."""
-
-CELLS = 1 << 16
-"""The number of stored cells that justifies a thread."""
+from bayesnb.primitives.sums.interface import Labels
 
 PROVABLE = (constraints.boolean, constraints.real)
 """The supports of which sums prove that all cells are inside. Without a check in advance, which reads all cells once
@@ -36,7 +29,7 @@ LARGE = 1e60
 FAINT = 1e-100
 """With a weight below this, a cell that is too large may not show in the sums."""
 
-FAR = 1e3
+FAR_ORIGIN = 1e3
 """Recompute about a better origin when (mean - origin)^2 exceeds this many variances."""
 
 
@@ -52,10 +45,6 @@ class HostSums:
         return any(rows is x and shown is support for rows, shown in self._proven)
 
     def counts(self) -> Array:
-        return self._counts
-
-    @cached_property
-    def _counts(self) -> Array:
         y, weight = self.labels
         if self.labels.soft:
             return y.sum(axis=0)
@@ -83,30 +72,15 @@ class HostSums:
             values = np.where(seen, values, 0)
         if self.labels.soft:
             return self._soft @ (values if is_sparse(values) else values.astype(np.float64, copy=False))
-        sums = zeros(self.num_classes, values.shape[1])
+        sums = np.zeros((self.num_classes, values.shape[1]))
         if is_sparse(values):
-            self._add_stored(values, sums)
+            loops.add_cells(values.data, values.indices, values.indptr, *self.labels, sums)
         else:
             loops.add_rows(for_loops(values), *self.labels, sums)
         return sums
 
     def base(self, measure: Callable[[], Array], seen: Array | None = None) -> Array:
         return self.sum(measure(), seen) if self.evidence else np.full((self.num_classes, 1), np.nan)
-
-    def _add_stored(self, values: Array, sums: Array) -> None:
-        """Row by row if all sums stay in cache, else class by class, with different classes in each thread."""
-        if sums.nbytes <= CACHED_BYTES:
-            loops.add_cells(values.data, values.indices, values.indptr, *self.labels, sums)
-            return
-        order = np.argsort(self.labels.y, kind="stable")
-        begins = np.searchsorted(self.labels.y[order], np.arange(self.num_classes + 1))
-
-        def of_classes(classes: Array) -> None:
-            rows = order[begins[classes[0]] : begins[classes[-1] + 1]]
-            loops.add_stored(values.data, values.indices, values.indptr, rows, *self.labels, sums)
-
-        parts = min(self.num_classes, 1 + values.nnz // CELLS)
-        in_threads(of_classes, np.array_split(np.arange(self.num_classes), parts))
 
     def trials(self, x: Array) -> tuple[Array, Array]:
         if self.labels.soft or is_sparse(x):
@@ -166,7 +140,7 @@ def _moments(x: Array, labels: Labels, num_classes: int) -> tuple[Array, Array, 
     loops.first_values(x, labels.y, origin, np.zeros(shape, bool))
     with np.errstate(over="ignore", invalid="ignore"):  # overflow comes from cells that are refused
         count, shift, squares = _moments_about(origin, x, labels)
-        if (count * np.square(shift) > FAR * squares).any():
+        if (count * np.square(shift) > FAR_ORIGIN * squares).any():
             # a constant column has shift 0 and keeps its origin
             origin += shift
             count, shift, squares = _moments_about(origin, x, labels)

@@ -9,7 +9,6 @@ import numpy as np
 
 from bayesnb.arrays.compiled import compiled
 from bayesnb.arrays.placement import Array
-from bayesnb.arrays.prefetch import AHEAD, prefetch
 
 
 @compiled
@@ -60,20 +59,6 @@ def add_cells(data: Array, columns: Array, pointers: Array, y: Array, weight: Ar
             # unsigned indices need no check for negative ones, which would count from the end
             for cell in range(np.uintp(pointers[n]), np.uintp(pointers[n + 1])):
                 sums[k, np.uintp(columns[cell])] += w * data[cell]
-
-
-@compiled
-def add_stored(
-    data: Array, columns: Array, pointers: Array, rows: Array, y: Array, weight: Array | None, sums: Array
-) -> None:
-    """As ``add_cells`` for some rows, whose labels are classes; prefetches the sums, which exceed any cache."""
-    begin, last = sums.ctypes.data, len(columns) - 1
-    for n in rows:
-        k, w = np.intp(y[n]), 1.0 if weight is None else weight[n]
-        of_class = begin + k * sums.shape[1] * sums.itemsize
-        for cell in range(pointers[n], pointers[n + 1]):
-            prefetch(of_class + np.intp(columns[min(cell + AHEAD, last)]) * sums.itemsize)
-            sums[k, columns[cell]] += w * data[cell]
 
 
 @compiled

@@ -5,8 +5,6 @@ A sum over rows is one product for all replicates, weights [R, B] times values [
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 import scipy.sparse
 
@@ -14,7 +12,7 @@ from bayesnb.arrays.cells import observed
 from bayesnb.arrays.placement import Array
 from bayesnb.primitives.codes import Codes
 from bayesnb.primitives.sums.host import HostSums
-from bayesnb.primitives.sums.labels import Labels
+from bayesnb.primitives.sums.interface import Labels
 
 DELICATE = 1e-4
 """Below this ratio of variance about the mean to variance about the origin, cancellation has cost digits: recompute the
@@ -28,16 +26,12 @@ class ReplicateSums(HostSums):
         self.weights = np.ascontiguousarray(weights, np.float64)
         super().__init__(Labels(self.weights.T, None), len(weights))
 
-    @cached_property
-    def _by_row(self) -> Array:
-        return np.ascontiguousarray(self.weights.T)
-
     def table(self, codes: Codes, size: int) -> Array:
         places, seen = codes.places()
         rows, columns = places.shape
         cells = np.ones(places.size) if seen is None else seen.reshape(-1).astype(np.float64)
         one_hot = scipy.sparse.csr_array((cells, places.reshape(-1), np.arange(rows + 1) * columns), shape=(rows, size))
-        return (one_hot.T @ self._by_row).T
+        return (one_hot.T @ self.weights.T).T
 
     def moments(self, x: Array) -> tuple[Array, Array, Array]:
         seen = observed(x)

@@ -15,8 +15,8 @@ from bayesnb.arrays.placement import Array, namespace, on_host
 from bayesnb.arrays.sparse import is_sparse
 from bayesnb.arrays.threads import row_blocks
 from bayesnb.numerics.log_prob import LogProb
-from bayesnb.primitives.products.rows import PRECISE_CELL, in_precision, scored, single_precision
-from bayesnb.primitives.products.stored import weigh_stored
+from bayesnb.primitives.products.blockwise import PRECISE_CELL, in_precision, score_blocks, single_precision
+from bayesnb.primitives.products.stored import multiply_stored
 from bayesnb.primitives.scoring import Score
 
 
@@ -113,7 +113,7 @@ def _on_host(family: Featured, table: Linear, direct: Callable[[Array], Array] |
         return part
 
     def score(x: Array) -> LogProb:
-        return scored(
+        return score_blocks(
             of_block, x, len(table.coefficients[0]), zeros=table.zeros is not None, single=single, threads=True
         )
 
@@ -123,7 +123,7 @@ def _on_host(family: Featured, table: Linear, direct: Callable[[Array], Array] |
 def _host_matmul(a: Array, b: Array) -> Array:
     """a @ b; rows of another dtype than b's are widened some at a time, so that the copy stays in cache."""
     if is_sparse(a):
-        return weigh_stored(a, b)
+        return multiply_stored(a, b)
     if a.dtype == b.dtype:
         return a @ b
     out = np.empty((len(a), b.shape[1]), b.dtype)

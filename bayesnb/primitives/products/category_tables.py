@@ -13,7 +13,7 @@ from bayesnb.arrays.compiled import compiled, for_loops
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.codes import Codes
-from bayesnb.primitives.products.rows import scored
+from bayesnb.primitives.products.blockwise import score_blocks
 
 
 def lookup(codes: Callable[[Array], Codes], table: LogProb) -> Callable[[Array], LogProb]:
@@ -41,7 +41,7 @@ def _on_host(codes: Callable[[Array], Codes], table: LogProb) -> Callable[[Array
         return LogProb(_looked_up(coded, finite), None if zeros is None else _looked_up(coded, zeros))
 
     def score(x: Array) -> LogProb:
-        return scored(of_block, x, finite.shape[1], zeros=zeros is not None, single=False, threads=True)
+        return score_blocks(of_block, x, finite.shape[1], zeros=zeros is not None, single=False, threads=True)
 
     return score
 

@@ -47,21 +47,21 @@ def by_rows(function: Callable[..., Any], args: tuple[Any, ...], x: Any) -> Any:
     return parts[0] if len(parts) == 1 else jax.tree.map(lambda *pieces: np.concatenate(pieces), *parts)
 
 
-def summed(terms: str, family: tuple[Any, ...], rows: tuple[Array, ...]) -> Array:
+def sum_terms(terms: str, family: tuple[Any, ...], rows: tuple[Array, ...]) -> Array:
     """The terms [N, ..., D] returned by the method ``terms``, summed over columns; on the host by blocks.
 
     ``family`` holds the family of the method, and the method's arguments before the rows.
     """
-    return by_rows(partial(_summed, terms), family, rows)
+    return by_rows(partial(_sum_terms, terms), family, rows)
 
 
 @partial(jax.jit, static_argnums=0)
-def _summed(terms: str, family: Any, *rest: Any) -> Array:
+def _sum_terms(terms: str, family: Any, *rest: Any) -> Array:
     *first, rows = rest
     return getattr(family, terms)(*first, *rows).sum(axis=-1)
 
 
-def tabled(
+def score_table(
     quick: Callable[[Any, Array], Array], careful: Callable[[Any, Array], Array], table: Any, x: Array, *, single: bool
 ) -> Array:
     """A jitted function of a table [K, ...] and numpy rows, [N, K]: ``quick``, or ``careful`` if that overflows."""
@@ -75,7 +75,7 @@ def tabled(
         return LogProb(part, None)
 
     num_classes = len(jax.tree.leaves(table)[0])
-    return scored(score, x, num_classes, zeros=False, single=single, threads=False).finite
+    return score_blocks(score, x, num_classes, zeros=False, single=single, threads=False).finite
 
 
 def single_precision(condition: Array | None) -> bool:
@@ -95,7 +95,7 @@ def in_precision(table: T, order: Literal["K", "F"] = "K") -> Callable[[Any], T]
     return cache(lambda dtype: jax.tree.map(lambda a: a.astype(dtype, order, copy=False), table))
 
 
-def scored(
+def score_blocks(
     score: Callable[[Array, Any], LogProb], x: Array, num_classes: int, *, zeros: bool, single: bool, threads: bool
 ) -> LogProb:
     """Scores [N, K] of numpy rows, computed block by block by ``score(block, dtype)``, with zeros or without.
