@@ -60,15 +60,8 @@ def sample(
 ) -> tuple[Sites, dict[str, Array]]:
     """Draws by site, chain after chain, [C S, ...], and the sampler statistics of each draw, [C S]; on the host.
 
-    Args:
-        program: The prior and the log likelihood.
-        data: The arguments of both functions, pytrees of arrays.
-        key: A ``jax.random.key``.
-        start: Initial values; sites left out start at random. None for the median of a few draws from the prior.
-        num_samples: Draws per chain.
-        num_warmup: Warm-up draws per chain, in which the sampler adapts.
-        num_chains: The number of chains, run in parallel.
-        progress_bar: Show progress.
+    ``data`` are the arguments of both functions of the program, pytrees of arrays. ``start`` has the initial values;
+    sites left out start at random. None is the median of a few draws from the prior. The rest is as in ``fit_nuts``.
 
     Raises:
         ValueError: if no initial point with finite density is found.
