@@ -94,7 +94,7 @@ class AveragedPosterior(Classifier):
 
     @property
     def model(self) -> NaiveBayes:  # type: ignore[override]
-        """The model in which every feature depends on the class, updated."""
+        """The posterior of the model in which every feature depends on the class."""
         return self.posterior.model
 
     @property
@@ -114,18 +114,17 @@ class AveragedPosterior(Classifier):
     def draws(self, key: Array, num_draws: int) -> tuple[Sites, Array]:
         """Independent draws: a subset of features, with parameters by class inside it and common ones outside."""
         keys = jax.random.split(key, 3)
+        pooled = self.model.with_hyperparameters(self.pooled, self.model.class_concentration)
         own = self.posterior.sample(keys[0], num_draws)
-        common = replace(
-            self.posterior, model=self.model.with_hyperparameters(self.pooled, self.model.class_concentration)
-        ).sample(keys[1], num_draws)
+        common = replace(self.posterior, model=pooled).sample(keys[1], num_draws)
         by_own, by_common = self.model.block_params(own), self.model.block_params(common)
-        drawn = {"class_probs": own["class_probs"]}
+        params = {"class_probs": own["class_probs"]}
         for name, family in self.model.families.items():
             odds = self.log_odds[name]
-            u = jax.random.uniform(jax.random.fold_in(keys[2], len(drawn)), (num_draws, *odds.shape))
+            u = jax.random.uniform(jax.random.fold_in(keys[2], len(params)), (num_draws, *odds.shape))
             depends = namespace(odds).asarray(u) < _sigmoid(odds)[None]
-            drawn |= {f"{name}_{s}": v for s, v in _chosen(family, depends, by_own[name], by_common[name]).items()}
-        return drawn, np.arange(num_draws)
+            params |= {f"{name}_{s}": v for s, v in _choose(family, depends, by_own[name], by_common[name]).items()}
+        return params, np.arange(num_draws)
 
     def columns(self) -> Mapping[str, int | None]:
         """The number of columns of each block."""
@@ -155,7 +154,7 @@ def fit_averaged(
     Arguments and errors as in ``feature_inclusion``.
     """
     model, statistics, _, odds = _compare(model, X, y, prior, sample_weight, statistics)
-    updated, pooled = finalise(_updated, model, statistics)
+    updated, pooled = finalise(_posteriors, model, statistics)
     return AveragedPosterior(Posterior(model, updated, statistics), pooled, odds)
 
 
@@ -196,7 +195,7 @@ def _evidence(family: Family, statistics: Any) -> Array:
 
 
 @jax.jit
-def _updated(model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes, dict[str, Family]]:
+def _posteriors(model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes, dict[str, Family]]:
     """The posteriors of the model, and by block of its families with one set of parameters for all classes."""
     pooled = statistics.pool()
     common = {name: _one_class(family).update(pooled[name]) for name, family in model.families.items()}
@@ -208,16 +207,16 @@ def _one_class(family: Family) -> Family:
     return jax.tree.map(lambda leaf: leaf[:1] if jnp.ndim(leaf) else leaf, family)
 
 
-def _chosen(family: Family, depends: Array, own: Sites, common: Sites) -> Sites:
+def _choose(family: Family, depends: Array, own: Sites, common: Sites) -> Sites:
     """Parameters [S, K, D, ...]: ``own`` for features that depend on the class, ``depends`` [S, D], else ``common``."""
-    chosen = {}
+    params = {}
     for column, (site, value) in enumerate(own.items()):
         mask = depends[:, column : column + 1] if family.site_a_column else depends
         before = () if site in family.common_sites or family.site_a_column else (1,)
         after = (1,) * (value.ndim - 2 - len(before))
         mask = mask.reshape(mask.shape[0], *before, mask.shape[1], *after)
-        chosen[site] = namespace(value).where(mask, value, common[site])
-    return chosen
+        params[site] = namespace(value).where(mask, value, common[site])
+    return params
 
 
 def _probability(model: NaiveBayes, log_odds: dict[str, Array]) -> Any:

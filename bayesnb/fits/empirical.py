@@ -119,11 +119,13 @@ def fit_empirical(
     start = fit_posterior(to_double(start.prior), statistics=to_double(start.statistics))
     if not start.statistics.class_counts.sum() > 0:
         raise ValueError("without rows every prior has the same evidence: give at least one row with a positive weight")
-    families, minima = {}, {}
+    families, minima, at_bound = {}, [], {}
     for name, (family, block) in _blocks(start, learn_class).items():
-        # without columns every prior has the same evidence
-        own = "block" if name == LABEL or not family.num_columns else by
-        families[name], minima[name] = at_once(_learn, family, block, tolerance, max_iterations, by=own)
+        # a block without columns is solved at its start, since every prior has the same evidence
+        own = by if name != LABEL and family.num_columns else "block"
+        families[name], minimum = at_once(_learn, family, block, tolerance, max_iterations, by=own)
+        at_bound[name] = dict(zip(_unknowns(family), minimum.at_bound, strict=True))
+        minima.append(minimum)
     label = families.pop(LABEL).concentration[0] if LABEL in families else start.prior.class_concentration
     fit = fit_posterior(start.prior.with_hyperparameters(families, label), statistics=start.statistics)
     if not fit.log_evidence >= start.log_evidence:  # if the start is the maximum, it may be better by rounding
@@ -133,9 +135,9 @@ def fit_empirical(
         fit.model,
         fit.statistics,
         start_log_evidence=start.log_evidence,
-        converged=np.all([minimum.converged for minimum in minima.values()]),
-        num_iterations=np.max([minimum.num_iterations for minimum in minima.values()]),
-        at_bound={name: minimum.at_bound for name, minimum in minima.items()},
+        converged=np.all([minimum.converged for minimum in minima]),
+        num_iterations=np.max([minimum.num_iterations for minimum in minima]),
+        at_bound=at_bound,
     )
     _warn(learned)
     return learned
@@ -151,26 +153,31 @@ def _blocks(start: Posterior, learn_class: bool) -> dict[str, tuple[Family, Any]
     return blocks
 
 
+def _unknowns(family: Family) -> list[str]:
+    """The names of the hyperparameters that are learned."""
+    return [f.name for f in fields_of(family) if not f.metadata.get("static") and f.name not in GIVEN]
+
+
 @partial(jax.jit, static_argnames="by")
 def _learn(
     family: Family, statistics: Any, tolerance: Array, max_iterations: Array, *, by: str
 ) -> tuple[Family, newton.Minimum]:
-    """The block's learned family, and the maximum over the log factors [P, F]; its ``at_bound`` is a dict by name."""
-    names = [f.name for f in fields_of(family) if not f.metadata.get("static") and f.name not in GIVEN]
+    """The block's learned family, and the minimum of minus its evidence over the log factors [P, F]."""
+    names = _unknowns(family)
     owner = _owner(family, by)
     num_problems = int(owner.max()) + 1
     bounds = [_bounds(family, name, owner, num_problems) for name in names]
     lower, upper = (jnp.stack(side) for side in zip(*bounds, strict=True))
 
     def prior(logs: Array) -> Family:
-        return _scaled(family, dict(zip(names, logs, strict=True)), owner)
+        return _scale(family, dict(zip(names, logs, strict=True)), owner)
 
     def loss(logs: Array) -> Array:
         evidence = prior(logs).log_partition_ratio(statistics)
         return -evidence.sum(axis=0).reshape(num_problems, -1).sum(axis=1)
 
     minimum = newton.minimise(loss, lower, upper, tolerance, max_iterations)
-    return prior(minimum.x), minimum._replace(at_bound=dict(zip(names, minimum.at_bound, strict=True)))
+    return prior(minimum.x), minimum
 
 
 def _owner(family: Family, by: str) -> np.ndarray[Any, Any]:
@@ -186,7 +193,7 @@ def _edge(family: Family, name: str) -> int:
     return family.num_columns - 1 if name == "df" else 0
 
 
-def _scaled(family: Family, logs: dict[str, Array], owner: Array) -> Family:
+def _scale(family: Family, logs: dict[str, Array], owner: Array) -> Family:
     """The family with a factor on each hyperparameter's distance from its edge, and on the ratios of ``PER``."""
     new = {}
     for name, log in logs.items():

@@ -123,14 +123,14 @@ def _sample(
     model: NaiveBayes, statistics: ModelStatistics, rows: Rows | None, key: Array, settings: dict[str, Any]
 ) -> Draws:
     """Draws of the parameters of a resolved model from the statistics of labelled rows and from unlabelled rows."""
-    centred, standard, reference = finalise(_centred, model, statistics)
+    centred, standard, reference = finalise(_centre, model, statistics)
     arguments.draws(reference, draws_of_all_chains=settings["num_samples"] * settings["num_chains"])
     start = starts(model, reference) if model.priors else reference
     # centred statistics need only float32; unlabelled rows, and priors in their own units, would lose digits
     with nullcontext() if rows is None and not model.priors else jax.enable_x64(True):
         data = centred, standard, reference, rows
         samples, sample_stats = sampler.sample(PROGRAM, data, key, start=start, **settings)
-    return Draws(model, finalise(_restored, model, statistics, samples), sample_stats, settings["num_chains"])
+    return Draws(model, finalise(_restore, model, statistics, samples), sample_stats, settings["num_chains"])
 
 
 def _prior(model: NaiveBayes, *_: Any) -> Sites:
@@ -172,13 +172,13 @@ _log_density.defvjp(_with_slope, _backward)
 
 
 @jax.jit
-def _centred(model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes, ModelStatistics, Sites]:
+def _centre(model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes, ModelStatistics, Sites]:
     prior, standard = model.centred(statistics)
     return prior, standard, prior.conjugate().update(standard).reference()
 
 
 @jax.jit
-def _restored(model: NaiveBayes, statistics: ModelStatistics, params: Sites) -> Sites:
+def _restore(model: NaiveBayes, statistics: ModelStatistics, params: Sites) -> Sites:
     return jax.vmap(lambda draw: model.restored(statistics, draw))(params)
 
 

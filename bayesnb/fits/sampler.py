@@ -23,8 +23,7 @@ from numpyro.infer.hmc import hmc
 from numpyro.infer.util import ParamInfo, constrain_fn, initialize_model, potential_energy
 
 from bayesnb.arrays.placement import Array, to_host
-
-Sites = dict[str, Array]
+from bayesnb.model.naive_bayes import Sites
 
 STATISTICS = ("diverging", "num_steps", "accept_prob")
 """The sampler statistics kept for each draw."""

@@ -95,7 +95,7 @@ def factor(name, weight):
     case = cases.make(name)
     y = np.where(np.arange(len(case.y)) % 4 < 2, case.y, -1)
     rows = separate(case.model, case.X, y, weight)
-    _, _, reference = finalise(nuts._centred, rows.model, rows.labelled)
+    _, _, reference = finalise(nuts._centre, rows.model, rows.labelled)
 
     def expected(params):
         restored = finalise(jax.jit(rows.model.restored), rows.labelled, params)
