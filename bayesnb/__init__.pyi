@@ -19,6 +19,8 @@ from .files.storage.results import save as save
 from .files.streaming import StreamError as StreamError
 from .files.streaming import stream as stream
 from .fits.averaged import AveragedPosterior as AveragedPosterior
+from .fits.averaged import FeatureInclusion as FeatureInclusion
+from .fits.averaged import feature_inclusion as feature_inclusion
 from .fits.averaged import fit_averaged as fit_averaged
 from .fits.bootstrap import Bootstrap as Bootstrap
 from .fits.bootstrap import bootstrap as bootstrap
@@ -30,8 +32,6 @@ from .fits.em import fit_em as fit_em
 from .fits.empirical import EmpiricalPosterior as EmpiricalPosterior
 from .fits.empirical import fit_empirical as fit_empirical
 from .fits.hierarchical import HierarchicalDraws as HierarchicalDraws
-from .fits.inclusion import FeatureInclusion as FeatureInclusion
-from .fits.inclusion import feature_inclusion as feature_inclusion
 from .fits.multilabel import MultiLabel as MultiLabel
 from .fits.multilabel import fit_multilabel as fit_multilabel
 from .fits.nuts import fit_nuts as fit_nuts

@@ -14,8 +14,8 @@ import numpy as np
 from bayesnb.comparison.compare import make_splits
 from bayesnb.comparison.methods import bayes_model, learned_prior
 from bayesnb.files.tables.table import Table
+from bayesnb.fits.averaged import feature_inclusion
 from bayesnb.fits.closed_form import fit_posterior
-from bayesnb.fits.inclusion import feature_inclusion
 from bayesnb.fits.nuts import fit_nuts
 from bayesnb.inspection.dependence import Dependence, dependence
 

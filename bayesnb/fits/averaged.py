@@ -1,7 +1,8 @@
-"""Exact model averaging over all 2^D subsets of features that may depend on the class, without enumerating them.
+"""Which features depend on the class, and exact averaging over all 2^D subsets of them, without enumerating them.
 
-In the posterior each feature depends on the class independently of the others, with its own probability, so the sum
-over subsets is a product over features, each a mixture of two predictives:
+A feature has either separate parameters for each class or one common set. The evidence of both has a closed form, and
+their ratio is the Bayes factor. In the posterior each feature depends on the class independently of the others, with
+its own probability, so the sum over subsets is a product over features, each a mixture of two predictives:
 
     p(y = k, x | D)  =  p(k | D) prod_d [ p_d p(x_d | k, D) + (1 - p_d) p(x_d | D) ]
 
@@ -10,26 +11,73 @@ Dash and Cooper, Exact model averaging with naive Bayesian classifiers (2002).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import jax
+import jax.numpy as jnp
 import numpy as np
+import scipy.special
 
 from bayesnb.arrays.host_calls import finalise
-from bayesnb.arrays.placement import Array, namespace
+from bayesnb.arrays.placement import Array, is_traced, namespace, on_host, to_double
 from bayesnb.arrays.pytree import pytree
 from bayesnb.families.base import Family
 from bayesnb.families.parts.powers import mixed
 from bayesnb.fits.closed_form import prepare
-from bayesnb.fits.inclusion import log_bayes_factors, one_class, prior_log_odds, sigmoid
 from bayesnb.model.class_prior import joint
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.scoring import Score
 from bayesnb.results.classifier import Classifier, Posterior
 from bayesnb.rows.statistics import ModelStatistics
+
+
+class FeatureInclusion(NamedTuple):
+    """``probability`` that each feature depends on the class, and the ``log_bayes_factor`` for it: arrays [D], [1] for
+    a block that is one feature, or dicts of them by block.
+    """
+
+    probability: Any
+    log_bayes_factor: Any
+
+
+def feature_inclusion(
+    model: NaiveBayes,
+    X: Any = None,
+    y: Any = None,
+    *,
+    prior: float = 0.5,
+    sample_weight: Any = None,
+    statistics: ModelStatistics | None = None,
+) -> FeatureInclusion:
+    """The posterior probability that each feature depends on the class, and the log Bayes factor behind it.
+
+    log BF_d = log p(x_d | y, parameters by class) - log p(x_d | one set of parameters), both under the same prior,
+    resolved from all rows.
+
+    Args:
+        model: The specification, whose hyperparameters are the same for all classes.
+        X: An array [N, D], or a dict of arrays by block; NaN is missing.
+        y: Integers 0..K-1 [N], or soft labels [N, K].
+        prior: The prior probability that a feature depends on the class, inside (0, 1).
+        sample_weight: Weights [N].
+        statistics: Sufficient statistics instead of rows.
+
+    Raises:
+        ValueError: if the data do not fit the model, hyperparameters differ between classes, or the prior
+            probability is not inside (0, 1).
+
+    Example:
+        >>> import bayesnb as nb
+        >>> X, y = [[0, 0], [0, 1], [0, 0], [1, 1], [1, 0], [1, 1]], [0, 0, 0, 1, 1, 1]
+        >>> nb.feature_inclusion(nb.NaiveBayes(nb.Bernoulli()), X, y).probability.round(3)
+        array([0.897, 0.493])
+    """
+    model, _, factors, odds = _compare(model, X, y, prior, sample_weight, statistics)
+    return FeatureInclusion(_probability(model, odds), _unblocked(model, factors))
 
 
 @pytree
@@ -46,14 +94,13 @@ class AveragedPosterior(Classifier):
 
     @property
     def model(self) -> NaiveBayes:  # type: ignore[override]
-        """The model in which every feature depends on the class, updated."""
+        """The posterior of the model in which every feature depends on the class."""
         return self.posterior.model
 
     @property
     def probability(self) -> Any:
         """The posterior probability that each feature depends on the class: [D], or a dict by block."""
-        found = {name: sigmoid(odds) for name, odds in self.log_odds.items()}
-        return found["x"] if self.model.single else {name: found[name] for name in self.model.families}
+        return _probability(self.model, self.log_odds)
 
     def with_class_probs(self, class_probs: Any) -> Self:
         """The same fit for a population with these class probabilities [K]."""
@@ -67,18 +114,17 @@ class AveragedPosterior(Classifier):
     def draws(self, key: Array, num_draws: int) -> tuple[Sites, Array]:
         """Independent draws: a subset of features, with parameters by class inside it and common ones outside."""
         keys = jax.random.split(key, 3)
+        pooled = self.model.with_hyperparameters(self.pooled, self.model.class_concentration)
         own = self.posterior.sample(keys[0], num_draws)
-        common = replace(
-            self.posterior, model=self.model.with_hyperparameters(self.pooled, self.model.class_concentration)
-        ).sample(keys[1], num_draws)
+        common = replace(self.posterior, model=pooled).sample(keys[1], num_draws)
         by_own, by_common = self.model.block_params(own), self.model.block_params(common)
-        drawn = {"class_probs": own["class_probs"]}
+        params = {"class_probs": own["class_probs"]}
         for name, family in self.model.families.items():
             odds = self.log_odds[name]
-            u = jax.random.uniform(jax.random.fold_in(keys[2], len(drawn)), (num_draws, *odds.shape))
-            depends = namespace(odds).asarray(u) < sigmoid(odds)[None]
-            drawn |= {f"{name}_{s}": v for s, v in _chosen(family, depends, by_own[name], by_common[name]).items()}
-        return drawn, np.arange(num_draws)
+            u = jax.random.uniform(jax.random.fold_in(keys[2], len(params)), (num_draws, *odds.shape))
+            depends = namespace(odds).asarray(u) < _sigmoid(odds)[None]
+            params |= {f"{name}_{s}": v for s, v in _choose(family, depends, by_own[name], by_common[name]).items()}
+        return params, np.arange(num_draws)
 
     def columns(self) -> Mapping[str, int | None]:
         """The number of columns of each block."""
@@ -105,40 +151,82 @@ def fit_averaged(
 ) -> AveragedPosterior:
     """The exact predictive averaged over all subsets of features that may depend on the class.
 
-    Args:
-        model: The specification, whose hyperparameters are the same for all classes.
-        X: An array [N, D], or a dict of arrays by block; NaN is missing.
-        y: Integers 0..K-1 [N], or soft labels [N, K].
-        prior: The prior probability that a feature depends on the class, inside (0, 1).
-        sample_weight: Weights [N].
-        statistics: Sufficient statistics instead of rows.
-
-    Raises:
-        ValueError: if the data do not fit the model, hyperparameters differ between classes, or the prior
-            probability is not inside (0, 1).
+    Arguments and errors as in ``feature_inclusion``.
     """
-    change = prior_log_odds(prior)
-    model, statistics = prepare(model, X, y, sample_weight, statistics)
-    factors = log_bayes_factors(model, statistics)
-    updated, pooled = finalise(_updated, model, statistics)
-    odds = {name: factor + change for name, factor in factors.items()}
+    model, statistics, _, odds = _compare(model, X, y, prior, sample_weight, statistics)
+    updated, pooled = finalise(_posteriors, model, statistics)
     return AveragedPosterior(Posterior(model, updated, statistics), pooled, odds)
 
 
+def _compare(
+    model: NaiveBayes, X: Any, y: Any, prior: float, sample_weight: Any, statistics: ModelStatistics | None
+) -> tuple[NaiveBayes, ModelStatistics, dict[str, Array], dict[str, Array]]:
+    """The resolved model, the statistics, and by block the log Bayes factors [D] and the posterior log odds [D]."""
+    if not isinstance(prior, float | int | np.number) or not 0 < prior < 1:
+        raise ValueError(f"prior must be a probability inside (0, 1), got {prior!r}")
+    log_odds = math.log(prior) - math.log1p(-prior)
+    model, statistics = prepare(model, X, y, sample_weight, statistics)
+    for name, family in model.families.items():
+        for leaf in jax.tree.leaves(family):
+            if np.ndim(leaf) and not is_traced(leaf) and not (leaf == leaf[:1]).all():
+                raise ValueError(
+                    f"block {name!r} has hyperparameters that differ between classes: one set of parameters for all "
+                    "classes needs one prior"
+                )
+    # differences of large numbers
+    precise = (model, statistics) if is_traced(model, statistics) else to_double((model, statistics))
+    factors = finalise(_log_bayes_factors, *precise)
+    return model, statistics, factors, {name: factor + log_odds for name, factor in factors.items()}
+
+
 @jax.jit
-def _updated(model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes, dict[str, Family]]:
+def _log_bayes_factors(model: NaiveBayes, statistics: ModelStatistics) -> dict[str, Array]:
+    """log BF_d by block, [D]; the base measure of the rows is the same in both and cancels."""
     pooled = statistics.pool()
-    common = {name: one_class(family).update(pooled[name]) for name, family in model.families.items()}
+    return {
+        name: _evidence(family, statistics.blocks[name]) - _evidence(_one_class(family), pooled[name])
+        for name, family in model.families.items()
+    }
+
+
+def _evidence(family: Family, statistics: Any) -> Array:
+    """The log evidence of each feature without the base measure, summed over classes, [D]."""
+    return family.log_partition_ratio(statistics).sum(axis=0)
+
+
+@jax.jit
+def _posteriors(model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes, dict[str, Family]]:
+    """The posteriors of the model, and by block of its families with one set of parameters for all classes."""
+    pooled = statistics.pool()
+    common = {name: _one_class(family).update(pooled[name]) for name, family in model.families.items()}
     return model.update(statistics), common
 
 
-def _chosen(family: Family, depends: Array, own: Sites, common: Sites) -> Sites:
+def _one_class(family: Family) -> Family:
+    """The same prior for one class."""
+    return jax.tree.map(lambda leaf: leaf[:1] if jnp.ndim(leaf) else leaf, family)
+
+
+def _choose(family: Family, depends: Array, own: Sites, common: Sites) -> Sites:
     """Parameters [S, K, D, ...]: ``own`` for features that depend on the class, ``depends`` [S, D], else ``common``."""
-    chosen = {}
+    params = {}
     for column, (site, value) in enumerate(own.items()):
         mask = depends[:, column : column + 1] if family.site_a_column else depends
         before = () if site in family.common_sites or family.site_a_column else (1,)
         after = (1,) * (value.ndim - 2 - len(before))
         mask = mask.reshape(mask.shape[0], *before, mask.shape[1], *after)
-        chosen[site] = namespace(value).where(mask, value, common[site])
-    return chosen
+        params[site] = namespace(value).where(mask, value, common[site])
+    return params
+
+
+def _probability(model: NaiveBayes, log_odds: dict[str, Array]) -> Any:
+    return _unblocked(model, {name: _sigmoid(odds) for name, odds in log_odds.items()})
+
+
+def _unblocked(model: NaiveBayes, by_block: dict[str, Array]) -> Any:
+    """The only array, if the model has no named blocks; else the arrays in the order of the blocks."""
+    return by_block["x"] if model.single else {name: by_block[name] for name in model.families}
+
+
+def _sigmoid(log_odds: Array) -> Array:
+    return scipy.special.expit(log_odds) if on_host(log_odds) else jax.nn.sigmoid(log_odds)

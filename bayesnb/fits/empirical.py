@@ -10,14 +10,14 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.host_calls import at_once
-from bayesnb.arrays.placement import Array, is_traced
+from bayesnb.arrays.placement import Array, is_traced, to_double
 from bayesnb.arrays.pytree import fields_of, pytree
 from bayesnb.families import Family
 from bayesnb.families.parts.statistics import CategoricalStatistics
@@ -31,7 +31,7 @@ from bayesnb.rows import arguments
 from bayesnb.rows.statistics import ModelStatistics
 
 GIVEN = ("loc", "smoothing")
-"""Hyperparameters that are kept, not learned: they are not positive hyperparameters of the prior."""
+"""Hyperparameters that are not learned: they are not positive hyperparameters of the prior."""
 
 PER = {"rate": "shape", "scale": "df"}
 """Hyperparameters in the unit of a column, learned as a ratio to another: rate / shape is a variance."""
@@ -116,34 +116,31 @@ def fit_empirical(
         raise ValueError(
             "fit_empirical cannot run inside a JAX transformation: call it with arrays whose values are known"
         )
-    start = fit_posterior(_double(start.prior), statistics=_double(start.statistics))
+    start = fit_posterior(to_double(start.prior), statistics=to_double(start.statistics))
     if not start.statistics.class_counts.sum() > 0:
         raise ValueError("without rows every prior has the same evidence: give at least one row with a positive weight")
-    learned = {
-        name: at_once(_learn, *block, tolerance, max_iterations, by="block" if name == LABEL else by)
-        if block[0].num_columns
-        else _unchanged(block[0])
-        for name, block in _blocks(start, learn_class).items()
-    }
-    fit = fit_posterior(_with(start.prior, learned), statistics=start.statistics)
+    families, minima, at_bound = {}, [], {}
+    for name, (family, block) in _blocks(start, learn_class).items():
+        # a block without columns is solved at its start, since every prior has the same evidence
+        own = by if name != LABEL and family.num_columns else "block"
+        families[name], minimum = at_once(_learn, family, block, tolerance, max_iterations, by=own)
+        at_bound[name] = dict(zip(_unknowns(family), minimum.at_bound, strict=True))
+        minima.append(minimum)
+    label = families.pop(LABEL).concentration[0] if LABEL in families else start.prior.class_concentration
+    fit = fit_posterior(start.prior.with_hyperparameters(families, label), statistics=start.statistics)
     if not fit.log_evidence >= start.log_evidence:  # if the start is the maximum, it may be better by rounding
         fit = start
-    found = EmpiricalPosterior(
+    learned = EmpiricalPosterior(
         fit.prior,
         fit.model,
         fit.statistics,
         start_log_evidence=start.log_evidence,
-        converged=np.all([part.converged for part in learned.values()]),
-        num_iterations=np.max([part.num_iterations for part in learned.values()]),
-        at_bound={name: part.at_bound for name, part in learned.items()},
+        converged=np.all([minimum.converged for minimum in minima]),
+        num_iterations=np.max([minimum.num_iterations for minimum in minima]),
+        at_bound=at_bound,
     )
-    _warn(found)
-    return found
-
-
-def _double(tree: Any) -> Any:
-    """The same pytree in float64 on the host."""
-    return jax.tree.map(lambda leaf: np.asarray(leaf, np.float64), tree)
+    _warn(learned)
+    return learned
 
 
 def _blocks(start: Posterior, learn_class: bool) -> dict[str, tuple[Family, Any]]:
@@ -156,25 +153,16 @@ def _blocks(start: Posterior, learn_class: bool) -> dict[str, tuple[Family, Any]
     return blocks
 
 
-def _with(prior: NaiveBayes, learned: dict[str, _Learned]) -> NaiveBayes:
-    """The prior with the learned hyperparameters."""
-    label = learned[LABEL].family.concentration[0] if LABEL in learned else prior.class_concentration
-    families = {name: learned[name].family for name in prior.families}
-    return prior.with_hyperparameters(families, label)
-
-
-class _Learned(NamedTuple):
-    """A block's learned family, and how the optimisation ended."""
-
-    family: Any
-    at_bound: dict[str, Array]
-    converged: Array
-    num_iterations: Array
+def _unknowns(family: Family) -> list[str]:
+    """The names of the hyperparameters that are learned."""
+    return [f.name for f in fields_of(family) if not f.metadata.get("static") and f.name not in GIVEN]
 
 
 @partial(jax.jit, static_argnames="by")
-def _learn(family: Family, statistics: Any, tolerance: Array, max_iterations: Array, *, by: str) -> _Learned:
-    """The block's maximum over the log factors [P, F] of its hyperparameters."""
+def _learn(
+    family: Family, statistics: Any, tolerance: Array, max_iterations: Array, *, by: str
+) -> tuple[Family, newton.Minimum]:
+    """The block's learned family, and the minimum of minus its evidence over the log factors [P, F]."""
     names = _unknowns(family)
     owner = _owner(family, by)
     num_problems = int(owner.max()) + 1
@@ -182,26 +170,14 @@ def _learn(family: Family, statistics: Any, tolerance: Array, max_iterations: Ar
     lower, upper = (jnp.stack(side) for side in zip(*bounds, strict=True))
 
     def prior(logs: Array) -> Family:
-        return _scaled(family, dict(zip(names, logs, strict=True)), owner)
+        return _scale(family, dict(zip(names, logs, strict=True)), owner)
 
     def loss(logs: Array) -> Array:
         evidence = prior(logs).log_partition_ratio(statistics)
         return -evidence.sum(axis=0).reshape(num_problems, -1).sum(axis=1)
 
-    found = newton.minimise(loss, lower, upper, tolerance, max_iterations)
-    at_bound = dict(zip(names, found.at_bound, strict=True))
-    return _Learned(prior(found.x), at_bound, found.converged, found.num_iterations)
-
-
-def _unchanged(family: Family) -> _Learned:
-    """A block without columns is not changed: every prior has the same evidence."""
-    at_bound = {name: np.zeros(1, int) for name in _unknowns(family)}
-    return _Learned(family, at_bound, np.array(True), np.array(0))
-
-
-def _unknowns(family: Family) -> list[str]:
-    """The names of the hyperparameters that are learned."""
-    return [f.name for f in fields_of(family) if not f.metadata.get("static") and f.name not in GIVEN]
+    minimum = newton.minimise(loss, lower, upper, tolerance, max_iterations)
+    return prior(minimum.x), minimum
 
 
 def _owner(family: Family, by: str) -> np.ndarray[Any, Any]:
@@ -217,7 +193,7 @@ def _edge(family: Family, name: str) -> int:
     return family.num_columns - 1 if name == "df" else 0
 
 
-def _scaled(family: Family, logs: dict[str, Array], owner: Array) -> Family:
+def _scale(family: Family, logs: dict[str, Array], owner: Array) -> Family:
     """The family with a factor on each hyperparameter's distance from its edge, and on the ratios of ``PER``."""
     new = {}
     for name, log in logs.items():
@@ -242,21 +218,22 @@ def _bounds(family: Family, name: str, owner: Array, num_problems: int) -> tuple
     return jnp.minimum(jnp.log(FEWEST / smallest), 0.0), jnp.maximum(jnp.log(MOST / largest), 0.0)
 
 
-def _warn(found: EmpiricalPosterior) -> None:
+def _warn(fit: EmpiricalPosterior) -> None:
     """Warn of hyperparameters at a bound, and if the maximum number of steps was reached."""
-    said = [
+    problems = []
+    at_bound = [
         _sentence(block, name, side, which)
-        for block, hyperparameters in found.at_bound.items()
+        for block, hyperparameters in fit.at_bound.items()
         for name, side in hyperparameters.items()
         for which in (-1, 1)
         if (side == which).any()
     ]
-    if said:
-        said = [f"the evidence rises beyond the bounds, where the learned prior stops: {'; '.join(said)}"]
-    if not found.converged:
-        said.append(f"the evidence was still rising after {found.num_iterations} steps: take more max_iterations")
-    for sentence in said:
-        warnings.warn(sentence, UserWarning, stacklevel=3)
+    if at_bound:
+        problems.append(f"the evidence rises beyond the bounds, where the learned prior stops: {'; '.join(at_bound)}")
+    if not fit.converged:
+        problems.append(f"the evidence was still rising after {fit.num_iterations} steps: take more max_iterations")
+    for problem in problems:
+        warnings.warn(problem, UserWarning, stacklevel=3)
 
 
 def _sentence(block: str, name: str, side: Array, which: int) -> str:

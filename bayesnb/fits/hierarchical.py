@@ -40,12 +40,12 @@ class HierarchicalDraws(Draws):
 
     def _scorer(self) -> Score:
         values = {site: self.params[site] for site in hyperpriors(self.specification)}
-        given = self.specification, self.statistics, self.model.class_probs, values
-        return lambda arrays: LogProb(*products.by_rows(_mixture, given, dict(arrays)))
+        parts = self.specification, self.statistics, self.model.class_probs, values
+        return lambda arrays: LogProb(*products.by_rows(_mixture, parts, dict(arrays)))
 
 
 def sample(model: NaiveBayes, statistics: ModelStatistics, key: Array, **settings: Any) -> HierarchicalDraws:
-    """Draws of hyperparameters and parameters given statistics on the host; ``settings`` go to the sampler.
+    """Draws of hyperparameters and parameters given statistics on the host; ``settings`` go to ``sampler.sample``.
 
     ``Draws.model`` is the prior at the mean of the hyperparameters. Everything is computed in float64: the evidence of
     many rows is a large number, and there is little to compute.
@@ -53,14 +53,14 @@ def sample(model: NaiveBayes, statistics: ModelStatistics, key: Array, **setting
     sampler_key, draw_key = jax.random.split(key)
     with jax.enable_x64(True):
         values, sample_stats = sampler.sample(PROGRAM, (model, statistics), sampler_key, **settings)
-        keys = jax.random.split(draw_key, next(iter(values.values())).shape[0])
+        keys = jax.random.split(draw_key, settings["num_samples"] * settings["num_chains"])
         params = to_host({**values, **_parameters(model, statistics, values, keys)})
-        prior = to_host(_resolved(model, statistics, {site: value.mean(axis=0) for site, value in values.items()}))
+        prior = to_host(_resolve(model, statistics, {site: value.mean(axis=0) for site, value in values.items()}))
     return HierarchicalDraws(prior, params, sample_stats, settings["num_chains"], model, statistics)
 
 
 @jax.jit
-def _resolved(model: NaiveBayes, statistics: ModelStatistics, values: Sites) -> NaiveBayes:
+def _resolve(model: NaiveBayes, statistics: ModelStatistics, values: Sites) -> NaiveBayes:
     return filled(model, values).resolve(statistics=statistics)
 
 
@@ -69,7 +69,7 @@ def _prior(model: NaiveBayes, *_: Any) -> Sites:
 
 
 def _log_likelihood(values: Sites, model: NaiveBayes, statistics: ModelStatistics) -> Array:
-    return evidence(_resolved(model, statistics, values), statistics).total
+    return evidence(_resolve(model, statistics, values), statistics).total
 
 
 PROGRAM = sampler.Program(_prior, _log_likelihood)
@@ -80,7 +80,7 @@ def _mixture(
     model: NaiveBayes, statistics: ModelStatistics, class_probs: Array | None, values: Sites, arrays: dict[str, Array]
 ) -> LogProb:
     def joint(draw: Sites) -> LogProb:
-        posterior = _resolved(model, statistics, draw).update(statistics)
+        posterior = _resolve(model, statistics, draw).update(statistics)
         return (posterior if class_probs is None else posterior.with_class_probs(class_probs)).log_predictive(arrays)
 
     return average(joint, values)
@@ -91,7 +91,7 @@ def _parameters(model: NaiveBayes, statistics: ModelStatistics, values: Sites, k
     """Parameters from the posterior under each draw of the hyperparameters."""
 
     def draw(values: Sites, key: Array) -> Sites:
-        posterior = _resolved(model, statistics, values).update(statistics)
+        posterior = _resolve(model, statistics, values).update(statistics)
         # NumPyro's own distributions need rank promotion
         with jax.numpy_rank_promotion("allow"), handlers.block(), handlers.seed(rng_seed=key):
             return posterior.params()

@@ -30,6 +30,9 @@ R_HAT, ESS = 1.01, 400
 FEWEST = 4
 """The fewest draws per chain for which R-hat is defined."""
 
+NOT_EXACT = "take more num_warmup, or a smoother or narrower prior"
+"""What to do about divergent transitions if there is no closed form."""
+
 
 def fit_nuts(
     model: NaiveBayes,
@@ -75,56 +78,62 @@ def fit_nuts(
             if two or more classes have no labelled row, so that their numbers are arbitrary.
 
     Raises:
-        ValueError: if the data do not fit the model, for invalid numbers of draws, if no initial point with finite
-            density is found, and inside a JAX transformation.
+        ValueError: if the data do not fit the model, for invalid numbers of draws, for hyperpriors together with
+            ``priors`` or unlabelled rows, if no initial point with finite density is found, and inside a JAX
+            transformation.
     """
     arguments.key(key)
     arguments.counts(num_samples=num_samples, num_warmup=num_warmup, num_chains=num_chains)
     if num_samples < FEWEST:
-        raise ValueError(f"num_samples must be at least {FEWEST}, to see whether chains agree, got {num_samples}")
+        raise ValueError(f"num_samples must be at least {FEWEST}, so that chains can be compared, got {num_samples}")
     if is_traced(model, X, y, sample_weight, statistics, key):
         raise ValueError("fit_nuts cannot run inside a JAX transformation: call it with arrays whose values are known")
+    arguments.model(model)
     settings: dict[str, Any] = {
         "num_samples": num_samples,
         "num_warmup": num_warmup,
         "num_chains": num_chains,
         "progress_bar": progress_bar,
     }
-    arguments.model(model)
+    partly = statistics is None and has_unlabelled(y)
+    exact = not (partly or model.priors or hyperpriors(model))
     if hyperpriors(model):
-        if model.priors:
+        if model.priors or partly:
+            other = "priors" if model.priors else "unlabelled rows (y = -1)"
             raise ValueError(
-                "hyperpriors and priors do not go together: under priors there is nothing to integrate out"
+                f"hyperpriors cannot be combined with {other}, since parameters could not be integrated out: give "
+                "numbers as hyperparameters"
             )
-        if statistics is None and has_unlabelled(y):
-            raise ValueError("unlabelled rows (y = -1) and hyperpriors do not go together: give numbers for the prior")
         model, statistics = to_host(gather(model, X, y, sample_weight, statistics))
         arguments.draws(statistics, draws_of_all_chains=num_samples * num_chains)
-        integrated = hierarchical.sample(model, statistics, key, **settings)
-        _warn(integrated, exact=False)
-        return integrated
-    rows = separate(model, X, y, sample_weight) if statistics is None and has_unlabelled(y) else None
-    if rows is None:
+        draws: Draws = hierarchical.sample(model, statistics, key, **settings)
+    elif partly:
+        rows = separate(model, X, y, sample_weight)
+        _warn_of_names(rows.labelled)
+        draws = _sample(rows.model, rows.labelled, rows, key, settings)
+    else:
         model, statistics = gather(model, X, y, sample_weight, statistics)
         model, statistics = to_host((model.resolve(statistics=statistics), statistics))
-    else:
-        model, statistics = rows.model, rows.labelled
-        _warn_of_names(statistics)
-    centred, standard, reference = finalise(_centred, model, statistics)
-    arguments.draws(reference, draws_of_all_chains=num_samples * num_chains)
+        draws = _sample(model, statistics, None, key, settings)
+    _warn(draws, exact=exact)
+    return draws
+
+
+def _sample(
+    model: NaiveBayes, statistics: ModelStatistics, rows: Rows | None, key: Array, settings: dict[str, Any]
+) -> Draws:
+    """Draws of the parameters of a resolved model from the statistics of labelled rows and from unlabelled rows."""
+    centred, standard, reference = finalise(_centre, model, statistics)
+    arguments.draws(reference, draws_of_all_chains=settings["num_samples"] * settings["num_chains"])
     start = initial_params(model, reference) if model.priors else reference
     # centred statistics need only float32; unlabelled rows, and priors in their own units, would lose digits
     with nullcontext() if rows is None and not model.priors else jax.enable_x64(True):
         data = centred, standard, reference, rows
         samples, sample_stats = sampler.sample(PROGRAM, data, key, start=start, **settings)
-    params = finalise(_restored, model, statistics, samples)
-    draws = Draws(model, params, sample_stats, num_chains)
-    _warn(draws, exact=rows is None and not model.priors)
-    return draws
+    return Draws(model, finalise(_restore, model, statistics, samples), sample_stats, settings["num_chains"])
 
 
 def _prior(model: NaiveBayes, *_: Any) -> Sites:
-    """Sample the parameters from the model's own prior."""
     return model.params()
 
 
@@ -145,7 +154,7 @@ def _log_density(rows: Rows, params: Sites) -> Array:
     return _with_slope(rows, params)[0]
 
 
-# chains run one after another: under vmap a conditional would compute both branches, the slow one too
+# one chain after another: under vmap a conditional would compute both branches, the slow one too
 @jax.custom_batching.sequential_vmap
 def _with_slope(rows: Rows, params: Sites) -> tuple[Array, Sites]:
     def value(params: Sites) -> Array:
@@ -155,50 +164,47 @@ def _with_slope(rows: Rows, params: Sites) -> tuple[Array, Sites]:
     return jax.value_and_grad(value)(params)
 
 
-def _forward(rows: Rows, params: Sites) -> tuple[Array, Sites]:
-    return _with_slope(rows, params)
-
-
 def _backward(slope: Sites, change: Array) -> tuple[None, Sites]:
     return None, jax.tree.map(lambda s: s * change, slope)
 
 
-_log_density.defvjp(_forward, _backward)
+_log_density.defvjp(_with_slope, _backward)
 
 
 @jax.jit
-def _centred(model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes, ModelStatistics, Sites]:
+def _centre(model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes, ModelStatistics, Sites]:
     prior, standard = model.centred(statistics)
     return prior, standard, prior.conjugate().update(standard).reference()
 
 
 @jax.jit
-def _restored(model: NaiveBayes, statistics: ModelStatistics, params: Sites) -> Sites:
+def _restore(model: NaiveBayes, statistics: ModelStatistics, params: Sites) -> Sites:
     return jax.vmap(lambda draw: model.restored(statistics, draw))(params)
 
 
-def _warn_of_names(statistics: ModelStatistics) -> None:
-    nameless = (statistics.class_counts == 0).nonzero()[0].tolist()
-    if len(nameless) > 1:
+def _warn_of_names(labelled: ModelStatistics) -> None:
+    unnamed = (labelled.class_counts == 0).nonzero()[0].tolist()
+    if len(unnamed) > 1:
         warnings.warn(
-            f"no labelled row tells the classes {nameless} from each other: as in a mixture model their numbers may "
-            "differ between chains, and switch inside one; label a row of each",
+            f"no labelled row distinguishes the classes {unnamed}: as in a mixture model their numbers are arbitrary, "
+            "and may differ between chains or switch within one; label a row of each",
             UserWarning,
             stacklevel=3,
         )
 
 
 def _warn(draws: Draws, *, exact: bool) -> None:
+    """Warn if the draws are unreliable; ``exact`` is True if ``fit_posterior`` has the answer in closed form."""
     r_hat, ess, diverged = draws.max_r_hat, draws.min_ess, draws.num_divergences
-    found = []
+    problems = []
     if r_hat > R_HAT:
-        found.append(
+        problems.append(
             f"the largest R-hat is {r_hat:.3f}, above {R_HAT}: the chains do not agree yet, take more num_warmup"
         )
     if ess < ESS:
-        found.append(f"the smallest effective sample size is {ess:.0f}, below {ESS}: take more num_samples")
+        problems.append(f"the smallest effective sample size is {ess:.0f}, below {ESS}: take more num_samples")
     if diverged:
-        cure = "use fit_posterior, which is exact" if exact else "take more num_warmup, or a smoother or narrower prior"
-        found.append(f"{diverged} transitions diverged: parts of the posterior may be missed; {cure}")
-    if found:
-        warnings.warn("do not trust these draws yet: " + "; ".join(found), UserWarning, stacklevel=3)
+        remedy = "use fit_posterior, which is exact" if exact else NOT_EXACT
+        problems.append(f"{diverged} transitions diverged: parts of the posterior may be missed; {remedy}")
+    if problems:
+        warnings.warn("do not trust these draws yet: " + "; ".join(problems), UserWarning, stacklevel=3)

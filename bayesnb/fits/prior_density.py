@@ -17,22 +17,24 @@ from bayesnb.numerics.log_prob import LogProb
 
 @jax.jit
 def log_prior(model: NaiveBayes, params: Sites) -> LogProb:
-    """log p(params) under a resolved model, by NumPyro; on the boundary of the support see ``_at``."""
-    inside = {site: _proper(site, value) for site, value in params.items()}
+    """log p(params) under a resolved model, by NumPyro; on the boundary of the support see ``_density``.
+
+    Zero variances, which columns without information have, are replaced so that the density is finite.
+    """
+
+    def proper_value(site: dict[str, Any]) -> Any:
+        value: Any = params.get(site["name"])
+        if isinstance(site.get("fn"), dist.InverseGamma):
+            return jnp.where(value == 0, 1.0, value)
+        return proper(value, variances(value) > 0) if isinstance(site.get("fn"), dist.InverseWishart) else value
+
     with jax.numpy_rank_promotion("allow"):  # NumPyro's own distributions need rank promotion
-        trace = handlers.trace(handlers.substitute(model.params, data=inside)).get_trace()
-        parts = [_at(site["fn"], site["value"]) for site in trace.values() if site["type"] == "sample"]
+        trace = handlers.trace(handlers.substitute(model.params, substitute_fn=proper_value)).get_trace()
+        parts = [_density(site["fn"], site["value"]) for site in trace.values() if site["type"] == "sample"]
     return LogProb(sum(p.finite for p in parts), sum(p.zeros for p in parts))
 
 
-def _proper(site: str, value: Array) -> Array:
-    """Replace zero variances, which columns without information have, so that the prior density is finite."""
-    if site.endswith("_variance"):
-        return jnp.where(value == 0, 1.0, value)
-    return proper(value, variances(value) > 0) if site.endswith("_covariance") else jnp.asarray(value)
-
-
-def _at(law: Any, value: Array) -> LogProb:
+def _density(law: Any, value: Array) -> LogProb:
     """The prior density of a site as 0^zeros exp(finite). On the boundary of a simplex, or at a rate of 0, ``zeros`` is
     the exponent of the distance to the boundary; if it is negative, the density is unbounded.
     """

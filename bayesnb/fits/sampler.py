@@ -2,19 +2,20 @@
 
     p(sites | data)  is proportional to  p(sites) exp(log likelihood)
 
-Transitions and adaptation are NumPyro's (Hoffman and Gelman 2014). Here they are pure jitted functions with the data as
-arguments: JAX caches compiled code by structure, shapes, precision and settings, and the data are not retained. A
+Transitions and adaptation are NumPyro's (Hoffman and Gelman 2014). Its kernel takes the data as arguments, and so do
+the jitted functions here: JAX caches compiled code by program, shapes, precision and settings, and no data are kept. A
 chain's state is one flat vector of unconstrained values, so its trees have few arrays, however many sites there are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import numpyro
 from jax.flatten_util import ravel_pytree
 from numpyro.infer import init_to_median, init_to_value
@@ -22,8 +23,7 @@ from numpyro.infer.hmc import hmc
 from numpyro.infer.util import ParamInfo, constrain_fn, initialize_model, potential_energy
 
 from bayesnb.arrays.placement import Array, to_host
-
-Sites = dict[str, Array]
+from bayesnb.model.naive_bayes import Sites
 
 STATISTICS = ("diverging", "num_steps", "accept_prob")
 """The sampler statistics kept for each draw."""
@@ -35,7 +35,7 @@ UPDATES = 50
 class Program(NamedTuple):
     """``prior`` samples its sites given the data; ``log_likelihood`` takes what ``prior`` returns, and the data.
 
-    Use module-level functions, not closures: JAX's cache of compiled code identifies the program by them.
+    Use module-level functions, not closures: compiled code is cached by these functions.
     """
 
     prior: Callable[..., Any]
@@ -44,14 +44,6 @@ class Program(NamedTuple):
     def __call__(self, *data: Any) -> None:
         """Run the NumPyro program."""
         numpyro.factor("log_likelihood", self.log_likelihood(self.prior(*data), *data))
-
-
-class _Run(NamedTuple):
-    """The states of the chains and the draws so far: vectors and statistics, [S, ...] or, for C chains, [S, C, ...]."""
-
-    state: Any
-    vectors: Array
-    statistics: dict[str, Array]
 
 
 def sample(
@@ -67,15 +59,8 @@ def sample(
 ) -> tuple[Sites, dict[str, Array]]:
     """Draws by site, chain after chain, [C S, ...], and the sampler statistics of each draw, [C S]; on the host.
 
-    Args:
-        program: The prior and the log likelihood.
-        data: The arguments of both functions, pytrees of arrays.
-        key: A ``jax.random.key``.
-        start: Initial values; sites left out start at random. None for the median of a few draws from the prior.
-        num_samples: Draws per chain.
-        num_warmup: Warm-up draws per chain, in which the sampler adapts.
-        num_chains: The number of chains, run in parallel.
-        progress_bar: Show progress.
+    ``data`` are the arguments of both functions of the program, pytrees of arrays. ``start`` has the initial values;
+    sites left out start at random. None is the median of a few draws from the prior. The rest is as in ``fit_nuts``.
 
     Raises:
         ValueError: if no initial point with finite density is found.
@@ -83,87 +68,82 @@ def sample(
     from rich.console import Console
     from rich.progress import Progress
 
-    data = jax.device_put(data)
-    run, sites, found = _begun(program, data, key, start, num_samples, num_warmup, num_chains)
-    if not found:
+    data, total = jax.device_put(data), num_warmup + num_samples
+    init, transition = _kernel(program, num_warmup)
+    state, draws, sites = _begin(program, init, data, key, start, num_samples, num_chains)
+    if not all(np.isfinite(leaf).all() for leaf in (state.potential_energy, state.z_grad)):
         raise ValueError(
-            "NUTS found no point to start from, at which the posterior density is finite: the priors hold the data, or "
-            "all but a few parameters, to be impossible; give wider ones"
+            "NUTS found no initial point with finite log density: the priors rule out the data or almost all parameter "
+            "values. Use wider priors."
         )
-    total = num_warmup + num_samples
     step = -(-total // UPDATES) if progress_bar else total
     with Progress(console=Console(stderr=True), disable=not progress_bar) as progress:
         task = progress.add_task("compiling", total=total)
-        for first in range(0, total, step):
-            last = min(first + step, total)
-            run = jax.block_until_ready(_advanced(program, data, run, sites, first, last, num_warmup, num_chains))
-            progress.update(task, completed=last, description="warm-up" if last < num_warmup else "sampling")
-    return to_host(_collected(program, data, run.vectors, run.statistics, sites, num_chains))
+        for first in range(-num_warmup, num_samples, step):
+            last = min(first + step, num_samples)
+            state, draws = jax.block_until_ready(_advance(transition, state, draws, (data, sites), first, last))
+            progress.update(task, completed=num_warmup + last, description="warm-up" if last < 0 else "sampling")
+    return to_host(_constrain(program, data, draws, sites, num_chains))
 
 
-@partial(jax.jit, static_argnums=(0, 4, 5, 6))
-def _begun(
+@cache
+def _kernel(program: Program, num_warmup: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """NumPyro's ``init`` and transition functions; the potential energy depends on the data and on ``sites``.
+
+    Both are arguments of the transition, so that it is compiled once: JAX caches compiled code by function object, and
+    this cache gives the same object to every call. ``init`` sets the kernel up while JAX traces it. It gets the point
+    with its potential energy and gradient, but no data: the kernel would keep them.
+    """
+    init, transition = hmc(potential_fn_gen=lambda *arguments: partial(_potential, program, *arguments), algo="NUTS")
+    return lambda point, key: init(point, num_warmup, rng_key=key), transition
+
+
+def _potential(program: Program, data: tuple[Any, ...], sites: Sites, vector: Array) -> Array:
+    return potential_energy(program, data, {}, ravel_pytree(sites)[1](vector))
+
+
+@partial(jax.jit, static_argnums=(0, 1, 5, 6))
+def _begin(
     program: Program,
+    init: Callable[..., Any],
     data: tuple[Any, ...],
     key: Array,
     start: Sites | None,
     num_samples: int,
-    num_warmup: int,
     num_chains: int,
-) -> tuple[_Run, Sites, Array]:
-    """The chains at their starts, the unconstrained sites of one chain, and whether the starts have finite density."""
+) -> tuple[Any, Any, Sites]:
+    """The chains at their initial points, empty draws, and the unconstrained sites of one chain."""
     starting, walking = jax.random.split(key, (2, num_chains)) if num_chains > 1 else jax.random.split(key)
     strategy = init_to_median() if start is None else init_to_value(values=start)
     info = initialize_model(starting, program, init_strategy=strategy, model_args=data).param_info
 
-    def begin(sites: Sites, potential: Array, slope: Sites, key: Array) -> Any:
-        vector, unravel = ravel_pytree(sites)
-        init, _ = _kernel(program, data, unravel)
-        return init(ParamInfo(vector, potential, ravel_pytree(slope)[0]), num_warmup, rng_key=key)
+    def begin(info: ParamInfo, key: Array) -> Any:
+        vector, gradient = (ravel_pytree(sites)[0] for sites in (info.z, info.z_grad))
+        return init(ParamInfo(vector, info.potential_energy, gradient), key)
 
-    state = _each(begin, num_chains)(*info, walking)
-    finite = jax.tree.map(lambda leaf: jnp.isfinite(leaf).all(), (state.potential_energy, state.z_grad))
-    collected = jax.tree.map(lambda leaf: jnp.zeros((num_samples, *leaf.shape), leaf.dtype), _told(state))
-    sites = jax.tree.map(lambda leaf: leaf[0], info.z) if num_chains > 1 else info.z
-    return _Run(state, *collected), sites, jnp.all(jnp.stack(finite))
+    state = _each(begin, num_chains)(info, walking)
+    draws = jax.tree.map(lambda leaf: jnp.zeros((num_samples, *leaf.shape), leaf.dtype), _recorded(state))
+    return state, draws, jax.tree.map(lambda leaf: leaf[0], info.z) if num_chains > 1 else info.z
 
 
-@partial(jax.jit, static_argnums=(0, 6, 7), donate_argnums=2)
-def _advanced(
-    program: Program,
-    data: tuple[Any, ...],
-    run: _Run,
-    sites: Sites,
-    first: Array,
-    last: Array,
-    num_warmup: int,
-    num_chains: int,
-) -> _Run:
-    """The run after transitions ``first`` to ``last``; each warm-up transition is overwritten by the next."""
-    init, transition = _kernel(program, data, ravel_pytree(sites)[1])
+@partial(jax.jit, static_argnums=0, donate_argnums=2)
+def _advance(
+    transition: Callable[..., Any], state: Any, draws: Any, model_args: tuple[Any, Sites], first: Array, last: Array
+) -> tuple[Any, Any]:
+    """The state and the draws after transitions ``first`` to ``last``; those before 0 are warm-up and not kept."""
 
-    def remember(vector: Array, potential: Array, slope: Array) -> Any:
-        return init(ParamInfo(vector, potential, slope), num_warmup)
+    def step(i: Array, carry: tuple[Any, Any]) -> tuple[Any, Any]:
+        state, draws = carry
+        state = _each(lambda state: transition(state, model_args), state.i.size)(state)
+        row = jnp.maximum(i, 0)
+        return state, jax.tree.map(lambda rows, new: rows.at[row].set(new), draws, _recorded(state))
 
-    # the kernel's init must run for its transition to know num_warmup; its result is not needed
-    _each(remember, num_chains)(run.state.z, run.state.potential_energy, run.state.z_grad)
-
-    def step(i: Array, run: _Run) -> _Run:
-        state = _each(transition, num_chains)(run.state)
-        row = jnp.maximum(i - num_warmup, 0)
-        return _Run(state, *jax.tree.map(lambda rows, new: rows.at[row].set(new), run[1:], _told(state)))
-
-    return jax.lax.fori_loop(first, last, step, run)
+    return jax.lax.fori_loop(first, last, step, (state, draws))
 
 
-@partial(jax.jit, static_argnums=(0, 5))
-def _collected(
-    program: Program,
-    data: tuple[Any, ...],
-    vectors: Array,
-    statistics: dict[str, Array],
-    sites: Sites,
-    num_chains: int,
+@partial(jax.jit, static_argnums=(0, 4))
+def _constrain(
+    program: Program, data: tuple[Any, ...], draws: Any, sites: Sites, num_chains: int
 ) -> tuple[Sites, dict[str, Array]]:
     """The draws by site, in the sites' own units, and their statistics; chain after chain."""
     unravel = ravel_pytree(sites)[1]
@@ -172,15 +152,9 @@ def _collected(
         return constrain_fn(program.prior, data, {}, unravel(vector), return_deterministic=True)
 
     if num_chains > 1:
-        vectors, statistics = jax.tree.map(
-            lambda rows: jnp.swapaxes(rows, 0, 1).reshape(-1, *rows.shape[2:]), (vectors, statistics)
-        )
+        draws = jax.tree.map(lambda rows: jnp.swapaxes(rows, 0, 1).reshape(-1, *rows.shape[2:]), draws)
+    vectors, statistics = draws
     return jax.vmap(constrained)(vectors), statistics
-
-
-def _kernel(program: Program, data: tuple[Any, ...], unravel: Callable[[Array], Sites]) -> tuple[Any, Any]:
-    """NumPyro's ``init`` and transition functions for a chain on the flat vector."""
-    return hmc(lambda vector: potential_energy(program, data, {}, unravel(vector)), algo="NUTS")
 
 
 def _each(function: Callable[..., Any], num_chains: int) -> Callable[..., Any]:
@@ -188,5 +162,5 @@ def _each(function: Callable[..., Any], num_chains: int) -> Callable[..., Any]:
     return jax.vmap(function) if num_chains > 1 else function
 
 
-def _told(state: Any) -> tuple[Array, dict[str, Array]]:
+def _recorded(state: Any) -> tuple[Array, dict[str, Array]]:
     return state.z, {name: getattr(state, name) for name in STATISTICS}

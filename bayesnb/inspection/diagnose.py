@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesnb.fits.nuts import ESS, R_HAT
+from bayesnb.fits.hierarchical import HierarchicalDraws
+from bayesnb.fits.nuts import ESS, NOT_EXACT, R_HAT
 from bayesnb.inspection.arviz import coordinates, library
 from bayesnb.results.classifier import Posterior
 from bayesnb.results.draws import Draws
@@ -115,7 +116,9 @@ def _advice(r_hat: Worst, bulk: Worst, tail: Worst, draws: Draws) -> Iterator[st
     if tail.value < ESS:
         yield f"The tails are worth fewer than {ESS} independent draws: intervals are rough, take more num_samples."
     if draws.num_divergences:
-        yield "Transitions diverged: parts of the posterior may be missed; use fit_posterior, which is exact."
+        exact = not (draws.model.priors or isinstance(draws, HierarchicalDraws))
+        remedy = "if every row has a label, use fit_posterior, which is exact" if exact else NOT_EXACT
+        yield f"Transitions diverged: parts of the posterior may be missed; {remedy}."
 
 
 def _print(diagnosis: Diagnosis, shape: tuple[int, ...]) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesnb.fits.inclusion import FeatureInclusion
+from bayesnb.fits.averaged import FeatureInclusion
 from bayesnb.inspection.explanation import Explanation
 from bayesnb.plots.look import AGAINST, FOR, NEUTRAL, heading, shown, tidy
 

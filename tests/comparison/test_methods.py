@@ -9,10 +9,9 @@ from bayesnb.comparison.diagnostics import weigh_evidence
 from bayesnb.comparison.methods import METHODS, RIVALS, bayes_model, map_model, priors
 from bayesnb.comparison.metrics import log_loss
 from bayesnb.comparison.rivals import fit_rival
-from bayesnb.fits.averaged import fit_averaged
+from bayesnb.fits.averaged import feature_inclusion, fit_averaged
 from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior
 from bayesnb.fits.empirical import fit_empirical
-from bayesnb.fits.inclusion import feature_inclusion
 from bayesnb.validation.temper import temper
 from tests.comparison.test_compare import synthetic
 

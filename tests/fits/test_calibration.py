@@ -61,11 +61,11 @@ def test_ranks_of_nuts_are_uniform(priors, key):
         with handlers.seed(rng_seed=simulate), handlers.trace() as trace:
             rows, y = model(num_rows=ROWS)
         statistics = nb.sufficient_statistics(model, rows, y)
-        centred, standard, reference = nuts._centred(model, statistics)
+        centred, standard, reference = nuts._centre(model, statistics)
         kernel = NUTS(nuts.PROGRAM, init_strategy=init_to_value(values={} if priors else reference))
         sampler = MCMC(kernel, num_warmup=200, num_samples=8 * FEW, thinning=8, progress_bar=False)
         sampler.run(sample, centred, standard, reference, None)
-        draws = nuts._restored(model, statistics, sampler.get_samples())
+        draws = nuts._restore(model, statistics, sampler.get_samples())
         return {site: (value < trace[site]["value"][None]).sum(axis=0) for site, value in draws.items()}
 
     with jax.numpy_rank_promotion("allow"), jax.enable_x64(True):

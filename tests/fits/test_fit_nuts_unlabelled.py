@@ -4,6 +4,7 @@ from itertools import product
 
 import jax
 import numpy as np
+import numpyro.distributions as dist
 import pytest
 from numpy.testing import assert_allclose
 
@@ -81,7 +82,7 @@ def test_without_labels_the_numbers_of_classes_mean_nothing():
     model = nb.NaiveBayes(nb.Bernoulli(), num_classes=2)
     rows, y = X["flags"][:4], np.full(4, -1)
     fits, probability = every_labelling(model, rows, y)
-    with pytest.warns(UserWarning, match=r"no labelled row tells the classes \[0, 1\] from each other"):
+    with pytest.warns(UserWarning, match=r"no labelled row distinguishes the classes \[0, 1\]"):
         draws = sample(model, rows, y)
     agree(draws, fits, probability, X["flags"][4:8])
     exact = sum(p * np.exp(fit.log_density(rows)) for p, fit in zip(probability, fits, strict=True))
@@ -94,7 +95,7 @@ def factor(name, weight):
     case = cases.make(name)
     y = np.where(np.arange(len(case.y)) % 4 < 2, case.y, -1)
     rows = separate(case.model, case.X, y, weight)
-    _, _, reference = finalise(nuts._centred, rows.model, rows.labelled)
+    _, _, reference = finalise(nuts._centre, rows.model, rows.labelled)
 
     def expected(params):
         restored = finalise(jax.jit(rows.model.restored), rows.labelled, params)
@@ -120,6 +121,12 @@ def test_the_factor_of_the_unlabelled_rows(name):
     sides = [expected({**reference, site: reference[site] + s * step}) for s in (-1, 1)]
     assert_allclose(slope[site][0], (sides[1] - sides[0]) / 2e-5, rtol=1e-6)
     jax.tree.map(lambda one, two: assert_allclose(two, np.stack([one, one]), rtol=1e-9, atol=1e-9), slope, mapped)
+
+
+def test_hyperpriors_need_labels():
+    model = nb.NaiveBayes(nb.Bernoulli(a=dist.Gamma(2.0, 1.0)), num_classes=2)
+    with pytest.raises(ValueError, match=r"hyperpriors cannot be combined with unlabelled rows \(y = -1\)"):
+        sample(model, X["flags"][:4], np.array([0, 1, 0, -1]))
 
 
 def test_labels_below_minus_one():

@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpyro.distributions as dist
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
@@ -256,6 +257,24 @@ def test_a_diagnosis_says_what_to_do(draws, said, capsys):
     printed = " ".join(capsys.readouterr().out.split())
     assert all(any(advice.startswith(start) for advice in found.advice) for start in said)
     assert all(advice in printed for advice in found.advice)
+
+
+def test_advice_on_divergences_fits_the_model():
+    """``fit_posterior`` refuses priors of one's own and hyperpriors, so it is no remedy for them."""
+    conjugate = by_hand(RANDOM, diverging=True)
+    assert "fit_posterior" in diagnose(conjugate).advice[0]
+    own = nb.NaiveBayes(nb.Bernoulli(), class_probs=[0.4, 0.6], priors={"x_probs": dist.Uniform(0.0, 1.0)})
+    hierarchical = nb.NaiveBayes(nb.Bernoulli(a=dist.Gamma(2.0, 1.0)), class_probs=[0.4, 0.6])
+    parts = conjugate.params, conjugate.sample_stats, 4
+    for draws in (
+        nb.Draws(own.resolve(X[:, :1], Y), *parts),
+        nb.HierarchicalDraws(
+            conjugate.model, *parts, hierarchical, nb.sufficient_statistics(conjugate.model, X[:, :1], Y)
+        ),
+    ):
+        advice = diagnose(draws).advice[0]
+        assert "take more num_warmup, or a smoother or narrower prior" in advice
+        assert "fit_posterior" not in advice
 
 
 CASE = cases.make("bernoulli")

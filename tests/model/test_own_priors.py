@@ -151,7 +151,7 @@ def test_what_is_no_prior():
         nb.NaiveBayes(nb.Bernoulli(), priors=dist.Uniform(0.2, 0.8))
     with pytest.raises(ValueError, match="class_probs is fixed"):
         nb.NaiveBayes(nb.Bernoulli(), class_probs=[0.5, 0.5], priors={"class_probs": dist.Dirichlet(np.ones(2))})
-    with pytest.raises(ValueError, match="hyperpriors and priors do not go together"):
+    with pytest.raises(ValueError, match="hyperpriors cannot be combined with priors"):
         sample(nb.NaiveBayes(nb.Bernoulli(a=dist.Gamma(2.0, 1.0)), priors=FLAT.priors), FLAGS, Y)
 
 
