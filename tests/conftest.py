@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import importlib
 import os
@@ -16,25 +17,34 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Most of the tests' time is compilation: processes and runs share what was compiled, in pytest's own cache."""
+    """Most of the tests' time is compilation: it is kept brief, and what was compiled is kept in pytest's own cache.
+
+    JAX_DISABLE_MOST_OPTIMIZATIONS=0 compiles as for users.
+    """
+    brief = os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1") != "0"
+    jax.config.update("jax_disable_most_optimizations", brief)
+    flags = os.environ.get("XLA_FLAGS", "")
+    if brief and jax.__version_info__ < (0, 11) and "fusion_emitters" not in flags:  # half the time; gone from newer XLA
+        os.environ["XLA_FLAGS"] = f"{flags} --xla_cpu_use_fusion_emitters=false"
     jax.config.update("jax_compilation_cache_dir", str(config.cache.mkdir("jax")))
     jax.config.update("jax_compilation_cache_max_size", 1 << 30)  # with a bound JAX locks the folder
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)  # every entry makes the next dearer
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 
-MANY_MAPS = 20_000
-"""Linux allows a process 65,530; every function that JAX compiles takes some."""
+MUCH_MEMORY = 1.5e9
+"""Bytes of a process; each function that JAX compiles takes about one million."""
 
 
-@pytest.fixture(autouse=True, scope="module")
+@pytest.fixture(autouse=True)
 def _few_compiled_functions():
-    """A process that ran hundreds of tests forgets what it compiled, before the system refuses it memory."""
+    """A process that compiled hundreds of functions forgets them and returns their memory to the system."""
     yield
-    maps = Path("/proc/self/maps")
-    if maps.exists() and maps.read_bytes().count(b"\n") > MANY_MAPS:
+    resident = Path("/proc/self/statm")
+    if resident.exists() and int(resident.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") > MUCH_MEMORY:
         jax.clear_caches()
         gc.collect()
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 matplotlib.use("Agg")
