@@ -26,7 +26,7 @@ class ReplicateSums(HostSums):
 
     def __init__(self, weights: Array) -> None:
         self.weights = np.ascontiguousarray(weights, np.float64)
-        super().__init__(Labels(self.weights.T, None), len(weights))
+        super().__init__(Labels(self.weights.T, None), len(weights), evidence=False)
 
     @cached_property
     def _by_row(self) -> Array:
