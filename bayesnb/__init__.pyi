@@ -44,10 +44,10 @@ from .inspection.explain import explain as explain
 from .inspection.explanation import Contribution as Contribution
 from .inspection.explanation import Explanation as Explanation
 from .inspection.explanation import Intervals as Intervals
-from .inspection.forms import LinearForm as LinearForm
-from .inspection.forms import QuadraticForm as QuadraticForm
-from .inspection.forms import linear_form as linear_form
-from .inspection.forms import quadratic_form as quadratic_form
+from .inspection.linear_forms import LinearForm as LinearForm
+from .inspection.linear_forms import QuadraticForm as QuadraticForm
+from .inspection.linear_forms import linear_form as linear_form
+from .inspection.linear_forms import quadratic_form as quadratic_form
 from .inspection.num_parameters import NumParameters as NumParameters
 from .inspection.num_parameters import num_parameters as num_parameters
 from .inspection.top_features import TopFeature as TopFeature

@@ -4,8 +4,7 @@
     theta_r = argmax p(X, y | theta) with the weights w_r,    r = 1..R
 
 The statistics of all replicates are products of weights [R, N] with functions of the rows, and the closed form is
-mapped over them. Independent Poisson weights do not depend on N, so rows may also come in blocks, each with its own
-weights: the statistics merge.
+mapped over them.
 
 Efron, Bootstrap methods: another look at the jackknife (1979); Efron and Tibshirani, An introduction to the bootstrap
 (1993), chapters 6 and 13. Poisson weights: Hanley and MacGibbon, Creating non-parametric bootstrap samples using
@@ -24,17 +23,16 @@ import numpy as np
 
 from bayesnb.arrays import memory
 from bayesnb.arrays.host_calls import at_once
-from bayesnb.arrays.placement import Array, is_traced, to_host
+from bayesnb.arrays.placement import Array, to_host
 from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.sparse import bytes_per_row
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.families.parts.statistics import class_bytes
-from bayesnb.fits.closed_form import fit_map, fit_mle, require_maximum
+from bayesnb.fits.closed_form import CLOSED_FORMS, fit_map, fit_mle, require_fit, require_maxima
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.primitives.sums.replicates import ReplicateSums
-from bayesnb.results import intervals
 from bayesnb.results.classifier import PointEstimate
-from bayesnb.results.intervals import Interval
+from bayesnb.results.intervals import Interval, ParameterDraws, probability_interval
 from bayesnb.rows import arguments
 from bayesnb.rows.labelled_rows import LabelledRows, label_rows
 from bayesnb.rows.statistics import ModelStatistics, merge, summarise
@@ -71,7 +69,8 @@ class Bootstrap(Node):
         Raises:
             ValueError: for a level outside (0, 1).
         """
-        tails = _tails(level)
+        arguments.require_probability(level=level)
+        tails = [0.5 - level / 2, 0.5 + level / 2]
         return {site: Interval(*np.quantile(value, tails, axis=0)) for site, value in self.params.items()}
 
     def predict_interval(self, X: Any, level: float = 0.9) -> Interval:
@@ -84,9 +83,9 @@ class Bootstrap(Node):
         Raises:
             ValueError: for rows that do not fit the model, and for a level outside (0, 1).
         """
-        _tails(level)
-        given = intervals._Given(self.estimate.model, self.params, None, self.estimate.arrays(X))
-        return Interval(*intervals._quantiles(intervals._probabilities, given, level, by_feature=False))
+        arguments.require_probability(level=level)
+        given = ParameterDraws(self.estimate.model, self.params, None, self.estimate.arrays(X))
+        return probability_interval(given, level)
 
 
 def bootstrap(
@@ -102,8 +101,8 @@ def bootstrap(
 ) -> Bootstrap:
     """The fit to rows and to random re-weightings of them, for standard errors and percentile intervals.
 
-    Replicate r equals ``fit(model, X, y, sample_weight=w)`` where w is row r of ``bootstrap_weights``, times the
-    sample weights if given.
+    Replicate r equals ``fit(model, X, y, sample_weight=w)``: w is row r of ``bayesnb.fits.bootstrap.bootstrap_weights``
+    for the rows of positive weight, times the sample weights if given.
 
     Args:
         model: The specification.
@@ -111,9 +110,9 @@ def bootstrap(
         y: Integers 0..K-1 [N], or soft labels [N, K].
         key: A ``jax.random.key``.
         replicates: R, the number of re-weightings.
-        sample_weight: Weights [N]; rows of weight zero are never drawn.
+        sample_weight: Weights [N]; rows of weight zero are left out.
         fit: ``fit_mle`` or ``fit_map``.
-        scheme: "poisson": every row's weight is Poisson(1), independently; "multinomial": N rows are drawn with
+        scheme: "poisson": every row's weight is Poisson(1), independently; "multinomial": N rows are sampled with
             replacement.
 
     Raises:
@@ -123,16 +122,13 @@ def bootstrap(
     arguments.key(key)
     arguments.counts(replicates=replicates)
     _require_scheme(scheme)
-    if fit not in _CLOSED_FORMS:
-        names = " or ".join(one.__name__ for one in _CLOSED_FORMS)
-        raise ValueError(f"fit is {names}, got {getattr(fit, '__name__', fit)!r}: a posterior has intervals of its own")
-    if is_traced(model, X, y, sample_weight, key):
-        raise ValueError("bootstrap needs values that are known: call it outside of JAX's transformations")
+    require_fit(fit, fit_mle, fit_map, advice=": a posterior has credible intervals instead, see predict_interval")
+    arguments.require_known("bootstrap", model, X, y, sample_weight, key)
     model, X, y, sample_weight = to_host((model, X, y, sample_weight))
     rows = label_rows(model, X, y, sample_weight).counted()
     estimate = fit(model, statistics=summarise(rows, evidence=False))
     if not rows.num_rows:
-        raise ValueError("the bootstrap draws from rows: give at least one row with a positive weight")
+        raise ValueError("the bootstrap resamples rows: give at least one row with a positive weight")
     arguments.draws(estimate.params, replicates=replicates)
     size = max(WEIGHT_BYTES // rows.num_rows, FEWEST)
     parts = []
@@ -140,16 +136,16 @@ def bootstrap(
         weights = _weights(key, rows.num_rows, range(start, min(start + size, replicates)), scheme)
         parts.append(_statistics(rows, weights))
     statistics = jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
-    params = at_once(_estimates, model, statistics, closed_form=_CLOSED_FORMS[fit])
+    params = at_once(_fit_replicates, model, statistics, formula=CLOSED_FORMS[fit])
     if fit is fit_mle:
-        _require_maxima(estimate.model, params, statistics)
+        require_maxima(estimate.model, params, statistics, "bootstrap replicate")
     return Bootstrap(estimate, params)
 
 
 def bootstrap_weights(key: Array, num_rows: int, replicates: int, scheme: str = "poisson") -> Array:
     """The weights of every replicate, whole numbers [R, N]. With more replicates, the first ones stay the same.
 
-    A Poisson replicate whose weights are all zero is drawn again. Arguments and errors as in ``bootstrap``.
+    A Poisson replicate whose weights are all zero is sampled again. Arguments and errors as in ``bootstrap``.
     """
     arguments.key(key)
     arguments.counts(num_rows=num_rows, replicates=replicates)
@@ -163,7 +159,7 @@ def _weights(key: Array, num_rows: int, replicates: range, scheme: str) -> Array
     weights = np.empty((len(replicates), num_rows), np.uint8)
     for row, replicate in zip(weights, replicates, strict=True):
         rng = np.random.default_rng([*seed, replicate])
-        # independent Poisson(1) weights are the counts of Poisson(N) rows drawn with replacement
+        # independent Poisson(1) weights are the counts of Poisson(N) rows sampled with replacement
         total = 0 if scheme == "poisson" else num_rows
         while not total:
             total = rng.poisson(num_rows)
@@ -193,38 +189,11 @@ def _statistics(rows: LabelledRows, weights: Array) -> ModelStatistics:
     return jax.tree.map(lambda *classes: np.stack(classes, axis=1), *by_class)
 
 
-@partial(jax.jit, static_argnames="closed_form")
-def _estimates(model: NaiveBayes, statistics: ModelStatistics, closed_form: Callable[..., Sites]) -> Sites:
-    return jax.vmap(lambda one: closed_form(model.resolve(statistics=one), one))(statistics)
-
-
-def _mle(model: NaiveBayes, statistics: ModelStatistics) -> Sites:
-    return model.mle(statistics)
-
-
-def _map(model: NaiveBayes, statistics: ModelStatistics) -> Sites:
-    return model.update(statistics).mode()
-
-
-_CLOSED_FORMS: dict[Callable[..., Any], Callable[..., Sites]] = {fit_mle: _mle, fit_map: _map}
-
-
-def _require_maxima(model: NaiveBayes, params: Sites, statistics: ModelStatistics) -> None:
-    """Raise ValueError if the likelihood of a replicate has no maximum."""
-    for r in range(len(params["class_probs"])):
-        of_one = jax.tree.map(lambda leaf, r=r: leaf[r], (params, statistics))
-        try:
-            require_maximum(model, *of_one)
-        except ValueError as error:
-            raise ValueError(f"replicate {r} of the bootstrap: {error}") from None
+@partial(jax.jit, static_argnames="formula")
+def _fit_replicates(model: NaiveBayes, statistics: ModelStatistics, formula: Callable[..., Sites]) -> Sites:
+    return jax.vmap(lambda one: formula(model.resolve(statistics=one), one))(statistics)
 
 
 def _require_scheme(scheme: Any) -> None:
     if scheme not in SCHEMES:
-        raise ValueError(f"scheme is {' or '.join(map(repr, SCHEMES))}, got {scheme!r}")
-
-
-def _tails(level: Any) -> Array:
-    if isinstance(level, bool) or not isinstance(level, float | int | np.number) or not 0 < level < 1:
-        raise ValueError(f"level is the probability inside the interval, between 0 and 1, got {level!r}")
-    return np.array([0.5 - level / 2, 0.5 + level / 2])
+        raise ValueError(f"scheme must be {' or '.join(map(repr, SCHEMES))}, got {scheme!r}")

@@ -64,7 +64,7 @@ def fit_mle(
     model, statistics = gather(model, X, y, sample_weight, statistics, evidence=False)
     if not is_traced(statistics) and not np.asarray(statistics.class_counts).sum() > 0:
         raise ValueError("the likelihood has no maximum without rows: give at least one row with a positive weight")
-    model, params = finalise(_resolve_and_fit, model, statistics, fit=likelihood_maximum)
+    model, params = finalise(_resolve_and_fit, model, statistics, formula=NaiveBayes.mle)
     require_maximum(model, params, statistics)
     return PointEstimate.trusted(model, params)
 
@@ -89,7 +89,7 @@ def fit_map(
         array([[0.6]])
     """
     model, statistics = gather(conjugate(model), X, y, sample_weight, statistics, evidence=False)
-    model, params = finalise(_resolve_and_fit, model, statistics, fit=posterior_mode)
+    model, params = finalise(_resolve_and_fit, model, statistics, formula=posterior_mode)
     return PointEstimate.trusted(model, params)
 
 
@@ -115,8 +115,28 @@ def fit_posterior(
         -13.146
     """
     model, statistics = gather(conjugate(model), X, y, sample_weight, statistics)
-    prior, posterior = finalise(_resolve_and_fit, model, statistics, fit=_posterior)
+    prior, posterior = finalise(_resolve_and_fit, model, statistics, formula=NaiveBayes.update)
     return Posterior(prior, posterior, statistics)
+
+
+def posterior_mode(model: NaiveBayes, statistics: ModelStatistics) -> Sites:
+    """The parameters that ``fit_map`` finds for a resolved model. Pure JAX."""
+    return model.update(statistics).mode()
+
+
+CLOSED_FORMS: dict[Callable[..., Any], Callable[[NaiveBayes, ModelStatistics], Any]] = {
+    fit_mle: NaiveBayes.mle,
+    fit_map: posterior_mode,
+    fit_posterior: NaiveBayes.update,
+}
+"""The formula of each fit: a function of a resolved model and statistics, in pure JAX."""
+
+
+def require_fit(fit: Any, *allowed: Callable[..., Any], advice: str = "") -> None:
+    """Raise ValueError unless ``fit`` is one of the allowed functions; ``advice`` ends the message."""
+    if not any(fit is one for one in allowed):
+        names = " or ".join(one.__name__ for one in allowed)
+        raise ValueError(f"fit must be {names}, got {getattr(fit, '__name__', fit)!r}{advice}")
 
 
 def prepare(
@@ -128,7 +148,7 @@ def prepare(
 
 
 def conjugate(model: NaiveBayes) -> NaiveBayes:
-    """Return the model; raise ValueError if it is not a model, or has priors that need MCMC."""
+    """Return the model; raise ValueError unless it is a model without priors that need MCMC."""
     arguments.model(model)
     require_conjugacy(model)
     return model
@@ -168,22 +188,20 @@ def require_maximum(model: NaiveBayes, params: Sites, statistics: ModelStatistic
         model.families[name].check_mle(of_block, statistics.blocks[name], name)
 
 
-@partial(jax.jit, static_argnames="fit")
-def _resolve_and_fit(model: NaiveBayes, statistics: ModelStatistics, fit: Callable[..., Any]) -> tuple[NaiveBayes, Any]:
+def require_maxima(model: NaiveBayes, params: Sites, statistics: ModelStatistics, what: str) -> None:
+    """As ``require_maximum`` for each index of the leaves' first axis; errors begin with ``what`` and the index."""
+    for index in range(len(params["class_probs"])):
+        of_one = jax.tree.map(lambda leaf, i=index: leaf[i, ...], (params, statistics))
+        try:
+            require_maximum(model, *of_one)
+        except ValueError as error:
+            raise ValueError(f"{what} {index}: {error}") from None
+
+
+@partial(jax.jit, static_argnames="formula")
+def _resolve_and_fit(
+    model: NaiveBayes, statistics: ModelStatistics, formula: Callable[..., Any]
+) -> tuple[NaiveBayes, Any]:
     """The resolved model, and its closed form."""
     model = model.resolve(statistics=statistics)
-    return model, fit(model, statistics)
-
-
-def likelihood_maximum(model: NaiveBayes, statistics: ModelStatistics) -> Sites:
-    """The parameters that ``fit_mle`` finds for a resolved model. Pure JAX."""
-    return model.mle(statistics)
-
-
-def posterior_mode(model: NaiveBayes, statistics: ModelStatistics) -> Sites:
-    """The parameters that ``fit_map`` finds for a resolved model. Pure JAX."""
-    return model.update(statistics).mode()
-
-
-def _posterior(model: NaiveBayes, statistics: ModelStatistics) -> NaiveBayes:
-    return model.update(statistics)
+    return model, formula(model, statistics)

@@ -21,26 +21,22 @@ from scipy.special import rel_entr
 
 from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.masked import without_mask
-from bayesnb.arrays.placement import Array, as_array, is_traced, to_host
+from bayesnb.arrays.placement import Array, as_array, to_host
 from bayesnb.arrays.pytree import pytree
-from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior
+from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior, require_fit
 from bayesnb.fits.prior_density import log_prior
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb, logsumexp
 from bayesnb.primitives.sums import Labels
 from bayesnb.results.classifier import PointEstimate
 from bayesnb.rows import arguments
-from bayesnb.rows.checks import check_shapes
-from bayesnb.rows.labelled_rows import LabelledRows
-from bayesnb.rows.labels import check_labels, check_weights
-from bayesnb.rows.statistics import ModelStatistics, from_host, merge
-
-Fit = Callable[..., PointEstimate]
+from bayesnb.rows.labelled_rows import LabelledRows, label_rows
+from bayesnb.rows.statistics import ModelStatistics, from_host, merge_alike
 
 
 @pytree
 class EMEstimate(PointEstimate):
-    """The parameters where EM ended, and how it got there.
+    """The parameters that EM found, with its history.
 
     ``log_posterior`` [T + 1] is the objective at the start and after each of T iterations: the log posterior density,
     or the log likelihood for an MLE; it never falls. It is -inf if a row is impossible, and inf on the boundary of the
@@ -71,20 +67,61 @@ class Rows(NamedTuple):
     arrays: dict[str, Array]
     weight: Array
 
-    def statistics(self, share: Array) -> ModelStatistics:
-        """The statistics of the unlabelled rows, with ``share`` [M, K] as soft labels."""
+    def merged_statistics(self, share: Array) -> ModelStatistics:
+        """The statistics of all rows, with ``share`` [M, K] as soft labels of the unlabelled rows; no base measure."""
+        if not len(share):
+            return self.labelled
         labels = Labels(share * self.weight[:, None], None)
-        rows = LabelledRows(self.model.families, self.arrays, labels, share.shape[1])
-        return from_host(rows)
+        unlabelled = LabelledRows(self.model.families, self.arrays, labels, share.shape[1])
+        return merge_alike(self.labelled, from_host(unlabelled, evidence=False))
 
 
 class _Problem(NamedTuple):
     """``posterior`` is the model given only the labelled rows; ``constant`` does not depend on the parameters."""
 
     rows: Rows
-    fit: Fit
+    fit: Callable[..., PointEstimate]
     posterior: NaiveBayes
     constant: float
+
+    @classmethod
+    def of_rows(cls, rows: Rows, fit: Callable[..., PointEstimate]) -> Self:
+        """The problem of these rows; the constant is the evidence and the base measure of all rows."""
+        exact = fit_posterior(rows.model, statistics=rows.labelled)
+        base = np.broadcast_to(rows.model.row_base_measure(rows.arrays), rows.weight.shape)
+        return cls(rows, fit, exact.model, float(exact.log_evidence + rows.weight @ base))
+
+    def expect(self, params: Sites) -> tuple[Array, float]:
+        """The responsibilities [M, K] of the unlabelled rows, and the objective."""
+        rows = self.rows
+        joint = rows.model.log_likelihood(params, rows.arrays)
+        impossible = 0.0 if joint.zeros is None else rows.weight @ joint.zeros.min(axis=1)
+        value = LogProb(self.constant + rows.weight @ logsumexp(joint.contenders()), impossible)
+        # the labelled rows enter by Bayes' theorem: prior x likelihood = evidence x posterior, at any parameters
+        value = value.times(finalise(log_prior, self.posterior, params))
+        if self.fit is fit_mle:
+            prior = finalise(log_prior, rows.model, params)
+            value = value.times(LogProb(-prior.finite, -prior.zeros))
+        sign = np.sign(np.round(value.zeros, 6))
+        return joint.shares(), float(-sign * np.inf if sign else value.finite)
+
+    def maximise(self, share: Array) -> Sites:
+        """The parameters that fit all rows best, given the responsibilities of the unlabelled ones."""
+        return self.fit(self.rows.model, statistics=self.rows.merged_statistics(share)).params
+
+    def start(self, key: Array | None) -> Sites:
+        """Parameters from the exact predictive of the labelled rows; classes without any split theirs at random."""
+        unseen = self.rows.labelled.class_counts == 0
+        share = self.posterior.log_predictive(self.rows.arrays).shares()
+        if len(share) and unseen.sum() > 1:
+            if key is None:
+                raise ValueError(
+                    f"the classes {unseen.nonzero()[0].tolist()} have no labelled rows, so EM starts from random "
+                    "responsibilities: give key=jax.random.key(0), or initial=, the parameters to start from"
+                )
+            parts = jax.random.dirichlet(key, np.ones(unseen.sum()), share.shape[:1])
+            share[:, unseen] = share[:, unseen].sum(axis=1, keepdims=True) * np.asarray(parts)
+        return self.maximise(share)
 
 
 def fit_em(
@@ -92,7 +129,7 @@ def fit_em(
     X: Any,
     y: Any,
     *,
-    fit: Fit = fit_map,
+    fit: Callable[..., PointEstimate] = fit_map,
     sample_weight: Any = None,
     unlabelled_weight: float = 1.0,
     key: Array | None = None,
@@ -129,23 +166,21 @@ def fit_em(
         ValueError: if the data do not fit the model, for labels other than integers >= -1, an ``unlabelled_weight``
             outside [0, 1], a missing key, and inside a JAX transformation.
     """
-    if fit not in (fit_map, fit_mle):
-        raise ValueError(f"fit must be fit_map or fit_mle, got {getattr(fit, '__name__', fit)}")
+    require_fit(fit, fit_map, fit_mle)
     arguments.counts(max_iterations=max_iterations)
     _number("tolerance", tolerance, np.inf)
     _number("unlabelled_weight", unlabelled_weight, 1)
     if key is not None:
         arguments.key(key)
-    if is_traced(X, y, sample_weight, model, key, initial):
-        raise ValueError("fit_em cannot run inside a JAX transformation: call it with arrays whose values are known")
+    arguments.require_known("fit_em", X, y, sample_weight, model, key, initial)
     rows = separate(model, X, y, sample_weight, float(unlabelled_weight), sparse=True)
-    problem = _problem(rows, fit)
-    params = _start(problem, key) if initial is None else _given(rows.model, initial)
-    share, value = _expect(problem, params)
+    problem = _Problem.of_rows(rows, fit)
+    params = problem.start(key) if initial is None else _check_initial(rows.model, initial)
+    share, value = problem.expect(params)
     trace, converged, fell = [value], False, False
     while not converged and len(trace) <= max_iterations:
-        candidate = _maximise(problem, share)
-        after, value = _expect(problem, candidate)
+        candidate = problem.maximise(share)
+        after, value = problem.expect(candidate)
         fell = value < trace[-1] and not np.isclose(value, trace[-1], rtol=1e-9, atol=1e-6)
         if fell:
             break
@@ -157,48 +192,7 @@ def fit_em(
     return EMEstimate(rows.model, params, np.array(trace), converged, len(trace) - 1)
 
 
-def _problem(rows: Rows, fit: Fit) -> _Problem:
-    exact = fit_posterior(rows.model, statistics=rows.labelled)
-    base = np.broadcast_to(rows.model.row_base_measure(rows.arrays), rows.weight.shape)
-    return _Problem(rows, fit, exact.model, float(exact.log_evidence + rows.weight @ base))
-
-
-def _expect(problem: _Problem, params: Sites) -> tuple[Array, float]:
-    """The responsibilities [M, K] of the unlabelled rows, and the objective."""
-    rows = problem.rows
-    joint = rows.model.log_likelihood(params, rows.arrays)
-    impossible = 0.0 if joint.zeros is None else rows.weight @ joint.zeros.min(axis=1)
-    value = LogProb(problem.constant + rows.weight @ logsumexp(joint.contenders()), impossible)
-    # the labelled rows enter by Bayes' theorem: prior x likelihood = evidence x posterior, at any parameters
-    value = value.times(finalise(log_prior, problem.posterior, params))
-    if problem.fit is fit_mle:
-        prior = finalise(log_prior, rows.model, params)
-        value = value.times(LogProb(-prior.finite, -prior.zeros))
-    sign = np.sign(np.round(value.zeros, 6))
-    return joint.shares(), float(-sign * np.inf if sign else value.finite)
-
-
-def _maximise(problem: _Problem, share: Array) -> Sites:
-    rows = problem.rows
-    statistics = merge(rows.labelled, rows.statistics(share)) if len(share) else rows.labelled
-    return problem.fit(rows.model, statistics=statistics).params
-
-
-def _start(problem: _Problem, key: Array | None) -> Sites:
-    rows, unseen = problem.rows, problem.rows.labelled.class_counts == 0
-    share = problem.posterior.log_predictive(rows.arrays).shares()
-    if len(share) and unseen.sum() > 1:
-        if key is None:
-            raise ValueError(
-                f"no labelled row tells the classes {unseen.nonzero()[0].tolist()} from each other, so they start at "
-                "random: give key=jax.random.key(0), or initial=, the parameters to start from"
-            )
-        parts = jax.random.dirichlet(key, np.ones(unseen.sum()), share.shape[:1])
-        share[:, unseen] = share[:, unseen].sum(axis=1, keepdims=True) * np.asarray(parts)
-    return _maximise(problem, share)
-
-
-def _given(model: NaiveBayes, initial: PointEstimate) -> Sites:
+def _check_initial(model: NaiveBayes, initial: PointEstimate) -> Sites:
     if not isinstance(initial, PointEstimate):
         raise ValueError(f"initial must be a PointEstimate such as fit_map gives, got {type(initial).__name__}")
     return {site: np.asarray(value, np.float64) for site, value in arguments.params(model, initial.params).items()}
@@ -223,55 +217,40 @@ def separate(
     Raises:
         ValueError: if the data do not fit the model, and for labels other than integers >= -1.
     """
-    arguments.model(model)
-    arrays = to_host(check_shapes(model.families, model.single, X, model.columns, sparse=sparse))
-    y = _integers(y, next(iter(arrays.values())).shape[0])
-    weight = None if sample_weight is None else np.asarray(check_weights(sample_weight, len(y)))
-    if weight is not None and not (weight > 0).all():
-        keep = weight > 0
-        arrays, y, weight = {b: x[keep] for b, x in arrays.items()}, y[keep], weight[keep]
+    X, sample_weight = to_host((X, sample_weight))
+    y = None if y is None else np.asarray(as_array(without_mask("y", y)))
+    signed = y is not None and y.dtype.kind == "i"
+    rows = label_rows(model, X, np.maximum(y, 0) if signed else y, sample_weight, sparse=sparse)
+    if rows.labels.soft:
+        raise ValueError("y must be integers [N], -1 for an unlabelled row: soft labels are for the closed-form fits")
+    y, rows = y[rows.weight() > 0], rows.counted()
     if (y < -1).any():
-        raise ValueError(f"y holds {y.min()}, expected integers 0..K-1, or -1 where a row is unlabelled")
-    seen, free = y >= 0, (y == -1) & (unlabelled_weight > 0)
-    labels, num_classes = check_labels(y[seen], None if weight is None else weight[seen], seen.sum(), model.num_classes)
-    labelled = from_host(LabelledRows(model.families, {b: x[seen] for b, x in arrays.items()}, labels, num_classes))
+        raise ValueError(f"y holds {y.min()}, expected integers 0..K-1, or -1 for an unlabelled row")
+    if model.num_classes is None and not (y >= 0).any():
+        raise ValueError("without labelled rows the number of classes must be declared: NaiveBayes(..., num_classes=K)")
+    unlabelled = rows.select((y == -1) & (unlabelled_weight > 0))
     # in float32 the objective could seem to fall
-    others = {b: x[free].astype(np.float64 if x.dtype.kind == "f" else x.dtype) for b, x in arrays.items()}
-    free_weight = unlabelled_weight * (np.ones(len(y)) if weight is None else weight)[free]
-    rows = Rows(to_host(model), labelled, others, free_weight)
-    if free.any():
-        anywhere = np.eye(1, num_classes)
-        labelled = merge(labelled, rows.statistics(np.repeat(anywhere, len(free_weight), axis=0)))
-    return rows._replace(model=rows.model.resolve(statistics=labelled))
-
-
-def _integers(y: Any, num_rows: int) -> Array:
-    given = as_array(without_mask("y", y))
-    if given.shape == (num_rows,) and given.dtype.kind in "iub":
-        return np.asarray(given).astype(np.int64)
-    check_labels(y, None, num_rows, None)  # raises for labels that no fit accepts
-    raise ValueError("y must be integers [N], -1 where a row is unlabelled: soft labels are for the closed-form fits")
+    arrays = {b: x.astype(np.float64) if x.dtype.kind == "f" else x for b, x in unlabelled.arrays.items()}
+    found = Rows(to_host(model), from_host(rows.select(y >= 0)), arrays, unlabelled_weight * unlabelled.weight())
+    any_class = np.repeat(np.eye(1, rows.num_classes), unlabelled.num_rows, axis=0)
+    return found._replace(model=found.model.resolve(statistics=found.merged_statistics(any_class)))
 
 
 def _number(name: str, given: Any, largest: float) -> None:
     if isinstance(given, bool) or not isinstance(given, float | int | np.number) or not 0 <= given <= largest:
-        raise ValueError(f"{name} is a number from 0 to {largest:g}, got {given!r}")
+        raise ValueError(f"{name} must be a number from 0 to {largest:g}, got {given!r}")
 
 
 def _warn(rows: Rows, converged: bool, fell: bool, num_iterations: int) -> None:
-    found = []
+    sentences = []
     if len(rows.weight) and not rows.labelled.class_counts.any():
-        found.append(
-            "no row is labelled: this is a mixture model, whose classes are clusters without names, in any order"
-        )
+        sentences.append("no row is labelled: the model is a mixture, whose class numbers are arbitrary")
     if fell:
-        found.append(
-            f"EM stopped after {num_iterations} iterations, where the objective would fall: a parameter has no maximum "
-            "there, as with a concentration below 1 (give 1 or more) or with MultivariateNormal(smoothing=...)"
+        sentences.append(
+            f"EM stopped after {num_iterations} iterations, because the objective would fall: a parameter has no "
+            "maximum, as with a concentration below 1 (give 1 or more) or with MultivariateNormal(smoothing=...)"
         )
     elif not converged:
-        found.append(
-            f"EM did not converge in {num_iterations} iterations: take more max_iterations, or a larger tolerance"
-        )
-    for sentence in found:
+        sentences.append(f"EM did not converge in {num_iterations} iterations: increase max_iterations or tolerance")
+    for sentence in sentences:
         warnings.warn(sentence, UserWarning, stacklevel=3)

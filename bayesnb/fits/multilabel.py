@@ -1,16 +1,15 @@
 """Several labels per row, not exclusive: one two-class model for each label, all fitted and predicted in one call.
 
-A label and its absence are two classes, so L labels are 2L columns of weights [1 - Y, Y], and one pass over the rows
-gives all sufficient statistics. The fit of one label is then mapped over the labels: every leaf of the result has
-labels on its first axis. Each label is learned independently of the others (binary relevance): Tsoumakas and Katakis,
-Multi-label classification: an overview (2007).
+A label and its absence are two classes, so L labels are 2L columns of soft labels [1 - Y, Y], and one pass over the
+rows gives all sufficient statistics. The fit of one label is then mapped over the labels. Each label is learned
+independently of the others (binary relevance): Tsoumakas and Katakis, Multi-label classification: an overview (2007).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -22,7 +21,15 @@ from bayesnb.arrays.masked import without_mask
 from bayesnb.arrays.placement import Array, as_array, is_traced, on_host, to_host
 from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.families.base import Family
-from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior, gather, prepare, require_maximum
+from bayesnb.fits.closed_form import (
+    CLOSED_FORMS,
+    conjugate,
+    fit_mle,
+    fit_posterior,
+    gather,
+    require_fit,
+    require_maxima,
+)
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.primitives import products
 from bayesnb.primitives.sums import Labels
@@ -32,11 +39,6 @@ from bayesnb.rows.checks import check_fit_values, check_shapes
 from bayesnb.rows.labelled_rows import LabelledRows
 from bayesnb.rows.labels import check_weights
 from bayesnb.rows.statistics import ModelStatistics, from_device, from_host
-
-T = TypeVar("T")
-
-FITS = (fit_mle, fit_map, fit_posterior)
-"""The closed-form fits, which can be mapped over labels."""
 
 
 @pytree
@@ -57,7 +59,7 @@ class MultiLabel(Node):
         """The result of one label, 0..L-1, with classes 0 and 1, as from a single fit, including the evidence."""
         if not isinstance(index, int | np.integer) or not 0 <= index < self.num_labels:
             raise ValueError(f"the labels are 0..{self.num_labels - 1}, got {index}")
-        return _of_label(self.fits, index)
+        return jax.tree.map(lambda leaf: leaf[index, ...], self.fits)
 
     def log_odds(self, X: Any) -> Array:
         """log p(1 | x) - log p(0 | x) of each label, [N, L]; infinite if only one of the two is possible."""
@@ -99,18 +101,16 @@ def fit_multilabel(
         ValueError: if the data do not fit the model, and for a label that every row or no row has.
     """
     arguments.model(model)
-    if fit not in FITS:
-        names = ", ".join(f.__name__ for f in FITS)
-        raise ValueError(f"fit must be one of {names}, got {getattr(fit, '__name__', fit)}: fit label by label with it")
+    require_fit(fit, *CLOSED_FORMS, advice=": call it once for each label")
     if model.num_classes not in (None, 2):
-        raise ValueError(f"a label is there or not, so the model has 2 classes, got num_classes={model.num_classes}")
+        raise ValueError(f"each label has 2 classes, absent and present, got num_classes={model.num_classes}")
     statistics = _statistics(model, X, Y, sample_weight)
-    prepare_for = gather if fit is fit_mle else prepare
-    model, first = prepare_for(model, None, None, None, _of_label(statistics, 0))
+    first = jax.tree.map(lambda leaf: leaf[0, ...], statistics)
+    model, first = gather(model if fit is fit_mle else conjugate(model), None, None, None, first)
     model = model.resolve(statistics=first)
     many = MultiLabel(finalise(_fit_each, model, statistics, fit=fit))
-    if fit is fit_mle:
-        _check_mle(many, statistics)
+    if isinstance(many.fits, PointEstimate) and fit is fit_mle:
+        require_maxima(model, many.fits.params, statistics, "Y, column")
     return many
 
 
@@ -125,20 +125,20 @@ def _statistics(model: NaiveBayes, X: Any, Y: Any, sample_weight: Any) -> ModelS
     """The statistics of every label, each array [L, 2, ...]."""
     arrays = check_shapes(model.families, model.single, X, model.columns)
     num_rows = next(iter(arrays.values())).shape[0]
-    Y = _checked(Y, num_rows)
+    Y = _check_labels(Y, num_rows)
     weight = None if sample_weight is None else check_weights(sample_weight, num_rows)
     if weight is not None and not is_traced(weight):
         keep = np.asarray(weight) > 0
         arrays, Y, weight = {b: x[keep] for b, x in arrays.items()}, Y[keep], weight[keep]
     if not is_traced(Y):
-        _check_values(np.asarray(Y))
+        _check_label_values(np.asarray(Y))
     if on_host(arrays) and not is_traced(Y, weight):
-        return _from_one_pass(model, arrays, np.asarray(Y), None if weight is None else np.asarray(weight))
+        return _in_one_pass(model, arrays, np.asarray(Y), None if weight is None else np.asarray(weight))
     check_fit_values(model.families, arrays)
-    return _from_each(model.families, arrays, jnp.asarray(Y, jnp.int32), weight)
+    return _label_by_label(model.families, arrays, jnp.asarray(Y, jnp.int32), weight)
 
 
-def _from_one_pass(model: NaiveBayes, arrays: dict[str, Array], Y: Array, weight: Array | None) -> ModelStatistics:
+def _in_one_pass(model: NaiveBayes, arrays: dict[str, Array], Y: Array, weight: Array | None) -> ModelStatistics:
     """On the host: all labels in one product; columns 2l and 2l + 1 are the absence and the presence of label l."""
     present = Y.astype(np.float64)
     pairs = np.stack([1.0 - present, present], axis=-1).reshape(len(Y), -1)
@@ -148,58 +148,41 @@ def _from_one_pass(model: NaiveBayes, arrays: dict[str, Array], Y: Array, weight
 
 
 @jax.jit
-def _from_each(
+def _label_by_label(
     families: dict[str, Family], arrays: dict[str, Array], Y: Array, weight: Array | None
 ) -> ModelStatistics:
     """On a device: one label at a time, which needs the memory of one."""
     return jax.lax.map(lambda y: from_device(families, arrays, Labels(y, weight), 2), Y.T)
 
 
-def _checked(Y: Any, num_rows: int) -> Array:
+def _check_labels(Y: Any, num_rows: int) -> Array:
     if hasattr(Y, "toarray"):
         raise ValueError("Y is a sparse matrix: give a dense array, for instance Y.toarray()")
     Y = as_array(without_mask("Y", Y))
     if Y.ndim != 2 or Y.shape[0] != num_rows or not Y.shape[1]:
-        hint = "; a single label is y[:, None], classes that exclude each other are no labels: nb.fit_posterior"
+        hint = "; for a single label give y[:, None], for classes that exclude each other use nb.fit_posterior"
         raise ValueError(
             f"Y must be zeros and ones [{num_rows}, L] for these rows of X, one column a label, got shape {Y.shape}"
             + (hint if Y.ndim == 1 else "")
         )
     if Y.dtype.kind == "m" or (Y.dtype != bool and not jnp.issubdtype(Y.dtype, jnp.number)):
         raise ValueError(
-            f"Y must be zeros and ones, got dtype {Y.dtype}: Y.astype(int) if they are, Y == 'yes' or the like if not"
+            f"Y must be zeros and ones, got dtype {Y.dtype}: use Y.astype(int), or a comparison such as Y == 'yes'"
         )
     return Y
 
 
-def _check_values(Y: np.ndarray[Any, Any]) -> None:
+def _check_label_values(Y: np.ndarray[Any, Any]) -> None:
     good = (Y == 0) | (Y == 1)
     if not good.all():
         column = int((~good).any(axis=0).argmax())
-        raise ValueError(
-            f"Y, column {column}: a label is 0 or 1, got {Y[:, column][~good[:, column]][0]}; leave out rows that lack "
-            "a label"
-        )
+        wrong = Y[:, column][~good[:, column]][0]
+        raise ValueError(f"Y, column {column}: a label is 0 or 1, got {wrong}; leave out rows that lack a label")
     constant = (Y[:1] == Y).all(axis=0)
     if constant.any():
         column = int(constant.argmax())
         got = f"is {Y[0, column]:g} in every row" if len(Y) else "has no row with a positive weight"
-        raise ValueError(f"Y, column {column} {got}: nothing can be learned of this label, drop the column")
-
-
-def _check_mle(many: MultiLabel, statistics: ModelStatistics) -> None:
-    """The check of ``fit_mle`` for each label; inside the map over labels values are traced and cannot be checked."""
-    for index in range(many.num_labels):
-        one: Any = many.label(index)
-        try:
-            require_maximum(one.model, one.params, _of_label(statistics, index))
-        except ValueError as error:
-            raise ValueError(f"Y, column {index}: {error}") from None
-
-
-def _of_label(stacked: T, label: int) -> T:
-    """One label's part of a pytree whose leaves are [L, ...]."""
-    return jax.tree.map(lambda leaf: leaf[label, ...], stacked)
+        raise ValueError(f"Y, column {column} {got}: nothing can be learned about this label, drop the column")
 
 
 @jax.jit
@@ -210,7 +193,7 @@ def _log_odds(fits: PointEstimate | Posterior, arrays: dict[str, Array]) -> Arra
     arrays = {b: x.astype(floating) if jnp.issubdtype(x.dtype, jnp.floating) else x for b, x in arrays.items()}
 
     def of_label(fit: PointEstimate | Posterior) -> Array:
-        finite, zeros = fit._score(arrays)
+        finite, zeros = fit.scores(arrays)
         infinite = jnp.where(zeros[:, 1] < zeros[:, 0], jnp.inf, -jnp.inf)
         return jnp.where(zeros[:, 1] == zeros[:, 0], finite[:, 1] - finite[:, 0], infinite)
 

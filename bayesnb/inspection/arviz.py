@@ -15,9 +15,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.masked import filled
-from bayesnb.arrays.placement import Array, is_traced, to_host
+from bayesnb.arrays.placement import Array, to_host
 from bayesnb.fits.em import has_unlabelled
-from bayesnb.inspection.names import checked
+from bayesnb.inspection.display_names import check_list, check_lists
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import logsumexp
 from bayesnb.primitives import products
@@ -80,27 +80,34 @@ def to_arviz(
             "to_arviz takes a fit that has draws of the parameters: Draws from fit_nuts, or a Posterior from "
             f"fit_posterior; got {type(result).__name__}"
         )
-    if is_traced(result, key, X, y):
-        raise ValueError("to_arviz cannot run inside a JAX transformation: call it with values that are known")
+    arguments.require_known("to_arviz", result, key, X, y)
     model = to_host(result.model)
     coords, dims = coordinates(model, class_names, feature_names)
-    rows = _rows(model, X, y, log_likelihood)
-    params, num_chains = _draws(result, key, num_samples, num_chains)
-    groups = {"posterior": _chains(params, num_chains)}
+    rows = _check_rows(model, X, y, log_likelihood)
+    groups = {}
     if isinstance(result, Draws):
+        params, num_chains = result.params, result.num_chains
         stats = {SAMPLE_STATS.get(name, name): value for name, value in to_host(result.sample_stats).items()}
-        groups["sample_stats"] = _chains(stats, num_chains)
+        groups["sample_stats"] = _by_chain(stats, num_chains)
+    else:
+        if key is None:
+            raise ValueError("to_arviz samples from a Posterior: give key, such as key=jax.random.key(0)")
+        arguments.counts(num_samples=num_samples, num_chains=num_chains)
+        params = result.sample(key, num_samples * num_chains)
+    # ArviZ computes in the precision of its input
+    params = {site: np.asarray(value, np.float64) for site, value in params.items()}
+    groups["posterior"] = _by_chain(params, num_chains)
     if rows is not None:
         coords["rows"] = list(range(len(rows[1])))
         data, totals = _observed(model, X)
         groups["observed_data"] = {"label": rows[1], **data}
         if totals:
             groups["constant_data"] = totals
-        by_cell = {name: ["rows", f"{block}_features"] for block in data for name in (block, _total_count(block))}
+        by_cell = {name: ["rows", f"{block}_features"] for block in data for name in (block, f"{block}_total_count")}
         dims = {"log_joint": ["rows"], "label": ["rows"], **by_cell, **dims}
     if log_likelihood:
         table = products.by_rows(_log_joint, (model, params), rows).T + model.row_base_measure(rows[0])
-        groups["log_likelihood"] = _chains({"log_joint": table}, num_chains)
+        groups["log_likelihood"] = _by_chain({"log_joint": table}, num_chains)
     arviz = library()
     if arviz.__version__.startswith("0."):
         return arviz.from_dict(**groups, coords=coords, dims=dims)
@@ -117,13 +124,13 @@ def library() -> Any:
 
 def coordinates(model: NaiveBayes, class_names: Any = None, feature_names: Any = None) -> tuple[Coords, Dims]:
     """The labels along each dimension, and the dimensions of each site of a resolved model."""
-    coords = {"classes": _names("class_names", class_names, model.num_classes)}
-    dims = {"class_probs": ["classes"]}
-    given = _by_block(model, feature_names)
+    num_classes, sizes = model.num_classes or 0, {block: int(size or 0) for block, size in model.columns.items()}
+    classes = range(num_classes) if class_names is None else check_list("class_names", class_names, num_classes)
+    coords, dims = {"classes": list(classes)}, {"class_probs": ["classes"]}
+    given = check_lists(model, feature_names, sizes)
     for block, family in model.families.items():
-        features = f"{block}_features"
-        names = _names(f"feature_names of block {block!r}", given.get(block), model.columns[block])
-        coords[features] = names
+        names = given.get(block, list(range(sizes[block])))
+        coords[f"{block}_features"] = names
         for site in family.sites:
             axes = {f"{block}_{axis}": list(labels) for axis, labels in family.site_axes(site, names).items()}
             coords |= axes
@@ -131,65 +138,23 @@ def coordinates(model: NaiveBayes, class_names: Any = None, feature_names: Any =
     return coords, dims
 
 
-def _by_block(model: NaiveBayes, given: Any) -> Mapping[str, Any]:
-    if given is None:
-        return {}
-    blocks = ", ".join(repr(block) for block in model.families)
-    if not isinstance(given, Mapping):
-        if not model.single:
-            raise ValueError(
-                f"the model has the blocks {blocks}: feature_names is a dict of lists by those names, got a "
-                f"{type(given).__name__}"
-            )
-        return {"x": given}
-    unknown = [name for name in given if name not in model.families]
-    if unknown:
-        raise ValueError(f"feature_names has the block {unknown[0]!r}, the model has {blocks}")
-    return given
-
-
-def _names(what: str, given: Any, size: Any) -> list[Any]:
-    if given is None:
-        return list(range(size))
-    given = given if isinstance(given, str | Mapping) or not isinstance(given, Iterable) else list(given)
-    checked(what, given, size)
-    return given
-
-
-def _draws(result: Draws | Posterior, key: Any, num_samples: int, num_chains: int) -> tuple[Sites, int]:
-    """Parameters by site, each [S, ...], chain after chain, and the number of chains."""
-    if isinstance(result, Draws):
-        return _float64(result.params), result.num_chains
-    if key is None:
-        raise ValueError("a Posterior is drawn from: give key, such as key=jax.random.key(0)")
-    arguments.counts(num_samples=num_samples, num_chains=num_chains)
-    return _float64(result.sample(key, num_samples * num_chains)), num_chains
-
-
-def _float64(params: Sites) -> Sites:
-    """Convert to float64: ArviZ computes in the precision of its input."""
-    return {site: np.asarray(value, np.float64) for site, value in params.items()}
-
-
-def _chains(values: Mapping[str, Array], num_chains: int) -> dict[str, Array]:
+def _by_chain(values: Mapping[str, Array], num_chains: int) -> dict[str, Array]:
     """Reshape [S, ...] to [chain, draw, ...]."""
-    return {
-        name: value.reshape(num_chains, len(value) // num_chains, *value.shape[1:]) for name, value in values.items()
-    }
+    return {name: value.reshape(num_chains, -1, *value.shape[1:]) for name, value in values.items()}
 
 
-def _rows(model: NaiveBayes, X: Any, y: Any, needed: bool) -> Any:
+def _check_rows(model: NaiveBayes, X: Any, y: Any, needed: bool) -> Any:
     """The checked rows by block and their labels, as numpy arrays; None if none are given."""
     if X is None and y is None:
         if needed:
             raise ValueError("log_likelihood=True needs the rows that were fitted: give X and y")
         return None
     if X is None or y is None:
-        raise ValueError(f"observed rows are X and y together, {'X' if X is None else 'y'} is missing")
+        raise ValueError(f"give X and y together: {'X' if X is None else 'y'} is missing")
     if np.ndim(y) == 2:
         raise ValueError("to_arviz takes integer labels [N]: the joint log p(y, x) of a row is that of one class")
-    labelled = np.where(np.asarray(y) == -1, 0, y) if has_unlabelled(y) else y
-    rows = label_rows(model, X, labelled, sparse=False)
+    labels = np.where(np.asarray(y) == -1, 0, y) if has_unlabelled(y) else y
+    rows = label_rows(model, X, labels, sparse=False)
     check_values(rows.families, rows.arrays)
     return to_host((rows.arrays, y))
 
@@ -200,12 +165,8 @@ def _observed(model: NaiveBayes, X: Any) -> tuple[dict[str, Array], dict[str, Ar
     parts: dict[str, tuple[Any, ...]] = {
         block: blocks[block] if isinstance(blocks[block], tuple) else (blocks[block],) for block in model.families
     }
-    totals = {_total_count(block): np.asarray(filled(cells[1])) for block, cells in parts.items() if len(cells) == 2}
+    totals = {f"{block}_total_count": np.asarray(filled(cells[1])) for block, cells in parts.items() if len(cells) == 2}
     return {block: np.asarray(filled(cells[0])) for block, cells in parts.items()}, totals
-
-
-def _total_count(block: str) -> str:
-    return f"{block}_total_count"
 
 
 @jax.jit

@@ -6,22 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 
 from bayesnb.arrays import memory
 from bayesnb.arrays.masked import filled_codes
-from bayesnb.arrays.placement import is_traced, to_host
+from bayesnb.arrays.placement import Array, to_host
 from bayesnb.families import Family
 from bayesnb.families.words import FAMILIES
-from bayesnb.inspection.pairs import TINY, pairs_of
+from bayesnb.inspection.pair_statistics import TINY, pairs_of
 from bayesnb.model.naive_bayes import NaiveBayes
-from bayesnb.primitives.sums import Labels
 from bayesnb.rows import arguments
-from bayesnb.rows.checks import check_shapes, check_values
-from bayesnb.rows.labelled_rows import LabelledRows
-from bayesnb.rows.labels import check_labels
-
-Array = np.ndarray[Any, Any]
+from bayesnb.rows.checks import check_values
+from bayesnb.rows.labelled_rows import LabelledRows, label_rows
 
 STRONG = 5.0
 """The log Bayes factor above which a pair counts as dependent: 150 to 1."""
@@ -109,23 +106,16 @@ def dependence(X: Any, y: Any, *, sample_weight: Any = None, model: NaiveBayes |
     """
     if model is not None and not isinstance(model, NaiveBayes):
         raise ValueError(f"model must be a NaiveBayes, got {type(model).__name__}: nb.NaiveBayes(nb.Normal())")
-    single = not isinstance(X, Mapping) if model is None else model.single
-    # placeholders: without a model the families are chosen by type below
-    families = dict.fromkeys(["x"] if single else X, FAMILIES["normal"]()) if model is None else model.families
-    if model is None:  # categories or real, by type
-        X = filled_codes(X) if single else {name: filled_codes(x) for name, x in X.items()}
-    arrays = check_shapes(families, single, X, None if model is None else model.columns)
-    if is_traced(arrays, y, sample_weight):
-        raise ValueError("dependence needs values that are known: call it outside of JAX's transformations")
-    num_columns = sum(x.shape[1] for x in arrays.values())
+    arguments.require_known("dependence", X, y, sample_weight)
+    X, y, sample_weight = to_host((X, y, sample_weight))
+    rows = _label_rows(X, y, sample_weight) if model is None else label_rows(model, X, y, sample_weight, sparse=False)
+    num_columns = sum(x.shape[1] for x in rows.arrays.values())
     if num_columns < 2:
         raise ValueError(f"dependence is between two columns, X has {num_columns}: give at least two")
-    num_rows = next(iter(arrays.values())).shape[0]
-    if not num_rows:
-        raise ValueError("dependence is learned from rows: X has none")
-    labels, num_classes = check_labels(y, sample_weight, num_rows, None if model is None else model.num_classes)
-    rows = LabelledRows(families, to_host(arrays), to_host(labels), num_classes).counted()
-    arrays, labels = rows.arrays, rows.labels
+    if not rows.num_rows:
+        raise ValueError("dependence is estimated from rows, and X has none")
+    rows = rows.counted()
+    families, arrays = rows.families, rows.arrays
     if model is None:
         families = {name: _family(x, name) for name, x in arrays.items()}
     check_values(families, arrays)
@@ -133,22 +123,32 @@ def dependence(X: Any, y: Any, *, sample_weight: Any = None, model: NaiveBayes |
     # one feature per category, and three per real column: whether it is observed, its value and its square
     width = int(sizes.sum() + 3 * (sizes == 0).sum())
     memory.require(16 * width**2, f"every pair of {num_columns:,} columns", "give fewer columns, or fewer categories")
-    cells = np.concatenate([_cells(family, arrays[name]) for name, family in families.items()], axis=1)
+    single = not isinstance(X, Mapping)
     names = [str(d) if single else f"{name}_{d}" for name, x in arrays.items() for d in range(x.shape[1])]
-    return Dependence(tuple(names), *_over_classes(cells, labels, num_classes, sizes))
+    cells = np.concatenate([_cells(family, arrays[name]) for name, family in families.items()], axis=1)
+    return Dependence(tuple(names), *_over_classes(cells, rows, sizes))
 
 
-def _over_classes(cells: Array, labels: Labels, num_classes: int, sizes: Array) -> tuple[Array, Array]:
+def _label_rows(X: Any, y: Any, sample_weight: Any) -> LabelledRows:
+    """Rows without a model: integers and booleans keep their types, which will determine the families."""
+    if isinstance(X, Mapping) and not X:
+        raise ValueError("dependence is between two columns, X has 0: give at least two")
+    normal, X = FAMILIES["normal"](), jax.tree.map(filled_codes, X)
+    return label_rows(NaiveBayes(dict.fromkeys(X, normal) if isinstance(X, Mapping) else normal), X, y, sample_weight)
+
+
+def _over_classes(cells: Array, rows: LabelledRows, sizes: Array) -> tuple[Array, Array]:
     """The mutual information given the class and the log Bayes factor of every pair, [D, D] each."""
     order = np.argsort(sizes == 0, kind="stable")
     cells, num_categories = cells[:, order], sizes[sizes > 0]
     total, information, evidence = np.zeros((3, len(sizes), len(sizes)))
-    for k in range(num_classes) if labels.soft else np.unique(labels.y):
-        weight = _weight(labels, k)
-        rows = weight > 0
-        if not rows.any():
+    y, weights = rows.labels.y, rows.weight()
+    for k in range(rows.num_classes) if rows.labels.soft else np.unique(y):
+        weight = y[:, k] if rows.labels.soft else np.where(y == k, weights, 0.0)
+        members = weight > 0
+        if not members.any():
             continue
-        pairs = pairs_of(cells[rows], weight[rows], num_categories)
+        pairs = pairs_of(cells[members], weight[members], num_categories)
         total += pairs.weight
         information += pairs.weight * pairs.information
         evidence += pairs.evidence
@@ -163,15 +163,8 @@ def _symmetric(pairs: Array) -> Array:
     return pairs
 
 
-def _weight(labels: Labels, k: int) -> Array:
-    """The weight of each row in class k, [N]."""
-    if labels.soft:
-        return labels.y[:, k]
-    return np.where(labels.y == k, 1.0 if labels.weight is None else labels.weight, 0.0)
-
-
 def _family(x: Array, block: str) -> Family:
-    """The family of a block without a model, by its type."""
+    """The family for a block's type of cells."""
     if x.dtype == bool:
         return FAMILIES["bernoulli"]()
     if not np.issubdtype(x.dtype, np.integer):
@@ -179,7 +172,7 @@ def _family(x: Array, block: str) -> Family:
     largest = x.max(axis=0, initial=0)
     if (largest >= MOST_CATEGORIES).any():
         raise ValueError(
-            f"block {block!r}, column {largest.argmax()}: integers are read as categories 0..{MOST_CATEGORIES - 1}, "
+            f"block {block!r}, column {largest.argmax()}: integers must be categories 0..{MOST_CATEGORIES - 1}, "
             f"got {largest.max()}; give measurements as floats, or recode the column"
         )
     return FAMILIES["categorical"](tuple(largest.astype(int) + 1))
@@ -191,7 +184,7 @@ def _sizes(family: Family, num_columns: int, block: str) -> Array:
     if sizes.all() or family.gaussian_pairs:
         return sizes
     raise ValueError(
-        f"block {block!r} is {type(family).__name__}: pairs have a closed form in Bernoulli, Categorical and Normal "
+        f"block {block!r} is {type(family).__name__}: pairs have a closed form for Bernoulli, Categorical and Normal "
         "blocks only; leave the block out of X and of the model"
     )
 

@@ -7,6 +7,7 @@ Rank-normalization, folding, and localization: an improved R-hat for assessing c
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,14 +63,13 @@ def diagnose(
     if isinstance(draws, Posterior):
         raise ValueError("an exact posterior needs no diagnosis: its draws are independent")
     if not isinstance(draws, Draws):
-        raise ValueError(f"diagnose takes draws from fit_nuts, got {type(draws).__name__}, which has none")
+        raise ValueError(f"diagnose takes draws from fit_nuts, got {type(draws).__name__}, which has no chains")
     coords, dims = coordinates(draws.model, class_names, feature_names)
     names = [name for site, value in draws.params.items() for name in _names(site, value.shape[1:], coords, dims)]
-    sites = [np.asarray(value, np.float64).reshape(len(value), -1) for value in draws.params.values()]
-    chains = np.concatenate(sites, axis=1).reshape(draws.num_chains, -1, len(names))
+    chains = draws.chains()
     varying = np.ptp(chains, axis=(0, 1)) != 0  # true for NaN too
-    chains, names = chains[:, :, varying], [name for name, varies in zip(names, varying, strict=True) if varies]
-    worst = _worst(chains, names) if names else _nothing_varies(chains)
+    chains = chains[:, :, varying]
+    worst = _worst(chains, list(compress(names, varying)))
     diagnosis = Diagnosis(*worst, draws.num_divergences, tuple(_advice(*worst, draws)))
     _print(diagnosis, chains.shape)
     return diagnosis
@@ -85,18 +85,17 @@ def _names(site: str, shape: tuple[int, ...], coords: dict[str, Any], dims: dict
 
 def _worst(chains: np.ndarray[Any, Any], names: list[str]) -> tuple[Worst, Worst, Worst]:
     """The largest R-hat and the smallest effective sample sizes of the bulk and the tails."""
-    arviz, (num_chains, num_draws, _) = library(), chains.shape
+    num_chains, num_draws, _ = chains.shape
+    if not names:
+        every = Worst(float(num_chains * num_draws), None)
+        return Worst(1.0, None), every, every
+    arviz = library()
     # for one chain, R-hat compares its two halves
     halves = chains[:, num_draws % 2 :].reshape(2, -1, len(names)) if num_chains == 1 else chains
     r_hat = _each(arviz.rhat, halves, np.inf)
     sizes = [_each(arviz.ess, chains, 0.0, method=method) for method in ("bulk", "tail")]
     bulk, tail = (Worst(float(size.min()), names[int(size.argmin())]) for size in sizes)
     return Worst(float(r_hat.max()), names[int(r_hat.argmax())]), bulk, tail
-
-
-def _nothing_varies(chains: np.ndarray[Any, Any]) -> tuple[Worst, Worst, Worst]:
-    every = Worst(float(chains.shape[0] * chains.shape[1]), None)
-    return Worst(1.0, None), every, every
 
 
 def _each(function: Any, chains: np.ndarray[Any, Any], undefined: float, **options: Any) -> np.ndarray[Any, Any]:
@@ -108,17 +107,17 @@ def _each(function: Any, chains: np.ndarray[Any, Any], undefined: float, **optio
 
 def _advice(r_hat: Worst, bulk: Worst, tail: Worst, draws: Draws) -> Iterator[str]:
     if draws.num_chains == 1:
-        yield "One chain cannot disagree with another: take num_chains=4."
+        yield "A single chain cannot show that chains disagree: use num_chains=4."
     if r_hat.value > R_HAT:
-        yield f"R-hat is above {R_HAT}: the chains do not agree yet, take more num_warmup."
+        yield f"R-hat is above {R_HAT}: the chains do not agree yet, increase num_warmup."
     if bulk.value < ESS:
-        yield f"The bulk is worth fewer than {ESS} independent draws: means are rough, take more num_samples."
+        yield f"The bulk ESS is below {ESS}: means are imprecise, increase num_samples."
     if tail.value < ESS:
-        yield f"The tails are worth fewer than {ESS} independent draws: intervals are rough, take more num_samples."
+        yield f"The tail ESS is below {ESS}: intervals are imprecise, increase num_samples."
     if draws.num_divergences:
         exact = not (draws.model.priors or isinstance(draws, HierarchicalDraws))
-        remedy = "if every row has a label, use fit_posterior, which is exact" if exact else NOT_EXACT
-        yield f"Transitions diverged: parts of the posterior may be missed; {remedy}."
+        remedy = "if all rows are labelled, use fit_posterior, which is exact" if exact else NOT_EXACT
+        yield f"Transitions diverged, and parts of the posterior may be missed: {remedy}."
 
 
 def _print(diagnosis: Diagnosis, shape: tuple[int, ...]) -> None:
@@ -141,5 +140,5 @@ def _print(diagnosis: Diagnosis, shape: tuple[int, ...]) -> None:
     chains = "1 chain" if num_chains == 1 else f"{num_chains} chains"
     console.print(f"{chains} of {num_draws:,} draws; parameters that vary: {num_parameters:,}")
     console.print(grid)
-    for sentence in diagnosis.advice or ("Nothing speaks against these draws.",):
+    for sentence in diagnosis.advice or ("No problem was found.",):
         console.print(sentence)

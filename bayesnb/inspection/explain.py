@@ -13,30 +13,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 import numpy as np
 
-from bayesnb.arrays.placement import Array, is_traced, to_double, to_host
+from bayesnb.arrays.placement import Array, to_double, to_host
 from bayesnb.arrays.sparse import dense
 from bayesnb.fits.averaged import AveragedPosterior
 from bayesnb.fits.bootstrap import Bootstrap
-from bayesnb.inspection import names
-from bayesnb.inspection.additive_terms import Narrowed, by_words, class_probs, narrowed, num_terms, terms, terms_given
+from bayesnb.inspection import display_names as names
+from bayesnb.inspection.additive_terms import SeenWords, by_words, class_probs, keep_seen_words, num_terms, terms
 from bayesnb.inspection.explanation import Explanation, Intervals
-from bayesnb.model.class_prior import joint
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
-from bayesnb.results import intervals
 from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
 from bayesnb.results.draws import Draws
-from bayesnb.results.intervals import Interval
+from bayesnb.results.intervals import Interval, draw_parameters, feature_terms, joint_of_terms, log_odds, quantiles
+from bayesnb.rows import arguments
 
 LARGEST = 1 << 31
 """The most bytes of one table."""
 
 NEVER = 1e9
-"""The number of impossible features that a class of probability zero counts as: more than any row has."""
+"""A class of probability zero counts as this many impossible features: more than any row has."""
 
 
 def explain(
@@ -85,7 +83,7 @@ def explain(
             estimate, which has no posterior uncertainty, tables above 2 GiB, and inside a JAX transformation.
     """
     X = fit.encoded(X) if hasattr(fit, "encoded") else X
-    fit, class_names, feature_names, value_names = names.known(fit, class_names, feature_names, value_names)
+    fit, class_names, feature_names, value_names = names.complete_names(fit, class_names, feature_names, value_names)
     _check(fit, X, key)
     fit = to_double(fit)
     # computed on the host, wherever the rows are
@@ -93,16 +91,16 @@ def explain(
     sizes = {block: family.columns_in(arrays[block]) for block, family in fit.model.families.items()}
     widths = {block: num_terms(fit, block, size) for block, size in sizes.items()}
     num_rows, num_classes = next(iter(arrays.values())).shape[0], class_probs(fit).size
-    classes = names.class_names(class_names, num_classes)
-    columns = names.column_names(fit.model, feature_names, sizes)
-    other = names.number_of(against, classes, "against")
-    shown = names.distinct(_by_block(fit, widths, columns))
+    classes = names.check_class_names(class_names, num_classes)
+    columns = names.check_column_names(fit.model, feature_names, sizes)
+    other = names.class_index(against, classes, "against")
+    shown = names.prefix_repeated(_feature_names(fit, widths, columns))
     _check_size(f"{num_rows} rows, {num_classes} classes and {sum(widths.values())} features", "fewer rows at once",
                 num_rows, num_classes, sum(widths.values()))  # fmt: skip
-    small = narrowed(fit, arrays)
+    small = keep_seen_words(fit, arrays)
     parts = products.by_rows(terms, (small.fit,), small.arrays)
     table = LogProb(*(_beside(small, widths, {b: part[i] for b, part in parts.items()}) for i in (0, 1)))
-    prior, contributions = _log_odds(class_probs(fit), table, other)
+    prior, contributions = _exact_log_odds(class_probs(fit), table, other)
     return Explanation(
         prior=prior,
         contributions=contributions,
@@ -112,7 +110,7 @@ def explain(
         level=None if key is None else level,
         class_names=classes,
         feature_names=tuple(name for block in shown.values() for name in block),
-        value_names=names.value_names(value_names, fit.model.families, columns, shown),
+        value_names=names.check_value_names(value_names, fit.model.families, columns, shown),
         blocks=_slices(widths),
     )
 
@@ -120,17 +118,16 @@ def explain(
 def _check(fit: Any, X: Any, key: Any) -> None:
     if isinstance(fit, Draws):
         raise ValueError(
-            f"{type(fit).__name__} average products over draws, which no sum over features explains: explain the fit "
-            "of fit_posterior or fit_map"
+            f"{type(fit).__name__} average products over draws, which are not sums over features: explain a fit from "
+            "fit_posterior or fit_map"
         )
     if isinstance(fit, Bootstrap):
-        raise ValueError("a Bootstrap is many fits: explain its estimate, and see its interval")
+        raise ValueError("a Bootstrap holds many fits: explain its estimate")
     if not isinstance(fit, PointEstimate | Posterior | AveragedPosterior):
         raise ValueError(f"explain takes a fit such as fit_posterior returns, got {type(fit).__name__}")
-    if is_traced(fit, X, key):
-        raise ValueError("explain cannot run inside a JAX transformation: call it with values that are known")
+    arguments.require_known("explain", fit, X, key)
     if key is not None and isinstance(fit, PointEstimate):
-        raise ValueError("a point estimate leaves nothing uncertain: leave out key, or explain fit_posterior's fit")
+        raise ValueError("a point estimate has no posterior uncertainty: leave out key, or explain a posterior")
 
 
 def _check_size(what: str, advice: str, *shape: int) -> None:
@@ -139,10 +136,10 @@ def _check_size(what: str, advice: str, *shape: int) -> None:
         raise ValueError(f"a table of {what} would take {size / 2**30:.1f} GiB, more than 2: give {advice}")
 
 
-def _log_odds(probs: Array, table: LogProb, against: int) -> tuple[Array, Array]:
+def _exact_log_odds(probs: Array, table: LogProb, against: int) -> tuple[Array, Array]:
     """Log odds of the prior [K] and contributions [N, K, F]; infinite if one class has more impossible features."""
-    prior = _less(LogProb(np.log(np.where(probs > 0, probs, 1.0)), NEVER * (probs == 0)), against, 0)
-    features = _less(table, against, 1)
+    prior = _subtract_class(LogProb(np.log(np.where(probs > 0, probs, 1.0)), NEVER * (probs == 0)), against, 0)
+    features = _subtract_class(table, against, 1)
     more = np.sign(prior.zeros[None] + features.zeros.sum(axis=2))[:, :, None]
     infinite = features.zeros * more > 0
     return (
@@ -151,23 +148,23 @@ def _log_odds(probs: Array, table: LogProb, against: int) -> tuple[Array, Array]
     )
 
 
-def _less(log_prob: LogProb, against: int, axis: int) -> Any:
+def _subtract_class(log_prob: LogProb, against: int, axis: int) -> Any:
     return LogProb(*(part - part.take([against], axis=axis) for part in log_prob))
 
 
 def _intervals(
-    small: Narrowed, widths: dict[str, int], against: int, level: float, key: Array, num_draws: int
+    small: SeenWords, widths: dict[str, int], against: int, level: float, key: Array, num_draws: int
 ) -> Intervals:
-    """Credible intervals of the results of ``_log_odds``, over draws of the parameters."""
-    intervals.require_level(level)
+    """Credible intervals of the results of ``_exact_log_odds``, over draws of the parameters."""
+    arguments.require_probability(level=level)
     fit = small.fit
     width = sum(len(small.columns.get(block, range(size))) + 1 for block, size in widths.items())
     num_classes = class_probs(fit).size
     _check_size(f"{num_draws} draws, {num_classes} classes and {width} features", "a smaller num_draws, or no key",
                 num_draws, num_classes, width)  # fmt: skip
-    given = intervals.drawn(fit, small.arrays, key, num_draws)
+    given = draw_parameters(fit, small.arrays, key, num_draws)
     words = any(by_words(fit, family) for family in fit.model.families.values())
-    both = intervals._quantiles(_OfDraw(against, words), given, level, by_feature=True)
+    both = quantiles(_LogOdds(against, words), given, level, by_feature=True)
     probs = np.log(given.params["class_probs"])
     tails = np.quantile(probs - probs[:, [against]], [0.5 - level / 2, 0.5 + level / 2], axis=0, method="nearest")
     return Intervals(
@@ -178,21 +175,20 @@ def _intervals(
 
 
 @dataclass(frozen=True)
-class _OfDraw:
+class _LogOdds:
     """The log odds of rows given parameters: contributions by block [N, K, F], and their total [N, K]."""
 
     against: int
     words: bool
 
     def __call__(self, model: NaiveBayes, powers: Any, rows: dict[str, Array], draw: Sites) -> Any:
-        parts = terms_given(model.block_params(draw), model.families, powers, rows, words=self.words)
-        sums = [jax.tree.map(lambda part: part.sum(-1), part) for part in parts.values()]
-        whole = joint(draw["class_probs"], sums).log()[:, :, None]
-        by_block = {block: intervals._log_odds(part.log(), self.against) for block, part in parts.items()}
-        return by_block, intervals._log_odds(whole, self.against)[:, :, 0]
+        parts = feature_terms(model, draw, powers, rows, words=self.words)
+        total = joint_of_terms(draw["class_probs"], parts).log()[:, :, None]
+        by_block = {block: log_odds(part.log(), self.against) for block, part in parts.items()}
+        return by_block, log_odds(total, self.against)[:, :, 0]
 
 
-def _beside(small: Narrowed, widths: dict[str, int], by_block: dict[str, Array]) -> Array:
+def _beside(small: SeenWords, widths: dict[str, int], by_block: dict[str, Array]) -> Array:
     """Concatenate blocks to [N, K, F]; words that occur in no row add 0."""
     first = next(iter(by_block.values()))
     out = np.zeros((*first.shape[:2], sum(widths.values())))
@@ -227,7 +223,7 @@ def _values(fit: Classifier, arrays: dict[str, Array], widths: dict[str, int]) -
     return np.concatenate(parts, axis=1)
 
 
-def _by_block(
+def _feature_names(
     fit: Classifier, widths: dict[str, int], columns: dict[str, tuple[str, ...]]
 ) -> dict[str, tuple[str, ...]]:
     """The names of each block's features: its columns, or the block itself; a Multinomial's length comes last."""

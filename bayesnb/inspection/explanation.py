@@ -12,7 +12,7 @@ import numpy as np
 import scipy.special
 
 from bayesnb.arrays.placement import Array
-from bayesnb.inspection import names
+from bayesnb.inspection.display_names import class_index
 from bayesnb.results.intervals import Interval
 
 
@@ -90,7 +90,7 @@ class Explanation:
         if not hasattr(row, "__index__") or not -len(self.contributions) <= row < len(self.contributions):
             raise ValueError(f"row is a number below {len(self.contributions)}, got {row!r}")
         if of is not None:
-            return names.number_of(of, self.class_names, "of")
+            return class_index(of, self.class_names, "of")
         others = np.delete(np.arange(len(self.class_names)), self.against)
         return int(others[self.log_odds[row, others].argmax()]) if others.size else self.against
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -57,53 +56,53 @@ def num_parameters(
     Raises:
         ValueError: if columns or classes are unknown, or contradict the model.
     """
-    given = getattr(model, "model", model)
-    arguments.model(given)
-    fitted = model.columns() if isinstance(model, Classifier) else given.columns
-    columns = _columns(given, fitted, X, num_columns)
-    classes = _classes(model, given, X, y, num_classes)
-    counts = {name: family.num_parameters(columns[name]) for name, family in given.families.items()}
-    blocks = {name: classes * own + shared for name, (own, shared) in counts.items()}
-    blocks = {"class_probs": 0 if given.class_probs is not None else classes - 1, **blocks}
-    values = [family.num_values(columns[name]) for name, family in given.families.items()]
-    joint = None if None in values else math.prod(v for v in values if v is not None) * classes - 1
-    return NumParameters(blocks, sum(blocks.values()), joint)
+    specification = getattr(model, "model", model)
+    arguments.model(specification)
+    columns = _columns(model, specification, X, num_columns)
+    classes = _classes(model, specification, X, y, num_classes)
+    blocks = {"class_probs": 0 if specification.class_probs is not None else classes - 1}
+    joint: int | None = classes
+    for name, family in specification.families.items():
+        own, shared = family.num_parameters(columns[name])
+        blocks[name] = classes * own + shared
+        values = family.num_values(columns[name])
+        joint = None if joint is None or values is None else joint * values
+    return NumParameters(blocks, sum(blocks.values()), None if joint is None else joint - 1)
 
 
-def _columns(
-    model: NaiveBayes, fitted: Mapping[str, int | None], X: Any, num_columns: int | Mapping[str, int] | None
-) -> dict[str, int]:
-    told: dict[str, int | None] = dict.fromkeys(model.families)
+def _columns(fit: Any, model: NaiveBayes, X: Any, num_columns: Any) -> dict[str, int]:
+    """The number of columns of each block: of the model, of the rows, or as given."""
+    given: dict[str, Any] = dict.fromkeys(model.families, None if isinstance(num_columns, Mapping) else num_columns)
     if X is not None:
         arrays = check_shapes(model.families, model.single, X)
-        told |= {name: family.columns_in(arrays[name]) for name, family in model.families.items()}
+        given = {name: family.columns_in(arrays[name]) for name, family in model.families.items()}
     elif isinstance(num_columns, Mapping):
-        if model.single or not set(num_columns) <= set(told):
-            raise ValueError(f"num_columns is a number, or a dict by the blocks {list(told)}, got {num_columns!r}")
-        told |= num_columns
-    elif num_columns is not None:
-        told = dict.fromkeys(told, num_columns)
+        if model.single or not set(num_columns) <= set(given):
+            raise ValueError(f"num_columns must be a number, or a dict by block {list(given)}, got {num_columns!r}")
+        given |= dict(num_columns)
+    fitted = fit.columns() if isinstance(fit, Classifier) else model.columns
     columns = {}
     for name, family in model.families.items():
-        known = fitted[name] or family.declared_columns
-        if told[name] is not None:
-            arguments.counts(num_columns=told[name])
-        if known is None and told[name] is None:
+        sizes = [size for size in (fitted[name] or family.declared_columns, given[name]) if size is not None]
+        if given[name] is not None:
+            arguments.counts(num_columns=given[name])
+        if not sizes:
             raise ValueError(f"the columns of block {name!r} are unknown: give X, or num_columns")
-        if None not in (known, told[name]) and known != told[name]:
-            raise ValueError(f"block {name!r} has {known} columns in the model, got {told[name]}")
-        columns[name] = known or told[name] or 0
+        if len(set(sizes)) > 1:
+            raise ValueError(f"block {name!r} has {sizes[0]} columns in the model, got {sizes[1]}")
+        columns[name] = int(sizes[0])
     return columns
 
 
 def _classes(fit: Any, model: NaiveBayes, X: Any, y: Any, num_classes: int | None) -> int:
+    """The number of classes: of the fit, as given, or that of the labels."""
     params = getattr(fit, "params", None)
-    known = model.num_classes or (np.shape(params["class_probs"])[-1] if isinstance(params, Mapping) else None)
-    declared = arguments.num_classes(num_classes)
-    if None not in (known, declared) and known != declared:
-        raise ValueError(f"num_classes is {declared}, the model has {known} classes")
-    if known or declared:
-        return known or declared or 0
+    fitted = model.num_classes or (np.shape(params["class_probs"])[-1] if isinstance(params, Mapping) else None)
+    given = arguments.num_classes(num_classes)
+    if None not in (fitted, given) and fitted != given:
+        raise ValueError(f"num_classes is {given}, the model has {fitted} classes")
+    if fitted or given:
+        return fitted or given or 0
     if X is None or y is None:
         raise ValueError("the number of classes is unknown: give X and y, or num_classes")
     return model.resolve(X, y).num_classes or 0

@@ -1,6 +1,6 @@
 """Rank features by what they add on average to the log odds of a class, over rows of that class.
 
-    sum_{j != k} w_j E[log p(x_f | k) - log p(x_f | j) | y = k],    w_j = p(j) / (1 - p(k))
+    sum_{j != k} p(j) / (1 - p(k)) E[log p(x_f | k) - log p(x_f | j) | y = k]
 
 This is the mean contribution in ``explain``. The expectations are Kullback-Leibler divergences, in closed form.
 Kullback and Leibler, On information and sufficiency (1951). Each word and each category is ranked separately; its value
@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayesnb.arrays.host_calls import at_once
-from bayesnb.arrays.placement import Array, is_traced, to_double
+from bayesnb.arrays.placement import Array, to_double
 from bayesnb.families.base import Family, Params
-from bayesnb.inspection import names
+from bayesnb.inspection import display_names as names
 from bayesnb.inspection.additive_terms import class_probs
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.rows import arguments
@@ -71,39 +71,33 @@ def top_features(
     Raises:
         ValueError: for another fit, for a single class, names that do not fit, and inside a JAX transformation.
     """
-    fit, class_names, feature_names, value_names = names.known(fit, class_names, feature_names, value_names)
+    fit, class_names, feature_names, value_names = names.complete_names(fit, class_names, feature_names, value_names)
     if not isinstance(fit, PointEstimate | Posterior):
         raise ValueError(
-            f"top_features takes a PointEstimate or a Posterior, got {type(fit).__name__}: of an AveragedPosterior "
-            "give its posterior"
+            f"top_features takes a PointEstimate or a Posterior, got {type(fit).__name__}; for an AveragedPosterior, "
+            "give its attribute posterior"
         )
     arguments.counts(count=count)
-    if is_traced(fit):
-        raise ValueError("top_features cannot run inside a JAX transformation: call it with values that are known")
+    arguments.require_known("top_features", fit)
     fit = to_double(fit)
     params = fit.params if isinstance(fit, PointEstimate) else at_once(type(fit.model).reference, fit.model)
     probs = class_probs(fit)
-    classes = names.class_names(class_names, probs.size)
+    classes = names.check_class_names(class_names, probs.size)
     if len(classes) < 2:
-        raise ValueError("the model has one class, for which nothing can speak: top_features compares classes")
-    columns = names.column_names(fit.model, feature_names, {b: int(size or 0) for b, size in fit.columns().items()})
-    shown = names.distinct(columns)
-    value_names = names.value_names(value_names, fit.model.families, columns, shown)
+        raise ValueError("the model has a single class: top_features compares two or more")
+    sizes = {b: int(size or 0) for b, size in fit.columns().items()}
+    columns = names.check_column_names(fit.model, feature_names, sizes)
+    shown = names.prefix_repeated(columns)
+    value_names = names.check_value_names(value_names, fit.model.families, columns, shown)
     powers = (fit.weights if isinstance(fit, Posterior) else None) or {}
+    by_block = fit.model.block_params(params)
     blocks = [
-        _Block(
-            family,
-            fit.model.block_params(params)[block],
-            shown[block],
-            block,
-            powers.get(block, np.ones(1)),
-            value_names,
-        )
+        _Block(family, by_block[block], shown[block], block, powers.get(block, np.ones(1)), value_names)
         for block, family in fit.model.families.items()
         if columns[block]
     ]
     if not blocks:
-        raise ValueError("the model has no columns, and so no features: top_features needs one or more")
+        raise ValueError("the model has no columns: top_features needs one or more")
     return TopFeatures({name: _of_class(k, blocks, probs, count) for k, name in enumerate(classes)})
 
 

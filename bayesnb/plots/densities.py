@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesnb.arrays.host_calls import at_once
-from bayesnb.inspection import names
+from bayesnb.inspection import display_names as names
 from bayesnb.plots.look import class_colour, class_hatch, class_line, shown, tidy
 from bayesnb.plots.parameters import drawn
 from bayesnb.results.classifier import Classifier
-from bayesnb.results.intervals import require_level
+from bayesnb.rows import arguments
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,11 +60,11 @@ def class_densities(
     num_columns = fit.columns()[block] or 0
     if not 0 <= column < num_columns:
         raise ValueError(f"column is a number below {num_columns}, got {column!r}")
-    require_level(level)
+    arguments.require_probability(level=level)
     draws = drawn(fit, key, num_draws)
     family, params = fit.model.families[block], fit.model.block_params(draws)[block]
     values, density = at_once(type(family).cell_densities, family, params, column)
-    classes = names.class_names(class_names, density.shape[1])
+    classes = names.check_class_names(class_names, density.shape[1])
     mean = density.mean(axis=0)
     low, high = np.quantile(density, [0.5 - level / 2, 0.5 + level / 2], axis=0)
     name = f"{block}[{column}]" if feature_name is None else feature_name

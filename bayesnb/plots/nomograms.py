@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit, logit
 
-from bayesnb.inspection import names
+from bayesnb.inspection import display_names as names
 from bayesnb.inspection.explain import explain
 from bayesnb.plots.look import AGAINST, FOR, NEUTRAL, escaped, heading, shown
 from bayesnb.plots.scales import Scale, scales
@@ -74,11 +74,11 @@ def nomogram(
         ValueError: as for ``explain``; also if both classes are the same, or no finite axis can be drawn.
     """
     X = fit.encoded(X) if hasattr(fit, "encoded") else X
-    fit, class_names, feature_names, value_names = names.known(fit, class_names, feature_names, value_names)
+    fit, class_names, feature_names, value_names = names.complete_names(fit, class_names, feature_names, value_names)
     told = explain(
         fit, X, against=against, class_names=class_names, feature_names=feature_names, value_names=value_names
     )
-    k = names.number_of(of, told.class_names, "of")
+    k = names.class_index(of, told.class_names, "of")
     if k == told.against:
         raise ValueError(f"of and against are two classes, got {told.class_names[k]!r} for both")
     axes = scales(fit, told, k, count, row)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesnb.arrays.placement import to_host
-from bayesnb.inspection import names
+from bayesnb.inspection import display_names as names
 from bayesnb.plots.look import class_colour, class_line, shown, tidy
 from bayesnb.results.classifier import Classifier, PointEstimate
-from bayesnb.results.intervals import require_level
+from bayesnb.rows import arguments
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,10 +52,10 @@ def forest(
         ValueError: if there is no such site, a key is missing, or the names do not fit.
     """
     draws = drawn(fit, key, num_draws)
-    require_level(level)
+    arguments.require_probability(level=level)
     if site not in draws or draws[site].ndim < 2:
         raise ValueError(f"site is one of {', '.join(draws)}, got {site!r}")
-    classes = names.class_names(class_names, draws["class_probs"].shape[1])
+    classes = names.check_class_names(class_names, draws["class_probs"].shape[1])
     values, lines = _lines(fit, site, draws[site], feature_names)
     if site == "class_probs":  # each class is a line of its own
         lines, classes = classes, ("",)
@@ -105,7 +105,7 @@ def _lines(fit: Classifier, site: str, draws: Array, given: Any) -> tuple[Array,
         return draws[:, None], ("",)
     block, family = next((b, f) for b, f in fit.model.families.items() if site in {f"{b}_{s}" for s in f.sites})
     sizes = {name: int(size or 0) for name, size in fit.columns().items()}
-    columns = names.column_names(fit.model, given, sizes)[block]
+    columns = names.check_column_names(fit.model, given, sizes)[block]
     short = site.removeprefix(f"{block}_")
     if short in family.common_sites:
         draws = draws[:, None]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesnb.arrays.masked import filled, without_mask
-from bayesnb.inspection import names
+from bayesnb.inspection import display_names as names
 from bayesnb.plots.look import MARKERS, class_colour, escaped, shown
 from bayesnb.results.classifier import Classifier
 
@@ -68,8 +68,8 @@ def decision_regions(
     across, up = (np.linspace(a, b, resolution) for a, b in zip(low - margin, high + margin, strict=True))
     probs = _predicted(fit, block, X.shape[1], columns, across, up)
     num_classes = probs.shape[2]
-    classes = names.class_names(class_names, num_classes)
-    labels = names.column_names(fit.model, None if feature_names is None else {block: feature_names},
+    classes = names.check_class_names(class_names, num_classes)
+    labels = names.check_column_names(fit.model, None if feature_names is None else {block: feature_names},
                                 dict.fromkeys(fit.model.families, 1) | {block: X.shape[1]})[block]  # fmt: skip
     ends = (across[0], across[-1], up[0], up[-1])
     ax.imshow(_shades(probs), extent=ends, origin="lower", aspect="auto", interpolation="bilinear", zorder=0)

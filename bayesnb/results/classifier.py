@@ -25,7 +25,7 @@ from bayesnb.numerics.log_prob import LogProb, logsumexp
 from bayesnb.primitives.scoring import Score, prepare_likelihood
 from bayesnb.results import generate, intervals
 from bayesnb.results.evidence import EvidenceTable, evidence_table
-from bayesnb.results.intervals import Interval
+from bayesnb.results.intervals import Interval, ParameterDraws
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import check_rows
 from bayesnb.rows.statistics import ModelStatistics
@@ -41,7 +41,7 @@ class Classifier(Node):
         """log p(y = k, x) of each row, [N, K]; -inf where the class is impossible."""
         arrays = self.arrays(X)
         base = self.model.row_base_measure(arrays)
-        return self._scored(arrays).log() + (base if isinstance(base, float) else base[:, None])
+        return self._score_rows(arrays).log() + (base if isinstance(base, float) else base[:, None])
 
     @answers_cpu_rows
     def log_density(self, X: Any) -> Array:
@@ -50,18 +50,18 @@ class Classifier(Node):
 
     @answers_cpu_rows
     def predict_log_proba(self, X: Any) -> Array:
-        """log p(y = k | x), [N, K]. If all classes are impossible, those with fewest impossible features share."""
-        return self._scored(self.arrays(X)).normalised()
+        """log p(y = k | x), [N, K]. If all classes are impossible, only those with fewest impossible features count."""
+        return self._score_rows(self.arrays(X)).normalised()
 
     @answers_cpu_rows
     def predict_proba(self, X: Any) -> Array:
         """p(y = k | x), [N, K]; each row sums to one."""
-        return self._scored(self.arrays(X)).shares()
+        return self._score_rows(self.arrays(X)).shares()
 
     @answers_cpu_rows
     def predict(self, X: Any) -> Array:
         """The most probable class of each row, integers [N]."""
-        return self._scored(self.arrays(X)).best()
+        return self._score_rows(self.arrays(X)).best()
 
     def generate(
         self, *, key: Array, num_rows: int, num_datasets: int | None = None, total_count: Any = None
@@ -101,8 +101,8 @@ class Classifier(Node):
         Raises:
             ValueError: for a level outside (0, 1), and for a point estimate, which has no uncertainty.
         """
-        _require_posterior(self)
-        return intervals.predict_interval(self, X, level, key, num_draws)
+        given = self._draw_parameters(X, level, key, num_draws)
+        return intervals.probability_interval(given, level)
 
     def contribution_interval(
         self, X: Any, level: float = 0.9, *, key: Array, num_draws: int = 1000, against: int = 0
@@ -115,9 +115,15 @@ class Classifier(Node):
         and MultivariateNormal blocks are one feature. Arguments and errors as in ``predict_interval``; ``against`` is a
         class number.
         """
-        _require_posterior(self)
-        found = intervals.contribution_interval(self, X, level, key, num_draws, against)
+        given = self._draw_parameters(X, level, key, num_draws)
+        found = intervals.contribution_interval(given, level, against)
         return found["x"] if self.model.single else found
+
+    def _draw_parameters(self, X: Any, level: float, key: Array, num_draws: int) -> ParameterDraws:
+        if isinstance(self, PointEstimate):
+            raise ValueError("a point estimate has no posterior uncertainty: use fit_posterior or fit_nuts")
+        arguments.require_probability(level=level)
+        return intervals.draw_parameters(self, self.arrays(X), key, num_draws)
 
     @property
     def draws_at_once(self) -> int | None:
@@ -140,7 +146,8 @@ class Classifier(Node):
     def _scorer(self) -> Score:
         """The function that gives log p(y = k, x) of checked rows without the base measure, [N, K]."""
 
-    def _score(self, arrays: Mapping[str, Array]) -> LogProb:
+    def scores(self, arrays: Mapping[str, Array]) -> LogProb:
+        """log p(y = k, x) of checked rows without the base measure, [N, K]. Pure JAX."""
         return self._scorer()(arrays)
 
     def arrays(self, X: Any) -> dict[str, Array]:
@@ -148,10 +155,10 @@ class Classifier(Node):
         model = self.model
         return check_rows(model.families, model.single, X, self.columns(), sparse=not is_traced(self))
 
-    def _scored(self, arrays: dict[str, Array]) -> LogProb:
-        """numpy rows are scored on the host, for fits of numpy or JAX arrays; JAX rows in one compiled call."""
+    def _score_rows(self, arrays: dict[str, Array]) -> LogProb:
+        """The scores of numpy rows on the host, for fits of numpy or JAX arrays; of JAX rows in one compiled call."""
         if is_traced(self) or not (on_host(arrays) or (is_traced(arrays) and on_host(self))):
-            return _score(self, arrays)
+            return _compiled_scores(self, arrays)
         # under a user's jit, too, the tables of a fit of numpy arrays are computed only once
         return self._host_score(arrays)
 
@@ -164,19 +171,14 @@ class Classifier(Node):
         return {name: value for name, value in self.__dict__.items() if name != "_host_score"}
 
 
-def _require_posterior(fit: Classifier) -> None:
-    if isinstance(fit, PointEstimate):
-        raise ValueError("a point estimate leaves nothing uncertain: fit_posterior and fit_nuts have intervals")
-
-
 @jax.jit
-def _score(fit: Classifier, arrays: dict[str, Array]) -> LogProb:
-    return fit._score(arrays)
+def _compiled_scores(fit: Classifier, arrays: dict[str, Array]) -> LogProb:
+    return fit.scores(arrays)
 
 
 @pytree
 class PointEstimate(Classifier):
-    """A model at one value of its parameters: the MLE, the MAP, or parameters that you know.
+    """A model at one value of its parameters: the MLE, the MAP, or given parameters.
 
     Args:
         model: The specification.
@@ -194,7 +196,7 @@ class PointEstimate(Classifier):
 
     @classmethod
     def trusted(cls, model: NaiveBayes, params: Sites) -> Self:
-        """An estimate from parameters that need no check, such as those of a fit."""
+        """An estimate from parameters that need no check, such as those that a fit computed."""
         estimate = object.__new__(cls)
         object.__setattr__(estimate, "model", model)
         object.__setattr__(estimate, "params", params)
@@ -224,8 +226,8 @@ class Posterior(Classifier):
     """The exact posterior: ``prior`` and ``model`` are the model before and after the rows of ``statistics``.
 
     Predictions integrate the parameters out. Hyperparameters that the data resolved are part of ``prior``. With
-    ``weights``, as ``temper`` learns them, p(k | x) is proportional to p(k) prod_d p(x_d | k)^w_d: arrays by block,
-    [D], or [1] for the whole block. They change p(k | x) only: p(x), parameters and evidence stay the model's.
+    ``weights``, the powers that ``temper`` learns, p(k | x) is proportional to p(k) prod_d p(x_d | k)^w_d: arrays by
+    block, [D], or [1] for the whole block. They change p(k | x) only: p(x), parameters and evidence stay the model's.
     """
 
     prior: NaiveBayes
@@ -242,7 +244,8 @@ class Posterior(Classifier):
     def log_evidence(self) -> Array:
         """log p(X, y), the log marginal likelihood given the resolved prior, base measure included: a float64 scalar.
 
-        With weights or soft labels it is that of the weighted likelihood, which is not a probability of data.
+        With sample weights or soft labels it is that of the weighted likelihood, which is not a probability of data.
+        The powers ``weights`` do not change it.
         """
         return self.evidence_table().total
 
@@ -266,7 +269,7 @@ class Posterior(Classifier):
 
     @answers_cpu_rows
     def log_joint(self, X: Any) -> Array:
-        """log p(y = k, x) of each row, [N, K]; with ``weights`` their log p(y = k | x) plus the model's log p(x)."""
+        """log p(y = k, x) of each row, [N, K]: with ``weights``, log p(y = k | x) plus the model's log p(x)."""
         if self.weights is None:
             return super().log_joint(X)
         return self.predict_log_proba(X) + replace(self, weights=None).log_density(X)[:, None]

@@ -36,20 +36,22 @@ class Draws(Classifier):
     @property
     def max_r_hat(self) -> float:
         """The largest split R-hat over parameters; near 1 if the chains agree (BDA3, section 11.4)."""
-        return float(max((np.nanmax(split_gelman_rubin(chains)) for chains in self._chains()), default=1.0))
+        chains = self._varying_chains()
+        return float(np.nanmax(split_gelman_rubin(chains))) if chains.size else 1.0
 
     @property
     def min_ess(self) -> float:
         """The smallest effective sample size over parameters; the number of draws if nothing varies.
 
-        At most S log10 S for S draws: an estimate beyond it, or below 0, is noise from alternating chains (Vehtari et
+        At most S log10 S for S draws: a larger estimate, or one below 0, is noise from alternating chains (Vehtari et
         al., Rank-normalization, folding, localization, 2021).
         """
         num_draws = self.params["class_probs"].shape[0]
-        most = num_draws * np.log10(num_draws)
-        sizes = (effective_sample_size(chains) for chains in self._chains())
-        bounded = (np.nanmin(np.where(size < 0, np.inf, size)) for size in sizes)
-        return float(min(min(bounded, default=num_draws), most))
+        most, chains = num_draws * np.log10(num_draws), self._varying_chains()
+        if not chains.size:
+            return float(min(num_draws, most))
+        size = effective_sample_size(chains)
+        return float(min(np.nanmin(np.where(size < 0, np.inf, size)), most))
 
     @property
     def num_divergences(self) -> int:
@@ -63,12 +65,15 @@ class Draws(Classifier):
         params = {**self.params, "class_probs": namespace(draws).broadcast_to(model.class_probs, draws.shape)}
         return replace(self, model=model, params=params)
 
-    def _chains(self) -> list[np.ndarray[Any, Any]]:
-        """Each site that varies as [chains, draws, size]."""
-        sites = (np.asarray(value, np.float64) for value in self.params.values())
-        shaped = (value.reshape(self.num_chains, value.shape[0] // self.num_chains, -1) for value in sites)
-        varying = (value[..., np.ptp(value, axis=(0, 1)) > 0] for value in shaped)
-        return [value for value in varying if value.size]
+    def chains(self) -> np.ndarray[Any, Any]:
+        """All parameters in float64, site after site, [chains, draws, P]."""
+        sites = [np.asarray(value, np.float64).reshape(len(value), -1) for value in self.params.values()]
+        whole = np.concatenate(sites, axis=1)
+        return whole.reshape(self.num_chains, -1, whole.shape[1])
+
+    def _varying_chains(self) -> np.ndarray[Any, Any]:
+        chains = self.chains()
+        return chains[..., np.ptp(chains, axis=(0, 1)) > 0]
 
     def draws(self, key: Array, num_draws: int) -> tuple[Sites, Array]:
         """A uniform sample of these draws."""

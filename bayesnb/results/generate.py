@@ -15,7 +15,7 @@ from bayesnb.arrays import memory
 from bayesnb.arrays.host_calls import at_once
 from bayesnb.arrays.placement import Array, is_traced, namespace, on_host
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
-from bayesnb.results.fitted import Fitted
+from bayesnb.results.intervals import Fitted
 
 
 def generate(fit: Fitted, key: Array, num_rows: int, num_datasets: int | None, total_count: Any) -> tuple[Any, Array]:

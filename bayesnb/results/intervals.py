@@ -8,9 +8,10 @@ number of rows grows, both ends of an interval converge to it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -22,13 +23,26 @@ from bayesnb.arrays.sparse import dense
 from bayesnb.model.class_prior import joint
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb
-from bayesnb.results.fitted import Fitted
 from bayesnb.rows import arguments
-
-Powers = dict[str, Array] | None
 
 AT_ONCE = 1 << 26
 """The largest size in bytes of the results of one block of rows under every draw."""
+
+
+class Fitted(Protocol):
+    """What intervals and generated rows need of a fit; ``results.classifier`` has the implementations."""
+
+    model: NaiveBayes
+
+    @property
+    def draws_at_once(self) -> int | None:
+        """How many draws of the parameters may be in memory at once; None for all of them."""
+
+    def columns(self) -> Mapping[str, int | None]:
+        """The number of columns of each block."""
+
+    def draws(self, key: Array, num_draws: int) -> tuple[Sites, Array]:
+        """Parameters [S, ...], and the index among them of each independent draw, [num_draws]."""
 
 
 class Interval(NamedTuple):
@@ -38,44 +52,16 @@ class Interval(NamedTuple):
     high: Array
 
 
-def predict_interval(fit: Fitted, X: Any, level: float, key: Array, num_draws: int) -> Interval:
-    """Intervals of P(y = k | x, theta), [N, K]; see ``Classifier.predict_interval``."""
-    given = _prepared(fit, X, level, key, num_draws)
-    by_feature = given.powers is not None
-    return Interval(*_quantiles(_probabilities, given, level, by_feature))
+class ParameterDraws(NamedTuple):
+    """Draws of a model's parameters [S, ...] by site, the powers of the features, and checked rows by block."""
 
-
-def contribution_interval(
-    fit: Fitted, X: Any, level: float, key: Array, num_draws: int, against: int
-) -> dict[str, Interval]:
-    """Intervals of each feature's log odds, [N, K, D] by block; see ``Classifier.contribution_interval``."""
-    given = _prepared(fit, X, level, key, num_draws)
-    num_classes = fit.model.num_classes or 0
-    if isinstance(against, bool) or not isinstance(against, int | np.integer) or not 0 <= against < num_classes:
-        raise ValueError(f"against is a class, an integer from 0 to {num_classes - 1}, got {against!r}")
-    low, high = _quantiles(partial(_contributions, int(against)), given, level, by_feature=True)
-    return {block: Interval(low[block], high[block]) for block in fit.model.families}
-
-
-class _Given(NamedTuple):
     model: NaiveBayes
     params: Sites
-    powers: Powers
+    powers: Mapping[str, Array] | None
     arrays: dict[str, Array]
 
 
-def _prepared(fit: Fitted, X: Any, level: Any, key: Array, num_draws: int) -> _Given:
-    require_level(level)
-    return drawn(fit, fit.arrays(X), key, num_draws)
-
-
-def require_level(level: Any) -> None:
-    """Raise ValueError unless this is a number between 0 and 1."""
-    if isinstance(level, bool) or not isinstance(level, float | int | np.number) or not 0 < level < 1:
-        raise ValueError(f"level is the probability inside the interval, between 0 and 1, got {level!r}")
-
-
-def drawn(fit: Fitted, arrays: dict[str, Array], key: Array, num_draws: int) -> _Given:
+def draw_parameters(fit: Fitted, arrays: dict[str, Array], key: Array, num_draws: int) -> ParameterDraws:
     """Draws of the parameters, together with the checked rows."""
     arguments.key(key)
     params = getattr(fit, "params", None)
@@ -87,11 +73,28 @@ def drawn(fit: Fitted, arrays: dict[str, Array], key: Array, num_draws: int) -> 
         params = jax.tree.map(jnp.asarray, params)
     elif on_host(arrays):
         params, which = to_host((params, which))
-    return _Given(fit.model, {s: v[which] for s, v in params.items()}, getattr(fit, "weights", None), arrays)
+    return ParameterDraws(fit.model, {s: v[which] for s, v in params.items()}, getattr(fit, "weights", None), arrays)
 
 
-def _quantiles(of_rows: Callable[..., Any], given: _Given, level: float, by_feature: bool) -> tuple[Any, Any]:
-    """The quantiles over draws of ``of_rows(model, powers, rows, draw)`` [N, ...], block by block of rows."""
+def probability_interval(given: ParameterDraws, level: float) -> Interval:
+    """Intervals of P(y = k | x, theta), [N, K]; see ``Classifier.predict_interval``."""
+    return Interval(*quantiles(_probabilities, given, level, by_feature=given.powers is not None))
+
+
+def contribution_interval(given: ParameterDraws, level: float, against: Any) -> dict[str, Interval]:
+    """Intervals of each feature's log odds, [N, K, D] by block; see ``Classifier.contribution_interval``."""
+    num_classes = given.model.num_classes or 0
+    if isinstance(against, bool) or not isinstance(against, int | np.integer) or not 0 <= against < num_classes:
+        raise ValueError(f"against must be a class, an integer from 0 to {num_classes - 1}, got {against!r}")
+    low, high = quantiles(_Contributions(int(against)), given, level, by_feature=True)
+    return {block: Interval(low[block], high[block]) for block in given.model.families}
+
+
+def quantiles(of_rows: Callable[..., Any], given: ParameterDraws, level: float, by_feature: bool) -> tuple[Any, Any]:
+    """Both ends of intervals of ``of_rows(model, powers, rows, draw)`` [N, ...], block by block of rows.
+
+    ``of_rows`` is compiled once if it is a function of a module or a frozen dataclass, which are equal if alike.
+    """
     tails = np.array([0.5 - level / 2, 0.5 + level / 2])
     model, params, powers, arrays = given
     num_rows = jax.tree.leaves(arrays)[0].shape[0]
@@ -118,41 +121,58 @@ def _quantiles(of_rows: Callable[..., Any], given: _Given, level: float, by_feat
 
 @partial(jax.jit, static_argnums=0)
 def _under_every_draw(
-    of_rows: Callable[..., Any], model: NaiveBayes, params: Sites, powers: Powers, rows: dict[str, Array]
+    of_rows: Callable[..., Any], model: NaiveBayes, params: Sites, powers: Any, rows: dict[str, Array]
 ) -> Any:
     # one draw at a time: intermediate arrays, for some families D times the result, are in memory for one draw only
     return jax.lax.map(lambda draw: of_rows(model, powers, rows, draw), params)
 
 
-def _probabilities(model: NaiveBayes, powers: Powers, rows: dict[str, Array], draw: Sites) -> Array:
+def _probabilities(model: NaiveBayes, powers: Any, rows: dict[str, Array], draw: Sites) -> Array:
     """P(y = k | x, theta), [N, K]."""
     if powers is None:
         return model.log_likelihood(draw, rows).shares()
-    terms = _terms(model, powers, rows, draw)
-    blocks = [jax.tree.map(lambda part: part.sum(-1), part) for part in terms.values()]
-    return joint(draw["class_probs"], blocks).shares()
+    return joint_of_terms(draw["class_probs"], feature_terms(model, draw, powers, rows)).shares()
 
 
-def _contributions(
-    against: int, model: NaiveBayes, powers: Powers, rows: dict[str, Array], draw: Sites
-) -> dict[str, Array]:
-    """Log odds by block, [N, K, D]."""
-    terms = _terms(model, powers, rows, draw)
-    return {block: _log_odds(part.log(), against) for block, part in terms.items()}
+@dataclass(frozen=True)
+class _Contributions:
+    """The log odds of each feature given parameters, by block, [N, K, D]."""
+
+    against: int
+
+    def __call__(self, model: NaiveBayes, powers: Any, rows: dict[str, Array], draw: Sites) -> dict[str, Array]:
+        terms = feature_terms(model, draw, powers, rows)
+        return {block: log_odds(part.log(), self.against) for block, part in terms.items()}
 
 
-def _log_odds(log_prob: Array, against: int) -> Array:
+def log_odds(log_prob: Array, against: int) -> Array:
     """Log odds relative to one class, [N, K, D]; two impossible events have even odds."""
     other = log_prob[:, against, None]
     even = log_prob == other
     return jnp.where(even, 0.0, log_prob - jnp.where(even, 0.0, other))
 
 
-def _terms(model: NaiveBayes, powers: Powers, rows: dict[str, Array], draw: Sites) -> dict[str, LogProb]:
-    """w_d log p(x_d | k, theta) by block, [N, K, D]."""
-    blocks, powers = model.block_params(draw), powers or {}
-    terms = {name: f.log_likelihood_terms(blocks[name], rows[name]) for name, f in model.families.items()}
-    return {
-        name: LogProb(part.finite * jnp.asarray(powers.get(name, np.ones(1)))[None, None], part.zeros)
-        for name, part in terms.items()
-    }
+def feature_terms(
+    model: NaiveBayes,
+    params: Mapping[str, Array],
+    powers: Mapping[str, Array] | None,
+    arrays: Mapping[str, Array],
+    *,
+    words: bool = False,
+) -> dict[str, LogProb]:
+    """w_d log p(x_d | k, theta) by block, [N, K, D]; with ``words``, by word of Multinomial blocks. Pure JAX."""
+    blocks, terms = model.block_params(params), {}
+    for name, family in model.families.items():
+        of_block = family.explained_terms if words else family.log_likelihood_terms
+        terms[name] = raise_terms(of_block(blocks[name], arrays[name]), powers, name)
+    return terms
+
+
+def raise_terms(part: LogProb, powers: Mapping[str, Array] | None, block: str) -> LogProb:
+    """The terms of a block [N, K, D], raised to their powers [D], or [1] for the whole block."""
+    return part if powers is None else LogProb(part.finite * jnp.asarray(powers[block])[None, None], part.zeros)
+
+
+def joint_of_terms(class_probs: Array, terms: Mapping[str, LogProb]) -> LogProb:
+    """log p(y = k, x), [N, K], from class probabilities and the terms of all features."""
+    return joint(class_probs, [jax.tree.map(lambda part: part.sum(-1), part) for part in terms.values()])

@@ -48,6 +48,21 @@ def counts(**given: Any) -> None:
             raise ValueError(f"{name} must be a positive int, got {value!r}")
 
 
+def require_probability(**given: Any) -> None:
+    """Raises ValueError unless every number is strictly between 0 and 1."""
+    for name, value in given.items():
+        if isinstance(value, bool) or not isinstance(value, float | int | np.number) or not 0 < value < 1:
+            raise ValueError(f"{name} must be a probability between 0 and 1, got {value!r}")
+
+
+def require_known(function: str, *values: Any) -> None:
+    """Raises ValueError inside a JAX transformation, where the values of arrays are not known."""
+    if is_traced(*values):
+        raise ValueError(
+            f"{function} cannot run inside a JAX transformation: call it with arrays whose values are known"
+        )
+
+
 def draws(one: Any, **given: Any) -> None:
     """Raises ValueError unless there is memory for this many draws, a positive int, each of the size of ``one``."""
     counts(**given)

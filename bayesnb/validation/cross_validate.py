@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, reduce
 from itertools import accumulate
 from typing import Any, TypeVar
 
@@ -14,19 +14,11 @@ import numpy as np
 from bayesnb.arrays import memory
 from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.masked import without_mask
-from bayesnb.arrays.placement import Array, as_array, is_traced, to_host
+from bayesnb.arrays.placement import Array, as_array, to_host
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.families.parts.tied import Tied
-from bayesnb.fits.closed_form import (
-    fit_map,
-    fit_mle,
-    fit_posterior,
-    likelihood_maximum,
-    posterior_mode,
-    require_maximum,
-)
+from bayesnb.fits.closed_form import CLOSED_FORMS, conjugate, fit_mle, fit_posterior, require_fit, require_maximum
 from bayesnb.model.naive_bayes import NaiveBayes, Sites, Tables
-from bayesnb.model.nonconjugate import require_conjugacy
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.scoring import Score
 from bayesnb.rows import arguments
@@ -34,6 +26,9 @@ from bayesnb.rows.labelled_rows import label_rows
 from bayesnb.rows.statistics import ModelStatistics, from_host, merge_alike
 
 T = TypeVar("T")
+
+TABLE_BYTES = 1 << 26
+"""Bytes of hyperparameters of the folds that are finalised together."""
 
 
 def cross_validate(
@@ -71,35 +66,26 @@ def cross_validate(
         >>> nb.cross_validate(model, X, y, folds=3, fit=nb.fit_map).shape
         (6, 2)
     """
-    if not any(fit is known for known in PREDICTIONS):
-        raise ValueError(f"fit is nb.fit_posterior, nb.fit_map or nb.fit_mle, got {fit!r}")
-    models = list(model) if isinstance(model, Sequence) else [model]
+    require_fit(fit, *CLOSED_FORMS)
+    models = [conjugate(one) for one in (model if isinstance(model, Sequence) else [model])]
     if not models:
         raise ValueError("give at least one model")
-    for one in models:
-        arguments.model(one)
-        require_conjugacy(one)
-    if is_traced(X, y, sample_weight):
-        raise ValueError("cross_validate needs values that are known: call it outside of JAX's transformations")
-    X, y, sample_weight = to_host((X, y, sample_weight))
-    first = models[0]
-    rows = label_rows(first, X, y, sample_weight)
+    arguments.require_known("cross_validate", X, y, sample_weight)
+    rows = label_rows(models[0], *to_host((X, y, sample_weight)))
     num_rows, num_classes = rows.num_rows, rows.num_classes
     fold = _folds(folds, rows.labels.y, num_rows)
     parts = in_threads(lambda f: from_host(rows.select(fold == f).counted(), evidence=False), range(fold.max() + 1))
-    whole = _merged(parts)
+    whole = reduce(merge_alike, parts)
     resolved = [to_host(one).resolve(statistics=whole) for one in models]
-    structures = {jax.tree.structure(one) for one in resolved}
-    if len(structures) > 1:
-        raise ValueError("the models of one run differ in hyperparameters alone: same blocks, families and sizes")
-    grid = _stacked(resolved)
-    others = _all_but_one(parts)
+    if len({jax.tree.structure(one) for one in resolved}) > 1:
+        raise ValueError("the models must have the same blocks, families and sizes; only hyperparameters may differ")
+    grid, others = _stack(resolved), _all_but_one(parts)
     what = f"probabilities of {num_rows:,} rows and {num_classes:,} classes by {len(models):,} models"
     memory.require(8 * num_rows * len(models) * num_classes, what, "give fewer rows or models at once")
     table = np.empty((num_rows, len(models), num_classes))
     grid_bytes = sum(leaf.nbytes for leaf in jax.tree.leaves(grid))
     for some in row_blocks(len(others), grid_bytes, block_bytes=TABLE_BYTES):
-        scores = PREDICTIONS[fit](grid, others[some])
+        scores = _fold_scores(grid, others[some], fit)
 
         def predict(one: tuple[int, Score]) -> None:
             f, score = one
@@ -112,15 +98,6 @@ def cross_validate(
     return table.swapaxes(0, 1) if isinstance(model, Sequence) else table[:, 0]
 
 
-TABLE_BYTES = 1 << 26
-"""Bytes of hyperparameters of the folds that are finalised together."""
-
-
-def _merged(parts: list[ModelStatistics]) -> ModelStatistics:
-    *_, whole = accumulate(parts, merge_alike)
-    return whole
-
-
 def _all_but_one(parts: list[ModelStatistics]) -> list[ModelStatistics]:
     """For each part, the merged statistics of all others: from both ends, so that nothing is subtracted."""
     before, after = list(accumulate(parts, merge_alike)), list(accumulate(parts[::-1], merge_alike))[::-1]
@@ -128,54 +105,36 @@ def _all_but_one(parts: list[ModelStatistics]) -> list[ModelStatistics]:
     return [after[1], *middle, before[-2]]
 
 
-def _by_posteriors(grid: NaiveBayes, others: list[ModelStatistics]) -> list[Score]:
-    """For each fold, a scorer of log p(y = k, x), [N, G K]: G posteriors of K classes are one of G K classes."""
-    tables = finalise(_tables_of_posteriors, grid, _stacked(others))
-    return [partial(_score, grid.predictive_scorer, of_fold) for of_fold in _unstacked(tables, len(others))]
-
-
-def _by_estimates(
-    estimate: Callable[[NaiveBayes, ModelStatistics], Sites], grid: NaiveBayes, others: list[ModelStatistics]
-) -> list[Score]:
-    """As ``_by_posteriors``, with point estimates of the parameters."""
-    tables, params = finalise(_tables_of_estimates, grid, _stacked(others), estimate=estimate)
-    if estimate is likelihood_maximum:
-        for rest, of_fold in zip(others, _unstacked(params, len(others)), strict=True):
-            for of_model in _unstacked(of_fold, len(of_fold["class_probs"])):
+def _fold_scores(grid: NaiveBayes, others: list[ModelStatistics], fit: Callable[..., Any]) -> list[Score]:
+    """For each fold, the score log p(y = k, x), [N, G K], of fits to the others: G fits of K classes are one of G K."""
+    tables, params = finalise(_fold_tables, grid, _stack(others), formula=CLOSED_FORMS[fit])
+    if fit is fit_mle:
+        for rest, of_fold in zip(others, _unstack(params, len(others)), strict=True):
+            for of_model in _unstack(of_fold, len(of_fold["class_probs"])):
                 require_maximum(grid, of_model, rest)
-    by_tables = _untied(grid).likelihood_scorer
-    return [partial(_score, by_tables, of_fold) for of_fold in _unstacked(tables, len(others))]
+    scorer = grid.predictive_scorer if fit is fit_posterior else _untied(grid).likelihood_scorer
+    return [partial(_score, scorer, of_fold) for of_fold in _unstack(tables, len(others))]
 
 
-def _score(by_tables: Callable[[Tables], Score], tables: Tables, arrays: dict[str, Array]) -> LogProb:
+def _score(scorer: Callable[[Tables], Score], tables: Tables, arrays: dict[str, Array]) -> LogProb:
     """Make the scorer in the fold's thread, as it may copy its tables to another layout, and score rows."""
-    return by_tables(tables)(arrays)
+    return scorer(tables)(arrays)
 
 
-@jax.jit
-def _tables_of_posteriors(grid: NaiveBayes, others: ModelStatistics) -> Tables:
-    """The tables of each fold; values that the classes of a model share are repeated for each class."""
+@partial(jax.jit, static_argnames="formula")
+def _fold_tables(
+    grid: NaiveBayes, others: ModelStatistics, formula: Callable[[NaiveBayes, ModelStatistics], Any]
+) -> tuple[Tables, Sites | None]:
+    """The tables of each fold, in which classes share no values, and the MLE, whose maximum must be checked."""
 
-    def of_fold(rest: ModelStatistics) -> Tables:
-        posteriors = jax.vmap(lambda model: model.update(rest))(grid)
-        return _as_one(posteriors, rest.num_classes).predictive_tables()
-
-    return jax.vmap(of_fold)(others)
-
-
-@partial(jax.jit, static_argnames="estimate")
-def _tables_of_estimates(
-    grid: NaiveBayes, others: ModelStatistics, estimate: Callable[[NaiveBayes, ModelStatistics], Sites]
-) -> tuple[Tables, Sites]:
-    """The tables of each fold, and the parameters for the MLE, whose maximum must be checked."""
-    common = grid.common_sites()
-
-    def of_fold(rest: ModelStatistics) -> tuple[Tables, Sites]:
-        params = jax.vmap(lambda model: estimate(model, rest))(grid)
-        own = {site: value[:, None] if site in common else value for site, value in params.items()}
-        return _untied(grid).likelihood_tables(
-            _as_one(own, rest.num_classes)
-        ), params if estimate is likelihood_maximum else {}
+    def of_fold(rest: ModelStatistics) -> tuple[Tables, Sites | None]:
+        found = jax.vmap(lambda model: formula(model, rest))(grid)
+        if isinstance(found, NaiveBayes):
+            return _as_one(found, rest.num_classes).predictive_tables(), None
+        common = grid.common_sites()
+        own = {site: value[:, None] if site in common else value for site, value in found.items()}
+        tables = _untied(grid).likelihood_tables(_as_one(own, rest.num_classes))
+        return tables, found if formula is CLOSED_FORMS[fit_mle] else None
 
     return jax.vmap(of_fold)(others)
 
@@ -197,19 +156,12 @@ def _as_one(tree: Any, num_classes: int) -> Any:
     return jax.tree.map(of_leaf, tree)
 
 
-def _stacked(trees: list[T]) -> T:
+def _stack(trees: list[T]) -> T:
     return jax.tree.map(lambda *leaves: np.stack(leaves), *trees)
 
 
-def _unstacked(tree: T, size: int) -> list[T]:
+def _unstack(tree: T, size: int) -> list[T]:
     return [jax.tree.map(lambda leaf, i=i: leaf[i], tree) for i in range(size)]
-
-
-PREDICTIONS: dict[Callable[..., Any], Callable[[NaiveBayes, list[ModelStatistics]], list[Score]]] = {
-    fit_posterior: _by_posteriors,
-    fit_map: partial(_by_estimates, posterior_mode),
-    fit_mle: partial(_by_estimates, likelihood_maximum),
-}
 
 
 def _folds(folds: Any, y: Array, num_rows: int) -> Array:
@@ -217,15 +169,15 @@ def _folds(folds: Any, y: Array, num_rows: int) -> Array:
     fold = as_array(without_mask("folds", folds))
     if fold.ndim == 0:
         if not isinstance(folds, int | np.integer) or not 2 <= folds <= num_rows:
-            raise ValueError(f"folds is a number from 2 to the {num_rows} rows, or the fold of each row, got {folds!r}")
+            raise ValueError(f"folds must be a number from 2 to {num_rows}, or the fold of each row, got {folds!r}")
         classes = y.argmax(axis=1) if y.ndim == 2 else y
         # continuing the turn from class to class makes fold sizes differ by at most one row
         fold = np.empty(num_rows, int)
         fold[np.argsort(classes, kind="stable")] = np.arange(num_rows) % folds
         return fold
     if fold.shape != (num_rows,) or not np.issubdtype(fold.dtype, np.integer) or fold.min(initial=0) < 0:
-        raise ValueError(f"fold ids are integers 0, 1, ... [{num_rows}], one a row, got {fold.dtype} of {fold.shape}")
+        raise ValueError(f"folds must be integers 0, 1, ... [{num_rows}], one a row, got {fold.dtype} {fold.shape}")
     used, fold = np.unique(fold, return_inverse=True)
     if len(used) < 2:
-        raise ValueError("cross_validate needs at least two folds: with one nothing is left to learn from")
+        raise ValueError("cross_validate needs at least two folds: with one, no rows are left to fit")
     return fold.reshape(-1)

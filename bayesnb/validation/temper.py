@@ -8,34 +8,41 @@ Parameter uncertainty does not correct this; powers do:
 One power T for all features (an inverse temperature; the class prior stays) maximises the leave-one-out log likelihood
 plus log N(log T; 0, 1). It is at most 1: if leave-one-out predicts all rows without error, the likelihood alone would
 favour ever larger powers, which predict held-out rows worse. One power per feature, w_d = T (1 + delta_d) >= 0 with
-delta_d ~ N(0, scale^2), is a multinomial logit on the leave-one-out contributions, convex in delta at that T. The
-scale, at most 0.3, is the one with the largest evidence by Laplace's approximation: with few rows it becomes small,
-whereas powers learned at a fixed scale would overfit single rows. Zaidi, Cerquides, Carman and Webb, Alleviating naive
-Bayes attribute independence assumption by attribute weighting (2013), weight features similarly, but without leaving
-rows out.
+delta_d ~ N(0, scale^2), is a multinomial logit whose covariates are the leave-one-out evidence of the features, convex
+in delta at that T. The scale, at most 0.3, is the one with the largest evidence by Laplace's approximation: with few
+rows it becomes small, whereas powers learned at a fixed scale would overfit single rows. Zaidi, Cerquides, Carman and
+Webb, Alleviating naive Bayes attribute independence assumption by attribute weighting (2013), weight features
+similarly, but without leaving rows out.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 import scipy  # scipy.optimize is loaded on first use
+import scipy.special
 
-from bayesnb.arrays.placement import Array, as_array, is_traced, to_host
-from bayesnb.arrays.threads import one_blas_thread
+from bayesnb.arrays.placement import Array, as_array, to_host
+from bayesnb.arrays.threads import in_threads, one_blas_thread, row_blocks
+from bayesnb.families.base import Family
+from bayesnb.primitives import products
 from bayesnb.results.classifier import Posterior
+from bayesnb.rows import arguments
 from bayesnb.rows.labelled_rows import LabelledRows, label_rows
 from bayesnb.rows.statistics import summarise
-from bayesnb.validation.contributions import Contributions, contributions
+from bayesnb.validation.leave_one_out import class_part
 
 LOG_TEMPERATURES = (-12.0, 0.0)
 """Bounds of log T, whose prior has standard deviation 1: the common power never makes the model more confident."""
 
 SCALES = (0.3, 0.2, 0.1, 0.03)
 """The standard deviations of delta that are compared by evidence."""
+
+DOUBLE_BYTES = 1 << 28
+"""Tables larger than this in float64 are stored in float32."""
 
 
 def temper(posterior: Posterior, X: Any, y: Any, *, per_feature: bool = False, sample_weight: Any = None) -> Posterior:
@@ -67,19 +74,98 @@ def temper(posterior: Posterior, X: Any, y: Any, *, per_feature: bool = False, s
     """
     if not isinstance(posterior, Posterior):
         raise ValueError(f"temper takes a Posterior, as fit_posterior returns, got {type(posterior).__name__}")
-    if is_traced(posterior, X, y, sample_weight):
-        raise ValueError("temper needs values that are known: call it outside of JAX's transformations")
+    arguments.require_known("temper", posterior, X, y, sample_weight)
     if as_array(y).ndim == 2:
         raise ValueError("temper takes integer labels [N]: a row with soft labels belongs to every class")
     rows = label_rows(posterior.model, *to_host((X, y, sample_weight)), sparse=False)
     _require_fitted(posterior, rows)
-    table = contributions(posterior, rows, by_feature=per_feature)
+    table = _left_out_evidence(posterior, rows, by_feature=per_feature)
     with one_blas_thread():
         temperature = _temperature(table)
         powers = temperature * (1.0 + _deviations(table, temperature)) if per_feature else None
-    if powers is not None:
-        return replace(posterior, weights=table.by_block(powers))
-    return replace(posterior, weights={name: np.full(1, temperature) for name in posterior.model.families})
+    if powers is None:
+        return replace(posterior, weights={name: np.full(1, temperature) for name in table.sizes})
+    by_block = np.split(powers, np.cumsum(list(table.sizes.values()))[:-1])
+    return replace(posterior, weights=dict(zip(table.sizes, by_block, strict=True)))
+
+
+class _LeftOutEvidence(NamedTuple):
+    """log p(k, x_i | D without i) = prior_ik + sum_f evidence_ikf, all relative to the row's own class.
+
+    ``prior`` [N, K]; ``evidence`` [N, K, F], the features of all blocks; ``weight`` [N] of the rows; ``sizes``, the
+    number of features of each block, by name.
+    """
+
+    prior: Array
+    evidence: Array
+    weight: Array
+    sizes: dict[str, int]
+
+    def loss(self, powers: Array) -> tuple[float, Array]:
+        """-sum_i weight_i log p(y_i | x_i) under powers [F], and its gradient [F]."""
+
+        def part(rows: slice) -> tuple[float, Array]:
+            probs, log_sum = self._probs(rows, powers)
+            gradient = np.einsum("nk,nkf->f", self.weight[rows, None] * probs, self.evidence[rows], optimize=True)
+            return float(self.weight[rows] @ log_sum), gradient
+
+        parts = in_threads(part, self._blocks())
+        return sum(loss for loss, _ in parts), np.sum([gradient for _, gradient in parts], axis=0)
+
+    def information(self, powers: Array) -> Array:
+        """Eigenvalues of the loss's Hessian in the powers; zero eigenvalues may be left out."""
+        num_rows, num_classes, num_features = self.evidence.shape
+        wide = num_features > num_rows * num_classes
+
+        def part(rows: slice) -> Array:
+            probs, _ = self._probs(rows, powers)
+            mean = np.einsum("nk,nkf->nf", probs, self.evidence[rows], optimize=True)
+            root = np.sqrt(self.weight[rows, None] * probs)[:, :, None]
+            spread = (root * (self.evidence[rows] - mean[:, None])).reshape(probs.size, num_features)
+            return spread if wide else spread.T @ spread
+
+        parts = in_threads(part, self._blocks())
+        spread = np.concatenate(parts) if wide else None
+        product = np.sum(parts, axis=0) if spread is None else spread @ spread.T
+        return np.maximum(np.linalg.eigvalsh(product), 0.0)
+
+    def _probs(self, rows: slice, powers: Array) -> tuple[Array, Array]:
+        joint = self.prior[rows] + self.evidence[rows] @ powers
+        log_sum = scipy.special.logsumexp(joint, axis=1)
+        return np.exp(joint - log_sum[:, None]), log_sum
+
+    def _blocks(self) -> Any:
+        num_rows, num_classes, num_features = self.evidence.shape
+        return row_blocks(num_rows, self.evidence.itemsize * num_classes * max(num_features, 1))
+
+
+def _left_out_evidence(posterior: Posterior, rows: LabelledRows, *, by_feature: bool) -> _LeftOutEvidence:
+    """The leave-one-out evidence of the fitted rows, in numpy; without ``by_feature`` each block is one feature."""
+    rows = rows.counted()
+    own, weight = rows.labels.y, rows.weight()
+    blocks = {}
+    for name, family in posterior.prior.families.items():
+        statistics, cells = posterior.statistics.blocks[name], (rows.arrays[name], own, weight)
+        blocks[name] = (
+            products.by_rows(_left_out_terms, (family, statistics), cells)
+            if by_feature
+            else family.leave_one_out(statistics, *cells)[..., None]
+        )
+    sizes = {name: block.shape[2] for name, block in blocks.items()}
+    shape = weight.size, rows.num_classes, sum(sizes.values())
+    evidence = np.empty(shape, np.float64 if 8 * np.prod(shape) <= DOUBLE_BYTES else np.float32)
+    start = 0
+    for name, block in blocks.items():
+        of_own = np.take_along_axis(block, own[:, None, None], axis=1)
+        np.subtract(block, of_own, out=evidence[:, :, start : start + sizes[name]], casting="same_kind")
+        start += sizes[name]
+    prior = class_part(posterior, own, weight)
+    return _LeftOutEvidence(prior - np.take_along_axis(prior, own[:, None], axis=1), evidence, weight, sizes)
+
+
+@jax.jit
+def _left_out_terms(family: Family, statistics: Any, rows: Any) -> Array:
+    return family.leave_one_out_terms(statistics, *rows)
 
 
 def _require_fitted(posterior: Posterior, rows: LabelledRows) -> None:
@@ -91,8 +177,8 @@ def _require_fitted(posterior: Posterior, rows: LabelledRows) -> None:
     pairs = zip(jax.tree.leaves(again), jax.tree.leaves(fitted), strict=True) if same else ()
     if not same or not all(a.shape == b.shape and _close(a, b) for a, b in pairs):
         raise ValueError(
-            "X, y and sample_weight must be the rows that the posterior was fitted to: their statistics differ; "
-            "rows that were fitted in parts are given together"
+            "X, y and sample_weight must be the rows that the posterior was fitted to, and their statistics differ: "
+            "if rows were fitted in parts, give them all together"
         )
 
 
@@ -100,33 +186,35 @@ def _close(a: Array, b: Array) -> bool:
     return np.allclose(a, b, rtol=1e-5, atol=1e-6 * float(np.abs(b).max(initial=0.0)))
 
 
-def _temperature(table: Contributions) -> float:
+def _temperature(table: _LeftOutEvidence) -> float:
     """The power T that all features share."""
-    summed = table.summed()
+    evidence = table.evidence.sum(axis=2, dtype=np.float64)
 
     def loss(log_t: float) -> float:
-        return float(table.loss(np.exp(log_t) * summed) + 0.5 * log_t * log_t)
+        # the own class has 0, so its log probability is minus the logsumexp over classes
+        log_sum = scipy.special.logsumexp(table.prior + np.exp(log_t) * evidence, axis=1)
+        return float(table.weight @ log_sum) + 0.5 * log_t * log_t
 
     options = {"xatol": 1e-8}
     return float(np.exp(scipy.optimize.minimize_scalar(loss, bounds=LOG_TEMPERATURES, options=options).x))
 
 
-def _deviations(table: Contributions, temperature: float) -> Array:
+def _deviations(table: _LeftOutEvidence, temperature: float) -> Array:
     """delta [F] at the scale with the largest evidence."""
-    if not table.num_features:
+    if not table.evidence.shape[2]:
         return np.zeros(0)
     found = [_at_scale(table, temperature, scale) for scale in SCALES]
     return max(found, key=lambda pair: pair[0])[1]
 
 
-def _at_scale(table: Contributions, temperature: float, scale: float) -> tuple[float, Array]:
+def _at_scale(table: _LeftOutEvidence, temperature: float, scale: float) -> tuple[float, Array]:
     """The log evidence of a scale by Laplace's approximation, up to a constant, and the mode of delta under it."""
 
     def loss(delta: Array) -> tuple[float, Array]:
-        value, gradient = table.evaluate(temperature * (1.0 + delta))
+        value, gradient = table.loss(temperature * (1.0 + delta))
         return value + 0.5 * float(delta @ delta) / scale**2, temperature * gradient + delta / scale**2
 
-    size = table.num_features
+    size = table.evidence.shape[2]
     bounds = scipy.optimize.Bounds(np.full(size, -1.0), np.full(size, np.inf))
     best = scipy.optimize.minimize(loss, np.zeros(size), jac=True, method="L-BFGS-B", bounds=bounds)
     curvature = temperature**2 * scale**2 * table.information(temperature * (1.0 + best.x))

@@ -225,7 +225,7 @@ def test_a_step_that_would_fall_is_not_taken():
     X[10:] += rng.normal(size=2)
     y = np.full(20, -1)
     y[:3], y[15:18] = 0, 1
-    with pytest.warns(UserWarning, match="EM stopped after .* where the objective would fall"):
+    with pytest.warns(UserWarning, match="EM stopped after .* because the objective would fall"):
         found = fit_em(nb.NaiveBayes(nb.MultivariateNormal(smoothing=1.0)), X, y, fit=nb.fit_mle)
     assert not found.converged
     assert len(found.log_posterior) == 1
@@ -233,7 +233,7 @@ def test_a_step_that_would_fall_is_not_taken():
 
 def test_an_end_before_convergence_is_said():
     model, X, y = half_labelled("normal")
-    with pytest.warns(UserWarning, match="did not converge in 2 iterations: take more max_iterations"):
+    with pytest.warns(UserWarning, match="did not converge in 2 iterations: increase max_iterations"):
         found = fit_em(model, X, y, max_iterations=2)
     assert (found.converged, found.num_iterations, len(found.log_posterior)) == (False, 2, 3)
     assert "converged=False, num_iterations=2" in repr(found)
@@ -261,20 +261,20 @@ GOOD = np.zeros((4, 1)), np.array([0, 1, -1, -1])
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"y": [0, 1, -2, -1]}, "y holds -2, expected integers 0..K-1, or -1 where a row is unlabelled"),
+        ({"y": [0, 1, -2, -1]}, "y holds -2, expected integers 0..K-1, or -1 for an unlabelled row"),
         ({"y": [0, 5, -1, -1], "model": nb.NaiveBayes(nb.Normal(), num_classes=2)}, "y holds 5, expected integers"),
         ({"y": np.full((4, 2), 0.5)}, "soft labels are for the closed-form fits"),
         ({"y": [0.0, 1.0, np.nan, -1.0]}, "got dtype float64"),
         ({"y": None}, "y is missing"),
         ({"y": [0, 1, -1]}, r"got shape \(3,\)"),
         ({"y": ["a", "b", "", ""]}, "y holds strings"),
-        ({"unlabelled_weight": 1.5}, "unlabelled_weight is a number from 0 to 1, got 1.5"),
-        ({"unlabelled_weight": np.nan}, "unlabelled_weight is a number from 0 to 1, got nan"),
-        ({"unlabelled_weight": "1"}, "unlabelled_weight is a number from 0 to 1"),
-        ({"tolerance": -1e-3}, "tolerance is a number from 0"),
+        ({"unlabelled_weight": 1.5}, "unlabelled_weight must be a number from 0 to 1, got 1.5"),
+        ({"unlabelled_weight": np.nan}, "unlabelled_weight must be a number from 0 to 1, got nan"),
+        ({"unlabelled_weight": "1"}, "unlabelled_weight must be a number from 0 to 1"),
+        ({"tolerance": -1e-3}, "tolerance must be a number from 0"),
         ({"max_iterations": 0}, "max_iterations must be a positive int"),
         ({"sample_weight": [1, 1, 1, -1]}, "sample_weight must be finite, not negative"),
-        ({"fit": nb.fit_posterior}, "fit must be fit_map or fit_mle, got fit_posterior"),
+        ({"fit": nb.fit_posterior}, "fit must be fit_map or fit_mle, got 'fit_posterior'"),
         ({"key": 0}, "key must be one key"),
         ({"initial": {"class_probs": [1.0]}}, "initial must be a PointEstimate"),
         ({"X": np.full((4, 1), np.inf)}, "a Normal cell is a finite number"),

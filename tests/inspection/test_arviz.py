@@ -201,7 +201,7 @@ def test_a_diagnosis_is_what_arviz_says(draws, capsys):
     printed = capsys.readouterr().out
     assert "4 chains of 500 draws; parameters that vary: 6" in printed
     assert found.bulk_ess.parameter in printed
-    assert "Nothing speaks against these draws." in printed
+    assert "No problem was found." in printed
 
 
 def by_hand(probs, num_chains=4, diverging=False):
@@ -240,11 +240,14 @@ def test_hyperparameters_have_no_classes():
     ("draws", "said"),
     [
         (by_hand(RANDOM + np.repeat([0.0, 0.0, 0.0, 0.3], 200)[:, None]), ["R-hat is above 1.01"]),
-        (by_hand(RANDOM[:200]), ["The bulk is worth fewer than 400", "The tails are worth fewer"]),
-        (by_hand(np.repeat(RANDOM[:4], 200, axis=0)), ["R-hat is above", "The bulk", "The tails"]),
-        (by_hand(np.where(np.arange(800)[:, None] == 7, np.nan, RANDOM)), ["R-hat is above", "The bulk", "The tails"]),
-        (by_hand(RANDOM, num_chains=1), ["One chain"]),
-        (by_hand(RANDOM[:5], num_chains=1), ["One chain", "R-hat", "The bulk", "The tails"]),
+        (by_hand(RANDOM[:200]), ["The bulk ESS is below 400", "The tail ESS is below"]),
+        (by_hand(np.repeat(RANDOM[:4], 200, axis=0)), ["R-hat is above", "The bulk", "The tail"]),
+        (
+            by_hand(np.where(np.arange(800)[:, None] == 7, np.nan, RANDOM)),
+            ["R-hat is above", "The bulk", "The tail"],
+        ),
+        (by_hand(RANDOM, num_chains=1), ["A single chain"]),
+        (by_hand(RANDOM[:5], num_chains=1), ["A single chain", "R-hat", "The bulk", "The tail ESS"]),
         (by_hand(RANDOM, diverging=True), ["Transitions diverged"]),
     ],
     ids=["apart", "few", "stuck", "nan", "one", "five", "diverging"],
@@ -297,11 +300,14 @@ POINT = nb.PointEstimate(MODEL, {"class_probs": [0.5, 0.5], "x_probs": np.full((
         (lambda: to_arviz(SOME, feature_names=["a"]), "feature_names of block 'x' must be a list of 4 names, got 1"),
         (lambda: to_arviz(SOME, feature_names=4), "must be a list of 4 names, got 4"),
         (lambda: to_arviz(SOME, feature_names={"z": "abcd"}), "feature_names has the block 'z', the model has 'x'"),
-        (lambda: to_arviz(MIXED, feature_names=["a"]), "feature_names is a dict of lists by those names, got a list"),
+        (
+            lambda: to_arviz(MIXED, feature_names=["a"]),
+            "must be a dict of lists by those names, got a list",
+        ),
         (lambda: to_arviz(MIXED, feature_names={"shared": ["a"]}), "of block 'shared' must be a list of 3 names"),
         (lambda: to_arviz(SOME, log_likelihood=True), "log_likelihood=True needs the rows that were fitted"),
-        (lambda: to_arviz(SOME, X=CASE.X), "X and y together, y is missing"),
-        (lambda: to_arviz(SOME, y=CASE.y), "X and y together, X is missing"),
+        (lambda: to_arviz(SOME, X=CASE.X), "give X and y together: y is missing"),
+        (lambda: to_arviz(SOME, y=CASE.y), "give X and y together: X is missing"),
         (lambda: to_arviz(SOME, X=CASE.X, y=np.eye(3)[CASE.y]), r"integer labels \[N\]"),
         (lambda: to_arviz(SOME, X=CASE.X, y=CASE.y + 1), r"expected integers 0\.\.2"),
         (lambda: to_arviz(SOME, X=CASE.X, y=CASE.y - 2), r"expected integers 0\.\.2"),

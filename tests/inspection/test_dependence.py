@@ -267,11 +267,11 @@ MISTAKES = {
     "no block": (lambda: dependence({}, Y), "between two columns, X has 0"),
     "codes too large": (
         lambda: dependence(CODES + 2020, Y),
-        "column 0: integers are read as categories 0..999, got 20",
+        "column 0: integers must be categories 0..999, got 20",
     ),
     "another family": (
         lambda: dependence(CODES, Y, model=nb.NaiveBayes(nb.Multinomial())),
-        "block 'x' is Multinomial: pairs have a closed form in Bernoulli, Categorical and Normal",
+        "block 'x' is Multinomial: pairs have a closed form for Bernoulli, Categorical and Normal",
     ),
     "no model": (lambda: dependence(REAL, Y, model=nb.Normal()), "model must be a NaiveBayes, got Normal"),
     "an infinite cell": (lambda: dependence(REAL / np.array([0.0, 1.0]), Y), "a Normal cell is a finite number"),
@@ -284,7 +284,10 @@ MISTAKES = {
         "sample_weight must be finite, not negative",
     ),
     "strings": (lambda: dependence(np.array([["a", "b"]] * 6), Y), "must hold numbers"),
-    "a transformation": (lambda: jax.jit(lambda x: dependence(x, Y).mutual_information)(REAL), "outside of JAX's"),
+    "a transformation": (
+        lambda: jax.jit(lambda x: dependence(x, Y).mutual_information)(REAL),
+        "inside a JAX trans",
+    ),
 }
 
 

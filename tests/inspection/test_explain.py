@@ -248,24 +248,24 @@ def test_no_rows_and_one_class():
 
 def test_what_is_refused(key):
     draws = Draws(FIT.model, FIT.sample(key, 4), {}, 1)
-    with pytest.raises(ValueError, match="Draws average products over draws, which no sum over features explains"):
+    with pytest.raises(ValueError, match="Draws average products over draws, which are not sums over features"):
         explain(draws, FLAGS)
     booted = nb.bootstrap(FIT.prior, FLAGS, Y, key=key, replicates=2)
-    with pytest.raises(ValueError, match="a Bootstrap is many fits: explain its estimate"):
+    with pytest.raises(ValueError, match="a Bootstrap holds many fits: explain its estimate"):
         explain(booted, FLAGS)
     with pytest.raises(ValueError, match="explain takes a fit such as fit_posterior returns, got NaiveBayes"):
         explain(FIT.prior, FLAGS)
-    with pytest.raises(ValueError, match="a point estimate leaves nothing uncertain: leave out key"):
+    with pytest.raises(ValueError, match="a point estimate has no posterior uncertainty: leave out key"):
         explain(nb.fit_map(FIT.prior, FLAGS, Y), FLAGS, key=key)
     with pytest.raises(ValueError, match="inside a JAX transformation"):
         jax.jit(lambda rows: explain(FIT, rows).log_odds)(FLAGS)
-    with pytest.raises(ValueError, match="against is a class, a number from 0 to 1 or one of 'a', 'b', got 'c'"):
+    with pytest.raises(ValueError, match="against must be a class, a number from 0 to 1 or one of 'a', 'b', got 'c'"):
         explain(FIT, FLAGS, against="c", class_names=["a", "b"])
     with pytest.raises(ValueError, match="feature_names of block 'x' must be a list of 2 names, got 1"):
         explain(FIT, FLAGS, feature_names=["a"])
     with pytest.raises(ValueError, match="must differ from each other, got 'a' more than once"):
         explain(FIT, FLAGS, feature_names=["a", "a"])
-    with pytest.raises(ValueError, match="level is the probability"):
+    with pytest.raises(ValueError, match="level must be a probability"):
         explain(FIT, FLAGS, level=90, key=key)
     with pytest.raises(ValueError, match="row is a number below 8, got 8"):
         explain(FIT, FLAGS).top(8)
@@ -313,7 +313,7 @@ def test_names_of_values_go_by_the_names_that_are_shown():
     [
         ({"x[0]": ["none"]}, r"value_names\['x\[0\]'\] must be a list of 2 names, got 1"),
         ({"x[0]": "ab"}, r"value_names\['x\[0\]'\] must be a list of 2 names, got 'ab'"),
-        ({"x[7]": ["a", "b"]}, "value_names has 'x.7.', which is no feature whose cells are codes"),
+        ({"x[7]": ["a", "b"]}, "value_names has 'x.7.', but no feature with codes 0, 1, ... has that name"),
         ([["a", "b"]], "value_names must be a dict of lists by the feature's name, got a list"),
     ],
 )

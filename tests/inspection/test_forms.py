@@ -192,13 +192,13 @@ def test_totals_beside_the_rows_have_no_form():
 def test_a_probability_of_zero_has_no_weight(family, cell):
     """In class 0 the first column has shown but one value."""
     x, y = np.array([[cell, 1], [cell, 0], [0, 1], [1, 0]]), np.array([0, 0, 1, 1])
-    with pytest.raises(ValueError, match="a probability is zero, and its weight would be infinite: smooth the fit"):
+    with pytest.raises(ValueError, match="a probability is zero, so its coefficient would be infinite: smooth the fit"):
         nb.linear_form(nb.fit_mle(nb.NaiveBayes(family), x, y))
 
 
 def test_a_class_of_probability_zero_has_no_intercept():
     fit = nb.fit_mle(nb.NaiveBayes(nb.Normal(variance="shared"), num_classes=3), X["plane"][Y < 2], Y[Y < 2])
-    with pytest.raises(ValueError, match="a class has probability zero, and its intercept would be infinite"):
+    with pytest.raises(ValueError, match="a class has probability zero, so its intercept would be infinite"):
         nb.linear_form(fit)
 
 

@@ -131,7 +131,7 @@ def test_columns_may_be_given_by_block():
         (nb.Normal(), {"X": X["own"]}, r"the number of classes is unknown"),
         (nb.Normal(), {"num_columns": 0, "num_classes": 2}, r"num_columns .*must be a positive int, got 0"),
         (nb.Normal(), {"num_columns": 2.5, "num_classes": 2}, r"num_columns .*must be a positive int, got 2.5"),
-        (nb.Normal(), {"num_columns": {"y": 2}, "num_classes": 2}, r"num_columns is a number, or a dict by the blocks"),
+        (nb.Normal(), {"num_columns": {"y": 2}, "num_classes": 2}, r"num_columns must be a number, or a dict by block"),
         (nb.Normal(), {"num_columns": 2, "num_classes": -1}, r"num_classes must be a positive int"),
         (nb.Categorical((2, 3)), {"X": X["codes"], "y": Y}, r"block 'x' has 2 columns in the model, got 4"),
         (nb.Normal(), {"X": X, "y": Y}, r"X is an array \[N, D\]"),

@@ -73,7 +73,7 @@ def test_what_is_refused():
     model = nb.NaiveBayes(nb.Bernoulli())
     with pytest.raises(ValueError, match="top_features takes a PointEstimate or a Posterior, got AveragedPosterior"):
         top_features(nb.fit_averaged(model, flags, y))
-    with pytest.raises(ValueError, match="one class, for which nothing can speak"):
+    with pytest.raises(ValueError, match="the model has a single class"):
         top_features(nb.fit_map(model, flags, [0, 0]))
     with pytest.raises(ValueError, match="count must be a positive int"):
         top_features(nb.fit_map(model, flags, y), 0)

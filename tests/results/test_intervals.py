@@ -148,11 +148,11 @@ def test_jax_rows_and_jit(key):
 
 
 def test_what_is_refused(key):
-    with pytest.raises(ValueError, match="level is the probability inside the interval, between 0 and 1, got 90"):
+    with pytest.raises(ValueError, match="level must be a probability between 0 and 1, got 90"):
         FIT.predict_interval(FLAGS, 90, key=key)
-    with pytest.raises(ValueError, match="against is a class, an integer from 0 to 1, got 2"):
+    with pytest.raises(ValueError, match="against must be a class, an integer from 0 to 1, got 2"):
         FIT.contribution_interval(FLAGS, key=key, against=2)
-    with pytest.raises(ValueError, match="a point estimate leaves nothing uncertain"):
+    with pytest.raises(ValueError, match="a point estimate has no posterior uncertainty"):
         nb.fit_map(FIT.prior, FLAGS, Y).predict_interval(FLAGS, key=key)
     with pytest.raises(TypeError, match="key"):
         FIT.predict_interval(FLAGS)

@@ -18,8 +18,8 @@ REFUSED = {
     "a complex number": (lambda: nb.Bernoulli(a=np.array([1 + 1j])), "must be a number"),
     "text for a choice": (lambda: nb.Normal(variance=np.array("both")), "must be 'own' or 'shared'"),
     "a flag for a number": (lambda: FIT.generate(key=None, num_rows=True), "key must be|must be a positive int"),
-    "a type for a class": (lambda: nb.explain(FIT, X, against=int), "against is a class"),
-    "numbers for a class": (lambda: nb.explain(FIT, X, against=np.zeros(2)), "against is a class"),
+    "a type for a class": (lambda: nb.explain(FIT, X, against=int), "against must be a class"),
+    "numbers for a class": (lambda: nb.explain(FIT, X, against=np.zeros(2)), "against must be a class"),
     "a number for names": (lambda: nb.explain(FIT, X, class_names=np.array(1.0)), "must be a list of 2 names"),
 }
 

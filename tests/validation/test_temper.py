@@ -209,9 +209,9 @@ def test_what_is_refused():
         nb.temper(fit, case.X, (case.y + 1) % 3)
     with pytest.raises(ValueError, match="integer labels"):
         nb.temper(fit, case.X, np.eye(3)[case.y])
-    with pytest.raises(ValueError, match="take it before temper"):
+    with pytest.raises(ValueError, match="take the form of the posterior before temper"):
         nb.linear_form(nb.temper(fit, case.X, case.y))
     with pytest.raises(ValueError, match="takes a Posterior"):
         nb.temper(nb.fit_map(case.model, case.X, case.y), case.X, case.y)
-    with pytest.raises(ValueError, match="outside of JAX"):
+    with pytest.raises(ValueError, match="temper cannot run inside a JAX transformation"):
         jax.jit(lambda x: nb.temper(fit, x, case.y).predict_proba(x))(jnp.asarray(case.X))

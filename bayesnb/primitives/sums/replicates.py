@@ -24,7 +24,7 @@ class ReplicateSums(HostSums):
 
     def __init__(self, weights: Array) -> None:
         self.weights = np.ascontiguousarray(weights, np.float64)
-        super().__init__(Labels(self.weights.T, None), len(weights))
+        super().__init__(Labels(self.weights.T, None), len(weights), evidence=False)
 
     def table(self, codes: Codes, size: int) -> Array:
         places, seen = codes.places()

@@ -1,4 +1,4 @@
-"""Names of classes, features and values: given, taken from an estimator, or made from their positions."""
+"""Names of classes, features and values: given by the user, taken from an estimator, or made from positions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bayesnb.families import Family
 from bayesnb.model.naive_bayes import NaiveBayes
 
 
-def known(fit: Any, class_names: Any, feature_names: Any, value_names: Any = None) -> tuple[Any, Any, Any, Any]:
+def complete_names(fit: Any, class_names: Any, feature_names: Any, value_names: Any) -> tuple[Any, Any, Any, Any]:
     """A fit and its names; names that are not given are taken from a ``NaiveBayesClassifier``."""
     if not hasattr(fit, "known_names"):
         return fit, class_names, feature_names, {} if value_names is None else value_names
@@ -27,46 +27,56 @@ def known(fit: Any, class_names: Any, feature_names: Any, value_names: Any = Non
     )
 
 
-def class_names(given: Any, size: int) -> tuple[str, ...]:
-    """K different names; 0..K-1 if none are given.
-
-    Raises:
-        ValueError: for another number of names, and for a name that occurs twice.
-    """
-    return checked("class_names", range(size) if given is None else given, size)
+def check_class_names(given: Any, size: int) -> tuple[str, ...]:
+    """K different names; 0..K-1 if none are given. Errors as in ``check_list``."""
+    return tuple(map(str, range(size) if given is None else check_list("class_names", given, size)))
 
 
-def column_names(model: NaiveBayes, given: Any, sizes: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
-    """The names of each block's columns; ``block[3]`` if none are given.
+def check_column_names(model: NaiveBayes, given: Any, sizes: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
+    """The names of each block's columns; ``block[3]`` if none are given. Errors as in ``check_lists``."""
+    names: dict[str, tuple[str, ...]] = {b: tuple(f"{b}[{d}]" for d in range(size)) for b, size in sizes.items()}
+    return names | {b: tuple(map(str, own)) for b, own in check_lists(model, given, sizes).items()}
 
-    Args:
-        model: The specification.
-        given: D names, or a dict of them by block, or None.
-        sizes: The number of columns of each block.
+
+def check_lists(model: NaiveBayes, given: Any, sizes: Mapping[str, int]) -> dict[str, list[Any]]:
+    """The names of columns by block, as given; a list is that of a model's only block.
 
     Raises:
         ValueError: for names that do not fit the model's blocks and columns, and for a name that occurs twice.
     """
-    given = {} if given is None else given
-    if not isinstance(given, Mapping):
+    blocks = ", ".join(map(repr, sizes))
+    if given is not None and not isinstance(given, Mapping):
         if not model.single:
             raise ValueError(
-                f"the model has the blocks {', '.join(map(repr, sizes))}: feature_names is a dict of lists by those "
-                f"names, got a {type(given).__name__}"
+                f"the model has the blocks {blocks}: feature_names must be a dict of lists by those names, got a "
+                f"{type(given).__name__}"
             )
         given = {"x": given}
+    given = given or {}
     unknown = [block for block in given if block not in sizes]
     if unknown:
-        raise ValueError(f"feature_names has the block {unknown[0]!r}, the model has {', '.join(map(repr, sizes))}")
-    return {
-        block: checked(f"feature_names of block {block!r}", given[block], size)
-        if block in given
-        else tuple(f"{block}[{column}]" for column in range(size))
-        for block, size in sizes.items()
-    }
+        raise ValueError(f"feature_names has the block {unknown[0]!r}, the model has {blocks}")
+    return {b: check_list(f"feature_names of block {b!r}", own, sizes[b]) for b, own in given.items()}
 
 
-def distinct(by_block: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+def check_list(what: str, given: Any, size: int) -> list[Any]:
+    """The given names as a list.
+
+    Raises:
+        ValueError: unless ``given`` is a list of this many names that differ as text.
+    """
+    if isinstance(given, str | Mapping) or not _is_list(given):
+        raise ValueError(f"{what} must be a list of {size} names, got {given!r}")
+    names = list(given)
+    if len(names) != size:
+        raise ValueError(f"{what} must be a list of {size} names, got {len(names)}")
+    name, count = Counter(map(str, names)).most_common(1)[0] if names else ("", 0)
+    if count > 1:
+        raise ValueError(f"{what} must differ from each other, got {name!r} more than once")
+    return names
+
+
+def prefix_repeated(by_block: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
     """The names of each block's features; a name that occurs in two blocks is prefixed by the block's name."""
     often = Counter(name for names in by_block.values() for name in set(names))
     return {
@@ -75,7 +85,7 @@ def distinct(by_block: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]
     }
 
 
-def value_names(
+def check_value_names(
     given: Any, families: Mapping[str, Family], columns: Mapping[str, Sequence[str]], shown: Mapping[str, Sequence[str]]
 ) -> dict[str, tuple[str, ...]]:
     """What the codes 0, 1, ... of a feature stand for, by its shown name.
@@ -84,7 +94,7 @@ def value_names(
         given: Names by column, or by the shown name.
         families: The likelihood of each block.
         columns: The names of each block's columns.
-        shown: The same names, made distinct across blocks.
+        shown: The same names, prefixed if they occur in two blocks.
 
     Raises:
         ValueError: unless ``given`` is a dict by columns whose cells are codes, with enough names for each.
@@ -101,7 +111,7 @@ def value_names(
                 used |= {name, column}
     unknown = [name for name in given if name not in used]
     if unknown:
-        raise ValueError(f"value_names has {unknown[0]!r}, which is no feature whose cells are codes 0, 1, ...")
+        raise ValueError(f"value_names has {unknown[0]!r}, but no feature with codes 0, 1, ... has that name")
     return found
 
 
@@ -119,7 +129,7 @@ def _is_list(given: Any) -> bool:
     return isinstance(given, Iterable) and getattr(given, "ndim", 1) > 0
 
 
-def number_of(given: Any, names: tuple[str, ...], argument: str) -> int:
+def class_index(given: Any, names: tuple[str, ...], argument: str) -> int:
     """The index of a class given by its number or its name.
 
     Raises:
@@ -133,23 +143,7 @@ def number_of(given: Any, names: tuple[str, ...], argument: str) -> int:
         place = -1
     if not 0 <= place < len(names):
         shown = ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
-        raise ValueError(f"{argument} is a class, a number from 0 to {len(names) - 1} or one of {shown}, got {given!r}")
-    return place
-
-
-def checked(what: str, given: Any, size: int) -> tuple[str, ...]:
-    """``size`` different names, as text.
-
-    Raises:
-        ValueError: unless ``given`` is a list of this many different names.
-    """
-    if isinstance(given, str | Mapping) or not _is_list(given):
-        raise ValueError(f"{what} must be a list of {size} names, got {given!r}")
-    names = tuple(str(name) for name in given)
-    if len(names) != size:
-        raise ValueError(f"{what} must be a list of {size} names, got {len(names)}")
-    if len(set(names)) < size:
         raise ValueError(
-            f"{what} must differ from each other, got {Counter(names).most_common(1)[0][0]!r} more than once"
+            f"{argument} must be a class, a number from 0 to {len(names) - 1} or one of {shown}, got {given!r}"
         )
-    return names
+    return place

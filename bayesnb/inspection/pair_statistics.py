@@ -9,14 +9,13 @@ product.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import gammaln, xlogy
 
+from bayesnb.arrays.placement import Array
 from bayesnb.arrays.threads import row_blocks
-
-Array = np.ndarray[Any, Any]
 
 TINY = np.finfo(np.float64).tiny
 """The smallest divisor, in place of 0 for an empty sum."""
@@ -61,8 +60,8 @@ def _sums(cells: Array, weight: Array, sizes: Array) -> dict[tuple[str, str], Ar
     parts = dict(zip(("category", "seen", "z", "square"), map(slice, (0, *ends[:-1]), ends), strict=True))
     total = np.zeros((ends[-1], ends[-1]))
     for rows in row_blocks(len(cells), total[0].nbytes):
-        seen, known = ~np.isnan(z[rows]), np.nan_to_num(z[rows])
-        features = np.hstack([codes[rows][:, column] == category, seen, known, np.square(known)])
+        seen, values = ~np.isnan(z[rows]), np.nan_to_num(z[rows])
+        features = np.hstack([codes[rows][:, column] == category, seen, values, np.square(values)])
         total += features.T @ (weight[rows, None] * features)
     return {(a, b): total[parts[a], parts[b]] for a in parts for b in parts}
 
