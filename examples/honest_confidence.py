@@ -43,8 +43,7 @@ from bayesnb.comparison.compare import make_splits
 from bayesnb.comparison.methods import bayes_model
 from bayesnb.comparison.metrics import accuracy, calibration_error, log_loss, reliability_bins
 from bayesnb.comparison.splits import Split
-from bayesnb.files.tables.reading import BUILT_IN, read
-from bayesnb.files.tables.source import Source
+from bayesnb.files.tables.reading import BUILT_IN, NamedFrame, read
 from bayesnb.files.tables.table import Table, make_table
 
 Array = np.ndarray[Any, Any]
@@ -94,7 +93,7 @@ def read_table(name: str, folder: Path | None) -> Table:
         threshold = 0 if name == "sms_spam" else 127
         frame = pd.DataFrame(cells > threshold).add_prefix("column ").assign(**{"class": labels})
     frame = frame.sample(n=min(len(frame), MOST_ROWS), random_state=0)
-    return make_table(Source(name, frame, target))
+    return make_table(NamedFrame(name, frame, target))
 
 
 def score(log_proba: Array, y: Array) -> list[float]:

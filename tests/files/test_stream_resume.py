@@ -106,8 +106,8 @@ source, keywords = random_blocks(10**6), {}
 """
 
 FILE = """
-from bayesnb.files.streaming import readers
-readers.BATCH_BYTES = 8 * 3 * 50
+from bayesnb.files.tables import parquet_files
+parquet_files.BATCH_BYTES = 8 * 4 * 50
 source, keywords = sys.argv[2], {"label": "label"}
 """
 
@@ -144,7 +144,6 @@ def test_killed_in_the_middle(path):
 
 
 def test_killed_in_the_middle_of_a_file(path, tmp_path):
-    pytest.importorskip("pyarrow", reason="pyarrow, the extra 'parquet', reads files")
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(100_000, 3)), columns=list("abc"))
     table["label"] = rng.integers(0, 2, 100_000)

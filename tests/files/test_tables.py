@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from bayesnb.files.tables.reading import read
-from bayesnb.files.tables.source import Source
+from bayesnb.files.tables.reading import NamedFrame, read
 from bayesnb.files.tables.summaries import infer_kind, summarise
 from bayesnb.files.tables.table import make_table
 from bayesnb.frames.series import DataError
@@ -229,7 +228,7 @@ def test_refused_files(name, message):
 def test_the_rows_of_a_split_keep_features_and_labels_together():
     frame = pd.DataFrame({"x": np.arange(12) / 4.0, "g": np.array(list("abc") * 4, dtype=object)})
     frame["label"] = np.array(list("uuvv") * 3, dtype=object)
-    table = make_table(Source("small", frame, "label"))
+    table = make_table(NamedFrame("small", frame, "label"))
     X, y = table.rows(np.array([5, 0]))
     assert_allclose(X["numeric"][:, 0], [1.25, 0.0])
     assert_array_equal(X["categorical"][:, 0], [2, 0])

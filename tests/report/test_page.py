@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from bayesnb.cli import main
 from bayesnb.comparison.compare import METRICS, compare
 from bayesnb.comparison.diagnostics import Evidence, Inclusion
-from bayesnb.files.tables.source import Source
+from bayesnb.files.tables.reading import NamedFrame
 from bayesnb.files.tables.table import make_table
 from bayesnb.inspection.dependence import Dependence
 from bayesnb.report import console, files
@@ -87,7 +87,7 @@ def hostile():
     frame[NAMES[0]] = pd.Series(np.array(["<b>no</b>", SCRIPT], dtype=object)[rng.integers(0, 2, 60)], dtype=object)
     frame["void"] = np.nan
     frame["label & <i>class</i>"] = pd.Series(np.array(["a", SCRIPT, "日本"], dtype=object)[y], dtype=object)
-    return make_table(Source("<u>data</u>", frame, "label & <i>class</i>"))
+    return make_table(NamedFrame("<u>data</u>", frame, "label & <i>class</i>"))
 
 
 def write(folder, table, repeats=2, check=CHECK):
@@ -215,7 +215,7 @@ def test_a_warning_of_the_naive_assumption_looks_like_one(written):
 def test_one_column_one_split_and_no_sampling(tmp_path):
     frame = pd.DataFrame({"flag": pd.Series(["yes", "no", "no"] * 20, dtype=object)})
     frame["label"] = pd.Series(["a", "b"] * 30, dtype=object)
-    write(tmp_path, make_table(Source("one", frame, "label")), repeats=1, check=None)
+    write(tmp_path, make_table(NamedFrame("one", frame, "label")), repeats=1, check=None)
     document = Document((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert "A single column has none to depend on." in document.text
     assert "Not asked for: --no-nuts" in document.text

@@ -12,7 +12,7 @@ from bayesnb.comparison.compare import Comparison, compare
 from bayesnb.comparison.diagnostics import Evidence, Inclusion, NutsCheck
 from bayesnb.comparison.methods import METHODS, RIVALS, priors
 from bayesnb.comparison.metrics import ReliabilityBins
-from bayesnb.files.tables.source import Source
+from bayesnb.files.tables.reading import NamedFrame
 from bayesnb.files.tables.table import make_table
 from bayesnb.inspection.dependence import Dependence
 from bayesnb.report import console, tables
@@ -136,7 +136,7 @@ def test_impossible_rows_are_counted_in_words(counted, mixed):
 def test_many_columns_are_printed_by_kind():
     frame = pd.DataFrame({f"x[{i}]": np.arange(30.0) * i + 0.5 for i in range(1, 41)})
     frame["label"] = pd.Series(["a", "b"] * 15, dtype=object)
-    text = printed(console.print_data, make_table(Source("wide", frame, "label")))
+    text = printed(console.print_data, make_table(NamedFrame("wide", frame, "label")))
     assert "x[1], x[2], ..." in text  # names that look like markup survive
     assert len(text.splitlines()) < 12
 

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
 import jax
 import numpy as np
+from pyarrow import ArrowException
 
 from bayesnb.arrays.masked import as_numpy, filled
+from bayesnb.files.tables.row_batches import words_of
+from bayesnb.frames.series import DataError
 from bayesnb.rows.statistics import ModelStatistics
+
+Where = Callable[[int], str]
+"""Gives the place of a row of a block, by its position."""
 
 
 class Position(NamedTuple):
@@ -31,10 +38,10 @@ class Position(NamedTuple):
         return Position(self.part + (self.row > 0), 0, self.rows)
 
 
-class Block(NamedTuple):
+class RowBlock(NamedTuple):
     """Rows for ``sufficient_statistics``, their ``place`` for error messages, and ``end``, the position after them.
 
-    ``done`` is the progress after these rows, in the source's own unit.
+    ``done`` is the progress after these rows, in the source's own unit; ``where`` gives the place of one of these rows.
     """
 
     X: Any
@@ -43,13 +50,14 @@ class Block(NamedTuple):
     place: str
     end: Position
     done: float
+    where: Where | None = None
 
 
-class Source(Protocol):
+class BlockSource(Protocol):
     """A source of blocks; every reading must give the same blocks in the same order."""
 
     total: float | None
-    """The final value of ``Block.done``, if known."""
+    """The final value of ``RowBlock.done``, if known."""
 
     final: bool
     """True if a source that was read to its end stays finished; False for a folder, which may get new files."""
@@ -66,7 +74,7 @@ class Source(Protocol):
     def classes(self, num_classes: int | None, classes: list[Any] | None) -> tuple[int, list[Any] | None]:
         """K, and the labels that 0..K-1 encode (None if labels are integers); the arguments are as declared."""
 
-    def blocks(self, start: Position, classes: list[Any] | None) -> Generator[Block]:
+    def blocks(self, start: Position, classes: list[Any] | None) -> Generator[RowBlock]:
         """The blocks after this position."""
 
 
@@ -89,13 +97,34 @@ def at(place: str, kind: type[Exception] = ValueError) -> Iterator[None]:
         yield
     except StreamError:
         raise
+    except DataError as error:  # it names its place
+        raise StreamError(str(error)) from error
     except (ValueError, OSError, kind) as error:
-        # messages of other libraries may have several lines and sentences
-        words = " ".join(str(error).split()).rstrip(".").replace(". ", "; ")
-        raise StreamError(f"{place}: {words}") from error
+        raise StreamError(f"{place}: {words_of(error)}") from error
 
 
-class Arrays:
+@contextmanager
+def at_row(
+    place: str, num_rows: int, use: Callable[[slice], Any], where: Callable[[int], str] | None
+) -> Iterator[None]:
+    """Like ``at``, but name the first of the rows that ``use`` refuses, if ``where`` gives the places of rows."""
+    try:
+        yield
+    except (ValueError, ArrowException) as error:
+
+        def refuses(row: int) -> bool:
+            try:
+                use(slice(row + 1))
+            except (ValueError, ArrowException):
+                return True
+            return False
+
+        row = num_rows if where is None else bisect_left(range(num_rows), True, key=refuses)
+        with at(place if where is None or row == num_rows else where(row), ArrowException):
+            raise error
+
+
+class ArrayBlocks:
     """A source made of an iterable of array blocks (X, y) or (X, y, sample_weight); it can be read only once."""
 
     total: float | None = None
@@ -133,7 +162,7 @@ class Arrays:
             raise StreamError("blocks cannot be read twice to find the classes: declare their number, num_classes=K")
         return num_classes or y.shape[1], classes
 
-    def blocks(self, start: Position, classes: list[Any] | None) -> Generator[Block]:
+    def blocks(self, start: Position, classes: list[Any] | None) -> Generator[RowBlock]:
         """The blocks after this position; earlier blocks are skipped, and must have as many rows as were counted."""
         del classes
         rows, widths = 0, _widths(self._first[0])
@@ -146,7 +175,7 @@ class Arrays:
                 raise StreamError(f"block {index} has the columns {_widths(X)}, the blocks before it {widths}")
             rows += len(y)
             if index >= start.part:
-                yield Block(X, y, weight, f"block {index}", Position(index + 1, 0, rows), index + 1)
+                yield RowBlock(X, y, weight, f"block {index}", Position(index + 1, 0, rows), index + 1)
         if index + 1 < start.part:
             raise StreamError(f"the source ends after {index + 1} blocks, the checkpoint has counted {start.part}")
         if index + 1 == start.part:

@@ -19,7 +19,7 @@ import numpy as np
 from bayesnb.arrays.pytree import fields_of
 from bayesnb.files.storage import tensors
 from bayesnb.files.storage.saved_models import check_statistics
-from bayesnb.files.streaming.blocks import Position, Source, StreamError
+from bayesnb.files.streaming.blocks import BlockSource, Position, StreamError
 from bayesnb.files.whole_file import require_file
 from bayesnb.rows import arguments
 from bayesnb.rows.specification import Specification
@@ -54,7 +54,7 @@ class Checkpoint:
     depend on those.
     """
 
-    def __init__(self, path: str | os.PathLike[str], model: Specification, source: Source) -> None:
+    def __init__(self, path: str | os.PathLike[str], model: Specification, source: BlockSource) -> None:
         self._path, self._model, self._source = Path(path), model, source
         self._of = {"model": _description(model), "source": source.description()}
         self._due = time.monotonic() + LEAST_SECONDS

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from typing import Any
 
+import jax
 import numpy as np
 
-from bayesnb.files.streaming.blocks import Arrays, Position, Source, StreamError, at
+from bayesnb.files.streaming.arrow_source import open_arrow
+from bayesnb.files.streaming.blocks import ArrayBlocks, BlockSource, Position, StreamError, at_row
 from bayesnb.files.streaming.checkpoint import Checkpoint, Counted
-from bayesnb.files.streaming.progress import Progress
 from bayesnb.rows import arguments
 from bayesnb.rows.specification import Specification
 from bayesnb.rows.statistics import ModelStatistics, merge, sufficient_statistics
+
+Advance = Callable[[float, int], None]
+"""Takes what is done of the total, and the number of rows read so far."""
 
 
 def stream(
@@ -63,34 +67,51 @@ def stream(
     rows = _open(model, source, label, columns, weight, names)
     kept = None if checkpoint is None else Checkpoint(checkpoint, model, rows)
     counted = None if kept is None else kept.load(declared, names)
-    with Progress(rows.total, wanted=progress_bar) as progress:
+    with progress(rows.total, wanted=progress_bar) as show:
         if counted is None:
             counted = Counted(None, Position(), *rows.classes(declared, names))
             if kept is not None:
                 kept.save(counted)  # fail now, not after the first blocks, if it cannot be written
         if not (counted.finished and rows.final):
-            counted = _count(model, rows, counted, kept, progress)
+            counted = _count(model, rows, counted, kept, show)
     if counted.statistics is None or not counted.position.rows:
         raise StreamError("the source has no rows")
     return counted.statistics
 
 
+@contextmanager
+def progress(total: float | None, *, wanted: bool) -> Iterator[Advance]:
+    """Show a progress bar on stderr, if that is a terminal, and give the function that advances it."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True, highlight=False)
+    with Progress(console=console, transient=True, disable=not (wanted and console.is_terminal)) as bar:
+        task = bar.add_task("reading", total=total)
+        yield lambda done, rows: bar.update(task, completed=done, description=f"{rows:,} rows")
+
+
 def _count(
-    model: Specification, source: Source, counted: Counted, kept: Checkpoint | None, progress: Progress
+    model: Specification, source: BlockSource, counted: Counted, kept: Checkpoint | None, show: Advance
 ) -> Counted:
     """Count the remaining blocks, and save a checkpoint at the end, on an error or on an interruption."""
     num_classes = counted.num_classes
     try:
         with closing(source.blocks(counted.position, counted.classes)) as blocks:
-            for X, y, weight, place, end, done in blocks:
-                with at(place):
+            for X, y, weight, place, end, done, where in blocks:
+
+                def count(rows: slice, block: Any = (X, y, weight)) -> Any:
+                    X, y, weight = jax.tree.map(lambda array: array[rows], block)
+                    return sufficient_statistics(model, X, y, sample_weight=weight, num_classes=num_classes)
+
+                with at_row(place, len(y), count, where):
                     statistics = sufficient_statistics(model, X, y, sample_weight=weight, num_classes=num_classes)
                 if counted.statistics is not None:
                     statistics = merge(counted.statistics, statistics)
                 counted = counted._replace(statistics=statistics, position=end)
                 if kept is not None:
                     kept.save_when_due(counted)
-                progress.show(done, end.rows)
+                show(done, end.rows)
         counted = counted._replace(position=counted.position.done(), finished=True)
         if kept is not None:
             kept.save(counted)
@@ -125,20 +146,14 @@ def _classes(
 
 def _open(
     model: Specification, source: Any, label: str | None, columns: Any, weight: Any, classes: list[Any] | None
-) -> Source:
-    if isinstance(source, Arrays):  # such as ``DescribedRows``, with its own description
+) -> BlockSource:
+    if isinstance(source, ArrayBlocks):  # such as ``DescribedRows``, with its own description
         return source
     kind = type(source).__module__.partition(".")[0]
     if isinstance(source, str | os.PathLike) or kind == "pyarrow" or hasattr(source, "__arrow_c_stream__"):
-        try:
-            from bayesnb.files.streaming.files import open_arrow
-        except ModuleNotFoundError as error:
-            if error.name != "pyarrow":
-                raise
-            raise StreamError("files and Arrow tables are read by pyarrow: pip install 'bayesnb[parquet]'") from error
         return open_arrow(model, source, label, columns, weight, classes)
     if not isinstance(source, Iterable) or isinstance(source, dict):
         raise ValueError(f"source must be a path, Arrow data or an iterable of (X, y), got {type(source).__name__}")
     if not (label is columns is weight is classes is None):
         raise ValueError("label, columns, weight and classes are for files and Arrow data: a block of arrays is (X, y)")
-    return Arrays(source)
+    return ArrayBlocks(source)

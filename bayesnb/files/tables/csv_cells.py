@@ -1,4 +1,4 @@
-"""Escape text in CSV cells that a spreadsheet would run as a formula, and undo it when reading.
+"""Convert cells of CSV files to numbers and text when reading, and to text safe in spreadsheets when writing.
 
 Spreadsheets run cells that begin with ``=``, ``+``, ``-`` or ``@``, some of them also after a tab or a space. Such text
 is written with a leading apostrophe: ``=1+1`` as ``'=1+1``. If it already begins with apostrophes it gets one more,
@@ -9,16 +9,64 @@ written unchanged, and so are numbers, such as ``-1``, and columns of numbers.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
-from bayesnb.frames.series import is_number
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayesnb.frames.series import LARGEST_INTEGER, is_number, is_rounded
+
+MISSING = frozenset({"", "NA", "nan", "NaN", "NAN", "?"})
 
 STARTS = "=+-@＝＋－＠"
 """First characters of formulas, in half and full width."""
 
 QUOTED = ',;\t\r\n"'
 """Characters that separate cells or rows in some locale or dialect of CSV, and the quote."""
+
+
+def convert(column: pa.Array, kind: pa.DataType, missing: Collection[str], *, exact: bool) -> pa.Array | None:
+    """Convert cells that were read as text; missing cells become null.
+
+    Args:
+        column: The cells, as strings.
+        kind: The type to convert them to: string, or a type of numbers.
+        missing: The cells that are missing, apart from spaces around them.
+        exact: Whether whole numbers that float64 would round do not count as numbers.
+
+    Returns:
+        The converted cells, or None if one of them does not have this type.
+    """
+    encoded = column.dictionary_encode()  # a column has fewer values than cells
+    stripped = [cell.strip() for cell in encoded.dictionary.to_pylist()]
+    values = _converted([None if cell in missing else cell for cell in stripped], kind, exact)
+    return None if values is None else values.take(encoded.indices)
+
+
+def first_refused_cell(column: pa.Array, kind: pa.DataType, missing: Collection[str]) -> tuple[int, str]:
+    """The first cell that ``convert`` refuses, not being exact, and its position."""
+    for cell in column.dictionary_encode().dictionary.to_pylist():
+        if convert(pa.array([cell]), kind, missing, exact=False) is None:
+            return pc.index(column, cell).as_py(), cell.strip()
+    raise ValueError(f"all cells are {kind}")
+
+
+def _converted(cells: list[str | None], kind: pa.DataType, exact: bool) -> pa.Array | None:
+    if pa.types.is_string(kind):
+        return pa.array([None if cell is None else as_read(cell) for cell in cells], kind)
+    try:
+        if not pa.types.is_floating(kind):
+            return pa.array(cells, pa.string()).cast(kind)
+        if any("_" in cell for cell in cells if cell is not None):  # float() accepts 1_000, but in a file it is a name
+            return None
+        numbers = np.array(["nan" if cell is None else cell for cell in cells], dtype=object).astype(np.float64)
+    except ValueError:
+        return None
+    if exact and any(is_rounded(str(cells[i]), numbers[i]) for i in np.flatnonzero(np.abs(numbers) >= LARGEST_INTEGER)):
+        return None
+    return pa.array(numbers, kind, from_pandas=True)
 
 
 def as_written(text: str) -> str:

@@ -1,12 +1,19 @@
-"""Recognise the kind of a file by its first bytes, whatever its name."""
+"""Recognise the kind of a file by its ending and its first bytes, and open it, unpacked if it is compressed."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
 
 from bayesnb.frames.series import DataError
+
+ENDINGS = re.compile(r"\.(parquet|pq|csv|tsv)(\.gz|\.bz2|\.zst)?$", re.IGNORECASE)
+CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
 KINDS: Mapping[str, tuple[bytes, str]] = {
     "compressed by gzip": (rb"\x1f\x8b", "unpack it first, gzip -d"),
@@ -17,15 +24,29 @@ KINDS: Mapping[str, tuple[bytes, str]] = {
     "an old Excel workbook": (rb"\xd0\xcf\x11\xe0", "save its sheet as CSV"),
     "a Parquet file": (rb"PAR1\x15", "name it .parquet"),
     "an Arrow file": (rb"ARROW1\x00\x00", "write it as Parquet"),
-    "UTF-16 text": (rb"\xff\xfe|\xfe\xff", "save it as UTF-8"),
+    "UTF-16 text": (rb"\xff\xfe|\xfe\xff|([^\x00]\x00){4}|(\x00[^\x00]){4}", "save it as UTF-8"),
 }
 """For each kind, a pattern of its first bytes and advice for the user."""
 
 PARQUET = "a Parquet file"
 
 
+def format_of(path: Path) -> str:
+    """`parquet`, `csv` or `tsv` by the ending of the path, whatever its case; empty for other endings."""
+    found = ENDINGS.search(path.name)
+    return "" if found is None else found[1].lower().replace("pq", "parquet")
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[tuple[BinaryIO, Any]]:
+    """Open a file: its bytes as they are stored, whose position tells how much was read, and its content."""
+    with path.open("rb") as file:
+        codec = CODECS.get(path.suffix.lower())
+        yield file, file if codec is None else pa.CompressedInputStream(file, codec)
+
+
 def require_csv(path: Path, head: bytes) -> None:
-    """Raise DataError if the first bytes show that the file is not CSV."""
+    """Raise DataError if the first bytes of the content show that it is not CSV."""
     _refuse(path, head, "CSV")
 
 

@@ -1,63 +1,110 @@
-"""Read Parquet files with pyarrow in blocks of rows, for ``reading``."""
+"""Read Parquet files in batches of rows, with the number of every row."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
-import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-from bayesnb.files.tables.source import Block, Wanted
-from bayesnb.frames.series import DataError, numbers, rounded, sort_of, texts
+from bayesnb.files.tables.file_kinds import require_parquet
+from bayesnb.files.tables.row_batches import RowBatch, in_sentences, words_of
+from bayesnb.frames.series import DataError
+
+BATCH_BYTES = 8 << 20
+"""Bytes of one batch, if all its cells were float64."""
+
+BUFFER_BYTES = 64 << 10
+"""Buffer size for each column of a file; all columns have one at the same time."""
 
 
-def parquet_blocks(path: Path, num_rows: int, texts: Collection[str], wanted: Wanted | None) -> Iterator[Block]:
-    """Yield the rows of a file, ``num_rows`` at a time, as columns of numbers and text; other types are refused.
+class ParquetFile:
+    """A Parquet file.
 
-    Columns of whole numbers are read as text if named in ``texts``, or if floats would round one of the numbers.
-
-    Raises:
-        DataError: if pyarrow is not installed, or the file is damaged, has no rows, or has columns of other types.
+    Attributes:
+        path: Its path.
+        names: The names of its columns.
+        schema: Their names and types.
+        num_rows: The number of its rows.
     """
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ModuleNotFoundError as error:
-        raise DataError(f"'{path}' is read by pyarrow: pip install 'bayesnb[parquet]'") from error
-    try:
-        with pq.ParquetFile(path) as file:
-            total = file.metadata.num_rows
-            if not total or not file.metadata.num_columns:
-                raise DataError(f"'{path}' has no rows" if not total else f"'{path}' has no columns")
-            first = 0
-            names = [name for name in file.schema_arrow.names if wanted is None or wanted(name)]
-            for batch in file.iter_batches(num_rows, columns=names):
-                rows = pa.Table.from_batches([batch])
-                yield Block(_plain(path, rows, first, texts), (first + rows.num_rows) / total)
-                first += rows.num_rows
-    except (pa.ArrowException, OSError) as error:
-        words = " ".join(str(error).split()).rstrip(".")
-        raise DataError(f"'{path}' cannot be read as Parquet: {words}") from error
 
+    warnings: tuple[str, ...] = ()
 
-def _plain(path: Path, rows: Any, first: int, as_text: Collection[str]) -> pd.DataFrame:
-    frame = nw.from_native(rows, eager_only=True)
-    index = pd.RangeIndex(first + 1, first + rows.num_rows + 1, name="row")
-    columns = {}
-    for name in frame.columns:
-        sort, whole = sort_of(frame[name]), not frame[name].dtype.is_float()
-        # True and False are text, as in a CSV file
-        if sort in ("text", "flag") or (
-            sort == "number" and whole and (name in as_text or rounded(frame[name]) is not None)
+    def __init__(self, path: Path | str, opening: Callable[[], Any] | None = None) -> None:
+        """Read the footer; ``opening`` opens a file that is not at a path of this machine.
+
+        Raises:
+            DataError: if the file is not Parquet, is damaged, or has two columns of one name.
+        """
+        self.path, self._opening = path, opening or (lambda: pa.OSFile(str(path)))
+        with in_sentences(path, "Parquet"):
+            if opening is None:
+                require_parquet(Path(path))
+            with self._opened() as file:
+                self.schema: pa.Schema = file.schema_arrow
+                self.num_rows: int = file.metadata.num_rows
+        self.names: list[str] = self.schema.names
+
+    def batches(self, names: Sequence[str], start: int = 0) -> Iterator[RowBatch]:
+        """Yield the named columns from row ``start`` on; batches end at the same rows for every ``start``.
+
+        Row groups are read a batch at a time: Arrow's scanner would hold several whole row groups in memory.
+
+        Raises:
+            DataError: if a row group is damaged, after the batches before it.
+        """
+        size = rows_in_batch(names)
+        with in_sentences(self.path, "Parquet"), self._opened() as file:
+            for groups, first, last in _row_groups(file.metadata, size):
+                if last <= start:
+                    continue
+                place = f"'{self.path}', row group {groups[0]}"
+                place = place if len(groups) == 1 else f"{place} to {groups[-1]}"
+                try:
+                    # each Arrow thread would keep its own memory; reading already runs in parallel with counting
+                    for rows in file.iter_batches(size, groups, list(names), use_threads=False):
+                        batch = row_batch(rows, first, f"'{self.path}'", (first + rows.num_rows) / self.num_rows)
+                        first += rows.num_rows
+                        if first > start:
+                            yield batch.drop(max(start - batch.first, 0))
+                except (pa.ArrowException, OSError) as error:
+                    raise DataError(f"{place}, cannot be read: {words_of(error)}") from error
+
+    @contextmanager
+    def _opened(self) -> Iterator[pq.ParquetFile]:
+        with (
+            self._opening() as handle,
+            pq.ParquetFile(handle, buffer_size=BUFFER_BYTES, pre_buffer=False) as file,
         ):
-            cells = pd.Series(texts(frame[name]), index=index, dtype=object)
-        else:
-            cells = pd.Series(np.asarray(numbers(frame[name]), np.float64), index=index)
-            if np.isinf(cells).any():
-                row = int(np.argmax(np.isinf(cells)))
-                raise DataError(f"column '{name}' holds an infinite number in row {first + row + 1} of '{path}'")
-        columns[name] = cells
-    return pd.DataFrame(columns)
+            yield file
+
+
+def rows_in_batch(names: Sequence[str]) -> int:
+    """The number of rows in a batch of these columns."""
+    return max(BATCH_BYTES // (8 * max(len(names), 1)), 1)
+
+
+def row_batch(rows: pa.RecordBatch, first: int, name: str, done: float) -> RowBatch:
+    """A batch of numbered rows of the file or table ``name``."""
+    last = first + rows.num_rows
+    place = f"{name}, rows {first + 1:,} to {last:,}"
+    return RowBatch(rows, first, place, done, "row", lambda: np.arange(first + 1, last + 1))
+
+
+def _row_groups(metadata: pq.FileMetaData, size: int) -> Iterator[tuple[list[int], int, int]]:
+    """Row groups to read together, combined up to ``size`` rows, with their first row and the row after their last."""
+    groups: list[int] = []
+    first = last = 0
+    for group in range(metadata.num_row_groups):
+        num_rows = metadata.row_group(group).num_rows
+        if groups and last + num_rows - first > size:
+            yield groups, first, last
+            groups, first = [], last
+        groups.append(group)
+        last += num_rows
+    if groups:
+        yield groups, first, last

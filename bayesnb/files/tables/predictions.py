@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from bayesnb.files.tables.csv_cells import line
 from bayesnb.files.whole_file import whole_file
@@ -55,11 +57,6 @@ def _csv(handle: BinaryIO, names: list[str], classes: Sequence[Any]) -> Iterator
 
 @contextmanager
 def _parquet(handle: BinaryIO, names: list[str], classes: Sequence[Any]) -> Iterator[Write]:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ModuleNotFoundError as error:
-        raise DataError("Parquet files are written by pyarrow: pip install 'bayesnb[parquet]'") from error
     labels = np.array(classes)
     schema = pa.schema([("prediction", pa.array(labels).type), *((name, pa.float64()) for name in names)])
     with pq.ParquetWriter(handle, schema) as writer:

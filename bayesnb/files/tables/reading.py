@@ -5,22 +5,73 @@ index is the line of the file on which each row begins, or the row number for Pa
 the place of a cell.
 """
 
-from collections.abc import Collection, Iterator
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
-from bayesnb.files.tables.csv_files import csv_blocks, header_warnings
-from bayesnb.files.tables.file_kinds import require_parquet
-from bayesnb.files.tables.source import PARQUET, ROWS_IN_BLOCK, Block, Source, Wanted, in_sentences
-from bayesnb.frames.series import DataError, closest
+from bayesnb.files.tables.csv_files import CsvFile, Wanted
+from bayesnb.files.tables.file_kinds import format_of
+from bayesnb.files.tables.parquet_files import ParquetFile
+from bayesnb.files.tables.row_batches import RowBatch, in_sentences
+from bayesnb.frames.series import DataError, closest, numbers, rounded, sort_of, texts
 
 BUILT_IN = ("iris", "wine", "breast_cancer", "digits")
 
 
-def read(data: str) -> Source:
-    """Read a CSV or Parquet file, or one of the data sets that come with scikit-learn.
+@dataclass(frozen=True, eq=False)
+class NamedFrame:
+    """A data frame read from a file or data set.
+
+    Attributes:
+        name: The name of the data; a report's default folder is named after it.
+        frame: Rows by columns, float64 or object, indexed by each row's line in the file.
+        target: The default column of classes.
+        warnings: Sentences about data that look wrong but were read.
+    """
+
+    name: str
+    frame: pd.DataFrame
+    target: str
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class FrameBlock:
+    """Some rows of a file, and the fraction of the file read so far, including them."""
+
+    frame: pd.DataFrame
+    done: float
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """A file, or a data set of scikit-learn, to be read in blocks.
+
+    Attributes:
+        name: Its name without the ending.
+        names: The names of its columns.
+        warnings: Sentences about a header that looks wrong.
+        read: Takes names of columns, and of those to read as text, and yields the rows, at least one in total.
+            Other columns are text in a block if one of its cells is not a number, or is a number that floats would
+            round. Texts added during iteration apply to the blocks that follow.
+    """
+
+    name: str
+    names: Sequence[str]
+    warnings: tuple[str, ...]
+    read: Callable[[Sequence[str], Collection[str]], Iterator[FrameBlock]]
+
+
+def open_data(data: str) -> Data:
+    """Open a CSV or Parquet file, or one of the data sets that come with scikit-learn.
 
     Args:
         data: The path of a file, or one of `iris`, `wine`, `breast_cancer`, `digits`. Write `./iris` for a
@@ -30,64 +81,8 @@ def read(data: str) -> Source:
         DataError: if the file does not exist, cannot be read, or is not a table.
     """
     if data in BUILT_IN:
-        return _read_built_in(data)
-    path = _existing(data)
-    texts: set[str] = set()
-    while (frame := _whole(_blocks(path, texts, None), texts)) is None:
-        pass  # a column that began with numbers contains text: start over
-    warnings = () if path.suffix.lower() in PARQUET else header_warnings(list(frame.columns))
-    return Source(path.stem, frame, str(frame.columns[-1]), warnings)
-
-
-def _whole(blocks: Iterator[Block], texts: set[str]) -> pd.DataFrame | None:
-    """All rows; if a column is text in some blocks only, add it to ``texts`` and return None: the caller rereads."""
-    frames = [block.frame for block in blocks]
-    kinds = [{name for name in frame if frame[name].dtype == object} for frame in frames]
-    mixed = set.union(*kinds) - set.intersection(*kinds)
-    texts |= mixed
-    return None if mixed else pd.concat(frames) if len(frames) > 1 else frames[0]
-
-
-def read_blocks(data: str, texts: Collection[str] = frozenset(), wanted: Wanted | None = None) -> Iterator[Block]:
-    """Yield the same rows in blocks, all with the same columns; there is at least one row in total.
-
-    Args:
-        data: As for ``read``.
-        texts: Columns to read as text. Other columns are text in a block if one of its cells is not a number, or is a
-            number that floats would round. Names added during iteration apply to the blocks that follow.
-        wanted: Returns, given its name, whether to read a column; the other columns may contain anything.
-
-    Raises:
-        DataError: as for ``read``, after the rows before the error have been yielded.
-    """
-    if data in BUILT_IN:
-        frame = _read_built_in(data).frame
-        yield Block(frame if wanted is None else frame[[name for name in frame if wanted(name)]], 1.0)
-    else:
-        yield from _blocks(_existing(data), texts, ROWS_IN_BLOCK, wanted)
-
-
-def _blocks(path: Path, texts: Collection[str], num_rows: int | None, wanted: Wanted | None = None) -> Iterator[Block]:
-    if path.suffix.lower() in PARQUET:
-        from bayesnb.files.tables.parquet_files import parquet_blocks
-
-        with in_sentences(path):
-            require_parquet(path)
-        return parquet_blocks(path, num_rows or ROWS_IN_BLOCK, texts, wanted)
-    return csv_blocks(path, texts, num_rows, wanted)
-
-
-def _read_built_in(name: str) -> Source:
-    from sklearn import datasets
-
-    bunch = getattr(datasets, f"load_{name}")()
-    frame = pd.DataFrame(bunch.data, columns=[str(column) for column in bunch.feature_names])
-    frame["class"] = np.array([str(label) for label in bunch.target_names], dtype=object)[bunch.target]
-    frame["class"] = frame["class"].astype(object)
-    return Source(name, frame, "class")
-
-
-def _existing(data: str) -> Path:
+        frame = _built_in(data)
+        return Data(data, list(frame.columns), (), lambda names, _: iter([FrameBlock(frame[list(names)], 1.0)]))
     path = Path(data)
     with in_sentences(path):
         exists = path.exists()
@@ -96,4 +91,57 @@ def _existing(data: str) -> Path:
         raise DataError(f"there is no file '{path}'{hint}")
     if path.is_dir():
         raise DataError(f"'{path}' is a directory; give the CSV or Parquet file inside it")
-    return path
+    file = ParquetFile(path) if format_of(path) == "parquet" else CsvFile(path)
+    if not file.names:
+        raise DataError(f"'{path}' has no columns")
+    return Data(path.stem, file.names, file.warnings, partial(_blocks, file))
+
+
+def read(data: str) -> NamedFrame:
+    """Read all rows of what ``open_data`` opens."""
+    opened, as_text = open_data(data), set[str]()
+    while True:
+        frames = [block.frame for block in opened.read(opened.names, as_text)]
+        kinds = [{name for name in frame if frame[name].dtype == object} for frame in frames]
+        mixed = set.union(*kinds) - set.intersection(*kinds)
+        if not mixed:
+            frame = pd.concat(frames) if len(frames) > 1 else frames[0]
+            return NamedFrame(opened.name, frame, opened.names[-1], opened.warnings)
+        as_text |= mixed  # a column is text in some blocks only: start over
+
+
+def _blocks(file: CsvFile | ParquetFile, names: Sequence[str], as_text: Collection[str]) -> Iterator[FrameBlock]:
+    batches = file.batches(Wanted(names, as_text)) if isinstance(file, CsvFile) else file.batches(names)
+    given = False
+    for batch in batches:
+        given = True
+        yield FrameBlock(_frame(file.path, batch, as_text), batch.done)
+    if not given:
+        raise DataError(f"'{file.path}' has {'a header and ' if isinstance(file, CsvFile) else ''}no rows")
+
+
+def _frame(path: object, batch: RowBatch, as_text: Collection[str]) -> pd.DataFrame:
+    frame = nw.from_native(pa.Table.from_batches([batch.rows]), eager_only=True)
+    index = pd.Index(batch.numbers(), name=batch.unit)
+    columns = {}
+    for name in frame.columns:
+        cells = frame[name]
+        sort, whole = sort_of(cells), not cells.dtype.is_float()
+        # True and False are text, as in a CSV file
+        if sort in ("text", "flag") or (sort == "number" and whole and (name in as_text or rounded(cells) is not None)):
+            columns[name] = pd.Series(texts(cells), index=index, dtype=object)
+            continue
+        found = np.asarray(numbers(cells), np.float64)
+        if np.isinf(found).any():
+            place = f"{'on line' if batch.unit == 'line' else 'in row'} {index[np.argmax(np.isinf(found))]}"
+            raise DataError(f"column '{name}' holds an infinite number {place} of '{path}'")
+        columns[name] = pd.Series(found, index=index)
+    return pd.DataFrame(columns, index=index)
+
+
+def _built_in(name: str) -> pd.DataFrame:
+    from sklearn import datasets
+
+    bunch = getattr(datasets, f"load_{name}")()
+    frame = pd.DataFrame(bunch.data, columns=[str(column) for column in bunch.feature_names])
+    return frame.assign(**{"class": np.array([str(label) for label in bunch.target_names], dtype=object)[bunch.target]})

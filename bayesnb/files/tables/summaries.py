@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.families.parts.support import LARGEST_CELL
-from bayesnb.files.tables.source import is_text
 from bayesnb.frames.columns import Column, Kind, in_order
 from bayesnb.frames.series import DataError, is_meant_as_number, is_number, label, why_text
 
@@ -76,13 +75,19 @@ class Summary:
         )
 
 
+def summarise_frame(frame: pd.DataFrame, target: str) -> dict[str, Summary]:
+    """The summary of every column by name: of the target over all rows, of the others over rows with a target."""
+    labelled = frame[frame[target].notna()]
+    return {name: summarise((frame if name == target else labelled)[name]) for name in frame}
+
+
 def summarise(cells: pd.Series) -> Summary:
     """Summarise a column of numbers or text, indexed by lines of the file."""
     present = cells.dropna()
     name, missing, where = str(cells.name), len(cells) - len(present), cells.index.name or "line"
     if not len(present):
         return Summary(name, 0, missing, text=False)
-    if is_text(present):
+    if not pd.api.types.is_numeric_dtype(present):
         values = frozenset(present.unique().tolist())
         numeric = present.map({value: is_number(value) for value in values}).to_numpy(bool)
         odd = None if numeric.all() else (str(present.iloc[~numeric].iloc[0]), f"{where} {present.index[~numeric][0]}")
@@ -133,7 +138,7 @@ def no_use(column: Summary) -> str:
     return NOTHING if distinct == 0 else ONE_VALUE if distinct == 1 else ""
 
 
-def describe(column: Summary, kind: Kind) -> Column:
+def describe_column(column: Summary, kind: Kind) -> Column:
     """Describe a column under a likelihood.
 
     Raises:

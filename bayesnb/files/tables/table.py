@@ -1,50 +1,21 @@
-"""Turn a data frame and the name of its target into blocks of features and integer labels.
+"""Turn a data frame and the name of its target into blocks of features and integer labels, for comparisons."""
 
-A `Column` describes each column: its likelihood, and the values of its integer codes. By default:
+from __future__ import annotations
 
-* two distinct values: Bernoulli;
-* text, or whole numbers with at most 10 distinct values: Categorical;
-* other numbers: Normal.
-
-A column is left out, with a reason, if it has no cells, only one value, or a different text in nearly every row.
-"""
-
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
 
 import numpy as np
 
-from bayesnb.files.tables.source import Source
-from bayesnb.files.tables.summaries import (
-    NOTHING,
-    ONE_VALUE,
-    Summary,
-    classes_from,
-    describe,
-    infer_kind,
-    no_use,
-    number_warnings,
-    summarise,
-)
+from bayesnb.files.tables.description import describe, require_target
+from bayesnb.files.tables.reading import NamedFrame
+from bayesnb.files.tables.summaries import summarise_frame
 from bayesnb.frames.columns import BLOCKS, Column, Kind
-from bayesnb.frames.likelihoods import expand
-from bayesnb.frames.series import Array, DataError, closest, label, listing
+from bayesnb.frames.series import Array, label
 
 KINDS: tuple[Kind, ...] = ("bernoulli", "categorical", "normal")
 """The likelihoods that are compared."""
-
-SKIP = "skip"
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """The columns used, block by block, and the columns left out, with the reasons."""
-
-    columns: tuple[Column, ...]
-    left_out: tuple[tuple[str, str], ...]
-    warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +42,7 @@ class Table:
     columns: tuple[Column, ...]
     left_out: tuple[tuple[str, str], ...] = ()
     num_unlabelled: int = 0
-    warnings: tuple[str, ...] = field(default=())
+    warnings: tuple[str, ...] = ()
 
     @cached_property
     def blocks(self) -> dict[str, tuple[Column, ...]]:
@@ -84,7 +55,7 @@ class Table:
         return {block: values[index] for block, values in self.X.items()}, self.y[index]
 
 
-def make_table(source: Source, target: str | None = None, overrides: Mapping[str, str] | None = None) -> Table:
+def make_table(source: NamedFrame, target: str | None = None, overrides: Mapping[str, str] | None = None) -> Table:
     """Describe and encode every column of a data frame.
 
     Args:
@@ -95,84 +66,23 @@ def make_table(source: Source, target: str | None = None, overrides: Mapping[str
     Raises:
         DataError: if the target or an override does not fit the data, or no column is left to learn from.
     """
-    target = target_of(source.name, list(source.frame.columns), source.target if target is None else target)
-    labelled = source.frame[source.frame[target].notna()]
-    target_cells = summarise(labelled[target])
-    classes = classes_from(target_cells)
-    y = Column(target, "categorical", classes, target_cells.text).encode(labelled[target])
-    features = labelled.drop(columns=target)
-    summaries = [summarise(features[name]) for name in features]
-    chosen = choose_columns(source.name, target, summaries, overrides or {}, KINDS, source.warnings)
-    X: dict[str, Array] = {}
-    for kind in KINDS:
-        cells = [column.encode(features[column.name]) for column in chosen.columns if column.kind == kind]
-        if cells:
-            X[BLOCKS[kind]] = np.stack(cells, axis=1)
+    frame, target = source.frame, source.target if target is None else target
+    require_target(source.name, list(frame.columns), target)
+    found = describe(source.name, target, summarise_frame(frame, target), overrides or {}, KINDS, source.warnings)
+    labelled = frame[frame[target].notna()]
+    columns = tuple(column for kind in KINDS for column in found.columns if column.kind == kind)
+    blocks = dict.fromkeys(column.block for column in columns)
     return Table(
         name=source.name,
         target=target,
-        X=X,
-        y=y,
-        classes=tuple(map(label, classes)),
-        columns=chosen.columns,
-        left_out=chosen.left_out,
-        num_unlabelled=len(source.frame) - len(labelled),
-        warnings=chosen.warnings,
+        X={
+            block: np.stack([c.encode(labelled[c.name]) for c in columns if c.block == block], axis=1)
+            for block in blocks
+        },
+        y=found.target.encode(labelled[target]),
+        classes=tuple(map(label, found.classes)),
+        columns=columns,
+        left_out=found.left_out,
+        num_unlabelled=found.num_unlabelled,
+        warnings=found.warnings,
     )
-
-
-def target_of(name: str, columns: Sequence[str], target: str) -> str:
-    """Return the target after checking that it is a column.
-
-    Raises:
-        DataError: if there is no such column.
-    """
-    if target not in columns:
-        hint = closest(target, columns) or f"; its columns are {listing(columns)}"
-        raise DataError(f"'{name}' has no column '{target}'{hint}")
-    return target
-
-
-def choose_columns(
-    source: str,
-    target: str,
-    summaries: Sequence[Summary],
-    overrides: Mapping[str, str],
-    kinds: Sequence[Kind],
-    warnings: Sequence[str] = (),
-) -> Chosen:
-    """Choose the features and their likelihoods: by the overrides, otherwise by the content of the columns.
-
-    Raises:
-        DataError: if an override does not fit a column, or no column is left.
-    """
-    if target in overrides:
-        raise DataError(f"column '{target}' is the target, so it has no kind to choose")
-    wanted = expand(overrides, [column.name for column in summaries])
-    warnings = (*warnings, *number_warnings([column for column in summaries if column.name not in wanted]))
-    columns: list[Column] = []
-    left_out: list[tuple[str, str]] = []
-    for column in summaries:
-        kind = wanted.get(column.name) or infer_kind(column)
-        reason = SKIP if kind == SKIP else no_use(column) or (kind if kind not in kinds else "")
-        if reason:
-            left_out.append((column.name, "skipped, as asked" if reason == SKIP else reason))
-        else:
-            columns.append(describe(column, cast(Kind, kind)))
-    if not columns:
-        reasons = "; ".join(f"'{name}' ({reason})" for name, reason in left_out[:3])
-        why = f"; left out are {reasons}" if reasons else f" but the target, '{target}'"
-        raise DataError("; ".join((f"'{source}' has no column to learn from{why}", *warnings[:1])))
-    columns.sort(key=lambda column: kinds.index(column.kind))
-    return Chosen(tuple(columns), tuple(left_out), (*warnings, *_left_out_warnings(left_out)))
-
-
-def _left_out_warnings(left_out: Sequence[tuple[str, str]]) -> list[str]:
-    """A warning for each reason that suggests a fault in the data."""
-    found = []
-    for reason in (NOTHING, ONE_VALUE):
-        names = [name for name, why in left_out if why == reason]
-        if names:
-            noun, verb, be = ("column", "has", "is") if len(names) == 1 else ("columns", "have", "are")
-            found.append(f"{noun} {listing(names)} {verb} {reason} and {be} left out")
-    return found

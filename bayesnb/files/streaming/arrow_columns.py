@@ -22,7 +22,7 @@ ROWS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True)
-class Columns:
+class ColumnChoice:
     """The names of columns: for each block a list of names for each array it takes.
 
     Attributes:
@@ -72,6 +72,12 @@ class Columns:
     def targets(self) -> list[str]:
         """The names of the label and weight columns."""
         return [self.label] if self.weight is None else [self.label, self.weight]
+
+    def csv_types(self, name: str) -> list[pa.DataType]:
+        """The types that a column may have in a CSV file, where whole numbers may be followed by fractions."""
+        if name == self.label:
+            return [pa.int64(), pa.float64(), pa.bool_(), pa.string()]
+        return [pa.float64(), pa.bool_()]
 
     def check(self, schema: pa.Schema, place: str) -> None:
         """Raise StreamError unless a table of this schema has these columns, with usable types."""
@@ -140,8 +146,7 @@ class Columns:
         bad = column.filter(pa.array(found.is_null().to_numpy(zero_copy_only=False) & counts))
         if bad.null_count:
             raise ValueError(
-                f"{bad.null_count} of {len(column)} labels in column {self.label!r} are null: leave these rows out, or "
-                "give them the weight zero"
+                f"the label in column {self.label!r} is missing: leave the row out, or give it the weight zero"
             )
         if len(bad):
             raise ValueError(f"the label {bad[0].as_py()!r} in column {self.label!r} is none of {list(classes or ())}")

@@ -1,0 +1,300 @@
+"""Arrow data as a source: Parquet and CSV files, folders of them, datasets, tables and streams of batches."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.dataset as ds
+
+from bayesnb.files.streaming.arrow_columns import ColumnChoice, is_text
+from bayesnb.files.streaming.blocks import ArrayBlocks, BlockSource, Position, RowBlock, StreamError, at, at_row
+from bayesnb.files.tables.csv_cells import MISSING
+from bayesnb.files.tables.csv_files import CsvFile, Wanted
+from bayesnb.files.tables.file_kinds import format_of
+from bayesnb.files.tables.parquet_files import ParquetFile, row_batch, rows_in_batch
+from bayesnb.files.tables.row_batches import RowBatch
+from bayesnb.rows.specification import Specification
+
+CSV_MISSING = MISSING | {*pa.csv.ConvertOptions().null_values}
+
+NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
+"""What a folder's name holds for a missing value."""
+
+
+class Batches(Protocol):
+    """An opened part of a source."""
+
+    schema: pa.Schema
+
+    def batches(self, names: Sequence[str], start: int = 0) -> Iterator[RowBatch]:
+        """The named columns from row ``start`` on, in batches that end at the same rows for every ``start``."""
+
+
+class Part(NamedTuple):
+    """A file or a table: its name for messages, a mark that changes if it does, and its size in bytes or rows.
+
+    ``keys`` are columns of one value, which the names of folders give.
+    """
+
+    name: str
+    mark: str
+    size: float
+    keys: Mapping[str, pa.Scalar]
+    open: Callable[[], Batches]
+
+
+class CsvBatches:
+    """A CSV file whose columns have the types of ``schema``."""
+
+    def __init__(self, path: Path, types: Mapping[str, pa.DataType]) -> None:
+        self._file, self._types = CsvFile(path, CSV_MISSING), types
+        self.schema = pa.schema([(name, types.get(name, pa.null())) for name in self._file.names])
+
+    def batches(self, names: Sequence[str], start: int = 0) -> Iterator[RowBatch]:
+        """Rows are read from the first one on, because the place of row ``start`` is unknown."""
+        yield from _from_row(self._file.batches(Wanted(names, types=self._types)), start)
+
+
+class ScannedBatches:
+    """A table in memory, or a file of a kind that Arrow's scanner reads; ``full`` is the schema of the dataset."""
+
+    def __init__(self, name: str, fragment: ds.Fragment, full: pa.Schema) -> None:
+        self._name, self._fragment, self._full = name, fragment, full
+        self.schema: pa.Schema = fragment.physical_schema
+
+    def batches(self, names: Sequence[str], start: int = 0) -> Iterator[RowBatch]:
+        """Rows are scanned from the first one on."""
+        options = {"batch_size": rows_in_batch(names), "batch_readahead": 2, "fragment_readahead": 1}
+        yield from _from_row(self._numbered(self._fragment.to_batches(self._full, list(names), **options)), start)
+
+    def _numbered(self, batches: Iterator[pa.RecordBatch]) -> Iterator[RowBatch]:
+        first = 0
+        for rows in batches:
+            yield row_batch(rows, first, self._name, 0.0)
+            first += rows.num_rows
+
+
+class ArrowSource:
+    """A source made of files or tables, in order; it can be read repeatedly."""
+
+    final = False
+
+    def __init__(self, schema: pa.Schema, parts: Sequence[Part], columns: ColumnChoice) -> None:
+        self._label, self._parts, self._columns = schema.field(columns.label).type, parts, columns
+        self.total: float | None = sum(part.size for part in parts)
+
+    def description(self) -> Any:
+        """The names of the columns."""
+        columns = self._columns
+        return {"columns": columns.blocks, "label": columns.label, "weight": columns.weight}
+
+    def read(self, position: Position) -> Any:
+        """The marks of the parts read up to this position."""
+        return [part.mark for part in self._parts[: position.done().part]]
+
+    def empty(self) -> Any:
+        """X without rows."""
+        return self._columns.empty()
+
+    def classes(self, num_classes: int | None, classes: list[Any] | None) -> tuple[int, list[Any] | None]:
+        """K and the labels that 0..K-1 encode; unless they are declared, a pass over the labels finds them."""
+        if classes is not None:
+            return len(classes), classes
+        text = is_text(self._label)
+        if num_classes is not None and not text:
+            return num_classes, None
+        found: set[Any] = set()
+        for part in self._parts:
+            for batch in self._batches(part, self._columns.targets, 0):
+                with at(batch.place, pa.ArrowException):
+                    found |= self._columns.labels(batch.rows, text)
+        if not text:
+            return max(found, default=0) + 1, None
+        if num_classes is not None and num_classes < len(found):
+            raise StreamError(f"column {self._columns.label!r} holds {len(found)} labels, num_classes is {num_classes}")
+        return num_classes or max(len(found), 1), sorted(found)
+
+    def blocks(self, start: Position, classes: list[Any] | None) -> Generator[RowBlock]:
+        """The blocks after this position; each is read in a thread while the previous one is counted."""
+        blocks = self._blocks(start, classes)
+        with ThreadPoolExecutor(1) as pool:
+            coming = pool.submit(next, blocks, None)
+            while (block := coming.result()) is not None:
+                coming = pool.submit(next, blocks, None)
+                yield block
+
+    def _blocks(self, start: Position, classes: list[Any] | None) -> Iterator[RowBlock]:
+        columns, done, rows = self._columns, 0.0, start.rows
+        for index, part in enumerate(self._parts):
+            if index >= start.part:
+                first = start.row if index == start.part else 0
+                for batch in self._batches(part, [*columns.features, *columns.targets], first):
+                    where = partial(_where, batch, part.name)
+
+                    def read(some: slice, batch: RowBatch = batch) -> Any:
+                        return columns.rows(batch.rows[some], classes)
+
+                    with at_row(batch.place, batch.rows.num_rows, read, where):
+                        X, y, weight = read(slice(None))
+                    rows += len(y)
+                    end = Position(index, batch.first + len(y), rows)
+                    yield RowBlock(X, y, weight, batch.place, end, done + batch.done * part.size, where)
+                pa.default_memory_pool().release_unused()
+            done += part.size
+
+    def _batches(self, part: Part, names: Sequence[str], start: int) -> Iterator[RowBatch]:
+        """The named columns of a part; StreamError if it cannot be read or its columns do not fit."""
+        with at(f"{part.name} cannot be read", pa.ArrowException):
+            opened = part.open()
+            keys = [pa.field(name, value.type) for name, value in part.keys.items() if name not in opened.schema.names]
+            self._columns.check(pa.schema([*opened.schema, *keys]), part.name)
+            for batch in opened.batches([name for name in names if name not in part.keys], start):
+                rows = batch.rows
+                for name in part.keys.keys() & {*names}:
+                    rows = rows.append_column(name, pa.repeat(part.keys[name], rows.num_rows))
+                yield replace(batch, rows=rows)
+
+
+def open_arrow(
+    model: Specification,
+    source: Any,
+    label: str | None,
+    columns: Any,
+    weight: str | None,
+    classes: Sequence[Any] | None,
+) -> BlockSource:
+    """Open a path, a dataset, a table, or a stream of Arrow batches as a source of blocks.
+
+    Raises:
+        ValueError: if the path or the columns cannot be read or do not fit the model.
+    """
+    if isinstance(source, str | os.PathLike):
+        return _open_path(model, Path(source), label, columns, weight)
+    if isinstance(source, pa.Table | pa.RecordBatch):
+        source = ds.dataset(source)
+    if isinstance(source, ds.Dataset):
+        chosen = ColumnChoice.choose(model, source.schema, label, columns, weight)
+        chosen.check(source.schema, "the source")
+        try:
+            fragments = list(source.get_fragments())
+        except ValueError:  # a filtered dataset has no fragments
+            names = [*chosen.features, *chosen.targets]
+            ahead = {"batch_readahead": 2, "fragment_readahead": 1}
+            source = source.scanner(columns=names, batch_size=rows_in_batch(names), **ahead).to_reader()
+        else:
+            parts = [_fragment_part(fragment, index, source.schema) for index, fragment in enumerate(fragments)]
+            return ArrowSource(source.schema, parts, chosen)
+    if not hasattr(source, "__arrow_c_stream__"):
+        raise ValueError(
+            f"source must be a path, a Dataset, a Table or a stream of batches, got {type(source).__name__}"
+        )
+    reader = pa.RecordBatchReader.from_stream(source)
+    chosen = ColumnChoice.choose(model, reader.schema, label, columns, weight)
+    chosen.check(reader.schema, "the source")
+    return ArrayBlocks(_blocks_of(reader, chosen, classes))
+
+
+def _open_path(model: Specification, path: Path, label: str | None, columns: Any, weight: str | None) -> ArrowSource:
+    """The rows of a file, or of all Parquet or all CSV files under a folder, sorted by name.
+
+    Folder names such as ``year=2020`` in ``year=2020/part.parquet`` become columns.
+    """
+    if not path.exists():
+        raise StreamError(f"there is no file or folder '{path}'; pyarrow.dataset.dataset opens what lies elsewhere")
+    files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if _is_data(file.relative_to(path)))
+    kinds = {format_of(file) for file in files} - {""}
+    if len(kinds) != 1:
+        what = f"{' and '.join(sorted(kinds))} files" if kinds else "no .parquet or .csv file"
+        raise StreamError(f"'{path}' {'is' if path.is_file() else 'holds'} {what}, expected those of one kind")
+    keys = _folder_keys([file if path.is_file() else file.relative_to(path) for file in files])
+    with at(f"'{path}' cannot be read", pa.ArrowException):
+        if kinds == {"parquet"}:
+            opening: list[Callable[[], Batches]] = [partial(ParquetFile, file) for file in files]
+            schema = opening[0]().schema
+        else:
+            first = CsvFile(files[0], CSV_MISSING)
+            schema = pa.schema([(name, pa.null()) for name in first.names])
+        for name, value in keys[0].items():
+            schema = schema if name in schema.names else schema.append(pa.field(name, value.type))
+        chosen = ColumnChoice.choose(model, schema, label, columns, weight)
+        if kinds != {"parquet"}:
+            choices = {name: chosen.csv_types(name) for name in (*chosen.features, *chosen.targets)}
+            types = first.infer_types({name: some for name, some in choices.items() if name in first.names})
+            schema = pa.schema([field.with_type(types.get(field.name, field.type)) for field in schema])
+            opening = [partial(CsvBatches, file, types) for file in files]
+    chosen.check(schema, f"'{path}'")
+    parts = []
+    for file, some, opened in zip(files, keys, opening, strict=True):
+        info = file.stat()
+        mark = f"{file.name} of {info.st_size} bytes, {info.st_mtime_ns}"
+        parts.append(Part(f"'{file}'", mark, info.st_size, some, opened))
+    return ArrowSource(schema, parts, chosen)
+
+
+def _is_data(path: Path) -> bool:
+    hidden = any(part.startswith((".", "_")) for part in path.parts)
+    return not hidden and format_of(path) != ""
+
+
+def _folder_keys(files: Sequence[Path]) -> list[dict[str, pa.Scalar]]:
+    """For each file the columns that its folders name: whole numbers if they are in all files, or text."""
+    pairs = [[part.partition("=") for part in file.parent.parts if "=" in part] for file in files]
+    keys = [{unquote(name): unquote(value) for name, _, value in some} for some in pairs]
+    texts = {name for some in keys for name, value in some.items() if not value.isdecimal() and value != NULL_FOLDER}
+    return [
+        {name: _scalar(value, pa.string() if name in texts else pa.int32()) for name, value in some.items()}
+        for some in keys
+    ]
+
+
+def _scalar(value: str, kind: pa.DataType) -> pa.Scalar:
+    return pa.scalar(None if value == NULL_FOLDER else value, pa.string()).cast(kind)
+
+
+def _fragment_part(fragment: ds.Fragment, index: int, schema: pa.Schema) -> Part:
+    keys = ds.get_partition_keys(fragment.partition_expression)
+    keys = {name: pa.scalar(value, schema.field(name).type) for name, value in keys.items()}
+    if not (isinstance(fragment, ds.FileFragment) and fragment.path):
+        head = hashlib.blake2b(repr(fragment.head(256).to_pydict()).encode(), digest_size=16).hexdigest()
+        name, num_rows = f"table {index}", fragment.count_rows()
+        return Part(name, f"{num_rows} rows, {head}", num_rows, keys, partial(ScannedBatches, name, fragment, schema))
+    info = fragment.filesystem.get_file_info(fragment.path)
+    mark, name = f"{info.base_name} of {info.size} bytes, {info.mtime_ns}", f"'{fragment.path}'"
+    opening: Callable[[], Batches] = partial(ScannedBatches, name, fragment, schema)
+    if isinstance(fragment, ds.ParquetFileFragment):
+        opening = partial(ParquetFile, fragment.path, fragment.open)
+    return Part(name, mark, info.size or 0, keys, opening)
+
+
+def _blocks_of(
+    reader: pa.RecordBatchReader, columns: ColumnChoice, classes: Sequence[Any] | None
+) -> Iterator[tuple[Any, Any, Any]]:
+    """The batches of a stream as numpy blocks; large batches are split."""
+    size = rows_in_batch([*columns.features, *columns.targets])
+    for index, batch in enumerate(reader):
+        for start in range(0, batch.num_rows, size):
+            with at(f"batch {index}", pa.ArrowException):
+                block = columns.rows(batch.slice(start, size), classes)
+            yield block
+
+
+def _from_row(batches: Iterator[RowBatch], start: int) -> Iterator[RowBatch]:
+    """The batches without the first ``start`` rows."""
+    for batch in batches:
+        skip = max(start - batch.first, 0)
+        if skip < batch.rows.num_rows:
+            yield batch.drop(skip)
+
+
+def _where(batch: RowBatch, name: str, row: int) -> str:
+    return f"{name}, {batch.unit} {batch.numbers()[row]:,}"

@@ -1,0 +1,54 @@
+"""Batches of rows, with the line or the row number of each, in which every reader of files gives its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from bayesnb.frames.series import Array, DataError
+
+
+@dataclass(frozen=True, eq=False)
+class RowBatch:
+    """Some rows of a file, in order.
+
+    Attributes:
+        rows: The rows, as Arrow columns.
+        first: The number of rows of the file before these.
+        place: Where these rows are, for error messages.
+        done: The fraction of the file read so far, including these rows.
+        unit: What ``numbers`` counts: `line` for CSV, `row` for other files.
+        numbers: Computes the number [N] of each row in the file, from 1.
+    """
+
+    rows: pa.RecordBatch
+    first: int
+    place: str
+    done: float
+    unit: str
+    numbers: Callable[[], Array]
+
+    def drop(self, num_rows: int) -> RowBatch:
+        """The same batch without its first rows."""
+        rows, first = self.rows.slice(num_rows), self.first + num_rows
+        return replace(self, rows=rows, first=first, numbers=lambda: self.numbers()[num_rows:])
+
+
+def words_of(error: BaseException) -> str:
+    """The message of another library's error, as part of a sentence."""
+    text = getattr(error, "strerror", None) or str(error)
+    return " ".join(text.split()).rstrip(".").replace(". ", "; ")
+
+
+@contextmanager
+def in_sentences(path: object, kind: str = "") -> Iterator[None]:
+    """Turn errors from reading a file, as this kind, into a DataError with a one-sentence message."""
+    try:
+        yield
+    except DataError:
+        raise
+    except (OSError, pa.ArrowException) as error:
+        raise DataError(f"'{path}' cannot be read{kind and f' as {kind}'}: {words_of(error)}") from error
