@@ -2,11 +2,11 @@
 
 Counts and predictions are float64 for rows of any type, ``partial_fit`` in any batches gives the fit of all rows, NaN
 marks a missing cell, and probabilities of zero cause no NaN. Each class's docstring lists the intended differences from
-scikit-learn; nothing here accesses files.
+scikit-learn, and ``dropin`` those of all of them; nothing here accesses files.
 """
 
 from bayesnb.sklearn.dropin.bernoulli import BernoulliNB as BernoulliNB
 from bayesnb.sklearn.dropin.categorical import CategoricalNB as CategoricalNB
-from bayesnb.sklearn.dropin.complement import ComplementNB as ComplementNB
+from bayesnb.sklearn.dropin.counts import ComplementNB as ComplementNB
+from bayesnb.sklearn.dropin.counts import MultinomialNB as MultinomialNB
 from bayesnb.sklearn.dropin.gaussian import GaussianNB as GaussianNB
-from bayesnb.sklearn.dropin.multinomial import MultinomialNB as MultinomialNB

@@ -6,24 +6,20 @@ from typing import Any, Self
 
 import jax
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
     check_is_fitted,
-    column_or_1d,
     validate_data,
 )
 
 from bayesnb.families import Family
-from bayesnb.frames.classes import classes_and_codes, codes_among
 from bayesnb.frames.likelihoods import AUTO, of_array, of_frame
 from bayesnb.frames.schema import ArraySchema, FrameSchema, Schema
 from bayesnb.frames.series import Array, Frame, label
-from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows.statistics import ModelStatistics, merge
 from bayesnb.sklearn.estimator_rows import ChecksRows
-from bayesnb.sklearn.fit_methods import fit_named, specification, tempered
+from bayesnb.sklearn.fit_methods import fit_named, specification, temper_fit
 
 
 def _without_temper(classifier: Any) -> bool:
@@ -32,7 +28,7 @@ def _without_temper(classifier: Any) -> bool:
     return True
 
 
-class NaiveBayesClassifier(ClassifierMixin, ChecksRows):
+class NaiveBayesClassifier(ChecksRows):
     """Naive Bayes as a scikit-learn estimator.
 
         pi ~ Dirichlet(1),   theta_kd ~ its likelihood's conjugate prior,   p(y = k, x) = pi_k prod_d p(x_d | theta_kd)
@@ -92,34 +88,10 @@ class NaiveBayesClassifier(ClassifierMixin, ChecksRows):
         self.random_state = random_state
         self.num_samples = num_samples
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the rows X with labels y [N] and weights [N].
-
-        Raises:
-            ValueError: if the rows, the labels or a parameter are invalid; an earlier fit stays unchanged.
-        """
-        return self._add(None, X, y, None, sample_weight)
-
     @available_if(_without_temper)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Fit these rows together with all earlier rows: any split into batches gives the fit of all rows.
-
-        Args:
-            X: Rows.
-            y: Their labels [N].
-            classes: All possible labels; required in the first call.
-            sample_weight: Weights [N].
-
-        Raises:
-            ValueError: as for ``fit``; the earlier fit stays unchanged.
-        """
-        before = (self.schema_, self.statistics_) if hasattr(self, "fit_") else None
-        if before is None and classes is None:
-            raise ValueError("classes must be passed on the first call to partial_fit.")
-        given = self.classes_ if classes is None else classes_and_codes(column_or_1d(classes))[0]
-        if before is not None and not np.array_equal(given, self.classes_):
-            raise ValueError(f"classes are {given.tolist()}, and were {self.classes_.tolist()} at the first call")
-        return self._add(before, X, y, given, sample_weight)
+        """Fit these rows together with all earlier rows, unless ``temper`` is set; see ``IncrementalClassifier``."""
+        return super().partial_fit(X, y, classes, sample_weight)
 
     def predict(self, X: Any) -> Array:
         """The most probable label of each row, [N]."""
@@ -174,10 +146,10 @@ class NaiveBayesClassifier(ClassifierMixin, ChecksRows):
 
     def learned(self, schema: FrameSchema, classes: Array, statistics: ModelStatistics) -> Self:
         """Fit the statistics of rows with this schema and these classes, as counted by ``nb.stream``."""
-        model = specification(self.method, self.smoothing, schema, len(classes), self.class_prior)
+        self._set(schema, classes, statistics)
         self.n_features_in_ = len(schema.names)
         self.feature_names_in_ = np.array(schema.names, dtype=object)
-        return self._set(schema, classes, model, statistics)
+        return self
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -189,46 +161,23 @@ class NaiveBayesClassifier(ClassifierMixin, ChecksRows):
         tags.classifier_tags.poor_score = self._counts
         return tags
 
-    def _add(
-        self, before: tuple[Schema, ModelStatistics] | None, X: Any, y: Any, classes: Array | None, sample_weight: Any
-    ) -> Self:
-        """Count rows, merge them with the earlier ones, and fit all of them; on an error, change nothing."""
-        names = ("n_features_in_", "feature_names_in_")  # scikit-learn sets them during validation
-        known = {name: getattr(self, name) for name in names if hasattr(self, name)}
-        try:
-            return self._counted(before, X, y, classes, sample_weight)
-        except BaseException:
-            for name in names:
-                self.__dict__.pop(name, None)
-            self.__dict__.update(known)
-            raise
-
-    def _counted(
-        self, before: tuple[Schema, ModelStatistics] | None, X: Any, y: Any, classes: Array | None, sample_weight: Any
-    ) -> Self:
-        X, labels, weight = self._rows(X, y, sample_weight, reset=before is None)
-        classes, codes = classes_and_codes(labels) if classes is None else (classes, codes_among(classes, labels))
+    def _learn(self, X: Any, classes: Array, codes: Array, weight: Array | None, *, reset: bool) -> None:
         given = of_frame(X, self.likelihoods) if isinstance(X, Frame) else of_array(X.shape[1], self.likelihoods)
-        given = given if before is None else before[0].joined(given)
+        given = given if reset else self.schema_.joined(given)
         model = specification(self.method, self.smoothing, given, len(classes), self.class_prior)
         encoded = given.encode(X)
         schema, statistics = given.count(model, encoded, codes, weight)
-        if schema is not given:
-            model = specification(self.method, self.smoothing, schema, len(classes), self.class_prior)
-        if before is not None:
-            statistics = merge(before[0].spread(before[1], schema), statistics)
-        rows = (encoded, codes, weight) if self.temper else None
-        return self._set(schema, classes, model, statistics, rows)
+        if not reset:
+            statistics = merge(self.schema_.spread(self.statistics_, schema), statistics)
+        self._set(schema, classes, statistics, (encoded, codes, weight) if self.temper else None)
 
-    def _set(
-        self, schema: Schema, classes: Array, model: NaiveBayes, statistics: ModelStatistics, rows: Any = None
-    ) -> Self:
+    def _set(self, schema: Schema, classes: Array, statistics: ModelStatistics, rows: Any = None) -> None:
         """Fit, and set the fitted attributes only after success."""
+        model = specification(self.method, self.smoothing, schema, len(classes), self.class_prior)
         fit = fit_named(self.method, model, statistics, self._key, self.num_samples)
         if rows is not None:
-            fit = tempered(fit, self.temper, *rows)
+            fit = temper_fit(fit, self.temper, *rows)
         self.classes_, self.schema_, self.statistics_, self.fit_ = classes, schema, statistics, fit
-        return self
 
     def _key(self) -> Any:
         return jax.random.key(check_random_state(self.random_state).randint(2**31))

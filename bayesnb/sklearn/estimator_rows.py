@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import (
     _check_feature_names,
     _check_n_features,
-    _check_sample_weight,
     assert_all_finite,
     check_consistent_length,
     check_non_negative,
@@ -18,14 +16,15 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from bayesnb.arrays.masked import filled, without_mask
+from bayesnb.arrays.masked import filled
 from bayesnb.families import Family
 from bayesnb.frames.classes import plain_labels
 from bayesnb.frames.schema import ArraySchema, Schema
-from bayesnb.frames.series import Array, DataError, Frame, as_frame, has_names, listing
+from bayesnb.frames.series import Array, DataError, as_frame, has_names, listing
+from bayesnb.sklearn.incremental import IncrementalClassifier, drop_zero_weights
 
 
-class ChecksRows(BaseEstimator):
+class ChecksRows(IncrementalClassifier):
     """Checks of X, y and weights for a classifier of arrays and frames, with scikit-learn's messages if it has any."""
 
     likelihoods: Any
@@ -46,7 +45,6 @@ class ChecksRows(BaseEstimator):
         return given.takes_sparse if isinstance(given, Family) else self._kind in ("bernoulli", "multinomial")
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Any, Array, Array | None]:
-        """The rows of positive weight, with their labels and weights."""
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         X = self._features(X, reset=reset)
@@ -55,16 +53,7 @@ class ChecksRows(BaseEstimator):
         if y.dtype.kind == "f":
             assert_all_finite(y, input_name="y")
         check_consistent_length(X, y)
-        if sample_weight is None:
-            return X, y, None
-        given = without_mask("sample_weight", sample_weight)
-        weight = _check_sample_weight(given, X, ensure_non_negative=True, allow_all_zero_weights=True)
-        if (weight > 0).all():
-            return X, y, weight
-        kept = weight > 0
-        if reset and not kept.any():
-            raise ValueError("sample_weight is zero in every row: give at least one row with a positive weight")
-        return X.filter(kept.tolist()) if isinstance(X, Frame) else X[kept], y[kept], weight[kept]
+        return drop_zero_weights(X, y, sample_weight, require_some=reset)
 
     def _features(self, X: Any, *, reset: bool) -> Any:
         """X as a frame, an array or a sparse matrix, with the columns of the fit."""

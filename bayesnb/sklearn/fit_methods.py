@@ -22,7 +22,16 @@ from bayesnb.validation.temper import temper
 BOUNDS = (1e-100, 1e15)
 """Range of smoothing; outside it, rounding loses the pseudo-counts or the counts."""
 
-METHODS = ("posterior", "map", "mle", "nuts", "empirical", "averaged")
+FITS: dict[str, Callable[..., Classifier]] = {
+    "posterior": fit_posterior,
+    "map": fit_map,
+    "mle": fit_mle,
+    "nuts": fit_nuts,
+    "empirical": fit_empirical,
+    "averaged": fit_averaged,
+}
+
+METHODS = tuple(FITS)
 
 
 def specification(method: Any, smoothing: Any, schema: Schema, num_classes: int, class_probs: Any = None) -> NaiveBayes:
@@ -33,7 +42,7 @@ def specification(method: Any, smoothing: Any, schema: Schema, num_classes: int,
     """
     require(method, smoothing)
     if class_probs is not None and (shape := as_array(class_probs).shape) != (num_classes,):
-        raise ValueError(f"class_prior must be one probability a class, [{num_classes}], got shape {list(shape)}")
+        raise ValueError(f"class_prior must be one probability per class, [{num_classes}], got shape {list(shape)}")
     # the MLE ignores the prior, but a model must have one
     likelihoods = schema.likelihoods(1.0 if method == "mle" else float(smoothing), laplace=method == "map")
     return NaiveBayes(likelihoods, num_classes=num_classes, class_probs=class_probs)
@@ -58,21 +67,11 @@ def fit_named(
     method: str, model: NaiveBayes, statistics: ModelStatistics, key: Callable[[], Array], num_samples: int
 ) -> Classifier:
     """Fit statistics with the named method; ``key`` and ``num_samples`` are for `nuts`."""
-    match method:
-        case "map":
-            return fit_map(model, statistics=statistics)
-        case "mle":
-            return fit_mle(model, statistics=statistics)
-        case "empirical":
-            return fit_empirical(model, statistics=statistics)
-        case "averaged":
-            return fit_averaged(model, statistics=statistics)
-        case "nuts":
-            return fit_nuts(model, statistics=statistics, key=key(), num_samples=num_samples, progress_bar=False)
-    return fit_posterior(model, statistics=statistics)
+    sampling = {"key": key(), "num_samples": num_samples, "progress_bar": False} if method == "nuts" else {}
+    return FITS[method](model, statistics=statistics, **sampling)
 
 
-def tempered(fit: Classifier, how: bool | str, X: Any, codes: Array, weight: Array | None) -> Posterior:
+def temper_fit(fit: Classifier, how: bool | str, X: Any, codes: Array, weight: Array | None) -> Posterior:
     """Temper the fit with one power (True) or one per feature (`per_feature`), learned from its rows.
 
     Raises:

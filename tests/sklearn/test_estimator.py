@@ -202,7 +202,7 @@ def test_it_survives_pickling_and_shows_itself():
         ({"likelihoods": {"alcohol": "normal"}}, "X is an array, whose columns have none: give a data frame"),
         ({"likelihoods": 3}, "likelihoods must be 'auto', one of bernoulli"),
         ({"likelihoods": "bernoulli"}, "Bernoulli"),
-        ({"class_prior": [0.5, 0.5]}, "class_prior must be one probability a class"),
+        ({"class_prior": [0.5, 0.5]}, "class_prior must be one probability per class"),
         ({"class_prior": [0.5, 0.5, 0.5]}, "sum to 1"),
         ({"temper": "all"}, "temper must be True, False or 'per_feature', got 'all'"),
         ({"temper": True, "method": "map"}, "temper needs method 'posterior' or 'empirical', got a PointEstimate"),
@@ -245,6 +245,6 @@ def test_a_part_that_does_not_fit_leaves_what_was_learned():
     assert_array_equal(clf.predict_log_proba(X), before)
     with pytest.raises(ValueError, match="classes must be passed on the first call"):
         nb.NaiveBayesClassifier().partial_fit(X, Y)
-    with pytest.raises(ValueError, match="were \\[0, 1, 2\\] at the first call"):
+    with pytest.raises(ValueError, match="is not the same as on last call to partial_fit, was: \\[0, 1, 2\\]"):
         clf.partial_fit(X, Y, classes=[0, 1])
     assert not hasattr(nb.NaiveBayesClassifier(temper=True), "partial_fit")

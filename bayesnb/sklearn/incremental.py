@@ -1,0 +1,108 @@
+"""A classifier that keeps the sufficient statistics of its rows, so that more rows can be added to a fit."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import unique_labels
+from sklearn.utils.validation import _check_sample_weight, column_or_1d
+
+from bayesnb.arrays.masked import without_mask
+from bayesnb.frames.classes import classes_and_codes, codes_among
+from bayesnb.frames.series import Array, Frame
+from bayesnb.rows.statistics import ModelStatistics
+
+SET_BY_ROWS = ("n_features_in_", "feature_names_in_", "_threshold", "_precision")
+"""Attributes that are set while rows are checked, and restored if the rows turn out to be invalid."""
+
+
+class IncrementalClassifier(ClassifierMixin, BaseEstimator):
+    """Fit rows, or add rows to a fit: any split into batches gives the fit of all rows."""
+
+    classes_: Array
+    statistics_: ModelStatistics
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the rows, forgetting earlier ones.
+
+        Args:
+            X: Rows [N, D].
+            y: Their labels [N], numbers or strings.
+            sample_weight: Weights [N]; rows of weight zero are ignored.
+
+        Raises:
+            ValueError: if the rows, labels, weights or parameters are invalid.
+        """
+        return self._add(X, y, None, sample_weight, reset=True)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Fit these rows together with all earlier rows: any split into batches gives the fit of all rows.
+
+        Args:
+            X: Rows [N, D].
+            y: Their labels [N], each one of the classes.
+            classes: All possible labels; required in the first call.
+            sample_weight: Weights [N]; rows of weight zero are ignored.
+
+        Raises:
+            ValueError: as for ``fit``, or if the classes differ from those of the first call.
+        """
+        classes = _declared_classes(getattr(self, "classes_", None), classes)
+        return self._add(X, y, classes, sample_weight, reset=not self.__sklearn_is_fitted__())
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "statistics_")
+
+    @abstractmethod
+    def _rows(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Any, Array, Array | None]:
+        """The checked rows of positive weight, with their labels and weights."""
+
+    @abstractmethod
+    def _learn(self, X: Any, classes: Array, codes: Array, weight: Array | None, *, reset: bool) -> None:
+        """Count checked rows, merge them with earlier ones unless ``reset``, and set the fitted attributes."""
+
+    def _add(self, X: Any, y: Any, classes: Array | None, sample_weight: Any, *, reset: bool) -> Self:
+        before = {name: value for name, value in self.__dict__.items() if name in SET_BY_ROWS}
+        try:
+            X, y, weight = self._rows(X, y, sample_weight, reset=reset)
+            classes, codes = classes_and_codes(y) if classes is None else (classes, codes_among(classes, y))
+            self._learn(X, classes, codes, weight, reset=reset)
+        except BaseException:
+            for name in SET_BY_ROWS:
+                self.__dict__.pop(name, None)
+            self.__dict__.update(before)
+            raise
+        return self
+
+
+def drop_zero_weights(X: Any, y: Array, sample_weight: Any, *, require_some: bool) -> tuple[Any, Array, Array | None]:
+    """The rows of positive weight, with their labels and weights; ValueError for invalid weights."""
+    if sample_weight is None:
+        return X, y, None
+    given = without_mask("sample_weight", sample_weight)
+    weight = _check_sample_weight(given, X, dtype=np.float64, ensure_non_negative=True, allow_all_zero_weights=True)
+    kept = weight > 0
+    if kept.all():
+        return X, y, weight
+    if require_some and not kept.any():
+        raise ValueError("sample_weight is zero in every row: give at least one row with a positive weight")
+    return X.filter(kept.tolist()) if isinstance(X, Frame) else X[kept], y[kept], weight[kept]
+
+
+def _declared_classes(before: Array | None, classes: Any) -> Array:
+    """The classes of a partial fit: those of the earlier calls, or those declared now."""
+    if classes is None:
+        if before is None:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        return before
+    unique_labels(classes)  # refuses labels of several types
+    declared, _ = classes_and_codes(column_or_1d(classes))
+    if before is not None and not np.array_equal(before, declared):
+        raise ValueError(
+            f"`classes={declared.tolist()}` is not the same as on last call to partial_fit, was: {before.tolist()}; "
+            "leave it out, or fit again"
+        )
+    return declared
