@@ -16,22 +16,17 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 class OneSentence(click.Group):
     """A command group that reports every user error in one line on stderr, with exit status 2."""
 
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        **extra: Any,
-    ) -> Any:
+    def main(self, *args: Any, **options: Any) -> Any:
         """Run the command line; see `click.Command.main`."""
-        if not standalone_mode:
-            return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        standalone = options.get("standalone_mode", True)
+        options["standalone_mode"] = False
+        if not standalone:
+            return super().main(*args, **options)
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):  # a terminal without Unicode shows ? for unknown characters
                 stream.reconfigure(errors="replace")
         try:
-            status = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+            status = super().main(*args, **options)
         except click.Abort:
             click.echo("\nbayesnb: stopped; nothing was written", err=True)
             sys.exit(130)

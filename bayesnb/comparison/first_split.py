@@ -27,18 +27,13 @@ CHECK_SAMPLES = 500  # draws per chain, and warm-up steps: enough for a check, a
 
 @dataclass(frozen=True)
 class NutsCheck:
-    """NUTS against the exact posterior on one training set.
+    """NUTS against the exact posterior on one training set of ``size`` rows.
 
     Attributes:
-        size: The number of training rows.
-        num_rows: The number of test rows on which the probabilities were compared.
-        max_difference: Largest absolute difference of a class probability from the exact one.
-        mean_difference: Mean absolute difference.
-        max_r_hat: Largest split R-hat of any parameter.
-        min_ess: Smallest effective sample size of any parameter.
-        num_divergences: The number of divergent transitions.
+        num_rows: The number of test rows on which class probabilities were compared.
+        max_difference, mean_difference: Of the class probabilities, in absolute value.
+        max_r_hat, min_ess: Largest split R-hat and smallest effective sample size of any parameter.
         num_draws: The number of draws in all chains.
-        num_chains: The number of chains.
         seconds: Wall time, including compilation.
         warnings: The sampler's warnings.
     """

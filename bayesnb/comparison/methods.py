@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bayesnb.arrays.placement import Array
@@ -70,13 +71,10 @@ def fit_learned_prior(model: NaiveBayes, X: Any, y: Array) -> EmpiricalPosterior
         return fit_empirical(model, X, y)
 
 
-def _rival(name: str) -> Callable[[Experiment, Any, Array], Any]:
-    def fit(experiment: Experiment, X: Any, y: Array) -> Any:
-        from bayesnb.comparison.rivals import fit_rival  # scikit-learn takes a second to import
+def _fit_rival(name: str, experiment: Experiment, X: Any, y: Array) -> Any:
+    from bayesnb.comparison.rivals import fit_rival  # scikit-learn takes a second to import
 
-        return fit_rival(name, X, y, num_classes=len(experiment.table.classes), seed=experiment.seed)
-
-    return fit
+    return fit_rival(name, X, y, num_classes=len(experiment.table.classes), seed=experiment.seed)
 
 
 COMPARED = {
@@ -125,13 +123,13 @@ COMPARED = {
     "logistic regression": Method(
         prior="L2, C = 1",
         meaning="scikit-learn's, with one-hot categories and standardised numbers",
-        fit=_rival("logistic regression"),
+        fit=partial(_fit_rival, "logistic regression"),
         style=Style(3, "||||", {"color": "#56B4E9", "marker": "X", "linestyle": (0, (2, 1)), "markersize": 6}),
     ),
     "random forest": Method(
         prior="none",
         meaning="300 trees",
-        fit=_rival("random forest"),
+        fit=partial(_fit_rival, "random forest"),
         style=Style(
             2, "xxxx", {"color": "#E69F00", "marker": "P", "linestyle": (0, (6, 1, 1, 1, 1, 1)), "markersize": 6}
         ),

@@ -45,12 +45,7 @@ def fit_rival(method: str, X: Mapping[str, Array], y: Array, *, num_classes: int
     Binary and categorical columns are one-hot encoded, and a missing cell is a level of its own; numbers are
     standardised, and missing ones replaced by the column's mean.
 
-    Args:
-        method: `logistic regression` or `random forest`.
-        X: Arrays by block, as in a `Table`.
-        y: Labels [N].
-        num_classes: K; some classes may have no rows.
-        seed: The random seed of the forest.
+    Some of the classes may have no rows. The seed is that of the random forest.
     """
     num_numeric = X["numeric"].shape[1] if "numeric" in X else 0
     num_columns = sum(values.shape[1] for values in X.values())

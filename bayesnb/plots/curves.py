@@ -16,11 +16,7 @@ if TYPE_CHECKING:
 
 
 def learning_curve(
-    ax: Axes,
-    sizes: Sequence[int],
-    curves: Mapping[str, tuple[Array, Array]],
-    ylabel: str,
-    log_scale: bool = False,
+    ax: Axes, sizes: Sequence[int], curves: Mapping[str, tuple[Array, Array]], ylabel: str, log_scale: bool = False
 ) -> Axes:
     """Draw a metric against the training size, one line for each method, with error bars.
 

@@ -40,11 +40,7 @@ def class_colour(k: int) -> str:
 
 def class_line(k: int) -> dict[str, Any]:
     """Colour, line and marker of class k; the combinations of the first 280 classes are distinct."""
-    return {
-        "color": class_colour(k),
-        "linestyle": LINES[k % len(LINES)],
-        "marker": MARKERS[k % len(MARKERS)],
-    }
+    return {"color": class_colour(k), "linestyle": LINES[k % len(LINES)], "marker": MARKERS[k % len(MARKERS)]}
 
 
 def class_hatch(k: int) -> str:

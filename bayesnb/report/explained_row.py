@@ -22,11 +22,7 @@ MOST_ROWS = 20
 def print_explanation(classifier: NaiveBayesClassifier, row: Any, against: str | None, seed: int) -> None:
     """Print the contributions of the class prior and of each column to the log odds of the top class over another.
 
-    Args:
-        classifier: The model.
-        row: A frame of one row with the columns of the fit.
-        against: The class to compare with; None for the second most probable one.
-        seed: The random seed of the draws for the intervals.
+    The frame ``row`` has one row. The other class is ``against``, by default the second most probable one.
 
     Raises:
         DataError: if there is no such class, or the model's predictions are not sums over columns.

@@ -20,12 +20,7 @@ LONGEST_TARGET = 17  # the number of letters with room in the plate diagram
 
 
 def page(summary: Mapping[str, Any], figures: Mapping[str, bytes]) -> str:
-    """Return a comparison as HTML.
-
-    Args:
-        summary: The result of `summarise`.
-        figures: The content of PNG files, by name.
-    """
+    """Return a summary as HTML, with the content of PNG files by their names."""
     environment = Environment(
         loader=PackageLoader("bayesnb.report"),
         autoescape=True,  # names of columns, classes and files come from the user
