@@ -39,10 +39,9 @@ from shared import BLUE, GREY, ORANGE, at_least, figure, parse, parser, refuse, 
 from spam import read_messages
 
 import bayesnb as nb
-from bayesnb.comparison.compare import make_splits
-from bayesnb.comparison.methods import bayes_model
+from bayesnb.comparison.experiment import bayes_model
 from bayesnb.comparison.metrics import accuracy, calibration_error, log_loss, reliability_bins
-from bayesnb.comparison.splits import Split
+from bayesnb.comparison.splits import Split, make_splits
 from bayesnb.files.tables.reading import BUILT_IN, NamedFrame, read
 from bayesnb.files.tables.table import Table, make_table
 

@@ -6,8 +6,8 @@ Libraries are imported inside the functions that use them, so that `--help` is f
 import click
 
 from bayesnb import __version__
-from bayesnb.cli.compare import compare
-from bayesnb.cli.models import explain, fit, predict
+from bayesnb.cli.compare_command import compare
+from bayesnb.cli.model_commands import explain, fit, predict
 from bayesnb.cli.options import OneSentence
 
 

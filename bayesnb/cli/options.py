@@ -11,28 +11,22 @@ from typing import Any, NoReturn
 import click
 
 FILE = click.Path(dir_okay=False, path_type=Path)
-SKIP = "skip"
 
 
 class OneSentence(click.Group):
     """A command group that reports every user error in one line on stderr, with exit status 2."""
 
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        **extra: Any,
-    ) -> Any:
+    def main(self, *args: Any, **options: Any) -> Any:
         """Run the command line; see `click.Command.main`."""
-        if not standalone_mode:
-            return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        standalone = options.get("standalone_mode", True)
+        options["standalone_mode"] = False
+        if not standalone:
+            return super().main(*args, **options)
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):  # a terminal without Unicode shows ? for unknown characters
                 stream.reconfigure(errors="replace")
         try:
-            status = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+            status = super().main(*args, **options)
         except click.Abort:
             click.echo("\nbayesnb: stopped; nothing was written", err=True)
             sys.exit(130)
@@ -54,7 +48,7 @@ def sentences(command: Callable[..., None]) -> Callable[..., None]:
     """Turn the package's errors about data and files into one-sentence command errors."""
 
     @functools.wraps(command)
-    def answered(*args: Any, **kwargs: Any) -> None:
+    def run(*args: Any, **kwargs: Any) -> None:
         try:
             command(*args, **kwargs)
         except ValueError as error:  # raised by the package, with a one-sentence message
@@ -65,7 +59,7 @@ def sentences(command: Callable[..., None]) -> Callable[..., None]:
             place = f" '{error.filename}'" if error.filename else ""
             raise click.ClickException(f"reading or writing{place} failed: {error.strerror or error}") from error
 
-    return answered
+    return run
 
 
 class Override(click.ParamType):
@@ -74,7 +68,7 @@ class Override(click.ParamType):
     name = "column=kind"
 
     def __init__(self, kinds: Sequence[str]) -> None:
-        self.kinds = (*kinds, SKIP)
+        self.kinds = (*kinds, "skip")
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Parse `age=normal`; the column's name may contain an equals sign."""
@@ -82,7 +76,7 @@ class Override(click.ParamType):
             return value
         column, equals, kind = value.rpartition("=")
         if not equals or kind not in self.kinds:
-            self.fail(f"'{value}' is not a column, = and one of {', '.join(self.kinds)}", param, ctx)
+            self.fail(f"'{value}' is not COLUMN=KIND with KIND one of {', '.join(self.kinds)}", param, ctx)
         return column, kind
 
 
@@ -99,5 +93,5 @@ def override_option(*kinds: str) -> Callable[[Callable[..., None]], Callable[...
 
 
 seed_option = click.option(
-    "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of all that is drawn at random."
+    "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Random seed."
 )

@@ -1,4 +1,6 @@
-"""Compare methods on the same random splits of one table, at growing training sizes."""
+"""Fit the methods on the same random splits of one table, at growing training sizes, and score them."""
+
+from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -8,7 +10,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from bayesnb.comparison.methods import METHODS, REFERENCE, Fitter, fitters, priors
+from bayesnb.comparison.experiment import Experiment
+from bayesnb.comparison.methods import COMPARED, NAIVE_BAYES, REFERENCE, Method
 from bayesnb.comparison.metrics import (
     ReliabilityBins,
     accuracy,
@@ -19,13 +22,8 @@ from bayesnb.comparison.metrics import (
     mean_and_error,
     reliability_bins,
 )
-from bayesnb.comparison.splits import Split, growing_sizes, num_test_rows, stratified_split
-from bayesnb.files.tables.table import Table
-from bayesnb.frames.series import DataError
-
-Array = np.ndarray[Any, Any]
-
-METRICS = ("log_loss", "brier", "accuracy", "ece")
+from bayesnb.comparison.splits import num_test_rows
+from bayesnb.frames.series import Array
 
 
 @dataclass(frozen=True)
@@ -93,99 +91,57 @@ class Comparison:
         return float(np.median(self.values(size, method, field)))
 
 
-def choose_sizes(table: Table, sizes: Sequence[int] | None = None) -> tuple[int, ...]:
-    """Check the given training sizes, or choose them.
-
-    Raises:
-        DataError: if a size is below 2, or above the number of rows left after holding out the test rows.
-    """
-    num_train = len(table.y) - num_test_rows(len(table.y))
-    if sizes is None:
-        return growing_sizes(num_train, len(table.classes))
-    if max(sizes) > num_train:
-        raise DataError(
-            f"a training size of {max(sizes):,} is more than the {num_train:,} rows there are to learn from "
-            f"(70 % of {len(table.y):,}; the rest is for testing)"
-        )
-    if min(sizes) < 2:
-        raise DataError(f"a training size of {min(sizes)} is too small; the smallest is 2")
-    return tuple(sorted(set(sizes)))
-
-
 def compare(
-    table: Table,
-    sizes: Sequence[int],
-    repeats: int,
-    seed: int,
+    experiment: Experiment,
     on_fit: Callable[[int, str], None] | None = None,
-    methods: Sequence[str] = METHODS,
+    methods: Sequence[str] = NAIVE_BAYES,
 ) -> Comparison:
     """Fit every method at every size on every split, and score it on the split's test rows.
 
     Args:
-        table: The data.
-        sizes: Training sizes, as `choose_sizes` returns them.
-        repeats: The number of random splits.
-        seed: Split r is drawn with the seed (seed, r), so that more repeats keep the earlier splits.
+        experiment: The data, the training sizes, the splits and the models.
         on_fit: Called after each fit with its size and method.
-        methods: Some of `METHODS` and `RIVALS`, in the order of the output; they must include `full Bayes`.
+        methods: Some of `COMPARED`, in the order of the output; they must include `full Bayes`.
     """
-    fits = fitters(table, seed)
-    splits = make_splits(table, repeats, seed)
+    table = experiment.table
     records: list[Record] = []
     bins: dict[tuple[int, str], tuple[ReliabilityBins, ...]] = {}
-    for size in sizes:
-        for method in methods:
-            counted = []
-            for repeat, split in enumerate(splits):
-                train, test = table.rows(split.train[:size]), table.rows(split.test)
+    for size in experiment.sizes:
+        for name in methods:
+            counts = []
+            for repeat, split in enumerate(experiment.splits):
+                train, (X_test, y_test) = table.rows(split.train[:size]), table.rows(split.test)
                 if repeat == 0:
-                    _timed(fits[method], train, test[0])  # compiles, so that the times below exclude compilation
-                log_proba, fit_ms, predict_ms = _timed(fits[method], train, test[0])
-                counted.append(reliability_bins(log_proba, test[1]))
-                records.append(_score(repeat, size, method, log_proba, test[1], counted[-1], fit_ms, predict_ms))
+                    _timed(experiment, COMPARED[name], train, X_test)  # compiles, so that the times exclude it
+                log_proba, fit_ms, predict_ms = _timed(experiment, COMPARED[name], train, X_test)
+                counts.append(reliability_bins(log_proba, y_test))
+                records.append(
+                    Record(
+                        repeat=repeat,
+                        size=size,
+                        method=name,
+                        log_loss=log_loss(log_proba, y_test),
+                        brier=brier(log_proba, y_test),
+                        accuracy=accuracy(log_proba, y_test),
+                        ece=calibration_error(counts[-1]),
+                        impossible=impossible_share(log_proba, y_test),
+                        fit_ms=fit_ms,
+                        predict_ms=predict_ms,
+                    )
+                )
                 if on_fit is not None:
-                    on_fit(size, method)
-            bins[size, method] = tuple(counted)
-    num_test, named = num_test_rows(len(table.y)), priors(table)
-    used = {method: named[method] for method in methods}
-    return Comparison(tuple(sizes), repeats, seed, num_test, used, tuple(records), bins)
+                    on_fit(size, name)
+            bins[size, name] = tuple(counts)
+    priors = {name: COMPARED[name].full_prior("numeric" in table.blocks) for name in methods}
+    num_test = num_test_rows(len(table.y))
+    return Comparison(experiment.sizes, experiment.repeats, experiment.seed, num_test, priors, tuple(records), bins)
 
 
-def make_splits(table: Table, repeats: int, seed: int) -> list[Split]:
-    """Draw the splits of a comparison."""
-    return [stratified_split(table.y, np.random.default_rng([seed, repeat])) for repeat in range(repeats)]
-
-
-def _timed(fitter: Fitter, train: tuple[Any, Array], X_test: Any) -> tuple[Array, float, float]:
+def _timed(experiment: Experiment, method: Method, train: tuple[Any, Array], X_test: Any) -> tuple[Array, float, float]:
     """Fit and predict; return log p(y | x) [T, K] and the milliseconds of each."""
     started = time.perf_counter()
-    fit = jax.block_until_ready(fitter(*train))  # JAX returns before it has computed
+    fit = jax.block_until_ready(method.fit(experiment, *train))  # JAX returns before it has computed
     fitted = time.perf_counter()
     log_proba = np.asarray(fit.predict_log_proba(X_test))
     predicted = time.perf_counter()
     return log_proba, 1e3 * (fitted - started), 1e3 * (predicted - fitted)
-
-
-def _score(
-    repeat: int,
-    size: int,
-    method: str,
-    log_proba: Array,
-    y: Array,
-    bins: ReliabilityBins,
-    fit_ms: float,
-    predict_ms: float,
-) -> Record:
-    return Record(
-        repeat=repeat,
-        size=size,
-        method=method,
-        log_loss=log_loss(log_proba, y),
-        brier=brier(log_proba, y),
-        accuracy=accuracy(log_proba, y),
-        ece=calibration_error(bins),
-        impossible=impossible_share(log_proba, y),
-        fit_ms=fit_ms,
-        predict_ms=predict_ms,
-    )

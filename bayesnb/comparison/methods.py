@@ -1,100 +1,143 @@
-"""The compared methods as fits of one table, each with its prior."""
+"""The table of methods: names, priors, meanings, styles in pictures, and fits."""
+
+from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from bayesnb.families import Family
-from bayesnb.families.words import FAMILIES
-from bayesnb.files.tables.table import Table
+from bayesnb.arrays.placement import Array
 from bayesnb.fits.averaged import fit_averaged
 from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior
 from bayesnb.fits.empirical import EmpiricalPosterior, fit_empirical
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.validation.temper import temper
 
-Array = np.ndarray[Any, Any]
-Fitter = Callable[[Any, Array], Any]
+if TYPE_CHECKING:
+    from bayesnb.comparison.experiment import Experiment
 
-METHODS = ("MLE", "MAP", "full Bayes", "learned prior", "averaged", "tempered", "feature weights")
-RIVALS = ("logistic regression", "random forest")
 REFERENCE = "full Bayes"
-CURES = ("tempered", "feature weights")
-"""The methods that learn how much to trust the features."""
+"""The method that all others are compared with."""
+
+CONJUGATE = ("Laplace 1", "Dirichlet 1")
+
+PRIOR_MEANINGS = {
+    "Laplace 1": "every count plus one, class counts too (the mode under Dirichlet(2))",
+    "Dirichlet 1": "the uniform prior, integrated out exactly",
+    "NIG": "normal-inverse-gamma with unit information: one pseudo-row for the mean, two for the variance",
+    "learned": "the prior under which the training rows are most probable",
+    "L2, C = 1": "scikit-learn's default penalty",
+}
 
 
-def bayes_model(table: Table) -> NaiveBayes:
-    """Build the model of full Bayes: Beta(1, 1) and Dirichlet(1), and for numbers the unit-information prior."""
-    return _model(table, FAMILIES["bernoulli"](), FAMILIES["categorical"], 1.0)
+class Style(NamedTuple):
+    """How plots draw a method: its ``layer``, where larger markers are below smaller ones, its hatch and its line.
+
+    The colours are those of Okabe and Ito, safe for colour-blind people; marker, line and hatch differ in greyscale.
+    """
+
+    layer: int
+    hatch: str
+    line: dict[str, Any]
 
 
-def map_model(table: Table) -> NaiveBayes:
-    """Build the model whose posterior mode is Laplace 1 for all counts; numbers are treated as in full Bayes."""
-    return _model(table, FAMILIES["bernoulli"].laplace(), FAMILIES["categorical"].laplace, 2.0)
+@dataclass(frozen=True)
+class Method:
+    """A method of the comparison.
+
+    Attributes:
+        prior: Its prior for counts and classes, in short; see `PRIOR_MEANINGS`.
+        meaning: What it predicts with.
+        fit: Fits it to the rows X, y of an experiment.
+        style: Its style in pictures; None if pictures leave it out, since more lines would overlap.
+    """
+
+    prior: str
+    meaning: str
+    fit: Callable[[Experiment, Any, Array], Any]
+    style: Style | None = None
+
+    def full_prior(self, numeric: bool) -> str:
+        """Its prior, with that for numbers if there are any."""
+        return f"{self.prior}, NIG" if numeric and self.prior in CONJUGATE else self.prior
 
 
-def priors(table: Table) -> dict[str, str]:
-    """A short description of each method's prior: first for counts, including classes, then for numbers."""
-    normal = ", NIG" if "numeric" in table.blocks else ""
-    bayes = f"Dirichlet 1{normal}"
-    return {
-        "MLE": "none",
-        "MAP": f"Laplace 1{normal}",
-        "full Bayes": bayes,
-        "learned prior": "learned",
-        "averaged": bayes,
-        "tempered": bayes,
-        "feature weights": bayes,
-        "logistic regression": "L2, C = 1",
-        "random forest": "none",
-    }
-
-
-def coincide(table: Table) -> bool:
-    """Whether MAP and full Bayes must agree: for counts alone the exact predictive is Laplace's rule."""
-    return "numeric" not in table.blocks
-
-
-def fitters(table: Table, seed: int = 0) -> dict[str, Fitter]:
-    """Return, for each method, the function that fits X and y; ``seed`` is for the random forest."""
-    bayes, laplace = bayes_model(table), map_model(table)
-    return {
-        "MLE": lambda X, y: fit_mle(bayes, X, y),
-        "MAP": lambda X, y: fit_map(laplace, X, y),
-        "full Bayes": lambda X, y: fit_posterior(bayes, X, y),
-        "learned prior": lambda X, y: learned_prior(bayes, X, y),
-        "averaged": lambda X, y: fit_averaged(bayes, X, y),
-        "tempered": lambda X, y: temper(fit_posterior(bayes, X, y), X, y),
-        "feature weights": lambda X, y: temper(fit_posterior(bayes, X, y), X, y, per_feature=True),
-        "logistic regression": lambda X, y: _rival("logistic regression", table, X, y, seed),
-        "random forest": lambda X, y: _rival("random forest", table, X, y, seed),
-    }
-
-
-def learned_prior(model: NaiveBayes, X: Any, y: Array) -> EmpiricalPosterior:
+def fit_learned_prior(model: NaiveBayes, X: Any, y: Array) -> EmpiricalPosterior:
     """Fit under the learned prior; on small training sets it often ends at its bounds, so do not warn."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return fit_empirical(model, X, y)
 
 
-def _rival(method: str, table: Table, X: Any, y: Array, seed: int) -> Any:
+def _fit_rival(name: str, experiment: Experiment, X: Any, y: Array) -> Any:
     from bayesnb.comparison.rivals import fit_rival  # scikit-learn takes a second to import
 
-    return fit_rival(method, X, y, num_classes=len(table.classes), seed=seed)
+    return fit_rival(name, X, y, num_classes=len(experiment.table.classes), seed=experiment.seed)
 
 
-def _model(
-    table: Table, binary: Family, categorical: Callable[[tuple[int, ...]], Family], concentration: float
-) -> NaiveBayes:
-    blocks: dict[str, Any] = {}
-    if "binary" in table.blocks:
-        blocks["binary"] = binary
-    if "categorical" in table.blocks:
-        blocks["categorical"] = categorical(tuple(len(c.values) for c in table.blocks["categorical"]))
-    if "numeric" in table.blocks:
-        blocks["numeric"] = FAMILIES["normal"]()
-    # a small training set may lack a class, so the number of classes is declared
-    return NaiveBayes(blocks, class_concentration=concentration, num_classes=len(table.classes))
+COMPARED = {
+    "MLE": Method(
+        prior="none",
+        meaning="the parameters under which the training rows are most probable",
+        fit=lambda experiment, X, y: fit_mle(experiment.bayes, X, y),
+        style=Style(7, "....", {"color": "#555555", "marker": "s", "linestyle": ":", "markersize": 5}),
+    ),
+    "MAP": Method(
+        prior="Laplace 1",
+        meaning="the most probable parameters given the training rows",
+        fit=lambda experiment, X, y: fit_map(experiment.laplace, X, y),
+        style=Style(6, "////", {"color": "#D55E00", "marker": "^", "linestyle": "--", "markersize": 5}),
+    ),
+    REFERENCE: Method(
+        prior="Dirichlet 1",
+        meaning="the average over all parameters under the exact posterior",
+        fit=lambda experiment, X, y: fit_posterior(experiment.bayes, X, y),
+        style=Style(
+            1, "", {"color": "#0072B2", "marker": "o", "linestyle": "-", "markersize": 8, "markerfacecolor": "white"}
+        ),
+    ),
+    "learned prior": Method(
+        prior="learned",
+        meaning="full Bayes under the prior under which the training rows are most probable",
+        fit=lambda experiment, X, y: fit_learned_prior(experiment.bayes, X, y),
+    ),
+    "averaged": Method(
+        prior="Dirichlet 1",
+        meaning="the exact average over all subsets of columns that may depend on the class",
+        fit=lambda experiment, X, y: fit_averaged(experiment.bayes, X, y),
+    ),
+    "tempered": Method(
+        prior="Dirichlet 1",
+        meaning="full Bayes with one power on all columns' likelihoods, learned from exact leave-one-out predictions",
+        fit=lambda experiment, X, y: temper(fit_posterior(experiment.bayes, X, y), X, y),
+        style=Style(4, "----", {"color": "#009E73", "marker": "D", "linestyle": "-.", "markersize": 5}),
+    ),
+    "feature weights": Method(
+        prior="Dirichlet 1",
+        meaning="the same with a power for each column",
+        fit=lambda experiment, X, y: temper(fit_posterior(experiment.bayes, X, y), X, y, per_feature=True),
+        style=Style(5, "\\\\\\\\", {"color": "#CC79A7", "marker": "v", "linestyle": (0, (8, 2)), "markersize": 6}),
+    ),
+    "logistic regression": Method(
+        prior="L2, C = 1",
+        meaning="scikit-learn's, with one-hot categories and standardised numbers",
+        fit=partial(_fit_rival, "logistic regression"),
+        style=Style(3, "||||", {"color": "#56B4E9", "marker": "X", "linestyle": (0, (2, 1)), "markersize": 6}),
+    ),
+    "random forest": Method(
+        prior="none",
+        meaning="300 trees",
+        fit=partial(_fit_rival, "random forest"),
+        style=Style(
+            2, "xxxx", {"color": "#E69F00", "marker": "P", "linestyle": (0, (6, 1, 1, 1, 1, 1)), "markersize": 6}
+        ),
+    ),
+}
+"""All methods, in the order of the output."""
+
+RIVALS = ("logistic regression", "random forest")
+NAIVE_BAYES = tuple(name for name in COMPARED if name not in RIVALS)
+CURES = ("tempered", "feature weights")
+"""The methods that learn how much to trust the columns."""

@@ -3,13 +3,30 @@
 Every function takes log p(y = k | x), `log_proba` [N, K], and labels `y` [N], integers 0 to K - 1.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from bayesnb.arrays.placement import Array
 
+
+class Metric(NamedTuple):
+    """A metric's name in headings, and its unit."""
+
+    heading: str
+    unit: str
+    higher_is_better: bool = False
+
+
+METRICS = {
+    "log_loss": Metric("log loss", "nats per test row"),
+    "brier": Metric("Brier", "squared error of the probabilities, summed over classes"),
+    "accuracy": Metric("accuracy", "share of correct predictions", higher_is_better=True),
+    "ece": Metric("ECE", "expected calibration error, 10 bins of the largest predicted probability"),
+}
 LOG_SMALLEST = float(np.log(np.finfo(np.float32).tiny))  # -87.3
 NUM_BINS = 10
 

@@ -1,9 +1,10 @@
-"""Alternatives from scikit-learn for comparison: logistic regression and a random forest, with default settings."""
+"""Rivals from scikit-learn: logistic regression and a random forest, with default settings."""
+
+from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -16,7 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-Array = np.ndarray[Any, Any]
+from bayesnb.frames.series import Array
 
 NUM_TREES = 300
 MOST_STEPS = 1000
@@ -41,25 +42,20 @@ class Rival:
 def fit_rival(method: str, X: Mapping[str, Array], y: Array, *, num_classes: int, seed: int) -> Rival:
     """Fit one of the two rivals to a table's rows.
 
-    Binary and categorical columns are one-hot encoded, with missing as a level of its own; numbers are standardised,
-    and missing ones replaced by the column's mean.
+    Binary and categorical columns are one-hot encoded, and a missing cell is a level of its own; numbers are
+    standardised, and missing ones replaced by the column's mean.
 
-    Args:
-        method: `logistic regression` or `random forest`.
-        X: Arrays by block, as in a `Table`.
-        y: Labels [N].
-        num_classes: K; some classes may have no rows.
-        seed: The random seed of the forest.
+    Some of the classes may have no rows. The seed is that of the random forest.
     """
     num_numeric = X["numeric"].shape[1] if "numeric" in X else 0
     num_columns = sum(values.shape[1] for values in X.values())
     columns = list(range(num_columns))
     levels, numbers = columns[: num_columns - num_numeric], columns[num_columns - num_numeric :]
-    prepared = make_column_transformer(
+    features = make_column_transformer(
         (OneHotEncoder(handle_unknown="ignore"), levels),
         (make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler()), numbers),
     )
-    pipeline = make_pipeline(prepared, _classifier(method, y, seed))
+    pipeline = make_pipeline(features, _classifier(method, y, seed))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # keep the result at the step limit, as a user would
         pipeline.fit(_matrix(X), y)

@@ -1,17 +1,21 @@
-"""Repeated stratified splits with nested training sets."""
+"""Repeated stratified splits of a table, with nested training sets, and the training sizes."""
 
-from dataclasses import dataclass
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from bayesnb.frames.series import Array, DataError
+
+if TYPE_CHECKING:
+    from bayesnb.files.tables.table import Table
 
 TEST_SHARE = 0.3
 
 
-@dataclass(frozen=True, eq=False)
-class Split:
+class Split(NamedTuple):
     """One random order of the rows: prefixes of it are training sets, its last rows are the test set.
 
     Attributes:
@@ -21,6 +25,11 @@ class Split:
 
     train: Array
     test: Array
+
+
+def make_splits(table: Table, repeats: int, seed: int) -> list[Split]:
+    """Draw splits; split r has the seed (seed, r), so that more repeats keep the earlier splits."""
+    return [stratified_split(table.y, np.random.default_rng([seed, repeat])) for repeat in range(repeats)]
 
 
 def num_test_rows(num_rows: int) -> int:
@@ -47,6 +56,25 @@ def stratified_split(y: Array, rng: np.random.Generator) -> Split:
     order = np.argsort(times, kind="stable")
     cut = len(y) - num_test_rows(len(y))
     return Split(order[:cut], order[cut:])
+
+
+def choose_sizes(table: Table, sizes: Sequence[int] | None = None) -> tuple[int, ...]:
+    """Check the given training sizes, or choose them.
+
+    Raises:
+        DataError: if a size is below 2, or above the number of rows left after holding out the test rows.
+    """
+    num_train = len(table.y) - num_test_rows(len(table.y))
+    if sizes is None:
+        return growing_sizes(num_train, len(table.classes))
+    if max(sizes) > num_train:
+        raise DataError(
+            f"a training size of {max(sizes):,} is more than the {num_train:,} training rows "
+            f"(70 % of {len(table.y):,} rows; the others are test rows)"
+        )
+    if min(sizes) < 2:
+        raise DataError(f"a training size of {min(sizes)} is too small; the smallest is 2")
+    return tuple(sorted(set(sizes)))
 
 
 def growing_sizes(num_train: int, num_classes: int) -> tuple[int, ...]:

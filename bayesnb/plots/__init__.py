@@ -6,14 +6,14 @@ lines or hatches repeat the information. Every number shown is also available fr
 
 from bayesnb.plots.bars import contribution_bars as contribution_bars
 from bayesnb.plots.bars import inclusion_bars as inclusion_bars
-from bayesnb.plots.calibration import confidence_shares as confidence_shares
-from bayesnb.plots.calibration import reliability as reliability
-from bayesnb.plots.densities import class_densities as class_densities
-from bayesnb.plots.learning import learning_curve as learning_curve
-from bayesnb.plots.methods import DODGE as DODGE
-from bayesnb.plots.methods import HATCHES as HATCHES
-from bayesnb.plots.methods import STYLES as STYLES
+from bayesnb.plots.curves import confidence_shares as confidence_shares
+from bayesnb.plots.curves import learning_curve as learning_curve
+from bayesnb.plots.curves import reliability as reliability
+from bayesnb.plots.matrix import dependence as dependence
 from bayesnb.plots.nomograms import nomogram as nomogram
-from bayesnb.plots.pairs import dependence as dependence
+from bayesnb.plots.parameters import class_densities as class_densities
 from bayesnb.plots.parameters import forest as forest
 from bayesnb.plots.regions import decision_regions as decision_regions
+from bayesnb.plots.style import DODGE as DODGE
+from bayesnb.plots.style import HATCHES as HATCHES
+from bayesnb.plots.style import STYLES as STYLES

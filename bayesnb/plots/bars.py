@@ -1,23 +1,22 @@
 """Bar plots: contributions of features to a row's log odds, and their probabilities of depending on the class."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesnb.arrays.placement import Array
 from bayesnb.fits.averaged import FeatureInclusion
 from bayesnb.inspection.explanation import Explanation
-from bayesnb.plots.look import AGAINST, FOR, NEUTRAL, heading, shown, tidy
+from bayesnb.plots.style import AGAINST, FOR, NEUTRAL, heading, name_lines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Array = np.ndarray[Any, Any]
 
-
-def contribution_bars(
-    ax: "Axes", told: Explanation, row: int = 0, of: int | str | None = None, count: int = 10
-) -> "Axes":
+def contribution_bars(ax: Axes, told: Explanation, row: int = 0, of: int | str | None = None, count: int = 10) -> Axes:
     """Draw the contributions to a prediction: class prior, strongest features, all others combined, and their sum.
 
     Bars to the right are evidence for the class, hatched bars to the left against it. Whiskers are credible intervals,
@@ -35,35 +34,27 @@ def contribution_bars(
     longest = 1.25 * np.abs(nats[np.isfinite(nats)]).max(initial=0.8)
     places = np.arange(len(parts), dtype=float)
     places[-1] += 0.4  # separate the sum from its parts
-    num_features = len(told.top(row, count, of))
-    for part, (place, width) in enumerate(zip(places, np.clip(nats, -longest, longest), strict=True)):
-        colour = (FOR if width > 0 else AGAINST) if 1 <= part <= num_features else NEUTRAL
-        ax.barh(place, width, 0.72, color=colour, hatch="" if width > 0 else "////", edgecolor="white", linewidth=0)
-    known = np.isfinite(low) & np.isfinite(high) & np.isfinite(nats)
-    ax.hlines(places[known], low[known], high[known], color="black", linewidth=1)
-    for end in (low[known], high[known]):
-        ax.plot(end, places[known], linestyle="none", marker="|", color="black", markersize=6)
-    beside = ax.get_yaxis_transform()
-    for place, value in zip(places, nats, strict=True):
-        ax.text(1.01, place, _signed(value), transform=beside, va="center", fontsize=8)
+    features = range(1, 1 + len(told.top(row, count, of)))
+    colours = [(FOR if x > 0 else AGAINST) if i in features else NEUTRAL for i, x in enumerate(nats)]
+    _draw_bars(ax, places, np.clip(nats, -longest, longest), colours, nats > 0, nats)
+    finite = np.isfinite(low) & np.isfinite(high) & np.isfinite(nats)
+    ax.hlines(places[finite], low[finite], high[finite], color="black", linewidth=1)
+    for end in (low[finite], high[finite]):
+        ax.plot(end, places[finite], linestyle="none", marker="|", color="black", markersize=6)
     ax.axvline(0, color="black", linewidth=0.8)
     ax.axhline(places[-1] - 0.7, color="0.6", linewidth=0.8)
-    ax.set_yticks(places, [shown(part.label) for part in parts], fontsize=8)
-    ax.set_ylim(places[-1] + 0.6, -0.6)
     ax.margins(x=0.08)
     ax.set_xlabel("log odds [nats]")
     ax.set_title(heading(told.class_names[told.of_row(row, of)], told.class_names[told.against]), fontsize=10)
-    tidy(ax).grid(visible=False, axis="y")
-    ax.tick_params(axis="y", length=0)
-    return ax
+    return name_lines(ax, places, [part.label for part in parts])
 
 
 def inclusion_bars(
-    ax: "Axes",
+    ax: Axes,
     found: FeatureInclusion,
     feature_names: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
     count: int = 20,
-) -> "Axes":
+) -> Axes:
     """Draw each feature's probability of depending on the class, the largest on top, next to its log Bayes factor.
 
     Args:
@@ -77,27 +68,28 @@ def inclusion_bars(
     """
     probability, factor = (part if isinstance(part, Mapping) else {"x": part} for part in found)
     given: Any = feature_names if isinstance(feature_names, Mapping) or feature_names is None else {"x": feature_names}
-    names = [str(name) for block, part in probability.items() for name in _names(block, len(part), given)]
+    names = [str(name) for block, part in probability.items() for name in _names(block, len(part), given or {})]
     chance, evidence = (np.concatenate([np.asarray(part) for part in by.values()]) for by in (probability, factor))
     order = np.argsort(-evidence, kind="stable")[:count]
-    places = np.arange(len(order))
-    for place, f in enumerate(order):
-        depends = chance[f] >= 0.5
-        colour, hatch = (FOR, "") if depends else (AGAINST, "////")
-        ax.barh(place, chance[f], 0.72, color=colour, hatch=hatch, edgecolor="white", linewidth=0)
-    for place, f in enumerate(order):
-        ax.text(1.01, place, _signed(evidence[f]), transform=ax.get_yaxis_transform(), va="center", fontsize=8)
+    places, depends = np.arange(len(order)), chance[order] >= 0.5
+    _draw_bars(ax, places, chance[order], [FOR if yes else AGAINST for yes in depends], depends, evidence[order])
     ax.axvline(0.5, color="black", linewidth=0.8, linestyle=":")
-    ax.set_yticks(places, [shown(names[f]) for f in order], fontsize=8)
-    ax.set(xlim=(0, 1), ylim=(len(order) - 0.4, -0.6), xlabel="P(depends on the class)")
+    ax.set(xlim=(0, 1), xlabel="P(depends on the class)")
     ax.set_title("log Bayes factor [nats]", fontsize=8, loc="right")
-    tidy(ax).grid(visible=False, axis="y")
-    ax.tick_params(axis="y", length=0)
-    return ax
+    return name_lines(ax, places, [names[f] for f in order])
 
 
-def _names(block: str, size: int, given: Mapping[str, Sequence[str]] | None) -> Sequence[str]:
-    if given is None or block not in given:
+def _draw_bars(ax: Axes, places: Array, widths: Array, colours: Sequence[str], plain: Array, numbers: Array) -> None:
+    """Draw horizontal bars, hatched unless ``plain``, with numbers to the right of the axes."""
+    for place, width, colour, is_plain in zip(places, widths, colours, plain, strict=True):
+        hatch = "" if is_plain else "////"
+        ax.barh(place, width, 0.72, color=colour, hatch=hatch, edgecolor="white", linewidth=0)
+    for place, value in zip(places, numbers, strict=True):
+        ax.text(1.01, place, _signed(value), transform=ax.get_yaxis_transform(), va="center", fontsize=8)
+
+
+def _names(block: str, size: int, given: Mapping[str, Sequence[str]]) -> Sequence[str]:
+    if block not in given:
         return [f"{block}[{d}]" for d in range(size)] if size > 1 else [block]
     if len(given[block]) != size:
         raise ValueError(f"block {block!r} has {size} features, got {len(given[block])} names")
@@ -108,4 +100,4 @@ def _signed(value: float) -> str:
     """Format a number with its sign and three significant digits."""
     if np.isinf(value):
         return "+∞" if value > 0 else "−∞"
-    return f"{value:+.3g}".replace("-", "−") if abs(value) < 1000 else f"{value:+,.0f}".replace("-", "−")
+    return (f"{value:+.3g}" if abs(value) < 1000 else f"{value:+,.0f}").replace("-", "−")

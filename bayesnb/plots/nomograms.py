@@ -4,21 +4,22 @@ Mozina, Demsar, Kattan and Zupan, Nomograms for visualization of naive Bayesian 
 log odds ratios is the same up to a factor; here the unit is nats, and the sum is exact.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import expit, logit
 
+from bayesnb.arrays.placement import Array
 from bayesnb.inspection import display_names as names
 from bayesnb.inspection.explain import explain
-from bayesnb.plots.look import AGAINST, FOR, NEUTRAL, escaped, heading, shown
-from bayesnb.plots.scales import Scale, scales
+from bayesnb.plots.scales import Scale, scales, ticks_between
+from bayesnb.plots.style import AGAINST, FOR, NEUTRAL, escaped, heading, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Array = np.ndarray[Any, Any]
 
 FONTSIZE = 7.5
 CHARACTER = 0.62
@@ -38,7 +39,7 @@ PROBABILITIES = (0.5, 0.1, 0.9, 0.01, 0.99, 0.001, 0.999, 0.3, 0.7, 0.05, 0.95, 
 
 
 def nomogram(
-    ax: "Axes",
+    ax: Axes,
     fit: Any,
     X: Any,
     *,
@@ -49,7 +50,7 @@ def nomogram(
     class_names: Iterable[Any] | None = None,
     feature_names: Iterable[Any] | Mapping[str, Iterable[Any]] | None = None,
     value_names: Mapping[str, Sequence[Any]] | None = None,
-) -> "Axes":
+) -> Axes:
     """Draw an axis for each feature, with each value placed at its contribution to the log odds, in nats.
 
     Read each feature's contribution on the scale at the top; an unknown feature contributes 0. Find the total on the
@@ -75,132 +76,58 @@ def nomogram(
     """
     X = fit.encoded(X) if hasattr(fit, "encoded") else X
     fit, class_names, feature_names, value_names = names.complete_names(fit, class_names, feature_names, value_names)
-    told = explain(
+    explanation = explain(
         fit, X, against=against, class_names=class_names, feature_names=feature_names, value_names=value_names
     )
-    k = names.class_index(of, told.class_names, "of")
-    if k == told.against:
-        raise ValueError(f"of and against are two classes, got {told.class_names[k]!r} for both")
-    axes = scales(fit, told, k, count, row)
-    given = {} if row is None else {f: float(told.contributions[row, k, f]) for f in axes}
-    num_others = len(told.feature_names) - len(axes)
-    others = 0.0 if row is None else float(np.delete(told.contributions[row, k], list(axes)).sum())
+    classes, other = explanation.class_names, explanation.against
+    k = names.class_index(of, classes, "of")
+    if k == other:
+        raise ValueError(f"of and against are two classes, got {classes[k]!r} for both")
+    axes = scales(fit, explanation, k, count, row)
+    nats = None if row is None else explanation.contributions[row, k]
+    others = 0.0 if nats is None else float(np.delete(nats, list(axes)).sum())
+    num_others = len(explanation.feature_names) - len(axes)
     ends = np.array([[scale.nats.min(), scale.nats.max()] for scale in axes.values()])
     low, high = min(ends.min(), others, 0.0), max(ends.max(), others, 0.0)
-    margin = 0.04 * (high - low)
-    ax.set_xlim(low - margin, high + margin)
     shortest = SMALL * (high - low)
-    lanes = {f: (len(scale.branches(shortest)) + 1) // 2 for f, scale in axes.items()}
-    tops = dict(zip(axes, 1.2 + np.cumsum([0, *(1.0 + 0.8 * (n - 1) for n in lanes.values())]), strict=False))
-    bottom = 1.2 + sum(1.0 + 0.8 * (n - 1) for n in lanes.values())
-    labels = {0.0: "log odds [nats]"} | {tops[f]: shown(scale.name) for f, scale in axes.items()}
+    labels, tops, bottom = {0.0: "log odds [nats]"}, {}, 1.2
+    for f, scale in axes.items():
+        tops[f] = bottom
+        labels[bottom] = shown(scale.name)
+        bottom += 1.0 + 0.8 * ((len(scale.branches(shortest)) - 1) // 2)
     if num_others:
         labels[bottom] = f"{num_others} other feature{'s' * (num_others > 1)}"
         bottom += 1.0
-    alone = "" if len(told.class_names) == 2 else " of the two"
-    labels |= {bottom: "sum [nats]", bottom + 1.2: f"P({shown(told.class_names[k])}){alone}"}
+    alone = "" if len(classes) == 2 else " of the two"
+    labels |= {bottom: "sum [nats]", bottom + 1.2: f"P({shown(classes[k])}){alone}"}
+    margin = 0.04 * (high - low)
+    ax.set_xlim(low - margin, high + margin)
     ax.set_yticks(list(labels), list(labels.values()), fontsize=9)
     ax.set_ylim(bottom + 1.9, -0.8)
-    ax.set_title(heading(told.class_names[k], told.class_names[told.against]), fontsize=10)
+    ax.set_title(heading(classes[k], classes[other]), fontsize=10)
     ax.tick_params(length=0)
     ax.set_xticks([])
     ax.spines[:].set_visible(False)
-    room = _Room(ax, high - low)
-    _draw_axis(ax, room, 0.0, _nice(low, high), [f"{t:g}" for t in _nice(low, high)], (low, high), above=True)
+    paper = _Paper(ax)
+    ticks = ticks_between(low, high, 9)
+    paper.draw_axis(0.0, ticks, _texts(ticks), (low, high), above=True)
     ax.plot([0, 0], [0, bottom - 0.6], color="0.6", linewidth=0.8, linestyle=":", zorder=0)
     for f, scale in axes.items():
-        _draw_scale(ax, room, tops[f], scale, shortest, given.get(f), None if row is None else told.values[row, f])
-    if num_others and row is not None:
-        _mark(ax, others, bottom - 1.0)
+        height = paper.draw_scale(tops[f], scale, shortest, None if row is None else explanation.values[row, f])
+        if nats is not None:
+            paper.mark(float(nats[f]), height)
+    if num_others and nats is not None:
+        paper.mark(others, bottom - 1.0)
     elif num_others:
         ax.text(0.0, bottom - 1.0, " unknown: 0", va="center", fontsize=FONTSIZE)
-    window = _window(float(told.prior[k]), *(ends.sum(axis=0) + others))
-    total = None if row is None else sum(given.values()) + others
-    _draw_sum(ax, room, bottom, window, (low, high), float(told.prior[k]), total)
+    prior = float(explanation.prior[k])
+    window = _window(prior, *(ends.sum(axis=0) + others))
+    paper.draw_sum(bottom, window, (low, high), prior, None if nats is None else float(nats.sum()))
     return ax
 
 
-class _Room:
-    """Finds room for labels without overlap; ``span`` nats are as wide as the axes."""
-
-    def __init__(self, ax: "Axes", span: float) -> None:
-        figure: Any = ax.figure.figure  # the root figure, also from a subfigure
-        figure.draw_without_rendering()  # compute the layout now that the tick labels are set
-        points = ax.get_window_extent().width * 72 / figure.dpi
-        left, right = ax.get_xlim()
-        self.unit = (right - left) / points
-        self.span = span
-
-    def fits(self, place: float, label: str, taken: list[tuple[float, float]]) -> bool:
-        """Reserve room for a label, and return whether there was enough."""
-        half = (0.5 * CHARACTER * len(label) + 0.25) * FONTSIZE * self.unit
-        if any(place - half < end and place + half > start for start, end in taken):
-            return False
-        taken.append((place - half, place + half))
-        return True
-
-
-def _nice(low: float, high: float) -> Array:
-    from matplotlib.ticker import MaxNLocator
-
-    ticks = np.asarray(MaxNLocator(9).tick_values(low, high))
-    slack = 1e-9 * (high - low)
-    return ticks[(ticks >= low - slack) & (ticks <= high + slack)]
-
-
-def _draw_axis(
-    ax: "Axes",
-    room: _Room,
-    y: float,
-    places: Array,
-    labels: Sequence[str],
-    ends: tuple[float, float],
-    *,
-    above: bool = False,
-    taken: list[tuple[float, float]] | None = None,
-) -> list[int]:
-    """Draw a line with ticks, and labels in order as far as they fit; return the indices of the others."""
-    taken = [] if taken is None else taken
-    side, va = (-1, "bottom") if above else (1, "top")
-    ax.plot(ends, [y, y], color="black", linewidth=0.9)
-    ax.vlines(places, y, y + 0.12 * side, color="black", linewidth=0.9)
-    left = []
-    for i, (place, label) in enumerate(zip(places, labels, strict=True)):
-        if room.fits(place, label, taken):
-            text = escaped(label.replace("-", "−"))
-            ax.text(place, y + 0.16 * side, text, ha="center", va=va, fontsize=FONTSIZE)
-        else:
-            left.append(i)
-    return left
-
-
-def _draw_scale(
-    ax: "Axes", room: _Room, top: float, scale: Scale, shortest: float, given: float | None, value: float | None
-) -> None:
-    """Draw the branches of a feature's curve, two per line; labels of unordered values go above if below is full."""
-    mark = top
-    for number, branch in enumerate(scale.branches(shortest)):
-        y, above = top + 0.8 * (number // 2), bool(number % 2)
-        ticks = [i for i in range(branch.start, branch.stop) if scale.labels[i]]
-        nats = scale.nats[branch]
-        ends = float(nats.min()), float(nats.max())
-        places, labels = scale.nats[ticks], [scale.labels[i] for i in ticks]
-        left = _draw_axis(ax, room, y, places, labels, ends, above=above)
-        if not scale.ordered and left:
-            _draw_axis(ax, room, y, places[left], [labels[i] for i in left], ends, above=True)
-        if value is not None and scale.values[branch.start] <= value <= scale.values[branch.stop - 1]:
-            mark = y
-    if given is not None:
-        _mark(ax, given, mark)
-
-
-def _mark(ax: "Axes", place: float, y: float) -> None:
-    """Mark a contribution of the marked row, coloured as evidence for or against the class."""
-    _point(ax, place, y, FOR if place > 0 else AGAINST, "D")
-
-
-def _point(ax: "Axes", place: float, y: float, colour: str, marker: str) -> None:
-    ax.plot([place], [y], marker=marker, markersize=6, color=colour, markeredgecolor="black", zorder=4)
+def _texts(ticks: Array) -> list[str]:
+    return [f"{tick:g}" for tick in ticks]
 
 
 def _window(prior: float, low: float, high: float) -> tuple[float, float]:
@@ -212,32 +139,81 @@ def _window(prior: float, low: float, high: float) -> tuple[float, float]:
     return (start, stop) if stop - start > FEWEST else (-SURE - prior, SURE - prior)
 
 
-def _draw_sum(
-    ax: "Axes",
-    room: _Room,
-    y: float,
-    window: tuple[float, float],
-    ends: tuple[float, float],
-    prior: float,
-    total: float | None,
-) -> None:
-    """Draw the sum axis, and the probability axis below it; mark the row's sum, at the end if it is out of range."""
-    start, stop = window
-    stretch = (ends[1] - ends[0]) / (stop - start)
+class _Paper:
+    """The axes with their tick labels set, so that the width of a character is known."""
 
-    def place(sums: Any) -> Any:
-        return ends[0] + (sums - start) * stretch
+    def __init__(self, ax: Axes) -> None:
+        figure: Any = ax.figure.figure  # the root figure, also from a subfigure
+        figure.draw_without_rendering()  # compute the layout
+        points = ax.get_window_extent().width * 72 / figure.dpi
+        left, right = ax.get_xlim()
+        self.ax = ax
+        self.unit = FONTSIZE * (right - left) / points
 
-    sums = _nice(start, stop)
-    _draw_axis(ax, room, y, place(sums), [f"{t:g}" for t in sums], ends)
-    wanted = np.array([p for p in PROBABILITIES if start <= logit(p) - prior <= stop])
-    _draw_axis(ax, room, y + 1.2, place(logit(wanted) - prior), [f"{p:g}" for p in wanted], ends)
-    if total is None:
-        return
-    inside = float(np.clip(place(total), *ends))
-    ax.plot([inside, inside], [y, y + 1.2], color="0.4", linewidth=0.8, linestyle="--", zorder=0)
-    marker = "D" if inside == place(total) else "<" if total < start else ">"
-    for height in (y, y + 1.2):
-        _point(ax, inside, height, NEUTRAL, marker)
-    text = f"  sum {total:.3g}, P = {expit(total + prior):.3g}  ".replace("-", "−")
-    ax.text(inside, y + 0.75, text, ha="right" if inside > np.mean(ends) else "left", va="center", fontsize=FONTSIZE)
+    def draw_axis(
+        self, y: float, places: Array, labels: Sequence[str], ends: tuple[float, float], *, above: bool = False
+    ) -> list[int]:
+        """Draw a line with ticks, and labels in order as far as they fit; return the indices of the others."""
+        side, va = (-1, "bottom") if above else (1, "top")
+        self.ax.plot(ends, [y, y], color="black", linewidth=0.9)
+        self.ax.vlines(places, y, y + 0.12 * side, color="black", linewidth=0.9)
+        taken: list[tuple[float, float]] = []
+        left = []
+        for i, (place, label) in enumerate(zip(places, labels, strict=True)):
+            half = (0.5 * CHARACTER * len(label) + 0.25) * self.unit
+            if any(place - half < end and place + half > start for start, end in taken):
+                left.append(i)
+                continue
+            taken.append((place - half, place + half))
+            text = escaped(label.replace("-", "−"))
+            self.ax.text(place, y + 0.16 * side, text, ha="center", va=va, fontsize=FONTSIZE)
+        return left
+
+    def draw_scale(self, top: float, scale: Scale, shortest: float, value: float | None) -> float:
+        """Draw the branches of a feature's curve, two per line, and return the height of the one with ``value``.
+
+        Labels of unordered values go above the line if there is no room below.
+        """
+        height = top
+        for number, branch in enumerate(scale.branches(shortest)):
+            y, above = top + 0.8 * (number // 2), bool(number % 2)
+            ticks = [i for i in range(branch.start, branch.stop) if scale.labels[i]]
+            nats = scale.nats[branch]
+            ends = float(nats.min()), float(nats.max())
+            places, labels = scale.nats[ticks], [scale.labels[i] for i in ticks]
+            left = self.draw_axis(y, places, labels, ends, above=above)
+            if not scale.ordered and left:
+                self.draw_axis(y, places[left], [labels[i] for i in left], ends, above=True)
+            if value is not None and scale.values[branch.start] <= value <= scale.values[branch.stop - 1]:
+                height = y
+        return height
+
+    def draw_sum(
+        self, y: float, window: tuple[float, float], ends: tuple[float, float], prior: float, total: float | None
+    ) -> None:
+        """Draw the sum axis and the probability axis below it; mark ``total``, at the end if it is out of range."""
+        start, stop = window
+        stretch = (ends[1] - ends[0]) / (stop - start)
+
+        def place(sums: Any) -> Any:
+            return ends[0] + (sums - start) * stretch
+
+        sums = ticks_between(start, stop, 9)
+        self.draw_axis(y, place(sums), _texts(sums), ends)
+        probs = np.array([p for p in PROBABILITIES if start <= logit(p) - prior <= stop])
+        self.draw_axis(y + 1.2, place(logit(probs) - prior), _texts(probs), ends)
+        if total is None:
+            return
+        inside = float(np.clip(place(total), *ends))
+        self.ax.plot([inside, inside], [y, y + 1.2], color="0.4", linewidth=0.8, linestyle="--", zorder=0)
+        marker = "D" if inside == place(total) else "<" if total < start else ">"
+        for height in (y, y + 1.2):
+            self.mark(inside, height, NEUTRAL, marker)
+        text = f"  sum {total:.3g}, P = {expit(total + prior):.3g}  ".replace("-", "−")
+        side = "right" if inside > np.mean(ends) else "left"
+        self.ax.text(inside, y + 0.75, text, ha=side, va="center", fontsize=FONTSIZE)
+
+    def mark(self, place: float, y: float, colour: str | None = None, marker: str = "D") -> None:
+        """Mark a contribution of the marked row, by default coloured as evidence for or against the class."""
+        colour = colour or (FOR if place > 0 else AGAINST)
+        self.ax.plot([place], [y], marker=marker, markersize=6, color=colour, markeredgecolor="black", zorder=4)

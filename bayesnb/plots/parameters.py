@@ -1,24 +1,97 @@
-"""Plot means and credible intervals of parameters, classes side by side."""
+"""Plots of a fit's parameters: the distribution of a feature in each class, and parameters with their intervals."""
+
+from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesnb.arrays.placement import to_host
+from bayesnb.arrays.host_calls import at_once
+from bayesnb.arrays.placement import Array, to_host
 from bayesnb.inspection import display_names as names
-from bayesnb.plots.look import class_colour, class_line, shown, tidy
+from bayesnb.plots.style import class_colour, class_hatch, class_line, name_lines, shown, tidy
 from bayesnb.results.classifier import Classifier, PointEstimate
 from bayesnb.rows import arguments
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Array = np.ndarray[Any, Any]
+MOST_BARS = 60
+"""Maximum number of bars, values times classes; above it lines are drawn."""
+
+
+def class_densities(
+    ax: Axes,
+    fit: Classifier,
+    column: int = 0,
+    *,
+    block: str | None = None,
+    key: Any = None,
+    level: float = 0.9,
+    num_draws: int = 500,
+    class_names: Iterable[Any] | None = None,
+    feature_name: str | None = None,
+) -> Axes:
+    """Draw p(x_d | y = k, theta) of one feature for each class: its mean over theta, and equal-tailed credible bands.
+
+    Measurements are drawn as curves with a band; counts and categories as bars with whiskers, or as lines if there are
+    many. A word of a Multinomial block is one bar per class, its probability. For a column of a MultivariateNormal
+    block the marginal is drawn. The mean over many draws of theta approaches the exact predictive.
+
+    Args:
+        ax: The axes to draw on.
+        fit: A fit with parameters; one without uncertainty has no bands.
+        column: The index of the column in its block.
+        block: The block; required if the model has several.
+        key: A ``jax.random.key``; not needed for a point estimate.
+        level: The probability inside a band.
+        num_draws: The number of draws of the parameters.
+        class_names: K names; 0..K-1 if not given.
+        feature_name: The feature's name; ``x[3]`` if not given.
+
+    Raises:
+        ValueError: if there is no such column, a key is missing, or the names do not fit.
+    """
+    block = require_block(fit, block)
+    num_columns = fit.columns()[block] or 0
+    if not 0 <= column < num_columns:
+        raise ValueError(f"column is a number below {num_columns}, got {column!r}")
+    draws = sample_parameters(fit, key, num_draws)
+    family, params = fit.model.families[block], fit.model.block_params(draws)[block]
+    values, density = at_once(type(family).cell_densities, family, params, column)
+    classes = names.check_class_names(class_names, density.shape[1])
+    mean, (low, high) = density.mean(axis=0), _ends(density, level)
+    name = shown(f"{block}[{column}]" if feature_name is None else feature_name)
+    if family.continuous or mean.size > MOST_BARS:
+        step: dict[str, Any] = {} if family.continuous else {"step": "mid"}
+        spacing = max(len(values) // 10, 1)  # so that markers do not overlap
+        for k, label in enumerate(classes):
+            ax.fill_between(values, low[k], high[k], color=class_colour(k), alpha=0.22, linewidth=0, **step)
+            style: dict[str, Any] = {**class_line(k), "markersize": 4, "linewidth": 1.4}
+            style |= {"markevery": (k * len(values) // (10 * len(classes)), spacing)}
+            style |= {"drawstyle": "steps-mid" if step else "default"}
+            ax.plot(values, mean[k], label=shown(label), **style)
+    else:
+        width = 0.84 / len(classes)
+        for k, label in enumerate(classes):
+            places = np.arange(len(values)) + (k - (len(classes) - 1) / 2) * width
+            style = {"color": class_colour(k), "hatch": class_hatch(k), "edgecolor": "white", "linewidth": 0}
+            ax.bar(places, mean[k], width, label=shown(label), **style)
+            if len(density) > 1:
+                ax.vlines(places, low[k], high[k], color="black", linewidth=1)
+        ticks = [name] if family.tells_words else [f"{value:g}" for value in values]
+        ax.set_xticks(np.arange(len(values)), ticks)
+    if not family.tells_words:
+        ax.set_xlabel(name)
+    ax.set_ylabel("density" if family.continuous else "probability")
+    ax.set_ylim(bottom=0)
+    ax.legend(fontsize=8, frameon=False, ncols=1 + len(classes) // 6)
+    return tidy(ax)
 
 
 def forest(
-    ax: "Axes",
+    ax: Axes,
     fit: Classifier,
     site: str,
     *,
@@ -29,7 +102,7 @@ def forest(
     columns: Sequence[int] | None = None,
     class_names: Iterable[Any] | None = None,
     feature_names: Iterable[Any] | Mapping[str, Iterable[Any]] | None = None,
-) -> "Axes":
+) -> Axes:
     """Draw the mean and the equal-tailed credible interval of each parameter of a site, the classes side by side.
 
     Each feature, or each category of a feature, is one line of the plot. If there are more than ``count`` lines, those
@@ -51,41 +124,50 @@ def forest(
     Raises:
         ValueError: if there is no such site, a key is missing, or the names do not fit.
     """
-    draws = drawn(fit, key, num_draws)
-    arguments.require_probability(level=level)
+    draws = sample_parameters(fit, key, num_draws)
     if site not in draws or draws[site].ndim < 2:
         raise ValueError(f"site is one of {', '.join(draws)}, got {site!r}")
     classes = names.check_class_names(class_names, draws["class_probs"].shape[1])
-    values, lines = _lines(fit, site, draws[site], feature_names)
     if site == "class_probs":  # each class is a line of its own
-        lines, classes = classes, ("",)
-    elif values.shape[1] == 1 < len(classes):
-        classes = ("all classes",)
-    mean, spread = values.mean(axis=0), values.std(axis=0)
-    tails = np.quantile(values, [0.5 - level / 2, 0.5 + level / 2], axis=0)
+        values, lines, classes = draws[site][:, None], classes, ("",)
+    else:
+        values, lines = _lines(fit, site, draws[site], feature_names)
+        if values.shape[1] == 1 < len(classes):
+            classes = ("all classes",)
+    mean, (low, high) = values.mean(axis=0), _ends(values, level)
     order = np.arange(len(lines)) if columns is None else np.asarray(columns, int)
     if columns is None and len(lines) > count:
-        apart = np.ptp(mean, axis=0) / np.maximum(np.sqrt(np.square(spread).mean(axis=0)), 1e-300)
-        order = np.sort(np.argsort(-apart, kind="stable")[:count])
+        spread = np.sqrt(values.var(axis=0).mean(axis=0))
+        order = np.sort(np.argsort(-np.ptp(mean, axis=0) / np.maximum(spread, 1e-300), kind="stable")[:count])
     for k, name in enumerate(classes):
         places = np.arange(len(order)) + (k - (len(classes) - 1) / 2) * 0.8 / len(classes)
         style = {**class_line(k), "linestyle": "none", "markersize": 4 if len(classes) > 4 else 5}
-        ax.hlines(places, tails[0, k, order], tails[1, k, order], color=class_colour(k), linewidth=1.4)
+        ax.hlines(places, low[k, order], high[k, order], color=class_colour(k), linewidth=1.4)
         ax.plot(mean[k, order], places, markeredgecolor="white", markeredgewidth=0.5, label=shown(name), **style)
-    ax.set_yticks(np.arange(len(order)), [shown(lines[f]) for f in order], fontsize=8)
-    ax.set_ylim(len(order) - 0.4, -0.6)
     for line in np.arange(1, len(order)) - 0.5:
         ax.axhline(line, color="0.9", linewidth=0.6, zorder=0)
     whisker = "" if isinstance(fit, PointEstimate) else f", {100 * level:.3g} % interval"
     ax.set_xlabel(f"{site}: mean{whisker}")
-    ax.tick_params(axis="y", length=0)
     if len(classes) > 1:
         ax.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
-    tidy(ax).grid(visible=False, axis="y")
-    return ax
+    return name_lines(ax, np.arange(len(order)), [lines[f] for f in order])
 
 
-def drawn(fit: Classifier, key: Any, num_draws: int) -> dict[str, Array]:
+def require_block(fit: Classifier, block: str | None) -> str:
+    """The name of a block, by default that of the only one.
+
+    Raises:
+        ValueError: if there is no such block, or several and none is given.
+    """
+    blocks = list(fit.model.families)
+    if block is None and len(blocks) == 1:
+        return blocks[0]
+    if block not in blocks:
+        raise ValueError(f"block is one of {', '.join(map(repr, blocks))}, got {block!r}")
+    return block
+
+
+def sample_parameters(fit: Classifier, key: Any, num_draws: int) -> dict[str, Array]:
     """Draws of the parameters by site, [S, ...]; a single one, S = 1, for a point estimate.
 
     Raises:
@@ -99,10 +181,14 @@ def drawn(fit: Classifier, key: Any, num_draws: int) -> dict[str, Array]:
     return {site: value[which] for site, value in params.items()}
 
 
+def _ends(values: Array, level: float) -> Array:
+    """The lower and upper ends of equal-tailed intervals over the first axis."""
+    arguments.require_probability(level=level)
+    return np.quantile(values, [0.5 - level / 2, 0.5 + level / 2], axis=0)
+
+
 def _lines(fit: Classifier, site: str, draws: Array, given: Any) -> tuple[Array, tuple[str, ...]]:
     """Draws [S, K, L], or [S, 1, L] if classes share the parameters, and the names of the L lines."""
-    if site == "class_probs":
-        return draws[:, None], ("",)
     block, family = next((b, f) for b, f in fit.model.families.items() if site in {f"{b}_{s}" for s in f.sites})
     sizes = {name: int(size or 0) for name, size in fit.columns().items()}
     columns = names.check_column_names(fit.model, given, sizes)[block]

@@ -1,19 +1,22 @@
 """Plot decision regions of two features: the regions in which each class is the most probable one."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayesnb.arrays.masked import filled, without_mask
+from bayesnb.arrays.placement import Array
 from bayesnb.inspection import display_names as names
-from bayesnb.plots.look import MARKERS, class_colour, escaped, shown
+from bayesnb.plots.parameters import require_block
+from bayesnb.plots.scales import complete_rows
+from bayesnb.plots.style import MARKERS, class_colour, escaped, shown
 from bayesnb.results.classifier import Classifier
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Array = np.ndarray[Any, Any]
 
 MANY = 4
 """With more classes than this, regions are labelled with their names, and the legend is outside the axes."""
@@ -23,7 +26,7 @@ MOST_SHADE = 0.6
 
 
 def decision_regions(
-    ax: "Axes",
+    ax: Axes,
     fit: Classifier,
     X: Any,
     y: Any = None,
@@ -34,7 +37,7 @@ def decision_regions(
     feature_names: Iterable[Any] | None = None,
     level: float = 0.95,
     resolution: int = 200,
-) -> "Axes":
+) -> Axes:
     """Draw the most probable class over the plane of two features, and its probability.
 
     Fainter shades are less certain; solid lines separate the classes, and beyond the dashed line the probability is
@@ -56,7 +59,7 @@ def decision_regions(
     Raises:
         ValueError: if there is no such block or columns, or the names do not fit.
     """
-    block = _block(fit, block)
+    block = require_block(fit, block)
     X = np.asarray(filled(X), float)
     if len(set(columns)) != 2 or X.ndim != 2 or not all(0 <= d < X.shape[1] for d in columns):
         raise ValueError(
@@ -65,8 +68,8 @@ def decision_regions(
     points = X[:, list(columns)]
     low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
     margin = 0.06 * np.where(high > low, high - low, 1.0)
-    across, up = (np.linspace(a, b, resolution) for a, b in zip(low - margin, high + margin, strict=True))
-    probs = _predicted(fit, block, X.shape[1], columns, across, up)
+    across, up = np.linspace(low - margin, high + margin, resolution, axis=1)
+    probs = _predict(fit, block, X.shape[1], columns, across, up)
     num_classes = probs.shape[2]
     classes = names.check_class_names(class_names, num_classes)
     labels = names.check_column_names(fit.model, None if feature_names is None else {block: feature_names},
@@ -89,30 +92,15 @@ def decision_regions(
     return ax
 
 
-def _block(fit: Classifier, block: str | None) -> str:
-    blocks = list(fit.model.families)
-    if block is None and len(blocks) == 1:
-        return blocks[0]
-    if block not in blocks:
-        raise ValueError(f"block is one of {', '.join(map(repr, blocks))}, got {block!r}")
-    return block
-
-
-def _predicted(
+def _predict(
     fit: Classifier, block: str, num_columns: int, columns: tuple[int, int], across: Array, up: Array
 ) -> Array:
     """Probabilities over the grid, [vertical, horizontal, K]; all but two columns are missing."""
     grid = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
     rows = np.full((len(grid), num_columns), np.nan)
     rows[:, list(columns)] = grid
-    if fit.model.single:
-        return np.asarray(fit.predict_proba(rows)).reshape(len(up), len(across), -1)
-    arrays: dict[str, Any] = {block: rows}
-    for name, family in fit.model.families.items():
-        if name != block:
-            missing = np.full((len(grid), fit.columns()[name] or 1), np.nan)
-            arrays[name] = (missing,) * family.num_parts if family.num_parts > 1 else missing
-    return np.asarray(fit.predict_proba(arrays)).reshape(len(up), len(across), -1)
+    probs = fit.predict_proba(complete_rows(fit, len(grid), {block: rows}))
+    return np.asarray(probs).reshape(len(up), len(across), -1)
 
 
 def _shades(probs: Array) -> Array:
@@ -123,11 +111,10 @@ def _shades(probs: Array) -> Array:
     colours = np.array([to_rgb(class_colour(k)) for k in range(num_classes)])[probs.argmax(axis=2)]
     guess = 1 / num_classes
     sure = (probs.max(axis=2) - guess) / (1 - guess) if num_classes > 1 else np.ones(probs.shape[:2])
-    share = MOST_SHADE * (0.15 + 0.85 * sure[:, :, None])
-    return 1 - share * (1 - colours)
+    return 1 - MOST_SHADE * (0.15 + 0.85 * sure[:, :, None]) * (1 - colours)
 
 
-def _draw_points(ax: "Axes", points: Array, y: Array, classes: tuple[str, ...]) -> None:
+def _draw_points(ax: Axes, points: Array, y: Array, classes: tuple[str, ...]) -> None:
     for k in np.unique(y).tolist():
         marker = MARKERS[k % len(MARKERS)]
         style: Mapping[str, Any] = {"marker": marker, "s": 26, "color": class_colour(k), "edgecolors": "white"}
@@ -136,7 +123,7 @@ def _draw_points(ax: "Axes", points: Array, y: Array, classes: tuple[str, ...]) 
     ax.legend(fontsize=8, framealpha=0.9, **beside)
 
 
-def _name_regions(ax: "Axes", probs: Array, across: Array, up: Array, classes: tuple[str, ...]) -> None:
+def _name_regions(ax: Axes, probs: Array, across: Array, up: Array, classes: tuple[str, ...]) -> None:
     """Write each class's name near the middle of its region."""
     best = probs.argmax(axis=2)
     for k, name in enumerate(classes):

@@ -1,15 +1,16 @@
 """Compute the axes of a nomogram: the contribution of each value of a feature to the log odds."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from bayesnb.arrays.placement import Array
 from bayesnb.inspection.explain import explain
 from bayesnb.inspection.explanation import Explanation
 from bayesnb.results.classifier import Classifier
-
-Array = np.ndarray[Any, Any]
 
 FEW = 12
 """Up to this many distinct counts are shown one by one."""
@@ -48,7 +49,7 @@ class Scale(NamedTuple):
         return [slice(start, end) for start, end in zip(starts, ends, strict=True)]
 
 
-def scales(fit: Classifier, told: Explanation, of: int, count: int, row: int | None) -> dict[int, Scale]:
+def scales(fit: Classifier, explanation: Explanation, of: int, count: int, row: int | None) -> dict[int, Scale]:
     """The scales of the features, by number, whose contributions vary most over the explained rows, widest first.
 
     A measurement's range covers the fraction ``MIDDLE`` of the rows, and ``row``.
@@ -56,82 +57,92 @@ def scales(fit: Classifier, told: Explanation, of: int, count: int, row: int | N
     Raises:
         ValueError: if no feature has an axis, or a value is impossible in one of the two classes.
     """
-    drawable = [f for f in range(len(told.feature_names)) if _has_axis(fit, told, f)]
-    if not drawable:
+    candidates = [f for f in range(len(explanation.feature_names)) if _has_axis(fit, explanation, f)]
+    if not candidates:
         raise ValueError("no feature has an axis: blocks that are one term, and totals given with rows, have none")
-    found = told.contributions[:, of, drawable]
-    order = np.argsort(-np.ptp(np.where(np.isfinite(found), found, 0.0), axis=0), kind="stable")[:count]
-    chosen = [drawable[i] for i in order.tolist()]
-    ticks = {f: _values(fit, told, f, row) for f in chosen}
-    owner = np.repeat(chosen, [len(ticks[f][0]) for f in chosen])
-    rows = _rows(fit, told, owner, np.concatenate([ticks[f][0] for f in chosen]))
-    nats = explain(fit, rows, against=told.against).contributions[np.arange(len(owner)), of, owner]
-    out = {}
-    for f in chosen:
-        values, at_tick, ordered = ticks[f]
-        name, own = told.feature_names[f], nats[owner == f]
+    nats = explanation.contributions[:, of, candidates]
+    order = np.argsort(-np.ptp(np.where(np.isfinite(nats), nats, 0.0), axis=0), kind="stable")[:count]
+    features = [candidates[i] for i in order.tolist()]
+    axes = {f: _values(fit, explanation, f, row) for f in features}
+    owner = np.repeat(features, [len(axes[f][0]) for f in features])
+    rows = _rows(fit, explanation, owner, np.concatenate([axes[f][0] for f in features]))
+    nats = explain(fit, rows, against=explanation.against).contributions[np.arange(len(owner)), of, owner]
+    found = {}
+    for f, (values, has_tick, ordered) in axes.items():
+        name, own = explanation.feature_names[f], nats[owner == f]
         if not np.isfinite(own).all():
             raise ValueError(
                 f"{name!r} is impossible at {values[~np.isfinite(own)][0]:g} in one of the two classes, which no axis "
                 "reaches: fit with a prior, such as fit_posterior"
             )
-        labels = [
-            _label(value, told.value_names.get(name)) if tick else ""
-            for value, tick in zip(values, at_tick, strict=True)
-        ]
-        out[f] = Scale(name, values, own, labels, ordered)
-    return out
+        words = explanation.value_names.get(name)
+        texts = [f"{value:.6g}" if words is None else str(words[int(value)]) for value in values]
+        labels = [text if tick else "" for text, tick in zip(texts, has_tick, strict=True)]
+        found[f] = Scale(name, values, own, labels, ordered)
+    return found
 
 
-def _block_of(told: Explanation, f: int) -> tuple[str, int]:
-    """The block of feature f, and its index in the block."""
-    block = next(name for name, places in told.blocks.items() if places.start <= f < places.stop)
-    return block, f - told.blocks[block].start
-
-
-def _has_axis(fit: Classifier, told: Explanation, f: int) -> bool:
-    block, _ = _block_of(told, f)
-    family, places = fit.model.families[block], told.blocks[block]
-    whole = family.one_feature and (not family.tells_words or places.stop - places.start == 1)
-    return not whole and family.num_parts == 1 and bool(np.isfinite(told.values[:, f]).any())
-
-
-def _values(fit: Classifier, told: Explanation, f: int, row: int | None) -> tuple[Array, Array, bool]:
-    """The values of feature f, which of them have ticks, and whether they are ordered."""
+def ticks_between(low: float, high: float, count: int, integer: bool = False) -> Array:
+    """About ``count`` round numbers in a range."""
     from matplotlib.ticker import MaxNLocator
 
-    block, place = _block_of(told, f)
-    family = fit.model.families[block]
-    if size := (family.category_sizes(fit.columns()[block] or 1)[place:] or (0,))[0]:
-        return np.arange(float(size)), np.ones(size, bool), False
-    seen = np.unique(told.values[:, f])
-    seen = seen[np.isfinite(seen)]
-    whole = not family.continuous
-    if whole and len(seen) <= FEW:
-        return seen, np.ones(len(seen), bool), False
-    cells = told.values[:, f]
-    low, high = np.quantile(cells[np.isfinite(cells)], [0.5 - MIDDLE / 2, 0.5 + MIDDLE / 2], method="nearest")
-    if row is not None and np.isfinite(cells[row]):
-        low, high = min(low, cells[row]), max(high, cells[row])
-    ticks = MaxNLocator(10, integer=whole).tick_values(low, high)
-    ticks = ticks[(ticks >= low) & (ticks <= high)]
-    curve = np.linspace(low, high, POINTS)
-    values = np.unique(np.concatenate([np.round(curve) if whole else curve, ticks]))
-    return values, np.isin(values, ticks), True
+    ticks = np.asarray(MaxNLocator(count, integer=integer).tick_values(low, high))
+    slack = 1e-9 * (high - low)
+    return ticks[(ticks >= low - slack) & (ticks <= high + slack)]
 
 
-def _rows(fit: Classifier, told: Explanation, owner: Array, values: Array) -> Any:
-    """Rows in which one feature has a value, and all others are missing, or 0 for words."""
-    rows: dict[str, Any] = {}
+def complete_rows(fit: Classifier, num_rows: int, given: Mapping[str, Array]) -> Any:
+    """Rows with these blocks, in which the cells of all other blocks are missing."""
+    rows: dict[str, Any] = dict(given)
     for block, family in fit.model.families.items():
-        words = family.tells_words
-        x = np.full((len(values), fit.columns()[block] or 1), 0.0 if words else np.nan)
-        places = owner - told.blocks[block].start
-        mine = (places >= 0) & (owner < told.blocks[block].stop)
-        x[mine, np.where(places[mine] < x.shape[1], places[mine], 0)] = values[mine]  # any word sets the row length
-        rows[block] = (x,) * family.num_parts if family.num_parts > 1 else x
+        if block not in given:
+            missing = np.full((num_rows, fit.columns()[block] or 1), np.nan)
+            rows[block] = (missing,) * family.num_parts if family.num_parts > 1 else missing
     return rows["x"] if fit.model.single else rows
 
 
-def _label(value: float, given: Sequence[Any] | None) -> str:
-    return f"{value:.6g}" if given is None else str(given[int(value)])
+def _block_of(explanation: Explanation, f: int) -> tuple[str, int]:
+    """The block of feature f, and its index in the block."""
+    block = next(name for name, places in explanation.blocks.items() if places.start <= f < places.stop)
+    return block, f - explanation.blocks[block].start
+
+
+def _has_axis(fit: Classifier, explanation: Explanation, f: int) -> bool:
+    block, _ = _block_of(explanation, f)
+    family, places = fit.model.families[block], explanation.blocks[block]
+    one_term = family.one_feature and (not family.tells_words or places.stop - places.start == 1)
+    return not one_term and family.num_parts == 1 and bool(np.isfinite(explanation.values[:, f]).any())
+
+
+def _values(fit: Classifier, explanation: Explanation, f: int, row: int | None) -> tuple[Array, Array, bool]:
+    """The values of feature f, which of them have ticks, and whether they are ordered."""
+    block, place = _block_of(explanation, f)
+    family = fit.model.families[block]
+    if size := (family.category_sizes(fit.columns()[block] or 1)[place:] or (0,))[0]:
+        return np.arange(float(size)), np.ones(size, bool), False
+    cells = explanation.values[:, f]
+    finite = cells[np.isfinite(cells)]
+    counts = not family.continuous
+    if counts and len(seen := np.unique(finite)) <= FEW:
+        return seen, np.ones(len(seen), bool), False
+    low, high = np.quantile(finite, [0.5 - MIDDLE / 2, 0.5 + MIDDLE / 2], method="nearest")
+    if row is not None and np.isfinite(cells[row]):
+        low, high = min(low, cells[row]), max(high, cells[row])
+    ticks, curve = ticks_between(low, high, 10, counts), np.linspace(low, high, POINTS)
+    values = np.unique(np.concatenate([np.round(curve) if counts else curve, ticks]))
+    return values, np.isin(values, ticks), True
+
+
+def _rows(fit: Classifier, explanation: Explanation, owner: Array, values: Array) -> Any:
+    """Rows in which one feature has a value, and all others are missing, or 0 for words."""
+    rows = {}
+    for block, family in fit.model.families.items():
+        if family.num_parts > 1:
+            continue
+        x = np.full((len(values), fit.columns()[block] or 1), 0.0 if family.tells_words else np.nan)
+        places = explanation.blocks[block]
+        mine = (owner >= places.start) & (owner < places.stop)
+        columns = owner[mine] - places.start
+        x[mine, np.where(columns < x.shape[1], columns, 0)] = values[mine]  # any word sets the row length
+        rows[block] = x
+    return complete_rows(fit, len(values), rows)

@@ -9,20 +9,40 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
+from bayesnb.comparison.compare import Record
+from bayesnb.files.tables.csv_cells import line
 from bayesnb.files.whole_file import hidden_folder, put
 from bayesnb.frames.series import DataError
+from bayesnb.report.figures import FILE_DPI, PAGE_DPI, draw_figures, png
+from bayesnb.report.page import page
+from bayesnb.report.summary import Findings
 
 SUMMARY = "summary.json"
 FILES = ("report.html", "results.csv", SUMMARY, "learning_curve.png", "reliability.png", "dependence.png")
 """All files that a comparison may write."""
 
-WRITTEN = "files"
+DIGESTS = "files"
 """The key of the digests in the summary; the summary's own digest is that of its other parts."""
+
+
+def write_files(folder: Path, findings: Findings, summary: Mapping[str, Any]) -> tuple[str, ...]:
+    """Write the files of a comparison and return their names; a single column has no dependence.png."""
+    figures = draw_figures(findings, summary)
+    for name, figure in figures.items():
+        (folder / name).write_bytes(png(figure, FILE_DPI))
+    with (folder / "results.csv").open("w", newline="", encoding="utf-8") as handle:
+        handle.write(line(field.name for field in fields(Record)))
+        handle.writelines(line(asdict(record).values()) for record in findings.result.records)
+    text = page(summary, {name: png(figure, PAGE_DPI) for name, figure in figures.items()})
+    (folder / "report.html").write_text(text, encoding="utf-8")
+    (folder / SUMMARY).write_text(summary_text(summary, folder), encoding="utf-8")
+    return "report.html", "results.csv", SUMMARY, *figures
 
 
 @contextmanager
@@ -44,15 +64,16 @@ def staged(out: Path, *given: Path) -> Iterator[Path]:
     existing = next(path for path in (place, *place.parents) if os.path.lexists(path))
     if not existing.is_dir():
         raise DataError(f"the results cannot go into '{out}': '{out if existing == place else existing}' is a file")
-    _refuse_given(place, given)
-    with _told(out):
-        _earlier(place)
+    for path in (place / name for name in FILES):
+        if path.exists() and any(one.exists() and path.samefile(one) for one in given):
+            raise DataError(f"'{path}' is an input and would be overwritten: give another folder with --out")
     with ExitStack() as stack:
-        with _told(out):
+        with _one_sentence(out):
+            _require_own_files(place)
             folder = stack.enter_context(hidden_folder(existing))
         yield folder
-        with _told(out):
-            earlier = _earlier(place)  # check again: other files may have appeared meanwhile
+        with _one_sentence(out):
+            earlier = _require_own_files(place)  # other files may have appeared meanwhile
             place.mkdir(parents=True, exist_ok=True)
             new = sorted(path.name for path in folder.iterdir())
             for name in new:
@@ -61,14 +82,8 @@ def staged(out: Path, *given: Path) -> Iterator[Path]:
                 (place / name).unlink()
 
 
-def _refuse_given(place: Path, given: Iterable[Path]) -> None:
-    for path in (place / name for name in FILES):
-        if path.exists() and any(one.exists() and path.samefile(one) for one in given):
-            raise DataError(f"'{path}' is read here, and would be written over: give another folder with --out")
-
-
 @contextmanager
-def _told(out: Path) -> Iterator[None]:
+def _one_sentence(out: Path) -> Iterator[None]:
     """Turn errors from writing into a DataError with a one-sentence message."""
     try:
         yield
@@ -79,34 +94,34 @@ def _told(out: Path) -> Iterator[None]:
 def summary_text(summary: Mapping[str, Any], folder: Path) -> str:
     """The summary as text, with the digests of itself and of the files already in the folder."""
     digests = {path.name: _digest(path.read_bytes()) for path in sorted(folder.iterdir())}
-    return _text({**summary, WRITTEN: {**digests, SUMMARY: _digest(_text(summary).encode())}}) + "\n"
+    return _json({**summary, DIGESTS: {**digests, SUMMARY: _digest(_json(summary).encode())}}) + "\n"
 
 
-def _earlier(place: Path) -> set[str]:
-    """The files of an earlier comparison.
+def _require_own_files(place: Path) -> set[str]:
+    """The names of the files of an earlier comparison.
 
     Raises:
         DataError: if a file of one of these names was not written by a comparison, or has changed since.
     """
     present = {name for name in FILES if os.path.lexists(place / name)}
-    written = _written(place / SUMMARY) if SUMMARY in present else {}
+    digests = _read_digests(place / SUMMARY) if SUMMARY in present else {}
     for name in sorted(present, key=lambda name: name != SUMMARY):  # first the summary, with all digests
         path = place / name
-        ours = name in written and _is_plain(path)
-        if not ours or (name != SUMMARY and _digest(path.read_bytes()) != written[name]):
+        own = name in digests and _is_plain(path)
+        if not own or (name != SUMMARY and _digest(path.read_bytes()) != digests[name]):
             raise DataError(
-                f"'{path}' is in the way: no comparison of this version wrote it, or it has changed since, and it "
-                "would be written over; give another folder with --out, or move it"
+                f"'{path}' would be overwritten, but no comparison of this version wrote it, or it has changed since: "
+                "move it, or give another folder with --out"
             )
     return present
 
 
-def _written(path: Path) -> dict[str, str]:
+def _read_digests(path: Path) -> dict[str, str]:
     """The digests in a summary; empty unless a comparison wrote it and it is unchanged."""
     try:
         summary = json.loads(path.read_text(encoding="utf-8")) if _is_plain(path) else {}
-        written = dict(summary.pop(WRITTEN))
-        return written if written[SUMMARY] == _digest(_text(summary).encode()) else {}
+        digests = dict(summary.pop(DIGESTS))
+        return digests if digests[SUMMARY] == _digest(_json(summary).encode()) else {}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return {}
 
@@ -116,7 +131,7 @@ def _is_plain(path: Path) -> bool:
     return path.is_file() and not path.is_symlink()
 
 
-def _text(summary: Mapping[str, Any]) -> str:
+def _json(summary: Mapping[str, Any]) -> str:
     return json.dumps(summary, indent=2, allow_nan=False, ensure_ascii=False)
 
 

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from bayesnb.cli import main
-from bayesnb.comparison.diagnostics import Evidence, Inclusion, NutsCheck
-from bayesnb.comparison.methods import METHODS, RIVALS
+from bayesnb.comparison.first_split import Evidence, Inclusion, NutsCheck
+from bayesnb.comparison.methods import NAIVE_BAYES, RIVALS
 
 HEADER = "flag,colour,height,label"
 ROWS = [
@@ -26,10 +26,10 @@ FILES = ["dependence.png", "learning_curve.png", "reliability.png", "report.html
 def place(tmp_path, monkeypatch):
     """A folder with a file; the methods that take long to compile are left to the run from a shell."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("bayesnb.comparison.methods.METHODS", METHODS[:3])
+    monkeypatch.setattr("bayesnb.comparison.methods.NAIVE_BAYES", NAIVE_BAYES[:3])
     evidence = Evidence(20, -5.0, -4.0, (Inclusion("height", 0.75, 1.1),))
     monkeypatch.setattr(
-        "bayesnb.comparison.diagnostics.weigh_evidence", lambda _, size, __: replace(evidence, size=size)
+        "bayesnb.comparison.first_split.compute_evidence", lambda first: replace(evidence, size=len(first.train[1]))
     )
     (tmp_path / "good.csv").write_text(GOOD)
     return tmp_path
@@ -47,7 +47,7 @@ def results(folder):
 def test_the_main_job_from_a_file(place):
     result = run("good.csv", "--sizes", "10,20", "--repeats", "2", "--no-nuts", "--seed", "3")
     assert result.exit_code == 0, result.output
-    assert "No --target is given: the last column, 'label', is taken" in result.stdout
+    assert "No --target is given, so the last column, 'label', is the target" in result.stdout
     assert "Written to bayesnb-report/good" in result.stdout
     out = place / "bayesnb-report" / "good"
     assert sorted(path.name for path in out.iterdir()) == FILES
@@ -68,7 +68,7 @@ def test_overrides_target_and_a_second_run_into_the_same_place(place):
     result = run("good.csv", *options, "--target", "flag", "--as", "height=skip")
     assert result.exit_code == 0
     assert "No --target" not in result.stdout
-    assert "coincide" in result.stdout
+    assert "MAP with Laplace 1 and full Bayes" in result.stdout
     assert sorted(path.name for path in (place / "here").iterdir()) == FILES
     assert json.loads((place / "here" / "summary.json").read_text())["data"]["target"] == "flag"
 
@@ -83,20 +83,20 @@ def test_the_same_seed_gives_the_same_scores(place):
 
 
 def test_a_data_set_of_scikit_learn_with_the_nuts_check(place, monkeypatch):
-    asked = []
+    calls = []
 
-    def check(table, size, seed, progress_bar):  # the sampler itself is tested with the comparison
-        asked.append((table.name, size, seed, progress_bar))
-        return NutsCheck(size, 45, 0.004, 0.001, 1.001, 2000.0, 0, 4000, 4, 1.5, ("take more draws",))
+    def check(first, seed, progress_bar):  # the sampler itself is tested with the comparison
+        calls.append((first.table.name, len(first.train[1]), seed, progress_bar))
+        return NutsCheck(30, 45, 0.004, 0.001, 1.001, 2000.0, 0, 4000, 4, 1.5, ("take more draws",))
 
-    monkeypatch.setattr("bayesnb.comparison.diagnostics.check_with_nuts", check)
+    monkeypatch.setattr("bayesnb.comparison.first_split.check_with_nuts", check)
     result = run("iris", "--sizes", "20,30", "--repeats", "2", "--seed", "4")
     assert result.exit_code == 0, result.output
-    assert asked == [("iris", 30, 4, False)]  # at the largest size; no bar where stderr is no terminal
+    assert calls == [("iris", 30, 4, False)]  # at the largest size; no bar where stderr is no terminal
     assert "No --target" not in result.stdout
-    assert "NUTS check at n = 30" in result.stdout
+    assert "At n = 30, 4 chains drew 4,000 samples" in result.stdout
     assert "warning: take more draws" in result.stdout
-    assert result.stderr == "Sampling with NUTS at n = 30, to check the exact posterior ...\n"
+    assert result.stderr == "Sampling with NUTS at n = 30 to check the exact posterior ...\n"
     summary = json.loads((place / "bayesnb-report" / "iris" / "summary.json").read_text())
     assert summary["nuts"]["max_difference"] == 0.004
 
@@ -107,7 +107,7 @@ def test_faults_of_the_data_are_warned_about_and_survived(place):
     result = run("holes.csv", "--sizes", "20", "--repeats", "1", "--no-nuts")
     assert result.exit_code == 0, result.output
     assert result.stderr == "warning: column 'void' has nothing in it and is left out\n"
-    assert "Rows dropped because 'label' is missing: 1" in result.stdout
+    assert "Rows left out because 'label' is missing: 1" in result.stdout
 
 
 MISTAKES = {
@@ -124,7 +124,7 @@ MISTAKES = {
     "one class": ("x,y\n1,a\n2,a\n3,a\n", ["bad.csv"], "one class only"),
     "more classes than rows": ("x,y\n1,a\n2,b\n3,c\n", ["bad.csv"], "3 classes in 3 rows"),
     "a measurement": (None, ["good.csv", "--target", "height"], "classification needs classes"),
-    "a size too large": (None, ["good.csv", "--sizes", "10,29"], "size of 29 is more than the 28 rows"),
+    "a size too large": (None, ["good.csv", "--sizes", "10,29"], "size of 29 is more than the 28 training rows"),
     "a size too small": (None, ["good.csv", "--sizes", "0"], "size of 0 is too small"),
     "sizes that are words": (None, ["good.csv", "--sizes", "ten"], "'ten' is not a list of whole numbers"),
     "no sizes": (None, ["good.csv", "--sizes", ","], "no size is given"),
@@ -207,7 +207,7 @@ def test_from_a_shell(place):
     assert max(map(len, done.stdout.splitlines())) <= 80
     out = place / "bayesnb-report" / "good"
     assert sorted(path.name for path in out.iterdir()) == FILES
-    assert [row["method"] for row in results(out)] == [*METHODS, *RIVALS]
+    assert [row["method"] for row in results(out)] == [*NAIVE_BAYES, *RIVALS]
     assert len(json.loads((out / "summary.json").read_text())["evidence"]["columns"]) == 3
     refused = subprocess.run([*command, "--target", "x"], capture_output=True, text=True, encoding="utf-8")
     assert (refused.returncode, refused.stdout) == (2, "")

@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from bayesnb.comparison.compare import Comparison, Record, choose_sizes, compare, make_splits
-from bayesnb.comparison.diagnostics import check_with_nuts, dependent_columns
-from bayesnb.comparison.methods import bayes_model
+from bayesnb.comparison.compare import Comparison, Record, compare
+from bayesnb.comparison.experiment import Experiment, bayes_model
+from bayesnb.comparison.first_split import check_with_nuts, dependent_columns
 from bayesnb.comparison.metrics import ReliabilityBins, log_loss
-from bayesnb.comparison.splits import growing_sizes, num_test_rows, stratified_split
+from bayesnb.comparison.splits import choose_sizes, growing_sizes, make_splits, num_test_rows, stratified_split
 from bayesnb.files.tables.reading import NamedFrame
 from bayesnb.files.tables.table import make_table
 from bayesnb.fits.closed_form import fit_posterior
@@ -37,13 +37,13 @@ def synthetic(kinds="bcn", rows=120, seed=0):
 @pytest.fixture(scope="module")
 def counted():
     table = synthetic("bc")
-    return table, compare(table, (10, 40), repeats=3, seed=1, methods=QUICK)
+    return table, compare(Experiment(table, (10, 40), 3, 1), methods=QUICK)
 
 
 @pytest.fixture(scope="module")
 def mixed():
     table = synthetic()
-    return table, compare(table, (10, 84), repeats=4, seed=1, methods=QUICK)
+    return table, compare(Experiment(table, (10, 84), 4, 1), methods=QUICK)
 
 
 # splits
@@ -97,10 +97,24 @@ def test_sizes_are_sorted_or_refused():
     table = synthetic("b")
     assert choose_sizes(table) == (20, 50, 84)
     assert choose_sizes(table, (84, 10, 10)) == (10, 84)
-    with pytest.raises(DataError, match="training size of 85 is more than the 84 rows"):
+    with pytest.raises(DataError, match="training size of 85 is more than the 84 training rows"):
         choose_sizes(table, (10, 85))
     with pytest.raises(DataError, match="training size of 1 is too small"):
         choose_sizes(table, (1, 20))
+
+
+def test_splits_and_models_are_made_once_and_shared():
+    experiment = Experiment(synthetic("bn"), (10, 84), 2, 5)
+    assert experiment.splits is experiment.splits
+    first = experiment.first
+    assert first.model is experiment.bayes is experiment.bayes
+    split = make_splits(experiment.table, 1, seed=5)[0]
+    for rows, index in ((first.train, split.train), (first.test, split.test)):
+        X, y = experiment.table.rows(index)
+        assert_array_equal(rows[1], y)
+        assert rows[0].keys() == X.keys()
+        for block, cells in X.items():
+            assert_array_equal(rows[0][block], cells)
 
 
 # the comparison
@@ -114,7 +128,7 @@ def test_every_size_method_and_split_is_there(mixed):
     assert all(np.isfinite([r.log_loss, r.brier, r.ece]).all() and r.fit_ms > 0 for r in result.records)
 
 
-def test_map_and_full_bayes_coincide_where_everything_is_counted(counted):
+def test_map_and_full_bayes_make_the_same_predictions_from_counts_alone(counted):
     _, result = counted
     for size in result.sizes:
         for metric in ("log_loss", "brier", "accuracy"):
@@ -147,8 +161,8 @@ def test_full_bayes_beats_the_plug_ins_on_few_numbers(mixed):
 def test_a_class_that_a_training_set_lacks_is_no_obstacle():
     frame = pd.DataFrame({"x": np.arange(40) % 2 * 1.0, "z": np.sin(np.arange(40.0))})
     frame["label"] = pd.Series(["a", "b"] * 19 + ["a", "rare"], dtype=object)
-    table = make_table(NamedFrame("rare", frame, "label"))
-    result = compare(table, (5,), repeats=6, seed=0, methods=(*QUICK, "averaged", "tempered", "feature weights"))
+    table = make_table(Source("rare", frame, "label"))
+    result = compare(Experiment(table, (5,), 6, 0), methods=(*QUICK, "averaged", "tempered", "feature weights"))
     held_out = [39 in split.test for split in make_splits(table, 6, seed=0)]
     assert any(held_out)
     assert_array_equal(result.values(5, "MLE", "impossible") > 0, held_out)  # a class without rows has probability zero
@@ -156,10 +170,10 @@ def test_a_class_that_a_training_set_lacks_is_no_obstacle():
         assert not result.values(5, method, "impossible").any()
 
 
-def test_progress_is_told_after_every_fit():
+def test_progress_is_reported_after_every_fit():
     seen = []
     table = synthetic("b", rows=40)
-    compare(table, (5, 10), repeats=2, seed=0, on_fit=lambda *step: seen.append(step), methods=QUICK)
+    compare(Experiment(table, (5, 10), 2, 0), lambda *step: seen.append(step), QUICK)
     assert seen == [(size, method) for size in (5, 10) for method in QUICK for _ in range(2)]
 
 
@@ -178,19 +192,19 @@ def test_dependence_is_found_in_the_training_rows_under_the_names_of_the_columns
     frame = pd.DataFrame({"a": np.arange(90.0) % 7, "b": np.arange(90.0) % 2, "c": np.sin(np.arange(90.0))})
     frame["d"] = frame["c"] + frame["b"] + 0.01 * np.cos(np.arange(90.0) ** 2)
     frame["label"] = pd.Series(["x", "y", "x"] * 30, dtype=object)
-    table = make_table(NamedFrame("pairs", frame, "label"))
-    found = dependent_columns(table, 40, seed=3)
+    table = make_table(Source("pairs", frame, "label"))
+    found = dependent_columns(Experiment(table, (20, 40), 1, 3).first)
     assert found.names == ("b", "a", "c", "d")  # as the table orders them: two values, categories, numbers
     assert found.strongest(1)[0][:2] == ("c", "d")
     rows = make_splits(table, 1, seed=3)[0].train[:40]
     again = dependence(table.rows(rows)[0], table.y[rows], model=bayes_model(table))
     assert_array_equal(found.log_bayes_factor, again.log_bayes_factor)
-    assert dependent_columns(synthetic("n"), 20, seed=0) is None  # a single column has no pair
+    assert dependent_columns(Experiment(synthetic("n"), (20,), 1, 0).first) is None  # a single column has no pair
 
 
 @pytest.mark.slow
 def test_nuts_agrees_with_the_exact_posterior():
-    check = check_with_nuts(synthetic("bn"), 40, seed=0, num_samples=500)
+    check = check_with_nuts(Experiment(synthetic("bn"), (40,), 1, 0).first, seed=0, num_samples=500)
     assert (check.size, check.num_rows, check.num_draws) == (40, 36, 500 * check.num_chains)
     assert check.num_divergences == 0
     assert check.max_r_hat < 1.02

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from bayesnb.comparison.compare import compare, make_splits
-from bayesnb.comparison.diagnostics import weigh_evidence
-from bayesnb.comparison.methods import METHODS, RIVALS, bayes_model, map_model, priors
+from bayesnb.comparison.compare import compare
+from bayesnb.comparison.experiment import Experiment, bayes_model
+from bayesnb.comparison.first_split import compute_evidence
+from bayesnb.comparison.methods import COMPARED, CURES, NAIVE_BAYES, PRIOR_MEANINGS, REFERENCE, RIVALS
 from bayesnb.comparison.metrics import log_loss
 from bayesnb.comparison.rivals import fit_rival
+from bayesnb.comparison.splits import make_splits
 from bayesnb.fits.averaged import feature_inclusion, fit_averaged
 from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior
 from bayesnb.fits.empirical import fit_empirical
@@ -34,15 +36,15 @@ def test_each_row_is_its_method_on_the_same_rows(pair):
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.linear_model import LogisticRegression
 
-    result = compare(pair, (30,), repeats=2, seed=1, methods=METHODS + RIVALS)
-    assert result.methods == (*METHODS, *RIVALS)
+    result = compare(Experiment(pair, (30,), 2, 1), methods=NAIVE_BAYES + RIVALS)
+    assert result.methods == (*NAIVE_BAYES, *RIVALS)
     split = make_splits(pair, 2, seed=1)[1]
     (X, y), (X_test, y_test) = pair.rows(split.train[:30]), pair.rows(split.test)
     model = bayes_model(pair)
     post = fit_posterior(model, X, y)
     fits = {
         "MLE": fit_mle(model, X, y),
-        "MAP": fit_map(map_model(pair), X, y),
+        "MAP": fit_map(bayes_model(pair, laplace=True), X, y),
         "full Bayes": post,
         "learned prior": fit_empirical(model, X, y),
         "averaged": fit_averaged(model, X, y),
@@ -60,11 +62,13 @@ def test_each_row_is_its_method_on_the_same_rows(pair):
         assert_allclose(result.values(30, method, "log_loss")[1], loss, rtol=1e-5, err_msg=method)
 
 
-def test_every_method_names_its_prior(pair):
-    assert tuple(priors(pair)) == (*METHODS, *RIVALS)
-    assert priors(pair)["tempered"] == "Dirichlet 1, NIG"
-    assert priors(synthetic("b"))["averaged"] == "Dirichlet 1"
-    assert priors(pair)["learned prior"] == "learned"
+def test_every_method_has_a_prior_with_a_meaning():
+    assert (*NAIVE_BAYES, *RIVALS) == tuple(COMPARED)
+    assert {REFERENCE, *CURES} <= {*NAIVE_BAYES}
+    assert COMPARED["tempered"].full_prior(numeric=True) == "Dirichlet 1, NIG"
+    assert COMPARED["averaged"].full_prior(numeric=False) == "Dirichlet 1"
+    assert COMPARED["learned prior"].full_prior(numeric=True) == "learned"
+    assert {method.prior for method in COMPARED.values()} | {"NIG"} == {*PRIOR_MEANINGS, "none"}
 
 
 @pytest.mark.parametrize("method", RIVALS)
@@ -81,7 +85,7 @@ def test_a_rival_gives_a_class_it_never_saw_probability_zero(method):
 
 @pytest.mark.filterwarnings("ignore:the evidence rises beyond the bounds")
 def test_the_evidence_is_that_of_the_first_training_set(pair):
-    evidence = weigh_evidence(pair, 30, seed=1)
+    evidence = compute_evidence(Experiment(pair, (30,), 1, 1).first)
     X, y = pair.rows(make_splits(pair, 1, seed=1)[0].train[:30])
     model = bayes_model(pair)
     assert_allclose(evidence.full_bayes, fit_posterior(model, X, y).log_evidence, rtol=1e-9)

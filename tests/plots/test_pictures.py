@@ -11,19 +11,21 @@ from numpy.testing import assert_allclose
 
 from bayesnb import plots
 from bayesnb.comparison.compare import Comparison, compare
+from bayesnb.comparison.experiment import Experiment
 from bayesnb.comparison.metrics import ReliabilityBins
 from bayesnb.frames.series import DataError
 from bayesnb.inspection.dependence import Dependence
-from bayesnb.report import files
-from bayesnb.report.folder import staged
+from bayesnb.report import figures
+from bayesnb.report.folder import staged, write_files
+from bayesnb.report.summary import summarise
 from tests.comparison.test_compare import QUICK, by_hand, synthetic
-from tests.report.test_report import CHECK, PAIRS, evidence_of, widest
+from tests.report.test_report import CHECK, PAIRS, evidence_of, findings_of, widest
 
 
 @pytest.fixture(scope="module")
 def mixed():
     table = synthetic()
-    return table, compare(table, (10, 84), repeats=4, seed=1, methods=QUICK)
+    return table, compare(Experiment(table, (10, 84), 4, 1), methods=QUICK)
 
 
 def test_the_learning_curve_has_a_line_and_a_bar_for_each_method():
@@ -45,12 +47,15 @@ def test_the_pictures_show_the_methods_that_are_told_apart(mixed):
     result = widest(mixed[0])
     bins = ReliabilityBins(np.full(10, 4), np.arange(10) * 0.4, np.arange(10) * 0.3)
     result = replace(result, bins={(size, method): (bins,) * 3 for size in result.sizes for method in result.methods})
-    for draw, names in (
-        (files.learning_figure, files.IN_LEARNING_CURVE),
-        (files.reliability_figure, files.IN_RELIABILITY),
+    findings = findings_of(mixed[0], result)
+    figures_of = figures.draw_figures(findings, summarise(findings, ""))
+    assert figures_of.keys() == {"learning_curve.png", "reliability.png"}  # without pairs of columns
+    for name, methods in (
+        ("learning_curve.png", {*plots.STYLES}),
+        ("reliability.png", {*plots.STYLES} - {"MAP"}),
     ):
-        assert [text.get_text() for text in draw(mixed[0], result).legends[0].get_texts()] == list(names)
-        assert set(names) <= set(plots.STYLES)
+        names = [text.get_text() for text in figures_of[name].legends[0].get_texts()]
+        assert names == [method for method in result.methods if method in methods]
 
 
 def test_sizes_that_stand_close_share_a_label():
@@ -105,26 +110,25 @@ def test_of_many_columns_the_most_dependent_are_drawn(mixed):
     evidence = -np.ones((70, 70))
     evidence[3, 68] = evidence[68, 3] = 9.0
     pairs = Dependence(tuple(f"a column of a long name, number {d}" for d in range(70)), np.zeros((70, 70)), evidence)
-    figure = files.dependence_figure(mixed[0], pairs)
+    figure = figures.dependence_figure(summarise(findings_of(*mixed), ""), pairs)
     names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    assert len(names) == files.MOST_COLUMNS_DRAWN - 1
-    assert {len(name) for name in names} == {files.LONGEST_NAME}
+    assert len(names) == figures.MOST_COLUMNS_DRAWN - 1
+    assert {len(name) for name in names} == {figures.LONGEST_NAME}
     assert len(figure.axes[0].collections[1].get_offsets()) == 1
     assert "the 60 most dependent of 70 columns given 'label'" in figure.get_suptitle()
 
 
 def test_the_files_hold_what_was_measured(tmp_path, mixed):
     table, result = mixed
-    names = files.write_files(
-        tmp_path, table, result, evidence_of(3), PAIRS, CHECK, seed=5, command="bayesnb compare synthetic"
-    )
+    findings = findings_of(table, result, evidence_of(3), PAIRS, CHECK)
+    names = write_files(tmp_path, findings, summarise(findings, "bayesnb compare synthetic"))
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)
     frame = pd.read_csv(tmp_path / "results.csv")
     assert len(frame) == 2 * 3 * 4
     means = frame.groupby(["size", "method"])["log_loss"].mean()
     assert_allclose(means.loc[10, "MAP"], result.mean(10, "MAP", "log_loss")[0])
     summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
-    assert summary["splits"] == {"sizes": [10, 84], "repeats": 4, "test_rows": 36, "seed": 5}
+    assert summary["splits"] == {"sizes": [10, 84], "repeats": 4, "test_rows": 36, "seed": 1}
     assert sum(summary["data"]["classes"].values()) == summary["data"]["rows"] == 120
     assert_allclose(summary["table"][1]["log_loss"]["mean"], means.loc[10, "MAP"])
     assert summary["strongest_pairs"][0] == {
@@ -140,7 +144,7 @@ def test_the_files_hold_what_was_measured(tmp_path, mixed):
 
 def test_one_split_has_no_error_and_the_summary_is_still_json():
     one = Comparison((20,), 1, 0, 40, by_hand().priors, tuple(r for r in by_hand().records if r.repeat == 0), {})
-    text = json.dumps(files.summarise(synthetic("b"), one, evidence_of(1), None, None, 0, ""), allow_nan=False)
+    text = json.dumps(summarise(findings_of(synthetic("b"), one), ""), allow_nan=False)
     row = json.loads(text)["table"][0]
     assert row["log_loss"] == {
         "mean": 1.1, "standard_error": None,

@@ -11,7 +11,7 @@ from scipy import stats
 import bayesnb as nb
 from bayesnb import plots
 from bayesnb.inspection.explain import explain
-from bayesnb.plots import look
+from bayesnb.plots import style
 from tests import cases
 
 
@@ -215,7 +215,7 @@ def test_regions_are_the_predictions_of_the_two_columns_alone(ax, normal):
     model = nb.NaiveBayes(nb.Normal(**parts), class_concentration=fit.prior.class_concentration)
     alone = nb.fit_posterior(model, case.X[:, [2, 0]], case.y)
     probs = alone.predict_proba(grid.reshape(-1, 2)).reshape(30, 30, 3)
-    colours = np.array([to_rgb(look.class_colour(k)) for k in range(3)])[probs.argmax(axis=2)]
+    colours = np.array([to_rgb(style.class_colour(k)) for k in range(3)])[probs.argmax(axis=2)]
     sure = (probs.max(axis=2) - 1 / 3) / (2 / 3)
     assert_allclose(
         np.asarray(image.get_array()), 1 - 0.6 * (0.15 + 0.85 * sure)[:, :, None] * (1 - colours), atol=1e-9
@@ -242,11 +242,11 @@ def test_regions_of_one_block_among_others(ax):
 
 
 def test_classes_are_told_apart_without_colour():
-    styles = [look.class_line(k) for k in range(10)]
+    styles = [style.class_line(k) for k in range(10)]
     assert len({style["marker"] for style in styles}) == 10
-    assert len({look.class_hatch(k) for k in range(10)}) == 10
-    assert look.shown("a" * 40) == "a" * 23 + "…" + "a" * 8
-    assert look.shown("$x$") == r"\$x\$"
+    assert len({style.class_hatch(k) for k in range(10)}) == 10
+    assert style.shown("a" * 40) == "a" * 23 + "…" + "a" * 8
+    assert style.shown("$x$") == r"\$x\$"
 
 
 def test_pictures_of_jax_fits(ax, key):

@@ -10,16 +10,19 @@ import pytest
 from click.testing import CliRunner
 
 from bayesnb.cli import main
-from bayesnb.comparison.compare import METRICS, compare
-from bayesnb.comparison.diagnostics import Evidence, Inclusion
+from bayesnb.comparison.compare import compare
+from bayesnb.comparison.experiment import Experiment
+from bayesnb.comparison.first_split import Evidence, Inclusion
+from bayesnb.comparison.methods import PRIOR_MEANINGS
+from bayesnb.comparison.metrics import METRICS
 from bayesnb.files.tables.reading import NamedFrame
 from bayesnb.files.tables.table import make_table
 from bayesnb.inspection.dependence import Dependence
-from bayesnb.report import console, files
+from bayesnb.report.folder import write_files
 from bayesnb.report.page import page
-from bayesnb.report.plate_diagram import plate_diagram
+from bayesnb.report.summary import Findings, summarise
 from tests.comparison.test_compare import QUICK
-from tests.report.test_report import CHECK, words_of
+from tests.report.test_report import CHECK
 
 SCRIPT = "<script>ran = true</script>"
 NAMES = [SCRIPT, '"><img src=x onerror="ran=true">', "größe_年齢", "x" * 150]
@@ -97,19 +100,19 @@ def write(folder, table, repeats=2, check=CHECK):
     score = np.arange(len(names) ** 2.0).reshape(len(names), -1)
     drawn = tuple(name.replace("年齢", "") for name in names)  # the figures' font lacks these letters
     pairs = Dependence(drawn, score / 10, score - 3) if len(names) > 1 else None
-    result = compare(table, (10, 40), repeats=repeats, seed=1, methods=QUICK)
+    experiment = Experiment(table, (10, 40), repeats, 1)
     evidence = Evidence(40, -1234.56, -1200.0, tuple(inclusion))
-    files.write_files(folder, table, result, evidence, pairs, check, 1, "bayesnb compare '<data>.csv'")
-    return result, pairs
+    findings = Findings(experiment, compare(experiment, methods=QUICK), evidence, pairs, check)
+    write_files(folder, findings, summarise(findings, "bayesnb compare '<data>.csv'"))
 
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     folder, table = tmp_path_factory.mktemp("page"), hostile()
-    result, pairs = write(folder, table)
+    write(folder, table)
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     document = Document((folder / "report.html").read_text(encoding="utf-8"))
-    return folder, table, result, pairs, summary, document
+    return folder, table, summary, document
 
 
 def test_the_page_needs_nothing_beside_it(written):
@@ -136,7 +139,7 @@ def test_every_figure_is_in_the_page_and_described(written):
 
 
 def test_names_and_categories_stay_text(written):
-    _, table, _, _, _, document = written
+    _, table, _, document = written
     assert sum(name == "script" for name, _ in document.tags) == 1
     assert not {"u", "b"} & {name for name, _ in document.tags}
     assert not document.attributes("onerror")
@@ -184,15 +187,14 @@ def test_the_evidence_and_the_pairs_are_those_of_the_summary(written):
     assert [row[3]["values"] for row in document.tables["pairs"][1:]] == [
         [pair["log_bayes_factor"]] for pair in summary["strongest_pairs"]
     ]
-    assert "full Bayes −1,234.6, learned prior −1,200.0 (+34.6)" in document.text
+    assert "is −1,234.6 under the prior of full Bayes and −1,200.0 under the learned prior (+34.6)" in document.text
 
 
-def test_what_the_console_says_is_in_the_page(written):
-    _, table, result, pairs, summary, document = written
-    said = words_of(console.print_dependence, result, pairs)
-    assert said.removeprefix("warning: ")[1:] in document.text
-    sentences = [console.parameters(table), *table.warnings, *CHECK.warnings, summary["command"]]
-    sentences += [f"{name}: {console.PRIOR_LEGEND[name]}" for name in ("Laplace 1", "Dirichlet 1", "NIG")]
+def test_the_sentences_of_the_summary_are_in_the_page(written):
+    _, table, summary, document = written
+    sentences = [summary["data"]["parameters"], *table.warnings, *CHECK.warnings, summary["command"]]
+    sentences += [summary["sentences"][name] for name in ("mean", "dependence")]
+    sentences += [f"{name}: {PRIOR_MEANINGS[name]}" for name in ("Laplace 1", "Dirichlet 1", "NIG")]
     sentences += ["largest R-hat 1.002", "mean difference 0.00045", "divergences 3", "random splits 2", "seed 1"]
     for sentence in sentences:
         assert sentence in document.text
@@ -203,8 +205,9 @@ def test_what_the_console_says_is_in_the_page(written):
 
 
 def test_a_warning_of_the_naive_assumption_looks_like_one(written):
-    summary = written[4]
-    document = Document(page(summary, {}, "", "warning: do not trust <b>"))
+    summary = written[2]
+    sentences = summary["sentences"] | {"overconfidence": "do not trust <b>"}
+    document = Document(page(summary | {"sentences": sentences}, {}))
     assert document.text.count("Warning: do not trust <b>") == 2  # in short, and where the pairs are
     assert document.attributes("class").count("warning") == 2 + len(CHECK.warnings) * 2 + len(
         summary["data"]["warnings"]
@@ -217,17 +220,17 @@ def test_one_column_one_split_and_no_sampling(tmp_path):
     frame["label"] = pd.Series(["a", "b"] * 30, dtype=object)
     write(tmp_path, make_table(NamedFrame("one", frame, "label")), repeats=1, check=None)
     document = Document((tmp_path / "report.html").read_text(encoding="utf-8"))
-    assert "A single column has none to depend on." in document.text
-    assert "Not asked for: --no-nuts" in document.text
-    assert "MAP with Laplace 1 and full Bayes coincide" in document.text
+    assert "There is only one column." in document.text
+    assert "Skipped by --no-nuts" in document.text
+    assert "MAP with Laplace 1 and full Bayes make the same predictions" in document.text
     assert "±" not in "".join(document.column("log_loss", 1))
     assert "pairs" not in document.tables
 
 
 def test_the_command_line_writes_the_page(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("bayesnb.comparison.methods.METHODS", QUICK)
-    monkeypatch.setattr("bayesnb.comparison.diagnostics.weigh_evidence", lambda *_: Evidence(20, -5.0, -4.0, ()))
+    monkeypatch.setattr("bayesnb.comparison.methods.NAIVE_BAYES", QUICK)
+    monkeypatch.setattr("bayesnb.comparison.first_split.compute_evidence", lambda *_: Evidence(20, -5.0, -4.0, ()))
     rows = "\n".join(f"{i % 3},{i * 0.37 % 3:.2f},{'ab'[i % 5 < 2]}" for i in range(40))
     (tmp_path / "good.csv").write_text(f"code,height,label\n{rows}\n")
     done = CliRunner().invoke(main, ["compare", "good.csv", "--sizes", "20", "--repeats", "2", "--no-nuts"])
@@ -237,12 +240,14 @@ def test_the_command_line_writes_the_page(tmp_path, monkeypatch):
     assert document.column("columns", 1) == ["Categorical", "Normal"]
 
 
-def test_the_plate_diagram_has_a_feature_node_for_each_kind_and_cuts_long_names():
-    svg = str(plate_diagram("<t>" * 20, 1234, 3, {"Bernoulli": ("1 column", "θ"), "Normal": ("2 columns", "μ, σ²")}))
-    document = Document(svg)
+def test_the_plate_diagram_has_a_feature_node_for_each_kind_and_cuts_long_names(written):
+    summary = written[2]
+    kinds = {"bernoulli": {"columns": 1}, "normal": {"columns": 2}}
+    data = summary["data"] | {"target": "<t>" * 20, "rows": 1234, "kinds": kinds}
+    text = page(summary | {"data": data}, {})
+    document = Document(text[text.index("<svg") : text.index("</svg>") + len("</svg>")])
     assert sum(name == "circle" for name, _ in document.tags) == 2 + 2 * 2
     assert sum(name == "line" for name, _ in document.tags) == 1 + 2 * 2
-    for words in ("1,234 rows", "3 classes", "Bernoulli", "2 columns", "<t><t>"):
+    for words in ("1,234 rows", "3 classes", "Bernoulli", "2 columns", "<t><t><t><t><t><…"):
         assert words in document.text
-    assert "…" in document.text
     assert "t" not in {name for name, _ in document.tags}

@@ -1,5 +1,6 @@
-"""What a comparison prints."""
+"""The summary of a comparison, and how the console prints it."""
 
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -9,26 +10,29 @@ import pytest
 from rich.console import Console
 
 from bayesnb.comparison.compare import Comparison, compare
-from bayesnb.comparison.diagnostics import Evidence, Inclusion, NutsCheck
-from bayesnb.comparison.methods import METHODS, RIVALS, priors
+from bayesnb.comparison.experiment import Experiment
+from bayesnb.comparison.first_split import Evidence, Inclusion, NutsCheck
+from bayesnb.comparison.methods import COMPARED
 from bayesnb.comparison.metrics import ReliabilityBins
 from bayesnb.files.tables.reading import NamedFrame
 from bayesnb.files.tables.table import make_table
 from bayesnb.inspection.dependence import Dependence
-from bayesnb.report import console, tables
+from bayesnb.report import formats
+from bayesnb.report.console import print_data, print_results
+from bayesnb.report.summary import Findings, summarise, summarise_data
 from tests.comparison.test_compare import QUICK, by_hand, record, synthetic
 
 
 @pytest.fixture(scope="module")
 def counted():
     table = synthetic("bc")
-    return table, compare(table, (10,), repeats=2, seed=1, methods=QUICK)
+    return table, compare(Experiment(table, (10,), 2, 1), methods=QUICK)
 
 
 @pytest.fixture(scope="module")
 def mixed():
     table = synthetic()
-    return table, compare(table, (10, 84), repeats=4, seed=1, methods=QUICK)
+    return table, compare(Experiment(table, (10, 84), 4, 1), methods=QUICK)
 
 
 # words and numbers
@@ -42,28 +46,46 @@ def mixed():
     ],
 )  # fmt: skip
 def test_numbers_are_short(value, text):
-    assert tables.number(value) == text
+    assert formats.number(value) == text
 
 
 def test_a_mean_and_its_error_share_the_decimals():
-    assert tables.with_error(0.3123, 0.0456) == ".312 ±.046"
-    assert tables.with_error(12.34, 0.0456, sign="+") == "+12.3 ±.0"
-    assert tables.with_error(0.3123, float("nan")) == ".312"
+    assert formats.with_error(0.3123, 0.0456) == ".312 ±.046"
+    assert formats.with_error(12.34, 0.0456, sign="+") == "+12.3 ±.0"
+    assert formats.with_error(0.3123, None) == ".312"
 
 
-def printed(function, *args, width=80):
-    console = Console(width=width, record=True, file=SimpleNamespace(write=lambda _: None, flush=lambda: None))
-    function(console, *args)
+def evidence_of(num_columns):
+    columns = tuple(Inclusion(f"x[{i}]", 1.0 - i / 50, 1000.25 - 100 * i) for i in range(num_columns))
+    return Evidence(84, -1234.56, -1200.0, columns)
+
+
+def findings_of(table, result, evidence=None, pairs=None, check=None):
+    experiment = Experiment(table, result.sizes, result.repeats, result.seed)
+    return Findings(experiment, result, evidence or evidence_of(3), pairs, check)
+
+
+def printed(function, summary):
+    console = Console(width=80, record=True, file=SimpleNamespace(write=lambda _: None, flush=lambda: None))
+    function(console, summary)
     return console.export_text()
 
 
-def words_of(function, *args):
-    return " ".join(printed(function, *args).split())
+def printed_results(*findings):
+    return printed(print_results, summarise(findings_of(*findings), "bayesnb compare"))
+
+
+def printed_data(table):
+    return printed(print_data, summarise_data(Experiment(table, (10,), 1, 0)))
+
+
+def words(text):
+    return " ".join(text.split())
 
 
 def widest(table):
     """Every method, ten thousand rows, and numbers that take as much room as they can."""
-    named = priors(table)
+    named = {name: method.full_prior("numeric" in table.blocks) for name, method in COMPARED.items()}
     splits = [(0.1111, 0.1), (0.3333, 0.5), (0.8888, 0.9)]
     records = tuple(
         record(i, method, loss, brier=loss, accuracy=loss, ece=ece, size=size)
@@ -76,67 +98,65 @@ def widest(table):
 
 def test_the_report_fits_80_columns_and_names_every_prior(mixed):
     table, result = mixed[0], widest(mixed[0])
-    text = printed(console.print_data, table) + printed(console.print_results, table, result)
+    text = printed_data(table) + printed_results(table, result)
     assert max(map(len, text.splitlines())) <= 80
     lines = text.splitlines()
     start = lines.index(next(line for line in lines if line.startswith("n = 10,000")))
     scores = [line.split() for line in lines[start + 1 : start + 10]]
-    for row, method in zip(scores, METHODS + RIVALS, strict=True):
+    for row, method in zip(scores, COMPARED, strict=True):
         named = method.split() + result.priors[method].split()
         assert row[: len(named)] == named
         assert row[len(named) :] == [".444", "±.231", ".444", "±.231", ".444", "±.231", ".500", "±.231"]
-    assert "coincide" not in text
+    assert "the same predictions" not in text
 
 
 def test_the_legend_explains_what_is_there_and_nothing_else(mixed):
-    text = words_of(console.print_results, mixed[0], widest(mixed[0]))
-    for words in ("learned: the prior", "averaged: the exact average", "tempered: one power", "L2, C = 1: scikit"):
-        assert words in text
-    text = words_of(console.print_results, *mixed)
+    text = words(printed_results(mixed[0], widest(mixed[0])))
+    for sentence in ("learned: the prior", "averaged: the exact average", "tempered: full", "L2, C = 1: scikit"):
+        assert sentence in text
+    text = words(printed_results(*mixed))
     assert "NIG: normal-inverse-gamma" in text
-    assert not any(words in text for words in ("learned", "averaged", "power", "scikit"))
+    assert not any(word in text for word in ("learned: ", "averaged", "power", "scikit"))
 
 
 def test_times_are_those_of_the_smallest_and_the_largest_size(mixed):
     _, result = mixed
-    lines = printed(lambda console, grid: console.print(grid), tables.times(result)).splitlines()
-    assert lines[0].split() == ["n", "=", "10", "n", "=", "84"]
+    text = printed_results(*mixed)
+    lines = text[text.index("Milliseconds") :].splitlines()
+    assert lines[1].split() == ["fit", "predict", "fit", "predict"]
+    assert lines[2].split() == ["method", *["n", "=", "10", "n", "=", "10", "n", "=", "84", "n", "=", "84"]]
     expected = [result.median(size, "MAP", field) for size in (10, 84) for field in ("fit_ms", "predict_ms")]
-    assert lines[4].split() == ["MAP", *(f"{ms:.1f}" for ms in expected)]
-
-
-def evidence_of(num_columns):
-    columns = tuple(Inclusion(f"x[{i}]", 1.0 - i / 50, 1000.25 - 100 * i) for i in range(num_columns))
-    return Evidence(84, -1234.56, -1200.0, columns)
+    assert lines[5].split() == ["MAP", *(f"{ms:,.1f}" for ms in expected)]
 
 
 @pytest.mark.parametrize(("num_columns", "shown"), [(3, [0, 1, 2]), (13, range(13)), (16, [*range(10), 13, 14, 15])])
 def test_columns_are_ranked_by_the_evidence(mixed, num_columns, shown):
-    lines = printed(console.print_evidence, mixed[0], evidence_of(num_columns)).splitlines()
-    text = " ".join(" ".join(lines).split())
-    assert "of the first split's 84 training rows: full Bayes -1,234.6, learned prior -1,200.0 (+34.6)" in text
+    lines = printed_results(*mixed, evidence_of(num_columns)).splitlines()
+    text = words(" ".join(lines))
+    assert "of the first split's 84 training rows is -1,234.6 under the prior of full Bayes and -1,200.0 under" in text
     rows = [line.split() for line in lines if line.startswith("x[")]
     assert rows == [[f"x[{i}]", f"{1 - i / 50:.3f}", f"{1000.25 - 100 * i:,.1f}"] for i in shown]
     assert ("... 3 more ..." in text) == (num_columns > 13)
 
 
-def test_the_report_says_when_map_and_full_bayes_coincide(counted):
-    assert "MAP with Laplace 1 and full Bayes coincide" in words_of(console.print_results, *counted)
+def test_the_report_says_when_map_and_full_bayes_are_the_same(counted):
+    assert "MAP with Laplace 1 and full Bayes make the same predictions" in words(printed_results(*counted))
 
 
 def test_impossible_rows_are_counted_in_words(counted, mixed):
     _, result = counted
     share = 100 * result.mean(10, "MLE", "impossible")[0]
-    text = words_of(console.print_results, *counted)
+    text = words(printed_results(*counted))
     assert share > 0
-    assert f"(each counts 87.3 in the log loss): MLE {share:.2g} % at n = 10" in text
-    assert "No test row's own class got probability zero" in words_of(console.print_results, mixed[0], by_hand())
+    assert f"(each counts as 87.3 nats in the log loss): MLE {share:.2g} % at n = 10" in text
+    text = words(printed_results(mixed[0], by_hand()))
+    assert "No method gave the true class of a test row probability zero" in text
 
 
 def test_many_columns_are_printed_by_kind():
     frame = pd.DataFrame({f"x[{i}]": np.arange(30.0) * i + 0.5 for i in range(1, 41)})
     frame["label"] = pd.Series(["a", "b"] * 15, dtype=object)
-    text = printed(console.print_data, make_table(NamedFrame("wide", frame, "label")))
+    text = printed_data(make_table(NamedFrame("wide", frame, "label")))
     assert "x[1], x[2], ..." in text  # names that look like markup survive
     assert len(text.splitlines()) < 12
 
@@ -144,31 +164,31 @@ def test_many_columns_are_printed_by_kind():
 CHECK = NutsCheck(20, 40, 0.0123, 0.00045, 1.002, 1234.5, 3, 4000, 4, 9.87, ("3 divergences", "3 [more] words"))
 
 
-def test_the_check_is_printed_with_its_warnings():
-    text = words_of(console.print_check, CHECK)
-    for words in (
+def test_the_check_is_printed_with_its_warnings(mixed):
+    text = words(printed_results(*mixed, None, None, CHECK))
+    for sentence in (
         "R-hat 1.002",
         "sample size 1,234",
         "3 divergences",
-        "by 0.00045 on average and at most 0.012 (40 test rows)",
+        "of 40 test rows differ from the exact ones by 0.00045 on average and by at most 0.012",
         "9.9 s",
         "warning: 3 [more] words",
     ):
-        assert words in text
+        assert sentence in text
 
 
 @pytest.mark.parametrize(("value", "text"), [(121, "121"), (123_456, "123,456"), (2**101 * 8 - 1, "2.0e+31")])
 def test_whole_numbers_of_any_size(value, text):
-    assert tables.whole(value) == text
-    assert tables.whole(2**20_000) == "4.0e+6020"
+    assert formats.whole(value) == text
+    assert formats.whole(2**20_000) == "4.0e+6020"
 
 
 def test_parameters_are_counted_beside_the_full_joint_table(counted, mixed):
     # 3 classes; a flag and a code of 5 values: 2 + 3 + 12 free parameters, and 3 * 2 * 5 - 1 cells
-    words = "Naive Bayes has 17 free parameters; a table of the full joint distribution would need 29"
-    assert words in words_of(console.print_data, counted[0])
-    text = words_of(console.print_data, mixed[0])
-    assert "Naive Bayes has 23 free parameters; no table can hold the full joint distribution" in text
+    sentence = "Naive Bayes has 17 free parameters; a table of the full joint distribution would need 29"
+    assert sentence in words(printed_data(counted[0]))
+    text = words(printed_data(mixed[0]))
+    assert "Naive Bayes has 23 free parameters; the full joint distribution has no finite table" in text
 
 
 PAIRS = Dependence(
@@ -185,6 +205,12 @@ def surely(confidence, correct):
     return replace(by_hand(), bins={(20, "full Bayes"): bins})
 
 
+def about_dependence(result, pairs):
+    """Everything that is printed after the columns' evidence."""
+    text = words(printed_results(synthetic("b"), result, None, pairs))
+    return text[text.rindex("800.2") + len("800.2 ") :]
+
+
 def cured(tempered, weights):
     """The same with calibration errors of the two cures, where full Bayes has 0.05."""
     sure = surely([39.0, 38.0, 39.5], [36.0, 36.0, 35.0])
@@ -196,18 +222,19 @@ def cured(tempered, weights):
 @pytest.mark.parametrize(
     ("tempered", "weights", "end"),
     [
-        (0.02, 0.012, "error of .050 falls to .020 in 'tempered' and .012 in 'feature weights'"),
-        (0.05, 0.012, "The cure: the calibration error of .050 falls to .012 in 'feature weights'"),
+        (0.02, 0.012, "error of .050 falls to .020 with 'tempered' and .012 with 'feature weights'"),
+        (0.05, 0.012, "(dependence.png). The calibration error of .050 falls to .012 with 'feature weights'"),
         (0.06, 0.07, "(dependence.png)"),
     ],
 )
 def test_the_warning_points_at_the_cure_where_it_cures(tempered, weights, end):
-    assert words_of(console.print_dependence, cured(tempered, weights), PAIRS).endswith(f"{end}.")
+    assert about_dependence(cured(tempered, weights), PAIRS).endswith(f"{end}.")
 
 
 def test_dependence_is_a_warning_where_it_makes_full_bayes_over_confident():
-    text = words_of(console.print_dependence, surely([39.0, 38.0, 39.5], [36.0, 36.0, 35.0]), PAIRS)
-    assert "at n = 20 full Bayes is on average .079 ±.018 more sure than right (reliability.png)" in text
+    text = about_dependence(surely([39.0, 38.0, 39.5], [36.0, 36.0, 35.0]), PAIRS)
+    assert text.startswith("warning: Do not trust the probabilities of full Bayes")
+    assert "at n = 20 its largest probability is on average .079 ±.018 higher than its accuracy" in text
     assert "within the classes 'a[1]' and 'c', the strongest of 3 pairs, share 1.23 nats" in text
     assert "a Bayes factor of 3e+43 for dependence (dependence.png)" in text
 
@@ -223,11 +250,10 @@ def test_dependence_is_a_warning_where_it_makes_full_bayes_over_confident():
     ],
 )
 def test_there_is_no_warning_where_either_is_missing(confidence, correct, pairs):
-    text = printed(console.print_dependence, surely(confidence, correct), pairs)
-    assert "depend on each other" in text
-    assert "warning" not in text
+    text = about_dependence(surely(confidence, correct), pairs)
+    assert re.fullmatch(r"Dependent pairs of columns within the classes: \d of \d \(dependence.png\).", text)
 
 
 @pytest.mark.parametrize(("log_value", "text"), [(np.log(150), "150"), (np.log(9.7e5), "1e+6"), (1e3, "2e+434")])
 def test_bayes_factors_of_any_size(log_value, text):
-    assert tables.bayes_factor(log_value) == text
+    assert formats.bayes_factor(log_value) == text

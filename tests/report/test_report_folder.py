@@ -53,7 +53,10 @@ def test_what_somebody_else_wrote_is_refused_before_the_work(name, kind, tmp_pat
     (tmp_path / "far").write_text("mine")
     path = in_the_way(tmp_path, name, kind)
     before = os.lstat(path)
-    with pytest.raises(DataError, match=f"{name}' is in the way.*give another folder with --out"), staged(tmp_path):
+    with (
+        pytest.raises(DataError, match=f"{name}' would be overwritten.*give another folder with --out"),
+        staged(tmp_path),
+    ):
         pytest.fail("the work began")
     assert (tmp_path / "far").read_text() == "mine"
     assert os.lstat(path).st_mtime_ns == before.st_mtime_ns
@@ -66,7 +69,7 @@ def test_what_has_changed_since_or_was_added_is_somebody_elses(name, tmp_path):
     changed = (tmp_path / name).read_text()
     if name == SUMMARY:
         (tmp_path / name).write_text(changed := changed.rstrip())
-    with pytest.raises(DataError, match=f"{name}' is in the way"), staged(tmp_path):
+    with pytest.raises(DataError, match=f"{name}' would be overwritten"), staged(tmp_path):
         pytest.fail("the work began")
     assert (tmp_path / name).read_text() == changed
 
@@ -75,19 +78,19 @@ def test_a_link_to_a_file_of_a_comparison_is_somebody_elses(tmp_path):
     write(tmp_path)
     (tmp_path / "results.csv").rename(tmp_path / "moved.csv")
     (tmp_path / "results.csv").symlink_to("moved.csv")
-    with pytest.raises(DataError, match=r"results\.csv' is in the way"), staged(tmp_path):
+    with pytest.raises(DataError, match=r"results\.csv' would be overwritten"), staged(tmp_path):
         pytest.fail("the work began")
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"files": {}}', '{"files": {"summary.json": "0"}}', '{"files": 1}'])
 def test_summaries_of_others(text, tmp_path):
     (tmp_path / SUMMARY).write_text(text)
-    with pytest.raises(DataError, match=r"summary\.json' is in the way"), staged(tmp_path):
+    with pytest.raises(DataError, match=r"summary\.json' would be overwritten"), staged(tmp_path):
         pytest.fail("the work began")
 
 
 def test_what_comes_during_the_work_stays(tmp_path):
-    with pytest.raises(DataError, match=r"results\.csv' is in the way"), staged(tmp_path) as folder:  # noqa: PT012
+    with pytest.raises(DataError, match=r"results\.csv' would be overwritten"), staged(tmp_path) as folder:  # noqa: PT012
         (folder / "results.csv").write_text("a comparison's")
         (tmp_path / "results.csv").write_text("mine")
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("results.csv", "mine")]
@@ -110,7 +113,7 @@ def test_the_command_line_keeps_its_own_input(place, monkeypatch):  # noqa: F811
     (place / "link").symlink_to(".")
     (place / "...csv").write_text(GOOD)  # whose name, without its ending, is that of the folder above
     monkeypatch.setattr("bayesnb.comparison.compare.compare", lambda *_: pytest.fail("the work began"))
-    read, other = "results.csv' is read here", "results.csv' is in the way"
+    read, other = "results.csv' is an input", "results.csv' would be overwritten"
     for *args, sentence in (
         ["results.csv", "--out", ".", read],
         ["results.csv", "--out", "link", read],
@@ -128,7 +131,7 @@ def test_the_data_are_not_written_over(tmp_path):
         (folder / "results.csv").write_text("a,b\n")
         (folder / SUMMARY).write_text(summary_text({}, folder))
     with (
-        pytest.raises(DataError, match=r"results.csv' is read here, and would be written over"),
+        pytest.raises(DataError, match=r"results.csv' is an input and would be overwritten"),
         staged(tmp_path, tmp_path / "results.csv"),
     ):
         raise AssertionError("the work has begun")

@@ -1,4 +1,4 @@
-// Sorting: a click on a column's header, or Enter or Space, orders the rows by that column; once more turns the order.
+// A click on a column's header, or Enter or Space, sorts the rows by that column; a second one reverses the order.
 "use strict";
 
 for (const table of document.querySelectorAll("table.sortable")) {
@@ -24,7 +24,7 @@ function sort(table, column) {
   table.tBodies[0].append(...rows);
 }
 
-// a number where the cell has one, its text otherwise; null where it is empty
+// a number if the cell has one, otherwise its text; null if it is empty
 function keyOf(cell) {
   const value = cell.dataset.value;
   if (value === undefined) return cell.textContent.trim() || null;

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bayesnb.files.tables.description import Description
     from bayesnb.sklearn.estimator import NaiveBayesClassifier
 
-METHODS = ("posterior", "map", "mle", "nuts", "empirical", "averaged")
+FIT_METHODS = ("posterior", "map", "mle", "nuts", "empirical", "averaged")
 MOST_SHOWN = 20
 
 
@@ -28,16 +28,18 @@ MOST_SHOWN = 20
 @target_option
 @click.option("--save", "path", type=FILE, required=True, metavar="MODEL", help="The file to write the model to.")
 @click.option(
-    "--method", type=click.Choice(METHODS), default="posterior", show_default=True,
-    help="The exact posterior; the MAP; the MLE; NUTS; the posterior under the prior of largest evidence; the average "
-    "over all subsets of columns.",
+    "--method", type=click.Choice(FIT_METHODS), default="posterior", show_default=True,
+    help="The exact posterior, MAP, MLE, NUTS, the posterior under the prior of maximum evidence, or the average over "
+    "all subsets of columns.",
 )  # fmt: skip
 @click.option(
     "--smoothing", type=click.FloatRange(min=0), default=1.0, show_default=True,
-    help="Pseudo-counts of each category, and pseudo-rows for numbers.",
+    help="Pseudo-count of each category, and number of pseudo-rows for numbers.",
 )  # fmt: skip
 @override_option("bernoulli", "categorical", "normal", "poisson", "multinomial")
-@click.option("--checkpoint", type=FILE, metavar="FILE", help="Go on from here if a run was stopped.")
+@click.option(
+    "--checkpoint", type=FILE, metavar="FILE", help="Save progress here, and resume from it after an interruption."
+)
 @seed_option
 @sentences
 def fit(
@@ -67,9 +69,9 @@ def fit(
     from bayesnb.sklearn.fit_methods import require
 
     require(method, smoothing)
-    _writable(path, data)
+    _require_writable(path, data)
     if checkpoint is not None:
-        _writable(checkpoint, data, str(path))
+        _require_writable(checkpoint, data, str(path))
     if not path.absolute().parent.is_dir():
         raise DataError(f"the model cannot be saved as '{path}': there is no folder '{path.absolute().parent}'")
     with _progress() as advance:
@@ -95,8 +97,8 @@ def fit(
 def predict(model: str, data: str, out: Path | None) -> None:
     """Predict the class of every row of DATA with MODEL, a file that `bayesnb fit` wrote.
 
-    DATA needs the columns that the model was fitted to, in any order, and may have others. The output has a row for
-    each of its rows: the most probable class, and the probability of every class.
+    DATA needs the columns that the model was fitted to, in any order, and may have others. For each row, the output
+    has the most probable class and the probability of every class.
 
     \b
     Examples:
@@ -107,7 +109,7 @@ def predict(model: str, data: str, out: Path | None) -> None:
     from bayesnb.files.tables.predictions import prediction_file
 
     if out is not None:
-        _writable(out, data, model)
+        _require_writable(out, data, model)
     classifier = _load(model)
     with _progress() as advance, prediction_file(out, classifier.classes_.tolist()) as write:
         rows = 0
@@ -121,15 +123,15 @@ def predict(model: str, data: str, out: Path | None) -> None:
 @click.command()
 @click.argument("model")
 @click.argument("data")
-@click.option("--row", type=click.IntRange(min=1), required=True, metavar="N", help="The row; the first is 1.")
+@click.option("--row", type=click.IntRange(min=1), required=True, metavar="N", help="The number of the row, from 1.")
 @click.option("--against", metavar="CLASS", help="The class to compare with.  [default: the runner-up]")
 @seed_option
 @sentences
 def explain(model: str, data: str, row: int, against: str | None, seed: int) -> None:
-    """Say why MODEL predicts what it predicts for one row of DATA.
+    """Explain MODEL's prediction for one row of DATA.
 
-    For the most probable class against another: what the class prior and every column add to the log odds, in nats. The
-    parts add up to the log odds of the prediction; intervals show what the fitted rows leave open.
+    The output lists what the class prior and every column add to the log odds of the most probable class against
+    another, in nats. The parts add up to the log odds; intervals show the uncertainty of the parameters.
 
     \b
     Examples:
@@ -148,26 +150,26 @@ def _load(path: str) -> NaiveBayesClassifier:
     from bayesnb.frames.series import DataError
     from bayesnb.sklearn.estimator import NaiveBayesClassifier
 
-    found: Any = load(path)
-    if not isinstance(found, NaiveBayesClassifier):
-        raise DataError(f"'{path}' holds a {type(found).__name__}, expected a model that 'bayesnb fit' wrote")
-    return found
+    model: Any = load(path)
+    if not isinstance(model, NaiveBayesClassifier):
+        raise DataError(f"'{path}' holds a {type(model).__name__}, expected a model that 'bayesnb fit' wrote")
+    return model
 
 
-def _writable(path: Path, *given: str) -> None:
+def _require_writable(path: Path, *given: str) -> None:
     """Raise DataError if the path is also one of ``given``, is not a regular file, or is not writable."""
     from bayesnb.files.whole_file import require_file
     from bayesnb.frames.series import DataError
 
     if any(_same(path, Path(one)) for one in given):
-        raise DataError(f"'{path}' is used here already, and would be written over: give another name")
+        raise DataError(f"'{path}' is another file of this command and would be overwritten: give another name")
     try:
         require_file(path)
     except OSError as error:
         raise DataError(f"'{path}' cannot be written: {error.strerror or error}") from error
     folder = Path(os.path.realpath(path)).parent
     if folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK):
-        raise DataError(f"'{path}' cannot be written: there is no permission to write into '{folder}'")
+        raise DataError(f"'{path}' cannot be written: there is no permission to write to '{folder}'")
 
 
 def _same(path: Path, other: Path) -> bool:
@@ -188,7 +190,7 @@ def _print_description(described: Description) -> None:
     from bayesnb.frames.series import label, listing
 
     classes = listing([label(value) for value in described.classes])
-    click.echo(f"{described.data}: {described.num_rows:,} rows with '{described.target.name}', one of {classes}")
+    click.echo(f"{described.data}: {described.num_rows:,} rows; classes of '{described.target.name}': {classes}")
     if described.num_unlabelled:
         click.echo(f"Rows left out because '{described.target.name}' is missing: {described.num_unlabelled:,}")
     columns = described.schema.columns

@@ -1,17 +1,19 @@
 """Plot which features depend on each other given the class."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayesnb.inspection.dependence import STRONG, Dependence
-from bayesnb.plots.look import escaped
+from bayesnb.plots.style import escaped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def dependence(ax: "Axes", pairs: Dependence, strong: float = STRONG) -> "Axes":
+def dependence(ax: Axes, pairs: Dependence, strong: float = STRONG) -> Axes:
     """Draw the mutual information of each pair of columns given the class, below the diagonal of a matrix.
 
     Darker cells have more nats; a dot marks pairs whose log Bayes factor for dependence is above ``strong``. Shades

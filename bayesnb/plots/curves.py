@@ -1,0 +1,141 @@
+"""The plots of a comparison's scores: learning curves, and predicted probabilities against observed frequencies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesnb.arrays.placement import Array
+from bayesnb.comparison.metrics import NUM_BINS, ReliabilityBins
+from bayesnb.plots.style import DODGE, HATCHES, STYLES, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def learning_curve(
+    ax: Axes, sizes: Sequence[int], curves: Mapping[str, tuple[Array, Array]], ylabel: str, log_scale: bool = False
+) -> Axes:
+    """Draw a metric against the training size, one line for each method, with error bars.
+
+    Args:
+        ax: The axes to draw on.
+        sizes: Training sizes [S].
+        curves: For each method, the means [S] and their standard errors [S] (NaN: no error bar).
+        ylabel: The metric.
+        log_scale: Use a logarithmic scale if all means are positive.
+    """
+    # draw the largest markers first and smaller ones on top; methods without a style come last
+    methods = [name for name in STYLES if name in curves] + [name for name in curves if name not in STYLES]
+    for position, method in enumerate(methods):
+        mean, error = (np.asarray(values, dtype=float) for values in curves[method])
+        ax.errorbar(
+            np.asarray(sizes) * DODGE ** ((len(methods) - 1) / 2 - position),
+            mean,
+            yerr=np.nan_to_num(error),
+            label=method,
+            capsize=2.5,
+            elinewidth=1,
+            linewidth=1.6,
+            **STYLES.get(method, {"marker": "."}),
+        )
+    ax.set_xscale("log")
+    ax.set_xticks(list(sizes), labels=_size_labels(sizes))
+    ax.set_xticks([], minor=True)
+    ax.set_xlabel("training rows")
+    ax.set_ylabel(ylabel)
+    if log_scale and all(np.min(mean) > 0 for mean, _ in curves.values()):
+        _use_log_scale(ax)
+    return tidy(ax)
+
+
+def reliability(ax: Axes, bins: Mapping[str, Sequence[ReliabilityBins]], lowest: float = 0.0) -> Axes:
+    """Draw accuracy against confidence (a reliability diagram); the diagonal is perfect calibration.
+
+    A point is a bin of the largest class probability, summed over the R splits: x is the mean confidence, y the
+    fraction of correct predictions, r = sum_s c_s / sum_s n_s. Its whiskers are two standard errors of that ratio with
+    splits as clusters, sqrt(R / (R - 1) sum_s (c_s - r n_s)^2) / sum_s n_s, since rows of one split are dependent. Bins
+    with fewer than one row per split on average are left out, and lines are broken there.
+
+    Args:
+        ax: The axes to draw on.
+        bins: For each method, the counts of each split.
+        lowest: The left end of the x axis; no confidence is below 1 / K.
+    """
+    ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, zorder=0)
+    for method in [name for name in STYLES if name in bins]:
+        confidence, correct, error = _ratios(bins[method])
+        ends = np.stack([np.minimum(2 * error, correct), np.minimum(2 * error, 1 - correct)])  # stay in [0, 1]
+        ax.errorbar(
+            confidence, correct, yerr=ends, label=method, capsize=2, elinewidth=1, linewidth=1.4, **STYLES[method]
+        )
+    ax.set_xlim(lowest, 1.02)
+    ax.set_ylim(0, 1.03)
+    ax.set_ylabel("share predicted right")
+    return tidy(ax)
+
+
+def confidence_shares(ax: Axes, bins: Mapping[str, Sequence[ReliabilityBins]]) -> Axes:
+    """Draw the fraction of test rows in each bin of the largest class probability, methods side by side.
+
+    Args:
+        ax: The axes to draw on.
+        bins: For each method, the counts of each split.
+    """
+    methods = [name for name in reversed(STYLES) if name in bins]
+    width = 0.8 / NUM_BINS / len(methods)
+    centres = (np.arange(NUM_BINS) + 0.5) / NUM_BINS
+    for position, method in enumerate(methods):
+        count = np.sum([split.count for split in bins[method]], axis=0)
+        offset = (position - (len(methods) - 1) / 2) * width
+        style = {"color": STYLES[method]["color"], "hatch": HATCHES[method], "edgecolor": "white", "linewidth": 0}
+        ax.bar(centres + offset, count / count.sum(), width, **style)
+    ax.set_xlabel("largest predicted probability")
+    ax.set_ylabel("share of rows")
+    return tidy(ax)
+
+
+def _ratios(splits: Sequence[ReliabilityBins]) -> tuple[Array, Array, Array]:
+    """Mean confidence, accuracy and its standard error for each bin; NaN (a gap) if a bin has too few rows."""
+    count = np.stack([split.count for split in splits])
+    correct = np.stack([split.correct for split in splits])
+    total = count.sum(axis=0)
+    total = np.where(total >= len(splits), total, np.nan)
+    ratio = correct.sum(axis=0) / total
+    residual = correct - ratio * count
+    spread = np.sum(residual**2, axis=0) * len(splits) / max(len(splits) - 1, 1)
+    confidence = np.sum([split.confidence for split in splits], axis=0) / total
+    return confidence, ratio, np.sqrt(spread) / total
+
+
+def _size_labels(sizes: Sequence[int]) -> list[str]:
+    """Label the sizes from right to left; a tick too close to its labelled neighbour gets no label."""
+    near = 0.085 * np.log10(sizes[-1] / sizes[0])
+    labels: list[str] = []
+    last = np.inf
+    for size in reversed(sizes):
+        if last - np.log10(size) < near:
+            labels.append("")
+            continue
+        last = np.log10(size)
+        labels.append(f"{size / 1000:.3g}k" if size % 1000 == 0 or size >= 10_000 else str(size))
+    return labels[::-1]
+
+
+def _use_log_scale(ax: Axes) -> None:
+    """Use a logarithmic scale with plain numbers, with fewer labels the more decades it spans."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    def label(value: float, _: object) -> str:
+        power = np.log10(value)
+        return f"$10^{{{round(power)}}}$" if abs(power) > 3.5 and power == round(power) else f"{value:g}"
+
+    ax.set_yscale("log", nonpositive="clip")
+    low, high = ax.get_ylim()
+    decades = np.log10(high / low)
+    steps = (1, 1.2, 1.5, 2, 3, 4, 5, 6, 8) if decades < 1 else (1, 2, 5) if decades < 2.5 else (1,)
+    ax.yaxis.set_major_locator(LogLocator(subs=steps, numticks=12))
+    ax.yaxis.set_major_formatter(FuncFormatter(label))
+    ax.yaxis.set_minor_locator(NullLocator())

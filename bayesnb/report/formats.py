@@ -1,0 +1,41 @@
+"""Short formats of numbers, for the console and the page."""
+
+import math
+from decimal import Decimal
+
+
+def number(value: float, sign: str = "", digits: int | None = None) -> str:
+    """Format a number in about five characters: .312, 1.23, 12.3, 178, 574k, 2M; signed if `sign` is `+`."""
+    size = abs(value)
+    if size >= 1e12:
+        return f"{value:{sign}.0e}"
+    for smallest, unit, suffix in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")):
+        if size >= smallest:
+            return f"{value / unit:{sign}.0f}{suffix}"
+    text = f"{value:{sign}z.{_digits(size) if digits is None else digits}f}"
+    return text.replace("0.", ".", 1) if text.lstrip("+-").startswith("0.") else text
+
+
+def with_error(mean: float, error: float | None, sign: str = "") -> str:
+    """Format a mean and its standard error to the same decimal place; the mean alone without an error."""
+    text = number(mean, sign)
+    return text if error is None else f"{text} ±{number(error, digits=_digits(abs(mean)))}"
+
+
+def _digits(size: float) -> int:
+    return 3 if size < 0.9995 else 2 if size < 9.995 else 1 if size < 99.95 else 0
+
+
+def bayes_factor(log_value: float) -> str:
+    """Format a Bayes factor of any size: 150, 2e+4, 3e+43."""
+    return f"{math.exp(log_value):.0f}" if log_value < math.log(1e4) else f"{Decimal(log_value).exp():.0e}"
+
+
+def whole(value: int) -> str:
+    """Format a whole number of any size: exact below a million, otherwise as 2.1e+30."""
+    return f"{value:,}" if value < 1_000_000 else f"{Decimal(value):.1e}"
+
+
+def plural(count: int, noun: str) -> str:
+    """Format a count with its noun: 1 row, 2,000 rows."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
