@@ -54,14 +54,13 @@ class Categorical(Family):
 
     axes = (("concentration", "KS"),)
     required = positive = ("concentration",)
-    most_axes = 3
     statistics_type = CategoricalStatistics
     affine_predictive = True
     takes_sparse = True
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         object.__setattr__(self, "num_categories", declared_sizes(self.num_categories))
+        super().__post_init__()
 
     @classmethod
     def laplace(cls, num_categories: int | Sequence[int], smoothing: float = 1.0) -> Self:
@@ -87,12 +86,9 @@ class Categorical(Family):
     def axis_sizes(self, num_classes: int, num_columns: int) -> Mapping[str, int]:
         return {"K": num_classes, "S": sum(self._sizes_of(num_columns))}
 
-    @property
-    def num_classes(self) -> int | None:
-        rank = 3 if isinstance(self.num_categories, int) else 2
-        given = self.concentration
-        shape = given.shape() if isinstance(given, dist.Distribution) else np.shape(given)
-        return shape[0] if len(shape) == rank and shape[0] > 1 else None
+    def most_axes(self, name: str) -> int:
+        del name
+        return 3 if isinstance(self.num_categories, int) else 2
 
     @property
     def declared_columns(self) -> int | None:

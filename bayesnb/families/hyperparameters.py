@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
-import jax
 import numpy as np
+import numpyro.distributions as dist
 
 from bayesnb.arrays.placement import as_array
 from bayesnb.arrays.pytree import Node, fields_of
@@ -28,9 +28,6 @@ class Hyperparameters(Node):
     squared: ClassVar[tuple[str, ...]] = ()
     """Hyperparameters in the unit of the cells: they are squared, so they are bounded like cells."""
 
-    most_axes: ClassVar[int] = 2
-    """The largest number of axes of a hyperparameter; by default classes and columns."""
-
     def __post_init__(self) -> None:
         for f in fields_of(self):
             value = getattr(self, f.name)
@@ -39,9 +36,10 @@ class Hyperparameters(Node):
             if isinstance(value, list | tuple | np.ndarray) and not f.metadata.get("static"):
                 value = as_array(value)
                 object.__setattr__(self, f.name, value)
-            if getattr(value, "ndim", 0) > self.most_axes:
+            most = self.most_axes(f.name)
+            if getattr(value, "ndim", 0) > most and not f.metadata.get("static"):
                 raise ValueError(
-                    f"{type(self).__name__}: {f.name} has {self.most_axes} axes at most, got shape {np.shape(value)}"
+                    f"{type(self).__name__}: {f.name} has at most {most} axes, got shape {np.shape(value)}"
                 )
         require_positive(type(self).__name__, **{name: getattr(self, name) for name in self.positive})
 
@@ -81,10 +79,15 @@ class Hyperparameters(Node):
         """The hyperparameters, with valid ones in place of values that data may produce but users may not give."""
         return dict(values)
 
+    def most_axes(self, name: str) -> int:
+        """The largest number of axes of a hyperparameter that a user gives; with so many the first one is classes."""
+        return len(dict(self.axes).get(name, "KD"))
+
     @property
     def num_classes(self) -> int | None:
         """K if a hyperparameter is given class by class, else None."""
-        found = {np.shape(v)[0] for v in jax.tree.leaves(self) if np.ndim(v) == 2 and np.shape(v)[0] > 1}
+        shapes = [(name, _shape(getattr(self, name))) for name, _ in self.axes]
+        found = {shape[0] for name, shape in shapes if shape and len(shape) == self.most_axes(name)} - {1}
         if len(found) > 1:
             raise ValueError(f"{self!r}: hyperparameters for different numbers of classes, {sorted(found)}")
         return found.pop() if found else None
@@ -92,12 +95,16 @@ class Hyperparameters(Node):
     @property
     def table_shape(self) -> tuple[int, int]:
         """The shape (K, D), or (K, S), of a resolved family's hyperparameters."""
-        return jax.tree.leaves(self)[0].shape
+        return getattr(self, self.axes[0][0]).shape
 
     @property
     def num_columns(self) -> int:
         """The number of columns D of a resolved family."""
         return self.table_shape[1]
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    return value.shape() if isinstance(value, dist.Distribution) else np.shape(value)
 
 
 def _bounded(value: np.ndarray[Any, Any], letters: str) -> np.ndarray[Any, Any]:

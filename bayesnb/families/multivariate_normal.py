@@ -13,33 +13,17 @@ import numpyro
 import numpyro.distributions as dist
 
 from bayesnb.arrays.cells import observed
-from bayesnb.arrays.placement import Array, is_traced, on_host
+from bayesnb.arrays.placement import Array, is_traced
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
+from bayesnb.families.parts.multivariate_rows import generating, log_ratio_of_rows, quadratic_form, sample_normals
 from bayesnb.families.parts.plates import plates
-from bayesnb.families.parts.statistics import MultivariateNormalStatistics, others_of, without
-from bayesnb.families.parts.support import (
-    require_finite,
-    require_positive,
-    require_rank,
-    require_shape,
-    require_size,
-)
+from bayesnb.families.parts.statistics import MultivariateNormalStatistics
+from bayesnb.families.parts.support import require_finite, require_positive, require_shape, require_size
 from bayesnb.families.parts.tied import Tied
 from bayesnb.families.parts.updates import updated
 from bayesnb.families.priors import normal_inverse_wishart
-from bayesnb.families.priors.normal_inverse_wishart import NormalInverseWishart, log_left_out
-from bayesnb.numerics.covariances import (
-    divergence,
-    first_singular,
-    inside,
-    log_determinant,
-    log_ratio_excess,
-    outer,
-    proper,
-    require_covariance,
-    variances,
-    whiten,
-)
+from bayesnb.families.priors.normal_inverse_wishart import NormalInverseWishart
+from bayesnb.numerics.covariances import divergence, first_singular, proper, require_covariance, variances
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
 from bayesnb.primitives.distances import LOG_2PI, distances, log_normal, log_student
@@ -93,7 +77,6 @@ class MultivariateNormal(Tied):
     axes = (("loc", "KD"), ("strength", "K"), ("df", "T"), ("scale", "TDD"))
     required = ("strength", "smoothing")
     squared = ("loc",)
-    most_axes = 3
     statistics_type = MultivariateNormalStatistics
     one_feature = True
 
@@ -104,9 +87,8 @@ class MultivariateNormal(Tied):
         require_size("MultivariateNormal", loc=self.loc, smoothing=(given := self.smoothing))
         if not is_traced(given) and (np.ndim(given) or given < 0):
             raise ValueError(f"MultivariateNormal: smoothing is a number, 0 or more, got {given!r}")
-        require_rank("MultivariateNormal", "strength", self.strength, (0, 1), "a number or [K]")
-        many = not self.shared or np.shape(self.df) == (1,)
-        require_rank("MultivariateNormal", "df", self.df, (0, 1) if many else (0,), "a number or [K]")
+        if self.shared and np.shape(self.df) not in ((), (1,)):
+            raise ValueError(f"MultivariateNormal: the df of a shared covariance is a number, got {np.shape(self.df)}")
         if self.scale is not None:
             require_covariance("MultivariateNormal: scale", self.scale)
             require_positive("MultivariateNormal: scale", diagonal=variances(self.scale))
@@ -128,21 +110,8 @@ class MultivariateNormal(Tied):
         return NormalInverseWishart(self.loc, self.strength, self.df, self.scale)
 
     @property
-    def num_classes(self) -> int | None:
-        ranks = {"loc": 2, "strength": 1, "df": 1, "scale": 3}
-        given = (getattr(self, name) for name, rank in ranks.items() if np.ndim(getattr(self, name)) == rank)
-        found = {np.shape(value)[0] for value in given} - {1}
-        if len(found) > 1:
-            raise ValueError(f"{self!r}: hyperparameters for different numbers of classes, {sorted(found)}")
-        return found.pop() if found else None
-
-    @property
     def declared_columns(self) -> int | None:
         return None if self.scale is None else np.shape(self.scale)[-1]
-
-    @property
-    def table_shape(self) -> tuple[int, int]:
-        return self.loc.shape
 
     def site_axes(self, site: str, columns: Sequence[Any]) -> dict[str, Sequence[Any]]:
         return {"features": columns} | ({"features_other": columns} if site == "covariance" else {})
@@ -187,7 +156,7 @@ class MultivariateNormal(Tied):
         loc, covariance = params["loc"], params["covariance"]
         on = variances(covariance) > 0
         if x is None:
-            return numpyro.sample(block, self.likelihood({"loc": loc, "covariance": _generating(loc, covariance)}))
+            return numpyro.sample(block, self.likelihood({"loc": loc, "covariance": generating(loc, covariance)}))
         seen = ~jnp.isnan(x) & on
         law = self.likelihood({"loc": loc, "covariance": proper(covariance, seen)})
         if is_traced(seen) or not seen.all():
@@ -200,7 +169,7 @@ class MultivariateNormal(Tied):
         loc, covariance = jnp.asarray(params["loc"]), jnp.asarray(params["covariance"])
         covariance = covariance[:, None] if self.shared else covariance
         noise = jax.random.normal(numpyro.prng_key(), (len(y), loc.shape[-1]))
-        return _toss(loc, covariance, noise, draw, y)
+        return sample_normals(loc, covariance, noise, draw, y)
 
     def check_params(self, params: Params, block: str) -> None:
         loc, covariance = params["loc"], params["covariance"]
@@ -270,27 +239,16 @@ class MultivariateNormal(Tied):
 
     def form(self, params: Params) -> tuple[Array | None, Array, Array]:
         loc, covariance = jnp.asarray(params["loc"]), self.as_table(jnp.asarray(params["covariance"]))
-        on = variances(covariance) > 0
-        factor = jnp.linalg.cholesky(proper(covariance, on))
-        precision = jnp.where(inside(on), jnp.linalg.inv(proper(covariance, on)), 0.0)
-        coefficients = (precision @ loc[:, :, None])[:, :, 0]
-        offset = -0.5 * (loc * coefficients).sum(axis=1)
+        precision, coefficients, offset, log_det = quadratic_form(loc, covariance)
         if self.shared:
             return None, coefficients, offset
-        return -0.5 * precision, coefficients, offset - 0.5 * log_determinant(factor)
+        return -0.5 * precision, coefficients, offset - 0.5 * log_det
 
     def log_likelihood_ratio(
         self, statistics: MultivariateNormalStatistics, params: Params, reference: Params
     ) -> Array:
-        n, on = statistics.count, self.prior.varying
-        old, new = (proper(self.as_table(p["covariance"]), on) for p in (reference, params))
-        fitted = outer(statistics.mean - reference["loc"]) * n[:, None, None] + statistics.scatter
-        bend = log_ratio_excess(self.tied(n), self.tied(jnp.where(inside(on), fitted, 0.0)), old, new, on)
-        moved = jnp.where(on, params["loc"] - reference["loc"], 0.0)
-        pull = jnp.where(on, 2.0 * (reference["loc"] - statistics.mean), 0.0) + moved
-        metric = jnp.linalg.cholesky(new)
-        shift = n * (whiten(metric, moved) * whiten(metric, pull)).sum(axis=-1)
-        return -0.5 * (bend.sum() + shift.sum())
+        before, after = ((p["loc"], self.as_table(p["covariance"])) for p in (reference, params))
+        return log_ratio_of_rows(statistics, before, after, self.prior.varying)
 
     def centred(self, statistics: MultivariateNormalStatistics) -> tuple[Self, MultivariateNormalStatistics]:
         prior, statistics = normal_inverse_wishart.centred(self.prior, statistics)
@@ -321,13 +279,8 @@ class MultivariateNormal(Tied):
         return self.leave_one_out(statistics, jnp.asarray(x), y, weight)[..., None]
 
     def leave_one_out(self, statistics: MultivariateNormalStatistics, x: Array, y: Array, weight: Array) -> Array:
-        posterior, left = updated(self, statistics), without(statistics.count[y], weight)
-        between = distances(posterior.loc, posterior.scale, x)
-        df = left + (self.df[0] + others_of(statistics.count)[y] if self.shared else self.df[y])
-        # if a row is alone in its class, its difference from the class mean is pure rounding: use the prior mean
-        some = not on_host(x, left) or (left == 0).any()
-        alone = distances(self.loc, posterior.scale, x).squares if some else between.squares
-        return products.by_rows(log_left_out, (self.prior, posterior.prior), (between, alone, left, df, y, weight))
+        posterior = updated(self, statistics).prior
+        return normal_inverse_wishart.log_left_out(self.prior, posterior, statistics.count, x, y, weight)
 
     def log_partition(self) -> Array:
         return normal_inverse_wishart.log_partition(self.prior)
@@ -337,23 +290,3 @@ class MultivariateNormal(Tied):
 
     def log_base_measure(self, statistics: MultivariateNormalStatistics) -> Array:
         return (-0.5 * LOG_2PI * self.prior.varying.sum(axis=1) * self.tied(statistics.count))[:, None]
-
-
-@jax.jit
-def _toss(loc: Array, covariance: Array, noise: Array, draw: Array, y: Array) -> Array:
-    """Rows m + L e, [N, D]: one factor for each draw and class, never one for each row."""
-    factor = jnp.linalg.cholesky(_generating(loc, covariance))
-    own = y if factor.shape[1] > 1 else jnp.zeros_like(y)
-
-    def row(draw: Array, k: Array, e: Array) -> Array:
-        return factor[draw, k] @ e
-
-    tossed = jax.lax.map(lambda one: row(*one), (draw, own, noise), batch_size=16)
-    constant = (variances(covariance) == 0)[draw, own]
-    return loc[draw, y] + jnp.where(constant, 0.0, tossed)
-
-
-def _generating(loc: Array, covariance: Array) -> Array:
-    """The covariance, with a narrow variance for columns that are constant."""
-    narrow = jnp.square(1e-6 * (1.0 + jnp.abs(loc)))[..., None] * jnp.eye(loc.shape[-1])
-    return jnp.where(inside(variances(covariance) > 0), covariance, narrow)

@@ -65,12 +65,6 @@ def require_choice(owner: str, name: str, value: Any, choices: tuple[str, ...]) 
         raise ValueError(f"{owner}: {name} must be {' or '.join(map(repr, choices))}, got {short_repr(value)}")
 
 
-def require_rank(owner: str, name: str, value: Any, ranks: tuple[int, ...], axes: str) -> None:
-    """Raise ValueError unless the value, if given, has one of these numbers of axes."""
-    if value is not None and np.ndim(value) not in ranks:
-        raise ValueError(f"{owner}: {name} is {axes}, got shape {np.shape(value)}")
-
-
 def require_positive(owner: str, **values: Any) -> None:
     """Raise ValueError unless every concrete value is a positive number between 1 / ``BOUND`` and ``BOUND``."""
     for name, value in values.items():

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from bayesnb.arrays.placement import Array
-from bayesnb.families.parts.statistics import MultivariateNormalStatistics
+from bayesnb.arrays.placement import Array, on_host
+from bayesnb.families.parts.statistics import MultivariateNormalStatistics, others_of, without
 from bayesnb.families.parts.tied import sum_shared
 from bayesnb.numerics.covariances import (
     inside,
@@ -25,6 +25,7 @@ from bayesnb.numerics.covariances import (
     whiten,
     whiten_matrix,
 )
+from bayesnb.primitives import products
 from bayesnb.primitives.distances import Distances, distances, log_student
 
 
@@ -118,8 +119,25 @@ def log_partition_ratio(prior: NormalInverseWishart, statistics: MultivariateNor
     return (change - 0.5 * on.sum(axis=1) * strengths)[:, None]
 
 
-@jax.jit
 def log_left_out(
+    prior: NormalInverseWishart, posterior: NormalInverseWishart, count: Array, x: Array, y: Array, weight: Array
+) -> Array:
+    """log p(x | k, all rows but this one), [N, K]; ``count`` [K] are the rows of each class."""
+    left = without(count[y], weight)
+    between = distances(posterior.loc, posterior.scale, x)
+    df = left + (prior.df[y] if _own(prior) else prior.df[0] + others_of(count)[y])
+    # if a row is alone in its class, its difference from the class mean is pure rounding: use the prior mean
+    some = not on_host(x, left) or (left == 0).any()
+    alone = distances(prior.loc, posterior.scale, x).squares if some else between.squares
+    return products.by_rows(_log_left_out, (prior, posterior), (between, alone, left, df, y, weight))
+
+
+def _own(prior: NormalInverseWishart) -> bool:
+    return len(prior.df) == len(prior.loc)
+
+
+@jax.jit
+def _log_left_out(
     prior: NormalInverseWishart, posterior: NormalInverseWishart, rows: tuple[Distances, *tuple[Array, ...]]
 ) -> Array:
     """log p(x | k, all rows but this one), [N, K], without new matrix factors: the scale S loses c u u', of rank one.
@@ -130,7 +148,7 @@ def log_left_out(
     """
     (squares, log_det, count), alone, left, df, y, weight = rows
     own = jnp.arange(squares.shape[1])[None] == y[:, None]
-    shared = posterior.df.shape[0] < posterior.loc.shape[0]
+    shared = not _own(posterior)
     lost = own | shared
     weight, left = (jnp.where(count > 0, part, 0.0)[:, None] for part in (weight, left))
     before = posterior.strength[y][:, None]

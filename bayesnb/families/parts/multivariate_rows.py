@@ -1,0 +1,51 @@
+"""Rows of multivariate normals, of which constant columns have variance 0: samples, log odds, likelihood ratios."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from bayesnb.arrays.placement import Array
+from bayesnb.families.parts.statistics import MultivariateNormalStatistics
+from bayesnb.families.parts.tied import sum_shared
+from bayesnb.numerics.covariances import inside, log_determinant, log_ratio_excess, outer, proper, variances, whiten
+
+
+def generating(loc: Array, covariance: Array) -> Array:
+    """The covariance, with a narrow variance for columns that are constant."""
+    narrow = jnp.square(1e-6 * (1.0 + jnp.abs(loc)))[..., None] * jnp.eye(loc.shape[-1])
+    return jnp.where(inside(variances(covariance) > 0), covariance, narrow)
+
+
+@jax.jit
+def sample_normals(loc: Array, covariance: Array, noise: Array, draw: Array, y: Array) -> Array:
+    """Rows m + L e of classes ``y``, [N, D], from draws of the parameters; one factor for each draw and class."""
+    factor = jnp.linalg.cholesky(generating(loc, covariance))
+    own = y if factor.shape[1] > 1 else jnp.zeros_like(y)
+    varying = jax.lax.map(lambda row: factor[row[0], row[1]] @ row[2], (draw, own, noise), batch_size=16)
+    constant = (variances(covariance) == 0)[draw, own]
+    return loc[draw, y] + jnp.where(constant, 0.0, varying)
+
+
+def quadratic_form(loc: Array, covariance: Array) -> tuple[Array, Array, Array, Array]:
+    """P, w, b, l with log p(x | k) = -x' P x / 2 + w x + b - l / 2 up to a constant; P [T, D, D] are precisions."""
+    on = variances(covariance) > 0
+    factor = jnp.linalg.cholesky(proper(covariance, on))
+    precision = jnp.where(inside(on), jnp.linalg.inv(proper(covariance, on)), 0.0)
+    coefficients = (precision @ loc[:, :, None])[:, :, 0]
+    return precision, coefficients, -0.5 * (loc * coefficients).sum(axis=1), log_determinant(factor)
+
+
+def log_ratio_of_rows(
+    statistics: MultivariateNormalStatistics, before: tuple[Array, Array], after: tuple[Array, Array], on: Array
+) -> Array:
+    """The log likelihood of rows at means and covariances ``after`` minus that ``before``, over the columns ``on``."""
+    n, (loc, old), (new_loc, new) = statistics.count, before, after
+    old, new = proper(old, on), proper(new, on)
+    fitted = jnp.where(inside(on), outer(statistics.mean - loc) * n[:, None, None] + statistics.scatter, 0.0)
+    bend = log_ratio_excess(sum_shared(n, old), sum_shared(fitted, old), old, new, on)
+    moved = jnp.where(on, new_loc - loc, 0.0)
+    pull = jnp.where(on, 2.0 * (loc - statistics.mean), 0.0) + moved
+    metric = jnp.linalg.cholesky(new)
+    shift = n * (whiten(metric, moved) * whiten(metric, pull)).sum(axis=-1)
+    return -0.5 * (bend.sum() + shift.sum())
