@@ -76,7 +76,7 @@ def test_a_file_needs_the_family(case, tmp_path, family):
     nb.save(nb.fit_posterior(case.model, case.X, case.y), tmp_path / "fit")
     del nb.Family.known["Exponential"]
     try:
-        with pytest.raises(nb.StorageError, match="'Exponential' is no part of a result; a family of your own must be"):
+        with pytest.raises(nb.StorageError, match="'Exponential' is not a part of a result; define a family"):
             nb.load(tmp_path / "fit")
     finally:
         nb.Family.known["Exponential"] = family

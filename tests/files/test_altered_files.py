@@ -73,7 +73,7 @@ def test_every_alteration_of_a_result(kind, tmp_path):
     refused = outcomes(kind, tmp_path / "fit", 1)
     assert len(refused) > 300
     assert all(
-        "does not hold a result of bayesnb's" in words or "has the format" in words for words in refused.values()
+        "does not contain a valid bayesnb result" in words or "has the format" in words for words in refused.values()
     )
 
 
@@ -121,7 +121,7 @@ def put(*names, value):
         (lambda h, _: fields(h, "model").update(single="x"), "single='x'"),
         (lambda h, _: h["result"]["node"][1].pop("model"), "a Posterior has the fields prior, model, statistics"),
         (lambda h, _: fields(h, "prior")["columns"]["dict"][0].__setitem__(1, 4), r"a must be numbers .* \(2, 4\)"),
-        (lambda h, _: family(h, "prior").__setitem__(0, "Bernuli"), "'Bernuli' is no part"),
+        (lambda h, _: family(h, "prior").__setitem__(0, "Bernuli"), "'Bernuli' is not a part of a result"),
         (lambda _, a: a.pop("0"), "the array '0' is missing"),
         (lambda _, a: a.update({"0": a["0"].astype(np.int8)}), "must be numbers of 32 or 64 bits, of the shape"),
     ],
@@ -129,7 +129,7 @@ def put(*names, value):
 def test_a_refusal_names_the_file_and_the_part(change, words, tmp_path):
     nb.save(nb.fit_posterior(MODEL, X, Y), tmp_path / "fit")
     altered(tmp_path / "fit", change)
-    with pytest.raises(nb.StorageError, match=f"fit' does not hold a result of bayesnb's: .*{words}"):
+    with pytest.raises(nb.StorageError, match=f"fit' does not contain a valid bayesnb result: .*{words}"):
         nb.load(tmp_path / "fit")
 
 

@@ -153,7 +153,7 @@ def test_platforms_are_those_asked_for(tmp_path):
     assert all(one.platforms == PLATFORMS for one in served(fit, tmp_path).functions.values())
     assert served(fit, tmp_path, platforms=["cpu"]).functions["log_joint"].platforms == ("cpu",)
     for wrong in (["abacus"], "cpu", []):
-        with pytest.raises(nb.StorageError, match="platforms are some of 'cpu', 'cuda', 'tpu', 'rocm', got"):
+        with pytest.raises(nb.StorageError, match=r"must be a list of some of \('cpu', 'cuda', 'tpu', 'rocm'\), got"):
             export(fit, tmp_path / "other", platforms=wrong)
     assert not (tmp_path / "other").exists()
 
@@ -168,6 +168,15 @@ def test_no_rows_and_rows_of_other_types(tmp_path):
     for dtype in (bool, np.uint8, np.int64, ">f8"):
         assert_equal(found, fit, X.astype(dtype))
     assert_equal(found, fit, X.tolist())
+
+
+def test_a_block_without_columns(tmp_path):
+    rows = {"a": X, "none": np.zeros((6, 0))}
+    fit = nb.fit_posterior(nb.NaiveBayes({"a": nb.Bernoulli(), "none": nb.Normal()}), rows, Y)
+    found = served(fit, tmp_path)
+    assert_equal(found, fit, rows)
+    with pytest.raises(ValueError, match="block 'none' has 1 columns, the model has 0"):
+        found.predict({"a": X, "none": X[:, :1]})
 
 
 def test_float64_functions_need_float64(tmp_path):
@@ -193,11 +202,11 @@ def test_wrong_rows_are_told_in_a_sentence(tmp_path):
         (one, X[:, :2], "block 'x' has 2 columns, the model has 3"),
         (one, X[0], r"must be an array \[N, D\], got shape \(3,\)"),
         (one, X.astype(str), "must hold numbers"),
-        (one, (X, X), r"block 'x' is one array \[N, D\], got 2 arrays"),
-        (one, np.where(X, np.inf if DOUBLE else 1e39, 0.0), "block 'x', column 0: a cell is a finite number"),
+        (one, (X, X), r"block 'x' must be one array \[N, D\], got 2 arrays"),
+        (one, np.where(X, np.inf if DOUBLE else 1e39, 0.0), "block 'x', column 0: a cell must be a finite number"),
         (two, X, "the model has the blocks 'a', 'pair': X is a dict"),
         (two, {"a": X, "b": X}, "the names must be the same"),
-        (two, {"a": X, "pair": X}, r"block 'pair' is a pair \(successes, totals\), got 1 array"),
+        (two, {"a": X, "pair": X}, r"block 'pair' must be a pair \(successes, totals\), got 1 array"),
         (two, {"a": X, "pair": (X, X[:1])}, "must have one shape"),
         (two, {"a": X[:2], "pair": (X, X)}, "the same number of rows"),
     ]:
@@ -262,7 +271,7 @@ def test_files_of_others(tmp_path):
     with pytest.raises(nb.StorageError, match=r"is damaged, or was not written by nb\.export"):
         load_exported(path)
     save_file({"weight": np.ones(3)}, path)
-    with pytest.raises(nb.StorageError, match="it is not a file of bayesnb's"):
+    with pytest.raises(nb.StorageError, match="it is not a bayesnb file"):
         load_exported(path)
     nb.save(nb.fit_posterior(MODEL, X, Y), path)
     with pytest.raises(nb.StorageError, match=r"'bayesnb result 1' .* give a file that nb\.export wrote"):

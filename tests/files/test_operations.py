@@ -32,7 +32,7 @@ def harmless(x):
 harmless.defvjp(lambda x: (x + 1.0, x), lambda x, _: (call("evil_gradient")(x),))
 
 FOREIGN = {
-    "a call": (call("evil"), "a call of 'evil', which no export of bayesnb makes", ["evil"]),
+    "a call": (call("evil"), "a call of 'evil', which bayesnb never exports", ["evil"]),
     "a call inside": (lambda x: jnp.where(x > 0, jax.jit(call("evil"))(x), x), "a call of 'evil'", ["evil"]),
     "a call in the gradient": (harmless, "a call of 'evil_gradient'", ["evil_gradient"]),
     "an operation": (lambda x: jax.lax.rng_uniform(0.0, 1.0, (2, 3)) * x, "the operation 'stablehlo.rng'", []),
@@ -75,5 +75,5 @@ def test_matrices_of_sizes_that_native_code_does_not_take():
         (call(solver, small, **settings), [MATRIX, small]),
         (call(solver, wide, **(settings | {"side": np.uint8(ord("R"))})), [MATRIX, wide]),
     ]:
-        with pytest.raises(ForeignOperation, match="with arrays of other sizes than it takes"):
+        with pytest.raises(ForeignOperation, match="with arrays of wrong sizes"):
             checked(function, *args, targets=[factor, solver])

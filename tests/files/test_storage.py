@@ -111,7 +111,7 @@ def test_doubles_of_jax_stay_doubles(tmp_path):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"x": 1}, "save takes a fit, an estimator, a model or statistics of bayesnb's, got dict"),
+        ({"x": 1}, "save takes a bayesnb fit, estimator, model or statistics, got dict"),
         (
             nb.NaiveBayes(nb.Bernoulli(), priors={"x_probs": OPAQUE}),
             "this NaiveBayes cannot be saved",
@@ -192,7 +192,7 @@ def test_numbers_of_other_kinds_are_the_machines_own(dtype, tmp_path):
 def test_a_foreign_file_with_types_that_numpy_has_not(tmp_path):
     header = json.dumps({"w": {"dtype": "F8_E4M3", "shape": [2], "data_offsets": [0, 2]}}).encode()
     (tmp_path / "foreign").write_bytes(struct.pack("<Q", len(header)) + header + b"\0\0")
-    with pytest.raises(nb.StorageError, match="it is not a file of bayesnb's"):
+    with pytest.raises(nb.StorageError, match="it is not a bayesnb file"):
         nb.load(tmp_path / "foreign")
 
 
@@ -205,7 +205,7 @@ def test_files_that_are_not_there_or_of_others(tmp_path):
     with pytest.raises(nb.StorageError, match=r"is damaged, or was not written by nb\.save"):
         nb.load(tmp_path / "empty")
     save_file({"weight": np.ones(3)}, tmp_path / "foreign")
-    with pytest.raises(nb.StorageError, match="it is not a file of bayesnb's"):
+    with pytest.raises(nb.StorageError, match="it is not a bayesnb file"):
         nb.load(tmp_path / "foreign")
     pickled = tmp_path / "pickled"
     np.save(pickled, np.array([print], dtype=object), allow_pickle=True)
@@ -240,7 +240,7 @@ def test_other_formats_are_named(tmp_path):
 )
 def test_a_header_that_is_no_result_is_refused(code, tmp_path):
     tensors.write(tmp_path / "fit", {"format": "bayesnb result 1", "result": code}, {"0": np.ones(2)})
-    with pytest.raises(nb.StorageError, match="does not hold a result of bayesnb's"):
+    with pytest.raises(nb.StorageError, match="does not contain a valid bayesnb result"):
         nb.load(tmp_path / "fit")
 
 

@@ -31,6 +31,7 @@ from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.results.draws import Draws
 from bayesnb.rows.statistics import ModelStatistics
+from bayesnb.sklearn.estimator import NaiveBayesClassifier
 
 RESULTS = (
     PointEstimate, EMEstimate, Posterior, EmpiricalPosterior, AveragedPosterior, Draws, HierarchicalDraws, Bootstrap,
@@ -40,22 +41,24 @@ RESULTS = (
 
 SCHEMAS = (FrameSchema, ArraySchema)
 
-NODES = {cls.__name__: cls for cls in (*RESULTS, *SCHEMAS, Column)}
-
-
-def node_type(name: str) -> Any:
-    """The class of a node: one of this package, a defined family or its statistics; None for any other name."""
-    if name in NODES:
-        return NODES[name]
-    statistics = (getattr(family, "statistics_type", None) for family in Family.known.values())
-    return Family.known.get(name) or next((cls for cls in statistics if cls is not None and cls.__name__ == name), None)
-
-
 LEARNED = ("classes_", "schema_", "statistics_", "fit_", "n_features_in_", "feature_names_in_")
 """Attributes of a fitted estimator, besides its parameters; the last only if columns have names."""
 
-MODEL = ("families", "single", "num_classes", "class_concentration", "class_probs", "priors", "columns")
-"""The fields of a model."""
+MODEL_FIELDS = ("families", "single", "num_classes", "class_concentration", "class_probs", "priors", "columns")
+
+TYPES: dict[str, Any] = {
+    "model": NaiveBayes, "prior": NaiveBayes, "specification": NaiveBayes, "posterior": Posterior,
+    "estimate": PointEstimate, "fits": (PointEstimate, Posterior), "statistics": ModelStatistics,
+    "schema_": SCHEMAS, "statistics_": ModelStatistics, "fit_": RESULTS, "classes_": np.ndarray, "n_features_in_": int,
+    "feature_names_in_": np.ndarray,
+}  # fmt: skip
+"""Required types of fields, by name."""
+
+PARTS: dict[str, Any] = {
+    "families": Family, "pooled": Family, "priors": dist.Distribution, "blocks": Statistics,
+    "params": np.ndarray | np.generic | jax.Array,
+}  # fmt: skip
+"""Required types of the values in dict fields, by field name."""
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 
@@ -71,7 +74,7 @@ def encode(value: Any, arrays: Arrays) -> Any:
     if isinstance(value, np.str_):
         return str(value)
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "mM":
-        raise ValueError("it holds dates: make them text or numbers")
+        raise ValueError("it contains dates: convert them to text or numbers")
     if isinstance(value, np.ndarray) and value.dtype.kind in "UO" and value.ndim == 1:
         return {"labels": [value.dtype.str, [encode(label, arrays) for label in value.tolist()]]}
     if isinstance(value, np.ndarray | np.generic | jax.Array):
@@ -84,40 +87,33 @@ def encode(value: Any, arrays: Arrays) -> Any:
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {"dict": [[key, encode(part, arrays)] for key, part in value.items()]}
     if node_type(type(value).__name__) is type(value):
-        parts = {name: encode(getattr(value, name), arrays) for name in _names(type(value))}
+        parts = {name: encode(getattr(value, name), arrays) for name in _fields_of(type(value))}
         return {"node": [type(value).__name__, parts]}
     if isinstance(value, dist.Distribution) and getattr(dist, type(value).__name__, None) is type(value):
         return {"distribution": [type(value).__name__, encode(_arguments(value), arrays)]}
-    if _is_estimator(value):
+    if type(value) is NaiveBayesClassifier:
         learned = {name: getattr(value, name) for name in LEARNED if hasattr(value, name)}
         if "fit_" not in learned:
             raise ValueError("it has not been fitted")
         return {"estimator": [encode(part, arrays) for part in (value.get_params(deep=False), learned)]}
-    raise ValueError(f"a {type(value).__name__} cannot be saved: give what it holds as numbers, text or a numpy array")
+    raise ValueError(f"a {type(value).__name__} cannot be saved: give its content as numbers, text or a numpy array")
 
 
 def is_result(value: Any) -> bool:
     """Whether a value can be saved."""
-    return isinstance(value, RESULTS) or _is_estimator(value)
+    return isinstance(value, RESULTS) or type(value) is NaiveBayesClassifier
 
 
-def checked(code: Any, arrays: Arrays) -> Any:
+def decode_result(code: Any, arrays: Arrays) -> Any:
     """Decode a result and check it as strictly as user input.
 
     Raises:
         ValueError, KeyError, TypeError: if it is not a valid result.
     """
     result = decode(code, arrays)
-    if _is_estimator(result):
-        check_estimator(result)
-    else:
-        check_result(result)
+    check = check_estimator if type(result) is NaiveBayesClassifier else check_result
+    check(result)
     return result
-
-
-def _is_estimator(value: Any) -> bool:
-    # compare names, so that scikit-learn is not imported for this check
-    return type(value).__module__ == "bayesnb.sklearn.estimator" and type(value).__name__ == "NaiveBayesClassifier"
 
 
 def decode(code: Any, arrays: Arrays) -> Any:
@@ -149,93 +145,84 @@ def decode(code: Any, arrays: Arrays) -> Any:
                 raise ValueError(f"names must be text, got {[key for key, _ in content]}")
             return {key: decode(part, arrays) for key, part in content}
         case "node":
-            return _node(
-                content[0], {name: _field(content[0], name, part, arrays) for name, part in content[1].items()}
-            )
+            name, fields = content
+            return _node(name, fields, arrays)
         case "labels":
             return np.array([decode(label, arrays) for label in content[1]], dtype=np.dtype(content[0]))
         case "estimator":
             return _estimator(*(decode(part, arrays) for part in content))
         case "distribution":
             return _distribution(content[0], decode(content[1], arrays))
-    raise ValueError(f"{kind!r} is no kind of value")
+    raise ValueError(f"a value has the unknown kind {kind!r}")
 
 
-TYPES: dict[str, Any] = {
-    "model": NaiveBayes, "prior": NaiveBayes, "specification": NaiveBayes, "posterior": Posterior,
-    "estimate": PointEstimate, "fits": (PointEstimate, Posterior), "statistics": ModelStatistics,
-    "schema_": SCHEMAS, "statistics_": ModelStatistics, "fit_": RESULTS, "classes_": np.ndarray, "n_features_in_": int,
-    "feature_names_in_": np.ndarray,
-}  # fmt: skip
-"""Required types of fields, by name."""
-
-PARTS: dict[str, Any] = {
-    "families": Family, "pooled": Family, "priors": dist.Distribution, "blocks": Statistics,
-    "params": np.ndarray | np.generic | jax.Array,
-}  # fmt: skip
-"""Required types of the values in dict fields, by field name."""
+def node_type(name: str) -> Any:
+    """The class of a node: one of this package, a defined family or its statistics; None for any other name."""
+    statistics = [getattr(family, "statistics_type", None) for family in Family.known.values()]
+    own = {cls.__name__: cls for cls in (*statistics, *RESULTS, *SCHEMAS, Column) if cls is not None}
+    return (Family.known | own).get(name)
 
 
-def _names(cls: Any) -> list[str]:
-    return list(MODEL) if cls is NaiveBayes else [field.name for field in fields_of(cls)]
+def _fields_of(cls: Any) -> list[str]:
+    return list(MODEL_FIELDS) if cls is NaiveBayes else [field.name for field in fields_of(cls)]
 
 
 class _Unreadable(ValueError):
     """An error whose message already names the field."""
 
 
-def _field(owner: str, name: str, code: Any, arrays: Arrays) -> Any:
-    try:
-        return decode(code, arrays)
-    except _Unreadable:
-        raise
-    except Exception as error:  # a malformed header can raise anything
-        raise _Unreadable(f"{name} of a {owner} cannot be read: {error}") from error
-
-
-def _node(name: str, fields: dict[str, Any]) -> Any:
+def _node(name: str, codes: dict[str, Any], arrays: Arrays) -> Any:
     cls = node_type(name)
     if cls is None:
-        raise ValueError(f"{name!r} is no part of a result; a family of your own must be defined before it is loaded")
-    names = _names(cls)
-    if set(fields) != set(names):
-        raise ValueError(f"a {name} has the fields {', '.join(names)}, not {', '.join(fields)}")
+        raise ValueError(f"{name!r} is not a part of a result; define a family of your own before loading a fit of it")
+    names = _fields_of(cls)
+    if set(codes) != set(names):
+        raise ValueError(f"a {name} has the fields {', '.join(names)}, got {', '.join(codes)}")
     # skip __init__: fields of a checked object may have types and shapes that it refuses from users
     node = object.__new__(cls)
     for field in names:
-        parts = fields[field] if field in PARTS else {}
-        good = isinstance(fields[field], TYPES.get(field, object)) and isinstance(parts, dict)
-        if not good or not all(isinstance(part, PARTS[field]) for part in parts.values()):
-            raise ValueError(f"{field} of a {name} has the wrong type, {type(fields[field]).__name__}")
-        object.__setattr__(node, field, fields[field])
+        try:
+            value = decode(codes[field], arrays)
+        except _Unreadable:
+            raise
+        except Exception as error:  # a malformed header can raise anything
+            raise _Unreadable(f"{field} of a {name} cannot be read: {error}") from error
+        _require_type(name, field, value)
+        object.__setattr__(node, field, value)
     return node
 
 
-def _estimator(params: dict[str, Any], learned: dict[str, Any]) -> Any:
-    from bayesnb.sklearn.estimator import NaiveBayesClassifier
+def _require_type(owner: str, field: str, value: Any) -> None:
+    good = isinstance(value, TYPES.get(field, object))
+    if field in PARTS:
+        good = isinstance(value, dict) and all(isinstance(part, PARTS[field]) for part in value.values())
+    if not good:
+        raise ValueError(f"{field} of a {owner} has the wrong type, {type(value).__name__}")
 
+
+def _estimator(params: dict[str, Any], learned: dict[str, Any]) -> Any:
     estimator = NaiveBayesClassifier(**params)
     if not set(LEARNED[:-1]) <= set(learned) <= set(LEARNED):
-        raise ValueError(f"an estimator has {', '.join(LEARNED)}, not {', '.join(learned)}")
+        raise ValueError(f"an estimator has the attributes {', '.join(LEARNED)}, got {', '.join(learned)}")
     for name, value in learned.items():
-        if not isinstance(value, TYPES[name]):
-            raise ValueError(f"{name} of an estimator has the wrong type, {type(value).__name__}")
+        _require_type("NaiveBayesClassifier", name, value)
         setattr(estimator, name, value)
     return estimator
 
 
-def _arguments(law: dist.Distribution) -> dict[str, Any]:
-    names = [name for name in inspect.signature(type(law).__init__).parameters if name not in ("self", "validate_args")]
-    hidden = [name for name in names if not hasattr(law, name)]
+def _arguments(distribution: dist.Distribution) -> dict[str, Any]:
+    parameters = inspect.signature(type(distribution).__init__).parameters
+    names = [name for name in parameters if name not in ("self", "validate_args")]
+    hidden = [name for name in names if not hasattr(distribution, name)]
     if hidden:
-        raise ValueError(f"the distribution {type(law).__name__} does not tell its {hidden[0]}")
-    return {name: getattr(law, name) for name in names}
+        raise ValueError(f"the distribution {type(distribution).__name__} has no attribute for its {hidden[0]}")
+    return {name: getattr(distribution, name) for name in names}
 
 
 def _distribution(name: str, arguments: dict[str, Any]) -> dist.Distribution:
     cls = getattr(dist, name, None)
     if not (inspect.isclass(cls) and issubclass(cls, dist.Distribution)):
-        raise ValueError(f"{name!r} is no distribution of NumPyro's")
+        raise ValueError(f"{name!r} is not a NumPyro distribution")
     parameters = inspect.signature(cls.__init__).parameters
     for argument, value in arguments.items():
         if isinstance(value, str) and not isinstance(parameters[argument].default, str):

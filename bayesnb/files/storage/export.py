@@ -44,7 +44,9 @@ PLATFORMS = ("cpu", "cuda", "tpu")
 """The default platforms to export for, by JAX's names."""
 
 KNOWN_PLATFORMS = (*PLATFORMS, "rocm")
-"""All platforms of JAX, which would silently accept any other name."""
+"""All platforms that JAX supports; it would silently accept any other name."""
+
+NO_FLATBUFFERS = "to read and write functions JAX needs flatbuffers: pip install flatbuffers"
 
 
 def export(fit: Classifier, path: str | os.PathLike[str], *, platforms: Sequence[str] = PLATFORMS) -> None:
@@ -71,20 +73,19 @@ def export(fit: Classifier, path: str | os.PathLike[str], *, platforms: Sequence
     """
     if not isinstance(fit, Classifier):
         raise StorageError(
-            f"export takes a fit that has predict_log_proba, got {type(fit).__name__}: give a part of it that has, "
-            "such as the estimate of a Bootstrap, a label of a MultiLabel or the fit_ of an estimator, and fit a model "
-            "first"
+            f"export takes a fit that has predict_log_proba, got {type(fit).__name__}: fit a model first, or give the "
+            "estimate of a Bootstrap, a label of a MultiLabel or the fit_ of an estimator"
         )
     if is_traced(fit):
-        raise StorageError("a fit inside of JAX's transformations has no values yet: export it outside of them")
+        raise StorageError("a fit inside a JAX transformation has no values yet: export it outside the transformation")
     if isinstance(platforms, str) or not platforms or not set(platforms) <= set(KNOWN_PLATFORMS):
-        raise StorageError(f"platforms are some of {', '.join(map(repr, KNOWN_PLATFORMS))}, got {platforms!r}")
+        raise StorageError(f"platforms must be a list of some of {KNOWN_PLATFORMS}, got {platforms!r}")
     require_place(Path(path))
     try:
         # constants are computed from the parameters in float64 and rounded once
         arrays = {name: _serialised(getattr(to_double(fit), name), _rows(fit), platforms) for name in FUNCTIONS}
     except ImportError as error:
-        raise StorageError("to write functions to files JAX needs flatbuffers: pip install flatbuffers") from error
+        raise StorageError(NO_FLATBUFFERS) from error
     except Exception as error:  # JAX raises many types, depending on function and platform
         reason = str(error).splitlines()[0]
         raise StorageError(f"this {type(fit).__name__} cannot be exported for {platforms}: {reason}") from error
@@ -109,7 +110,7 @@ def load_exported(path: str | os.PathLike[str]) -> ExportedClassifier:
     except ForeignOperation as error:
         raise StorageError(f"'{source}' is refused, and nothing of it was run: it holds {error}") from error
     except ImportError as error:
-        raise StorageError("to read functions from files JAX needs flatbuffers: pip install flatbuffers") from error
+        raise StorageError(NO_FLATBUFFERS) from error
     except Exception as error:  # malformed bytes can raise anything
         raise StorageError(
             f"'{source}' holds functions of JAX {header.get('jax')} that JAX {jax.__version__} cannot read: "
@@ -171,7 +172,7 @@ class ExportedClassifier:
         return self._answer("predict", X)
 
     def __repr__(self) -> str:
-        columns = ", ".join(f"{name}[{block.columns}]" for name, block in self._blocks.items())
+        columns = ", ".join(f"{name}[{block.declared_columns}]" for name, block in self._blocks.items())
         platforms = ", ".join(self.functions["log_joint"].platforms)
         return f"ExportedClassifier({self.fit}, {columns}, {self.num_classes} classes, {self._dtype} on {platforms})"
 
@@ -179,10 +180,8 @@ class ExportedClassifier:
         require_jax()
         arrays, compiled = self._rows(X), self._compiled[name]
         num_rows = next(iter(arrays.values())).shape[0]
-        if not num_rows:  # the functions need at least one row
-            one = {block: jax.ShapeDtypeStruct((1, x.shape[1]), self._dtype) for block, x in arrays.items()}
-            answer = jax.eval_shape(compiled, one)
-            return jnp.zeros((0, *answer.shape[1:]), answer.dtype)
+        if not num_rows:  # the functions need at least one row, which padding gives
+            arrays = {block: np.zeros(x.shape, self._dtype) for block, x in arrays.items()}
         if not on_host(arrays):
             return compiled(arrays)
         with jax.ensure_compile_time_eval():  # compute concrete rows at once, also inside a caller's jit
@@ -192,7 +191,7 @@ class ExportedClassifier:
     def _rows(self, X: Any) -> dict[str, Array]:
         """Check rows and cast them to the functions' precision; by block, with pairs concatenated."""
         blocks: Any = self._blocks
-        arrays = check_shapes(blocks, self._single, X, {name: block.columns for name, block in blocks.items()})
+        arrays = check_shapes(blocks, self._single, X)
         if jnp.result_type(float) != self._dtype and self._dtype == np.float64:
             raise ValueError(
                 "these functions were exported in float64: call them under jax.enable_x64(True), or export them in "
@@ -206,8 +205,8 @@ class ExportedClassifier:
         if isinstance(cast, np.ndarray) and np.isinf(cast).any():
             row, column = first_bad(np.isinf(cast))
             raise ValueError(
-                f"block {block!r}, column {column}: a cell is a finite number in {self._dtype} or NaN (missing), got "
-                f"{x[row, column]}"
+                f"block {block!r}, column {column}: a cell must be a finite number in {self._dtype}, or NaN if "
+                f"missing, got {x[row, column]}"
             )
         return cast
 
@@ -225,7 +224,7 @@ class ExportedClassifier:
 class _Block:
     """The part of a family's interface that the row checks need: the number of columns and of arrays."""
 
-    columns: int
+    declared_columns: int
     parts: int
 
     takes_sparse: ClassVar[bool] = False
@@ -243,8 +242,8 @@ class _Block:
     def pack(self, parts: tuple[Array, ...], block: str) -> Array:
         """Rows as one array; a pair is concatenated along columns."""
         if len(parts) != self.parts:
-            wanted = "a pair (successes, totals)" if self.parts == 2 else "one array [N, D]"
-            raise ValueError(f"block {block!r} is {wanted}, got {len(parts)} array{'s' * (len(parts) > 1)}")
+            expected = "a pair (successes, totals)" if self.parts == 2 else "one array [N, D]"
+            raise ValueError(f"block {block!r} must be {expected}, got {len(parts)} array{'s' * (len(parts) > 1)}")
         shapes = {part.shape for part in parts}
         if len(shapes) > 1:
             raise ValueError(f"block {block!r}: successes and totals must have one shape, got {shapes}")
@@ -253,7 +252,7 @@ class _Block:
 
     def unpack(self, x: Array) -> Any:
         """The inverse of ``pack``."""
-        return x if self.parts == 1 else (x[:, : self.columns], x[:, self.columns :])
+        return x if self.parts == 1 else (x[:, : self.declared_columns], x[:, self.declared_columns :])
 
 
 def _rows(fit: Classifier) -> Any:

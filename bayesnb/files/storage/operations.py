@@ -1,4 +1,4 @@
-"""Allowed operations in exported functions: arithmetic on rows, and the few native calls that JAX makes for it.
+"""Check that exported functions only do arithmetic on rows, with the few native calls that JAX makes for it.
 
 All operations in a file are checked before anything in it is compiled or run.
 """
@@ -71,15 +71,18 @@ def _require_allowed(operation: ir.Operation) -> None:
     if operation.name == "stablehlo.composite" and _name(operation, "name").startswith("chlo."):
         return
     if operation.name != "stablehlo.custom_call":
-        raise ForeignOperation(f"the operation {operation.name!r}, which no export of bayesnb has")
+        raise ForeignOperation(f"the operation {operation.name!r}, which bayesnb never exports")
     target = _name(operation, "call_target_name")
     if target not in SOLVERS | FACTORS | {ASSERTION}:
-        raise ForeignOperation(f"a call of {target!r}, which no export of bayesnb makes")
+        raise ForeignOperation(f"a call of {target!r}, which bayesnb never exports")
     operands, results = (list(map(_shape, values)) for values in (operation.operands, operation.results))
-    if target in FACTORS and not (_is_square(operands[0]) and _is_factor(operands, results)):
-        raise ForeignOperation(f"a call of {target!r} with arrays of other sizes than it takes")
-    if target in SOLVERS and not (operands[1:2] == results and _fit(operands[0], operands[1], operation)):
-        raise ForeignOperation(f"a call of {target!r} with arrays of other sizes than it takes")
+    good = True
+    if target in FACTORS:
+        good = _is_square(operands[0]) and _is_factor(operands, results)
+    elif target in SOLVERS:
+        good = operands[1:2] == results and _fit(operands[0], operands[1], operation)
+    if not good:
+        raise ForeignOperation(f"a call of {target!r} with arrays of wrong sizes")
 
 
 def _name(operation: ir.Operation, attribute: str) -> str:

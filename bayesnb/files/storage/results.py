@@ -42,23 +42,21 @@ def save(fit: Any, path: str | os.PathLike[str]) -> None:
         ...     nb.load(f"{folder}/fit.safetensors").predict([[1, 0]])
         array([0])
     """
-    from bayesnb.files.storage.encoding import Arrays, checked, encode, is_result  # imports data frames
+    from bayesnb.files.storage.encoding import Arrays, decode_result, encode, is_result  # imports data frames
 
     if not is_result(fit):
-        raise StorageError(
-            f"save takes a fit, an estimator, a model or statistics of bayesnb's, got {type(fit).__name__}"
-        )
+        raise StorageError(f"save takes a bayesnb fit, estimator, model or statistics, got {type(fit).__name__}")
     if is_traced(fit):
-        raise StorageError("a fit inside of JAX's transformations has no values yet: save it outside of them")
+        raise StorageError("a fit inside a JAX transformation has no values yet: save it outside the transformation")
     arrays: Arrays = {}
     try:
         code = encode(fit, arrays)
-        again = checked(code, arrays)
+        again = decode_result(code, arrays)
     except (ValueError, TypeError, AttributeError) as error:
         raise StorageError(f"this {type(fit).__name__} cannot be saved: {error}") from error
     before, after = (str(jax.tree.structure(one)) for one in (fit, again))
     if before != after:
-        raise StorageError(f"this {type(fit).__name__} cannot be saved: a part of it would not come back as it is")
+        raise StorageError(f"this {type(fit).__name__} cannot be saved: some part of it would change when loaded")
     write_format(Path(path), KIND, VERSION, {"result": code}, arrays)
 
 
@@ -71,17 +69,17 @@ def load(path: str | os.PathLike[str]) -> Any:
         StorageError: if the file cannot be read, is damaged, was not written by ``save``, was written by a later
             version, or does not hold a valid result.
     """
-    from bayesnb.files.storage.encoding import checked
+    from bayesnb.files.storage.encoding import decode_result
 
     source = Path(path)
     header, arrays = read_format(source, KIND, VERSION, "nb.save")
     for array in arrays.values():
         array.setflags(write=False)
     try:
-        return checked(header["result"], arrays)
+        return decode_result(header["result"], arrays)
     except Exception as error:  # a malformed header can raise anything
         problem = str(error) if isinstance(error, ValueError) else f"it cannot be read, {type(error).__name__} {error}"
-        raise StorageError(f"'{source}' does not hold a result of bayesnb's: {problem}") from error
+        raise StorageError(f"'{source}' does not contain a valid bayesnb result: {problem}") from error
 
 
 def require_place(path: Path) -> None:

@@ -38,10 +38,10 @@ def check_estimator(estimator: Any) -> None:
     check_result(fit)
     require_alike(model, fit.model)
     if fit.model.num_classes != len(labels):
-        raise ValueError(f"classes_ are {len(labels)}, fit_ has {fit.model.num_classes}")
+        raise ValueError(f"classes_ has {len(labels)} labels, fit_ has {fit.model.num_classes} classes")
     for block, columns in schema.blocks.items():
         if statistics.blocks[block].num_columns != len(columns):
-            raise ValueError(f"block {block!r}: statistics_ have other columns than the schema, {len(columns)}")
+            raise ValueError(f"block {block!r}: statistics_ must have the {len(columns)} columns of the schema")
     no_rows = {block: np.zeros((0, len(columns))) for block, columns in schema.blocks.items()}
     fit.predict_proba(no_rows["x"] if fit.model.single else no_rows)
 
@@ -76,8 +76,8 @@ def _check_column(column: Any) -> None:
     cells = str if column.text else bool | int | float
     values = column.values
     if not isinstance(values, tuple) or not all(isinstance(value, cells) and value == value for value in values):
-        raise ValueError(f"values of column {column.name!r} must be those of its cells, got {values!r}")
+        raise ValueError(f"values of column {column.name!r} must be texts or numbers, as its cells are, got {values!r}")
     if column.text and column.kind not in ("bernoulli", "categorical"):
-        raise ValueError(f"column {column.name!r} is {column.kind}, and so no text")
+        raise ValueError(f"column {column.name!r} is {column.kind} and cannot contain text")
     if values != in_order(set(values)) or (column.kind == "bernoulli" and len(values) != 2):
         raise ValueError(f"values of column {column.name!r} must be different, and in order, got {values!r}")

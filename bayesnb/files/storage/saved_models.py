@@ -23,7 +23,7 @@ def check_model(model: NaiveBayes) -> None:
         raise ValueError(f"the only block of a model is named 'x', got single={model.single!r} with {list(families)}")
     sizes = set(columns.values())
     if set(columns) != set(families) or not (sizes == {None} or all(type(size) is int and size >= 0 for size in sizes)):
-        raise ValueError(f"columns must be those of the blocks {list(families)}, got {columns!r}")
+        raise ValueError(f"columns must be the number of columns of each block {list(families)}, got {columns!r}")
     concentration = model.class_concentration
     if concentration is None or np.ndim(concentration) > 1 or np.size(concentration) == 0:
         raise ValueError(f"class_concentration must be a number, or one for each class, got {concentration!r}")
@@ -62,7 +62,7 @@ def check_statistics(statistics: ModelStatistics, model: NaiveBayes | None = Non
     if not ((np.asarray(counts) >= 0) & np.isfinite(np.asarray(counts, np.float64))).all():
         raise ValueError("statistics: class_counts must be finite and not negative")
     if not statistics.blocks:
-        raise ValueError("statistics must be those of one block or more")
+        raise ValueError("statistics must have at least one block")
     for name, of_block in statistics.blocks.items():
         of_block.check(name, len(counts))
     if model is None:

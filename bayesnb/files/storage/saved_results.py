@@ -29,7 +29,7 @@ from bayesnb.rows.statistics import ModelStatistics
 @singledispatch
 def check_result(result: Any) -> None:
     """Raise ValueError, naming the part, unless the result is one that a fit or a user could have made."""
-    raise ValueError(f"a {type(result).__name__} is no result")
+    raise ValueError(f"a {type(result).__name__} is not a result")
 
 
 check_result.register(NaiveBayes, check_model)
@@ -119,7 +119,7 @@ def _(result: Bootstrap) -> None:
     _check_draws(result.estimate.model, params)
     for site, value in params.items():
         if value.shape[1:] != np.shape(result.estimate.params[site]):
-            raise ValueError(f"params[{site!r}] must be replicates of the estimate's, got shape {value.shape}")
+            raise ValueError(f"params[{site!r}] must be replicates of the estimate's array, got shape {value.shape}")
 
 
 @check_result.register
@@ -134,14 +134,16 @@ def _(result: MultiLabel) -> None:
 
 def require_alike(model: NaiveBayes, other: NaiveBayes) -> None:
     """Raise ValueError unless both have the same blocks, classes and, if known, columns."""
-    for what, parts in (
-        ("blocks", [{name: type(family).__name__ for name, family in one.families.items()} for one in (model, other)]),
-        ("num_classes", [one.num_classes for one in (model, other)]),
-        ("columns", [one.columns if one.resolved else None for one in (model, other)]),
-        ("single", [one.single for one in (model, other)]),
-    ):
-        if None not in parts and parts[0] != parts[1]:
-            raise ValueError(f"the parts of a result must have the same {what}, got {parts[0]} and {parts[1]}")
+    expected, found = _layout(model), _layout(other)
+    for name, value in expected.items():
+        if None not in (value, found[name]) and value != found[name]:
+            raise ValueError(f"the parts of a result must have the same {name}, got {value} and {found[name]}")
+
+
+def _layout(model: NaiveBayes) -> dict[str, Any]:
+    blocks = {name: type(family).__name__ for name, family in model.families.items()}
+    columns = model.columns if model.resolved else None
+    return {"blocks": blocks, "num_classes": model.num_classes, "columns": columns, "single": model.single}
 
 
 def _require_arrays(owner: str, given: Any) -> None:
@@ -154,22 +156,19 @@ def _numbers(owner: str, given: Any) -> dict[str, np.ndarray[Any, Any]]:
     if not isinstance(given, Mapping):
         raise ValueError(f"{owner} must be arrays by name, got {type(given).__name__}")
     for name, value in given.items():
-        require_axes(owner, given, ((name, "".join(map(str, range(np.ndim(value))))),), _any_sizes(value))
+        sizes = {str(axis): size for axis, size in enumerate(np.shape(value))}
+        require_axes(owner, given, ((name, "".join(sizes)),), sizes)
     return {name: np.asarray(value, np.float64) for name, value in given.items()}
-
-
-def _any_sizes(value: Any) -> dict[str, int]:
-    return {str(axis): size for axis, size in enumerate(np.shape(value))}
 
 
 def _check_by_feature(owner: str, given: Any, model: NaiveBayes) -> None:
     """Raise ValueError unless each block has one number per feature, [D], or a single number, [1]."""
     arrays = _numbers(owner, given)
     if set(arrays) != set(model.families):
-        raise ValueError(f"{owner} must be those of the blocks {list(model.families)}, got {list(arrays)}")
+        raise ValueError(f"{owner} must have the blocks {list(model.families)}, got {list(arrays)}")
     for name, value in arrays.items():
         if value.shape not in ((1,), (model.columns[name],)) or np.isnan(value).any():
-            raise ValueError(f"{owner}[{name!r}] must be one number a column, or one, got shape {value.shape}")
+            raise ValueError(f"{owner}[{name!r}] must be one number or one for each column, got shape {value.shape}")
 
 
 def _check_draws(model: NaiveBayes, params: dict[str, np.ndarray[Any, Any]]) -> None:
@@ -186,14 +185,12 @@ def _check_draws(model: NaiveBayes, params: dict[str, np.ndarray[Any, Any]]) -> 
             raise ValueError(f"params[{site!r}] must begin with the axes {shape}, got shape {value.shape}")
     for block, of_block in model.block_params(params).items():
         family = model.families[block]
-        # check S draws of K classes as one set of S * K classes, unless classes share parameters
-        parts = range(len(probs)) if family.common_sites else [slice(None)]
-        for part in parts:
-            some = {site: value[part] for site, value in of_block.items()}
-            if not family.common_sites:
-                some = {site: value.reshape(probs.size, *value.shape[2:]) for site, value in some.items()}
-            family.check_params(some, block)
-            if model.columns[block] not in (None, family.columns_of(some)):
-                raise ValueError(
-                    f"params of block {block!r} have {family.columns_of(some)} columns, and not the model's"
-                )
+        if family.common_sites:
+            draws = [{site: value[s] for site, value in of_block.items()} for s in range(len(probs))]
+        else:  # check S draws of K classes as one set of S * K classes
+            draws = [{site: value.reshape(probs.size, *value.shape[2:]) for site, value in of_block.items()}]
+        for draw in draws:
+            family.check_params(draw, block)
+            columns = family.columns_of(draw)
+            if model.columns[block] not in (None, columns):
+                raise ValueError(f"params of block {block!r} have {columns} columns, not the model's")

@@ -54,7 +54,7 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
         with safe_open(path, framework="numpy") as handle:
             metadata = handle.metadata() or {}
             if NAME not in metadata:
-                raise ValueError("it is not a file of bayesnb's")
+                raise ValueError("it is not a bayesnb file")
             arrays = {key: handle.get_tensor(key) for key in handle.keys()}  # noqa: SIM118
         if metadata.get("digest") != _digest(metadata[NAME], arrays):
             raise ValueError("its contents have changed since it was written")
@@ -64,7 +64,7 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
     except Exception as error:  # a malformed file can raise anything
         raise ValueError(f"{error}") from error
     if not isinstance(header, dict):
-        raise ValueError("its header is not one of bayesnb's")
+        raise ValueError("its header is not a JSON object")
     return header, arrays
 
 
