@@ -13,6 +13,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
+from bayesnb.families.parts.statistics import CategoricalStatistics
+from bayesnb.frames.column_kinds import Column
+from bayesnb.frames.schema import FrameSchema
+from bayesnb.rows.statistics import ModelStatistics
 
 RNG = np.random.default_rng(1)
 N = 60
@@ -92,7 +96,7 @@ def test_likelihoods_by_name_and_by_pattern():
     assert clf.likelihoods_ == {"pixel_1": "bernoulli", "pixel_2": "bernoulli", "clicks": "poisson", "size": "normal"}
     with pytest.raises(ValueError, match="there is no column 'pixl_1' to treat as bernoulli; did you mean 'pixel_1'"):
         nb.NaiveBayesClassifier({"pixl_1": "bernoulli"}).fit(frame, [0, 1, 0, 1])
-    with pytest.raises(ValueError, match="'gauss' is no likelihood of a column"):
+    with pytest.raises(ValueError, match="'gauss' is not a likelihood of a column"):
         nb.NaiveBayesClassifier({"size": "gauss"}).fit(frame, [0, 1, 0, 1])
 
 
@@ -131,7 +135,7 @@ def changed(**columns):
         (changed(blood=1.0), "column 'blood' holds numbers, and the model was fitted to text"),
         (changed(age="old"), "column 'age' holds text, 'old', and the model was fitted to numbers"),
         (changed(smokes="often"), "column 'smokes' holds text, 'often', and the model was fitted to numbers"),
-        (changed(age=pd.Timestamp("2020-01-01")), "column 'age' holds Datetime.* no likelihood here is one of dates"),
+        (changed(age=pd.Timestamp("2020-01-01")), "column 'age' holds Datetime.* no likelihood takes dates"),
         (changed(weight=np.inf), "column 'weight' holds an infinite number"),
         (changed(weight=1e300), "column 'weight' holds 1e\\+300, too large to be squared"),
         (FRAMES["polars"].lazy(), "has no rows before it is computed: give frame.collect\\(\\)"),
@@ -146,7 +150,7 @@ def test_new_rows_are_held_against_the_fit(frame, words):
 @pytest.mark.parametrize(
     ("column", "words"),
     [
-        ([datetime.date(2020, 1, 1)] * 4, "column 'c' holds Date, and no likelihood here is one of dates"),
+        ([datetime.date(2020, 1, 1)] * 4, "column 'c' holds Date, and no likelihood takes dates"),
         ([datetime.timedelta(1)] * 4, "column 'c' holds Duration"),
         ([[1], [2], [3], [4]], "column 'c' holds List.*, expected numbers, booleans or text"),
         ([b"a", b"b", b"c", b"d"], "column 'c' holds Binary"),
@@ -281,3 +285,41 @@ def test_any_frame_gives_probabilities_or_a_sentence(table, make):
     except ValueError:
         return
     assert_allclose(proba.sum(axis=1), 1.0, rtol=1e-6)
+
+
+@pytest.mark.parametrize("cells", [list("xyxy"), ["no", "yes", None, "maybe"], pd.Categorical(["0", "1", "0", "1"])])
+@pytest.mark.parametrize("likelihoods", ["bernoulli", ["bernoulli"], {"c": "bernoulli"}])
+def test_text_is_not_bernoulli(cells, likelihoods):
+    with pytest.raises(ValueError, match="column 'c' holds text, which cannot be bernoulli: make it categorical"):
+        nb.NaiveBayesClassifier(likelihoods).fit(pd.DataFrame({"c": cells}), [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("gone", [NONE, GONE, pd.Series(NONE, dtype="string")])
+def test_a_column_of_flags_may_begin_with_missing_cells(gone):
+    clf = parts(gone, [True, False, True, True], likelihoods={"c": "bernoulli"})
+    assert clf.likelihoods_["c"] == "bernoulli"
+    assert_array_equal(clf.statistics_.blocks["binary"].trials.sum(axis=0), [4])
+
+
+class Compared(str):
+    """Text that counts how often it is compared with another one."""
+
+    __slots__ = ()
+    times = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other):
+        Compared.times += 1
+        return str.__eq__(self, other)
+
+
+def test_categories_of_two_parts_are_joined_without_comparing_all_pairs():
+    texts = [f"category {number:04}" for number in range(2000)]
+    before = FrameSchema((Column("c", "categorical", tuple(texts[::2]), True),))
+    after = FrameSchema((Column("c", "categorical", tuple(map(Compared, texts)), True),))
+    counts = CategoricalStatistics(np.arange(1000.0)[None], (1000,))
+    Compared.times = 0
+    spread = before.spread(ModelStatistics(np.ones(1), {"categorical": counts}), after).blocks["categorical"]
+    assert Compared.times < 10 * len(texts)
+    assert_array_equal(spread.counts[0, ::2], counts.counts[0])
+    assert spread.counts[0, 1::2].sum() == 0

@@ -16,8 +16,8 @@ from bayesnb.files.tables.reading import BUILT_IN, read_blocks
 from bayesnb.files.tables.source import Block, Wanted
 from bayesnb.files.tables.summaries import Summary, classes_from, summarise
 from bayesnb.files.tables.table import SKIP, Chosen, choose_columns, target_of
-from bayesnb.frames.columns import KINDS, Column
-from bayesnb.frames.likelihoods import asked
+from bayesnb.frames.column_kinds import KINDS, Column
+from bayesnb.frames.likelihoods import kind_for_column
 from bayesnb.frames.schema import FrameSchema
 from bayesnb.frames.series import LARGEST_INTEGER, Array, DataError, label
 from bayesnb.sklearn.estimator import NaiveBayesClassifier
@@ -87,7 +87,7 @@ def describe_file(
 
     def wanted(name: str) -> bool:
         names[name] = None
-        return name == target or asked(kinds, name) != SKIP
+        return name == target or kind_for_column(kinds, name) != SKIP
 
     while (summaries := _summaries(data, target, texts, wanted, advance)) is None:
         pass  # a column that began with numbers contains text: start over

@@ -14,7 +14,7 @@ import pandas as pd
 
 from bayesnb.families.parts.support import LARGEST_CELL
 from bayesnb.files.tables.source import is_text
-from bayesnb.frames.columns import Column, Kind, in_order
+from bayesnb.frames.column_kinds import Column, Kind, in_order
 from bayesnb.frames.series import DataError, is_meant_as_number, is_number, label, why_text
 
 MOST_VALUES = 100_000

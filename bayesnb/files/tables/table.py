@@ -28,7 +28,7 @@ from bayesnb.files.tables.summaries import (
     number_warnings,
     summarise,
 )
-from bayesnb.frames.columns import BLOCKS, Column, Kind
+from bayesnb.frames.column_kinds import BLOCKS, Column, Kind
 from bayesnb.frames.likelihoods import expand
 from bayesnb.frames.series import Array, DataError, closest, label, listing
 

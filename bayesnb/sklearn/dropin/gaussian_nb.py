@@ -11,7 +11,7 @@ from bayesnb.families.normal import VARIANCE_FLOOR
 from bayesnb.families.parts.statistics import NormalStatistics
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.primitives.scoring import Score, prepare_likelihood
-from bayesnb.sklearn.dropin.base import BaseNB, check_class_probs
+from bayesnb.sklearn.dropin.base_nb import BaseNB, check_class_probs
 
 
 class GaussianNB(BaseNB, naive_bayes.GaussianNB):

@@ -18,7 +18,7 @@ from bayesnb.families.bernoulli import BernoulliStatistics
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.primitives.products import Linear
 from bayesnb.primitives.sums import ClassSums
-from bayesnb.sklearn.dropin.discrete import BaseDiscreteNB, count_zeros, log, log_frequencies
+from bayesnb.sklearn.dropin.discrete_nb import BaseDiscreteNB, count_zeros, log, log_frequencies
 
 
 @pytree

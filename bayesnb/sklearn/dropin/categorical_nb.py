@@ -15,7 +15,7 @@ from bayesnb.families.parts.statistics import CategoricalStatistics
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.rows.statistics import ModelStatistics, statistics_of
-from bayesnb.sklearn.dropin.discrete import BaseDiscreteNB, count_zeros, log_frequencies
+from bayesnb.sklearn.dropin.discrete_nb import BaseDiscreteNB, count_zeros, log_frequencies
 
 
 @pytree
