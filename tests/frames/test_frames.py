@@ -1,4 +1,4 @@
-"""Data frames of three libraries: one answer from all, and a sentence for every table that does not fit."""
+"""Data frames of three libraries: the same answer from all, and an error with a reason for every invalid table."""
 
 import datetime
 import pickle
@@ -58,7 +58,9 @@ def test_every_library_gives_the_fit_of_the_arrays(name):
     assert clf.likelihoods_ == KINDS
     assert list(clf.feature_names_in_) == list(CELLS)
     assert_allclose(clf.predict_log_proba(FRAMES[name]), by_hand(), atol=1e-12)
-    assert_allclose(clf.predict_log_proba(FRAMES["polars"]), by_hand(), atol=1e-12)  # fitted to one, asked with another
+    assert_allclose(
+        clf.predict_log_proba(FRAMES["polars"]), by_hand(), atol=1e-12
+    )  # fitted to one library, predicted with another
 
 
 @pytest.mark.parametrize("name", FRAMES)
@@ -81,7 +83,7 @@ def test_any_split_gives_the_fit_of_the_whole(name):
         (pd.Series([None, "u", "v", "u"], dtype=object), ("u", "v")),
     ],
 )
-def test_categories_are_those_that_are_declared_or_shown(column, values):
+def test_categories_are_those_that_are_declared_or_present(column, values):
     clf = nb.NaiveBayesClassifier().fit(pd.DataFrame({"c": column}), [0, 1, 0, 1])
     assert clf.schema_.columns[0].values == values
     enum = pl.DataFrame({"c": pl.Series(["b", "a"], dtype=pl.Enum(["c", "b", "a"]))})
@@ -108,7 +110,7 @@ def test_a_family_takes_the_whole_frame():
 
 
 @pytest.mark.parametrize("name", FRAMES)
-def test_saved_and_loaded_it_knows_its_names(tmp_path, name):
+def test_a_loaded_classifier_has_its_names(tmp_path, name):
     clf = nb.NaiveBayesClassifier(method="map", smoothing=0.5).fit(FRAMES[name], Y)
     nb.save(clf, tmp_path / "clf.bayesnb")
     again = nb.load(tmp_path / "clf.bayesnb")
@@ -141,7 +143,7 @@ def changed(**columns):
         (FRAMES["polars"].lazy(), "has no rows before it is computed: give frame.collect\\(\\)"),
     ],
 )
-def test_new_rows_are_held_against_the_fit(frame, words):
+def test_new_rows_are_checked_against_the_fit(frame, words):
     clf = nb.NaiveBayesClassifier().fit(FRAMES["pandas"], Y)
     with pytest.raises(ValueError, match=words):
         clf.predict(frame)
@@ -156,14 +158,14 @@ def test_new_rows_are_held_against_the_fit(frame, words):
         ([b"a", b"b", b"c", b"d"], "column 'c' holds Binary"),
     ],
 )
-def test_what_no_likelihood_takes_is_refused_by_name(column, words):
+def test_types_without_a_likelihood_are_refused_by_name(column, words):
     with pytest.raises(ValueError, match=words):
         nb.NaiveBayesClassifier().fit(pl.DataFrame({"c": column}), [0, 1, 0, 1])
     with pytest.raises(ValueError, match="column 'c' holds"):
         nb.NaiveBayesClassifier().fit(pd.DataFrame({"c": [1, "a", 2.5, b"x"]}), [0, 1, 0, 1])
 
 
-def test_an_unseen_category_and_a_column_of_nothing_drop_their_factor():
+def test_unseen_categories_and_missing_columns_drop_their_factor():
     clf = nb.NaiveBayesClassifier().fit(FRAMES["pandas"], Y)
     gone = clf.predict_proba(changed(blood=None))
     assert_allclose(clf.predict_proba(changed(blood="Z")), gone, atol=1e-15)
@@ -197,7 +199,7 @@ NONE, GONE = [None] * 4, [np.nan] * 4
         (GONE, list("xyxy")),
     ],
 )
-def test_a_column_that_changes_its_type_between_parts_is_refused(before, now):
+def test_a_column_that_changes_its_type_between_batches_is_refused(before, now):
     with pytest.raises(ValueError, match=r"column 'c' was .* in the rows before and is .* in these"):
         parts(before, now)
     with pytest.raises(ValueError, match="column 'c' was categorical in the rows before"):
@@ -206,7 +208,7 @@ def test_a_column_that_changes_its_type_between_parts_is_refused(before, now):
 
 @pytest.mark.parametrize("cells", [list("xyxy"), [True, False, True, True], [1.0, 2.0, 3.0, 4.0]])
 @pytest.mark.parametrize("gone", [NONE, GONE, pd.Series(NONE, dtype="string")])
-def test_a_part_without_a_cell_in_a_column_says_nothing_of_it(cells, gone):
+def test_a_batch_without_cells_in_a_column_leaves_the_column_unchanged(cells, gone):
     clf = parts(cells, gone)
     assert clf.class_count_.sum() == 8
     alone = nb.NaiveBayesClassifier().fit(pd.DataFrame({"d": [0.1, 0.9, 0.2, 0.8] * 2}), [0, 1] * 4)
@@ -215,7 +217,7 @@ def test_a_part_without_a_cell_in_a_column_says_nothing_of_it(cells, gone):
 
 
 @pytest.mark.parametrize("gone", [NONE, GONE, pd.Series(NONE, dtype="string")])
-def test_a_column_of_nothing_can_be_fitted(gone):
+def test_a_column_without_cells_can_be_fitted(gone):
     frame = pd.DataFrame({"c": gone, "d": [0.1, 0.9, 0.2, 0.8]})
     clf = nb.NaiveBayesClassifier().fit(frame, [0, 1, 0, 1])
     alone = nb.NaiveBayesClassifier().fit(frame[["d"]], [0, 1, 0, 1])
@@ -247,7 +249,7 @@ def test_labels_keep_their_type(labels):
     assert_array_equal(flags.classes_, [False, True])
 
 
-def test_a_fit_that_fails_leaves_the_fit_before():
+def test_a_fit_that_fails_leaves_the_earlier_fit():
     clf = nb.NaiveBayesClassifier().fit(FRAMES["pandas"], Y)
     before = clf.predict_proba(FRAMES["pandas"])
     for rows, labels in ((FRAMES["pandas"][["age"]], Y[:3]), (np.ones((4, 5)), ["a", None, "a", "b"])):
@@ -278,7 +280,7 @@ COLUMN = st.one_of(
     table=st.dictionaries(st.text(min_size=1, max_size=4), COLUMN, min_size=1, max_size=3),
     make=st.sampled_from([pd.DataFrame, lambda table: pl.DataFrame(table, strict=False)]),
 )
-def test_any_frame_gives_probabilities_or_a_sentence(table, make):
+def test_any_frame_gives_probabilities_or_an_error_with_a_reason(table, make):
     frame = make(table)
     try:
         proba = nb.NaiveBayesClassifier().fit(frame, [0, 1, 0, 1]).predict_proba(frame)
@@ -313,7 +315,7 @@ class Compared(str):
         return str.__eq__(self, other)
 
 
-def test_categories_of_two_parts_are_joined_without_comparing_all_pairs():
+def test_categories_of_two_batches_are_joined_without_comparing_all_pairs():
     texts = [f"category {number:04}" for number in range(2000)]
     before = FrameSchema((Column("c", "categorical", tuple(texts[::2]), True),))
     after = FrameSchema((Column("c", "categorical", tuple(map(Compared, texts)), True),))

@@ -53,7 +53,8 @@ class Thresholded(Bernoulli):
     def features(self, x: Array) -> tuple[Array, ...]:
         """The binarised cells; missing cells become 0."""
         if is_sparse(x):
-            return (csr_array(((x.data > self.threshold).astype(float), x.indices, x.indptr), x.shape),)
+            ones = (x.data > self.threshold).astype(x.dtype if x.dtype.kind == "f" else float)
+            return (csr_array((ones, x.indices, x.indptr), x.shape),)
         # compare integers with an integer: with a float numpy would copy them to float64
         threshold = self.threshold if x.dtype.kind == "f" else int(np.floor(self.threshold))
         return ((x > threshold).view(np.uint8),)
