@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from bayesnb.arrays.compiled import compiled
 from bayesnb.arrays.masked import without_mask
 from bayesnb.arrays.placement import as_array
-from bayesnb.frames.series import Array, DataError, closest, label, listing, plain
+from bayesnb.frames.series import Array, DataError, closest, label, listing, to_plain
 
 MISSING = "y holds a missing label in row {}: leave such rows out"
 
@@ -65,7 +65,7 @@ def plain_labels(y: Any) -> Any:
     y = without_mask("y", y)
     found = y if isinstance(y, np.ndarray) else nw.from_native(y, pass_through=True, allow_series=True)
     if isinstance(found, nw.Series):
-        found = plain(found)
+        found = to_plain(found)
         if found.is_null().any():
             raise ValueError(MISSING.format(int(found.is_null().arg_true()[0])))
         return found.to_numpy()
@@ -80,9 +80,9 @@ def plain_labels(y: Any) -> Any:
     types = {type(value) for value in y}
     if len(types) > 1:
         names = listing(sorted(one.__name__ for one in types))
-        raise ValueError(f"y holds labels of several types, {names}: give labels of one")
+        raise ValueError(f"y holds labels of several types, {names}: give labels of one type")
     if types == {str} and any(value.endswith("\0") for value in y):
-        raise ValueError("y holds a label that ends in a NUL character, which numpy would cut off: leave it out")
+        raise ValueError("y holds a label that ends in a NUL character, which numpy would cut off: remove it")
     return np.array(y.tolist()) if types <= {bool, int, float, str} else y
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from bayesnb.families import Family
 from bayesnb.families.open_categorical import OpenCategorical
 from bayesnb.families.words import FAMILIES
-from bayesnb.frames.columns import BLOCKS, KINDS, Column, Kind
+from bayesnb.frames.column_kinds import BLOCKS, KINDS, Column, Kind
 from bayesnb.frames.series import Array, DataError, Frame, closest, label, listing
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows.statistics import ModelStatistics, sufficient_statistics
@@ -116,16 +116,19 @@ class FrameSchema:
         """The schema, which has all values already, and the statistics of encoded rows."""
         return self, sufficient_statistics(model, X, codes, sample_weight=weight)
 
-    def joined(self, other: Any) -> Self:
+    def join(self, other: Any) -> Self:
         """The same columns with the values of both."""
-        return replace(self, columns=tuple(a.joined(b) for a, b in zip(self.columns, other.columns, strict=True)))
+        return replace(self, columns=tuple(a.join(b) for a, b in zip(self.columns, other.columns, strict=True)))
 
     def spread(self, statistics: ModelStatistics, over: Any) -> ModelStatistics:
         """Extend statistics counted under this schema to the schema ``over``, which has more values."""
         if "categorical" not in self.blocks or self.family is not None:
             return statistics
         pairs = list(zip(self.blocks["categorical"], over.blocks["categorical"], strict=True))
-        codes = [np.array([new.values.index(value) for value in old.values] or [0]) for old, new in pairs]
+        codes = []
+        for old, new in pairs:
+            code_of = {value: code for code, value in enumerate(new.values)}
+            codes.append(np.array([code_of[value] for value in old.values] or [0]))
         sizes = [max(len(new.values), 1) for _, new in pairs]
         return statistics.with_block("categorical", statistics.blocks["categorical"].spread(codes, sizes))
 
@@ -199,13 +202,14 @@ class ArraySchema:
         sizes = statistics.blocks[block].sizes
         return self if sizes == self.sizes else replace(self, sizes=sizes), statistics
 
-    def joined(self, other: Any) -> Self:
+    def join(self, other: Any) -> Self:
         """The same columns with the codes of both; DataError if the kinds of columns differ."""
         if not isinstance(other, ArraySchema):
-            raise DataError("the rows before were an array, and these are a data frame: give rows of one sort")
+            raise DataError("the rows before were an array, and these are a data frame: give both in the same form")
         if self.kinds != other.kinds:
             raise DataError(
-                f"the columns were {listing(self.kinds)} in the rows before, and are {listing(other.kinds)}"
+                f"the likelihoods of the columns were {listing(self.kinds)} in the rows before, and are "
+                f"{listing(other.kinds)} now: give the same as in the first rows"
             )
         return replace(self, sizes=tuple(max(pair) for pair in zip(self.sizes, other.sizes, strict=True)))
 

@@ -37,7 +37,13 @@ class DataError(ValueError):
 
 
 def as_frame(X: Any) -> Frame | None:
-    """X as a narwhals frame with text as column names, or None if X is not a frame.
+    """X as a narwhals frame with text as column names, or None if X is not a data frame or is better read as an array.
+
+    A numpy array, a list and a sparse matrix are not data frames. Names other than text, which only pandas has, become
+    text. A pandas frame of sparse columns with such names is an array: None, so that it is read as a sparse matrix.
+
+    Args:
+        X: Rows in any form; a data frame of pandas, polars or pyarrow is not copied.
 
     Raises:
         DataError: for a lazy frame, and for two columns with the same name.
@@ -89,11 +95,11 @@ def sort_of(cells: nw.Series[Any]) -> Sort:
         return "nothing"
     if dtype in DATES:
         raise DataError(
-            f"column '{cells.name}' holds {dtype}, and no likelihood here is one of dates and times: give numbers, "
-            f"such as {DAYS if dtype == nw.Duration else 'days since a first one'}, or leave it out"
+            f"column '{cells.name}' holds {dtype}, and no likelihood takes dates or times: give numbers, such as "
+            f"{DAYS if dtype == nw.Duration else 'days since a first date'}, or leave the column out"
         )
     raise DataError(
-        f"column '{cells.name}' holds {dtype}, expected numbers, booleans or text, one of them in the whole column"
+        f"column '{cells.name}' holds {dtype}, expected numbers, booleans or text: give the whole column one of these"
     )
 
 
@@ -104,7 +110,7 @@ def is_missing(cells: nw.Series[Any]) -> bool:
     return cells.dtype.is_float() and bool(np.isnan(numbers(cells)).all())
 
 
-def plain(cells: nw.Series[Any]) -> nw.Series[Any]:
+def to_plain(cells: nw.Series[Any]) -> nw.Series[Any]:
     """The column in the type of its values if pandas stores it as objects; other columns unchanged."""
     if cells.dtype != nw.Object or not hasattr(cells.to_native(), "convert_dtypes") or cells.is_null().all():
         return cells
@@ -124,8 +130,8 @@ def numbers(cells: nw.Series[Any]) -> Array:
     odd = rounded(cells)
     if odd is not None:
         raise DataError(
-            f"column '{cells.name}' holds {odd}, which floating point would round to {float(odd):.0f}: make the column "
-            "text where it is a category, or floating point where rounding does no harm"
+            f"column '{cells.name}' holds {odd}, which floating point would round to {float(odd):.0f}: convert the "
+            "column to text if it is a category, or to floating point if rounding does no harm"
         )
     if cells.dtype.is_integer() and cells.implementation.is_pyarrow():  # its cast refuses integers above 2^53
         return np.asarray(cells.to_numpy(), np.float64)
@@ -148,7 +154,7 @@ def texts(cells: nw.Series[Any]) -> list[str | None]:
     return [None if gone else label(cell) for gone, cell in zip(missing, cells.to_list(), strict=True)]
 
 
-def declared(cells: nw.Series[Any]) -> list[str]:
+def declared_categories(cells: nw.Series[Any]) -> list[str]:
     """The categories that a column's type declares, even if they do not occur in it; empty for plain text."""
     if isinstance(cells.dtype, nw.Enum):
         return list(cells.dtype.categories)

@@ -16,7 +16,7 @@ from bayesnb.comparison.experiment import Experiment
 from bayesnb.comparison.first_split import Evidence, NutsCheck
 from bayesnb.comparison.methods import COMPARED, CURES, PRIOR_MEANINGS, REFERENCE
 from bayesnb.comparison.metrics import LOG_SMALLEST, METRICS
-from bayesnb.frames.columns import Column
+from bayesnb.frames.column_kinds import Column
 from bayesnb.inspection.dependence import STRONG, Dependence
 from bayesnb.inspection.num_parameters import num_parameters
 from bayesnb.report.formats import bayes_factor, number, plural, whole

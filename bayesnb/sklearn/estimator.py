@@ -8,18 +8,16 @@ import jax
 import numpy as np
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import (
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesnb.families import Family
-from bayesnb.frames.likelihoods import AUTO, of_array, of_frame
+from bayesnb.frames.likelihoods import AUTO, make_schema
 from bayesnb.frames.schema import ArraySchema, FrameSchema, Schema
 from bayesnb.frames.series import Array, Frame, label
+from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows.statistics import ModelStatistics, merge
 from bayesnb.sklearn.estimator_rows import ChecksRows
-from bayesnb.sklearn.fit_methods import fit_named, specification, temper_fit
+from bayesnb.sklearn.fit_methods import FITS, specification, temper_fit
 
 
 def _without_temper(classifier: Any) -> bool:
@@ -146,7 +144,8 @@ class NaiveBayesClassifier(ChecksRows):
 
     def learned(self, schema: FrameSchema, classes: Array, statistics: ModelStatistics) -> Self:
         """Fit the statistics of rows with this schema and these classes, as counted by ``nb.stream``."""
-        self._set(schema, classes, statistics)
+        model = specification(self.method, self.smoothing, schema, len(classes), self.class_prior)
+        self._set(schema, classes, model, statistics)
         self.n_features_in_ = len(schema.names)
         self.feature_names_in_ = np.array(schema.names, dtype=object)
         return self
@@ -162,22 +161,26 @@ class NaiveBayesClassifier(ChecksRows):
         return tags
 
     def _learn(self, X: Any, classes: Array, codes: Array, weight: Array | None, *, reset: bool) -> None:
-        given = of_frame(X, self.likelihoods) if isinstance(X, Frame) else of_array(X.shape[1], self.likelihoods)
-        given = given if reset else self.schema_.joined(given)
+        given = make_schema(X, self.likelihoods)
+        given = given if reset else self.schema_.join(given)
         model = specification(self.method, self.smoothing, given, len(classes), self.class_prior)
         encoded = given.encode(X)
         schema, statistics = given.count(model, encoded, codes, weight)
+        if schema is not given:
+            model = specification(self.method, self.smoothing, schema, len(classes), self.class_prior)
         if not reset:
             statistics = merge(self.schema_.spread(self.statistics_, schema), statistics)
-        self._set(schema, classes, statistics, (encoded, codes, weight) if self.temper else None)
+        self._set(schema, classes, model, statistics, (encoded, codes, weight) if self.temper else None)
 
-    def _set(self, schema: Schema, classes: Array, statistics: ModelStatistics, rows: Any = None) -> None:
+    def _set(
+        self, schema: Schema, classes: Array, model: NaiveBayes, statistics: ModelStatistics, rows: Any = None
+    ) -> None:
         """Fit, and set the fitted attributes only after success."""
-        model = specification(self.method, self.smoothing, schema, len(classes), self.class_prior)
-        fit = fit_named(self.method, model, statistics, self._key, self.num_samples)
+        options: dict[str, Any] = {}
+        if self.method == "nuts":
+            key = jax.random.key(check_random_state(self.random_state).randint(2**31))
+            options = {"key": key, "num_samples": self.num_samples, "progress_bar": False}
+        fit = FITS[self.method](model, statistics=statistics, **options)
         if rows is not None:
             fit = temper_fit(fit, self.temper, *rows)
         self.classes_, self.schema_, self.statistics_, self.fit_ = classes, schema, statistics, fit
-
-    def _key(self) -> Any:
-        return jax.random.key(check_random_state(self.random_state).randint(2**31))

@@ -65,7 +65,9 @@ class ChecksRows(IncrementalClassifier):
             if isinstance(self.schema_, ArraySchema):
                 frame = None
             elif hasattr(self, "feature_names_in_"):
-                raise ValueError("the model was fitted to a data frame: give one with its columns, got none with names")
+                raise ValueError(
+                    "the model was fitted to a data frame: give one with its columns, got rows without column names"
+                )
             elif frame is None:
                 X = validate_data(self, X, reset=False, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
                 return as_frame(pd.DataFrame(X, columns=self.schema_.names))

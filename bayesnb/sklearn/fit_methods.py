@@ -16,7 +16,6 @@ from bayesnb.frames.schema import Schema
 from bayesnb.frames.series import closest
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Classifier, Posterior
-from bayesnb.rows.statistics import ModelStatistics
 from bayesnb.validation.temper import temper
 
 BOUNDS = (1e-100, 1e15)
@@ -61,14 +60,6 @@ def require(method: Any, smoothing: Any) -> None:
         raise ValueError(
             f"smoothing must be a number from {least} to {high:g} for method {method!r}, got {smoothing!r}"
         )
-
-
-def fit_named(
-    method: str, model: NaiveBayes, statistics: ModelStatistics, key: Callable[[], Array], num_samples: int
-) -> Classifier:
-    """Fit statistics with the named method; ``key`` and ``num_samples`` are for `nuts`."""
-    sampling = {"key": key(), "num_samples": num_samples, "progress_bar": False} if method == "nuts" else {}
-    return FITS[method](model, statistics=statistics, **sampling)
 
 
 def temper_fit(fit: Classifier, how: bool | str, X: Any, codes: Array, weight: Array | None) -> Posterior:

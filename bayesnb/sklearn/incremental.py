@@ -34,7 +34,7 @@ class IncrementalClassifier(ClassifierMixin, BaseEstimator):
             sample_weight: Weights [N]; rows of weight zero are ignored.
 
         Raises:
-            ValueError: if the rows, labels, weights or parameters are invalid.
+            ValueError: if rows, labels, weights or parameters are invalid; invalid rows leave an earlier fit unchanged.
         """
         return self._add(X, y, None, sample_weight, reset=True)
 

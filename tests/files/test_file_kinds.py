@@ -109,7 +109,7 @@ def test_decimal_commas_are_named_with_what_to_write(place, model):
 
 def test_decimal_commas_in_a_frame_are_warned_of_unless_the_column_is_declared():
     frame, y = pd.DataFrame({"price": ["0,5", "1,5", "0,5", None]}), [0, 1, 0, 1]
-    with pytest.warns(UserWarning, match="'0,5' looks like a number with a decimal comma: write 0.5; say likelihoods="):
+    with pytest.warns(UserWarning, match="'0,5' looks like a number with a decimal comma: write 0.5; set likelihoods="):
         nb.NaiveBayesClassifier().fit(frame, y)
     nb.NaiveBayesClassifier({"price": "categorical"}).fit(frame, y)
     nb.NaiveBayesClassifier().fit(frame.assign(price=["0,5", "many", "0,5", None]), y)

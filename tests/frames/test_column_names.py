@@ -1,4 +1,4 @@
-"""Columns have types whatever they are called: by integers, as `read_csv(header=None)` does, by tuples, or mixed."""
+"""Column names that are not text: integers, as `read_csv(header=None)` gives them, tuples, or mixed."""
 
 import io
 
@@ -43,7 +43,7 @@ def test_a_file_without_a_header():
     ]  # fmt: skip
 
 
-def test_likelihoods_go_by_the_columns_own_names():
+def test_likelihoods_by_names_that_are_not_text():
     flags = renamed([0, 1, 2], FRAME.assign(f=[1, 0, 1, 1]))
     assert nb.NaiveBayesClassifier({1: "bernoulli"}).fit(flags, Y).likelihoods_["1"] == "bernoulli"
 
@@ -71,7 +71,7 @@ def test_an_array_of_another_width_is_refused():
         clf.predict(np.zeros((2, 2)))
 
 
-def test_a_fit_to_an_array_takes_such_a_frame_by_place():
+def test_a_fit_to_an_array_takes_such_a_frame_by_position():
     rows = np.array([[1.0, 5.0], [2.0, 3.0], [4.0, 4.0], [3.0, 1.0]])
     clf = nb.NaiveBayesClassifier().fit(rows, Y)
     assert_array_equal(clf.predict_proba(pd.DataFrame(rows)), clf.predict_proba(rows))

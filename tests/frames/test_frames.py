@@ -1,4 +1,4 @@
-"""Data frames of three libraries: one answer from all, and a sentence for every table that does not fit."""
+"""Data frames of three libraries: the same answer from all, and an error with a reason for every invalid table."""
 
 import datetime
 import pickle
@@ -13,6 +13,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
+from bayesnb.families.parts.statistics import CategoricalStatistics
+from bayesnb.frames.column_kinds import Column
+from bayesnb.frames.schema import FrameSchema
+from bayesnb.rows.statistics import ModelStatistics
 
 RNG = np.random.default_rng(1)
 N = 60
@@ -54,7 +58,9 @@ def test_every_library_gives_the_fit_of_the_arrays(name):
     assert clf.likelihoods_ == KINDS
     assert list(clf.feature_names_in_) == list(CELLS)
     assert_allclose(clf.predict_log_proba(FRAMES[name]), by_hand(), atol=1e-12)
-    assert_allclose(clf.predict_log_proba(FRAMES["polars"]), by_hand(), atol=1e-12)  # fitted to one, asked with another
+    assert_allclose(
+        clf.predict_log_proba(FRAMES["polars"]), by_hand(), atol=1e-12
+    )  # fitted to one library, predicted with another
 
 
 @pytest.mark.parametrize("name", FRAMES)
@@ -77,7 +83,7 @@ def test_any_split_gives_the_fit_of_the_whole(name):
         (pd.Series([None, "u", "v", "u"], dtype=object), ("u", "v")),
     ],
 )
-def test_categories_are_those_that_are_declared_or_shown(column, values):
+def test_categories_are_those_that_are_declared_or_present(column, values):
     clf = nb.NaiveBayesClassifier().fit(pd.DataFrame({"c": column}), [0, 1, 0, 1])
     assert clf.schema_.columns[0].values == values
     enum = pl.DataFrame({"c": pl.Series(["b", "a"], dtype=pl.Enum(["c", "b", "a"]))})
@@ -92,7 +98,7 @@ def test_likelihoods_by_name_and_by_pattern():
     assert clf.likelihoods_ == {"pixel_1": "bernoulli", "pixel_2": "bernoulli", "clicks": "poisson", "size": "normal"}
     with pytest.raises(ValueError, match="there is no column 'pixl_1' to treat as bernoulli; did you mean 'pixel_1'"):
         nb.NaiveBayesClassifier({"pixl_1": "bernoulli"}).fit(frame, [0, 1, 0, 1])
-    with pytest.raises(ValueError, match="'gauss' is no likelihood of a column"):
+    with pytest.raises(ValueError, match="'gauss' is not a likelihood of a column"):
         nb.NaiveBayesClassifier({"size": "gauss"}).fit(frame, [0, 1, 0, 1])
 
 
@@ -104,7 +110,7 @@ def test_a_family_takes_the_whole_frame():
 
 
 @pytest.mark.parametrize("name", FRAMES)
-def test_saved_and_loaded_it_knows_its_names(tmp_path, name):
+def test_a_loaded_classifier_has_its_names(tmp_path, name):
     clf = nb.NaiveBayesClassifier(method="map", smoothing=0.5).fit(FRAMES[name], Y)
     nb.save(clf, tmp_path / "clf.bayesnb")
     again = nb.load(tmp_path / "clf.bayesnb")
@@ -131,13 +137,13 @@ def changed(**columns):
         (changed(blood=1.0), "column 'blood' holds numbers, and the model was fitted to text"),
         (changed(age="old"), "column 'age' holds text, 'old', and the model was fitted to numbers"),
         (changed(smokes="often"), "column 'smokes' holds text, 'often', and the model was fitted to numbers"),
-        (changed(age=pd.Timestamp("2020-01-01")), "column 'age' holds Datetime.* no likelihood here is one of dates"),
+        (changed(age=pd.Timestamp("2020-01-01")), "column 'age' holds Datetime.* no likelihood takes dates"),
         (changed(weight=np.inf), "column 'weight' holds an infinite number"),
         (changed(weight=1e300), "column 'weight' holds 1e\\+300, too large to be squared"),
         (FRAMES["polars"].lazy(), "has no rows before it is computed: give frame.collect\\(\\)"),
     ],
 )
-def test_new_rows_are_held_against_the_fit(frame, words):
+def test_new_rows_are_checked_against_the_fit(frame, words):
     clf = nb.NaiveBayesClassifier().fit(FRAMES["pandas"], Y)
     with pytest.raises(ValueError, match=words):
         clf.predict(frame)
@@ -146,20 +152,20 @@ def test_new_rows_are_held_against_the_fit(frame, words):
 @pytest.mark.parametrize(
     ("column", "words"),
     [
-        ([datetime.date(2020, 1, 1)] * 4, "column 'c' holds Date, and no likelihood here is one of dates"),
+        ([datetime.date(2020, 1, 1)] * 4, "column 'c' holds Date, and no likelihood takes dates"),
         ([datetime.timedelta(1)] * 4, "column 'c' holds Duration"),
         ([[1], [2], [3], [4]], "column 'c' holds List.*, expected numbers, booleans or text"),
         ([b"a", b"b", b"c", b"d"], "column 'c' holds Binary"),
     ],
 )
-def test_what_no_likelihood_takes_is_refused_by_name(column, words):
+def test_types_without_a_likelihood_are_refused_by_name(column, words):
     with pytest.raises(ValueError, match=words):
         nb.NaiveBayesClassifier().fit(pl.DataFrame({"c": column}), [0, 1, 0, 1])
     with pytest.raises(ValueError, match="column 'c' holds"):
         nb.NaiveBayesClassifier().fit(pd.DataFrame({"c": [1, "a", 2.5, b"x"]}), [0, 1, 0, 1])
 
 
-def test_an_unseen_category_and_a_column_of_nothing_drop_their_factor():
+def test_unseen_categories_and_missing_columns_drop_their_factor():
     clf = nb.NaiveBayesClassifier().fit(FRAMES["pandas"], Y)
     gone = clf.predict_proba(changed(blood=None))
     assert_allclose(clf.predict_proba(changed(blood="Z")), gone, atol=1e-15)
@@ -193,7 +199,7 @@ NONE, GONE = [None] * 4, [np.nan] * 4
         (GONE, list("xyxy")),
     ],
 )
-def test_a_column_that_changes_its_type_between_parts_is_refused(before, now):
+def test_a_column_that_changes_its_type_between_batches_is_refused(before, now):
     with pytest.raises(ValueError, match=r"column 'c' was .* in the rows before and is .* in these"):
         parts(before, now)
     with pytest.raises(ValueError, match="column 'c' was categorical in the rows before"):
@@ -202,7 +208,7 @@ def test_a_column_that_changes_its_type_between_parts_is_refused(before, now):
 
 @pytest.mark.parametrize("cells", [list("xyxy"), [True, False, True, True], [1.0, 2.0, 3.0, 4.0]])
 @pytest.mark.parametrize("gone", [NONE, GONE, pd.Series(NONE, dtype="string")])
-def test_a_part_without_a_cell_in_a_column_says_nothing_of_it(cells, gone):
+def test_a_batch_without_cells_in_a_column_leaves_the_column_unchanged(cells, gone):
     clf = parts(cells, gone)
     assert clf.class_count_.sum() == 8
     alone = nb.NaiveBayesClassifier().fit(pd.DataFrame({"d": [0.1, 0.9, 0.2, 0.8] * 2}), [0, 1] * 4)
@@ -211,7 +217,7 @@ def test_a_part_without_a_cell_in_a_column_says_nothing_of_it(cells, gone):
 
 
 @pytest.mark.parametrize("gone", [NONE, GONE, pd.Series(NONE, dtype="string")])
-def test_a_column_of_nothing_can_be_fitted(gone):
+def test_a_column_without_cells_can_be_fitted(gone):
     frame = pd.DataFrame({"c": gone, "d": [0.1, 0.9, 0.2, 0.8]})
     clf = nb.NaiveBayesClassifier().fit(frame, [0, 1, 0, 1])
     alone = nb.NaiveBayesClassifier().fit(frame[["d"]], [0, 1, 0, 1])
@@ -243,7 +249,7 @@ def test_labels_keep_their_type(labels):
     assert_array_equal(flags.classes_, [False, True])
 
 
-def test_a_fit_that_fails_leaves_the_fit_before():
+def test_a_fit_that_fails_leaves_the_earlier_fit():
     clf = nb.NaiveBayesClassifier().fit(FRAMES["pandas"], Y)
     before = clf.predict_proba(FRAMES["pandas"])
     for rows, labels in ((FRAMES["pandas"][["age"]], Y[:3]), (np.ones((4, 5)), ["a", None, "a", "b"])):
@@ -274,10 +280,48 @@ COLUMN = st.one_of(
     table=st.dictionaries(st.text(min_size=1, max_size=4), COLUMN, min_size=1, max_size=3),
     make=st.sampled_from([pd.DataFrame, lambda table: pl.DataFrame(table, strict=False)]),
 )
-def test_any_frame_gives_probabilities_or_a_sentence(table, make):
+def test_any_frame_gives_probabilities_or_an_error_with_a_reason(table, make):
     frame = make(table)
     try:
         proba = nb.NaiveBayesClassifier().fit(frame, [0, 1, 0, 1]).predict_proba(frame)
     except ValueError:
         return
     assert_allclose(proba.sum(axis=1), 1.0, rtol=1e-6)
+
+
+@pytest.mark.parametrize("cells", [list("xyxy"), ["no", "yes", None, "maybe"], pd.Categorical(["0", "1", "0", "1"])])
+@pytest.mark.parametrize("likelihoods", ["bernoulli", ["bernoulli"], {"c": "bernoulli"}])
+def test_text_is_not_bernoulli(cells, likelihoods):
+    with pytest.raises(ValueError, match="column 'c' holds text, which cannot be bernoulli: make it categorical"):
+        nb.NaiveBayesClassifier(likelihoods).fit(pd.DataFrame({"c": cells}), [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("gone", [NONE, GONE, pd.Series(NONE, dtype="string")])
+def test_a_column_of_flags_may_begin_with_missing_cells(gone):
+    clf = parts(gone, [True, False, True, True], likelihoods={"c": "bernoulli"})
+    assert clf.likelihoods_["c"] == "bernoulli"
+    assert_array_equal(clf.statistics_.blocks["binary"].trials.sum(axis=0), [4])
+
+
+class Compared(str):
+    """Text that counts how often it is compared with another one."""
+
+    __slots__ = ()
+    times = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other):
+        Compared.times += 1
+        return str.__eq__(self, other)
+
+
+def test_categories_of_two_batches_are_joined_without_comparing_all_pairs():
+    texts = [f"category {number:04}" for number in range(2000)]
+    before = FrameSchema((Column("c", "categorical", tuple(texts[::2]), True),))
+    after = FrameSchema((Column("c", "categorical", tuple(map(Compared, texts)), True),))
+    counts = CategoricalStatistics(np.arange(1000.0)[None], (1000,))
+    Compared.times = 0
+    spread = before.spread(ModelStatistics(np.ones(1), {"categorical": counts}), after).blocks["categorical"]
+    assert Compared.times < 10 * len(texts)
+    assert_array_equal(spread.counts[0, ::2], counts.counts[0])
+    assert spread.counts[0, 1::2].sum() == 0

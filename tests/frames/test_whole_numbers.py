@@ -1,4 +1,4 @@
-"""Whole numbers above 2^53 are told apart, or refused: never rounded into each other without a word."""
+"""Whole numbers above 2^53 stay distinct or are refused: they are never silently rounded into each other."""
 
 from decimal import Decimal
 
@@ -68,7 +68,7 @@ def test_labels_of_a_parquet_file_are_exact_and_written_back(kind):
 
 
 @pytest.mark.parametrize("kind", TYPES)
-def test_categories_of_a_parquet_file_are_exact_also_where_the_rows_to_predict_are_small(kind):
+def test_categories_of_a_parquet_file_are_exact_even_if_those_to_predict_are_small(kind):
     codes = [EVEN, ODD] * 4
     pq.write_table(pa.table({"code": of_type(codes, kind), "label": list("abababab")}), "rows.parquet")
     run("fit", "rows.parquet", "--save", "a.model", "--as", "code=categorical")
@@ -78,7 +78,7 @@ def test_categories_of_a_parquet_file_are_exact_also_where_the_rows_to_predict_a
     assert float(unknown.split(",")[1]) == 0.5
 
 
-def test_compare_reads_such_numbers_as_text_and_says_so():
+def test_compare_reads_such_numbers_as_text_with_a_warning():
     write("rows.csv", code=[1, 2, 3, ODD] * 2, x=SMALL, label=list("abababab"))
     table = make_table(read("rows.csv"))
     columns = {column.name: column for column in table.columns}
@@ -127,7 +127,7 @@ FRAMES = {
 
 @pytest.mark.parametrize("kind", ["auto", "categorical"])
 @pytest.mark.parametrize("frame", FRAMES)
-def test_the_estimators_frames_refuse_them(frame, kind):
+def test_the_estimator_refuses_them_in_frames(frame, kind):
     with pytest.raises(ValueError, match=f"column 'code' holds {ODD}, which floating point would round to {EVEN}"):
         nb.NaiveBayesClassifier(kind).fit(FRAMES[frame](), list("aaaabbbb"))
 

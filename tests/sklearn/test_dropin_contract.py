@@ -1,4 +1,4 @@
-"""The drop-in classes in scikit-learn's world: its checks, pickles, grids, routing; attributes that are replaced."""
+"""The drop-in classes as scikit-learn estimators: its checks, pickles, grids, routing; attributes that are replaced."""
 
 import copy
 import pickle
@@ -24,7 +24,7 @@ X, Y = load_iris(return_X_y=True)
 
 
 def checks():
-    """As ``parametrize_with_checks`` gives them; of that pytest 9 and scikit-learn 1.7 make a warning together."""
+    """As in ``parametrize_with_checks``, which gives a warning with pytest 9 and scikit-learn 1.7."""
     for NB in ALL:
         for estimator, check in estimator_checks_generator(NB()):
             yield pytest.param(estimator, check, id=f"{NB.__name__}-{check.func.__name__}")
@@ -43,7 +43,7 @@ def test_each_is_a_classifier_of_scikit_learns_class_with_its_parameters(NB):
     assert NB().get_params() == theirs().get_params()
 
 
-def test_missing_cells_are_declared_where_single_cells_may_be_missing():
+def test_the_tags_allow_missing_cells_if_single_cells_may_be_missing():
     declared = {NB.__name__ for NB in ALL if get_tags(NB()).input_tags.allow_nan}
     assert declared == {"GaussianNB", "BernoulliNB", "CategoricalNB"}
 
@@ -82,21 +82,21 @@ def test_predictions_follow_replaced_attributes(NB):
 
 
 @pytest.mark.parametrize("NB", ALL)
-def test_attributes_that_predictions_follow_from_cannot_be_changed_in_place(NB):
+def test_attributes_that_determine_predictions_are_read_only(NB):
     for fit in (NB().fit(X, Y), pickle.loads(pickle.dumps(NB().fit(X, Y)))):
         table = fit.theta_ if NB is GaussianNB else fit.feature_log_prob_
         with pytest.raises(ValueError, match="read-only"):
             (table[0] if isinstance(table, list) else table)[0, 0] = 1.0
 
 
-def test_a_threshold_set_after_the_fit_waits_for_the_next():
+def test_a_threshold_set_after_the_fit_applies_to_the_next_fit():
     fit = BernoulliNB(binarize=3.0).fit(X, Y)
     expected = fit.predict_proba(X)
     for later in (None, 0.0):
         assert_array_equal(fit.set_params(binarize=later).predict_proba(X), expected)
 
 
-def test_a_fit_that_fails_on_its_parameters_leaves_none():
+def test_after_a_fit_with_an_invalid_parameter_the_classifier_is_unfitted():
     fit = MultinomialNB().fit(X, Y).set_params(class_prior=[0.5, 0.5])
     with pytest.raises(ValueError, match="Number of priors"):
         fit.fit(X, Y)
@@ -105,7 +105,7 @@ def test_a_fit_that_fails_on_its_parameters_leaves_none():
 
 
 @pytest.mark.parametrize("NB", ALL)
-def test_a_fit_that_fails_on_its_rows_leaves_the_one_before(NB):
+def test_a_fit_of_invalid_rows_leaves_the_earlier_fit(NB):
     fit = NB().fit(X, Y)
     expected = fit.predict_proba(X)
     if NB is BernoulliNB:

@@ -1,4 +1,4 @@
-"""What the drop-in classes refuse, each in a sentence that says what was wrong."""
+"""Invalid rows, labels, weights and parameters of the drop-in classes; each error message says what was wrong."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def with_cell(value):
         (with_cell(-np.inf), "Input X contains infinity"),
     ],
 )
-def test_rows_that_no_fit_takes(NB, rows, words):
+def test_invalid_rows_to_fit(NB, rows, words):
     with pytest.raises(ValueError, match=words):
         NB().fit(rows, Y)
 
@@ -47,7 +47,7 @@ def test_rows_that_no_fit_takes(NB, rows, words):
         (X.astype(str), "bytes/strings"),
     ],
 )
-def test_rows_that_no_prediction_takes(NB, rows, words):
+def test_invalid_rows_to_predict(NB, rows, words):
     fit = NB().fit(X, Y)
     with pytest.raises(ValueError, match=words):
         fit.predict_proba(rows)
@@ -74,7 +74,7 @@ def test_counts_partly_missing(NB):
 
 @pytest.mark.parametrize("NB", [*COUNTED, BernoulliNB])
 @pytest.mark.parametrize("value", [np.inf, np.nan])
-def test_sparse_cells_that_are_no_numbers(NB, value):
+def test_sparse_cells_that_are_not_finite(NB, value):
     rows, fit = scipy.sparse.csr_array(with_cell(value)), NB().fit(X, Y)
     for method in (lambda: fit.fit(rows, Y), lambda: fit.predict(rows)):
         with pytest.raises(ValueError, match=r"Input X contains (infinity|NaN)"):
@@ -97,13 +97,13 @@ def test_sparse_rows_of_measurements_and_codes(NB):
         ([1, np.nan, 1, 1], "NaN"),
     ],
 )
-def test_weights_that_are_none(NB, weight, words):
+def test_invalid_weights(NB, weight, words):
     with pytest.raises(ValueError, match=words):
         NB().fit(X, Y, weight)
 
 
 @pytest.mark.parametrize("NB", ALL)
-def test_labels_that_are_none(NB):
+def test_invalid_labels(NB):
     with pytest.raises(ValueError, match="Unknown label type"):
         NB().fit(X, [0.5, 1.5, 2.5, 3.5])
     with pytest.raises(ValueError, match="y contains NaN"):
@@ -126,7 +126,7 @@ def test_labels_that_are_none(NB):
         ({"class_prior": [0.0, 0.0]}, "not all zero"),
     ],
 )
-def test_parameters_that_are_none(NB, parameters, words):
+def test_invalid_parameters(NB, parameters, words):
     with pytest.raises(ValueError, match=words):
         NB(**parameters).fit(X, Y)
 
@@ -136,12 +136,12 @@ def test_parameters_that_are_none(NB, parameters, words):
     [([1.0, np.inf], "alpha must be finite"), ([1.0, -1.0], "alpha"), ([1.0] * 3, "Got 3 elements instead of 2")],
 )
 @pytest.mark.parametrize("NB", [*COUNTED, BernoulliNB])
-def test_pseudo_counts_that_are_none(NB, alpha, words):
+def test_invalid_pseudo_counts(NB, alpha, words):
     with pytest.raises(ValueError, match=words):
         NB(alpha=alpha).fit(X, Y)
 
 
-def test_flags_that_are_none():
+def test_invalid_flags():
     with pytest.raises(ValueError, match="a Bernoulli cell is 0, 1 or NaN"):
         BernoulliNB(binarize=None).fit(X, Y)
     fit = BernoulliNB(binarize=None).fit(X > 0, Y)
@@ -150,7 +150,7 @@ def test_flags_that_are_none():
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.float64])
-def test_codes_that_number_things_instead_of_categories(dtype):
+def test_codes_that_are_too_large(dtype):
     with pytest.raises(ValueError, match="column 1 of X would have 4000000001 categories"):
         CategoricalNB().fit(with_cell(4e9).astype(dtype), Y)
     with pytest.raises(ValueError, match="'min_categories' should have integral type"):
@@ -158,7 +158,7 @@ def test_codes_that_number_things_instead_of_categories(dtype):
 
 
 @pytest.mark.parametrize("NB", ALL)
-def test_a_refused_batch_changes_nothing(NB):
+def test_an_invalid_batch_changes_nothing(NB):
     fit = NB().fit(X, Y)
     before = fit.predict_proba(X)
     with pytest.raises(ValueError, match="infinity"):

@@ -11,13 +11,13 @@ import sklearn
 ROOT = Path(__file__).parents[2]
 
 INTENDED = {
-    # its accuracies rest on variances smoothed by those of other columns; ours are smoothed by their own
+    # it expects accuracies of variances that are smoothed by those of other columns; ours are smoothed by their own
     "test_check_accuracy_on_digits",
 }
 """The tests that fail, each because of a difference that the class's docstring states."""
 
 if tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 9):
-    # asks for joint - logsumexp(joint) to the last digit of its rounding, which normalising row by row does not have
+    # it compares with joint - logsumexp(joint) to the last digit, and normalising row by row rounds differently
     INTENDED |= {"test_predict_joint_proba"}
 
 FIXTURES = """
@@ -60,5 +60,5 @@ def test_all_but_the_intended_differences_pass(tmp_path):
     passed = {name for name, tags in outcome.items() if not tags}
     assert len(passed) > 50, run.stdout[-2000:]
     failed = {name.split("[")[0] for name, tags in outcome.items() if {"failure", "error"} & set(tags)}
-    # a test of the list that is not in the file, or passes, is no difference: the list cannot rot
+    # equality: a listed test that passes, or is no longer in the file, must leave the list
     assert failed == INTENDED, run.stdout[-5000:]

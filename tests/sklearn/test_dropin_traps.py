@@ -1,4 +1,4 @@
-"""Where scikit-learn's classes go wrong, and the drop-in classes do not: zeros, scales, splits, counts, categories."""
+"""Cases in which scikit-learn's classes give wrong answers and the drop-in classes do not."""
 
 import numpy as np
 import pytest
@@ -73,7 +73,7 @@ def test_without_smoothing_a_class_without_rows_is_like_all_rows(NB):
     assert_allclose(got, pooled.predict_joint_log_proba(X)[:, 0] - np.log(3), rtol=1e-12)
 
 
-def test_a_class_that_shows_no_cell_of_a_column_has_the_moments_of_all_rows():
+def test_a_class_without_cells_in_a_column_has_the_moments_of_all_rows():
     X, y = np.array([[1.0, 3.0], [2.0, 5.0], [NAN, 1.0], [NAN, 2.0], [6.0, 2.0]]), [0, 0, 1, 1, 2]
     fit = GaussianNB(var_smoothing=0.1).partial_fit(X, y, classes=[0, 1, 2, 3])
     assert_allclose(fit.theta_[1:, 0], [3.0, 6.0, 3.0])
@@ -104,7 +104,7 @@ def test_batches_of_different_scale_are_smoothed_by_all_rows():
     assert_allclose(split.epsilon_, 0.5 * X.var(axis=0), rtol=1e-12)
 
 
-def test_constant_columns_say_nothing():
+def test_constant_columns_change_no_prediction():
     X, y = np.array([[0.1, 1.0], [0.1, 2.0], [0.1, 5.0], [0.1, 6.0]]), [0, 0, 1, 1]
     fit, without = GaussianNB().fit(X, y), GaussianNB().fit(X[:, 1:], y)
     assert_array_equal(fit.var_[:, 0], 0)
@@ -144,7 +144,7 @@ def test_the_scale_of_all_weights_changes_no_normal_fit():
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.float64])
-def test_a_category_that_no_row_showed_drops_its_factor(dtype):
+def test_a_category_that_was_not_fitted_drops_its_factor(dtype):
     X, y = np.array([[0, 1], [1, 1], [2, 1], [2, 0]], dtype), [0, 0, 1, 1]
     fit = CategoricalNB().fit(X, y)
     known = CategoricalNB().fit(X[:, :1], y)
@@ -173,7 +173,7 @@ def test_missing_cells_drop_their_factors_in_fit_and_in_predictions(NB, dtype):
 
 
 @pytest.mark.parametrize("NB", [GaussianNB, BernoulliNB, CategoricalNB])
-def test_a_column_without_cells_says_nothing(NB):
+def test_a_column_without_cells_changes_no_prediction(NB):
     X, y = np.array([[NAN, 1.0], [NAN, 0.0], [NAN, 2.0], [NAN, 2.0]]), [0, 0, 1, 1]
     fit, without = NB().fit(X, y), NB().fit(X[:, 1:], y)
     if NB is CategoricalNB:
@@ -184,7 +184,7 @@ def test_a_column_without_cells_says_nothing(NB):
 
 
 @pytest.mark.parametrize("NB", [MultinomialNB, ComplementNB])
-def test_a_row_of_counts_that_is_missing_altogether_is_dropped(NB):
+def test_a_row_of_counts_that_is_all_missing_is_dropped(NB):
     X, y = np.array([[3.0, 1.0], [1.0, 2.0], [NAN, NAN]]), [0, 1, 1]
     fit, without = NB().fit(X, y), NB().fit(X[:2], y[:2])
     assert_allclose(fit.feature_log_prob_, without.feature_log_prob_)

@@ -1,4 +1,4 @@
-"""The estimator in scikit-learn's world: its checks, pipelines, grids, ensembles; and the fits that it names."""
+"""NaiveBayesClassifier: scikit-learn's checks, pipelines, grids, ensembles, and each method."""
 
 import pickle
 
@@ -66,7 +66,7 @@ def test_the_map_is_scikit_learns_smoothing(kind, rival, smoothing):
 
 @pytest.mark.filterwarnings("ignore:the evidence rises beyond the bounds")
 @pytest.mark.parametrize("method", ["empirical", "averaged"])
-def test_a_method_is_the_fit_of_its_name(method):
+def test_each_method_is_the_fit_of_the_same_name(method):
     rows, labels = load_wine(return_X_y=True)
     clf = nb.NaiveBayesClassifier(method=method).fit(rows, labels)
     model = nb.NaiveBayes(nb.Normal())
@@ -140,7 +140,7 @@ def test_pipelines_grids_ensembles_and_calibration():
     assert mixed.score(frame, Y) > 0.6
 
 
-def test_a_part_of_rows_without_weight_changes_nothing():
+def test_a_batch_without_weight_changes_nothing():
     clf = nb.NaiveBayesClassifier().partial_fit(X, Y, classes=[0, 1, 2])
     before = clf.predict_proba(X)
     clf.partial_fit(X[:5] + 1, Y[:5], sample_weight=np.zeros(5))
@@ -156,12 +156,12 @@ def test_a_part_of_rows_without_weight_changes_nothing():
         (np.where(CODES == 1, np.inf, CODES), {"likelihoods": "categorical"}, None, "inf"),
     ],
 )
-def test_numbers_beyond_sense_are_refused_and_never_nan(rows, params, weight, words):
+def test_numbers_that_are_too_large_are_refused(rows, params, weight, words):
     with pytest.raises(ValueError, match=words):
         nb.NaiveBayesClassifier(**params).fit(rows, Y, sample_weight=weight)
 
 
-def test_metadata_routing_brings_the_weights():
+def test_metadata_routing_passes_the_weights():
     weight = np.where(Y == 2, 3.0, 1.0)
     with sklearn.config_context(enable_metadata_routing=True):
         clf = nb.NaiveBayesClassifier().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
@@ -182,7 +182,7 @@ def test_sparse_words():
         nb.NaiveBayesClassifier().fit(scipy.sparse.csr_array(X), Y)
 
 
-def test_it_survives_pickling_and_shows_itself():
+def test_pickling_and_representations():
     clf = nb.NaiveBayesClassifier(method="map").fit(X, Y)
     again = pickle.loads(pickle.dumps(clf))
     assert_array_equal(again.predict_proba(X), clf.predict_proba(X))
@@ -197,9 +197,9 @@ def test_it_survives_pickling_and_shows_itself():
         ({"method": "maps"}, "did you mean 'map'"),
         ({"smoothing": 0}, "smoothing must be a number from 1e-100 to 1e\\+15 for method 'posterior', got 0"),
         ({"smoothing": "much"}, "smoothing must be a number"),
-        ({"likelihoods": "gaussian"}, "'gaussian' is no likelihood of a column; expected one of bernoulli"),
-        ({"likelihoods": ["normal"]}, "likelihoods has 1 entries, one a column, and X has 13 columns"),
-        ({"likelihoods": {"alcohol": "normal"}}, "X is an array, whose columns have none: give a data frame"),
+        ({"likelihoods": "gaussian"}, "'gaussian' is not a likelihood of a column: expected one of bernoulli"),
+        ({"likelihoods": ["normal"]}, "likelihoods has 1 entries, and X has 13 columns: give one per column"),
+        ({"likelihoods": {"alcohol": "normal"}}, "X is an array, whose columns have no names: give a data frame"),
         ({"likelihoods": 3}, "likelihoods must be 'auto', one of bernoulli"),
         ({"likelihoods": "bernoulli"}, "Bernoulli"),
         ({"class_prior": [0.5, 0.5]}, "class_prior must be one probability per class"),
@@ -209,7 +209,7 @@ def test_it_survives_pickling_and_shows_itself():
         ({"likelihoods": "categorical"}, "whole code"),
     ],
 )
-def test_a_parameter_that_does_not_fit_is_refused_in_a_sentence(params, words):
+def test_an_invalid_parameter_is_refused_with_a_reason(params, words):
     rows, labels = load_wine(return_X_y=True)
     with pytest.raises(ValueError, match=words):
         nb.NaiveBayesClassifier(**params).fit(rows, labels)
@@ -227,12 +227,12 @@ def test_a_parameter_that_does_not_fit_is_refused_in_a_sentence(params, words):
         ([[1.0, 2.0]] * 4, None, "requires y to be passed"),
     ],
 )
-def test_rows_that_do_not_fit_are_refused_in_a_sentence(rows, labels, words):
+def test_invalid_rows_are_refused_with_a_reason(rows, labels, words):
     with pytest.raises(ValueError, match=words):
         nb.NaiveBayesClassifier().fit(rows, labels)
 
 
-def test_a_part_that_does_not_fit_leaves_what_was_learned():
+def test_an_invalid_batch_leaves_the_fit_unchanged():
     clf = nb.NaiveBayesClassifier().partial_fit(X, Y, classes=[0, 1, 2])
     before = clf.predict_log_proba(X)
     for rows, labels, words in [

@@ -25,7 +25,7 @@ from bayesnb.fits.em import EMEstimate
 from bayesnb.fits.empirical import EmpiricalPosterior
 from bayesnb.fits.hierarchical import HierarchicalDraws
 from bayesnb.fits.multilabel import MultiLabel
-from bayesnb.frames.columns import Column
+from bayesnb.frames.column_kinds import Column
 from bayesnb.frames.schema import ArraySchema, FrameSchema
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import PointEstimate, Posterior

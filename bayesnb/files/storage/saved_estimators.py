@@ -10,7 +10,7 @@ from bayesnb.arrays.pytree import fields_of
 from bayesnb.families import Family
 from bayesnb.files.storage.saved_models import check_statistics
 from bayesnb.files.storage.saved_results import check_result, require_alike
-from bayesnb.frames.columns import KINDS, Column, in_order
+from bayesnb.frames.column_kinds import KINDS, Column, in_order
 from bayesnb.frames.schema import ArraySchema, FrameSchema, Schema
 from bayesnb.results.classifier import Classifier
 from bayesnb.rows.checks import match_statistics

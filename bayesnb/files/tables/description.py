@@ -25,7 +25,7 @@ from bayesnb.files.tables.summaries import (
     no_use,
     number_warnings,
 )
-from bayesnb.frames.columns import Column, Kind
+from bayesnb.frames.column_kinds import Column, Kind
 from bayesnb.frames.likelihoods import expand
 from bayesnb.frames.schema import FrameSchema
 from bayesnb.frames.series import LARGEST_INTEGER, DataError, closest, listing

@@ -16,8 +16,8 @@ from bayesnb.files.streaming.counting import Advance
 from bayesnb.files.tables.description import SKIP, Description, describe, require_target
 from bayesnb.files.tables.reading import BUILT_IN, Data, FrameBlock, open_data
 from bayesnb.files.tables.summaries import Summary, summarise, summarise_frame
-from bayesnb.frames.columns import KINDS
-from bayesnb.frames.likelihoods import asked
+from bayesnb.frames.column_kinds import KINDS
+from bayesnb.frames.likelihoods import kind_for_column
 from bayesnb.frames.schema import FrameSchema
 from bayesnb.frames.series import Array, DataError, label
 from bayesnb.sklearn.estimator import NaiveBayesClassifier
@@ -41,7 +41,7 @@ def describe_file(
     opened, kinds = open_data(data), overrides or {}
     target = opened.names[-1] if target is None else target
     require_target(data, opened.names, target)
-    skipped = {name for name in opened.names if name != target and asked(kinds, name) == SKIP}
+    skipped = {name for name in opened.names if name != target and kind_for_column(kinds, name) == SKIP}
     texts: set[str] = set()
     while (read := _summaries(opened, [n for n in opened.names if n not in skipped], target, texts, advance)) is None:
         pass  # a column that began with numbers contains text: start over

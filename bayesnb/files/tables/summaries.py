@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.families.parts.support import LARGEST_CELL
-from bayesnb.frames.columns import Column, Kind, in_order
+from bayesnb.frames.column_kinds import Column, Kind, in_order
 from bayesnb.frames.series import DataError, is_meant_as_number, is_number, label, why_text
 
 MOST_VALUES = 100_000

@@ -11,7 +11,7 @@ import numpy as np
 from bayesnb.files.tables.description import describe, require_target
 from bayesnb.files.tables.reading import NamedFrame
 from bayesnb.files.tables.summaries import summarise_frame
-from bayesnb.frames.columns import BLOCKS, Column, Kind
+from bayesnb.frames.column_kinds import BLOCKS, Column, Kind
 from bayesnb.frames.series import Array, label
 
 KINDS: tuple[Kind, ...] = ("bernoulli", "categorical", "normal")

@@ -16,7 +16,7 @@ from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.rows.labelled_rows import label_rows
 from bayesnb.rows.statistics import ModelStatistics, summarise
-from bayesnb.sklearn.dropin.discrete import BaseDiscreteNB, count_zeros, log_frequencies
+from bayesnb.sklearn.dropin.discrete_nb import BaseDiscreteNB, count_zeros, log_frequencies
 
 
 @pytree

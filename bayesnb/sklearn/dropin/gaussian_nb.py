@@ -9,9 +9,10 @@ from bayesnb.arrays.placement import Array
 from bayesnb.families import Normal
 from bayesnb.families.normal import VARIANCE_FLOOR
 from bayesnb.families.parts.statistics import NormalStatistics
+from bayesnb.model.class_prior import joint_score
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.primitives.scoring import Score, prepare_likelihood
-from bayesnb.sklearn.dropin.base import BaseNB, check_class_probs
+from bayesnb.sklearn.dropin.base_nb import BaseNB, check_class_probs
 
 
 class GaussianNB(BaseNB, naive_bayes.GaussianNB):
@@ -70,4 +71,5 @@ class GaussianNB(BaseNB, naive_bayes.GaussianNB):
 
     def _score(self, class_probs: Array, *parameters: Array) -> Score:
         theta, var = parameters
-        return prepare_likelihood(self._model, {"class_probs": class_probs, "x_loc": theta, "x_variance": var})
+        normal = prepare_likelihood(self._model.families["x"], {"loc": theta, "variance": var})
+        return joint_score(class_probs, {"x": normal})

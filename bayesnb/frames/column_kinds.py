@@ -13,15 +13,15 @@ from bayesnb.families.parts.support import LARGEST_CELL
 from bayesnb.frames.series import (
     Array,
     DataError,
-    declared,
+    declared_categories,
     is_meant_as_number,
     is_missing,
     is_number,
     label,
     numbers,
-    plain,
     sort_of,
     texts,
+    to_plain,
     why_text,
 )
 
@@ -79,7 +79,7 @@ class Column:
         Raises:
             DataError: if the cells are text and the column holds numbers, or the other way round; for infinities.
         """
-        cells = plain(nw.from_native(given, series_only=True))
+        cells = to_plain(nw.from_native(given, series_only=True))
         counted = self.kind in ("bernoulli", "categorical")
         if self.text is None or is_missing(cells):
             return np.full(len(cells), -1, np.int32) if self.kind == "categorical" else np.full(len(cells), np.nan)
@@ -96,14 +96,13 @@ class Column:
             found = (codes_of.get(text, -1) if text is not None else -1 for text in texts(cells))
             codes = np.fromiter(found, np.int32, len(cells))
         elif counted:
-            codes = _codes(self._checked(numbers(cells)), np.array(self.values, np.float64))
+            codes = _codes(self._check(numbers(cells)), np.array(self.values, np.float64))
         else:
-            return self._checked(numbers(cells))
+            return self._check(numbers(cells))
         return np.where(codes < 0, np.nan, codes) if self.kind == "bernoulli" else codes
 
-    def _checked(self, cells: Array) -> Array:
-        if np.isinf(cells).any():
-            raise DataError(f"column '{self.name}' holds an infinite number: leave the cell out, or its row")
+    def _check(self, cells: Array) -> Array:
+        require_finite(cells, self.name)
         if self.kind == "normal":
             with np.errstate(invalid="ignore"):
                 if (np.abs(cells) > LARGEST_CELL).any():
@@ -114,7 +113,7 @@ class Column:
             raise DataError(f"column '{self.name}' is {self.kind}, so its cells are counts 0, 1, 2, ... or missing")
         return cells
 
-    def joined(self, other: Self) -> Self:
+    def join(self, other: Self) -> Self:
         """The same column with the values of both.
 
         Raises:
@@ -125,8 +124,8 @@ class Column:
         if self.kind != other.kind or self.text not in (other.text, None):
             before, now = (f"{column.kind}{' (text)' * bool(column.text)}" for column in (self, other))
             raise DataError(
-                f"column '{self.name}' was {before} in the rows before and is {now} in these: give it one type, or say "
-                f"its likelihood, likelihoods={{'{self.name}': ...}}, from the first rows on"
+                f"column '{self.name}' was {before} in the rows before and is {now} in these: give it one type, or "
+                f"choose its likelihood, likelihoods={{'{self.name}': ...}}, from the first rows on"
             )
         return replace(other, values=in_order({*self.values, *other.values}))
 
@@ -148,43 +147,53 @@ def in_order(values: Any) -> tuple[Value, ...]:
         return tuple(sorted(values, key=str))
 
 
-def by_type(cells: nw.Series[Any], chosen: Kind | Family | None, own_block: str = "") -> Column:
+def describe_column(cells: nw.Series[Any], chosen: Kind | Family | None, own_block: str = "") -> Column:
     """Describe a column by its type alone, so that any part of its rows gives the same likelihood.
 
-    Text is Categorical, booleans are Bernoulli, numbers Normal. Categories are those declared or present. Text with two
-    values is Categorical with two categories, which is the same model as Bernoulli.
+    Text is Categorical, booleans are Bernoulli, numbers Normal. Categories are those declared or present.
 
     Args:
         cells: The column.
-        chosen: Its likelihood, if it has been chosen.
+        chosen: Its likelihood, if the user has chosen one.
         own_block: The block of a column whose likelihood is a family.
 
     Raises:
-        DataError: for a type that no likelihood takes, and for text if the likelihood takes numbers.
+        DataError: for a type that no likelihood takes, and for text unless the likelihood is Categorical.
     """
-    cells = plain(cells)
+    cells = to_plain(cells)
     sort, family = sort_of(cells), chosen if isinstance(chosen, Family) else None
     kind = "own" if isinstance(chosen, Family) else chosen
     if kind is None:
         kind = "bernoulli" if sort == "flag" else "categorical" if sort == "text" else "normal"
-    if sort == "text":
-        if kind not in ("bernoulli", "categorical"):
-            name = kind if family is None else type(family).__name__
-            raise DataError(f"column '{cells.name}' holds text, which cannot be {name}: make it categorical")
-        values = in_order({*declared(cells), *texts(cells)} - {None})
-        return Column(cells.name, "categorical", values, True if values else None)
-    text = None if is_missing(cells) else False
+    missing = is_missing(cells)
+    if sort == "text" and kind == "categorical":
+        values = in_order({*declared_categories(cells), *texts(cells)} - {None})
+        return Column(cells.name, kind, values, True if values else None)
+    if sort == "text" and not missing:
+        name = kind if family is None else type(family).__name__
+        same = ", which for two values is the same model" if kind == "bernoulli" else ""
+        raise DataError(f"column '{cells.name}' holds text, which cannot be {name}: make it categorical{same}")
+    text = None if missing else False
     if kind not in ("bernoulli", "categorical"):
         return Column(cells.name, kind, text=text, family=family, own_block=own_block)
-    found = numbers(cells)
-    if np.isinf(found).any():
-        raise DataError(f"column '{cells.name}' holds an infinite number: leave the cell out, or its row")
-    values = in_order(np.unique(found[~np.isnan(found)]).tolist())
+    values = () if missing else _distinct_numbers(cells)
     if kind == "categorical" and sort != "flag":
         return Column(cells.name, kind, values, text)
     if not {*values} <= {0.0, 1.0}:
         raise DataError(f"column '{cells.name}' is bernoulli, so its cells are 0, 1 or missing, got {values[-1]:g}")
     return Column(cells.name, kind, (False, True), text)
+
+
+def _distinct_numbers(cells: nw.Series[Any]) -> tuple[Value, ...]:
+    found = numbers(cells)
+    require_finite(found, cells.name)
+    return in_order(np.unique(found[~np.isnan(found)]).tolist())
+
+
+def require_finite(cells: Array, name: str) -> None:
+    """Raise DataError if one of the numbers is infinite."""
+    if np.isinf(cells).any():
+        raise DataError(f"column '{name}' holds an infinite number: leave out the cell or its row")
 
 
 def _codes(cells: Array, values: Array) -> Array:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import operator
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache, partial
 from typing import Any, ClassVar
 
 import jax
@@ -37,9 +36,10 @@ class BaseNB(IncrementalClassifier):
     """The arrays of these attributes as the fit set them."""
 
     _exact_parameters: tuple[Array, ...]
-    """The ``_visible_parameters`` parameters of the fit before they were rounded to the attributes."""
+    """The ``_visible_parameters`` of the fit before they were rounded to the attributes."""
 
-    _score_of_fit: Callable[[], Score]
+    _score_of_fit: list[Score]
+    """The ``_score`` of these parameters, if there has been a prediction."""
 
     def predict_joint_log_proba(self, X: Any) -> Array:
         """log p(y = k, x) of rows X [N, D], float64 [N, K]; -inf if the class is impossible."""
@@ -87,10 +87,9 @@ class BaseNB(IncrementalClassifier):
 
     def _validate_rows(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
         # let scikit-learn look for NaN and infinity in sparse rows only: for dense rows families do it, saving a pass
-        checks = {"accept_sparse": "csr" if get_tags(self).input_tags.sparse else False, "reset": reset}
-        return validate_data(
-            self, filled(X), without_mask("y", y), ensure_all_finite=scipy.sparse.issparse(X), **checks
-        )
+        sparse, finite = "csr" if get_tags(self).input_tags.sparse else False, scipy.sparse.issparse(X)
+        X, y = filled(X), without_mask("y", y)
+        return validate_data(self, X, y, accept_sparse=sparse, ensure_all_finite=finite, reset=reset)
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Array, Array, Array | None]:
         if reset:
@@ -134,7 +133,7 @@ class BaseNB(IncrementalClassifier):
     def _freeze(self) -> None:
         for array in self._arrays_of_fit:
             array.setflags(write=False)
-        self._score_of_fit = cache(partial(self._score, *self._exact_parameters))
+        self._score_of_fit = []
 
     def _scores(self, X: Any) -> LogProb:
         check_is_fitted(self)
@@ -147,7 +146,11 @@ class BaseNB(IncrementalClassifier):
     def _present_score(self) -> Score:
         arrays = self._visible_arrays()
         replaced = len(arrays) != len(self._arrays_of_fit) or any(map(operator.is_not, arrays, self._arrays_of_fit))
-        return self._score(*self._visible_parameters()) if replaced else self._score_of_fit()
+        if replaced:
+            return self._score(*self._visible_parameters())
+        if not self._score_of_fit:
+            self._score_of_fit.append(self._score(*self._exact_parameters))
+        return self._score_of_fit[0]
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name != "_score_of_fit"}

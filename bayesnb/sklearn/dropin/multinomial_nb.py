@@ -13,7 +13,7 @@ from bayesnb.families import Multinomial
 from bayesnb.families.multinomial import MultinomialStatistics
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.primitives.products import Linear
-from bayesnb.sklearn.dropin.discrete import BaseDiscreteNB, count_zeros, log_frequencies
+from bayesnb.sklearn.dropin.discrete_nb import BaseDiscreteNB, count_zeros, log_frequencies
 
 
 class BaseCountsNB(BaseDiscreteNB):

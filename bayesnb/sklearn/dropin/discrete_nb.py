@@ -10,7 +10,7 @@ import numpy as np
 from bayesnb.arrays.placement import Array
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.scoring import Score
-from bayesnb.sklearn.dropin.base import BaseNB, check_class_probs
+from bayesnb.sklearn.dropin.base_nb import BaseNB, check_class_probs
 
 
 class BaseDiscreteNB(BaseNB):

@@ -18,7 +18,7 @@ from bayesnb.families.bernoulli import BernoulliStatistics
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.primitives.products import Linear
 from bayesnb.primitives.sums import ClassSums
-from bayesnb.sklearn.dropin.discrete import BaseDiscreteNB, count_zeros, log, log_frequencies
+from bayesnb.sklearn.dropin.discrete_nb import BaseDiscreteNB, count_zeros, log, log_frequencies
 
 
 @pytree
@@ -53,7 +53,8 @@ class Thresholded(Bernoulli):
     def features(self, x: Array) -> tuple[Array, ...]:
         """The binarised cells; missing cells become 0."""
         if is_sparse(x):
-            return (csr_array(((x.data > self.threshold).astype(float), x.indices, x.indptr), x.shape),)
+            ones = (x.data > self.threshold).astype(x.dtype if x.dtype.kind == "f" else float)
+            return (csr_array((ones, x.indices, x.indptr), x.shape),)
         # compare integers with an integer: with a float numpy would copy them to float64
         threshold = self.threshold if x.dtype.kind == "f" else int(np.floor(self.threshold))
         return ((x > threshold).view(np.uint8),)
