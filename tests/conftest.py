@@ -24,7 +24,7 @@ def pytest_configure(config: pytest.Config) -> None:
     brief = os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1") != "0"
     jax.config.update("jax_disable_most_optimizations", brief)
     flags = os.environ.get("XLA_FLAGS", "")
-    if brief and jax.__version_info__ < (0, 11) and "fusion_emitters" not in flags:  # half the time
+    if brief and jax.__version_info__ < (0, 11) and "fusion_emitters" not in flags:  # newer XLA has no such flag
         os.environ["XLA_FLAGS"] = f"{flags} --xla_cpu_use_fusion_emitters=false"
     jax.config.update("jax_compilation_cache_dir", str(config.cache.mkdir("jax")))
     jax.config.update("jax_compilation_cache_max_size", 1 << 30)  # with a bound JAX locks the folder

@@ -12,6 +12,8 @@ import bayesnb as nb
 from tests import cases
 
 FITS = [nb.fit_mle, nb.fit_map, nb.fit_posterior]
+KINDS = [nb.fit_mle, pytest.param(nb.fit_map, marks=pytest.mark.slow), nb.fit_posterior]
+"""Of two fits of one type, the MLE and the MAP, one is quick."""
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +21,7 @@ def case():
     return cases.make("mixed")
 
 
-@pytest.mark.parametrize("fit", FITS)
+@pytest.mark.parametrize("fit", KINDS)
 def test_a_fit_is_a_pytree(case, fit):
     result = fit(case.model, case.X, case.y)
     leaves, structure = jax.tree.flatten(result)
@@ -29,7 +31,7 @@ def test_a_fit_is_a_pytree(case, fit):
     assert_allclose(again.predict_proba(case.X), result.predict_proba(case.X))
 
 
-@pytest.mark.parametrize("fit", FITS)
+@pytest.mark.parametrize("fit", KINDS)
 def test_prediction_inside_jit(case, fit):
     result = fit(case.model, case.X, case.y)
     expected = result.predict_proba(case.X)
@@ -117,7 +119,7 @@ def test_predictions_are_differentiable_in_the_rows(name, fit):
 
 
 @pytest.mark.parametrize("name", ["covariance", "discriminant", "shared"])
-@pytest.mark.parametrize("fit", FITS)
+@pytest.mark.parametrize("fit", KINDS)
 def test_gradients_of_rows_with_some_cells_missing(name, fit):
     """Those of central differences in the observed cells, 0 in the others."""
     case = cases.make(name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -53,22 +55,37 @@ def test_new_numbers_of_rows_compile_few_programs(name, compiled):
     assert not compiled
 
 
-@pytest.mark.parametrize(("name", "size"), [("trials", 1), ("mixed", 7), ("normal", 16), ("mixed", FEW_ROWS + 3)])
-def test_answers_are_those_of_xla(name, size):
+SIZES = [("trials", 1), ("normal", 16), ("normal", FEW_ROWS + 3), ("mixed", 7), ("mixed", FEW_ROWS + 3)]
+KINDS = ("plain", "weighted", "soft")
+# models of all families take long to compile
+QUICK = [*product(["trials", "normal"], [1, 16, FEW_ROWS + 3], KINDS), ("mixed", 7, "soft")]
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "kind"),
+    [
+        pytest.param(
+            name, size, kind, marks=pytest.mark.slow if name == "mixed" and (size, kind) != (7, "soft") else []
+        )
+        for name, size in SIZES
+        for kind in KINDS
+    ],
+)
+def test_answers_are_those_of_xla(name, size, kind):
     case = cases.make(name)
     X, y = repeated(case, size)
-    weight = jnp.linspace(0.5, 2.0, size)
+    weight = jnp.linspace(0.5, 2.0, size) if kind == "weighted" else None
     soft = jax.nn.one_hot(y, case.model.num_classes) * 0.8 + 0.2 / case.model.num_classes
-    for labels, sample_weight in ((y, None), (y, weight), (soft, None)):
+    labels = soft if kind == "soft" else y
 
-        def tables(X, labels, sample_weight):
-            fit = nb.fit_posterior(case.model, X, labels, sample_weight=sample_weight)
-            return fit.statistics, fit.log_joint(X)
+    def tables(X, labels, sample_weight):
+        fit = nb.fit_posterior(case.model, X, labels, sample_weight=sample_weight)
+        return fit.statistics, fit.log_joint(X)
 
-        found, by_xla = (f(X, labels, sample_weight) for f in (tables, jax.jit(tables)))
-        for a, b in zip(*map(jax.tree.leaves, (found, by_xla)), strict=True):
-            assert (a.shape, a.dtype) == (b.shape, b.dtype)
-            assert_allclose(a, b, rtol=3e-4, atol=3e-4)
+    found, by_xla = (f(X, labels, weight) for f in (tables, jax.jit(tables)))
+    for a, b in zip(*map(jax.tree.leaves, (found, by_xla)), strict=True):
+        assert (a.shape, a.dtype) == (b.shape, b.dtype)
+        assert_allclose(a, b, rtol=3e-4, atol=3e-4)
 
 
 def test_predictions_have_the_rows_that_were_given():

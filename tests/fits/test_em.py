@@ -52,7 +52,7 @@ def test_the_objective_never_falls(name, fit):
     for leaf, blind in zip(jax.tree.leaves(found.model), jax.tree.leaves(model.resolve(X)), strict=True):
         assert_allclose(leaf, blind, rtol=1e-9)
     with jax.enable_x64(True):
-        last = objective(found.model, found.params, on_device(X), y, fit is nb.fit_map)
+        last = jax.jit(objective, static_argnums=4)(found.model, found.params, on_device(X), y, fit is nb.fit_map)
     assert_allclose(trace[-1], last, rtol=1e-9)
 
 
@@ -78,7 +78,7 @@ def test_the_end_is_stationary(name):
         return objective(found.model, params, on_device(X), y, prior=True)
 
     with jax.enable_x64(True), jax.numpy_rank_promotion("allow"):
-        slope = jax.grad(at)({site: jnp.zeros(value.shape) for site, value in found.params.items()})
+        slope = jax.jit(jax.grad(at))({site: jnp.zeros(value.shape) for site, value in found.params.items()})
     for site, value in slope.items():
         assert_allclose(value, 0.0, atol=1e-6, err_msg=site)
 

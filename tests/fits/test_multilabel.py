@@ -36,7 +36,12 @@ def two_classes(name: str) -> cases.Case:
     return cases.Case(nb.NaiveBayes(likelihoods, class_concentration=[1.5, 0.5]), case.X, Y[:, 0])
 
 
-@pytest.mark.parametrize("fit", FITS)
+POSTERIOR_FIRST = [
+    fit if fit is nb.fit_posterior else pytest.param(fit, marks=pytest.mark.slow, id=fit.__name__) for fit in FITS
+]
+
+
+@pytest.mark.parametrize("fit", POSTERIOR_FIRST)
 @pytest.mark.parametrize("name", cases.NAMES)
 def test_every_label_is_fitted_as_if_alone(name, fit):
     case = two_classes(name)
@@ -54,7 +59,7 @@ def test_every_label_is_fitted_as_if_alone(name, fit):
         assert_array_equal(predicted, one.predict(case.X))
 
 
-@pytest.mark.parametrize("fit", FITS)
+@pytest.mark.parametrize("fit", POSTERIOR_FIRST)
 def test_jax_in_jax_out(fit):
     case = cases.make("mixed")
     X = {block: case.X[block] for block in ("trials", "normal", "covariance")}

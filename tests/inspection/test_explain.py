@@ -40,7 +40,7 @@ def assert_adds_up(fit, X, against=1):
     assert told.values.shape == (told.contributions.shape[0], told.contributions.shape[2])
 
 
-@pytest.mark.parametrize("fit", [nb.fit_mle, nb.fit_map, nb.fit_posterior])
+@pytest.mark.parametrize("fit", [nb.fit_mle, pytest.param(nb.fit_map, marks=pytest.mark.slow), nb.fit_posterior])
 @pytest.mark.parametrize("name", cases.NAMES)
 def test_contributions_add_up_to_the_prediction(name, fit):
     case = cases.make(name)
@@ -151,7 +151,7 @@ def test_the_other_way_round_has_the_other_sign():
     assert_allclose(one.contributions[:, 2], -other.contributions[:, 0], atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["normal", "ragged"])
+@pytest.mark.parametrize("name", [pytest.param("normal", marks=pytest.mark.slow), "ragged"])
 def test_intervals_are_quantiles_over_draws(name, key):
     """Of the sum they are those of the probability, which is a growing function of it."""
     case = cases.make(name)

@@ -11,7 +11,7 @@ from tests.empty_blocks import FAMILIES, FLAGS, KEY, Y, beside, rows
 ALONE = nb.NaiveBayes({"f": nb.Bernoulli()}, num_classes=2)
 
 
-@pytest.mark.parametrize("by", ["block", "feature"])
+@pytest.mark.parametrize("by", [pytest.param("block", marks=pytest.mark.slow), "feature"])
 @pytest.mark.parametrize("name", FAMILIES)
 def test_its_prior_is_not_learned(name, by):
     found = nb.fit_empirical(nb.NaiveBayes(FAMILIES[name], num_classes=2), rows(name), Y, by=by, learn_class=False)

@@ -44,7 +44,9 @@ def assert_equal(found, expected, rtol=1e-9):
 
 
 @on_a_mesh
-@pytest.mark.parametrize("labels", ["integers", "weighted", "soft"])
+@pytest.mark.parametrize(
+    "labels", ["weighted", *(pytest.param(n, marks=pytest.mark.slow) for n in ("integers", "soft"))]
+)
 def test_mesh_statistics_are_those_of_the_whole(labels):
     """Every family; a row of weight zero may hold anything, also where rows cannot be taken out."""
     case = cases.make("mixed")
@@ -114,14 +116,15 @@ def test_parts_are_merged_two_by_two(rng, size):
         assert_equal(found, nb.sufficient_statistics(case.model, case.X, case.y))
 
 
-def test_on_four_devices():
+@pytest.mark.parametrize(("lane", "passed"), [("not slow", 7), pytest.param("slow", 2, marks=pytest.mark.slow)])
+def test_on_four_devices(lane, passed):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST")}
     environment |= {"XLA_FLAGS": "--xla_force_host_platform_device_count=4", "JAX_ENABLE_X64": "1"}
     environment |= {"JAX_PLATFORMS": "cpu", "JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}  # most of the time is compilation
-    command = [sys.executable, "-m", "pytest", "-q", "-n0", "-k", "mesh", __file__]
+    command = [sys.executable, "-m", "pytest", "-q", "-n0", "-k", "mesh", "-m", lane, __file__]
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert re.search(r"^9 passed", ran.stdout, re.M), ran.stdout
+    assert re.search(rf"^{passed} passed", ran.stdout, re.M), ran.stdout
 
 
 @pytest.fixture
