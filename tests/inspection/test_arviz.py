@@ -1,8 +1,11 @@
 """What ArviZ is given, and what it says: dimensions by name, leave-one-out against the exact one, and a diagnosis."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpyro.distributions as dist
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
@@ -259,6 +262,16 @@ def test_a_diagnosis_says_what_to_do(draws, said, capsys):
     printed = " ".join(capsys.readouterr().out.split())
     assert all(any(advice.startswith(start) for advice in found.advice) for start in said)
     assert all(advice in printed for advice in found.advice)
+
+
+def test_diverging_draws_without_a_closed_form_are_not_sent_to_one():
+    """fit_posterior refuses priors in place of the families' own."""
+    draws = by_hand(RANDOM, diverging=True)
+    model = nb.NaiveBayes(nb.Bernoulli(), class_probs=[0.4, 0.6], priors={"x_probs": dist.Uniform(0.2, 0.8)})
+    found = diagnose(replace(draws, model=model.resolve(X[:, :1], Y)))
+    assert "fit_posterior" in " ".join(diagnose(draws).advice)
+    assert "smoother or narrower prior" in " ".join(found.advice)
+    assert "fit_posterior" not in " ".join(found.advice)
 
 
 CASE = cases.make("bernoulli")
