@@ -170,13 +170,13 @@ def _left_out_terms(family: Family, statistics: Any, rows: Any) -> Array:
 
 def _require_fitted(posterior: Posterior, rows: LabelledRows) -> None:
     """Raise ValueError unless the rows have the statistics of the fit, up to rounding."""
-    again, structure = jax.tree.flatten(summarise(rows))
-    fitted, fitted_structure = jax.tree.flatten(to_host(posterior.statistics))
+    flat: list[Any] = [jax.tree.flatten(one) for one in (summarise(rows), to_host(posterior.statistics))]
+    (again, structure), (fitted, structure_of_fit) = flat
 
     def close(a: Array, b: Array) -> bool:
         return a.shape == b.shape and np.allclose(a, b, rtol=1e-5, atol=1e-6 * float(np.abs(b).max(initial=0.0)))
 
-    if structure != fitted_structure or not all(map(close, again, fitted)):
+    if structure != structure_of_fit or not all(map(close, again, fitted)):
         raise ValueError(
             "X, y and sample_weight must be the rows that the posterior was fitted to, and their statistics differ: "
             "if rows were fitted in parts, give them all together"
