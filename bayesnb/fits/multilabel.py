@@ -160,7 +160,7 @@ def _check_labels(Y: Any, num_rows: int) -> Array:
         raise ValueError("Y is a sparse matrix: give a dense array, for instance Y.toarray()")
     Y = as_array(without_mask("Y", Y))
     if Y.ndim != 2 or Y.shape[0] != num_rows or not Y.shape[1]:
-        hint = "; for a single label give y[:, None], for classes that exclude each other use nb.fit_posterior"
+        hint = "; for a single label give Y[:, None], for classes that exclude each other use nb.fit_posterior"
         raise ValueError(
             f"Y must be zeros and ones [{num_rows}, L] for these rows of X, one column a label, got shape {Y.shape}"
             + (hint if Y.ndim == 1 else "")

@@ -31,14 +31,6 @@ def by_words(fit: Classifier, family: Family) -> bool:
     return family.tells_words and not isinstance(fit, AveragedPosterior)
 
 
-def num_terms(fit: Classifier, block: str, num_columns: int) -> int:
-    """The number of terms of a block with ``num_columns`` columns."""
-    family = fit.model.families[block]
-    if by_words(fit, family):
-        return num_columns + 1
-    return 1 if family.one_feature else num_columns
-
-
 def class_probs(fit: Classifier) -> Array:
     """p(y = k) in predictions, [K]."""
     return fit.params["class_probs"] if isinstance(fit, PointEstimate) else fit.model.class_mean()
@@ -47,20 +39,17 @@ def class_probs(fit: Classifier) -> Array:
 @jax.jit
 def terms(fit: Classifier, arrays: dict[str, Array]) -> dict[str, LogProb]:
     """The terms of checked rows by block, [N, K, F]; their sums are what the fit predicts with."""
-    families = fit.model.families
+    families, powers = fit.model.families, fit.weights if isinstance(fit, Posterior) else None
     if isinstance(fit, PointEstimate):
         found = feature_terms(fit.model, fit.params, None, arrays, words=True)
-        return {b: LogProb(part.finite, _zeros_of(part)) for b, part in found.items()}
-    if isinstance(fit, AveragedPosterior):
-        finite = {b: mixed_terms(f, fit.pooled[b], fit.log_odds[b], arrays[b]) for b, f in families.items()}
-        return {b: LogProb(part, jnp.zeros_like(part)) for b, part in finite.items()}
-    powers = fit.weights if isinstance(fit, Posterior) else None
-    finite = {b: f.explained_predictive(arrays[b]) for b, f in families.items()}
-    return {b: raise_terms(LogProb(part, jnp.zeros_like(part)), powers, b) for b, part in finite.items()}
-
-
-def _zeros_of(part: LogProb) -> Array:
-    return jnp.zeros_like(part.finite) if part.zeros is None else part.zeros
+    elif isinstance(fit, AveragedPosterior):
+        mixed = {b: mixed_terms(f, fit.pooled[b], fit.log_odds[b], arrays[b]) for b, f in families.items()}
+        found = {b: LogProb(part, None) for b, part in mixed.items()}
+    else:
+        finite = {b: f.explained_predictive(arrays[b]) for b, f in families.items()}
+        found = {b: raise_terms(LogProb(part, None), powers, b) for b, part in finite.items()}
+    zeros = {b: jnp.zeros_like(part.finite) if part.zeros is None else part.zeros for b, part in found.items()}
+    return {b: LogProb(part.finite, zeros[b]) for b, part in found.items()}
 
 
 class SeenWords(NamedTuple):

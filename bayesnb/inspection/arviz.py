@@ -99,7 +99,7 @@ def to_arviz(
     groups["posterior"] = _by_chain(params, num_chains)
     if rows is not None:
         coords["rows"] = list(range(len(rows[1])))
-        data, totals = _observed(model, X)
+        data, totals = _observed_cells(model, X)
         groups["observed_data"] = {"label": rows[1], **data}
         if totals:
             groups["constant_data"] = totals
@@ -159,7 +159,7 @@ def _check_rows(model: NaiveBayes, X: Any, y: Any, needed: bool) -> Any:
     return to_host((rows.arrays, y))
 
 
-def _observed(model: NaiveBayes, X: Any) -> tuple[dict[str, Array], dict[str, Array]]:
+def _observed_cells(model: NaiveBayes, X: Any) -> tuple[dict[str, Array], dict[str, Array]]:
     """The cells by block as given, and the totals of blocks that are pairs (successes, totals)."""
     blocks = {"x": X} if model.single else X
     parts: dict[str, tuple[Any, ...]] = {

@@ -17,8 +17,9 @@ from bayesnb.families.words import FAMILIES
 from bayesnb.inspection.pair_statistics import TINY, pairs_of
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows import arguments
-from bayesnb.rows.checks import check_values
-from bayesnb.rows.labelled_rows import LabelledRows, label_rows
+from bayesnb.rows.checks import check_shapes, check_values
+from bayesnb.rows.labelled_rows import LabelledRows
+from bayesnb.rows.labels import check_labels
 
 STRONG = 5.0
 """The log Bayes factor above which a pair counts as dependent: 150 to 1."""
@@ -107,15 +108,23 @@ def dependence(X: Any, y: Any, *, sample_weight: Any = None, model: NaiveBayes |
     if model is not None and not isinstance(model, NaiveBayes):
         raise ValueError(f"model must be a NaiveBayes, got {type(model).__name__}: nb.NaiveBayes(nb.Normal())")
     arguments.require_known("dependence", X, y, sample_weight)
+    single, columns, num_classes = not isinstance(X, Mapping), None, None
+    # without a model these families only carry the names of the blocks: the types of cells decide, below
+    families = dict.fromkeys(["x"] if single else X, FAMILIES["normal"]())
     X, y, sample_weight = to_host((X, y, sample_weight))
-    rows = _label_rows(X, y, sample_weight) if model is None else label_rows(model, X, y, sample_weight, sparse=False)
-    num_columns = sum(x.shape[1] for x in rows.arrays.values())
+    if model is None:
+        X = jax.tree.map(filled_codes, X)
+    else:
+        single, families, columns, num_classes = model.single, model.families, model.columns, model.num_classes
+    arrays = check_shapes(families, single, X, columns)
+    num_columns = sum(x.shape[1] for x in arrays.values())
     if num_columns < 2:
         raise ValueError(f"dependence is between two columns, X has {num_columns}: give at least two")
-    if not rows.num_rows:
+    num_rows = next(iter(arrays.values())).shape[0]
+    if not num_rows:
         raise ValueError("dependence is estimated from rows, and X has none")
-    rows = rows.counted()
-    families, arrays = rows.families, rows.arrays
+    rows = LabelledRows(families, arrays, *check_labels(y, sample_weight, num_rows, num_classes)).counted()
+    arrays = rows.arrays
     if model is None:
         families = {name: _family(x, name) for name, x in arrays.items()}
     check_values(families, arrays)
@@ -123,18 +132,9 @@ def dependence(X: Any, y: Any, *, sample_weight: Any = None, model: NaiveBayes |
     # one feature per category, and three per real column: whether it is observed, its value and its square
     width = int(sizes.sum() + 3 * (sizes == 0).sum())
     memory.require(16 * width**2, f"every pair of {num_columns:,} columns", "give fewer columns, or fewer categories")
-    single = not isinstance(X, Mapping)
     names = [str(d) if single else f"{name}_{d}" for name, x in arrays.items() for d in range(x.shape[1])]
     cells = np.concatenate([_cells(family, arrays[name]) for name, family in families.items()], axis=1)
     return Dependence(tuple(names), *_over_classes(cells, rows, sizes))
-
-
-def _label_rows(X: Any, y: Any, sample_weight: Any) -> LabelledRows:
-    """Rows without a model: integers and booleans keep their types, which will determine the families."""
-    if isinstance(X, Mapping) and not X:
-        raise ValueError("dependence is between two columns, X has 0: give at least two")
-    normal, X = FAMILIES["normal"](), jax.tree.map(filled_codes, X)
-    return label_rows(NaiveBayes(dict.fromkeys(X, normal) if isinstance(X, Mapping) else normal), X, y, sample_weight)
 
 
 def _over_classes(cells: Array, rows: LabelledRows, sizes: Array) -> tuple[Array, Array]:

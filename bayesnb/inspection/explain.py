@@ -20,7 +20,7 @@ from bayesnb.arrays.sparse import dense
 from bayesnb.fits.averaged import AveragedPosterior
 from bayesnb.fits.bootstrap import Bootstrap
 from bayesnb.inspection import display_names as names
-from bayesnb.inspection.additive_terms import SeenWords, by_words, class_probs, keep_seen_words, num_terms, terms
+from bayesnb.inspection.additive_terms import SeenWords, by_words, class_probs, keep_seen_words, terms
 from bayesnb.inspection.explanation import Explanation, Intervals
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb
@@ -89,12 +89,12 @@ def explain(
     # computed on the host, wherever the rows are
     arrays = {block: x if hasattr(x, "indptr") else np.asarray(x) for block, x in fit.arrays(to_host(X)).items()}
     sizes = {block: family.columns_in(arrays[block]) for block, family in fit.model.families.items()}
-    widths = {block: num_terms(fit, block, size) for block, size in sizes.items()}
     num_rows, num_classes = next(iter(arrays.values())).shape[0], class_probs(fit).size
     classes = names.check_class_names(class_names, num_classes)
     columns = names.check_column_names(fit.model, feature_names, sizes)
     other = names.class_index(against, classes, "against")
-    shown = names.prefix_repeated(_feature_names(fit, widths, columns))
+    features = names.prefix_repeated(_feature_names(fit, columns))
+    widths = {block: len(part) for block, part in features.items()}
     _check_size(f"{num_rows} rows, {num_classes} classes and {sum(widths.values())} features", "fewer rows at once",
                 num_rows, num_classes, sum(widths.values()))  # fmt: skip
     small = keep_seen_words(fit, arrays)
@@ -109,8 +109,8 @@ def explain(
         against=other,
         level=None if key is None else level,
         class_names=classes,
-        feature_names=tuple(name for block in shown.values() for name in block),
-        value_names=names.check_value_names(value_names, fit.model.families, columns, shown),
+        feature_names=tuple(name for part in features.values() for name in part),
+        value_names=names.check_value_names(value_names, fit.model.families, columns, features),
         blocks=_slices(widths),
     )
 
@@ -223,14 +223,12 @@ def _values(fit: Classifier, arrays: dict[str, Array], widths: dict[str, int]) -
     return np.concatenate(parts, axis=1)
 
 
-def _feature_names(
-    fit: Classifier, widths: dict[str, int], columns: dict[str, tuple[str, ...]]
-) -> dict[str, tuple[str, ...]]:
+def _feature_names(fit: Classifier, columns: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
     """The names of each block's features: its columns, or the block itself; a Multinomial's length comes last."""
-    found = {}
+    features = dict(columns)
     for block, family in fit.model.families.items():
         if by_words(fit, family):
-            found[block] = (*columns[block], "length" if fit.model.single else f"length of {block}")
-        else:
-            found[block] = (block,) if widths[block] != len(columns[block]) else columns[block]
-    return found
+            features[block] = (*columns[block], "length" if fit.model.single else f"length of {block}")
+        elif family.one_feature and len(columns[block]) != 1:
+            features[block] = (block,)
+    return features

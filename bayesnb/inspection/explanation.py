@@ -88,7 +88,7 @@ class Explanation:
             ValueError: if there is no such row or class.
         """
         if not hasattr(row, "__index__") or not -len(self.contributions) <= row < len(self.contributions):
-            raise ValueError(f"row is a number below {len(self.contributions)}, got {row!r}")
+            raise ValueError(f"row must be a number below {len(self.contributions)}, got {row!r}")
         if of is not None:
             return class_index(of, self.class_names, "of")
         others = np.delete(np.arange(len(self.class_names)), self.against)
@@ -112,8 +112,7 @@ class Explanation:
         """The class prior, ``top``, and the sum of all other features: parts that add up to the log odds."""
         k = self.of_row(row, of)
         shown = self._strongest(row, k, count)
-        ends = _ends(None if self.intervals is None else self.intervals.prior, k)
-        parts = [Contribution("class prior", math.nan, float(self.prior[k]), *ends)]
+        parts = [Contribution("class prior", math.nan, float(self.prior[k]), *self._ends("prior", k))]
         parts += [self._feature(row, k, f) for f in shown]
         others = np.delete(self.contributions[row, k], shown)
         if others.any():
@@ -124,8 +123,7 @@ class Explanation:
     def total(self, row: int = 0, of: int | str | None = None) -> Contribution:
         """The log odds, as one ``Contribution``."""
         k = self.of_row(row, of)
-        found = None if self.intervals is None else self.intervals.log_odds
-        return Contribution("log odds", math.nan, float(self.log_odds[row, k]), *_ends(found, row, k))
+        return Contribution("log odds", math.nan, float(self.log_odds[row, k]), *self._ends("log_odds", row, k))
 
     def table(self, row: int = 0, count: int = 10, of: int | str | None = None) -> str:
         """``parts`` and ``total`` as text; arguments as for ``top``."""
@@ -149,23 +147,25 @@ class Explanation:
         return f"{head}\n{self.table(count=5)}" if num_rows else head
 
     def _strongest(self, row: int, k: int, count: int) -> list[int]:
-        found = self.contributions[row, k]
-        order = np.argsort(-np.abs(found), kind="stable")[:count].tolist()
-        return [f for f in order if found[f] != 0]
+        nats = self.contributions[row, k]
+        order = np.argsort(-np.abs(nats), kind="stable")[:count].tolist()
+        return [f for f in order if nats[f] != 0]
 
     def _feature(self, row: int, k: int, f: int) -> Contribution:
-        ends = _ends(None if self.intervals is None else self.intervals.contributions, row, k, f)
+        ends = self._ends("contributions", row, k, f)
         name, value = self.feature_names[f], float(self.values[row, f])
         return Contribution(name, value, float(self.contributions[row, k, f]), *ends, self.value_name(name, value))
+
+    def _ends(self, part: str, *place: int) -> tuple[float, float]:
+        """The ends of one of the intervals, NaN without intervals."""
+        if self.intervals is None:
+            return math.nan, math.nan
+        low, high = getattr(self.intervals, part)
+        return float(low[place]), float(high[place])
 
     def value_name(self, feature: str, value: float) -> str:
         """A feature's value in words; empty for NaN."""
         if math.isnan(value):
             return ""
-        known = self.value_names.get(feature)
-        return f"{value:.4g}" if known is None else str(known[int(value)])
-
-
-def _ends(found: Interval | None, *place: int) -> tuple[float, float]:
-    """The ends of an interval, NaN if there is none."""
-    return (math.nan, math.nan) if found is None else (float(found.low[place]), float(found.high[place]))
+        words = self.value_names.get(feature)
+        return f"{value:.4g}" if words is None else str(words[int(value)])

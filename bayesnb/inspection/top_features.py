@@ -115,38 +115,27 @@ class _Block(NamedTuple):
 def _of_class(k: int, blocks: list[_Block], probs: Array, count: int) -> list[TopFeature]:
     others = np.where(np.arange(probs.size) == k, 0.0, probs)
     others = others / others.sum() if others.any() else np.where(np.arange(probs.size) == k, 0, 1 / (probs.size - 1))
-    shown = others > 0
-    found = []
+    possible = others > 0
+    features = []
     for block in blocks:
-        nats, means = _divergence(block, k)
-        nats = others[shown] @ nats[shown]
+        family, sizes = block.family, block.family.term_sizes(len(block.columns))
+        powers = block.powers if block.powers.size == 1 else np.repeat(block.powers, sizes)
+        nats = others[possible] @ (powers * at_once(type(family).divergence, family, block.params, k))[possible]
+        means = at_once(type(family).means, family, block.params)
         here, elsewhere = means[k], others @ means
-        for place in np.argsort(-nats, kind="stable")[:count].tolist():
-            found.append(TopFeature(_name(block, place), *(float(part[place]) for part in (nats, here, elsewhere))))
-    return sorted(found, key=lambda feature: -feature.nats)[:count]
+        for term in np.argsort(-nats, kind="stable")[:count].tolist():
+            numbers = (float(values[term]) for values in (nats, here, elsewhere))
+            features.append(TopFeature(_name(block, sizes, term), *numbers))
+    return sorted(features, key=lambda feature: -feature.nats)[:count]
 
 
-def _divergence(block: _Block, k: int) -> tuple[Array, Array]:
-    """E[log p(x_f | k) - log p(x_f | j) | y = k] and the means of all classes, both [K, F]."""
-    family = block.family
-    nats = at_once(type(family).divergence, family, block.params, k)
-    means = at_once(type(family).means, family, block.params)
-    powers = block.powers if block.powers.size == 1 else np.repeat(block.powers, _sizes(block))
-    return nats * powers, means
-
-
-def _sizes(block: _Block) -> tuple[int, ...]:
-    """The number of terms of each column."""
-    return block.family.term_sizes(len(block.columns))
-
-
-def _name(block: _Block, place: int) -> str:
+def _name(block: _Block, sizes: tuple[int, ...], term: int) -> str:
+    """The name of a term: that of its block or column, with the category if columns have one term for each."""
     if block.family.one_feature and not block.family.tells_words:
         return block.name
-    starts = np.cumsum([0, *(sizes := _sizes(block))])
-    column = int(np.searchsorted(starts, place, side="right")) - 1
-    name, code = block.columns[column], place - starts[column]
+    starts = np.cumsum([0, *sizes])
+    column = int(np.searchsorted(starts, term, side="right")) - 1
+    name, code = block.columns[column], term - starts[column]
     if sizes != block.family.category_sizes(len(sizes)):
         return name
-    known = block.value_names.get(name)
-    return f"{name} = {code if known is None else known[code]}"
+    return f"{name} = {block.value_names[name][code] if name in block.value_names else code}"

@@ -138,9 +138,9 @@ class Classifier(Node):
     def with_class_probs(self, class_probs: Any) -> Self:
         """The same fit for a population with these class probabilities [K]."""
 
-    @abstractmethod
     def columns(self) -> Mapping[str, int | None]:
         """The number of columns of each block."""
+        return self.model.columns
 
     @abstractmethod
     def _scorer(self) -> Score:
@@ -283,10 +283,6 @@ class Posterior(Classifier):
     def draws(self, key: Array, num_draws: int) -> tuple[Sites, Array]:
         """Independent draws from the posterior."""
         return self.sample(key, num_draws), np.arange(num_draws)
-
-    def columns(self) -> Mapping[str, int | None]:
-        """The number of columns of each block."""
-        return self.model.columns
 
     def _scorer(self) -> Score:
         return self.model.tempered_scorer(self.weights)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import field, replace
 from typing import Any, Self
 
@@ -78,10 +78,6 @@ class Draws(Classifier):
     def draws(self, key: Array, num_draws: int) -> tuple[Sites, Array]:
         """A uniform sample of these draws."""
         return self.params, jax.random.randint(key, (num_draws,), 0, self.params["class_probs"].shape[0])
-
-    def columns(self) -> Mapping[str, int | None]:
-        """The number of columns of each block."""
-        return self.model.columns
 
     def _scorer(self) -> Score:
         return lambda arrays: LogProb(*products.by_rows(_mixture, (self.model, self.params), dict(arrays)))

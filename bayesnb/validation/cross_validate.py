@@ -112,7 +112,7 @@ def _fold_scores(grid: NaiveBayes, others: list[ModelStatistics], fit: Callable[
         for rest, of_fold in zip(others, _unstack(params, len(others)), strict=True):
             for of_model in _unstack(of_fold, len(of_fold["class_probs"])):
                 require_maximum(grid, of_model, rest)
-    scorer = grid.predictive_scorer if fit is fit_posterior else _untied(grid).likelihood_scorer
+    scorer = grid.predictive_scorer if fit is fit_posterior else _untie(grid).likelihood_scorer
     return [partial(_score, scorer, of_fold) for of_fold in _unstack(tables, len(others))]
 
 
@@ -133,13 +133,13 @@ def _fold_tables(
             return _as_one(found, rest.num_classes).predictive_tables(), None
         common = grid.common_sites()
         own = {site: value[:, None] if site in common else value for site, value in found.items()}
-        tables = _untied(grid).likelihood_tables(_as_one(own, rest.num_classes))
+        tables = _untie(grid).likelihood_tables(_as_one(own, rest.num_classes))
         return tables, found if formula is CLOSED_FORMS[fit_mle] else None
 
     return jax.vmap(of_fold)(others)
 
 
-def _untied(grid: NaiveBayes) -> NaiveBayes:
+def _untie(grid: NaiveBayes) -> NaiveBayes:
     families = {name: f.untied() if isinstance(f, Tied) else f for name, f in grid.families.items()}
     return grid.with_hyperparameters(families, grid.class_concentration)
 

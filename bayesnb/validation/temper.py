@@ -170,20 +170,17 @@ def _left_out_terms(family: Family, statistics: Any, rows: Any) -> Array:
 
 def _require_fitted(posterior: Posterior, rows: LabelledRows) -> None:
     """Raise ValueError unless the rows have the statistics of the fit, up to rounding."""
-    again = summarise(rows)
-    fitted = to_host(posterior.statistics)
-    structures: list[Any] = [jax.tree.structure(statistics) for statistics in (again, fitted)]
-    same = structures[0] == structures[1]
-    pairs = zip(jax.tree.leaves(again), jax.tree.leaves(fitted), strict=True) if same else ()
-    if not same or not all(a.shape == b.shape and _close(a, b) for a, b in pairs):
+    flat: list[Any] = [jax.tree.flatten(one) for one in (summarise(rows), to_host(posterior.statistics))]
+    (again, structure), (fitted, structure_of_fit) = flat
+
+    def close(a: Array, b: Array) -> bool:
+        return a.shape == b.shape and np.allclose(a, b, rtol=1e-5, atol=1e-6 * float(np.abs(b).max(initial=0.0)))
+
+    if structure != structure_of_fit or not all(map(close, again, fitted)):
         raise ValueError(
             "X, y and sample_weight must be the rows that the posterior was fitted to, and their statistics differ: "
             "if rows were fitted in parts, give them all together"
         )
-
-
-def _close(a: Array, b: Array) -> bool:
-    return np.allclose(a, b, rtol=1e-5, atol=1e-6 * float(np.abs(b).max(initial=0.0)))
 
 
 def _temperature(table: _LeftOutEvidence) -> float:

@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 import bayesnb as nb
 from bayesnb.arrays import threads
 from bayesnb.fits.bootstrap import bootstrap, bootstrap_weights
+from bayesnb.numerics import log_gamma
 from bayesnb.primitives.sums.replicates import ReplicateSums
 from tests import cases
 
@@ -195,6 +196,12 @@ def test_sparse_rows(key, rng, labels):
     y, model = np.eye(3)[y] if labels == "soft" else y, nb.NaiveBayes(nb.Multinomial())
     dense, sparse = (bootstrap(model, rows, y, key=key, replicates=R) for rows in (X, csr_array(X)))
     assert_allclose(sparse.params["x_probs"], dense.params["x_probs"], rtol=1e-12)
+
+
+def test_replicates_compute_no_base_measure(key, monkeypatch):
+    """log x! does not depend on the parameters."""
+    monkeypatch.delattr(log_gamma, "log_factorial")
+    bootstrap(nb.NaiveBayes(nb.Poisson()), [[1], [2], [0], [3]], [0, 0, 1, 1], key=key, replicates=R)
 
 
 def test_what_is_refused(key):

@@ -10,6 +10,7 @@ from scipy.special import expit, logsumexp
 
 import bayesnb as nb
 from bayesnb.fits.em import EMEstimate, fit_em
+from bayesnb.numerics import log_gamma
 from tests import cases, laws
 
 FITS = [nb.fit_map, nb.fit_mle]
@@ -173,13 +174,22 @@ def test_without_labels_it_is_a_mixture(key):
     model, y = nb.NaiveBayes(nb.Normal(), num_classes=3), np.full(90, -1)
     with pytest.raises(ValueError, match=r"classes \[0, 1, 2\] .* give key="):
         fit_em(model, X, y)
-    with pytest.warns(UserWarning, match="mixture model, whose classes are clusters without names"):
+    with pytest.warns(UserWarning, match="the model is a mixture, whose class numbers are arbitrary"):
         found = fit_em(model, X, y, key=key)
     table = np.zeros((3, 3), int)
     np.add.at(table, (label, found.predict(X)), 1)
     assert sorted(table.max(axis=1)) == [30, 30, 30]
     with pytest.raises(ValueError, match="num_classes"):
         fit_em(nb.NaiveBayes(nb.Normal()), X, y, key=key)
+
+
+def test_iterations_compute_no_base_measure(monkeypatch):
+    """log x! of the unlabelled rows enters the objective once; no M-step needs it."""
+    calls, log_factorial = [], log_gamma.log_factorial
+    monkeypatch.setattr(log_gamma, "log_factorial", lambda x: calls.append(len(x)) or log_factorial(x))
+    found = fit_em(*half_labelled("poisson"))
+    assert found.num_iterations > 2
+    assert len(calls) == 2  # of the labelled and of the unlabelled rows
 
 
 def test_a_start_of_one_s_own():

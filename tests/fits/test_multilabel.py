@@ -165,7 +165,7 @@ def changed(row, column, value):
 @pytest.mark.parametrize(
     ("Y", "words"),
     [
-        (GOOD[:, 0], r"zeros and ones \[6, L\].*got shape \(6,\); a single label is y\[:, None\]"),
+        (GOOD[:, 0], r"zeros and ones \[6, L\].*got shape \(6,\); for a single label give Y\[:, None\]"),
         (GOOD[:4], r"zeros and ones \[6, L\].*got shape \(4, 2\)"),
         (GOOD[:, :0], r"one column a label, got shape \(6, 0\)"),
         (GOOD[None], r"got shape \(1, 6, 2\)"),

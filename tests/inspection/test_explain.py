@@ -267,7 +267,7 @@ def test_what_is_refused(key):
         explain(FIT, FLAGS, feature_names=["a", "a"])
     with pytest.raises(ValueError, match="level must be a probability"):
         explain(FIT, FLAGS, level=90, key=key)
-    with pytest.raises(ValueError, match="row is a number below 8, got 8"):
+    with pytest.raises(ValueError, match="row must be a number below 8, got 8"):
         explain(FIT, FLAGS).top(8)
     with pytest.raises(ValueError, match=r"a table of 500000000 draws, 2 classes and 3 features would take"):
         explain(FIT, FLAGS, key=key, num_draws=500_000_000)

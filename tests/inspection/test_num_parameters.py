@@ -133,7 +133,7 @@ def test_columns_may_be_given_by_block():
         (nb.Normal(), {"num_columns": 2.5, "num_classes": 2}, r"num_columns .*must be a positive int, got 2.5"),
         (nb.Normal(), {"num_columns": {"y": 2}, "num_classes": 2}, r"num_columns must be a number, or a dict by block"),
         (nb.Normal(), {"num_columns": 2, "num_classes": -1}, r"num_classes must be a positive int"),
-        (nb.Categorical((2, 3)), {"X": X["codes"], "y": Y}, r"block 'x' has 2 columns in the model, got 4"),
+        (nb.Categorical((2, 3)), {"X": X["codes"], "y": Y}, r"block 'x' has 4 columns, the model has 2"),
         (nb.Normal(), {"X": X, "y": Y}, r"X is an array \[N, D\]"),
     ],
 )

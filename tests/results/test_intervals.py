@@ -148,6 +148,25 @@ def test_jax_rows_and_jit(key):
     assert_quantile(probability_below(float(found.high[2, 1])), 0.95)
 
 
+@pytest.mark.parametrize("against", [0, 1])
+def test_a_second_interval_compiles_nothing(key, against):
+    def intervals_of_all():
+        FIT.predict_interval(FLAGS, key=key, num_draws=16)
+        FIT.contribution_interval(FLAGS, key=key, num_draws=16, against=against)
+        nb.explain(FIT, FLAGS, key=key, num_draws=16, against=against)
+
+    events = []
+
+    def listen(event, *_, **__):
+        events.append(event)
+
+    intervals_of_all()
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    intervals_of_all()
+    jax.monitoring.unregister_event_duration_listener(listen)
+    assert "/jax/core/compile/backend_compile_duration" not in events
+
+
 def test_what_is_refused(key):
     with pytest.raises(ValueError, match="level must be a probability between 0 and 1, got 90"):
         FIT.predict_interval(FLAGS, 90, key=key)
