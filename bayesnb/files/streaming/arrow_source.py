@@ -19,7 +19,7 @@ import pyarrow.dataset as ds
 from bayesnb.files.streaming.arrow_columns import ColumnChoice, is_text
 from bayesnb.files.streaming.blocks import ArrayBlocks, BlockSource, Position, RowBlock, StreamError, at, at_row
 from bayesnb.files.tables.csv_cells import MISSING
-from bayesnb.files.tables.csv_files import CsvFile, Wanted
+from bayesnb.files.tables.csv_files import CsvFile
 from bayesnb.files.tables.file_kinds import format_of
 from bayesnb.files.tables.parquet_files import ParquetFile, row_batch, rows_in_batch
 from bayesnb.files.tables.row_batches import RowBatch
@@ -37,7 +37,7 @@ class Batches(Protocol):
     schema: pa.Schema
 
     def batches(self, names: Sequence[str], start: int = 0) -> Iterator[RowBatch]:
-        """The named columns from row ``start`` on, in batches that end at the same rows for every ``start``."""
+        """The named columns from row ``start``, or an earlier one, on; batches begin at the same rows for any start."""
 
 
 class Part(NamedTuple):
@@ -53,18 +53,6 @@ class Part(NamedTuple):
     open: Callable[[], Batches]
 
 
-class CsvBatches:
-    """A CSV file whose columns have the types of ``schema``."""
-
-    def __init__(self, path: Path, types: Mapping[str, pa.DataType]) -> None:
-        self._file, self._types = CsvFile(path, CSV_MISSING), types
-        self.schema = pa.schema([(name, types.get(name, pa.null())) for name in self._file.names])
-
-    def batches(self, names: Sequence[str], start: int = 0) -> Iterator[RowBatch]:
-        """Rows are read from the first one on, because the place of row ``start`` is unknown."""
-        yield from _from_row(self._file.batches(Wanted(names, types=self._types)), start)
-
-
 class ScannedBatches:
     """A table in memory, or a file of a kind that Arrow's scanner reads; ``full`` is the schema of the dataset."""
 
@@ -74,12 +62,10 @@ class ScannedBatches:
 
     def batches(self, names: Sequence[str], start: int = 0) -> Iterator[RowBatch]:
         """Rows are scanned from the first one on."""
+        del start
         options = {"batch_size": rows_in_batch(names), "batch_readahead": 2, "fragment_readahead": 1}
-        yield from _from_row(self._numbered(self._fragment.to_batches(self._full, list(names), **options)), start)
-
-    def _numbered(self, batches: Iterator[pa.RecordBatch]) -> Iterator[RowBatch]:
         first = 0
-        for rows in batches:
+        for rows in self._fragment.to_batches(self._full, list(names), **options):
             yield row_batch(rows, first, self._name, 0.0)
             first += rows.num_rows
 
@@ -159,6 +145,10 @@ class ArrowSource:
             keys = [pa.field(name, value.type) for name, value in part.keys.items() if name not in opened.schema.names]
             self._columns.check(pa.schema([*opened.schema, *keys]), part.name)
             for batch in opened.batches([name for name in names if name not in part.keys], start):
+                skip = max(start - batch.first, 0)
+                if skip >= batch.rows.num_rows:
+                    continue
+                batch = batch.drop(skip)
                 rows = batch.rows
                 for name in part.keys.keys() & {*names}:
                     rows = rows.append_column(name, pa.repeat(part.keys[name], rows.num_rows))
@@ -231,7 +221,7 @@ def _open_path(model: Specification, path: Path, label: str | None, columns: Any
             choices = {name: chosen.csv_types(name) for name in (*chosen.features, *chosen.targets)}
             types = first.infer_types({name: some for name, some in choices.items() if name in first.names})
             schema = pa.schema([field.with_type(types.get(field.name, field.type)) for field in schema])
-            opening = [partial(CsvBatches, file, types) for file in files]
+            opening = [partial(CsvFile, file, CSV_MISSING, types=types) for file in files]
     chosen.check(schema, f"'{path}'")
     parts = []
     for file, some, opened in zip(files, keys, opening, strict=True):
@@ -286,14 +276,6 @@ def _blocks_of(
             with at(f"batch {index}", pa.ArrowException):
                 block = columns.rows(batch.slice(start, size), classes)
             yield block
-
-
-def _from_row(batches: Iterator[RowBatch], start: int) -> Iterator[RowBatch]:
-    """The batches without the first ``start`` rows."""
-    for batch in batches:
-        skip = max(start - batch.first, 0)
-        if skip < batch.rows.num_rows:
-            yield batch.drop(skip)
 
 
 def _where(batch: RowBatch, name: str, row: int) -> str:

@@ -50,7 +50,7 @@ class ParquetFile:
         self.names: list[str] = self.schema.names
 
     def batches(self, names: Sequence[str], start: int = 0) -> Iterator[RowBatch]:
-        """Yield the named columns from row ``start`` on; batches end at the same rows for every ``start``.
+        """Yield the named columns from the row group of row ``start`` on; batches begin at the same rows for any start.
 
         Row groups are read a batch at a time: Arrow's scanner would hold several whole row groups in memory.
 
@@ -69,8 +69,7 @@ class ParquetFile:
                     for rows in file.iter_batches(size, groups, list(names), use_threads=False):
                         batch = row_batch(rows, first, f"'{self.path}'", (first + rows.num_rows) / self.num_rows)
                         first += rows.num_rows
-                        if first > start:
-                            yield batch.drop(max(start - batch.first, 0))
+                        yield batch
                 except (pa.ArrowException, OSError) as error:
                     raise DataError(f"{place}, cannot be read: {words_of(error)}") from error
 

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from bayesnb.files.tables.csv_files import CsvFile, Wanted
+from bayesnb.files.tables.csv_files import CsvFile
 from bayesnb.files.tables.file_kinds import format_of
 from bayesnb.files.tables.parquet_files import ParquetFile
 from bayesnb.files.tables.row_batches import RowBatch, in_sentences
@@ -91,10 +91,10 @@ def open_data(data: str) -> Data:
         raise DataError(f"there is no file '{path}'{hint}")
     if path.is_dir():
         raise DataError(f"'{path}' is a directory; give the CSV or Parquet file inside it")
-    file = ParquetFile(path) if format_of(path) == "parquet" else CsvFile(path)
+    file = _open(path)
     if not file.names:
         raise DataError(f"'{path}' has no columns")
-    return Data(path.stem, file.names, file.warnings, partial(_blocks, file))
+    return Data(path.stem, file.names, file.warnings, partial(_blocks, path))
 
 
 def read(data: str) -> NamedFrame:
@@ -110,17 +110,20 @@ def read(data: str) -> NamedFrame:
         as_text |= mixed  # a column is text in some blocks only: start over
 
 
-def _blocks(file: CsvFile | ParquetFile, names: Sequence[str], as_text: Collection[str]) -> Iterator[FrameBlock]:
-    batches = file.batches(Wanted(names, as_text)) if isinstance(file, CsvFile) else file.batches(names)
-    given = False
-    for batch in batches:
+def _open(path: Path, as_text: Collection[str] = ()) -> CsvFile | ParquetFile:
+    return ParquetFile(path) if format_of(path) == "parquet" else CsvFile(path, texts=as_text)
+
+
+def _blocks(path: Path, names: Sequence[str], as_text: Collection[str]) -> Iterator[FrameBlock]:
+    file, given = _open(path, as_text), False
+    for batch in file.batches(names):
         given = True
-        yield FrameBlock(_frame(file.path, batch, as_text), batch.done)
+        yield FrameBlock(_frame(path, batch, as_text), batch.done)
     if not given:
-        raise DataError(f"'{file.path}' has {'a header and ' if isinstance(file, CsvFile) else ''}no rows")
+        raise DataError(f"'{path}' has {'a header and ' if isinstance(file, CsvFile) else ''}no rows")
 
 
-def _frame(path: object, batch: RowBatch, as_text: Collection[str]) -> pd.DataFrame:
+def _frame(path: Path, batch: RowBatch, as_text: Collection[str]) -> pd.DataFrame:
     frame = nw.from_native(pa.Table.from_batches([batch.rows]), eager_only=True)
     index = pd.Index(batch.numbers(), name=batch.unit)
     columns = {}
