@@ -56,8 +56,8 @@ class Part(NamedTuple):
 class ScannedBatches:
     """A table in memory, or a file of a kind that Arrow's scanner reads; ``full`` is the schema of the dataset."""
 
-    def __init__(self, name: str, fragment: ds.Fragment, full: pa.Schema) -> None:
-        self._name, self._fragment, self._full = name, fragment, full
+    def __init__(self, fragment: ds.Fragment, full: pa.Schema) -> None:
+        self._fragment, self._full = fragment, full
         self.schema: pa.Schema = fragment.physical_schema
 
     def batches(self, names: Sequence[str], start: int = 0) -> Iterator[RowBatch]:
@@ -66,7 +66,7 @@ class ScannedBatches:
         options = {"batch_size": rows_in_batch(names), "batch_readahead": 2, "fragment_readahead": 1}
         first = 0
         for rows in self._fragment.to_batches(self._full, list(names), **options):
-            yield row_batch(rows, first, self._name, 0.0)
+            yield row_batch(rows, first, 0.0)
             first += rows.num_rows
 
 
@@ -102,7 +102,7 @@ class ArrowSource:
         found: set[Any] = set()
         for part in self._parts:
             for batch in self._batches(part, self._columns.targets, 0):
-                with at(batch.place, pa.ArrowException):
+                with at(part.name):
                     found |= self._columns.labels(batch.rows, text)
         if not text:
             return max(found, default=0) + 1, None
@@ -130,21 +130,21 @@ class ArrowSource:
                     def read(some: slice, batch: RowBatch = batch) -> Any:
                         return columns.rows(batch.rows[some], classes)
 
-                    with at_row(batch.place, batch.rows.num_rows, read, where):
+                    with at_row(part.name, batch.rows.num_rows, read, where):
                         X, y, weight = read(slice(None))
                     rows += len(y)
                     end = Position(index, batch.first + len(y), rows)
-                    yield RowBlock(X, y, weight, batch.place, end, done + batch.done * part.size, where)
+                    yield RowBlock(X, y, weight, part.name, end, done + batch.done * part.size, where)
                 pa.default_memory_pool().release_unused()
             done += part.size
 
     def _batches(self, part: Part, names: Sequence[str], start: int) -> Iterator[RowBatch]:
         """The named columns of a part; StreamError if it cannot be read or its columns do not fit."""
-        with at(f"{part.name} cannot be read", pa.ArrowException):
-            opened = part.open()
-            keys = [pa.field(name, value.type) for name, value in part.keys.items() if name not in opened.schema.names]
-            self._columns.check(pa.schema([*opened.schema, *keys]), part.name)
-            for batch in opened.batches([name for name in names if name not in part.keys], start):
+        with at(f"{part.name} cannot be read"):
+            file = part.open()
+            keys = [pa.field(name, value.type) for name, value in part.keys.items() if name not in file.schema.names]
+            self._columns.check(pa.schema([*file.schema, *keys]), part.name)
+            for batch in file.batches([name for name in names if name not in part.keys], start):
                 skip = max(start - batch.first, 0)
                 if skip >= batch.rows.num_rows:
                     continue
@@ -204,13 +204,17 @@ def _open_path(model: Specification, path: Path, label: str | None, columns: Any
     files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if _is_data(file.relative_to(path)))
     kinds = {format_of(file) for file in files} - {""}
     if len(kinds) != 1:
-        what = f"{' and '.join(sorted(kinds))} files" if kinds else "no .parquet or .csv file"
-        raise StreamError(f"'{path}' {'is' if path.is_file() else 'holds'} {what}, expected those of one kind")
+        if kinds:
+            raise StreamError(
+                f"'{path}' holds {' and '.join(sorted(kinds))} files: give a folder with files of one kind"
+            )
+        what = "is not a file that ends in" if path.is_file() else "holds no files that end in"
+        raise StreamError(f"'{path}' {what} .parquet, .csv or .tsv")
     keys = _folder_keys([file if path.is_file() else file.relative_to(path) for file in files])
-    with at(f"'{path}' cannot be read", pa.ArrowException):
+    with at(f"'{path}' cannot be read"):
         if kinds == {"parquet"}:
-            opening: list[Callable[[], Batches]] = [partial(ParquetFile, file) for file in files]
-            schema = opening[0]().schema
+            openers: list[Callable[[], Batches]] = [partial(ParquetFile, file) for file in files]
+            schema = openers[0]().schema
         else:
             first = CsvFile(files[0], CSV_MISSING)
             schema = pa.schema([(name, pa.null()) for name in first.names])
@@ -221,13 +225,13 @@ def _open_path(model: Specification, path: Path, label: str | None, columns: Any
             choices = {name: chosen.csv_types(name) for name in (*chosen.features, *chosen.targets)}
             types = first.infer_types({name: some for name, some in choices.items() if name in first.names})
             schema = pa.schema([field.with_type(types.get(field.name, field.type)) for field in schema])
-            opening = [partial(CsvFile, file, CSV_MISSING, types=types) for file in files]
+            openers = [partial(CsvFile, file, CSV_MISSING, types=types) for file in files]
     chosen.check(schema, f"'{path}'")
     parts = []
-    for file, some, opened in zip(files, keys, opening, strict=True):
+    for file, some, opener in zip(files, keys, openers, strict=True):
         info = file.stat()
         mark = f"{file.name} of {info.st_size} bytes, {info.st_mtime_ns}"
-        parts.append(Part(f"'{file}'", mark, info.st_size, some, opened))
+        parts.append(Part(f"'{file}'", mark, info.st_size, some, opener))
     return ArrowSource(schema, parts, chosen)
 
 
@@ -257,13 +261,13 @@ def _fragment_part(fragment: ds.Fragment, index: int, schema: pa.Schema) -> Part
     if not (isinstance(fragment, ds.FileFragment) and fragment.path):
         head = hashlib.blake2b(repr(fragment.head(256).to_pydict()).encode(), digest_size=16).hexdigest()
         name, num_rows = f"table {index}", fragment.count_rows()
-        return Part(name, f"{num_rows} rows, {head}", num_rows, keys, partial(ScannedBatches, name, fragment, schema))
+        return Part(name, f"{num_rows} rows, {head}", num_rows, keys, partial(ScannedBatches, fragment, schema))
     info = fragment.filesystem.get_file_info(fragment.path)
     mark, name = f"{info.base_name} of {info.size} bytes, {info.mtime_ns}", f"'{fragment.path}'"
-    opening: Callable[[], Batches] = partial(ScannedBatches, name, fragment, schema)
+    opener: Callable[[], Batches] = partial(ScannedBatches, fragment, schema)
     if isinstance(fragment, ds.ParquetFileFragment):
-        opening = partial(ParquetFile, fragment.path, fragment.open)
-    return Part(name, mark, info.size or 0, keys, opening)
+        opener = partial(ParquetFile, fragment.path, fragment.open)
+    return Part(name, mark, info.size or 0, keys, opener)
 
 
 def _blocks_of(
@@ -273,7 +277,7 @@ def _blocks_of(
     size = rows_in_batch([*columns.features, *columns.targets])
     for index, batch in enumerate(reader):
         for start in range(0, batch.num_rows, size):
-            with at(f"batch {index}", pa.ArrowException):
+            with at(f"batch {index}"):
                 block = columns.rows(batch.slice(start, size), classes)
             yield block
 

@@ -22,7 +22,7 @@ import pyarrow.csv
 
 from bayesnb.files.tables.csv_cells import MISSING, convert, first_refused_cell
 from bayesnb.files.tables.csv_lines import count_lines, end_of_rows, lines_of, lines_of_rows, most_frequent_mark
-from bayesnb.files.tables.file_kinds import format_of, opened, require_csv
+from bayesnb.files.tables.file_kinds import format_of, open_content, require_kind
 from bayesnb.files.tables.row_batches import RowBatch, in_sentences
 from bayesnb.frames.series import LARGEST_INTEGER, Array, DataError, is_number, why_text
 
@@ -35,8 +35,8 @@ BLOCK_ROWS = 4096
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 PROBLEMS = {"unexpected end": "a quoted cell is never closed", "expected after": "a quoted cell has text after it"}
 
-Rows = tuple[pa.RecordBatch, Callable[[], Array], tuple[int, int]]
-"""Some rows, a function that computes the line of each, and their first and last line."""
+Rows = tuple[pa.RecordBatch, Callable[[], Array]]
+"""Some rows, and a function that computes the line of each."""
 
 
 class CsvFile:
@@ -69,9 +69,9 @@ class CsvFile:
         """
         self.path, self._missing, self._texts, self._types = path, missing, texts, types or {}
         self.names: list[str] = []
-        with in_sentences(path), opened(path) as (_, content):
+        with in_sentences(path), open_content(path) as (_, content):
             head = content.read(BLOCK_BYTES)
-            require_csv(path, head)
+            require_kind(path, head, "CSV")
             start = len(BYTE_ORDER_MARK) if head.startswith(BYTE_ORDER_MARK) else 0
             self._delimiter = "\t" if format_of(path) == "tsv" else most_frequent_mark(head[start:], ",;\t")
             lines, again = tee(lines_of(chain([head[start:]], _chunks(content))))
@@ -95,12 +95,11 @@ class CsvFile:
         """
         del start
         first, size = 0, max(self.path.stat().st_size, 1)
-        with in_sentences(self.path), opened(self.path) as (file, content):
+        with in_sentences(self.path), open_content(self.path) as (file, content):
             content.read(self._start)
-            for rows, lines, (top, end) in self._blocks(content, names):
-                place, done = f"'{self.path}', lines {top:,} to {end:,}", min(file.tell() / size, 1.0)
+            for rows, lines in self._blocks(content, names):
                 if rows.num_rows:
-                    yield RowBatch(rows, first, place, done, "line", lines)
+                    yield RowBatch(rows, first, min(file.tell() / size, 1.0), "line", lines)
                 first += rows.num_rows
 
     def infer_types(self, choices: Mapping[str, Sequence[pa.DataType]]) -> dict[str, pa.DataType]:
@@ -131,9 +130,9 @@ class CsvFile:
             if rows is None:
                 yield from self._read_slowly(chain([block], _chunks(content)), line, names)
                 return
-            lines, num_lines = partial(lines_of_rows, raw, line), count_lines(raw)
-            yield self._convert_texts(rows, lines), lines, (line, line + num_lines - raw.endswith((b"\n", b"\r")))
-            line += num_lines
+            lines = partial(lines_of_rows, raw, line)
+            yield self._convert_texts(rows, lines), lines
+            line += count_lines(raw)
 
     def _parse(self, raw: bytes, names: Sequence[str]) -> pa.RecordBatch | None:
         """The rows of a block; columns are text where they should be, or may have to be. None if it is not CSV."""
@@ -169,8 +168,7 @@ class CsvFile:
         while some := list(islice(rows, BLOCK_ROWS)):
             cells = [pa.array([row[column] for _, _, row in some], pa.string()) for column in columns]
             lines = partial(np.array, [line for line, _, _ in some])
-            batch = self._convert_texts(pa.RecordBatch.from_arrays(cells, list(names)), lines)
-            yield batch, lines, (some[0][0], some[-1][1] - 1)
+            yield self._convert_texts(pa.RecordBatch.from_arrays(cells, list(names)), lines), lines
 
     def _convert_texts(self, rows: pa.RecordBatch, lines: Callable[[], Array]) -> pa.RecordBatch:
         """Convert the columns that were read as text to their types."""

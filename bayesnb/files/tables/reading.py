@@ -52,7 +52,7 @@ class FrameBlock:
 
 
 @dataclass(frozen=True, eq=False)
-class Data:
+class RowData:
     """A file, or a data set of scikit-learn, to be read in blocks.
 
     Attributes:
@@ -70,7 +70,7 @@ class Data:
     read: Callable[[Sequence[str], Collection[str]], Iterator[FrameBlock]]
 
 
-def open_data(data: str) -> Data:
+def open_data(data: str) -> RowData:
     """Open a CSV or Parquet file, or one of the data sets that come with scikit-learn.
 
     Args:
@@ -82,7 +82,7 @@ def open_data(data: str) -> Data:
     """
     if data in BUILT_IN:
         frame = _built_in(data)
-        return Data(data, list(frame.columns), (), lambda names, _: iter([FrameBlock(frame[list(names)], 1.0)]))
+        return RowData(data, list(frame.columns), (), lambda names, _: iter([FrameBlock(frame[list(names)], 1.0)]))
     path = Path(data)
     with in_sentences(path):
         exists = path.exists()
@@ -94,19 +94,19 @@ def open_data(data: str) -> Data:
     file = _open(path)
     if not file.names:
         raise DataError(f"'{path}' has no columns")
-    return Data(path.stem, file.names, file.warnings, partial(_blocks, path))
+    return RowData(path.stem, file.names, file.warnings, partial(_blocks, path))
 
 
 def read(data: str) -> NamedFrame:
     """Read all rows of what ``open_data`` opens."""
-    opened, as_text = open_data(data), set[str]()
+    source, as_text = open_data(data), set[str]()
     while True:
-        frames = [block.frame for block in opened.read(opened.names, as_text)]
+        frames = [block.frame for block in source.read(source.names, as_text)]
         kinds = [{name for name in frame if frame[name].dtype == object} for frame in frames]
         mixed = set.union(*kinds) - set.intersection(*kinds)
         if not mixed:
             frame = pd.concat(frames) if len(frames) > 1 else frames[0]
-            return NamedFrame(opened.name, frame, opened.names[-1], opened.warnings)
+            return NamedFrame(source.name, frame, source.names[-1], source.warnings)
         as_text |= mixed  # a column is text in some blocks only: start over
 
 
