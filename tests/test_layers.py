@@ -60,6 +60,19 @@ def test_no_two_modules_import_each_other():
     TopologicalSorter(GRAPH).prepare()  # raises CycleError
 
 
+def imported_names(tree: ast.Module) -> set[tuple[str, str]]:
+    """The names that a file imports from modules of bayesnb, each with its module."""
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module in MODULES]
+    return {(str(node.module), alias.name) for node in nodes for alias in node.names}
+
+
+def test_names_of_files_are_imported_from_the_modules_that_define_them():
+    packages = {name_of(path) for path in FILES if path.name == "__init__.py"}
+    readers = {name for name in MODULES if name.startswith("bayesnb.files.")} - packages
+    passed_on = {(module, name) for module in readers for _, name in imported_names(MODULES[module])}
+    assert passed_on & {pair for tree in MODULES.values() for pair in imported_names(tree)} == set()
+
+
 def test_an_upward_import_and_a_circle_are_found():
     low, high = f"bayesnb.{LAYERS[-1]}", f"bayesnb.{LAYERS[0]}"
     assert upward({low: {high}, high: set()}, LAYERS) == [(low, high)]

@@ -162,7 +162,7 @@ def test_errors_of_the_iterator_itself_are_left_alone():
 @pytest.mark.parametrize(
     ("source", "keywords", "message"),
     [
-        ([], {}, "gives no block"),
+        ([], {}, "yields no blocks"),
         ([(np.zeros((0, 2)), np.zeros(0, int))], {"num_classes": 2}, "has no rows"),
         ([(np.zeros((1, 2)), np.zeros(1, int))], {}, "declare their number, num_classes=K"),
         (3, {}, "source must be a path, Arrow data or an iterable"),

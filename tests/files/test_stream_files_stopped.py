@@ -35,7 +35,7 @@ def _small_batches(monkeypatch):
         ({"label": "species", "columns": [1]}, "columns must be a list of names"),
         ({"label": "first"}, "label column 'first' holds double, expected whole numbers or text"),
         ({"label": "species", "classes": ["a", "b"]}, "the classes are .*'a', 'b'.* label column holds int64"),
-        ({"label": "species", "classes": [0, 1]}, "the label 2 in column 'species' is none of"),
+        ({"label": "species", "classes": [0, 1]}, "the label 2 in column 'species' is not one of"),
         ({"label": "species", "num_classes": 2}, r"table 0, row 1: y holds 2, expected integers 0\.\.1"),
     ],
 )
@@ -59,7 +59,7 @@ def test_text_is_no_feature():
 
 
 def test_text_that_cannot_be_read_twice():
-    with pytest.raises(StreamError, match="holds text: declare what its labels are, classes="):
+    with pytest.raises(StreamError, match="holds text: give its labels as classes="):
         stream(NORMAL, in_words(TABLE, Y).to_reader(), label="species", num_classes=K)
 
 
@@ -164,18 +164,18 @@ def test_a_csv_that_changes_half_way(tmp_path):
 def test_paths_that_hold_nothing(tmp_path):
     with pytest.raises(StreamError, match=r"there is no file or folder '.*nowhere'"):
         stream(NORMAL, tmp_path / "nowhere", label="label")
-    with pytest.raises(StreamError, match=r"holds no \.parquet or \.csv file"):
+    with pytest.raises(StreamError, match=r"holds no files that end in \.parquet, \.csv or \.tsv"):
         stream(NORMAL, tmp_path, label="label")
     (tmp_path / "a.parquet").touch()
     with pytest.raises(StreamError, match=r"a\.parquet' cannot be read as Parquet: .*0 bytes"):
         stream(NORMAL, tmp_path, label="label")
     (tmp_path / "b.csv").touch()
-    with pytest.raises(StreamError, match=r"holds csv and parquet files, expected those of one kind"):
+    with pytest.raises(StreamError, match=r"holds csv and parquet files: give a folder with files of one kind"):
         stream(NORMAL, tmp_path, label="label")
     with pytest.raises(StreamError, match=r"b\.csv' is empty: give a file with a header line"):
         stream(NORMAL, tmp_path / "b.csv", label="label")
     (tmp_path / "c.txt").touch()
-    with pytest.raises(StreamError, match=r"c\.txt' is no \.parquet or \.csv file"):
+    with pytest.raises(StreamError, match=r"c\.txt' is not a file that ends in \.parquet, \.csv or \.tsv"):
         stream(NORMAL, tmp_path / "c.txt", label="label")
     pq.write_table(TABLE[:0], tmp_path / "d.parquet")
     with pytest.raises(StreamError, match="has no rows"):

@@ -246,7 +246,7 @@ def test_a_damaged_one(damage, path):
     model = nb.NaiveBayes(nb.Normal(), num_classes=2)
     stream(model, random_blocks(2), checkpoint=path)
     path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(StreamError, match=r"run\.safetensors' is damaged or no checkpoint") as caught:
+    with pytest.raises(StreamError, match=r"run\.safetensors' is damaged, or is not a checkpoint") as caught:
         stream(model, random_blocks(2), checkpoint=path)
     assert "\n" not in str(caught.value)
 
@@ -255,7 +255,7 @@ def test_a_file_of_something_else(path):
     from safetensors.numpy import save_file
 
     save_file({"a": np.zeros(3)}, path)
-    with pytest.raises(StreamError, match="is damaged or no checkpoint"):
+    with pytest.raises(StreamError, match="is damaged, or is not a checkpoint"):
         stream(nb.NaiveBayes(nb.Normal(), num_classes=2), random_blocks(2), checkpoint=path)
 
 

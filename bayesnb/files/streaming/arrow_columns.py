@@ -136,7 +136,7 @@ class ColumnChoice:
         if types.is_dictionary(column.type):
             column = column.dictionary_decode()
         if classes is None and is_text(column.type):
-            raise ValueError(f"column {self.label!r} holds text: declare what its labels are, classes=[...]")
+            raise ValueError(f"column {self.label!r} holds text: give its labels as classes=[...]")
         found = column if classes is None else pc.index_in(column, value_set=_value_set(classes, column.type))
         if types.is_boolean(found.type) or types.is_null(found.type):
             found = found.cast(pa.int64())
@@ -149,7 +149,9 @@ class ColumnChoice:
                 f"the label in column {self.label!r} is missing: leave the row out, or give it the weight zero"
             )
         if len(bad):
-            raise ValueError(f"the label {bad[0].as_py()!r} in column {self.label!r} is none of {list(classes or ())}")
+            raise ValueError(
+                f"the label {bad[0].as_py()!r} in column {self.label!r} is not one of {list(classes or ())}"
+            )
         return found.fill_null(-1).to_numpy()
 
 

@@ -19,7 +19,7 @@ import pyarrow.dataset as ds
 from bayesnb.files.streaming.arrow_columns import ColumnChoice, is_text
 from bayesnb.files.streaming.blocks import ArrayBlocks, BlockSource, Position, RowBlock, StreamError, at, at_row
 from bayesnb.files.tables.csv_cells import MISSING
-from bayesnb.files.tables.csv_files import CsvFile, Wanted
+from bayesnb.files.tables.csv_files import CsvFile
 from bayesnb.files.tables.file_kinds import format_of
 from bayesnb.files.tables.parquet_files import ParquetFile, row_batch, rows_in_batch
 from bayesnb.files.tables.row_batches import RowBatch
@@ -37,7 +37,7 @@ class Batches(Protocol):
     schema: pa.Schema
 
     def batches(self, names: Sequence[str], start: int = 0) -> Iterator[RowBatch]:
-        """The named columns from row ``start`` on, in batches that end at the same rows for every ``start``."""
+        """The named columns from row ``start``, or an earlier one, on; batches begin at the same rows for any start."""
 
 
 class Part(NamedTuple):
@@ -53,34 +53,20 @@ class Part(NamedTuple):
     open: Callable[[], Batches]
 
 
-class CsvBatches:
-    """A CSV file whose columns have the types of ``schema``."""
-
-    def __init__(self, path: Path, types: Mapping[str, pa.DataType]) -> None:
-        self._file, self._types = CsvFile(path, CSV_MISSING), types
-        self.schema = pa.schema([(name, types.get(name, pa.null())) for name in self._file.names])
-
-    def batches(self, names: Sequence[str], start: int = 0) -> Iterator[RowBatch]:
-        """Rows are read from the first one on, because the place of row ``start`` is unknown."""
-        yield from _from_row(self._file.batches(Wanted(names, types=self._types)), start)
-
-
 class ScannedBatches:
     """A table in memory, or a file of a kind that Arrow's scanner reads; ``full`` is the schema of the dataset."""
 
-    def __init__(self, name: str, fragment: ds.Fragment, full: pa.Schema) -> None:
-        self._name, self._fragment, self._full = name, fragment, full
+    def __init__(self, fragment: ds.Fragment, full: pa.Schema) -> None:
+        self._fragment, self._full = fragment, full
         self.schema: pa.Schema = fragment.physical_schema
 
     def batches(self, names: Sequence[str], start: int = 0) -> Iterator[RowBatch]:
         """Rows are scanned from the first one on."""
+        del start
         options = {"batch_size": rows_in_batch(names), "batch_readahead": 2, "fragment_readahead": 1}
-        yield from _from_row(self._numbered(self._fragment.to_batches(self._full, list(names), **options)), start)
-
-    def _numbered(self, batches: Iterator[pa.RecordBatch]) -> Iterator[RowBatch]:
         first = 0
-        for rows in batches:
-            yield row_batch(rows, first, self._name, 0.0)
+        for rows in self._fragment.to_batches(self._full, list(names), **options):
+            yield row_batch(rows, first, 0.0)
             first += rows.num_rows
 
 
@@ -116,7 +102,7 @@ class ArrowSource:
         found: set[Any] = set()
         for part in self._parts:
             for batch in self._batches(part, self._columns.targets, 0):
-                with at(batch.place, pa.ArrowException):
+                with at(part.name):
                     found |= self._columns.labels(batch.rows, text)
         if not text:
             return max(found, default=0) + 1, None
@@ -144,21 +130,25 @@ class ArrowSource:
                     def read(some: slice, batch: RowBatch = batch) -> Any:
                         return columns.rows(batch.rows[some], classes)
 
-                    with at_row(batch.place, batch.rows.num_rows, read, where):
+                    with at_row(part.name, batch.rows.num_rows, read, where):
                         X, y, weight = read(slice(None))
                     rows += len(y)
                     end = Position(index, batch.first + len(y), rows)
-                    yield RowBlock(X, y, weight, batch.place, end, done + batch.done * part.size, where)
+                    yield RowBlock(X, y, weight, part.name, end, done + batch.done * part.size, where)
                 pa.default_memory_pool().release_unused()
             done += part.size
 
     def _batches(self, part: Part, names: Sequence[str], start: int) -> Iterator[RowBatch]:
         """The named columns of a part; StreamError if it cannot be read or its columns do not fit."""
-        with at(f"{part.name} cannot be read", pa.ArrowException):
-            opened = part.open()
-            keys = [pa.field(name, value.type) for name, value in part.keys.items() if name not in opened.schema.names]
-            self._columns.check(pa.schema([*opened.schema, *keys]), part.name)
-            for batch in opened.batches([name for name in names if name not in part.keys], start):
+        with at(f"{part.name} cannot be read"):
+            file = part.open()
+            keys = [pa.field(name, value.type) for name, value in part.keys.items() if name not in file.schema.names]
+            self._columns.check(pa.schema([*file.schema, *keys]), part.name)
+            for batch in file.batches([name for name in names if name not in part.keys], start):
+                skip = max(start - batch.first, 0)
+                if skip >= batch.rows.num_rows:
+                    continue
+                batch = batch.drop(skip)
                 rows = batch.rows
                 for name in part.keys.keys() & {*names}:
                     rows = rows.append_column(name, pa.repeat(part.keys[name], rows.num_rows))
@@ -214,13 +204,17 @@ def _open_path(model: Specification, path: Path, label: str | None, columns: Any
     files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if _is_data(file.relative_to(path)))
     kinds = {format_of(file) for file in files} - {""}
     if len(kinds) != 1:
-        what = f"{' and '.join(sorted(kinds))} files" if kinds else "no .parquet or .csv file"
-        raise StreamError(f"'{path}' {'is' if path.is_file() else 'holds'} {what}, expected those of one kind")
+        if kinds:
+            raise StreamError(
+                f"'{path}' holds {' and '.join(sorted(kinds))} files: give a folder with files of one kind"
+            )
+        what = "is not a file that ends in" if path.is_file() else "holds no files that end in"
+        raise StreamError(f"'{path}' {what} .parquet, .csv or .tsv")
     keys = _folder_keys([file if path.is_file() else file.relative_to(path) for file in files])
-    with at(f"'{path}' cannot be read", pa.ArrowException):
+    with at(f"'{path}' cannot be read"):
         if kinds == {"parquet"}:
-            opening: list[Callable[[], Batches]] = [partial(ParquetFile, file) for file in files]
-            schema = opening[0]().schema
+            openers: list[Callable[[], Batches]] = [partial(ParquetFile, file) for file in files]
+            schema = openers[0]().schema
         else:
             first = CsvFile(files[0], CSV_MISSING)
             schema = pa.schema([(name, pa.null()) for name in first.names])
@@ -231,13 +225,13 @@ def _open_path(model: Specification, path: Path, label: str | None, columns: Any
             choices = {name: chosen.csv_types(name) for name in (*chosen.features, *chosen.targets)}
             types = first.infer_types({name: some for name, some in choices.items() if name in first.names})
             schema = pa.schema([field.with_type(types.get(field.name, field.type)) for field in schema])
-            opening = [partial(CsvBatches, file, types) for file in files]
+            openers = [partial(CsvFile, file, CSV_MISSING, types=types) for file in files]
     chosen.check(schema, f"'{path}'")
     parts = []
-    for file, some, opened in zip(files, keys, opening, strict=True):
+    for file, some, opener in zip(files, keys, openers, strict=True):
         info = file.stat()
         mark = f"{file.name} of {info.st_size} bytes, {info.st_mtime_ns}"
-        parts.append(Part(f"'{file}'", mark, info.st_size, some, opened))
+        parts.append(Part(f"'{file}'", mark, info.st_size, some, opener))
     return ArrowSource(schema, parts, chosen)
 
 
@@ -267,13 +261,13 @@ def _fragment_part(fragment: ds.Fragment, index: int, schema: pa.Schema) -> Part
     if not (isinstance(fragment, ds.FileFragment) and fragment.path):
         head = hashlib.blake2b(repr(fragment.head(256).to_pydict()).encode(), digest_size=16).hexdigest()
         name, num_rows = f"table {index}", fragment.count_rows()
-        return Part(name, f"{num_rows} rows, {head}", num_rows, keys, partial(ScannedBatches, name, fragment, schema))
+        return Part(name, f"{num_rows} rows, {head}", num_rows, keys, partial(ScannedBatches, fragment, schema))
     info = fragment.filesystem.get_file_info(fragment.path)
     mark, name = f"{info.base_name} of {info.size} bytes, {info.mtime_ns}", f"'{fragment.path}'"
-    opening: Callable[[], Batches] = partial(ScannedBatches, name, fragment, schema)
+    opener: Callable[[], Batches] = partial(ScannedBatches, fragment, schema)
     if isinstance(fragment, ds.ParquetFileFragment):
-        opening = partial(ParquetFile, fragment.path, fragment.open)
-    return Part(name, mark, info.size or 0, keys, opening)
+        opener = partial(ParquetFile, fragment.path, fragment.open)
+    return Part(name, mark, info.size or 0, keys, opener)
 
 
 def _blocks_of(
@@ -283,17 +277,9 @@ def _blocks_of(
     size = rows_in_batch([*columns.features, *columns.targets])
     for index, batch in enumerate(reader):
         for start in range(0, batch.num_rows, size):
-            with at(f"batch {index}", pa.ArrowException):
+            with at(f"batch {index}"):
                 block = columns.rows(batch.slice(start, size), classes)
             yield block
-
-
-def _from_row(batches: Iterator[RowBatch], start: int) -> Iterator[RowBatch]:
-    """The batches without the first ``start`` rows."""
-    for batch in batches:
-        skip = max(start - batch.first, 0)
-        if skip < batch.rows.num_rows:
-            yield batch.drop(skip)
 
 
 def _where(batch: RowBatch, name: str, row: int) -> str:

@@ -91,22 +91,20 @@ class StreamError(ValueError):
 
 
 @contextmanager
-def at(place: str, kind: type[Exception] = ValueError) -> Iterator[None]:
-    """Turn a ValueError, OSError or ``kind`` raised inside into a StreamError that names the place."""
+def at(place: str) -> Iterator[None]:
+    """Turn a ValueError, an OSError or an error of Arrow into a StreamError that names the place."""
     try:
         yield
     except StreamError:
         raise
     except DataError as error:  # it names its place
         raise StreamError(str(error)) from error
-    except (ValueError, OSError, kind) as error:
+    except (ValueError, OSError, ArrowException) as error:
         raise StreamError(f"{place}: {words_of(error)}") from error
 
 
 @contextmanager
-def at_row(
-    place: str, num_rows: int, use: Callable[[slice], Any], where: Callable[[int], str] | None
-) -> Iterator[None]:
+def at_row(place: str, num_rows: int, use: Callable[[slice], Any], where: Where | None) -> Iterator[None]:
     """Like ``at``, but name the first of the rows that ``use`` refuses, if ``where`` gives the places of rows."""
     try:
         yield
@@ -120,7 +118,7 @@ def at_row(
             return False
 
         row = num_rows if where is None else bisect_left(range(num_rows), True, key=refuses)
-        with at(place if where is None or row == num_rows else where(row), ArrowException):
+        with at(place if where is None or row == num_rows else where(row)):
             raise error
 
 
@@ -134,8 +132,8 @@ class ArrayBlocks:
         self._blocks: Iterator[tuple[int, Any]] = enumerate(source)
         index, first = next(self._blocks, (0, None))
         if first is None:
-            raise StreamError("the source gives no block: an iterator that was read before has nothing left")
-        self._first = _checked(index, first)
+            raise StreamError("the source yields no blocks: if it is an iterator, it may have been read before")
+        self._first = _as_block(index, first)
         self._blocks = chain([(index, first)], self._blocks)
 
     def description(self) -> Any:
@@ -170,7 +168,7 @@ class ArrayBlocks:
         for index, given in self._blocks:
             if index == start.part:
                 _same_rows(start, rows)
-            X, y, weight = _checked(index, given)
+            X, y, weight = _as_block(index, given)
             if _widths(X) != widths:
                 raise StreamError(f"block {index} has the columns {_widths(X)}, the blocks before it {widths}")
             rows += len(y)
@@ -190,7 +188,7 @@ def _same_rows(start: Position, rows: int) -> None:
         )
 
 
-def _checked(index: int, block: Any) -> tuple[Any, Any, Any]:
+def _as_block(index: int, block: Any) -> tuple[Any, Any, Any]:
     """X, y and weights of a block as numpy arrays; StreamError if it is malformed."""
     if not isinstance(block, tuple | list) or len(block) not in (2, 3):
         kind = f"{len(block)} things" if isinstance(block, tuple | list) else type(block).__name__

@@ -34,7 +34,7 @@ SHARE = 0.02
 """Maximum fraction of the time spent on writing."""
 
 
-class Counted(NamedTuple):
+class StreamState(NamedTuple):
     """The result so far: ``statistics`` of the rows up to ``position``, or None if there are none.
 
     ``num_classes`` is K; ``classes`` are the labels that 0..K-1 encode, None if labels are integers.
@@ -65,7 +65,7 @@ class Checkpoint:
         except OSError as error:
             raise StreamError(f"the checkpoint cannot be '{self._path}': {error.strerror or error}") from error
 
-    def load(self, num_classes: int | None, classes: list[Any] | None) -> Counted | None:
+    def load(self, num_classes: int | None, classes: list[Any] | None) -> StreamState | None:
         """The result counted before, or None if there is no checkpoint yet; K and the classes are as declared.
 
         Raises:
@@ -79,7 +79,7 @@ class Checkpoint:
                 raise ValueError(f"its format is {header['format']!r}, not {FORMAT!r}")
         except (OSError, ValueError, KeyError) as error:
             raise StreamError(
-                f"the checkpoint '{self._path}' is damaged or no checkpoint ({error}): delete it to start over"
+                f"the checkpoint '{self._path}' is damaged, or is not a checkpoint ({error}): delete it to start over"
             ) from error
         try:
             return self._agreeing(header, arrays, num_classes, classes)
@@ -88,7 +88,7 @@ class Checkpoint:
         except Exception as error:  # a malformed header can raise anything
             words = str(error) if isinstance(error, ValueError) else f"{type(error).__name__} {error}"
             raise StreamError(
-                f"the checkpoint '{self._path}' holds what no stream counts ({words}): delete it to start over"
+                f"the checkpoint '{self._path}' holds invalid statistics ({words}): delete it to start over"
             ) from error
 
     def _agreeing(
@@ -97,7 +97,7 @@ class Checkpoint:
         arrays: Mapping[str, np.ndarray[Any, Any]],
         num_classes: int | None,
         classes: list[Any] | None,
-    ) -> Counted:
+    ) -> StreamState:
         """The saved result, after checking that it belongs to this model, these classes and this source."""
         missing = [
             name for name in ("of", "position", "read", "num_classes", "classes", "finished") if name not in header
@@ -105,7 +105,7 @@ class Checkpoint:
         if missing:
             raise ValueError(f"it has no {', '.join(missing)}")
         if not isinstance(header["of"], dict) or set(header["of"]) != set(self._of):
-            raise ValueError(f"it must say of what model and source it is, got {header['of']!r}")
+            raise ValueError(f"its model and source must be a dict of both, got {header['of']!r}")
         for key, mine in self._of.items():
             self._compare(f"another {key}", header["of"][key], mine)
         known, names, finished = header["num_classes"], header["classes"], header["finished"]
@@ -125,7 +125,7 @@ class Checkpoint:
             raise ValueError(f"its arrays must be those of {position.rows} rows, got {list(arrays)}")
         self._compare("other files", header["read"], self._source.read(position))
         statistics = self._rebuilt(arrays, known) if arrays else None
-        return Counted(statistics, position, known, names, finished)
+        return StreamState(statistics, position, known, names, finished)
 
     def _compare(self, what: str, there: Any, here: Any) -> None:
         here = json.loads(json.dumps(here))
@@ -149,28 +149,28 @@ class Checkpoint:
         check_statistics(statistics)
         return statistics
 
-    def save_when_due(self, counted: Counted) -> None:
+    def save_when_due(self, state: StreamState) -> None:
         """Save, unless the last save was too recent."""
         if time.monotonic() >= self._due:
-            self.save(counted)
+            self.save(state)
 
-    def save(self, counted: Counted) -> None:
+    def save(self, state: StreamState) -> None:
         """Write the checkpoint, replacing the old one atomically.
 
         Raises:
             StreamError: if the file cannot be written.
         """
         start = time.monotonic()
-        leaves = jax.tree_util.tree_flatten_with_path(counted.statistics)[0]
+        leaves = jax.tree_util.tree_flatten_with_path(state.statistics)[0]
         arrays = {jax.tree_util.keystr(key): np.asarray(leaf) for key, leaf in leaves}
         header = {
             "format": FORMAT,
             "of": self._of,
-            "position": counted.position,
-            "read": self._source.read(counted.position),
-            "num_classes": counted.num_classes,
-            "classes": counted.classes,
-            "finished": counted.finished,
+            "position": state.position,
+            "read": self._source.read(state.position),
+            "num_classes": state.num_classes,
+            "classes": state.classes,
+            "finished": state.finished,
         }
         try:
             tensors.write(self._path, header, arrays)

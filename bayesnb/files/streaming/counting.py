@@ -12,7 +12,7 @@ import numpy as np
 
 from bayesnb.files.streaming.arrow_source import open_arrow
 from bayesnb.files.streaming.blocks import ArrayBlocks, BlockSource, Position, StreamError, at_row
-from bayesnb.files.streaming.checkpoint import Checkpoint, Counted
+from bayesnb.files.streaming.checkpoint import Checkpoint, StreamState
 from bayesnb.rows import arguments
 from bayesnb.rows.specification import Specification
 from bayesnb.rows.statistics import ModelStatistics, merge, sufficient_statistics
@@ -66,17 +66,17 @@ def stream(
     names, declared = _classes(model, classes, num_classes)
     rows = _open(model, source, label, columns, weight, names)
     kept = None if checkpoint is None else Checkpoint(checkpoint, model, rows)
-    counted = None if kept is None else kept.load(declared, names)
+    state = None if kept is None else kept.load(declared, names)
     with progress(rows.total, wanted=progress_bar) as show:
-        if counted is None:
-            counted = Counted(None, Position(), *rows.classes(declared, names))
+        if state is None:
+            state = StreamState(None, Position(), *rows.classes(declared, names))
             if kept is not None:
-                kept.save(counted)  # fail now, not after the first blocks, if it cannot be written
-        if not (counted.finished and rows.final):
-            counted = _count(model, rows, counted, kept, show)
-    if counted.statistics is None or not counted.position.rows:
+                kept.save(state)  # fail now, not after the first blocks, if it cannot be written
+        if not (state.finished and rows.final):
+            state = _count(model, rows, state, kept, show)
+    if state.statistics is None or not state.position.rows:
         raise StreamError("the source has no rows")
-    return counted.statistics
+    return state.statistics
 
 
 @contextmanager
@@ -92,12 +92,12 @@ def progress(total: float | None, *, wanted: bool) -> Iterator[Advance]:
 
 
 def _count(
-    model: Specification, source: BlockSource, counted: Counted, kept: Checkpoint | None, show: Advance
-) -> Counted:
+    model: Specification, source: BlockSource, state: StreamState, kept: Checkpoint | None, show: Advance
+) -> StreamState:
     """Count the remaining blocks, and save a checkpoint at the end, on an error or on an interruption."""
-    num_classes = counted.num_classes
+    num_classes = state.num_classes
     try:
-        with closing(source.blocks(counted.position, counted.classes)) as blocks:
+        with closing(source.blocks(state.position, state.classes)) as blocks:
             for X, y, weight, place, end, done, where in blocks:
 
                 def count(rows: slice, block: Any = (X, y, weight)) -> Any:
@@ -106,23 +106,23 @@ def _count(
 
                 with at_row(place, len(y), count, where):
                     statistics = sufficient_statistics(model, X, y, sample_weight=weight, num_classes=num_classes)
-                if counted.statistics is not None:
-                    statistics = merge(counted.statistics, statistics)
-                counted = counted._replace(statistics=statistics, position=end)
+                if state.statistics is not None:
+                    statistics = merge(state.statistics, statistics)
+                state = state._replace(statistics=statistics, position=end)
                 if kept is not None:
-                    kept.save_when_due(counted)
+                    kept.save_when_due(state)
                 show(done, end.rows)
-        counted = counted._replace(position=counted.position.done(), finished=True)
+        state = state._replace(position=state.position.done(), finished=True)
         if kept is not None:
-            kept.save(counted)
+            kept.save(state)
     except BaseException as error:
         if isinstance(error, StreamError):
-            error.statistics, error.rows = counted.statistics, counted.position.rows
+            error.statistics, error.rows = state.statistics, state.position.rows
         if kept is not None:
             with suppress(StreamError):  # report the first error, not this one
-                kept.save(counted)
+                kept.save(state)
         raise
-    return counted
+    return state
 
 
 def _classes(

@@ -31,7 +31,9 @@ def lines_of(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 def count_lines(raw: bytes) -> int:
     """The number of line ends."""
-    return raw.count(b"\n") + raw.count(b"\r") - raw.count(b"\r\n")
+    cells = np.frombuffer(raw, np.uint8)
+    num_returns = np.count_nonzero(cells == CR) - raw.count(b"\r\n") if b"\r" in raw else 0
+    return int(np.count_nonzero(cells == LF) + num_returns)
 
 
 def end_of_rows(block: bytes, delimiter: str, *, last: bool) -> int:
@@ -48,11 +50,11 @@ def end_of_rows(block: bytes, delimiter: str, *, last: bool) -> int:
     while end and np.searchsorted(quotes, end) % 2:  # this line end is inside of quotes
         end = 0 if last else _line_end_before(block, end - 1)
     quotes = quotes[: np.searchsorted(quotes, end)]
-    marks = np.array([ord(delimiter), LF, CR, QUOTE], np.uint8)
+    marks = np.zeros(256, bool)
+    marks[[ord(delimiter), LF, CR, QUOTE]] = True
     opening, closing = quotes[::2], quotes[1::2]  # a quote inside of quotes is doubled: one closes, the next one opens
     before, after = opening[opening > 0] - 1, closing[closing < len(block) - 1] + 1
-    regular = np.isin(cells[before], marks).all() and np.isin(cells[after], marks).all()
-    return end if regular else 0
+    return end if marks[cells[before]].all() and marks[cells[after]].all() else 0
 
 
 def _line_end_before(block: bytes, end: int) -> int:

@@ -39,28 +39,23 @@ class Description:
 
     Attributes:
         data: The name of the data.
-        target: The description of the column of classes.
+        target: The column of classes, whose values they are.
+        classes: The K classes, sorted; as integers if they are whole numbers.
         columns: The features, in the order of the table.
         left_out: Name and reason of each column that is not used.
         num_rows: The number of rows with a class.
         num_unlabelled: The number of rows without a class, which are left out.
         warnings: Whole sentences for the user.
-        whole_classes: Whether the classes are whole numbers.
     """
 
     data: str
     target: Column
+    classes: tuple[Any, ...]
     columns: tuple[Column, ...]
     left_out: tuple[tuple[str, str], ...]
     num_rows: int
     num_unlabelled: int
     warnings: tuple[str, ...]
-    whole_classes: bool
-
-    @property
-    def classes(self) -> tuple[Any, ...]:
-        """The K classes, sorted."""
-        return tuple(map(int, self.target.values)) if self.whole_classes else self.target.values
 
     @property
     def schema(self) -> FrameSchema:
@@ -119,15 +114,16 @@ def describe(
         reasons = "; ".join(f"'{name}' ({reason})" for name, reason in left_out[:3])
         why = f"; left out are {reasons}" if reasons else f" but the target, '{target}'"
         raise DataError("; ".join((f"'{data}' has no column to learn from{why}", *warnings[:1])))
+    whole = not labels.text and labels.whole and max(map(abs, labels.span)) <= LARGEST_INTEGER
     return Description(
         data=data,
         target=Column(target, "categorical", classes, labels.text),
+        classes=tuple(map(int, classes)) if whole else classes,
         columns=tuple(columns),
         left_out=tuple(left_out),
         num_rows=labels.num_cells,
         num_unlabelled=labels.missing,
         warnings=(*warnings, *_left_out_warnings(left_out)),
-        whole_classes=not labels.text and labels.whole and max(map(abs, labels.span)) <= LARGEST_INTEGER,
     )
 
 

@@ -14,7 +14,7 @@ from bayesnb.files.streaming import stream
 from bayesnb.files.streaming.blocks import ArrayBlocks
 from bayesnb.files.streaming.counting import Advance
 from bayesnb.files.tables.description import SKIP, Description, describe, require_target
-from bayesnb.files.tables.reading import BUILT_IN, Data, FrameBlock, open_data
+from bayesnb.files.tables.reading import BUILT_IN, FrameBlock, RowData, open_data
 from bayesnb.files.tables.summaries import Summary, summarise, summarise_frame
 from bayesnb.frames.column_kinds import KINDS
 from bayesnb.frames.likelihoods import kind_for_column
@@ -38,24 +38,24 @@ def describe_file(
     Raises:
         DataError: if the file, the target or an override does not fit.
     """
-    opened, kinds = open_data(data), overrides or {}
-    target = opened.names[-1] if target is None else target
-    require_target(data, opened.names, target)
-    skipped = {name for name in opened.names if name != target and kind_for_column(kinds, name) == SKIP}
+    source, kinds = open_data(data), overrides or {}
+    target = source.names[-1] if target is None else target
+    require_target(data, source.names, target)
+    skipped = {name for name in source.names if name != target and kind_for_column(kinds, name) == SKIP}
     texts: set[str] = set()
-    while (read := _summaries(opened, [n for n in opened.names if n not in skipped], target, texts, advance)) is None:
+    while (read := _summaries(source, [n for n in source.names if n not in skipped], target, texts, advance)) is None:
         pass  # a column that began with numbers contains text: start over
-    summaries = {name: read.get(name) or Summary(name, 0, 0, text=False) for name in opened.names}
-    return describe(data, target, summaries, kinds, KINDS, opened.warnings)
+    summaries = {name: read.get(name) or Summary(name, 0, 0, text=False) for name in source.names}
+    return describe(data, target, summaries, kinds, KINDS, source.warnings)
 
 
 def _summaries(
-    opened: Data, names: list[str], target: str, texts: set[str], advance: Advance | None
+    source: RowData, names: list[str], target: str, texts: set[str], advance: Advance | None
 ) -> dict[str, Summary] | None:
     """Summarise columns, and add those of text to ``texts``; None if one of these was read as numbers before."""
     summaries: dict[str, Summary] = {}
     rows, again = 0, False
-    for block in opened.read(names, texts):
+    for block in source.read(names, texts):
         for name, found in summarise_frame(block.frame, target).items():
             before = summaries.get(name, found)
             again |= found.text and not before.text and before.num_cells > 0
@@ -146,9 +146,9 @@ def row_of(classifier: NaiveBayesClassifier, data: str, row: int) -> pd.DataFram
 
 def _blocks_for(classifier: NaiveBayesClassifier, data: str) -> Iterator[FrameBlock]:
     """The columns of the fit, block by block."""
-    opened, schema = open_data(data), _schema(classifier)
-    schema.require(opened.names)
-    for block in opened.read(schema.names, schema.texts):
+    source, schema = open_data(data), _schema(classifier)
+    schema.require(source.names)
+    for block in source.read(schema.names, schema.texts):
         for column in schema.columns:
             cells = block.frame[column.name]
             if column.text is False and cells.dtype == object:

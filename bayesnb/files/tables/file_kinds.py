@@ -28,8 +28,6 @@ KINDS: Mapping[str, tuple[bytes, str]] = {
 }
 """For each kind, a pattern of its first bytes and advice for the user."""
 
-PARQUET = "a Parquet file"
-
 
 def format_of(path: Path) -> str:
     """`parquet`, `csv` or `tsv` by the ending of the path, whatever its case; empty for other endings."""
@@ -38,31 +36,15 @@ def format_of(path: Path) -> str:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[tuple[BinaryIO, Any]]:
+def open_content(path: Path) -> Iterator[tuple[BinaryIO, Any]]:
     """Open a file: its bytes as they are stored, whose position tells how much was read, and its content."""
     with path.open("rb") as file:
         codec = CODECS.get(path.suffix.lower())
         yield file, file if codec is None else pa.CompressedInputStream(file, codec)
 
 
-def require_csv(path: Path, head: bytes) -> None:
-    """Raise DataError if the first bytes of the content show that it is not CSV."""
-    _refuse(path, head, "CSV")
-
-
-def require_parquet(path: Path) -> None:
-    """Raise DataError if the first bytes show that the file is of another known kind."""
-    with path.open("rb") as file:
-        head = file.read(16)
-    if _kind(head) != PARQUET:
-        _refuse(path, head, "Parquet")
-
-
-def _refuse(path: Path, head: bytes, wanted: str) -> None:
-    kind = _kind(head)
-    if kind is not None:
+def require_kind(path: object, head: bytes, wanted: str) -> None:
+    """Raise DataError if the first bytes of a file show that it is of a known kind other than ``wanted``."""
+    kind = next((kind for kind, (sign, _) in KINDS.items() if re.match(sign, head, re.DOTALL)), f"a {wanted} file")
+    if kind != f"a {wanted} file":
         raise DataError(f"'{path}' is {kind}, expected {wanted}: {KINDS[kind][1]}")
-
-
-def _kind(head: bytes) -> str | None:
-    return next((kind for kind, (sign, _) in KINDS.items() if re.match(sign, head, re.DOTALL)), None)

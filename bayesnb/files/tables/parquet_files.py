@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bayesnb.files.tables.file_kinds import require_parquet
+from bayesnb.files.tables.file_kinds import require_kind
 from bayesnb.files.tables.row_batches import RowBatch, in_sentences, words_of
 from bayesnb.frames.series import DataError
 
@@ -34,23 +34,23 @@ class ParquetFile:
 
     warnings: tuple[str, ...] = ()
 
-    def __init__(self, path: Path | str, opening: Callable[[], Any] | None = None) -> None:
-        """Read the footer; ``opening`` opens a file that is not at a path of this machine.
+    def __init__(self, path: Path | str, opener: Callable[[], Any] | None = None) -> None:
+        """Read the footer; ``opener`` opens a file that is not at a path of this machine.
 
         Raises:
             DataError: if the file is not Parquet, is damaged, or has two columns of one name.
         """
-        self.path, self._opening = path, opening or (lambda: pa.OSFile(str(path)))
+        self.path, self._opener = path, opener or (lambda: pa.OSFile(str(path)))
         with in_sentences(path, "Parquet"):
-            if opening is None:
-                require_parquet(Path(path))
+            with self._opener() as handle:
+                require_kind(path, handle.read(16), "Parquet")
             with self._opened() as file:
                 self.schema: pa.Schema = file.schema_arrow
                 self.num_rows: int = file.metadata.num_rows
         self.names: list[str] = self.schema.names
 
     def batches(self, names: Sequence[str], start: int = 0) -> Iterator[RowBatch]:
-        """Yield the named columns from row ``start`` on; batches end at the same rows for every ``start``.
+        """Yield the named columns from the row group of row ``start`` on; batches begin at the same rows for any start.
 
         Row groups are read a batch at a time: Arrow's scanner would hold several whole row groups in memory.
 
@@ -67,17 +67,16 @@ class ParquetFile:
                 try:
                     # each Arrow thread would keep its own memory; reading already runs in parallel with counting
                     for rows in file.iter_batches(size, groups, list(names), use_threads=False):
-                        batch = row_batch(rows, first, f"'{self.path}'", (first + rows.num_rows) / self.num_rows)
+                        batch = row_batch(rows, first, (first + rows.num_rows) / self.num_rows)
                         first += rows.num_rows
-                        if first > start:
-                            yield batch.drop(max(start - batch.first, 0))
+                        yield batch
                 except (pa.ArrowException, OSError) as error:
                     raise DataError(f"{place}, cannot be read: {words_of(error)}") from error
 
     @contextmanager
     def _opened(self) -> Iterator[pq.ParquetFile]:
         with (
-            self._opening() as handle,
+            self._opener() as handle,
             pq.ParquetFile(handle, buffer_size=BUFFER_BYTES, pre_buffer=False) as file,
         ):
             yield file
@@ -88,11 +87,9 @@ def rows_in_batch(names: Sequence[str]) -> int:
     return max(BATCH_BYTES // (8 * max(len(names), 1)), 1)
 
 
-def row_batch(rows: pa.RecordBatch, first: int, name: str, done: float) -> RowBatch:
-    """A batch of numbered rows of the file or table ``name``."""
-    last = first + rows.num_rows
-    place = f"{name}, rows {first + 1:,} to {last:,}"
-    return RowBatch(rows, first, place, done, "row", lambda: np.arange(first + 1, last + 1))
+def row_batch(rows: pa.RecordBatch, first: int, done: float) -> RowBatch:
+    """A batch of rows that are numbered from ``first`` + 1 on."""
+    return RowBatch(rows, first, done, "row", lambda: np.arange(first + 1, first + rows.num_rows + 1))
 
 
 def _row_groups(metadata: pq.FileMetaData, size: int) -> Iterator[tuple[list[int], int, int]]:

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from bayesnb.files.tables.csv_files import CsvFile, Wanted
+from bayesnb.files.tables.csv_files import CsvFile
 from bayesnb.files.tables.file_kinds import format_of
 from bayesnb.files.tables.parquet_files import ParquetFile
 from bayesnb.files.tables.row_batches import RowBatch, in_sentences
@@ -52,7 +52,7 @@ class FrameBlock:
 
 
 @dataclass(frozen=True, eq=False)
-class Data:
+class RowData:
     """A file, or a data set of scikit-learn, to be read in blocks.
 
     Attributes:
@@ -70,7 +70,7 @@ class Data:
     read: Callable[[Sequence[str], Collection[str]], Iterator[FrameBlock]]
 
 
-def open_data(data: str) -> Data:
+def open_data(data: str) -> RowData:
     """Open a CSV or Parquet file, or one of the data sets that come with scikit-learn.
 
     Args:
@@ -82,7 +82,7 @@ def open_data(data: str) -> Data:
     """
     if data in BUILT_IN:
         frame = _built_in(data)
-        return Data(data, list(frame.columns), (), lambda names, _: iter([FrameBlock(frame[list(names)], 1.0)]))
+        return RowData(data, list(frame.columns), (), lambda names, _: iter([FrameBlock(frame[list(names)], 1.0)]))
     path = Path(data)
     with in_sentences(path):
         exists = path.exists()
@@ -91,36 +91,39 @@ def open_data(data: str) -> Data:
         raise DataError(f"there is no file '{path}'{hint}")
     if path.is_dir():
         raise DataError(f"'{path}' is a directory; give the CSV or Parquet file inside it")
-    file = ParquetFile(path) if format_of(path) == "parquet" else CsvFile(path)
+    file = _open(path)
     if not file.names:
         raise DataError(f"'{path}' has no columns")
-    return Data(path.stem, file.names, file.warnings, partial(_blocks, file))
+    return RowData(path.stem, file.names, file.warnings, partial(_blocks, path))
 
 
 def read(data: str) -> NamedFrame:
     """Read all rows of what ``open_data`` opens."""
-    opened, as_text = open_data(data), set[str]()
+    source, as_text = open_data(data), set[str]()
     while True:
-        frames = [block.frame for block in opened.read(opened.names, as_text)]
+        frames = [block.frame for block in source.read(source.names, as_text)]
         kinds = [{name for name in frame if frame[name].dtype == object} for frame in frames]
         mixed = set.union(*kinds) - set.intersection(*kinds)
         if not mixed:
             frame = pd.concat(frames) if len(frames) > 1 else frames[0]
-            return NamedFrame(opened.name, frame, opened.names[-1], opened.warnings)
+            return NamedFrame(source.name, frame, source.names[-1], source.warnings)
         as_text |= mixed  # a column is text in some blocks only: start over
 
 
-def _blocks(file: CsvFile | ParquetFile, names: Sequence[str], as_text: Collection[str]) -> Iterator[FrameBlock]:
-    batches = file.batches(Wanted(names, as_text)) if isinstance(file, CsvFile) else file.batches(names)
-    given = False
-    for batch in batches:
+def _open(path: Path, as_text: Collection[str] = ()) -> CsvFile | ParquetFile:
+    return ParquetFile(path) if format_of(path) == "parquet" else CsvFile(path, texts=as_text)
+
+
+def _blocks(path: Path, names: Sequence[str], as_text: Collection[str]) -> Iterator[FrameBlock]:
+    file, given = _open(path, as_text), False
+    for batch in file.batches(names):
         given = True
-        yield FrameBlock(_frame(file.path, batch, as_text), batch.done)
+        yield FrameBlock(_frame(path, batch, as_text), batch.done)
     if not given:
-        raise DataError(f"'{file.path}' has {'a header and ' if isinstance(file, CsvFile) else ''}no rows")
+        raise DataError(f"'{path}' has {'a header and ' if isinstance(file, CsvFile) else ''}no rows")
 
 
-def _frame(path: object, batch: RowBatch, as_text: Collection[str]) -> pd.DataFrame:
+def _frame(path: Path, batch: RowBatch, as_text: Collection[str]) -> pd.DataFrame:
     frame = nw.from_native(pa.Table.from_batches([batch.rows]), eager_only=True)
     index = pd.Index(batch.numbers(), name=batch.unit)
     columns = {}

@@ -18,7 +18,6 @@ class RowBatch:
     Attributes:
         rows: The rows, as Arrow columns.
         first: The number of rows of the file before these.
-        place: Where these rows are, for error messages.
         done: The fraction of the file read so far, including these rows.
         unit: What ``numbers`` counts: `line` for CSV, `row` for other files.
         numbers: Computes the number [N] of each row in the file, from 1.
@@ -26,7 +25,6 @@ class RowBatch:
 
     rows: pa.RecordBatch
     first: int
-    place: str
     done: float
     unit: str
     numbers: Callable[[], Array]
