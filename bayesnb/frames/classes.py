@@ -13,7 +13,7 @@ from bayesnb.arrays.masked import without_mask
 from bayesnb.arrays.placement import as_array
 from bayesnb.frames.series import Array, DataError, closest, label, listing, to_plain
 
-MISSING = "y holds a missing label in row {}: leave such rows out"
+MISSING_LABEL = "{} holds a missing label in row {}: leave such rows out"
 
 
 def classes_and_codes(y: Array) -> tuple[Array, Array]:
@@ -56,33 +56,33 @@ def codes_among(classes: Array, y: Array) -> Array:
     return np.array([place[label] for label in shown.tolist()], np.intp)[codes]
 
 
-def plain_labels(y: Any) -> Any:
+def plain_labels(y: Any, name: str = "y") -> Any:
     """Labels as an array in the type of their values. Input that is not one column is left to scikit-learn to check.
 
     Raises:
         ValueError: for missing labels, and for labels of several types.
     """
-    y = without_mask("y", y)
+    y = without_mask(name, y)
     found = y if isinstance(y, np.ndarray) else nw.from_native(y, pass_through=True, allow_series=True)
     if isinstance(found, nw.Series):
         found = to_plain(found)
         if found.is_null().any():
-            raise ValueError(MISSING.format(int(found.is_null().arg_true()[0])))
+            raise ValueError(MISSING_LABEL.format(name, int(found.is_null().arg_true()[0])))
         return found.to_numpy()
     y = _array_of(y) if isinstance(y, list | tuple) else y
     if isinstance(y, np.ndarray) and y.dtype.kind == "f" and np.isnan(y).any():
-        raise ValueError(MISSING.format(int(np.isnan(y).ravel().argmax())) + " (NaN)")
+        raise ValueError(MISSING_LABEL.format(name, int(np.isnan(y).ravel().argmax())) + " (NaN)")
     if not isinstance(y, np.ndarray) or y.dtype != object or y.ndim != 1:
         return y
     missing = [row for row, value in enumerate(y) if value is None or value != value]
     if missing:
-        raise ValueError(MISSING.format(missing[0]))
+        raise ValueError(MISSING_LABEL.format(name, missing[0]))
     types = {type(value) for value in y}
     if len(types) > 1:
-        names = listing(sorted(one.__name__ for one in types))
-        raise ValueError(f"y holds labels of several types, {names}: give labels of one type")
+        shown = listing(sorted(one.__name__ for one in types))
+        raise ValueError(f"{name} holds labels of several types, {shown}: give labels of one type")
     if types == {str} and any(value.endswith("\0") for value in y):
-        raise ValueError("y holds a label that ends in a NUL character, which numpy would cut off: remove it")
+        raise ValueError(f"{name} holds a label that ends in a NUL character, which numpy would cut off: remove it")
     return np.array(y.tolist()) if types <= {bool, int, float, str} else y
 
 

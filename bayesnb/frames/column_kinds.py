@@ -7,6 +7,7 @@ from typing import Any, Literal, Self, cast
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import pandas as pd
 
 from bayesnb.families import Family
 from bayesnb.families.parts.support import LARGEST_CELL
@@ -80,7 +81,6 @@ class Column:
             DataError: if the cells are text and the column holds numbers, or the other way round; for infinities.
         """
         cells = to_plain(nw.from_native(given, series_only=True))
-        counted = self.kind in ("bernoulli", "categorical")
         if self.text is None or is_missing(cells):
             return np.full(len(cells), -1, np.int32) if self.kind == "categorical" else np.full(len(cells), np.nan)
         is_text = sort_of(cells) == "text"
@@ -91,14 +91,10 @@ class Column:
             raise DataError(f"column '{self.name}' holds {what}, and the model was fitted to numbers in it{why}")
         if self.text and not is_text:
             raise DataError(f"column '{self.name}' holds numbers, and the model was fitted to text in it")
-        if is_text:
-            codes_of = {value: code for code, value in enumerate(self.values)}
-            found = (codes_of.get(text, -1) if text is not None else -1 for text in texts(cells))
-            codes = np.fromiter(found, np.int32, len(cells))
-        elif counted:
-            codes = _codes(self._check(numbers(cells)), np.array(self.values, np.float64))
-        else:
-            return self._check(numbers(cells))
+        found = pd.Index(texts(cells), dtype=object) if is_text else self._check(numbers(cells))
+        if self.kind not in ("bernoulli", "categorical"):
+            return found
+        codes = pd.Index(self.values, dtype=object if is_text else np.float64).get_indexer(found).astype(np.int32)
         return np.where(codes < 0, np.nan, codes) if self.kind == "bernoulli" else codes
 
     def _check(self, cells: Array) -> Array:
@@ -194,12 +190,3 @@ def require_finite(cells: Array, name: str) -> None:
     """Raise DataError if one of the numbers is infinite."""
     if np.isinf(cells).any():
         raise DataError(f"column '{name}' holds an infinite number: leave out the cell or its row")
-
-
-def _codes(cells: Array, values: Array) -> Array:
-    """Positions of numbers among sorted values; -1 for numbers that are not among them."""
-    if not len(values):
-        return np.full(len(cells), -1, np.int32)
-    codes = np.searchsorted(values, cells)
-    codes = np.where(codes < len(values), codes, 0)
-    return np.where(values[codes] == cells, codes, -1).astype(np.int32)

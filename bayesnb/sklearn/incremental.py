@@ -7,11 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from bayesnb.arrays.masked import without_mask
-from bayesnb.frames.classes import classes_and_codes, codes_among
+from bayesnb.frames.classes import classes_and_codes, codes_among, plain_labels
 from bayesnb.frames.series import Array, Frame
 from bayesnb.rows.statistics import ModelStatistics
 
@@ -98,8 +97,7 @@ def _declared_classes(before: Array | None, classes: Any) -> Array:
         if before is None:
             raise ValueError("classes must be passed on the first call to partial_fit.")
         return before
-    unique_labels(classes)  # refuses labels of several types
-    declared, _ = classes_and_codes(column_or_1d(classes))
+    declared, _ = classes_and_codes(column_or_1d(plain_labels(classes, "classes")))
     if before is not None and not np.array_equal(before, declared):
         raise ValueError(
             f"`classes={declared.tolist()}` is not the same as on last call to partial_fit, was: {before.tolist()}; "

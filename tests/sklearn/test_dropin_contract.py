@@ -110,9 +110,10 @@ def test_a_fit_of_invalid_rows_leaves_the_earlier_fit(NB):
     expected = fit.predict_proba(X)
     if NB is BernoulliNB:
         fit.set_params(binarize=None)
-    with pytest.raises(ValueError, match="infinity"):
-        fit.fit(np.where(X > 7.5, np.inf, X), Y)
-    assert_array_equal(fit.predict_proba(X), expected)
+    for rows in (np.where(X > 7.5, np.inf, X), np.full((len(Y), 2), np.inf)):
+        with pytest.raises(ValueError, match="infinity"):
+            fit.fit(rows, Y)
+        assert_array_equal(fit.predict_proba(X), expected)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -113,6 +113,8 @@ def test_invalid_labels(NB):
     for y in (["a", "b", "a", "b"], [0, 0, 1, 2]):
         with pytest.raises(ValueError, match=r"The target label.* in y do not exist in the initial classes \[0, 1\]"):
             NB().partial_fit(X, y, classes=[0, 1])
+    with pytest.raises(ValueError, match="classes holds labels of several types, 'int', 'str'"):
+        NB().partial_fit(X, Y, classes=[0, 1, "a"])
 
 
 @pytest.mark.parametrize("NB", ALL[1:])
