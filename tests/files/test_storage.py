@@ -124,6 +124,12 @@ def test_what_is_no_result_is_refused(given, message, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_class_with_the_estimators_name_is_not_the_estimator(tmp_path):
+    other = type("NaiveBayesClassifier", (), {"__module__": "bayesnb.sklearn.estimator"})()
+    with pytest.raises(nb.StorageError, match="save takes a bayesnb fit, .* got NaiveBayesClassifier"):
+        nb.save(other, tmp_path / "fit")
+
+
 def test_tracers_are_refused(tmp_path):
     model = nb.NaiveBayes(nb.Bernoulli(), num_classes=2)
     with pytest.raises(nb.StorageError, match="has no values yet"):
