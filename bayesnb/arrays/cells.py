@@ -46,4 +46,5 @@ def observed(x: Array) -> Array | None:
     """A mask of the cells that are not NaN, [N, D]; None if it is known that none is missing."""
     if scipy.sparse.issparse(x) or not jnp.issubdtype(x.dtype, jnp.inexact):
         return None
-    return unless_all(~namespace(x).isnan(x))
+    missing = namespace(x).isnan(x)
+    return None if isinstance(missing, np.ndarray) and not missing.any() else ~missing

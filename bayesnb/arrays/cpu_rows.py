@@ -51,12 +51,8 @@ def put_beside(rows: jax.Array, answer: T, like: Any = None, power: float = 1.0)
     with np.errstate(under="ignore"):
         cast = [number.astype(dtype, copy=False) for number, dtype in zip(numbers, wanted, strict=True)]
     with jax.ensure_compile_time_eval():  # keeps the answer concrete inside an outer jit
-        return jax.tree.unflatten(structure, jax.device_put(cast, place_of(rows)))
-
-
-def place_of(rows: jax.Array) -> Any:
-    """The sharding for arrays that go with ``rows``; None if JAX may choose."""
-    return rows.sharding if rows.committed else None
+        # without a commitment JAX may choose the device
+        return jax.tree.unflatten(structure, jax.device_put(cast, rows.sharding if rows.committed else None))
 
 
 def answers_cpu_rows(function: Callable[..., T]) -> Callable[..., T]:
@@ -73,9 +69,9 @@ def answers_cpu_rows(function: Callable[..., T]) -> Callable[..., T]:
         if 0 < size <= FEW_ROWS and all(type(part) is np.ndarray for part in _parts(tables)):
             fit.arrays(tables)  # checks shapes and values
             with jax.ensure_compile_time_eval():
-                filled = fill_up(tables)
-                filled = jax.device_put(filled, place_of(rows)) if rows.committed else filled
-                answer = np.asarray(compiled(fit, filled))[:size]
+                full = fill_up(tables)
+                full = jax.device_put(full, rows.sharding) if rows.committed else full
+                answer = np.asarray(compiled(fit, full))[:size]
             found: Any = put_beside(rows, answer)
         else:
             found = put_beside(rows, function(fit, tables))

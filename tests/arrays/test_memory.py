@@ -1,4 +1,4 @@
-"""What would take more memory than there is is refused beforehand, in a sentence that says how much."""
+"""Work that needs more memory than is available is refused before it starts, with an error that gives both sizes."""
 
 import jax
 import jax.numpy as jnp

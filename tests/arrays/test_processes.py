@@ -1,4 +1,4 @@
-"""Other processes: forked before JAX runs they fit, forked after it they say so, started anew they fit."""
+"""Other processes: forked before JAX runs they can fit, forked afterwards they raise an error, spawned they can fit."""
 
 import os
 import subprocess

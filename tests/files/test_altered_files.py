@@ -143,7 +143,7 @@ def test_a_place_that_no_square_holds_is_refused(name, tmp_path):
 
 @pytree
 class OwnStatistics(Statistics):
-    """Of a family of one's own, which does not tell the shapes."""
+    """Statistics of a family of one's own, which does not declare their shapes."""
 
     total: np.ndarray
 

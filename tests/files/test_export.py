@@ -310,5 +310,5 @@ def test_a_file_that_is_cut_or_changed_is_refused(data, whole, tmp_path_factory)
     bit = data.draw(st.integers(0, 7) | st.none())
     end = [] if bit is None else [content[place] ^ (1 << bit), *content[place + 1 :]]
     path.write_bytes(bytes([*content[:place], *end]))
-    with suppress(nb.StorageError):  # but for padding, which says nothing
+    with suppress(nb.StorageError):  # a changed byte of padding has no meaning
         assert load_exported(path).functions["log_joint"].mlir_module() == found.functions["log_joint"].mlir_module()

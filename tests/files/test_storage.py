@@ -1,4 +1,4 @@
-"""Results in files: the same type and the same numbers again, and a sentence for every file that is none."""
+"""Saved results are loaded with the same type and the same numbers; any other file is refused with an error."""
 
 import json
 import os
@@ -122,6 +122,12 @@ def test_what_is_no_result_is_refused(given, message, tmp_path):
     with pytest.raises(nb.StorageError, match=message):
         nb.save(given, tmp_path / "fit")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_class_with_the_estimators_name_is_not_the_estimator(tmp_path):
+    other = type("NaiveBayesClassifier", (), {"__module__": "bayesnb.sklearn.estimator"})()
+    with pytest.raises(nb.StorageError, match=r"save takes a bayesnb fit, .* got NaiveBayesClassifier"):
+        nb.save(other, tmp_path / "fit")
 
 
 def test_tracers_are_refused(tmp_path):
@@ -267,7 +273,7 @@ def test_a_file_that_is_cut_or_changed_is_refused(data, whole, tmp_path_factory)
     bit = data.draw(st.integers(0, 7) | st.none())
     changed = whole[:place] if bit is None else bytes([*whole[:place], whole[place] ^ (1 << bit), *whole[place + 1 :]])
     path.write_bytes(changed)
-    with suppress(nb.StorageError):  # but for padding, which says nothing
+    with suppress(nb.StorageError):  # a changed byte of padding has no meaning
         assert_identical(nb.load(path), WHOLE)
 
 

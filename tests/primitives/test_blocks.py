@@ -23,7 +23,7 @@ from tests import cases
 
 @pytest.fixture(params=[1, 7, 1000])
 def blocks(request, monkeypatch):
-    """Blocks of so many rows in fits and predictions."""
+    """Fits and predictions in blocks of this many rows."""
 
     def row_blocks(num_rows, *_, **__):
         return [slice(start, min(start + request.param, num_rows)) for start in range(0, num_rows, request.param)]

@@ -53,7 +53,7 @@ def test_whole_numbers_in_any_layout_that_nobody_may_write_to(rng):
 @pytest.mark.parametrize("missing", [False, True])
 def test_the_exact_predictive_of_numpy_rows_is_scipys_student(dtype, missing, rng):
     X, y = rng.normal(size=(40, 20)).astype(dtype), np.arange(40) % 2
-    X[:, 3] = 7.0  # a constant says nothing
+    X[:, 3] = 7.0  # a constant carries no information
     post = nb.fit_posterior(nb.NaiveBayes(nb.Normal()), X, y)
     new = (2 * rng.normal(size=(300, 20))).astype(dtype)
     if missing:

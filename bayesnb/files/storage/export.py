@@ -4,12 +4,11 @@ The fit's parameters become constants of two functions of rows, ``predict_log_pr
 from which all other predictions follow. They take any number N of rows, run on several kinds of devices, and have
 gradients.
 
-An exported file is a program. ``load_exported`` accepts it only if every operation, including those of the gradients,
-is arithmetic on arrays (``operations``): none may read or write files, call back into Python, communicate with other
-devices or call native code. The exceptions are JAX's Cholesky factors and triangular solvers, whose array sizes must
-match as far as the file fixes them. Any other operation is refused, by name, before compilation. There is no guarantee
-that a function from an untrusted source ends, needs little memory, or returns probabilities, and JAX itself parses the
-file. Passing the stored bytes to ``jax.export`` directly skips these checks.
+An exported file is a program. ``load_exported`` accepts it only if every operation, also of the gradients, is
+arithmetic on arrays (``operations``): none may read or write files, call back into Python, communicate with other
+devices or call native code, except JAX's Cholesky factors and triangular solvers with arrays of matching sizes. Any
+other operation is refused, by name, before compilation. There is no guarantee that a function from an untrusted source
+ends, needs little memory, or returns probabilities. Passing the bytes to ``jax.export`` directly skips these checks.
 """
 
 from __future__ import annotations
