@@ -147,7 +147,7 @@ def _sizes(block: _Block) -> tuple[int, ...]:
 
 
 def _name(block: _Block, place: int) -> str:
-    if block.family.one_feature and not block.family.tells_words:
+    if block.family.one_feature and not block.family.has_word_terms:
         return block.name
     starts = np.cumsum([0, *(sizes := _sizes(block))])
     column = int(np.searchsorted(starts, place, side="right")) - 1

@@ -73,9 +73,9 @@ def class_densities(
         _draw_lines(ax, values, mean, low, high, classes, step=not continuous)
     else:
         _draw_bars(ax, mean, low, high, classes, certain=len(density) == 1)
-        ticks = [shown(name)] if family.tells_words else [f"{value:g}" for value in values]
+        ticks = [shown(name)] if family.has_word_terms else [f"{value:g}" for value in values]
         ax.set_xticks(np.arange(len(values)), ticks)
-    if not family.tells_words:
+    if not family.has_word_terms:
         ax.set_xlabel(shown(name))
     ax.set_ylabel("density" if continuous else "probability")
     ax.set_ylim(bottom=0)

@@ -92,7 +92,7 @@ def _block_of(told: Explanation, f: int) -> tuple[str, int]:
 def _has_axis(fit: Classifier, told: Explanation, f: int) -> bool:
     block, _ = _block_of(told, f)
     family, places = fit.model.families[block], told.blocks[block]
-    whole = family.one_feature and (not family.tells_words or places.stop - places.start == 1)
+    whole = family.one_feature and (not family.has_word_terms or places.stop - places.start == 1)
     return not whole and family.num_parts == 1 and bool(np.isfinite(told.values[:, f]).any())
 
 
@@ -124,7 +124,7 @@ def _rows(fit: Classifier, told: Explanation, owner: Array, values: Array) -> An
     """Rows in which one feature has a value, and all others are missing, or 0 for words."""
     rows: dict[str, Any] = {}
     for block, family in fit.model.families.items():
-        words = family.tells_words
+        words = family.has_word_terms
         x = np.full((len(values), fit.columns()[block] or 1), 0.0 if words else np.nan)
         places = owner - told.blocks[block].start
         mine = (places >= 0) & (owner < told.blocks[block].stop)

@@ -51,7 +51,7 @@ def print_explanation(classifier: NaiveBayesClassifier, row: Any, against: str |
     table = headed_grid({"column": "left", "value": "left", "nats": "right", "90 % interval": "right"})
     parts = told.parts(0, MOST_ROWS, of=best)
     own = classifier.schema_.family
-    whole = own is not None and own.one_feature and not own.tells_words  # one part for all columns
+    whole = own is not None and own.one_feature and not own.has_word_terms  # one part for all columns
     for part in parts:
         known = part.name in asked and not whole
         cell = asked[part.name].iloc[0] if known else None

@@ -191,7 +191,7 @@ def test_rows_wider_than_the_categories_are_refused(rng):
     codes, y = rng.integers(0, 3, (50, 2)), np.arange(50) % 2
     model = nb.fit_posterior(nb.NaiveBayes(nb.Categorical(3)), codes, y).model
     for columns in (1, 6, 3_000_000):
-        with pytest.raises(ValueError, match=f"rows have {columns} columns, and the categories are those of 2"):
+        with pytest.raises(ValueError, match=f"rows have {columns} columns, but categories were declared for 2"):
             model.log_predictive({"x": np.zeros((2, columns), int)})
     narrow = {"class_probs": np.full(2, 0.5), "x_probs": np.full((2, 2, 2), 0.5)}
     with pytest.raises(ValueError, match="the columns have 6 categories together, and the table 4"):

@@ -32,7 +32,7 @@ def one_line(caught):
         (FIVE, COUNTS - 1, r"column 0: a Binomial cell .*got -1.0 of 5.0"),
         (FIVE, COUNTS + 0.5, r"column 0: a Binomial cell .*got 0.5 of 5.0"),
         (FIVE, np.where(COUNTS == 2, np.inf, COUNTS), r"column 0: a Binomial cell .*got inf of 5.0"),
-        (FIVE, (COUNTS, COUNTS), r"block 'x' is one array, its totals are known, got 2 arrays"),
+        (FIVE, (COUNTS, COUNTS), r"block 'x' must be one array, as total_count is given, got 2 arrays"),
         (nb.NaiveBayes(nb.Binomial((5, 4))), COUNTS, r"column 1: a Binomial cell .*got 5.0 of 4.0"),
         (nb.NaiveBayes(nb.Binomial((5, 4, 3))), COUNTS, r"block 'x'"),
         (PAIRS, COUNTS, r"block 'x' is a pair \(successes, totals\), got 1 array"),
@@ -47,7 +47,7 @@ def one_line(caught):
         (EVENTS, COUNTS - 1, r"column 0: a Poisson cell is a count 0, 1, 2, ... or NaN \(missing\), got -1.0"),
         (EVENTS, COUNTS + 0.5, r"column 0: a Poisson cell .*got 0.5; use Normal for measurements"),
         (EVENTS, np.where(COUNTS == 5, np.inf, COUNTS), r"column 1: a Poisson cell .*got inf"),
-        (EVENTS, (COUNTS, COUNTS), r"is one array \[N, D\], got a tuple of 2"),
+        (EVENTS, (COUNTS, COUNTS), r"must be one array \[N, D\], got a tuple of 2"),
         (
             PLANE,
             np.where(COUNTS == 5, np.inf, COUNTS),
@@ -115,7 +115,7 @@ def test_new_counts_that_do_not_fit(make, model, X, bad, says):
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: nb.Binomial(0), r"Binomial: total_count is a positive int .*or one a column, or None, got 0"),
+        (lambda: nb.Binomial(0), r"Binomial: total_count must be a positive int .*, one per column, or None, got 0"),
         (lambda: nb.Binomial(2.5), r"got 2.5"),
         (lambda: nb.Binomial("five"), r"got 'five'"),
         (lambda: nb.Binomial((3, -1)), r"got \(3, -1\)"),
