@@ -87,7 +87,8 @@ class MultivariateNormal(Tied):
         if not is_traced(given) and (np.ndim(given) or given < 0):
             raise ValueError(f"MultivariateNormal: smoothing is a number, 0 or more, got {given!r}")
         if self.shared and np.shape(self.df) not in ((), (1,)):
-            raise ValueError(f"MultivariateNormal: the df of a shared covariance is a number, got {np.shape(self.df)}")
+            shape = np.shape(self.df)
+            raise ValueError(f"MultivariateNormal: df is a number if the covariance is shared, got shape {shape}")
         if self.scale is not None:
             require_covariance("MultivariateNormal: scale", self.scale)
             require_positive("MultivariateNormal: scale", diagonal=variances(self.scale))
