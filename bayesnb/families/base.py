@@ -3,7 +3,7 @@
 A family is a frozen dataclass and a pytree. Its fields are the prior's hyperparameters; conjugacy means that
 ``update(statistics)`` returns the same class with other hyperparameters. Every family has these parts, in this order:
 
-1. hyperparameters, and ``resolve``, which fixes their shapes, [K, D] or [K, S], and fills in those left to the data;
+1. hyperparameters, and their ``defaults`` from the data; ``resolve`` broadcasts them to [K, D] or [K, S];
 2. ``params``: the NumPyro sub-model of the parameters, one ``sample`` site each, inside class and feature plates;
 3. ``likelihood``: the NumPyro distribution of a row. Densities are written nowhere else;
 4. ``pack`` and ``check`` of the block's cells, and ``statistics``: the sufficient statistics of rows, by class;
@@ -36,12 +36,12 @@ import numpyro.distributions as dist
 from numpyro.distributions.constraints import Constraint
 
 from bayesnb.arrays.cells import observed
+from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.placement import Array, namespace
 from bayesnb.arrays.pytree import Node as Node
 from bayesnb.arrays.pytree import pytree as pytree
 from bayesnb.families.hyperparameters import Hyperparameters
 from bayesnb.families.parts.support import broadcast, require_finite, require_shape, require_support
-from bayesnb.families.parts.updates import updated
 from bayesnb.families.traits import Traits
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
@@ -77,18 +77,18 @@ class Family(Hyperparameters, Scoring, Traits):
     # 1. hyperparameters
 
     def resolve(self, pooled: Any, num_classes: int) -> Self:
-        """The same prior with every shape and hyperparameter fixed, given the statistics of all classes pooled.
+        """The prior with hyperparameters broadcast to their ``axes``, given the statistics of all classes pooled."""
+        sizes, defaults = self.axis_sizes(num_classes, pooled.num_columns), self.defaults(pooled)
+        resolved = {}
+        for name, letters in self.axes:
+            value = defaults[name] if getattr(self, name) is None else getattr(self, name)
+            resolved[name] = broadcast(value, tuple(sizes[letter] for letter in letters), name)
+        return self._replace(**resolved)
 
-        By default the hyperparameters broadcast to their ``axes``, and none of them may be left to the data.
-        """
-        sizes = self.axis_sizes(num_classes, pooled.num_columns)
-        shapes = {name: tuple(sizes[letter] for letter in letters) for name, letters in self.axes}
-        return self._replace(**{name: broadcast(getattr(self, name), shape, name) for name, shape in shapes.items()})
-
-    @property
-    def common_sites(self) -> tuple[str, ...]:
-        """The parameters that all classes share: they have no class axis."""
-        return ()
+    def defaults(self, pooled: Any) -> Params:
+        """The values of hyperparameters that are None, from the statistics of all classes pooled; by default none."""
+        del pooled
+        return {}
 
     @property
     def site_a_column(self) -> bool:
@@ -160,7 +160,7 @@ class Family(Hyperparameters, Scoring, Traits):
     def pack(self, parts: tuple[Array, ...], block: str) -> Array:
         """The block's rows as one array, from the arrays that the user gave for it."""
         if len(parts) != 1:
-            raise ValueError(f"block {block!r} is one array [N, D], got a tuple of {len(parts)}")
+            raise ValueError(f"block {block!r} must be one array [N, D], got a tuple of {len(parts)}")
         return parts[0]
 
     support: ClassVar[Constraint] = dist.constraints.real
@@ -202,7 +202,7 @@ class Family(Hyperparameters, Scoring, Traits):
 
     @abstractmethod
     def mle(self, statistics: Any) -> Params:
-        """The maximum likelihood estimate; where the data leave it undetermined, that of all classes pooled."""
+        """The maximum likelihood estimate; if the data leave it undetermined, that of all classes pooled."""
 
     # 7. the likelihood
 
@@ -254,7 +254,7 @@ class Family(Hyperparameters, Scoring, Traits):
 
     def leave_one_out(self, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
         """The sum of these terms over columns, [N, K], computed without the terms of the other classes."""
-        table = updated(self, statistics).log_predictive(x).finite
+        table = update_on_host(self, statistics).log_predictive(x).finite
         own = products.sum_terms("left_out_terms", (self, statistics), (x, y, weight))
         return namespace(table).where(np.arange(table.shape[1])[None, :] == y[:, None], own[:, None], table)
 
@@ -272,3 +272,13 @@ class Family(Hyperparameters, Scoring, Traits):
         """The rest of the log evidence besides the partition ratio, by class and feature; 0 unless overridden."""
         del statistics
         return jnp.zeros(())
+
+
+def update_on_host(family: Family, statistics: Any) -> Any:
+    """``family.update(statistics)``, compiled; in float64 on the host."""
+    return finalise(_update, family, statistics)
+
+
+@jax.jit
+def _update(family: Family, statistics: Any) -> Family:
+    return family.update(statistics)

@@ -9,7 +9,7 @@ import numpyro.distributions as dist
 
 from bayesnb.arrays.placement import Array
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
-from bayesnb.families.priors.beta import Beta, TrialStatistics
+from bayesnb.families.parts.beta import BetaFamily, TrialStatistics
 from bayesnb.numerics import stable
 from bayesnb.primitives.products import Linear
 from bayesnb.primitives.sums import ClassSums
@@ -21,7 +21,7 @@ class BernoulliStatistics(TrialStatistics):
 
 
 @pytree
-class Bernoulli(Beta):
+class Bernoulli(BetaFamily):
     """Binary features: theta_kd ~ Beta(a, b), x_nd | y_n = k ~ Bernoulli(theta_kd).
 
     With s ones in n cells the posterior is Beta(a + s, b + n - s); its mode is (a + s - 1) / (a + b + n - 2), its mean,

@@ -14,8 +14,8 @@ import numpyro.distributions as dist
 
 from bayesnb.arrays.placement import Array, is_traced, namespace
 from bayesnb.families.base import Hyperparameter, Params, pytree
+from bayesnb.families.parts.beta import BetaFamily, TrialStatistics
 from bayesnb.families.parts.support import first_bad
-from bayesnb.families.priors.beta import Beta, TrialStatistics
 from bayesnb.numerics import log_gamma, stable
 from bayesnb.primitives.products import Linear
 from bayesnb.primitives.sums import ClassSums
@@ -31,7 +31,7 @@ class BinomialStatistics(TrialStatistics):
 
 
 @pytree
-class Binomial(Beta):
+class Binomial(BetaFamily):
     """Successes in trials: theta_kd ~ Beta(a, b), x_nd | y_n = k ~ Binomial(t_nd, theta_kd), such as how often a word
     occurs in a text of t words.
 
@@ -112,8 +112,8 @@ class Binomial(Beta):
 
     def pack(self, parts: tuple[Array, ...], block: str) -> Array:
         if len(parts) != (2 if self.total_count is None else 1):
-            wanted = "a pair (successes, totals)" if self.total_count is None else "one array, its totals are known"
-            raise ValueError(f"block {block!r} is {wanted}, got {len(parts)} array{'s' * (len(parts) > 1)}")
+            wanted = "a pair (successes, totals)" if self.total_count is None else "one array, as total_count is given"
+            raise ValueError(f"block {block!r} must be {wanted}, got {len(parts)} array{'s' * (len(parts) > 1)}")
         xp = jnp if any(namespace(part) is jnp for part in parts) else np
         if xp is jnp:  # sums of integers could exceed the largest int32
             parts = tuple(jnp.asarray(part, jnp.result_type(float)) for part in parts)
@@ -212,5 +212,7 @@ def _totals(given: Any) -> int | tuple[int, ...] | None:
     many = values.ndim == 1
     good = values.ndim < 2 and values.size and np.issubdtype(values.dtype, np.integer)
     if not good or values.min() < 1 or values.max() > np.iinfo(np.int32).max:
-        raise ValueError(f"Binomial: total_count is a positive int below 2^31, or one a column, or None, got {given!r}")
+        raise ValueError(
+            f"Binomial: total_count must be a positive int below 2^31, one per column, or None, got {given!r}"
+        )
     return tuple(int(t) for t in values) if many else int(values)

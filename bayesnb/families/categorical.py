@@ -17,8 +17,7 @@ from bayesnb.arrays.cells import all_codes, unless_all
 from bayesnb.arrays.placement import Array, namespace
 from bayesnb.arrays.sparse import is_sparse
 from bayesnb.families.base import Family, Hyperparameter, Params, Score, pytree
-from bayesnb.families.parts.end_to_end import EndToEnd
-from bayesnb.families.parts.one_hot import codes_of_one_hot
+from bayesnb.families.parts.end_to_end import EndToEnd, codes_of_one_hot
 from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import CategoricalStatistics, without
 from bayesnb.families.parts.support import broadcast, require_cells, require_shape, require_simplex
@@ -268,7 +267,7 @@ class Categorical(Family):
         """The cells, with the places of their categories in [0, S); ValueError for a wrong number of columns."""
         sizes = self._sizes_of(x.shape[1])
         if len(sizes) != x.shape[1]:
-            raise ValueError(f"rows have {x.shape[1]} columns, and the categories are those of {len(sizes)}")
+            raise ValueError(f"rows have {x.shape[1]} columns, but categories were declared for {len(sizes)}")
         return Codes(x, starts_of(sizes), self.seen)
 
     def _cells(self, table: Array, x: Array) -> Array:

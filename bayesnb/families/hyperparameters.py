@@ -58,7 +58,7 @@ class Hyperparameters(Node):
         require_axes(f"block {block!r}", values, self.axes, self.axis_sizes(num_classes, num_columns))
         for name in self.squared:
             if not (np.abs(values[name]) <= LARGEST_CELL).all():
-                raise ValueError(f"block {block!r}: {name} must be at most {LARGEST_CELL:.2g}, for it is squared")
+                raise ValueError(f"block {block!r}: {name} must be at most {LARGEST_CELL:.2g}, because it is squared")
         double = {name: _bounded(np.asarray(values[name], np.float64), letters) for name, letters in self.axes}
         type(self)(**values | self.as_given(double))
 

@@ -18,7 +18,7 @@ from bayesnb.families.parts.linear import LinearFamily
 from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import Statistics, without
 from bayesnb.families.parts.support import require_shape, require_simplex
-from bayesnb.families.parts.words import gathered, predictive_word_terms, word_terms
+from bayesnb.families.parts.word_terms import merge_others, predictive_word_terms, word_terms
 from bayesnb.families.traits import CellDensities
 from bayesnb.numerics import dirichlet, log_gamma, stable
 from bayesnb.numerics.log_prob import LogProb
@@ -62,7 +62,7 @@ class Multinomial(LinearFamily):
     statistics_type = MultinomialStatistics
     support = dist.constraints.nonnegative
     one_feature = True
-    tells_words = True
+    has_word_terms = True
     takes_sparse = True
 
     @classmethod
@@ -189,11 +189,11 @@ class Multinomial(LinearFamily):
     def explained_predictive(self, x: Array) -> Array:
         return predictive_word_terms(self.concentration, x)
 
-    def narrowed(self, params: Params | None, shown: Array) -> tuple[Self, Params | None]:
+    def merge_words(self, params: Params | None, shown: Array) -> tuple[Self, Params | None]:
         # entries of a Dirichlet may be summed into one: the result is Dirichlet, too
         if params is None:
-            return self._replace(concentration=gathered(self.concentration, shown)), None
-        return self, {"probs": gathered(params["probs"], shown)}
+            return self._replace(concentration=merge_others(self.concentration, shown)), None
+        return self, {"probs": merge_others(params["probs"], shown)}
 
     def cell_densities(self, params: Params, column: int) -> CellDensities:
         return CellDensities(np.zeros(1), params["probs"][:, :, [column]])

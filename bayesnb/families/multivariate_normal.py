@@ -14,13 +14,12 @@ import numpyro.distributions as dist
 
 from bayesnb.arrays.cells import observed
 from bayesnb.arrays.placement import Array, is_traced
-from bayesnb.families.base import Hyperparameter, Params, Score, pytree
+from bayesnb.families.base import Hyperparameter, Params, Score, pytree, update_on_host
 from bayesnb.families.parts.multivariate_rows import generating, log_ratio_of_rows, quadratic_form, sample_normals
 from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import MultivariateNormalStatistics
 from bayesnb.families.parts.support import require_finite, require_positive, require_shape, require_size
 from bayesnb.families.parts.tied import Tied
-from bayesnb.families.parts.updates import updated
 from bayesnb.families.priors import normal_inverse_wishart
 from bayesnb.families.priors.normal_inverse_wishart import NormalInverseWishart
 from bayesnb.numerics.covariances import divergence, first_singular, proper, require_covariance, variances
@@ -88,17 +87,15 @@ class MultivariateNormal(Tied):
         if not is_traced(given) and (np.ndim(given) or given < 0):
             raise ValueError(f"MultivariateNormal: smoothing is a number, 0 or more, got {given!r}")
         if self.shared and np.shape(self.df) not in ((), (1,)):
-            raise ValueError(f"MultivariateNormal: the df of a shared covariance is a number, got {np.shape(self.df)}")
+            shape = np.shape(self.df)
+            raise ValueError(f"MultivariateNormal: df is a number if the covariance is shared, got shape {shape}")
         if self.scale is not None:
             require_covariance("MultivariateNormal: scale", self.scale)
             require_positive("MultivariateNormal: scale", diagonal=variances(self.scale))
 
-    def resolve(self, pooled: MultivariateNormalStatistics, num_classes: int) -> Self:
+    def defaults(self, pooled: MultivariateNormalStatistics) -> Params:
         size = pooled.num_columns
-        loc = pooled.mean if self.loc is None else self.loc
-        df = size + 1.0 if self.df is None else self.df
-        scale = 2.0 * pooled.covariance * jnp.eye(size)[None] if self.scale is None else self.scale
-        return super(MultivariateNormal, self._replace(loc=loc, df=df, scale=scale)).resolve(pooled, num_classes)
+        return {"loc": pooled.mean, "df": size + 1.0, "scale": 2.0 * pooled.covariance * jnp.eye(size)[None]}
 
     def as_given(self, values: Mapping[str, Any]) -> dict[str, Any]:
         idle = np.eye(values["scale"].shape[-1]) * (variances(values["scale"]) == 0)[..., None]
@@ -120,7 +117,7 @@ class MultivariateNormal(Tied):
         covariance = jnp.asarray(params["covariance"])[..., column, column, None]
         variance = covariance[:, None] if self.shared else covariance
         if not variance.all():
-            raise ValueError(f"column {column} is constant where it was fitted: it has no density")
+            raise ValueError(f"column {column} is constant in the fitted rows, so it has no density")
         return dist.Normal(jnp.asarray(params["loc"])[..., column, None], jnp.sqrt(variance))
 
     def means(self, params: Params) -> Array:
@@ -279,7 +276,7 @@ class MultivariateNormal(Tied):
         return self.leave_one_out(statistics, jnp.asarray(x), y, weight)[..., None]
 
     def leave_one_out(self, statistics: MultivariateNormalStatistics, x: Array, y: Array, weight: Array) -> Array:
-        posterior = updated(self, statistics).prior
+        posterior = update_on_host(self, statistics).prior
         return normal_inverse_wishart.log_left_out(self.prior, posterior, statistics.count, x, y, weight)
 
     def log_partition(self) -> Array:

@@ -88,10 +88,8 @@ class Normal(Tied, LinearFamily):
         super().__post_init__()
         require_size("Normal", loc=self.loc)
 
-    def resolve(self, pooled: NormalStatistics, num_classes: int) -> Self:
-        loc = pooled.mean if self.loc is None else self.loc
-        rate = pooled.variance if self.rate is None else self.rate
-        return super(Normal, self._replace(loc=loc, rate=rate)).resolve(pooled, num_classes)
+    def defaults(self, pooled: NormalStatistics) -> Params:
+        return {"loc": pooled.mean, "rate": pooled.variance}
 
     def as_given(self, values: Mapping[str, Any]) -> dict[str, Any]:
         return {**values, "rate": np.where(values["rate"] == 0, 1.0, values["rate"])}
@@ -141,7 +139,7 @@ class Normal(Tied, LinearFamily):
         table = self.as_table(variance)
         if not is_traced(variance) and not bool(((table > 0) | (table == 0).all(axis=0, keepdims=True)).all()):
             raise ValueError(
-                f"params['{block}_variance'] must be positive; a column that says nothing has 0 in every class"
+                f"params['{block}_variance'] must be positive, or 0 in every class if the column is constant"
             )
 
     def statistics(self, x: Array, z: ClassSums) -> NormalStatistics:
@@ -258,7 +256,7 @@ class Normal(Tied, LinearFamily):
     def cell_law(self, params: Params, column: int) -> dist.Distribution:
         loc, variance = (self._at(site, params[site], column) for site in self.sites)
         if not variance.all():
-            raise ValueError(f"column {column} is constant where it was fitted: it has no density")
+            raise ValueError(f"column {column} is constant in the fitted rows, so it has no density")
         return dist.Normal(loc, jnp.sqrt(variance))
 
     def divergence(self, params: Params, k: int) -> Array:

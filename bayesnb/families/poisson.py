@@ -15,7 +15,7 @@ from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.parts.linear import LinearFamily
 from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import Statistics, without
-from bayesnb.families.parts.support import broadcast, require_shape
+from bayesnb.families.parts.support import require_shape
 from bayesnb.numerics import log_gamma, stable
 from bayesnb.primitives import products
 from bayesnb.primitives.products import Linear
@@ -61,15 +61,11 @@ class Poisson(LinearFamily):
     statistics_type = PoissonStatistics
     support = dist.constraints.nonnegative_integer
 
-    def resolve(self, pooled: PoissonStatistics, num_classes: int) -> Self:
-        sizes = (num_classes, pooled.total.shape[-1])
-        shape, rate = broadcast(self.shape, sizes, "shape"), self.rate
-        if rate is None:
-            mean = pooled.total / jnp.maximum(pooled.cells, 1e-30)
-            # a column of zeros has no scale; a rate of 0 would be an invalid prior, and its inverse must be finite
-            rate = jnp.where(mean > 0, shape / jnp.where(mean > 0, mean, 1.0), 1.0)
-            rate = jnp.maximum(rate, jnp.finfo(rate.dtype).tiny ** 0.9)
-        return self._replace(shape=shape, rate=broadcast(rate, sizes, "rate"))
+    def defaults(self, pooled: PoissonStatistics) -> Params:
+        mean = pooled.total / jnp.maximum(pooled.cells, 1e-30)
+        # a column of zeros has no scale; a rate of 0 would be an invalid prior, and its inverse must be finite
+        rate = jnp.where(mean > 0, jnp.atleast_2d(self.shape) / jnp.where(mean > 0, mean, 1.0), 1.0)
+        return {"rate": jnp.maximum(rate, jnp.finfo(rate.dtype).tiny ** 0.9)}
 
     def params(self, block: str) -> Params:
         with plates(block, jnp.shape(self.shape)):
@@ -82,7 +78,7 @@ class Poisson(LinearFamily):
         rate = params["rate"]
         require_shape(block, "rate", rate, "[K, D]", 2)
         if not is_traced(rate) and not bool(((rate >= 0) & (rate < np.inf)).all()):
-            raise ValueError(f"params['{block}_rate'] must be finite and not negative: events a cell")
+            raise ValueError(f"params['{block}_rate'] must be finite and not negative")
 
     def statistics(self, x: Array, z: ClassSums) -> PoissonStatistics:
         seen = self.seen(x)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -28,13 +27,13 @@ class CellDensities(NamedTuple):
     densities: Array
 
 
-class Traits(ABC):
+class Traits:
     """Traits of a family; the defaults suit one term per column and parameters [K, D], or [D] if classes share them."""
 
     one_feature: ClassVar[bool] = False
     """True if the block is one feature: its likelihood is not a product over columns."""
 
-    tells_words: ClassVar[bool] = False
+    has_word_terms: ClassVar[bool] = False
     """True if this one feature still splits into terms: one for each word, and a last one for the length."""
 
     gaussian_pairs: ClassVar[bool] = False
@@ -46,26 +45,15 @@ class Traits(ABC):
     affine_predictive: ClassVar[bool] = False
     """True if the exact predictive is the likelihood at the posterior mean, and so has the same ``form``."""
 
+    likelihood: Callable[..., dist.Distribution]
+    reference: Callable[..., Mapping[str, Array]]
+    log_likelihood_terms: Callable[..., LogProb]
+    log_predictive_terms: Callable[..., Array]
+
     @property
-    @abstractmethod
     def common_sites(self) -> tuple[str, ...]:
-        """The parameters that all classes share."""
-
-    @abstractmethod
-    def likelihood(self, params: Mapping[str, Array]) -> dist.Distribution:
-        """The distribution of the cells of rows whose class has these parameters."""
-
-    @abstractmethod
-    def reference(self) -> Mapping[str, Array]:
-        """A central point of the parameters."""
-
-    @abstractmethod
-    def log_likelihood_terms(self, params: Any, x: Array) -> LogProb:
-        """The log likelihood feature by feature, [N, K, F]."""
-
-    @abstractmethod
-    def log_predictive_terms(self, x: Array) -> Array:
-        """The exact predictive feature by feature, [N, K, F]."""
+        """The parameters that all classes share: they have no class axis."""
+        return ()
 
     # sizes and formulas
 
@@ -106,7 +94,7 @@ class Traits(ABC):
     def cell_densities(self, params: Mapping[str, Array], column: int) -> CellDensities:
         """The values of a column and their densities, for draws of the parameters [S, K, D]."""
         law = self.cell_law(params, column)
-        values = drawn_values(law)
+        values = plot_values(law)
         return CellDensities(values, jnp.exp(law.log_prob(values[None, None])))
 
     def cell_law(self, params: Mapping[str, Array], column: int) -> dist.Distribution:
@@ -142,10 +130,10 @@ class Traits(ABC):
         """The same terms for the exact predictive, [N, K, F]."""
         return self.log_predictive_terms(x)
 
-    def narrowed(self, params: Mapping[str, Array] | None, shown: Array) -> tuple[Self, Mapping[str, Array] | None]:
+    def merge_words(self, params: Mapping[str, Array] | None, shown: Array) -> tuple[Self, Mapping[str, Array] | None]:
         """The family and parameters for the words ``shown``, with all other words merged into a last one."""
         del params, shown
-        raise ValueError(f"{type(self).__name__} has tells_words: define narrowed(params, shown), which explain needs")
+        raise ValueError(f"{type(self).__name__} has word terms: explain needs merge_words(params, shown)")
 
     # names
 
@@ -159,7 +147,7 @@ class Traits(ABC):
         return tuple(", ".join(map(str, names)) for names in product(*self.site_axes(site, columns).values()))
 
 
-def drawn_values(law: dist.Distribution) -> Array:
+def plot_values(law: dist.Distribution) -> Array:
     """The values [V] at which a plot shows the distributions [S, K, 1] of one column."""
     if law.has_enumerate_support:
         return np.asarray(law.enumerate_support(expand=False)).ravel()

@@ -28,7 +28,7 @@ def by_words(fit: Classifier, family: Family) -> bool:
 
     In an average over subsets of features a Multinomial block is in or out as a whole, and has one term.
     """
-    return family.tells_words and not isinstance(fit, AveragedPosterior)
+    return family.has_word_terms and not isinstance(fit, AveragedPosterior)
 
 
 def class_probs(fit: Classifier) -> Array:
@@ -78,7 +78,7 @@ def keep_seen_words(fit: Classifier, arrays: Mapping[str, Array]) -> SeenWords:
         # a missing row stays missing
         rows[block] = np.column_stack([counts, np.where(np.isnan(counts).any(axis=1), np.nan, 0.0)])
         own: Params | None = None if params is None else fit.model.block_params(params)[block]
-        families[block], own = family.narrowed(own, seen)
+        families[block], own = family.merge_words(own, seen)
         if params is not None and own is not None:
             params |= {f"{block}_{site}": value for site, value in own.items()}
     model = fit.model.with_hyperparameters(families, fit.model.class_concentration)

@@ -131,7 +131,7 @@ def _of_class(k: int, blocks: list[_Block], probs: Array, count: int) -> list[To
 
 def _name(block: _Block, sizes: tuple[int, ...], term: int) -> str:
     """The name of a term: that of its block or column, with the category if columns have one term for each."""
-    if block.family.one_feature and not block.family.tells_words:
+    if block.family.one_feature and not block.family.has_word_terms:
         return block.name
     starts = np.cumsum([0, *sizes])
     column = int(np.searchsorted(starts, term, side="right")) - 1

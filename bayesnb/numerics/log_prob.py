@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import reduce
 from typing import NamedTuple
 
-import jax.numpy as jnp
+import jax
 import numpy as np
 
 from bayesnb.arrays.compiled import compiled
@@ -47,11 +47,11 @@ class LogProb(NamedTuple):
 
     def normalised(self) -> Array:
         """The logarithm of each entry's share of its row: log p / sum_k p, along the last axis. Never NaN."""
-        return self._in_blocks(_write_log_shares) if on_host(self) else _log_shares(self.contenders())
+        return self._in_blocks(_write_log_shares) if on_host(self) else jax.nn.log_softmax(self.contenders())
 
     def shares(self) -> Array:
         """Each entry's share of its row, p / sum_k p, along the last axis. Never NaN."""
-        return self._in_blocks(_write_shares) if on_host(self) else _shares(self.contenders())
+        return self._in_blocks(_write_shares) if on_host(self) else jax.nn.softmax(self.contenders())
 
     def best(self) -> Array:
         """The index of the largest entry in each row."""
@@ -83,29 +83,14 @@ CACHED_BYTES = 1 << 20
 """Bytes of a table that stay in cache together with a copy."""
 
 
-def _log_shares(contenders: Array) -> Array:
-    relative = _relative(contenders)
-    return relative - jnp.log(jnp.exp(relative).sum(axis=-1, keepdims=True))
-
-
-def _shares(contenders: Array) -> Array:
-    odds = jnp.exp(_relative(contenders))
-    return odds / odds.sum(axis=-1, keepdims=True)
-
-
-def _relative(contenders: Array) -> Array:
-    # subtract the largest first: subtracting a large log of the sum at the end would lose digits
-    return contenders - contenders.max(axis=-1, keepdims=True)
-
-
 def _write_log_shares(contenders: Array, out: Array) -> None:
-    """As ``_log_shares``: compiled loops, and numpy's exp and log, which vectorise where those in loops would not."""
+    """As ``jax.nn.log_softmax``: loops for rows of few classes, on which numpy is slow, but its vectorised exp."""
     _subtract_largest(contenders, out)
     _subtract(out, np.log(_row_sums(np.exp(out))))
 
 
 def _write_shares(contenders: Array, out: Array) -> None:
-    """As ``_shares``."""
+    """As ``jax.nn.softmax``."""
     _subtract_largest(contenders, out)
     np.exp(out, out=out)
     _divide(out, _row_sums(out))

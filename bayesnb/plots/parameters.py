@@ -80,9 +80,9 @@ def class_densities(
             ax.bar(places, mean[k], width, label=shown(label), **style)
             if len(density) > 1:
                 ax.vlines(places, low[k], high[k], color="black", linewidth=1)
-        ticks = [name] if family.tells_words else [f"{value:g}" for value in values]
+        ticks = [name] if family.has_word_terms else [f"{value:g}" for value in values]
         ax.set_xticks(np.arange(len(values)), ticks)
-    if not family.tells_words:
+    if not family.has_word_terms:
         ax.set_xlabel(name)
     ax.set_ylabel("density" if family.continuous else "probability")
     ax.set_ylim(bottom=0)

@@ -110,7 +110,7 @@ def _block_of(explanation: Explanation, f: int) -> tuple[str, int]:
 def _has_axis(fit: Classifier, explanation: Explanation, f: int) -> bool:
     block, _ = _block_of(explanation, f)
     family, places = fit.model.families[block], explanation.blocks[block]
-    one_term = family.one_feature and (not family.tells_words or places.stop - places.start == 1)
+    one_term = family.one_feature and (not family.has_word_terms or places.stop - places.start == 1)
     return not one_term and family.num_parts == 1 and bool(np.isfinite(explanation.values[:, f]).any())
 
 
@@ -139,7 +139,7 @@ def _rows(fit: Classifier, explanation: Explanation, owner: Array, values: Array
     for block, family in fit.model.families.items():
         if family.num_parts > 1:
             continue
-        x = np.full((len(values), fit.columns()[block] or 1), 0.0 if family.tells_words else np.nan)
+        x = np.full((len(values), fit.columns()[block] or 1), 0.0 if family.has_word_terms else np.nan)
         places = explanation.blocks[block]
         mine = (owner >= places.start) & (owner < places.stop)
         columns = owner[mine] - places.start

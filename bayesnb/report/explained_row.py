@@ -46,7 +46,7 @@ def print_explanation(classifier: NaiveBayesClassifier, row: Any, against: str |
     )
     table = grid_of(["column", "value"], ["nats", "90 % interval"])
     family = classifier.schema_.family
-    one_part = family is not None and family.one_feature and not family.tells_words
+    one_part = family is not None and family.one_feature and not family.has_word_terms
     for part in explanation.parts(0, MOST_ROWS, of=best):
         value = ""
         if part.name in cells and not one_part:

@@ -113,7 +113,7 @@ def put(*names, value):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (cut, "successes must be numbers of 32 or 64 bits, of the shape"),
+        (cut, "successes must be numbers of 32 or 64 bits, of shape"),
         (put("model", "a", value=np.nan), "Bernoulli: a must be positive and finite"),
         (put("prior", "b", value=-1.0), "Bernoulli: b must be positive and finite"),
         (lambda h, _: fields(h, "model").update(num_classes="2"), "num_classes must be a positive int, got '2'"),
@@ -123,7 +123,7 @@ def put(*names, value):
         (lambda h, _: fields(h, "prior")["columns"]["dict"][0].__setitem__(1, 4), r"a must be numbers .* \(2, 4\)"),
         (lambda h, _: family(h, "prior").__setitem__(0, "Bernuli"), "'Bernuli' is not a part of a result"),
         (lambda _, a: a.pop("0"), "the array '0' is missing"),
-        (lambda _, a: a.update({"0": a["0"].astype(np.int8)}), "must be numbers of 32 or 64 bits, of the shape"),
+        (lambda _, a: a.update({"0": a["0"].astype(np.int8)}), "must be numbers of 32 or 64 bits, of shape"),
     ],
 )  # fmt: skip
 def test_a_refusal_names_the_file_and_the_part(change, words, tmp_path):

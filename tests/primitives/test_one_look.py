@@ -56,6 +56,16 @@ def test_a_normal_of_ones_own_is_asked_about_its_cells():
         nb.sufficient_statistics(model, [[1.0], [-1.0]], [0, 0])
 
 
+@pytest.mark.parametrize("cell", [np.inf, 1e200])
+def test_sums_of_other_cells_prove_nothing(cell):
+    class Clipped(nb.Normal):
+        def statistics(self, x, z):
+            return super().statistics(np.clip(x, -1.0, 1.0), z)
+
+    with pytest.raises(ValueError, match="column 0: a Clipped cell is a finite number"):
+        nb.sufficient_statistics(nb.NaiveBayes(Clipped()), [[0.5], [cell], [0.2]], [0, 1, 1])
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8, np.uint8, np.uint64, np.int64, bool])
 @pytest.mark.parametrize("missing", [False, True])
 def test_codes_are_added_and_looked_up_at_their_places(rng, dtype, missing):
@@ -179,7 +189,7 @@ def test_rows_wider_than_the_categories_are_refused(rng):
     codes, y = rng.integers(0, 3, (50, 2)), np.arange(50) % 2
     model = nb.fit_posterior(nb.NaiveBayes(nb.Categorical(3)), codes, y).model
     for columns in (1, 6, 3_000_000):
-        with pytest.raises(ValueError, match=f"rows have {columns} columns, and the categories are those of 2"):
+        with pytest.raises(ValueError, match=f"rows have {columns} columns, but categories were declared for 2"):
             model.log_predictive({"x": np.zeros((2, columns), int)})
     narrow = {"class_probs": np.full(2, 0.5), "x_probs": np.full((2, 2, 2), 0.5)}
     with pytest.raises(ValueError, match="the columns have 6 categories together, and the table 4"):

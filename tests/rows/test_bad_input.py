@@ -150,7 +150,7 @@ def test_parameters_that_are_none(change, says):
 @pytest.mark.parametrize("variance", [[[1.0], [-1.0]], [[1.0], [0.0]]])
 def test_variances_that_are_none(variance):
     params = {"class_probs": [0.5, 0.5], "x_loc": [[0.0], [1.0]], "x_variance": variance}
-    with pytest.raises(ValueError, match="must be positive; a column that says nothing has 0 in every class"):
+    with pytest.raises(ValueError, match="must be positive, or 0 in every class if the column is constant"):
         nb.PointEstimate(nb.NaiveBayes(nb.Normal()), params)
 
 

@@ -73,17 +73,14 @@ class CategoricalStatistics(Statistics):
 
     @property
     def num_columns(self) -> int:
-        """The number of columns D."""
         return len(self.sizes)
 
     def axis_sizes(self, num_classes: int) -> Mapping[str, int]:
-        """The sizes that the letters of ``axes`` stand for."""
         if not isinstance(self.sizes, tuple) or not all(type(size) is int and size > 0 for size in self.sizes):
             raise ValueError(f"the sizes of categorical columns must be positive ints, got {self.sizes!r}")
         return {"K": num_classes, "S": sum(self.sizes)}
 
     def merge(self, other: Self) -> Self:
-        """The counts of both sets of rows together."""
         if self.sizes == other.sizes:
             return super().merge(other)
         sizes = tuple(map(max, self.sizes, other.sizes))
@@ -136,12 +133,10 @@ class NormalStatistics(Statistics):
     axes = (("count", "KD"), ("mean", "KD"), ("squares", "KD"))
 
     def merge(self, other: Self) -> Self:
-        """The statistics of both sets of rows together."""
         mean, change, count, share = _common_mean(self.mean, self.count, other.mean, other.count)
         return type(self)(count, mean, self.squares + other.squares + change * change * self.count * share)
 
     def pool(self) -> Self:
-        """The statistics of all classes together, [1, D]."""
         mean, deviations = _pooled_mean(self.mean, self.count)
         squares = self.squares + deviations * deviations * self.count
         return type(self)(self.count.sum(axis=0, keepdims=True), mean, squares.sum(axis=0, keepdims=True))
@@ -185,14 +180,12 @@ class MultivariateNormalStatistics(Statistics):
             raise ValueError(f"statistics of block {block!r}: scatter must be symmetric and positive semi-definite")
 
     def merge(self, other: Self) -> Self:
-        """The statistics of both sets of rows together."""
         pair = self.mean, self.count[:, None], other.mean, other.count[:, None]
         mean, change, count, share = _common_mean(*pair)
         between = (self.count[:, None] * share)[:, :, None] * change[:, :, None] * change[:, None, :]
         return type(self)(mean, count[:, 0], self.scatter + other.scatter + between)
 
     def pool(self) -> Self:
-        """The statistics of all classes together, [1, ...]."""
         mean, deviations = _pooled_mean(self.mean, self.count[:, None])
         between = deviations[:, :, None] * deviations[:, None, :] * self.count[:, None, None]
         scatter = (self.scatter + between).sum(axis=0, keepdims=True)

@@ -43,7 +43,7 @@ def broadcast(value: Any, shape: tuple[int, ...], name: str) -> Array:
     except ValueError:
         raise ValueError(
             f"hyperparameter {name!r} has shape {value.shape}, which does not broadcast to {shape} "
-            "(classes, columns): give a number, or one value a column, or one a class and column"
+            "(classes, columns): give a number, one value per column, or one per class and column"
         ) from None
 
 
@@ -55,7 +55,7 @@ def require_axes(owner: str, values: Mapping[str, Any], axes: Axes, sizes: Mappi
         number = dtype is not None and (dtype.kind == "f" or (dtype.kind in "iu" and dtype.itemsize >= 4))
         if not number or value.shape != shape:
             raise ValueError(
-                f"{owner}: {name} must be numbers of 32 or 64 bits, of the shape {shape}, got {short_repr(value)}"
+                f"{owner}: {name} must be numbers of 32 or 64 bits, of shape {shape}, got {short_repr(value)}"
             )
 
 
@@ -115,7 +115,7 @@ def _require_inside(owner: str, name: str, array: np.ndarray[Any, Any], least: f
     outside = array[~((array >= least) & (array <= most))]
     if outside.size:
         span = f"at least {least:g} and at most {most:g}" if least else f"at most {most:g} in size"
-        raise ValueError(f"{owner}: {name} must be {span}, got {outside.flat[0]:g}; beyond it numbers overflow")
+        raise ValueError(f"{owner}: {name} must be {span}, got {outside.flat[0]:g}, or computations overflow")
 
 
 def _require_positive_support(owner: str, name: str, hyperprior: dist.Distribution) -> None:
@@ -214,7 +214,7 @@ def require_squarable(x: Array, block: str, family: str) -> None:
     if bad.any():
         row, column = first_bad(bad)
         value = x[row, column]
-        advice = "give the column in another unit" if xp.isfinite(value) else "make it NaN where nothing was measured"
+        advice = "give the column in another unit" if xp.isfinite(value) else "make it NaN if nothing was measured"
         raise ValueError(
             f"block {block!r}, column {column}: a {family} cell is a finite number below {largest:.0e} or NaN "
             f"(missing), got {value}; {advice}"

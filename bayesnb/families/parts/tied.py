@@ -13,7 +13,7 @@ from bayesnb.families.parts.support import require_choice
 class Tied(Family):
     """One site may be common to all classes: it then has no class axis, and one row in tables [1, ...].
 
-    The field with the name of that site says whether it is: it is one of ``choices``.
+    The field with the name of that site is one of ``choices``.
     """
 
     may_be_common: ClassVar[str]

@@ -39,11 +39,7 @@ class NormalInverseGamma(NamedTuple):
 
 
 def update(prior: NormalInverseGamma, statistics: NormalStatistics) -> NormalInverseGamma:
-    """The posterior; n, m and S of a class are its ``count``, ``mean`` and ``squares``.
-
-    strength' = strength + n, loc' = loc + n / strength' (m - loc), shape' = shape + n / 2,
-    rate' = rate + S / 2 + strength n (m - loc)^2 / (2 strength'); shared ones add the terms of all classes.
-    """
+    """The posterior; the formulas are in ``Normal``."""
     n = statistics.count
     strength = prior.strength + n
     loc = prior.loc + n / strength * (statistics.mean - prior.loc)

@@ -53,11 +53,7 @@ class NormalInverseWishart(NamedTuple):
 
 
 def update(prior: NormalInverseWishart, statistics: MultivariateNormalStatistics) -> NormalInverseWishart:
-    """The posterior; n, m and S of a class are its ``count``, ``mean`` and ``scatter``.
-
-    strength' = strength + n, loc' = loc + n / strength' (m - loc), df' = df + n, scale' = scale + S + strength n /
-    strength' (m - loc)(m - loc)'; shared ones add the terms of all classes.
-    """
+    """The posterior; the formulas are in ``MultivariateNormal``."""
     strength = prior.strength + statistics.count
     loc = prior.loc + (statistics.count / strength)[:, None] * (statistics.mean - prior.loc)
     return NormalInverseWishart(

@@ -1,4 +1,4 @@
-"""The Beta prior of families that count successes in trials, and its conjugate update."""
+"""Families that count successes in trials, with Beta priors."""
 
 from __future__ import annotations
 
@@ -35,11 +35,8 @@ class TrialStatistics(Statistics):
             raise ValueError(f"statistics of block {block!r}: successes must not be more than trials")
 
 
-class Beta(LinearFamily):
-    """theta_kd ~ Beta(a, b). With s successes in n trials the posterior is Beta(a + s, b + n - s); its mode is
-    (a + s - 1) / (a + b + n - 2), its mean (a + s) / (a + b + n). Gelman et al., Bayesian Data Analysis, 3rd edition,
-    section 2.4. Sites: ``block_probs`` [K, D].
-    """
+class BetaFamily(LinearFamily):
+    """A family whose parameters are probabilities of success, theta_kd ~ Beta(a, b): sites ``block_probs`` [K, D]."""
 
     a: Hyperparameter
     b: Hyperparameter

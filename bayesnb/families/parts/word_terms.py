@@ -38,7 +38,7 @@ def predictive_word_terms(concentration: Array, x: Array) -> Array:
     return jnp.concatenate([cells, rest], axis=2)
 
 
-def gathered(table: Array, shown: Array) -> Array:
+def merge_others(table: Array, shown: Array) -> Array:
     """The columns ``shown``, and the sum of all others, at least tiny, as it would be 0 without others."""
     others = np.ones(table.shape[1], bool)
     others[shown] = False
