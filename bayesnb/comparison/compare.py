@@ -112,8 +112,8 @@ def compare(
             for repeat, split in enumerate(experiment.splits):
                 train, (X_test, y_test) = table.rows(split.train[:size]), table.rows(split.test)
                 if repeat == 0:
-                    _timed(experiment, COMPARED[name], train, X_test)  # compiles, so that the times exclude it
-                log_proba, fit_ms, predict_ms = _timed(experiment, COMPARED[name], train, X_test)
+                    _time(experiment, COMPARED[name], train, X_test)  # compiles, so that the times exclude it
+                log_proba, fit_ms, predict_ms = _time(experiment, COMPARED[name], train, X_test)
                 counts.append(reliability_bins(log_proba, y_test))
                 records.append(
                     Record(
@@ -137,7 +137,7 @@ def compare(
     return Comparison(experiment.sizes, experiment.repeats, experiment.seed, num_test, priors, tuple(records), bins)
 
 
-def _timed(experiment: Experiment, method: Method, train: tuple[Any, Array], X_test: Any) -> tuple[Array, float, float]:
+def _time(experiment: Experiment, method: Method, train: tuple[Any, Array], X_test: Any) -> tuple[Array, float, float]:
     """Fit and predict; return log p(y | x) [T, K] and the milliseconds of each."""
     started = time.perf_counter()
     fit = jax.block_until_ready(method.fit(experiment, *train))  # JAX returns before it has computed
