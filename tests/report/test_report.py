@@ -207,7 +207,9 @@ def surely(confidence, correct):
 
 def about_dependence(result, pairs):
     """Everything that is printed after the columns' evidence."""
-    text = words(printed_results(synthetic("b"), result, None, pairs))
+    text = printed_results(synthetic("b"), result, None, pairs)
+    assert max(map(len, text.splitlines())) <= 80
+    text = words(text)
     return text[text.rindex("800.2") + len("800.2 ") :]
 
 
