@@ -161,7 +161,7 @@ def _require_writable(path: Path, *given: str) -> None:
     from bayesnb.frames.series import DataError
 
     if any(_same(path, Path(one)) for one in given):
-        raise DataError(f"'{path}' is another file of this command and would be overwritten: give another name")
+        raise DataError(f"'{path}' is already used by this command and would be overwritten: give another name")
     try:
         require_file(path)
     except OSError as error:

@@ -12,7 +12,7 @@ from rich.table import Table as Grid
 
 from bayesnb.comparison.methods import REFERENCE
 from bayesnb.comparison.metrics import METRICS
-from bayesnb.files.tables.table import NOTHING, ONE_VALUE
+from bayesnb.files.tables.summaries import NOTHING, ONE_VALUE
 from bayesnb.report.formats import plural, with_error
 
 Summary = Mapping[str, Any]
