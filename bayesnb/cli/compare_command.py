@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bayesnb.cli.options import override_option, seed_option, sentences, target_option
+from bayesnb.cli.options import override_option, report_errors, seed_option, target_option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,7 +48,7 @@ class Sizes(click.ParamType):
 @seed_option
 @click.option("--nuts/--no-nuts", default=True, show_default=True, help="Check the exact posterior with one NUTS run.")
 @click.option("--rivals", is_flag=True, help="Add scikit-learn's logistic regression and random forest.")
-@sentences
+@report_errors
 def compare(
     data: str,
     target: str | None,
@@ -93,12 +93,12 @@ def compare(
     from bayesnb.comparison.methods import NAIVE_BAYES, RIVALS
     from bayesnb.comparison.splits import choose_sizes
     from bayesnb.report.console import print_data, print_results
-    from bayesnb.report.folder import staged, write_files
+    from bayesnb.report.folder import stage, write_files
     from bayesnb.report.summary import Findings, summarise, summarise_data
 
     experiment = Experiment(table, choose_sizes(table, sizes), repeats, seed)
     out = Path("bayesnb-report") / table.name if out is None else out
-    with staged(out, *([] if data in BUILT_IN else [Path(data)])) as folder:
+    with stage(out, *([] if data in BUILT_IN else [Path(data)])) as folder:
         if target is None and data not in BUILT_IN:
             screen.print(f"No --target is given, so the last column, '{table.target}', is the target", markup=False)
         print_data(screen, summarise_data(experiment))

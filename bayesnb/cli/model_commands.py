@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bayesnb.cli.options import FILE, override_option, seed_option, sentences, target_option
+from bayesnb.cli.options import FILE, override_option, report_errors, seed_option, target_option
 
 if TYPE_CHECKING:
     from bayesnb.files.streaming.counting import Advance
@@ -41,7 +41,7 @@ MOST_SHOWN = 20
     "--checkpoint", type=FILE, metavar="FILE", help="Save progress here, and resume from it after an interruption."
 )
 @seed_option
-@sentences
+@report_errors
 def fit(
     data: str,
     target: str | None,
@@ -75,16 +75,16 @@ def fit(
     if not path.absolute().parent.is_dir():
         raise DataError(f"the model cannot be saved as '{path}': there is no folder '{path.absolute().parent}'")
     with _progress() as advance:
-        described = describe_file(data, target, dict(overrides), advance)
-    _print_description(described)
+        description = describe_file(data, target, dict(overrides), advance)
+    _print_description(description)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         params: dict[str, Any] = {"method": method, "smoothing": smoothing, "random_state": seed}
-        classifier = fit_file(described, checkpoint=checkpoint, **params)
-    for warning in (*described.warnings, *(str(w.message) for w in caught if w.category is UserWarning)):
+        classifier = fit_file(description, checkpoint=checkpoint, **params)
+    for warning in (*description.warnings, *(str(w.message) for w in caught if w.category is UserWarning)):
         click.echo(f"warning: {warning}", err=True)
     save(classifier, path)
-    click.echo(f"Fitted to {described.num_rows:,} rows; saved as {path}")
+    click.echo(f"Fitted to {description.num_rows:,} rows; saved as {path}")
 
 
 @click.command()
@@ -93,7 +93,7 @@ def fit(
 @click.option(
     "--out", type=FILE, metavar="FILE", help="A .csv or .parquet file to write.  [default: CSV on the standard output]"
 )
-@sentences
+@report_errors
 def predict(model: str, data: str, out: Path | None) -> None:
     """Predict the class of every row of DATA with MODEL, a file that `bayesnb fit` wrote.
 
@@ -126,7 +126,7 @@ def predict(model: str, data: str, out: Path | None) -> None:
 @click.option("--row", type=click.IntRange(min=1), required=True, metavar="N", help="The number of the row, from 1.")
 @click.option("--against", metavar="CLASS", help="The class to compare with.  [default: the runner-up]")
 @seed_option
-@sentences
+@report_errors
 def explain(model: str, data: str, row: int, against: str | None, seed: int) -> None:
     """Explain MODEL's prediction for one row of DATA.
 
@@ -162,7 +162,7 @@ def _require_writable(path: Path, *given: str) -> None:
     from bayesnb.frames.series import DataError
 
     if any(_same(path, Path(one)) for one in given):
-        raise DataError(f"'{path}' is another file of this command and would be overwritten: give another name")
+        raise DataError(f"'{path}' is already used by this command and would be overwritten: give another name")
     try:
         require_file(path)
     except OSError as error:
@@ -186,17 +186,17 @@ def _progress() -> Iterator[Advance]:
         yield advance
 
 
-def _print_description(described: Description) -> None:
+def _print_description(description: Description) -> None:
     from bayesnb.frames.series import label, listing
 
-    classes = listing([label(value) for value in described.classes])
-    click.echo(f"{described.data}: {described.num_rows:,} rows; classes of '{described.target.name}': {classes}")
-    if described.num_unlabelled:
-        click.echo(f"Rows left out because '{described.target.name}' is missing: {described.num_unlabelled:,}")
-    columns = described.schema.columns
+    classes = listing([label(value) for value in description.classes])
+    click.echo(f"{description.data}: {description.num_rows:,} rows; classes of '{description.target.name}': {classes}")
+    if description.num_unlabelled:
+        click.echo(f"Rows left out because '{description.target.name}' is missing: {description.num_unlabelled:,}")
+    columns = description.schema.columns
     for column in columns[:MOST_SHOWN]:
         click.echo(f"  {column.name}: {column.kind} ({column.describe()})")
     if len(columns) > MOST_SHOWN:
         click.echo(f"  and {len(columns) - MOST_SHOWN} more columns")
-    for name, reason in described.left_out:
+    for name, reason in description.left_out:
         click.echo(f"  {name}: left out ({reason})")

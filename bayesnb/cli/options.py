@@ -44,7 +44,7 @@ def _refuse(error: click.ClickException) -> NoReturn:
     sys.exit(2)
 
 
-def sentences(command: Callable[..., None]) -> Callable[..., None]:
+def report_errors(command: Callable[..., None]) -> Callable[..., None]:
     """Turn the package's errors about data and files into one-sentence command errors."""
 
     @functools.wraps(command)

@@ -22,7 +22,6 @@ from bayesnb.comparison.metrics import (
     mean_and_error,
     reliability_bins,
 )
-from bayesnb.comparison.splits import num_test_rows
 from bayesnb.frames.series import Array
 
 
@@ -48,18 +47,12 @@ class Comparison:
 
     Attributes:
         sizes: Training sizes, in increasing order.
-        repeats: The number of splits, R.
-        seed: The random seed of the splits.
-        num_test: The number of rows in each test set.
         priors: A short description of each method's prior, in order of the methods.
         records: One for each size, method and split.
         bins: For each (size, method), the reliability counts of each split.
     """
 
     sizes: tuple[int, ...]
-    repeats: int
-    seed: int
-    num_test: int
     priors: Mapping[str, str]
     records: tuple[Record, ...]
     bins: Mapping[tuple[int, str], tuple[ReliabilityBins, ...]]
@@ -70,7 +63,7 @@ class Comparison:
         return tuple(self.priors)
 
     def values(self, size: int, method: str, field: str) -> Array:
-        """Return one field of the records of a size and a method, split by split [R]."""
+        """Return one field of the records of a size and a method, for each of the R splits [R]."""
         return np.array([getattr(r, field) for r in self.records if r.size == size and r.method == method])
 
     def mean(self, size: int, method: str, metric: str) -> tuple[float, float]:
@@ -112,8 +105,8 @@ def compare(
             for repeat, split in enumerate(experiment.splits):
                 train, (X_test, y_test) = table.rows(split.train[:size]), table.rows(split.test)
                 if repeat == 0:
-                    _timed(experiment, COMPARED[name], train, X_test)  # compiles, so that the times exclude it
-                log_proba, fit_ms, predict_ms = _timed(experiment, COMPARED[name], train, X_test)
+                    _time(experiment, COMPARED[name], train, X_test)  # compiles, so that the times exclude it
+                log_proba, fit_ms, predict_ms = _time(experiment, COMPARED[name], train, X_test)
                 counts.append(reliability_bins(log_proba, y_test))
                 records.append(
                     Record(
@@ -133,11 +126,10 @@ def compare(
                     on_fit(size, name)
             bins[size, name] = tuple(counts)
     priors = {name: COMPARED[name].full_prior("numeric" in table.blocks) for name in methods}
-    num_test = num_test_rows(len(table.y))
-    return Comparison(experiment.sizes, experiment.repeats, experiment.seed, num_test, priors, tuple(records), bins)
+    return Comparison(experiment.sizes, priors, tuple(records), bins)
 
 
-def _timed(experiment: Experiment, method: Method, train: tuple[Any, Array], X_test: Any) -> tuple[Array, float, float]:
+def _time(experiment: Experiment, method: Method, train: tuple[Any, Array], X_test: Any) -> tuple[Array, float, float]:
     """Fit and predict; return log p(y | x) [T, K] and the milliseconds of each."""
     started = time.perf_counter()
     fit = jax.block_until_ready(method.fit(experiment, *train))  # JAX returns before it has computed

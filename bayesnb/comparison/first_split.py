@@ -134,8 +134,8 @@ def compute_evidence(first: FirstSplit) -> Evidence:
     probability, factor = feature_inclusion(first.model, statistics=learned.statistics)
     columns = [
         Inclusion(str(column.name), float(p), float(log_bf))
-        for block, described in first.table.blocks.items()
-        for column, p, log_bf in zip(described, probability[block], factor[block], strict=True)
+        for block, columns_of_block in first.table.blocks.items()
+        for column, p, log_bf in zip(columns_of_block, probability[block], factor[block], strict=True)
     ]
     columns.sort(key=lambda column: -column.log_bayes_factor)
     return Evidence(len(y), float(learned.start_log_evidence), float(learned.log_evidence), tuple(columns))

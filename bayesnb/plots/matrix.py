@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayesnb.inspection.dependence import STRONG, Dependence
-from bayesnb.plots.style import escaped
+from bayesnb.plots.style import escape_dollars
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +40,7 @@ def dependence(ax: Axes, pairs: Dependence, strong: float = STRONG) -> Axes:
         EllipseCollection(width, width, 0, units="x", offsets=middles, offset_transform=ax.transData, color=colours)
     )
     ax.set(xlim=(0, size - 1), ylim=(size, 1), aspect="equal")
-    names = [escaped(name) for name in pairs.names]
+    names = [escape_dollars(name) for name in pairs.names]
     fontsize = float(np.clip(240 / size, 6, 9))
     ax.set_xticks(np.arange(size - 1) + 0.5, names[:-1], rotation=90, fontsize=fontsize)
     ax.set_yticks(np.arange(1, size) + 0.5, names[1:], fontsize=fontsize)

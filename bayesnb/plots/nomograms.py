@@ -15,8 +15,8 @@ from scipy.special import expit, logit
 from bayesnb.arrays.placement import Array
 from bayesnb.inspection import display_names as names
 from bayesnb.inspection.explain import explain
-from bayesnb.plots.scales import Scale, scales, ticks_between
-from bayesnb.plots.style import AGAINST, FOR, NEUTRAL, escaped, heading, shown
+from bayesnb.plots.scales import Scale, feature_scales, ticks_between
+from bayesnb.plots.style import AGAINST, FOR, NEUTRAL, escape_dollars, heading, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,7 +83,7 @@ def nomogram(
     k = names.class_index(of, classes, "of")
     if k == other:
         raise ValueError(f"of and against are two classes, got {classes[k]!r} for both")
-    axes = scales(fit, explanation, k, count, row)
+    axes = feature_scales(fit, explanation, k, count, row)
     nats = None if row is None else explanation.contributions[row, k]
     others = 0.0 if nats is None else float(np.delete(nats, list(axes)).sum())
     num_others = len(explanation.feature_names) - len(axes)
@@ -93,13 +93,13 @@ def nomogram(
     labels, tops, bottom = {0.0: "log odds [nats]"}, {}, 1.2
     for f, scale in axes.items():
         tops[f] = bottom
-        labels[bottom] = shown(scale.name)
+        labels[bottom] = shorten(scale.name)
         bottom += 1.0 + 0.8 * ((len(scale.branches(shortest)) - 1) // 2)
     if num_others:
         labels[bottom] = f"{num_others} other feature{'s' * (num_others > 1)}"
         bottom += 1.0
     alone = "" if len(classes) == 2 else " of the two"
-    labels |= {bottom: "sum [nats]", bottom + 1.2: f"P({shown(classes[k])}){alone}"}
+    labels |= {bottom: "sum [nats]", bottom + 1.2: f"P({shorten(classes[k])}){alone}"}
     margin = 0.04 * (high - low)
     ax.set_xlim(low - margin, high + margin)
     ax.set_yticks(list(labels), list(labels.values()), fontsize=9)
@@ -165,7 +165,7 @@ class _Paper:
                 left.append(i)
                 continue
             taken.append((place - half, place + half))
-            text = escaped(label.replace("-", "−"))
+            text = escape_dollars(label.replace("-", "−"))
             self.ax.text(place, y + 0.16 * side, text, ha="center", va=va, fontsize=FONTSIZE)
         return left
 

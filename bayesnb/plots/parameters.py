@@ -10,7 +10,7 @@ import numpy as np
 from bayesnb.arrays.host_calls import at_once
 from bayesnb.arrays.placement import Array, to_host
 from bayesnb.inspection import display_names as names
-from bayesnb.plots.style import class_colour, class_hatch, class_line, name_lines, shown, tidy
+from bayesnb.plots.style import class_colour, class_hatch, class_line, name_lines, shorten, tidy
 from bayesnb.results.classifier import Classifier, PointEstimate
 from bayesnb.rows import arguments
 
@@ -62,7 +62,7 @@ def class_densities(
     values, density = at_once(type(family).cell_densities, family, params, column)
     classes = names.check_class_names(class_names, density.shape[1])
     mean, (low, high) = density.mean(axis=0), _ends(density, level)
-    name = shown(f"{block}[{column}]" if feature_name is None else feature_name)
+    name = shorten(f"{block}[{column}]" if feature_name is None else feature_name)
     if family.continuous or mean.size > MOST_BARS:
         step: dict[str, Any] = {} if family.continuous else {"step": "mid"}
         spacing = max(len(values) // 10, 1)  # so that markers do not overlap
@@ -71,13 +71,13 @@ def class_densities(
             style: dict[str, Any] = {**class_line(k), "markersize": 4, "linewidth": 1.4}
             style |= {"markevery": (k * len(values) // (10 * len(classes)), spacing)}
             style |= {"drawstyle": "steps-mid" if step else "default"}
-            ax.plot(values, mean[k], label=shown(label), **style)
+            ax.plot(values, mean[k], label=shorten(label), **style)
     else:
         width = 0.84 / len(classes)
         for k, label in enumerate(classes):
             places = np.arange(len(values)) + (k - (len(classes) - 1) / 2) * width
             style = {"color": class_colour(k), "hatch": class_hatch(k), "edgecolor": "white", "linewidth": 0}
-            ax.bar(places, mean[k], width, label=shown(label), **style)
+            ax.bar(places, mean[k], width, label=shorten(label), **style)
             if len(density) > 1:
                 ax.vlines(places, low[k], high[k], color="black", linewidth=1)
         ticks = [name] if family.has_word_terms else [f"{value:g}" for value in values]
@@ -143,7 +143,7 @@ def forest(
         places = np.arange(len(order)) + (k - (len(classes) - 1) / 2) * 0.8 / len(classes)
         style = {**class_line(k), "linestyle": "none", "markersize": 4 if len(classes) > 4 else 5}
         ax.hlines(places, low[k, order], high[k, order], color=class_colour(k), linewidth=1.4)
-        ax.plot(mean[k, order], places, markeredgecolor="white", markeredgewidth=0.5, label=shown(name), **style)
+        ax.plot(mean[k, order], places, markeredgecolor="white", markeredgewidth=0.5, label=shorten(name), **style)
     for line in np.arange(1, len(order)) - 0.5:
         ax.axhline(line, color="0.9", linewidth=0.6, zorder=0)
     whisker = "" if isinstance(fit, PointEstimate) else f", {100 * level:.3g} % interval"

@@ -12,7 +12,7 @@ from bayesnb.arrays.placement import Array
 from bayesnb.inspection import display_names as names
 from bayesnb.plots.parameters import require_block
 from bayesnb.plots.scales import complete_rows
-from bayesnb.plots.style import MARKERS, class_colour, escaped, shown
+from bayesnb.plots.style import MARKERS, class_colour, escape_dollars, shorten
 from bayesnb.results.classifier import Classifier
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def decision_regions(
         _draw_points(ax, points, np.asarray(without_mask("y", y)), classes)
     if y is None or num_classes > MANY:
         _name_regions(ax, probs, across, up, classes)
-    ax.set(xlim=ends[:2], ylim=ends[2:], xlabel=shown(labels[columns[0]]), ylabel=shown(labels[columns[1]]))
+    ax.set(xlim=ends[:2], ylim=ends[2:], xlabel=shorten(labels[columns[0]]), ylabel=shorten(labels[columns[1]]))
     ax.set_title(f"dashed: probability {level:g}", fontsize=8, loc="right")
     return ax
 
@@ -118,7 +118,7 @@ def _draw_points(ax: Axes, points: Array, y: Array, classes: tuple[str, ...]) ->
     for k in np.unique(y).tolist():
         marker = MARKERS[k % len(MARKERS)]
         style: Mapping[str, Any] = {"marker": marker, "s": 26, "color": class_colour(k), "edgecolors": "white"}
-        ax.scatter(*points[y == k].T, linewidths=0.6, label=shown(classes[k]), zorder=3, **style)
+        ax.scatter(*points[y == k].T, linewidths=0.6, label=shorten(classes[k]), zorder=3, **style)
     beside: Any = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if len(classes) > MANY else {}
     ax.legend(fontsize=8, framealpha=0.9, **beside)
 
@@ -133,4 +133,4 @@ def _name_regions(ax: Axes, probs: Array, across: Array, up: Array, classes: tup
             place = np.argmin((rows - middle[0]) ** 2 + (columns - middle[1]) ** 2)
             box = {"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": "none", "alpha": 0.8}
             where = across[columns[place]], up[rows[place]]
-            ax.text(*where, escaped(name), ha="center", va="center", fontsize=9, bbox=box, zorder=4)
+            ax.text(*where, escape_dollars(name), ha="center", va="center", fontsize=9, bbox=box, zorder=4)

@@ -49,7 +49,7 @@ class Scale(NamedTuple):
         return [slice(start, end) for start, end in zip(starts, ends, strict=True)]
 
 
-def scales(fit: Classifier, explanation: Explanation, of: int, count: int, row: int | None) -> dict[int, Scale]:
+def feature_scales(fit: Classifier, explanation: Explanation, of: int, count: int, row: int | None) -> dict[int, Scale]:
     """The scales of the features, by number, whose contributions vary most over the explained rows, widest first.
 
     A measurement's range covers the fraction ``MIDDLE`` of the rows, and ``row``.

@@ -48,19 +48,19 @@ def class_hatch(k: int) -> str:
     return CLASS_HATCHES[k % len(CLASS_HATCHES)]
 
 
-def escaped(name: str) -> str:
+def escape_dollars(name: str) -> str:
     """Escape dollar signs, which would start mathtext."""
     return name.replace("$", r"\$")
 
 
-def shown(name: str) -> str:
+def shorten(name: str) -> str:
     """Shorten a long name, and escape it."""
-    return escaped(name if len(name) <= LONGEST else f"{name[: LONGEST - 9]}…{name[-8:]}")
+    return escape_dollars(name if len(name) <= LONGEST else f"{name[: LONGEST - 9]}…{name[-8:]}")
 
 
 def heading(one: str, other: str) -> str:
     """The title of a plot that compares two classes; on two lines if one would be long."""
-    pair = f"{shown(one)} against", shown(other)
+    pair = f"{shorten(one)} against", shorten(other)
     return (" " if sum(map(len, pair)) <= LONGEST else "\n").join(pair)
 
 
@@ -74,7 +74,7 @@ def tidy(ax: Axes) -> Axes:
 
 def name_lines(ax: Axes, places: Array, names: Sequence[str]) -> Axes:
     """Write the names of lines from the top down, and draw a faint grid without horizontal lines."""
-    ax.set_yticks(places, [shown(name) for name in names], fontsize=8)
+    ax.set_yticks(places, [shorten(name) for name in names], fontsize=8)
     ax.set_ylim(places[-1] + 0.6, -0.6)
     ax.tick_params(axis="y", length=0)
     tidy(ax).grid(visible=False, axis="y")

@@ -52,53 +52,24 @@ def print_data(console: Console, data: Summary) -> None:
 
 def print_results(console: Console, summary: Summary) -> None:
     """Print everything but the data; see `summarise`."""
-    splits, sentences, methods = summary["splits"], summary["sentences"], list(summary["priors"])
-    ends = sorted({splits["sizes"][0], splits["sizes"][-1]})
-    rows = {(row["size"], row["method"]): row for row in summary["table"]}
-    headings = [metric.heading for metric in METRICS.values()]
-
-    console.print(
-        f"[bold]Scores[/] on {plural(splits['test_rows'], 'test row')}: {sentences['mean']}. Lower is better, except "
-        "for accuracy."
-    )
-    scores = grid_of(["method", "prior"], headings)
-    differences = grid_of(["method"], headings)
-    for size in splits["sizes"]:
-        for grid in (scores, differences):
-            grid.add_row(f"[bold]n = {size:,}[/]")
-        for method in methods:
-            row = rows[size, method]
-            cells = [with_error(row[metric]["mean"], row[metric]["standard_error"]) for metric in METRICS]
-            scores.add_row(method, row["prior"], *cells, style="bold" if method == REFERENCE else "")
-            if method != REFERENCE:
-                cells = [
-                    with_error(row[m]["minus_full_bayes"], row[m]["minus_full_bayes_standard_error"], "+")
-                    for m in METRICS
-                ]
-                differences.add_row(method, *cells)
-        for grid in (scores, differences):
-            grid.add_section()
+    sentences = summary["sentences"]
+    num_test = plural(summary["splits"]["test_rows"], "test row")
+    scores, differences = _scores(summary)
+    console.print(f"[bold]Scores[/] on {num_test}: {sentences['mean']}. Lower is better, except for accuracy.")
     console.print(scores, "")
     meanings = summary["meanings"]["methods"] | summary["meanings"]["priors"] | {"ECE": METRICS["ece"].unit}
     for name, meaning in meanings.items():
         _print(console, f"{name}: {meaning}", style="dim")
-    _print(console, "")
+    console.print()
     if sentences["equal"]:
         _print(console, sentences["equal"], "")
     _print(console, sentences["impossible"], "")
-
     console.print(
         f"[bold]Difference from {REFERENCE}[/] on the same splits. A positive difference is worse, except for accuracy."
     )
     console.print(differences, "")
-
     console.print("[bold]Milliseconds[/] to fit and to predict the test rows, without compilation (median)")
-    times = grid_of(["method"], [f"{job}\nn = {size:,}" for size in ends for job in ("fit", "predict")])
-    for method in methods:
-        cells = [f"{rows[size, method][job]:,.1f}" for size in ends for job in ("fit_ms", "predict_ms")]
-        times.add_row(method, *cells)
-    console.print(times, "")
-
+    console.print(_times(summary), "")
     _print(console, sentences["evidence"], "")
     console.print(
         f"[bold]Does a column depend on '{escape(summary['data']['target'])}'?[/] Posterior probability on the same "
@@ -106,7 +77,8 @@ def print_results(console: Console, summary: Summary) -> None:
     )
     console.print(_inclusion(summary["evidence"]["columns"]), "")
     if sentences["overconfidence"]:
-        _warn(console, sentences["overconfidence"], "")
+        _warn(console, sentences["overconfidence"])
+        console.print()
     elif sentences["dependence"]:
         _print(console, sentences["dependence"], "")
     if sentences["nuts"]:
@@ -114,7 +86,40 @@ def print_results(console: Console, summary: Summary) -> None:
         _print(console, sentences["nuts"])
         for warning in summary["nuts"]["warnings"]:
             _warn(console, warning)
-        _print(console, "")
+        console.print()
+
+
+def _scores(summary: Summary) -> tuple[Grid, Grid]:
+    """The scores of each method, and their differences from full Bayes, with a section for each training size."""
+    headings = [metric.heading for metric in METRICS.values()]
+    scores, differences = grid_of(["method", "prior"], headings), grid_of(["method"], headings)
+    for size in summary["splits"]["sizes"]:
+        for grid in (scores, differences):
+            grid.add_section()
+            grid.add_row(f"[bold]n = {size:,}[/]")
+        for row in summary["table"]:
+            if row["size"] != size:
+                continue
+            cells = [row[metric] for metric in METRICS]
+            means = [with_error(cell["mean"], cell["standard_error"]) for cell in cells]
+            pairs = [(cell["minus_full_bayes"], cell["minus_full_bayes_standard_error"]) for cell in cells]
+            if row["method"] == REFERENCE:
+                scores.add_row(row["method"], row["prior"], *means, style="bold")
+            else:
+                scores.add_row(row["method"], row["prior"], *means)
+                differences.add_row(row["method"], *(with_error(mean, error, "+") for mean, error in pairs))
+    return scores, differences
+
+
+def _times(summary: Summary) -> Grid:
+    """The times of each method at the smallest and the largest training size."""
+    sizes = summary["splits"]["sizes"]
+    ends = sorted({sizes[0], sizes[-1]})
+    times = grid_of(["method"], [f"{job}\nn = {size:,}" for size in ends for job in ("fit", "predict")])
+    for method in summary["priors"]:
+        rows = [row for row in summary["table"] if row["method"] == method and row["size"] in ends]
+        times.add_row(method, *(f"{row[job]:,.1f}" for row in rows for job in ("fit_ms", "predict_ms")))
+    return times
 
 
 def grid_of(words: Sequence[str], numbers: Sequence[str]) -> Grid:
@@ -149,9 +154,8 @@ def _print(console: Console, *lines: str, style: str | None = None) -> None:
     console.print(*lines, sep="\n", style=style, markup=False)
 
 
-def _warn(console: Console, *lines: str) -> None:
-    console.print("[yellow]warning:[/]", end=" ")
-    _print(console, *lines)
+def _warn(console: Console, text: str) -> None:
+    console.print(f"[yellow]warning:[/] {escape(text)}")
 
 
 def _listing(texts: Sequence[str], most: int) -> str:

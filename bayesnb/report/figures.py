@@ -86,11 +86,11 @@ def reliability_figure(summary: Summary, bins: Mapping[tuple[int, str], Any]) ->
 def dependence_figure(summary: Summary, pairs: Dependence) -> Figure:
     """Draw the dependence of all columns, or if there are too many, of those with the strongest pairs."""
     strongest = np.argsort(-pairs.log_bayes_factor.max(axis=1), kind="stable")[:MOST_COLUMNS_DRAWN]
-    drawn = pairs.among(np.sort(strongest))
-    short = [name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…" for name in drawn.names]
+    part = pairs.among(np.sort(strongest))
+    short = [name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…" for name in part.names]
     side = max(2.5, 0.18 * len(short))
     figure = _figure(side + 2.8, side + 2.2)
-    dependence(figure.subplots(), replace(drawn, names=tuple(short)))
+    dependence(figure.subplots(), replace(part, names=tuple(short)))
     which = "pairs" if len(short) == len(pairs.names) else f"the {len(short)} most dependent"
     data = summary["data"]
     figure.suptitle(f"{data['name']}: {which} of {len(pairs.names)} columns given '{data['target']}'", fontsize=11)

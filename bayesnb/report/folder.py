@@ -20,7 +20,7 @@ from bayesnb.files.tables.csv_cells import line
 from bayesnb.files.whole_file import hidden_folder, put
 from bayesnb.frames.series import DataError
 from bayesnb.report.figures import FILE_DPI, PAGE_DPI, draw_figures, png
-from bayesnb.report.page import page
+from bayesnb.report.page import render_page
 from bayesnb.report.summary import Findings
 
 SUMMARY = "summary.json"
@@ -39,14 +39,14 @@ def write_files(folder: Path, findings: Findings, summary: Mapping[str, Any]) ->
     with (folder / "results.csv").open("w", newline="", encoding="utf-8") as handle:
         handle.write(line(field.name for field in fields(Record)))
         handle.writelines(line(asdict(record).values()) for record in findings.result.records)
-    text = page(summary, {name: png(figure, PAGE_DPI) for name, figure in figures.items()})
+    text = render_page(summary, {name: png(figure, PAGE_DPI) for name, figure in figures.items()})
     (folder / "report.html").write_text(text, encoding="utf-8")
     (folder / SUMMARY).write_text(summary_text(summary, folder), encoding="utf-8")
     return "report.html", "results.csv", SUMMARY, *figures
 
 
 @contextmanager
-def staged(out: Path, *given: Path) -> Iterator[Path]:
+def stage(out: Path, *given: Path) -> Iterator[Path]:
     """Provide a hidden folder to write into, whose files are moved to `out` if the block succeeds.
 
     The folder is created first, so that an unwritable place is found before the long computation. If the block fails,

@@ -19,7 +19,7 @@ LARGEST_FIXED = 1000.0  # three decimals are useless above it
 LONGEST_TARGET = 17  # the number of letters with room in the plate diagram
 
 
-def page(summary: Mapping[str, Any], figures: Mapping[str, bytes]) -> str:
+def render_page(summary: Mapping[str, Any], figures: Mapping[str, bytes]) -> str:
     """Return a summary as HTML, with the content of PNG files by their names."""
     environment = Environment(
         loader=PackageLoader("bayesnb.report"),

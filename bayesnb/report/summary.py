@@ -16,6 +16,7 @@ from bayesnb.comparison.experiment import Experiment
 from bayesnb.comparison.first_split import Evidence, NutsCheck
 from bayesnb.comparison.methods import COMPARED, CURES, PRIOR_MEANINGS, REFERENCE
 from bayesnb.comparison.metrics import LOG_SMALLEST, METRICS
+from bayesnb.comparison.splits import num_test_rows
 from bayesnb.frames.column_kinds import Column
 from bayesnb.inspection.dependence import STRONG, Dependence
 from bayesnb.inspection.num_parameters import num_parameters
@@ -64,13 +65,14 @@ def summarise_data(experiment: Experiment) -> dict[str, Any]:
 def summarise(findings: Findings, command: str) -> dict[str, Any]:
     """Everything needed to judge and to repeat the comparison, as plain values for JSON."""
     experiment, result, evidence, pairs, check = findings
+    repeats = experiment.repeats
     return {
         "data": summarise_data(experiment),
         "splits": {
             "sizes": list(result.sizes),
-            "repeats": result.repeats,
-            "test_rows": result.num_test,
-            "seed": result.seed,
+            "repeats": repeats,
+            "test_rows": num_test_rows(len(experiment.table.y)),
+            "seed": experiment.seed,
         },
         "priors": dict(result.priors),
         "table": [_row(result, size, method) for size in result.sizes for method in result.methods],
@@ -84,7 +86,7 @@ def summarise(findings: Findings, command: str) -> dict[str, Any]:
             "methods": {method: COMPARED[method].meaning for method in result.methods},
         },
         "sentences": {
-            "mean": f"mean ± standard error of {result.repeats} splits" if result.repeats > 1 else "one split",
+            "mean": f"mean ± standard error of {repeats} splits" if repeats > 1 else "one split",
             "impossible": _impossible(result),
             "equal": None if "numeric" in experiment.table.blocks else EQUAL,
             "evidence": _evidence(evidence),

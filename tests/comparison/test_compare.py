@@ -231,7 +231,7 @@ def by_hand():
     records = [record(i, method, loss) for method, values in losses.items() for i, loss in enumerate(values)]
     bins = ReliabilityBins(np.eye(10)[9] * 40, np.eye(10)[9] * 39.0, np.eye(10)[9] * 30.0)
     priors = {"MLE": "none", "MAP": "Laplace 1, NIG", "full Bayes": "Dirichlet 1, NIG"}
-    return Comparison((20,), 3, 0, 40, priors, tuple(records), {(20, method): (bins,) * 3 for method in priors})
+    return Comparison((20,), priors, tuple(records), {(20, method): (bins,) * 3 for method in priors})
 
 
 def test_differences_are_paired():

@@ -84,7 +84,7 @@ def test_a_hard_link_to_the_input_is_the_input(tmp_path, monkeypatch):
     Path("rows.csv").write_text("a,b\n")
     os.link("rows.csv", "same.csv")
     result = CliRunner().invoke(main, ["fit", "rows.csv", "--save", "same.csv"])
-    assert "'same.csv' is another file of this command" in result.output
+    assert "'same.csv' is already used by this command" in result.output
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o444])

@@ -16,7 +16,7 @@ from bayesnb.comparison.metrics import ReliabilityBins
 from bayesnb.frames.series import DataError
 from bayesnb.inspection.dependence import Dependence
 from bayesnb.report import figures
-from bayesnb.report.folder import staged, write_files
+from bayesnb.report.folder import stage, write_files
 from bayesnb.report.summary import summarise
 from tests.comparison.test_compare import QUICK, by_hand, synthetic
 from tests.report.test_report import CHECK, PAIRS, evidence_of, findings_of, widest
@@ -143,7 +143,7 @@ def test_the_files_hold_what_was_measured(tmp_path, mixed):
 
 
 def test_one_split_has_no_error_and_the_summary_is_still_json():
-    one = Comparison((20,), 1, 0, 40, by_hand().priors, tuple(r for r in by_hand().records if r.repeat == 0), {})
+    one = Comparison((20,), by_hand().priors, tuple(r for r in by_hand().records if r.repeat == 0), {})
     text = json.dumps(summarise(findings_of(synthetic("b"), one), ""), allow_nan=False)
     row = json.loads(text)["table"][0]
     assert row["log_loss"] == {
@@ -154,12 +154,12 @@ def test_one_split_has_no_error_and_the_summary_is_still_json():
 
 def test_staged_files_appear_together_and_only_at_a_good_end(tmp_path):
     out = tmp_path / "deep" / "er"
-    with staged(out) as folder:
+    with stage(out) as folder:
         (folder / "a.txt").write_text("new")
         assert not out.exists()
     assert [path.name for path in out.iterdir()] == ["a.txt"]
     (out / "kept.txt").write_text("old")
-    with pytest.raises(RuntimeError, match="half way"), staged(out) as folder:  # noqa: PT012
+    with pytest.raises(RuntimeError, match="half way"), stage(out) as folder:  # noqa: PT012
         (folder / "a.txt").write_text("newer")
         raise RuntimeError("half way")
     assert {path.name: path.read_text() for path in out.iterdir()} == {"a.txt": "new", "kept.txt": "old"}
@@ -169,5 +169,5 @@ def test_staged_files_appear_together_and_only_at_a_good_end(tmp_path):
 def test_a_place_that_cannot_be_written_is_refused_at_once(tmp_path):
     (tmp_path / "file").write_text("")
     for out in (tmp_path / "file", tmp_path / "file" / "below"):
-        with pytest.raises(DataError, match="is a file"), staged(out):
+        with pytest.raises(DataError, match="is a file"), stage(out):
             pytest.fail("the work began")

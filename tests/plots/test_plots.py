@@ -245,8 +245,8 @@ def test_classes_are_told_apart_without_colour():
     styles = [style.class_line(k) for k in range(10)]
     assert len({style["marker"] for style in styles}) == 10
     assert len({style.class_hatch(k) for k in range(10)}) == 10
-    assert style.shown("a" * 40) == "a" * 23 + "…" + "a" * 8
-    assert style.shown("$x$") == r"\$x\$"
+    assert style.shorten("a" * 40) == "a" * 23 + "…" + "a" * 8
+    assert style.shorten("$x$") == r"\$x\$"
 
 
 def test_pictures_of_jax_fits(ax, key):

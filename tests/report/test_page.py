@@ -19,7 +19,7 @@ from bayesnb.files.tables.reading import NamedFrame
 from bayesnb.files.tables.table import make_table
 from bayesnb.inspection.dependence import Dependence
 from bayesnb.report.folder import write_files
-from bayesnb.report.page import page
+from bayesnb.report.page import render_page
 from bayesnb.report.summary import Findings, summarise
 from tests.comparison.test_compare import QUICK
 from tests.report.test_report import CHECK
@@ -207,7 +207,7 @@ def test_the_sentences_of_the_summary_are_in_the_page(written):
 def test_a_warning_of_the_naive_assumption_looks_like_one(written):
     summary = written[2]
     sentences = summary["sentences"] | {"overconfidence": "do not trust <b>"}
-    document = Document(page(summary | {"sentences": sentences}, {}))
+    document = Document(render_page(summary | {"sentences": sentences}, {}))
     assert document.text.count("Warning: do not trust <b>") == 2  # in short, and where the pairs are
     assert document.attributes("class").count("warning") == 2 + len(CHECK.warnings) * 2 + len(
         summary["data"]["warnings"]
@@ -244,7 +244,7 @@ def test_the_plate_diagram_has_a_feature_node_for_each_kind_and_cuts_long_names(
     summary = written[2]
     kinds = {"bernoulli": {"columns": 1}, "normal": {"columns": 2}}
     data = summary["data"] | {"target": "<t>" * 20, "rows": 1234, "kinds": kinds}
-    text = page(summary | {"data": data}, {})
+    text = render_page(summary | {"data": data}, {})
     document = Document(text[text.index("<svg") : text.index("</svg>") + len("</svg>")])
     assert sum(name == "circle" for name, _ in document.tags) == 2 + 2 * 2
     assert sum(name == "line" for name, _ in document.tags) == 1 + 2 * 2

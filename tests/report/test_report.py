@@ -61,7 +61,7 @@ def evidence_of(num_columns):
 
 
 def findings_of(table, result, evidence=None, pairs=None, check=None):
-    experiment = Experiment(table, result.sizes, result.repeats, result.seed)
+    experiment = Experiment(table, result.sizes, 1 + max(record.repeat for record in result.records), 1)
     return Findings(experiment, result, evidence or evidence_of(3), pairs, check)
 
 
@@ -93,7 +93,7 @@ def widest(table):
         for method in named
         for i, (loss, ece) in enumerate(splits)
     )
-    return Comparison((20, 10_000), 3, 0, 40, named, records, {})
+    return Comparison((20, 10_000), named, records, {})
 
 
 def test_the_report_fits_80_columns_and_names_every_prior(mixed):
@@ -207,7 +207,9 @@ def surely(confidence, correct):
 
 def about_dependence(result, pairs):
     """Everything that is printed after the columns' evidence."""
-    text = words(printed_results(synthetic("b"), result, None, pairs))
+    text = printed_results(synthetic("b"), result, None, pairs)
+    assert max(map(len, text.splitlines())) <= 80
+    text = words(text)
     return text[text.rindex("800.2") + len("800.2 ") :]
 
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from bayesnb.frames.series import DataError
-from bayesnb.report.folder import FILES, SUMMARY, staged, summary_text
+from bayesnb.report.folder import FILES, SUMMARY, stage, summary_text
 from tests.cli.test_cli import GOOD, place, run  # noqa: F401
 
 FULL = ("results.csv", "report.html", "dependence.png")
 
 
 def write(out, names=FULL, text="a comparison's"):
-    with staged(out) as folder:
+    with stage(out) as folder:
         for name in names:
             (folder / name).write_text(text)
         (folder / SUMMARY).write_text(summary_text({"data": 1.5, "é": None}, folder))
@@ -55,7 +55,7 @@ def test_what_somebody_else_wrote_is_refused_before_the_work(name, kind, tmp_pat
     before = os.lstat(path)
     with (
         pytest.raises(DataError, match=f"{name}' would be overwritten.*give another folder with --out"),
-        staged(tmp_path),
+        stage(tmp_path),
     ):
         pytest.fail("the work began")
     assert (tmp_path / "far").read_text() == "mine"
@@ -69,7 +69,7 @@ def test_what_has_changed_since_or_was_added_is_somebody_elses(name, tmp_path):
     changed = (tmp_path / name).read_text()
     if name == SUMMARY:
         (tmp_path / name).write_text(changed := changed.rstrip())
-    with pytest.raises(DataError, match=f"{name}' would be overwritten"), staged(tmp_path):
+    with pytest.raises(DataError, match=f"{name}' would be overwritten"), stage(tmp_path):
         pytest.fail("the work began")
     assert (tmp_path / name).read_text() == changed
 
@@ -78,26 +78,26 @@ def test_a_link_to_a_file_of_a_comparison_is_somebody_elses(tmp_path):
     write(tmp_path)
     (tmp_path / "results.csv").rename(tmp_path / "moved.csv")
     (tmp_path / "results.csv").symlink_to("moved.csv")
-    with pytest.raises(DataError, match=r"results\.csv' would be overwritten"), staged(tmp_path):
+    with pytest.raises(DataError, match=r"results\.csv' would be overwritten"), stage(tmp_path):
         pytest.fail("the work began")
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"files": {}}', '{"files": {"summary.json": "0"}}', '{"files": 1}'])
 def test_summaries_of_others(text, tmp_path):
     (tmp_path / SUMMARY).write_text(text)
-    with pytest.raises(DataError, match=r"summary\.json' would be overwritten"), staged(tmp_path):
+    with pytest.raises(DataError, match=r"summary\.json' would be overwritten"), stage(tmp_path):
         pytest.fail("the work began")
 
 
 def test_what_comes_during_the_work_stays(tmp_path):
-    with pytest.raises(DataError, match=r"results\.csv' would be overwritten"), staged(tmp_path) as folder:  # noqa: PT012
+    with pytest.raises(DataError, match=r"results\.csv' would be overwritten"), stage(tmp_path) as folder:  # noqa: PT012
         (folder / "results.csv").write_text("a comparison's")
         (tmp_path / "results.csv").write_text("mine")
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("results.csv", "mine")]
 
 
 def test_what_fails_inside_is_no_fault_of_the_folder(tmp_path):
-    with pytest.raises(FileNotFoundError, match="rows"), staged(tmp_path / "out"):
+    with pytest.raises(FileNotFoundError, match="rows"), stage(tmp_path / "out"):
         raise FileNotFoundError(2, "rows")
     assert not list(tmp_path.iterdir())
 
@@ -127,12 +127,12 @@ def test_the_command_line_keeps_its_own_input(place, monkeypatch):  # noqa: F811
 
 
 def test_the_data_are_not_written_over(tmp_path):
-    with staged(tmp_path) as folder:
+    with stage(tmp_path) as folder:
         (folder / "results.csv").write_text("a,b\n")
         (folder / SUMMARY).write_text(summary_text({}, folder))
     with (
         pytest.raises(DataError, match=r"results.csv' is an input and would be overwritten"),
-        staged(tmp_path, tmp_path / "results.csv"),
+        stage(tmp_path, tmp_path / "results.csv"),
     ):
         raise AssertionError("the work has begun")
     assert (tmp_path / "results.csv").read_text() == "a,b\n"
