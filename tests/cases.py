@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+import pytest
 
 import bayesnb as nb
 
@@ -105,3 +107,8 @@ NAMES = [
     "discriminant",
     "mixed",
 ]
+
+
+def by_default(names: Iterable[str], *quick: str) -> list[Any]:
+    """The values of a parametrization: these by default, the others as slow tests, since each compiles anew."""
+    return [name if name in quick else pytest.param(name, marks=pytest.mark.slow) for name in names]

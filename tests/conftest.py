@@ -21,9 +21,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
     JAX_DISABLE_MOST_OPTIMIZATIONS=0 compiles as for users.
     """
-    brief = os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1") != "0"
-    jax.config.update("jax_disable_most_optimizations", brief)
-    flags = os.environ.get("XLA_FLAGS", "")
+    if "JAX_DISABLE_MOST_OPTIMIZATIONS" not in os.environ:
+        os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"  # for processes that tests start
+        jax.config.update("jax_disable_most_optimizations", True)
+    brief, flags = jax.config.values["jax_disable_most_optimizations"], os.environ.get("XLA_FLAGS", "")
     if brief and jax.__version_info__ < (0, 11) and "fusion_emitters" not in flags:  # newer XLA has no such flag
         os.environ["XLA_FLAGS"] = f"{flags} --xla_cpu_use_fusion_emitters=false"
     jax.config.update("jax_compilation_cache_dir", str(config.cache.mkdir("jax")))

@@ -197,10 +197,13 @@ def test_help_names_every_option_and_shows_examples():
     assert "compare" in alone.stdout
 
 
+SHELL = [sys.executable, "-c", "from bayesnb.cli import main; main()", "compare", "good.csv"]
+
+
+@pytest.mark.slow
 def test_from_a_shell(place):
-    command = [sys.executable, "-c", "from bayesnb.cli import main; main()", "compare", "good.csv"]
     done = subprocess.run(
-        [*command, "--sizes", "20", "--repeats", "1", "--no-nuts", "--rivals"],
+        [*SHELL, "--sizes", "20", "--repeats", "1", "--no-nuts", "--rivals"],
         capture_output=True, text=True, encoding="utf-8",
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
@@ -209,6 +212,9 @@ def test_from_a_shell(place):
     assert sorted(path.name for path in out.iterdir()) == FILES
     assert [row["method"] for row in results(out)] == [*NAIVE_BAYES, *RIVALS]
     assert len(json.loads((out / "summary.json").read_text())["evidence"]["columns"]) == 3
-    refused = subprocess.run([*command, "--target", "x"], capture_output=True, text=True, encoding="utf-8")
+
+
+def test_refused_from_a_shell(place):  # noqa: ARG001
+    refused = subprocess.run([*SHELL, "--target", "x"], capture_output=True, text=True, encoding="utf-8")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr.count("\n") == 1

@@ -60,7 +60,7 @@ def test_a_model_from_a_file_is_the_estimators():
     assert_array_equal(proba, loaded.predict_proba(rows))
 
 
-@pytest.mark.parametrize("method", ["posterior", "map", "mle", "averaged"])
+@pytest.mark.parametrize("method", ["posterior", pytest.param("map", marks=pytest.mark.slow), "mle", "averaged"])
 def test_blocks_make_no_difference(monkeypatch, method):
     fitted("--method", method)
     whole = run("predict", "m.model", "good.csv").stdout

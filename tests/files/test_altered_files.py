@@ -62,7 +62,9 @@ def outcomes(kind, path, step):
     return found
 
 
-@pytest.mark.parametrize("kind", FITS)
+@pytest.mark.parametrize(
+    "kind", cases.by_default(FITS, "MLE", "tempered", "draws", "labels", "MultivariateNormal", "Categorical", "frame")
+)
 def test_altered_results(kind, tmp_path):
     assert outcomes(kind, tmp_path / "fit", 61)
 

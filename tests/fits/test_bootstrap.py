@@ -40,7 +40,10 @@ def assert_replicates(boot, fit, model, X, y, weights, rtol=1e-9):
 
 
 @pytest.mark.parametrize("scheme", ["poisson", "multinomial"])
-@pytest.mark.parametrize(("fit", "names"), [(nb.fit_mle, MLE_BLOCKS), (nb.fit_map, cases.NAMES[:-1])])
+@pytest.mark.parametrize(
+    ("fit", "names"),
+    [pytest.param(nb.fit_mle, MLE_BLOCKS, marks=pytest.mark.slow), (nb.fit_map, cases.NAMES[:-1])],
+)
 def test_a_replicate_is_the_fit_with_its_weights(key, fit, names, scheme):
     model, X, y = mixed(names)
     boot = bootstrap(model, X, y, key=key, replicates=R, fit=fit, scheme=scheme)

@@ -75,7 +75,7 @@ def test_the_end_is_stationary(name):
         return value * jnp.exp(step)
 
     def at(steps):
-        params = {site: moved(site, jnp.asarray(value), steps[site]) for site, value in found.params.items()}
+        params = {site: moved(site, np.asarray(value), steps[site]) for site, value in found.params.items()}
         return objective(found.model, params, on_device(X), y, prior=True)
 
     with jax.enable_x64(True), jax.numpy_rank_promotion("allow"):

@@ -139,6 +139,7 @@ def test_columns_of_categories_by_brute_force():
     assert "label" not in found.at_bound  # fixed class probabilities leave nothing to learn
 
 
+@pytest.mark.slow
 def test_learned_smoothing_beats_the_default_on_sparse_words():
     rng = np.random.default_rng(6)
     probs = rng.beta(0.2, 6.0, (3, 100))

@@ -123,6 +123,7 @@ def test_bounds_of_a_prior_are_data(compiled):
     assert all("trace" in event for event, _ in compiled)
 
 
+@pytest.mark.slow
 def test_hyperpriors(compiled):
     """Against a sum over a grid of a, with the probabilities integrated out."""
     model = nb.NaiveBayes(nb.Bernoulli(a=dist.LogNormal(0.0, 1.0)), class_probs=[0.5, 0.5])

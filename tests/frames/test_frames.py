@@ -275,7 +275,7 @@ COLUMN = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     table=st.dictionaries(st.text(min_size=1, max_size=4), COLUMN, min_size=1, max_size=3),
     make=st.sampled_from([pd.DataFrame, lambda table: pl.DataFrame(table, strict=False)]),

@@ -47,7 +47,12 @@ def test_contributions_add_up_to_the_prediction(name, fit):
     assert_adds_up(fit(case.model, case.X, case.y), case.X)
 
 
-@pytest.mark.parametrize("name", ["trials", "categorical", "multinomial", "normal", "covariance"])
+@pytest.mark.parametrize(
+    "name",
+    cases.by_default(
+        ["trials", "categorical", "multinomial", "normal", "covariance"], "trials", "multinomial", "normal"
+    ),
+)
 def test_averages_over_subsets_add_up(name):
     case = cases.make(name)
     model = nb.NaiveBayes(nb.Categorical(3) if name == "categorical" else case.model.families["x"], num_classes=3)

@@ -14,7 +14,13 @@ from tests import cases
 NUM_ROWS = 4000
 
 
-@pytest.mark.parametrize("name", [name for name in cases.NAMES if name not in ("mixed", "multinomial", "trials")])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("bernoulli", "binomial", "ragged", "poisson", "normal", "covariance"),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("categorical", "informed", "shared", "discriminant")),
+    ],
+)
 def test_nats_are_the_mean_contribution_to_rows_of_the_class(name):
     """Within 5 standard errors; the categories of a column add up to the column."""
     case = cases.make(name)

@@ -30,7 +30,7 @@ def ticks(axis):
     return [label.get_text() for label in axis.get_ticklabels()]
 
 
-@pytest.mark.parametrize("name", ["mixed", "multinomial"])
+@pytest.mark.parametrize("name", cases.by_default(["mixed", "multinomial"], "multinomial"))
 def test_bars_add_up_to_the_log_odds(ax, name):
     case = cases.make(name)
     told = explain(nb.fit_posterior(case.model, case.X, case.y), case.X)
@@ -113,7 +113,9 @@ def test_a_band_is_the_quantiles_of_the_densities_and_holds_the_exact_predictive
     assert_allclose((ax.lines[2].get_ydata() - exact) / error, 0, atol=5)
 
 
-@pytest.mark.parametrize("name", ["bernoulli", "categorical", "ragged", "binomial", "multinomial"])
+@pytest.mark.parametrize(
+    "name", cases.by_default(["bernoulli", "categorical", "ragged", "binomial", "multinomial"], "ragged", "multinomial")
+)
 def test_bars_of_counts_are_probabilities(ax, name, key):
     case = cases.make(name)
     fit = nb.fit_map(case.model, case.X, case.y)
@@ -229,6 +231,7 @@ def test_regions_are_the_predictions_of_the_two_columns_alone(ax, normal):
         plots.decision_regions(ax, fit, case.X, columns=(1, 1))
 
 
+@pytest.mark.slow
 def test_regions_of_one_block_among_others(ax):
     case = cases.make("mixed")
     fit = nb.fit_posterior(case.model, case.X, case.y)

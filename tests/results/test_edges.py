@@ -44,7 +44,10 @@ def test_one_row_is_enough_and_none_is_predicted(name, fit):
     assert_allclose(found.predict_proba(rows(name, 1)).sum(axis=1), 1.0)
 
 
-@pytest.mark.parametrize(("name", "fit"), CASES)
+QUICK = [c if c[1] == "posterior" else pytest.param(*c, marks=pytest.mark.slow) for c in CASES]
+
+
+@pytest.mark.parametrize(("name", "fit"), QUICK)
 def test_a_single_class_is_certain(name, fit):
     X = rows(name, 4)
     found = FITS[fit](nb.NaiveBayes(FAMILIES[name]), X, np.zeros(4, int))

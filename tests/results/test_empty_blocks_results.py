@@ -6,13 +6,14 @@ import pytest
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
+from tests import cases
 from tests.empty_blocks import FAMILIES, FLAGS, KEY, Y, beside, rows
 
 ALONE = nb.NaiveBayes({"f": nb.Bernoulli()}, num_classes=2)
 
 
 @pytest.mark.parametrize("by", [pytest.param("block", marks=pytest.mark.slow), "feature"])
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", cases.by_default(FAMILIES, "bernoulli", "multinomial", "covariance"))
 def test_its_prior_is_not_learned(name, by):
     found = nb.fit_empirical(nb.NaiveBayes(FAMILIES[name], num_classes=2), rows(name), Y, by=by, learn_class=False)
     assert_allclose(found.log_evidence, found.start_log_evidence)
@@ -38,7 +39,9 @@ def test_a_file_holds_it(name, fit, tmp_path):
     assert nb.load(tmp_path / "model").columns == {"e": None, "f": None}
 
 
-@pytest.mark.parametrize("name", ["bernoulli", "trials", "categorical", "covariance"])
+@pytest.mark.parametrize(
+    "name", cases.by_default(["bernoulli", "trials", "categorical", "covariance"], "trials", "covariance")
+)
 def test_an_export_takes_it_and_no_other_width(name, tmp_path):
     model, X = beside(name)
     fit = nb.fit_posterior(model, X, Y)
@@ -51,7 +54,7 @@ def test_an_export_takes_it_and_no_other_width(name, tmp_path):
             answer.predict_log_proba(wide)
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", cases.by_default(FAMILIES, "trials", "categorical", "discriminant"))
 def test_tables_leave_it_out(name):
     model, X = beside(name)
     fit, expected = nb.fit_posterior(model, X, Y), nb.fit_posterior(ALONE, {"f": FLAGS}, Y)

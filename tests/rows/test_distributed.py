@@ -139,6 +139,7 @@ def test_two_processes_are_one(distributed, capfd):
     assert "2 processes with 500 rows each have the posterior of a single fit" in capfd.readouterr().out
 
 
+@pytest.mark.slow
 def test_two_processes_weigh_and_refuse_alike(distributed):
     distributed.launch([sys.executable, "-m", "tests.rows.test_distributed"], 2, seconds=120)
 

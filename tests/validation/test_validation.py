@@ -57,7 +57,7 @@ def test_leave_one_out_keeps_fixed_class_probabilities():
         "mixed",
     ],
 )
-@pytest.mark.parametrize("fit", [nb.fit_posterior, nb.fit_map, nb.fit_mle])
+@pytest.mark.parametrize("fit", [nb.fit_posterior, pytest.param(nb.fit_map, marks=pytest.mark.slow), nb.fit_mle])
 def test_folds_equal_refitting_without_them(name, fit):
     case = cases.make(name)
     fold = np.random.default_rng(1).integers(0, 4, len(case.y))
