@@ -132,13 +132,14 @@ def _frame(path: Path, batch: RowBatch, as_text: Collection[str]) -> pd.DataFram
         sort, whole = sort_of(cells), not cells.dtype.is_float()
         # True and False are text, as in a CSV file
         if sort in ("text", "flag") or (sort == "number" and whole and (name in as_text or rounded(cells) is not None)):
-            columns[name] = pd.Series(texts(cells), index=index, dtype=object)
+            found = cells.to_list() if cells.dtype == nw.String else texts(cells)
+            columns[name] = pd.Series(found, index=index, dtype=object)
             continue
-        found = np.asarray(numbers(cells), np.float64)
-        if np.isinf(found).any():
-            place = f"{'on line' if batch.unit == 'line' else 'in row'} {index[np.argmax(np.isinf(found))]}"
+        values = np.asarray(numbers(cells), np.float64)
+        if np.isinf(values).any():
+            place = f"{'on line' if batch.unit == 'line' else 'in row'} {index[np.argmax(np.isinf(values))]}"
             raise DataError(f"column '{name}' holds an infinite number {place} of '{path}'")
-        columns[name] = pd.Series(found, index=index)
+        columns[name] = pd.Series(values, index=index)
     return pd.DataFrame(columns, index=index)
 
 
