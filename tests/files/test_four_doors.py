@@ -112,6 +112,12 @@ def test_every_door_names_the_line_of_a_bad_number(place, model):
     assert re.search(r"'odd.csv', line 22: block 'x', column 0: .*got inf", stream)
 
 
+def test_infinite_is_text_where_text_follows(place, monkeypatch):
+    monkeypatch.setattr(csv_files, "BLOCK_BYTES", 40)
+    (place / "odd.csv").write_text(GOOD.replace(ROWS[2], "inf,2,u").replace(ROWS[20], "none,2,u"))
+    assert read("odd.csv").frame["a"].tolist()[2] == "inf"
+
+
 def test_every_door_names_the_row_of_an_infinite_number_in_parquet(model):
     frame = pd.read_csv(io.StringIO(GOOD))
     frame.loc[20, "a"] = np.inf

@@ -14,7 +14,7 @@ from bayesnb.files.streaming import stream
 from bayesnb.files.streaming.blocks import ArrayBlocks
 from bayesnb.files.streaming.counting import Advance
 from bayesnb.files.tables.description import SKIP, Description, describe, require_target
-from bayesnb.files.tables.reading import BUILT_IN, FrameBlock, RowData, open_data
+from bayesnb.files.tables.reading import BUILT_IN, FrameBlock, RowData, open_data, require_finite
 from bayesnb.files.tables.summaries import Summary, summarise, summarise_frame
 from bayesnb.frames.column_kinds import KINDS
 from bayesnb.frames.likelihoods import kind_for_column
@@ -56,6 +56,7 @@ def _summaries(
     summaries: dict[str, Summary] = {}
     rows, again = 0, False
     for block in source.read(names, texts):
+        require_finite(source.data, block.frame)
         for name, found in summarise_frame(block.frame, target).items():
             before = summaries.get(name, found)
             again |= found.text and not before.text and before.num_cells > 0
@@ -149,6 +150,7 @@ def _blocks_for(classifier: NaiveBayesClassifier, data: str) -> Iterator[FrameBl
     source, schema = open_data(data), _schema(classifier)
     schema.require(source.names)
     for block in source.read(schema.names, schema.texts):
+        require_finite(source.data, block.frame)
         for column in schema.columns:
             cells = block.frame[column.name]
             if column.text is False and cells.dtype == object:

@@ -56,6 +56,7 @@ class RowData:
     """A file, or a data set of scikit-learn, to be read in blocks.
 
     Attributes:
+        data: The path, or the name of the data set.
         name: Its name without the ending.
         names: The names of its columns.
         warnings: Sentences about a header that looks wrong.
@@ -64,6 +65,7 @@ class RowData:
             round. Texts added during iteration apply to the blocks that follow.
     """
 
+    data: str
     name: str
     names: Sequence[str]
     warnings: tuple[str, ...]
@@ -82,7 +84,9 @@ def open_data(data: str) -> RowData:
     """
     if data in BUILT_IN:
         frame = _built_in(data)
-        return RowData(data, list(frame.columns), (), lambda names, _: iter([FrameBlock(frame[list(names)], 1.0)]))
+        return RowData(
+            data, data, list(frame.columns), (), lambda names, _: iter([FrameBlock(frame[list(names)], 1.0)])
+        )
     path = Path(data)
     with in_sentences(path):
         exists = path.exists()
@@ -94,7 +98,7 @@ def open_data(data: str) -> RowData:
     file = _open(path)
     if not file.names:
         raise DataError(f"'{path}' has no columns")
-    return RowData(path.stem, file.names, file.warnings, partial(_blocks, path))
+    return RowData(data, path.stem, file.names, file.warnings, partial(_blocks, path))
 
 
 def read(data: str) -> NamedFrame:
@@ -106,8 +110,18 @@ def read(data: str) -> NamedFrame:
         mixed = set.union(*kinds) - set.intersection(*kinds)
         if not mixed:
             frame = pd.concat(frames) if len(frames) > 1 else frames[0]
+            require_finite(data, frame)
             return NamedFrame(source.name, frame, source.names[-1], source.warnings)
         as_text |= mixed  # a column is text in some blocks only: start over
+
+
+def require_finite(data: str, frame: pd.DataFrame) -> None:
+    """Raise DataError if a column of numbers holds an infinite one, naming its line or row."""
+    for name, cells in frame.select_dtypes("number").items():
+        infinite = np.isinf(cells.to_numpy())
+        if infinite.any():
+            place = f"{'in row' if frame.index.name == 'row' else 'on line'} {frame.index[np.argmax(infinite)]}"
+            raise DataError(f"column '{name}' holds an infinite number {place} of '{data}'")
 
 
 def _open(path: Path, as_text: Collection[str] = ()) -> CsvFile | ParquetFile:
@@ -118,12 +132,12 @@ def _blocks(path: Path, names: Sequence[str], as_text: Collection[str]) -> Itera
     file, given = _open(path, as_text), False
     for batch in file.batches(names):
         given = True
-        yield FrameBlock(_frame(path, batch, as_text), batch.done)
+        yield FrameBlock(_frame(batch, as_text), batch.done)
     if not given:
         raise DataError(f"'{path}' has {'a header and ' if isinstance(file, CsvFile) else ''}no rows")
 
 
-def _frame(path: Path, batch: RowBatch, as_text: Collection[str]) -> pd.DataFrame:
+def _frame(batch: RowBatch, as_text: Collection[str]) -> pd.DataFrame:
     frame = nw.from_native(pa.Table.from_batches([batch.rows]), eager_only=True)
     index = pd.Index(batch.numbers(), name=batch.unit)
     columns = {}
@@ -132,13 +146,10 @@ def _frame(path: Path, batch: RowBatch, as_text: Collection[str]) -> pd.DataFram
         sort, whole = sort_of(cells), not cells.dtype.is_float()
         # True and False are text, as in a CSV file
         if sort in ("text", "flag") or (sort == "number" and whole and (name in as_text or rounded(cells) is not None)):
-            columns[name] = pd.Series(texts(cells), index=index, dtype=object)
+            found = cells.to_list() if cells.dtype == nw.String else texts(cells)
+            columns[name] = pd.Series(found, index=index, dtype=object)
             continue
-        found = np.asarray(numbers(cells), np.float64)
-        if np.isinf(found).any():
-            place = f"{'on line' if batch.unit == 'line' else 'in row'} {index[np.argmax(np.isinf(found))]}"
-            raise DataError(f"column '{name}' holds an infinite number {place} of '{path}'")
-        columns[name] = pd.Series(found, index=index)
+        columns[name] = pd.Series(np.asarray(numbers(cells), np.float64), index=index)
     return pd.DataFrame(columns, index=index)
 
 
@@ -147,4 +158,5 @@ def _built_in(name: str) -> pd.DataFrame:
 
     bunch = getattr(datasets, f"load_{name}")()
     frame = pd.DataFrame(bunch.data, columns=[str(column) for column in bunch.feature_names])
-    return frame.assign(**{"class": np.array([str(label) for label in bunch.target_names], dtype=object)[bunch.target]})
+    frame["class"] = np.array([str(label) for label in bunch.target_names], dtype=object)[bunch.target]
+    return frame.astype({"class": object})
