@@ -70,6 +70,7 @@ def test_altered_results(kind, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:X has feature names")  # a frame whose names are not text has no feature_names_in_
 @pytest.mark.parametrize("kind", FITS)
 def test_every_alteration_of_a_result(kind, tmp_path):
     refused = outcomes(kind, tmp_path / "fit", 1)
