@@ -37,7 +37,7 @@ def predictions_agree(draws, truth, rows):
     """
 
     def log_joint(params):
-        return nb.PointEstimate.trusted(draws.model, params).log_joint(rows)
+        return nb.PointEstimate.trust(draws.model, params).log_joint(rows)
 
     with jax.enable_x64(True):
         # thousands of factorisations side by side can leave XLA's threads waiting for each other

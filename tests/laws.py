@@ -212,10 +212,10 @@ def statistics_hold_the_likelihood(case: Case) -> None:
         ratio = likelihood_ratio(fit.prior, fit.statistics, params, reference)
         assert_allclose(ratio, rows[0] - rows[1], rtol=1e-8, atol=1e-9)
 
-        prior, standard = fit.prior.centred(fit.statistics)
+        prior, standard = fit.prior.centre(fit.statistics)
         posterior = prior.update(standard)
         centre, moved = to_numpy(reference_of(posterior)), draw(posterior, seed=4)
-        restored = [fit.prior.restored(fit.statistics, p) for p in (moved, centre)]
+        restored = [fit.prior.restore(fit.statistics, p) for p in (moved, centre)]
         rows = [nb.PointEstimate(fit.prior, to_numpy(p)).log_joint(case.X)[picked].sum() for p in restored]
         assert_allclose(likelihood_ratio(prior, standard, moved, centre), rows[0] - rows[1], rtol=1e-8, atol=1e-9)
 

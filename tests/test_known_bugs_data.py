@@ -267,7 +267,7 @@ def test_draws_average_joint_densities(key):
     exact = nb.fit_posterior(nb.NaiveBayes(nb.Normal()), rows, y)
     draws = Draws(exact.model, exact.sample(key, 8192), {}, 1)
     predictions_agree(draws, exact.predict_proba(new), new)
-    one_by_one = jax.vmap(lambda draw: nb.PointEstimate.trusted(exact.model, draw).predict_proba(new))
+    one_by_one = jax.vmap(lambda draw: nb.PointEstimate.trust(exact.model, draw).predict_proba(new))
     assert jax.jit(one_by_one)(draws.params).mean(axis=0)[0, 1] < exact.predict_proba(new)[0, 1] - 0.05
 
 

@@ -18,7 +18,7 @@ def filled(x: Any) -> Any:
     return x.astype(kind).filled(np.nan)
 
 
-def filled_codes(x: Any) -> Any:
+def fill_masked_codes(x: Any) -> Any:
     """As ``filled``, but integers and booleans stay integers, with -1 for masked cells."""
     if _is_masked(x) and np.ma.is_masked(whole := np.ma.asarray(x)) and whole.dtype.kind in "iub":
         return np.ma.filled(whole.astype(np.int64), -1)

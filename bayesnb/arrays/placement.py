@@ -102,7 +102,7 @@ def padded_size(num_rows: int) -> int:
     return 1 << (bits if bits > 9 else bits + 1 - bits % 2)
 
 
-def padded(rows: Array) -> Array:
+def pad_rows(rows: Array) -> Array:
     """The rows padded with zeros to their ``padded_size``."""
     size = rows.shape[0]
     room = padded_size(size)

@@ -39,7 +39,7 @@ def in_threads(function: Callable[[S], T], parts: Iterable[S]) -> list[T]:
     return list(_results(function, parts))
 
 
-def merged_in_threads(merge: Callable[[T, T], T], function: Callable[[S], T], parts: Iterable[S]) -> T:
+def merge_in_threads(merge: Callable[[T, T], T], function: Callable[[S], T], parts: Iterable[S]) -> T:
     """The results of ``function`` for the parts, merged in their order; only a few results are kept at a time."""
     return reduce(merge, _results(function, parts))
 

@@ -220,12 +220,12 @@ class Family(Hyperparameters, Scoring, Traits):
         del x
         return None
 
-    def centred(self, statistics: Any) -> tuple[Self, Any]:
+    def centre(self, statistics: Any) -> tuple[Self, Any]:
         """The same problem (prior and statistics) in coordinates where the posterior is of order one."""
         return self, statistics
 
-    def restored(self, statistics: Any, params: Params) -> Params:
-        """Parameters of the ``centred`` problem in the original coordinates."""
+    def restore(self, statistics: Any, params: Params) -> Params:
+        """Parameters of the ``centre`` problem in the original coordinates."""
         del statistics
         return params
 

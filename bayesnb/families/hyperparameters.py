@@ -59,7 +59,7 @@ class Hyperparameters(Node):
         for name in self.squared:
             if not (np.abs(values[name]) <= LARGEST_CELL).all():
                 raise ValueError(f"block {block!r}: {name} must be at most {LARGEST_CELL:.2g}, because it is squared")
-        double = {name: _bounded(np.asarray(values[name], np.float64), letters) for name, letters in self.axes}
+        double = {name: _clip(np.asarray(values[name], np.float64), letters) for name, letters in self.axes}
         type(self)(**values | self.as_given(double))
 
     def check_float32(self, block: str) -> None:
@@ -107,7 +107,7 @@ def _shape(value: Any) -> tuple[int, ...]:
     return value.shape() if isinstance(value, dist.Distribution) else np.shape(value)
 
 
-def _bounded(value: np.ndarray[Any, Any], letters: str) -> np.ndarray[Any, Any]:
+def _clip(value: np.ndarray[Any, Any], letters: str) -> np.ndarray[Any, Any]:
     """The values clipped to the bounds for users' hyperparameters, which data of extreme scale can exceed."""
     if letters.endswith("DD"):  # a correlation matrix stays positive definite
         roots = np.sqrt(np.diagonal(value, axis1=-2, axis2=-1))

@@ -247,11 +247,11 @@ class MultivariateNormal(Tied):
         before, after = ((p["loc"], self.as_table(p["covariance"])) for p in (reference, params))
         return log_ratio_of_rows(statistics, before, after, self.prior.varying)
 
-    def centred(self, statistics: MultivariateNormalStatistics) -> tuple[Self, MultivariateNormalStatistics]:
-        prior, statistics = normal_inverse_wishart.centred(self.prior, statistics)
+    def centre(self, statistics: MultivariateNormalStatistics) -> tuple[Self, MultivariateNormalStatistics]:
+        prior, statistics = normal_inverse_wishart.centre(self.prior, statistics)
         return self._replace(**prior._asdict()), statistics
 
-    def restored(self, statistics: MultivariateNormalStatistics, params: Params) -> Params:
+    def restore(self, statistics: MultivariateNormalStatistics, params: Params) -> Params:
         centre, factor = normal_inverse_wishart.units(self.prior, statistics)
         loc = centre + (factor @ params["loc"][..., None])[..., 0]
         return self._sites(loc, factor @ self.as_table(params["covariance"]) @ jnp.swapaxes(factor, -1, -2))

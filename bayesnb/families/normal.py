@@ -218,11 +218,11 @@ class Normal(Tied, LinearFamily):
         terms = -0.5 * (excess + self.tied(shift))
         return jnp.where(off, 0.0, terms).sum()
 
-    def centred(self, statistics: NormalStatistics) -> tuple[Self, NormalStatistics]:
-        prior, statistics = normal_inverse_gamma.centred(self.prior, statistics)
+    def centre(self, statistics: NormalStatistics) -> tuple[Self, NormalStatistics]:
+        prior, statistics = normal_inverse_gamma.centre(self.prior, statistics)
         return self._replace(**prior._asdict()), statistics
 
-    def restored(self, statistics: NormalStatistics, params: Params) -> Params:
+    def restore(self, statistics: NormalStatistics, params: Params) -> Params:
         off, (centre, scale) = self.prior.scaleless, normal_inverse_gamma.units(self.prior, statistics)
         variance = jnp.where(off, 0.0, jnp.square(scale) * self.as_table(params["variance"]))
         return {"loc": jnp.where(off, self.loc, centre + scale * params["loc"]), "variance": self.as_site(variance)}

@@ -77,7 +77,7 @@ def feature_inclusion(
         array([0.897, 0.493])
     """
     model, _, factors, odds = _compare(model, X, y, prior, sample_weight, statistics)
-    return FeatureInclusion(_probability(model, odds), _unblocked(model, factors))
+    return FeatureInclusion(_probability(model, odds), _unblock(model, factors))
 
 
 @pytree
@@ -220,10 +220,10 @@ def _choose(family: Family, depends: Array, own: Sites, common: Sites) -> Sites:
 
 
 def _probability(model: NaiveBayes, log_odds: dict[str, Array]) -> Any:
-    return _unblocked(model, {name: _sigmoid(odds) for name, odds in log_odds.items()})
+    return _unblock(model, {name: _sigmoid(odds) for name, odds in log_odds.items()})
 
 
-def _unblocked(model: NaiveBayes, by_block: dict[str, Array]) -> Any:
+def _unblock(model: NaiveBayes, by_block: dict[str, Array]) -> Any:
     """The only array, if the model has no named blocks; else the arrays in the order of the blocks."""
     return by_block["x"] if model.single else {name: by_block[name] for name in model.families}
 

@@ -118,9 +118,9 @@ def bootstrap(
     Raises:
         ValueError: as ``fit`` does, for the rows or for a replicate; and for an invalid fit, scheme or number.
     """
-    arguments.model(model)
-    arguments.key(key)
-    arguments.counts(replicates=replicates)
+    arguments.check_model(model)
+    arguments.check_key(key)
+    arguments.check_counts(replicates=replicates)
     _require_scheme(scheme)
     require_fit(fit, fit_mle, fit_map, advice=": a posterior has credible intervals instead, see predict_interval")
     arguments.require_known("bootstrap", model, X, y, sample_weight, key)
@@ -129,7 +129,7 @@ def bootstrap(
     estimate = fit(model, statistics=summarise(rows, evidence=False))
     if not rows.num_rows:
         raise ValueError("the bootstrap resamples rows: give at least one row with a positive weight")
-    arguments.draws(estimate.params, replicates=replicates)
+    arguments.check_draws(estimate.params, replicates=replicates)
     size = max(WEIGHT_BYTES // rows.num_rows, FEWEST)
     parts = []
     for start in range(0, replicates, size):
@@ -147,8 +147,8 @@ def bootstrap_weights(key: Array, num_rows: int, replicates: int, scheme: str = 
 
     A Poisson replicate whose weights are all zero is sampled again. Arguments and errors as in ``bootstrap``.
     """
-    arguments.key(key)
-    arguments.counts(num_rows=num_rows, replicates=replicates)
+    arguments.check_key(key)
+    arguments.check_counts(num_rows=num_rows, replicates=replicates)
     memory.require(num_rows * replicates, f"replicates={replicates:,} of {num_rows:,} weights", "give fewer")
     _require_scheme(scheme)
     return _weights(key, num_rows, range(replicates), scheme)

@@ -66,7 +66,7 @@ def fit_mle(
         raise ValueError("the likelihood has no maximum without rows: give at least one row with a positive weight")
     model, params = finalise(_resolve_and_fit, model, statistics, formula=NaiveBayes.mle)
     require_maximum(model, params, statistics)
-    return PointEstimate.trusted(model, params)
+    return PointEstimate.trust(model, params)
 
 
 def fit_map(
@@ -90,7 +90,7 @@ def fit_map(
     """
     model, statistics = gather(conjugate(model), X, y, sample_weight, statistics, evidence=False)
     model, params = finalise(_resolve_and_fit, model, statistics, formula=posterior_mode)
-    return PointEstimate.trusted(model, params)
+    return PointEstimate.trust(model, params)
 
 
 def fit_posterior(
@@ -149,7 +149,7 @@ def prepare(
 
 def conjugate(model: NaiveBayes) -> NaiveBayes:
     """Return the model; raise ValueError unless it is a model without priors that need MCMC."""
-    arguments.model(model)
+    arguments.check_model(model)
     require_conjugacy(model)
     return model
 
@@ -164,7 +164,7 @@ def gather(
     evidence: bool = True,
 ) -> tuple[NaiveBayes, ModelStatistics]:
     """The model, not resolved yet, and the statistics of the rows; both on the host if the data are."""
-    arguments.model(model)
+    arguments.check_model(model)
     if statistics is None:
         if X is None:
             raise ValueError("give rows, X and y, or statistics=sufficient_statistics(model, X, y)")

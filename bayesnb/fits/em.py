@@ -52,7 +52,7 @@ class EMEstimate(PointEstimate):
 
     def with_class_probs(self, class_probs: Any) -> Self:
         """The same parameters for a population with these class probabilities [K]; ``log_posterior`` is unchanged."""
-        other = PointEstimate.trusted(self.model, self.params).with_class_probs(class_probs)
+        other = PointEstimate.trust(self.model, self.params).with_class_probs(class_probs)
         return replace(self, model=other.model, params=other.params)
 
 
@@ -67,7 +67,7 @@ class Rows(NamedTuple):
     arrays: dict[str, Array]
     weight: Array
 
-    def merged_statistics(self, share: Array) -> ModelStatistics:
+    def merge_statistics(self, share: Array) -> ModelStatistics:
         """The statistics of all rows, with ``share`` [M, K] as soft labels of the unlabelled rows; no base measure."""
         if not len(share):
             return self.labelled
@@ -107,7 +107,7 @@ class _Problem(NamedTuple):
 
     def maximise(self, share: Array) -> Sites:
         """The parameters that fit all rows best, given the responsibilities of the unlabelled ones."""
-        return self.fit(self.rows.model, statistics=self.rows.merged_statistics(share)).params
+        return self.fit(self.rows.model, statistics=self.rows.merge_statistics(share)).params
 
     def start(self, key: Array | None) -> Sites:
         """Parameters from the exact predictive of the labelled rows; classes without any split theirs at random."""
@@ -167,11 +167,11 @@ def fit_em(
             outside [0, 1], a missing key, and inside a JAX transformation.
     """
     require_fit(fit, fit_map, fit_mle)
-    arguments.counts(max_iterations=max_iterations)
+    arguments.check_counts(max_iterations=max_iterations)
     _number("tolerance", tolerance, np.inf)
     _number("unlabelled_weight", unlabelled_weight, 1)
     if key is not None:
-        arguments.key(key)
+        arguments.check_key(key)
     arguments.require_known("fit_em", X, y, sample_weight, model, key, initial)
     rows = separate(model, X, y, sample_weight, float(unlabelled_weight), sparse=True)
     problem = _Problem.of_rows(rows, fit)
@@ -195,7 +195,9 @@ def fit_em(
 def _check_initial(model: NaiveBayes, initial: PointEstimate) -> Sites:
     if not isinstance(initial, PointEstimate):
         raise ValueError(f"initial must be a PointEstimate such as fit_map gives, got {type(initial).__name__}")
-    return {site: np.asarray(value, np.float64) for site, value in arguments.params(model, initial.params).items()}
+    return {
+        site: np.asarray(value, np.float64) for site, value in arguments.check_params(model, initial.params).items()
+    }
 
 
 def has_unlabelled(y: Any) -> bool:
@@ -233,7 +235,7 @@ def separate(
     arrays = {b: x.astype(np.float64) if x.dtype.kind == "f" else x for b, x in unlabelled.arrays.items()}
     found = Rows(to_host(model), from_host(rows.select(y >= 0)), arrays, unlabelled_weight * unlabelled.weight())
     any_class = np.repeat(np.eye(1, rows.num_classes), unlabelled.num_rows, axis=0)
-    return found._replace(model=found.model.resolve(statistics=found.merged_statistics(any_class)))
+    return found._replace(model=found.model.resolve(statistics=found.merge_statistics(any_class)))
 
 
 def _number(name: str, given: Any, largest: float) -> None:

@@ -110,7 +110,7 @@ def fit_empirical(
     """
     require_choice("fit_empirical", "by", by, ("block", "feature"))
     require_positive("fit_empirical", tolerance=tolerance)
-    arguments.counts(max_iterations=max_iterations)
+    arguments.check_counts(max_iterations=max_iterations)
     start = fit_posterior(model, X, y, sample_weight=sample_weight, statistics=statistics)
     if is_traced(start):
         raise ValueError(

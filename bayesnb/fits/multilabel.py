@@ -100,7 +100,7 @@ def fit_multilabel(
     Raises:
         ValueError: if the data do not fit the model, and for a label that every row or no row has.
     """
-    arguments.model(model)
+    arguments.check_model(model)
     require_fit(fit, *CLOSED_FORMS, advice=": call it once for each label")
     if model.num_classes not in (None, 2):
         raise ValueError(f"each label has 2 classes, absent and present, got num_classes={model.num_classes}")

@@ -82,13 +82,13 @@ def fit_nuts(
             ``priors`` or unlabelled rows, if no initial point with finite density is found, and inside a JAX
             transformation.
     """
-    arguments.key(key)
-    arguments.counts(num_samples=num_samples, num_warmup=num_warmup, num_chains=num_chains)
+    arguments.check_key(key)
+    arguments.check_counts(num_samples=num_samples, num_warmup=num_warmup, num_chains=num_chains)
     if num_samples < FEWEST:
         raise ValueError(f"num_samples must be at least {FEWEST}, so that chains can be compared, got {num_samples}")
     if is_traced(model, X, y, sample_weight, statistics, key):
         raise ValueError("fit_nuts cannot run inside a JAX transformation: call it with arrays whose values are known")
-    arguments.model(model)
+    arguments.check_model(model)
     settings: dict[str, Any] = {
         "num_samples": num_samples,
         "num_warmup": num_warmup,
@@ -105,7 +105,7 @@ def fit_nuts(
                 "numbers as hyperparameters"
             )
         model, statistics = to_host(gather(model, X, y, sample_weight, statistics))
-        arguments.draws(statistics, draws_of_all_chains=num_samples * num_chains)
+        arguments.check_draws(statistics, draws_of_all_chains=num_samples * num_chains)
         draws: Draws = hierarchical.sample(model, statistics, key, **settings)
     elif partly:
         rows = separate(model, X, y, sample_weight)
@@ -124,7 +124,7 @@ def _sample(
 ) -> Draws:
     """Draws of the parameters of a resolved model from the statistics of labelled rows and from unlabelled rows."""
     centred, standard, reference = finalise(_centre, model, statistics)
-    arguments.draws(reference, draws_of_all_chains=settings["num_samples"] * settings["num_chains"])
+    arguments.check_draws(reference, draws_of_all_chains=settings["num_samples"] * settings["num_chains"])
     start = initial_params(model, reference) if model.priors else reference
     # centred statistics need only float32; unlabelled rows, and priors in their own units, would lose digits
     with nullcontext() if rows is None and not model.priors else jax.enable_x64(True):
@@ -158,7 +158,7 @@ def _log_density(rows: Rows, params: Sites) -> Array:
 @jax.custom_batching.sequential_vmap
 def _with_slope(rows: Rows, params: Sites) -> tuple[Array, Sites]:
     def value(params: Sites) -> Array:
-        joint = rows.model.log_likelihood(rows.model.restored(rows.labelled, params), rows.arrays).log()
+        joint = rows.model.log_likelihood(rows.model.restore(rows.labelled, params), rows.arrays).log()
         return rows.weight @ logsumexp(joint)
 
     return jax.value_and_grad(value)(params)
@@ -173,13 +173,13 @@ _log_density.defvjp(_with_slope, _backward)
 
 @jax.jit
 def _centre(model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes, ModelStatistics, Sites]:
-    prior, standard = model.centred(statistics)
+    prior, standard = model.centre(statistics)
     return prior, standard, prior.conjugate().update(standard).reference()
 
 
 @jax.jit
 def _restore(model: NaiveBayes, statistics: ModelStatistics, params: Sites) -> Sites:
-    return jax.vmap(lambda draw: model.restored(statistics, draw))(params)
+    return jax.vmap(lambda draw: model.restore(statistics, draw))(params)
 
 
 def _warn_of_names(labelled: ModelStatistics) -> None:

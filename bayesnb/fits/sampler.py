@@ -122,7 +122,7 @@ def _begin(
         return init(ParamInfo(vector, info.potential_energy, gradient), key)
 
     state = _each(begin, num_chains)(info, walking)
-    draws = jax.tree.map(lambda leaf: jnp.zeros((num_samples, *leaf.shape), leaf.dtype), _recorded(state))
+    draws = jax.tree.map(lambda leaf: jnp.zeros((num_samples, *leaf.shape), leaf.dtype), _record(state))
     return state, draws, jax.tree.map(lambda leaf: leaf[0], info.z) if num_chains > 1 else info.z
 
 
@@ -136,7 +136,7 @@ def _advance(
         state, draws = carry
         state = _each(lambda state: transition(state, model_args), state.i.size)(state)
         row = jnp.maximum(i, 0)
-        return state, jax.tree.map(lambda rows, new: rows.at[row].set(new), draws, _recorded(state))
+        return state, jax.tree.map(lambda rows, new: rows.at[row].set(new), draws, _record(state))
 
     return jax.lax.fori_loop(first, last, step, (state, draws))
 
@@ -148,13 +148,13 @@ def _constrain(
     """The draws by site, in the sites' own units, and their statistics; chain after chain."""
     unravel = ravel_pytree(sites)[1]
 
-    def constrained(vector: Array) -> Sites:
+    def constrain(vector: Array) -> Sites:
         return constrain_fn(program.prior, data, {}, unravel(vector), return_deterministic=True)
 
     if num_chains > 1:
         draws = jax.tree.map(lambda rows: jnp.swapaxes(rows, 0, 1).reshape(-1, *rows.shape[2:]), draws)
     vectors, statistics = draws
-    return jax.vmap(constrained)(vectors), statistics
+    return jax.vmap(constrain)(vectors), statistics
 
 
 def _each(function: Callable[..., Any], num_chains: int) -> Callable[..., Any]:
@@ -162,5 +162,5 @@ def _each(function: Callable[..., Any], num_chains: int) -> Callable[..., Any]:
     return jax.vmap(function) if num_chains > 1 else function
 
 
-def _recorded(state: Any) -> tuple[Array, dict[str, Array]]:
+def _record(state: Any) -> tuple[Array, dict[str, Array]]:
     return state.z, {name: getattr(state, name) for name in STATISTICS}

@@ -218,7 +218,7 @@ class ArraySchema:
         if self.sizes == over.sizes:
             return statistics
         block = self._block_of_codes
-        return statistics.with_block(block, statistics.blocks[block].resized(over.sizes))
+        return statistics.with_block(block, statistics.blocks[block].resize(over.sizes))
 
     @property
     def _block_of_codes(self) -> str:

@@ -127,7 +127,7 @@ def numbers(cells: nw.Series[Any]) -> Array:
         return cells.to_numpy()
     if sort_of(cells) == "nothing":
         return np.full(len(cells), np.nan)
-    odd = rounded(cells)
+    odd = round_floats(cells)
     if odd is not None:
         raise DataError(
             f"column '{cells.name}' holds {odd}, which floating point would round to {float(odd):.0f}: convert the "
@@ -138,7 +138,7 @@ def numbers(cells: nw.Series[Any]) -> Array:
     return np.asarray(cells.cast(nw.Float64).to_numpy(), np.float64)
 
 
-def rounded(cells: nw.Series[Any]) -> Any:
+def round_floats(cells: nw.Series[Any]) -> Any:
     """The first whole number that float64 cannot represent; None if there is none."""
     if not (cells.dtype in WIDE or cells.dtype.is_decimal()) or cells.is_null().all():
         return None

@@ -16,7 +16,7 @@ import numpy as np
 from bayesnb.arrays.placement import Array
 from bayesnb.arrays.sparse import dense, is_sparse
 from bayesnb.families.base import Family, Params
-from bayesnb.families.parts.powers import mixed_terms
+from bayesnb.families.parts.powers import log_mixture_terms
 from bayesnb.fits.averaged import AveragedPosterior
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
@@ -43,7 +43,7 @@ def terms(fit: Classifier, arrays: dict[str, Array]) -> dict[str, LogProb]:
     if isinstance(fit, PointEstimate):
         found = feature_terms(fit.model, fit.params, None, arrays, words=True)
     elif isinstance(fit, AveragedPosterior):
-        mixed = {b: mixed_terms(f, fit.pooled[b], fit.log_odds[b], arrays[b]) for b, f in families.items()}
+        mixed = {b: log_mixture_terms(f, fit.pooled[b], fit.log_odds[b], arrays[b]) for b, f in families.items()}
         found = {b: LogProb(part, None) for b, part in mixed.items()}
     else:
         finite = {b: f.explained_predictive(arrays[b]) for b, f in families.items()}
@@ -83,5 +83,5 @@ def keep_seen_words(fit: Classifier, arrays: Mapping[str, Array]) -> SeenWords:
             params |= {f"{block}_{site}": value for site, value in own.items()}
     model = fit.model.with_hyperparameters(families, fit.model.class_concentration)
     if isinstance(fit, PointEstimate):
-        return SeenWords(PointEstimate.trusted(model, params or {}), rows, columns)
+        return SeenWords(PointEstimate.trust(model, params or {}), rows, columns)
     return SeenWords(replace(fit, model=model) if isinstance(fit, Posterior) else fit, rows, columns)

@@ -92,7 +92,7 @@ def to_arviz(
     else:
         if key is None:
             raise ValueError("to_arviz samples from a Posterior: give key, such as key=jax.random.key(0)")
-        arguments.counts(num_samples=num_samples, num_chains=num_chains)
+        arguments.check_counts(num_samples=num_samples, num_chains=num_chains)
         params = result.sample(key, num_samples * num_chains)
     # ArviZ computes in the precision of its input
     params = {site: np.asarray(value, np.float64) for site, value in params.items()}

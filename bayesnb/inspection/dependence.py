@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from bayesnb.arrays import memory
-from bayesnb.arrays.masked import filled_codes
+from bayesnb.arrays.masked import fill_masked_codes
 from bayesnb.arrays.placement import Array, to_host
 from bayesnb.families import Family
 from bayesnb.families.words import FAMILIES
@@ -54,7 +54,7 @@ class Dependence:
 
     def strongest(self, count: int = 10) -> list[Pair]:
         """The pairs with the most evidence for dependence, by their log Bayes factor, the largest first."""
-        arguments.counts(count=count)
+        arguments.check_counts(count=count)
         first, second = np.triu_indices(len(self.names), 1)
         order = np.argsort(-self.log_bayes_factor[first, second], kind="stable")[:count]
         return [
@@ -113,7 +113,7 @@ def dependence(X: Any, y: Any, *, sample_weight: Any = None, model: NaiveBayes |
     families = dict.fromkeys(["x"] if single else X, FAMILIES["normal"]())
     X, y, sample_weight = to_host((X, y, sample_weight))
     if model is None:
-        X = jax.tree.map(filled_codes, X)
+        X = jax.tree.map(fill_masked_codes, X)
     else:
         single, families, columns, num_classes = model.single, model.families, model.columns, model.num_classes
     arrays = check_shapes(families, single, X, columns)

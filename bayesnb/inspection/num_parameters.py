@@ -57,7 +57,7 @@ def num_parameters(
         ValueError: if columns or classes are unknown, or contradict the model.
     """
     specification = getattr(model, "model", model)
-    arguments.model(specification)
+    arguments.check_model(specification)
     columns = _columns(model, specification, X, num_columns)
     classes = _classes(model, specification, X, y, num_classes)
     blocks = {"class_probs": 0 if specification.class_probs is not None else classes - 1}
@@ -85,7 +85,7 @@ def _columns(fit: Any, model: NaiveBayes, X: Any, num_columns: Any) -> dict[str,
     for name, family in model.families.items():
         sizes = [size for size in (fitted[name] or family.declared_columns, given[name]) if size is not None]
         if given[name] is not None:
-            arguments.counts(num_columns=given[name])
+            arguments.check_counts(num_columns=given[name])
         if not sizes:
             raise ValueError(f"the columns of block {name!r} are unknown: give X, or num_columns")
         if len(set(sizes)) > 1:
@@ -98,7 +98,7 @@ def _classes(fit: Any, model: NaiveBayes, X: Any, y: Any, num_classes: int | Non
     """The number of classes: of the fit, as given, or that of the labels."""
     params = getattr(fit, "params", None)
     fitted = model.num_classes or (np.shape(params["class_probs"])[-1] if isinstance(params, Mapping) else None)
-    given = arguments.num_classes(num_classes)
+    given = arguments.check_num_classes(num_classes)
     if None not in (fitted, given) and fitted != given:
         raise ValueError(f"num_classes is {given}, the model has {fitted} classes")
     if fitted or given:

@@ -77,7 +77,7 @@ def top_features(
             f"top_features takes a PointEstimate or a Posterior, got {type(fit).__name__}; for an AveragedPosterior, "
             "give its attribute posterior"
         )
-    arguments.counts(count=count)
+    arguments.check_counts(count=count)
     arguments.require_known("top_features", fit)
     fit = to_double(fit)
     params = fit.params if isinstance(fit, PointEstimate) else at_once(type(fit.model).reference, fit.model)

@@ -65,7 +65,7 @@ def declared_classes(
     Raises:
         ValueError: if two parts of the model declare different numbers.
     """
-    found = {"num_classes": arguments.num_classes(num_classes), "class_concentration": None, "class_probs": None}
+    found = {"num_classes": arguments.check_num_classes(num_classes), "class_concentration": None, "class_probs": None}
     if class_probs is not None:
         found["class_probs"] = np.shape(class_probs)[0]
     if np.ndim(class_concentration) == 1:

@@ -14,7 +14,7 @@ from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.placement import Array, as_array, on_host
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.families.base import Family, Hyperparameter
-from bayesnb.families.parts.plates import sampled
+from bayesnb.families.parts.plates import sample_params
 from bayesnb.families.parts.powers import to_powers
 from bayesnb.families.parts.support import broadcast
 from bayesnb.model import program
@@ -72,7 +72,7 @@ class NaiveBayes(Scoring):
         plates = [f"{name}_{plate}" for name in families for plate in ("classes", "features")]
         check_names(["label", "rows", *families, *self.sites(), *plates])
         self.class_concentration = declared_concentration(class_concentration)
-        self.class_probs = None if class_probs is None else arguments.class_probs(class_probs)
+        self.class_probs = None if class_probs is None else arguments.check_class_probs(class_probs)
         self.priors = check_priors(priors, self.sites(), fixed=class_probs is not None)
         self.num_classes = declared_classes(num_classes, self.class_probs, self.class_concentration, families)
         self.columns: dict[str, int | None] = dict.fromkeys(families)
@@ -123,7 +123,7 @@ class NaiveBayes(Scoring):
 
     def with_class_probs(self, class_probs: Any) -> Self:
         """The same model for a population with these class probabilities [K]."""
-        probs = arguments.class_probs(class_probs, self.num_classes)
+        probs = arguments.check_class_probs(class_probs, self.num_classes)
         priors = {site: prior for site, prior in self.priors.items() if site != "class_probs"}
         return self._replace(class_probs=probs, num_classes=probs.shape[0], priors=priors)
 
@@ -165,21 +165,21 @@ class NaiveBayes(Scoring):
             parts.append(dirichlet.centred_log_likelihood(statistics.class_counts, change, self.class_concentration))
         return sum(parts, jnp.zeros(()))
 
-    def centred(self, statistics: ModelStatistics) -> tuple[Self, ModelStatistics]:
+    def centre(self, statistics: ModelStatistics) -> tuple[Self, ModelStatistics]:
         """The same problem in coordinates where the posterior is of order one; unchanged if there are ``priors``."""
         if self.priors:
             return self, statistics
-        pairs = {b: f.centred(statistics.blocks[b]) for b, f in self.families.items()}
+        pairs = {b: f.centre(statistics.blocks[b]) for b, f in self.families.items()}
         blocks = {b: standard for b, (_, standard) in pairs.items()}
         model = self._replace(families={b: family for b, (family, _) in pairs.items()})
         return model, ModelStatistics(statistics.class_counts, blocks)
 
-    def restored(self, statistics: ModelStatistics, params: Sites) -> Sites:
-        """Parameters of the ``centred`` problem in the original coordinates."""
+    def restore(self, statistics: ModelStatistics, params: Sites) -> Sites:
+        """Parameters of the ``centre`` problem in the original coordinates."""
         if self.priors:
             return params
         blocks = self.block_params(params)
-        back = {b: f.restored(statistics.blocks[b], blocks[b]) for b, f in self.families.items()}
+        back = {b: f.restore(statistics.blocks[b], blocks[b]) for b, f in self.families.items()}
         return self._collect(params["class_probs"], back)
 
     # log p(y = k, x) without the base measure
@@ -224,7 +224,7 @@ class NaiveBayes(Scoring):
                 probs = numpyro.sample("class_probs", dist.Dirichlet(self.class_concentration))
             else:
                 probs = numpyro.deterministic("class_probs", jnp.asarray(self.class_probs))
-            return self._collect(probs, {b: sampled(f, b) for b, f in self.families.items()})
+            return self._collect(probs, {b: sample_params(f, b) for b, f in self.families.items()})
 
     def __call__(
         self, X: Any = None, y: Any = None, *, num_rows: int | None = None, total_count: Any = None

@@ -31,13 +31,13 @@ def _host_log_factorial(x: Array) -> Array:
     """Computed by table lookup if there are many numbers, all small and whole."""
     if x.size > MANY and x.dtype.kind in "fiu":
         out = np.empty(x.shape)
-        if _looked_up(x.ravel(), _log_factorials(), out.reshape(-1)):
+        if _look_up(x.ravel(), _log_factorials(), out.reshape(-1)):
             return out
     return scipy.special.gammaln(np.add(x, 1.0, dtype=np.float64))
 
 
 @compiled
-def _looked_up(x: Array, table: Array, out: Array) -> bool:
+def _look_up(x: Array, table: Array, out: Array) -> bool:
     """out_i = table[x_i]. Returns False, with ``out`` incomplete, at the first number that is not an index."""
     for i in range(x.shape[0]):
         if not (0 <= x[i] < table.shape[0] and x[i] == np.floor(x[i])):
@@ -101,15 +101,15 @@ def log_gamma_ratio(a: Array, x: Array, unit: Array | float = 1.0) -> Array:
     """
     a, x = jnp.broadcast_arrays(jnp.asarray(a), jnp.asarray(x))
     a = jnp.where((a == 0) & (x == 0), 1.0, a)  # both are sums of no entries
-    base, base_product = _shifted(a)
-    top, top_product = _shifted(a + x)
+    base, base_product = _shift(a)
+    top, top_product = _shift(a + x)
     step = jnp.where((a < 8) & (a + x >= 8), x - 8, x)
     series = (base - 0.5) * jnp.log1p(step / base) + step * (jnp.log(top / unit) - 1.0)
     shifted = _stirling_tail(top) - _stirling_tail(base) + base_product - top_product
     return series + shifted - jnp.where(step == x, 0.0, (x - step) * jnp.log(unit))
 
 
-def _shifted(z: Array) -> tuple[Array, Array]:
+def _shift(z: Array) -> tuple[Array, Array]:
     """(w, c) with log Gamma(z) = log Gamma(w) - c and w >= 8."""
     small = z < 8
     safe = jnp.where(small, z, 1.0)

@@ -31,7 +31,7 @@ class LogProb(NamedTuple):
 
     def times(self, *others: LogProb) -> LogProb:
         """The product of these probabilities."""
-        return reduce(lambda a, b: LogProb(a.finite + b.finite, _added(a.zeros, b.zeros)), others, self)
+        return reduce(lambda a, b: LogProb(a.finite + b.finite, _add(a.zeros, b.zeros)), others, self)
 
     def plus(self, other: LogProb) -> LogProb:
         """The sum of two probabilities; if their numbers of zeros differ, only the one with fewer counts."""
@@ -45,7 +45,7 @@ class LogProb(NamedTuple):
         xp = namespace(self.finite)
         return self.finite if self.zeros is None else xp.where(self.zeros > 0, -xp.inf, self.finite)
 
-    def normalised(self) -> Array:
+    def normalise(self) -> Array:
         """The logarithm of each entry's share of its row: log p / sum_k p, along the last axis. Never NaN."""
         return self._in_blocks(_write_log_shares) if on_host(self) else jax.nn.log_softmax(self.contenders())
 
@@ -129,7 +129,7 @@ def _divide(out: Array, of_rows: Array) -> None:
             out[n, k] /= of_rows[n]
 
 
-def _added(a: Array | None, b: Array | None) -> Array | None:
+def _add(a: Array | None, b: Array | None) -> Array | None:
     if a is None or b is None:
         return b if a is None else a
     return a + b

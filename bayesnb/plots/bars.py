@@ -85,7 +85,7 @@ def _draw_bars(ax: Axes, places: Array, widths: Array, colours: Sequence[str], p
         hatch = "" if is_plain else "////"
         ax.barh(place, width, 0.72, color=colour, hatch=hatch, edgecolor="white", linewidth=0)
     for place, value in zip(places, numbers, strict=True):
-        ax.text(1.01, place, _signed(value), transform=ax.get_yaxis_transform(), va="center", fontsize=8)
+        ax.text(1.01, place, _format_signed(value), transform=ax.get_yaxis_transform(), va="center", fontsize=8)
 
 
 def _names(block: str, size: int, given: Mapping[str, Sequence[str]]) -> Sequence[str]:
@@ -96,7 +96,7 @@ def _names(block: str, size: int, given: Mapping[str, Sequence[str]]) -> Sequenc
     return given[block]
 
 
-def _signed(value: float) -> str:
+def _format_signed(value: float) -> str:
     """Format a number with its sign and three significant digits."""
     if np.isinf(value):
         return "+∞" if value > 0 else "−∞"

@@ -51,7 +51,7 @@ class Classifier(Node):
     @answers_cpu_rows
     def predict_log_proba(self, X: Any) -> Array:
         """log p(y = k | x), [N, K]. If all classes are impossible, only those with fewest impossible features count."""
-        return self._score_rows(self.arrays(X)).normalised()
+        return self._score_rows(self.arrays(X)).normalise()
 
     @answers_cpu_rows
     def predict_proba(self, X: Any) -> Array:
@@ -83,10 +83,10 @@ class Classifier(Node):
         Raises:
             ValueError: if ``total_count`` is missing, unused or not whole, or a number of rows or sets is not positive.
         """
-        arguments.key(key)
-        arguments.counts(num_rows=num_rows, num_datasets=1 if num_datasets is None else num_datasets)
+        arguments.check_key(key)
+        arguments.check_counts(num_rows=num_rows, num_datasets=1 if num_datasets is None else num_datasets)
         varying = [name for name, family in self.model.families.items() if family.totals_vary]
-        total_count = arguments.total_count(varying, num_rows, total_count)
+        total_count = arguments.check_total_count(varying, num_rows, total_count)
         return generate.generate(self, key, num_rows, num_datasets, total_count)
 
     def predict_interval(self, X: Any, level: float = 0.9, *, key: Array, num_draws: int = 1000) -> Interval:
@@ -192,10 +192,10 @@ class PointEstimate(Classifier):
     params: Sites
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "params", jax.tree.map(read_only, arguments.params(self.model, self.params)))
+        object.__setattr__(self, "params", jax.tree.map(read_only, arguments.check_params(self.model, self.params)))
 
     @classmethod
-    def trusted(cls, model: NaiveBayes, params: Sites) -> Self:
+    def trust(cls, model: NaiveBayes, params: Sites) -> Self:
         """An estimate from parameters that need no check, such as those that a fit computed."""
         estimate = object.__new__(cls)
         object.__setattr__(estimate, "model", model)
@@ -255,8 +255,8 @@ class Posterior(Classifier):
 
     def sample(self, key: Array, num_samples: int) -> Sites:
         """Independent exact draws of the parameters by site, each [num_samples, K, ...]; key is a jax.random.key."""
-        arguments.key(key)
-        arguments.draws(self.model, num_samples=num_samples)
+        arguments.check_key(key)
+        arguments.check_draws(self.model, num_samples=num_samples)
         # powers of two limit the sizes that are compiled; the first keys of a split do not depend on its length
         size = 1 << (num_samples - 1).bit_length()
         at_host = on_host(self.model) and not is_traced(key)

@@ -63,10 +63,10 @@ class ParameterDraws(NamedTuple):
 
 def draw_parameters(fit: Fitted, arrays: dict[str, Array], key: Array, num_draws: int) -> ParameterDraws:
     """Draws of the parameters, together with the checked rows."""
-    arguments.key(key)
+    arguments.check_key(key)
     params = getattr(fit, "params", None)
     one = fit.model if params is None else {site: value[:1] for site, value in params.items()}
-    arguments.draws(one, num_draws=num_draws)
+    arguments.check_draws(one, num_draws=num_draws)
     fit = to_host(fit) if on_host(arrays) and not is_traced(fit) else fit
     params, which = fit.draws(key, num_draws)
     if is_traced(which, params):

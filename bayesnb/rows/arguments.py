@@ -17,14 +17,14 @@ from bayesnb.arrays.pytree import short_repr
 from bayesnb.rows.checks import _names
 
 
-def num_classes(given: Any) -> int | None:
+def check_num_classes(given: Any) -> int | None:
     """K as declared, or None."""
     if given is not None and (isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1):
         raise ValueError(f"num_classes must be a positive int, got {given!r}")
     return None if given is None else int(given)
 
 
-def model(given: Any) -> None:
+def check_model(given: Any) -> None:
     """Raises ValueError unless ``given`` is a model."""
     if not hasattr(given, "families"):
         raise ValueError(
@@ -32,7 +32,7 @@ def model(given: Any) -> None:
         )
 
 
-def key(given: Any) -> None:
+def check_key(given: Any) -> None:
     """Raises ValueError unless ``given`` is a single JAX PRNG key, and RuntimeError if JAX cannot run."""
     require_jax()
     dtype, shape = getattr(given, "dtype", None), getattr(given, "shape", None)
@@ -41,7 +41,7 @@ def key(given: Any) -> None:
         raise ValueError(f"key must be a single JAX random key such as jax.random.key(0), got {given!r}")
 
 
-def counts(**given: Any) -> None:
+def check_counts(**given: Any) -> None:
     """Raises ValueError unless every number is a positive int."""
     for name, value in given.items():
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
@@ -63,22 +63,22 @@ def require_known(function: str, *values: Any) -> None:
         )
 
 
-def draws(one: Any, **given: Any) -> None:
+def check_draws(one: Any, **given: Any) -> None:
     """Raises ValueError unless there is memory for this many draws, a positive int, each of the size of ``one``."""
-    counts(**given)
+    check_counts(**given)
     numbers = sum(np.size(leaf) for leaf in jax.tree.leaves(one))
     for name, value in given.items():
         memory.require(8 * numbers * int(value), f"{name}={value:,}", "give fewer")
 
 
-def total_count(names: list[str], num_rows: int, given: Any) -> Any:
+def check_total_count(names: list[str], num_rows: int, given: Any) -> Any:
     """The totals of generated rows, checked: a whole number or one for each row, by block if it is a dict."""
     if isinstance(given, Mapping):
         if not set(given) <= set(names):
             raise ValueError(
                 f"total_count must name blocks whose totals vary, {_names(dict.fromkeys(names))}, got {_names(given)}"
             )
-        return {name: total_count(names, num_rows, value) for name, value in given.items()}
+        return {name: check_total_count(names, num_rows, value) for name, value in given.items()}
     if given is None:
         return None
     if not names:
@@ -93,7 +93,7 @@ def total_count(names: list[str], num_rows: int, given: Any) -> Any:
     return values.astype(int)
 
 
-def params(model: Any, given: Mapping[str, Any]) -> dict[str, Array]:
+def check_params(model: Any, given: Mapping[str, Any]) -> dict[str, Array]:
     """Parameters as arrays by site, checked against the model's sites and sizes; values are checked only if known."""
     if not hasattr(model, "families") or not isinstance(given, Mapping):
         raise ValueError(
@@ -104,7 +104,7 @@ def params(model: Any, given: Mapping[str, Any]) -> dict[str, Array]:
     if set(given) != set(sites):
         raise ValueError(f"params must have the sites {sites}, got {list(given)}")
     arrays = {name: as_array(given[name]) for name in sites}
-    probs = class_probs(arrays["class_probs"], model.num_classes)
+    probs = check_class_probs(arrays["class_probs"], model.num_classes)
     common = model.common_sites()
     for name, value in arrays.items():
         if name not in common and (value.ndim == 0 or value.shape[0] != probs.shape[0]):
@@ -123,7 +123,7 @@ def params(model: Any, given: Mapping[str, Any]) -> dict[str, Array]:
     return arrays
 
 
-def class_probs(probs: Any, num_classes: int | None = None) -> Array:
+def check_class_probs(probs: Any, num_classes: int | None = None) -> Array:
     """Class probabilities [K] that are non-negative and sum to one."""
     probs = as_array(probs)
     if probs.dtype.kind in "OUSMmc":

@@ -50,7 +50,7 @@ def check_shapes(
         )
     if set(X) != set(families):
         raise ValueError(f"the model has the blocks {_names(families)}, X has {_names(X)}: the names must be the same")
-    arrays = {name: _packed(family, name, X[name]) for name, family in families.items()}
+    arrays = {name: _pack(family, name, X[name]) for name, family in families.items()}
     rows = {name: x.shape[0] for name, x in arrays.items()}
     if len(set(rows.values())) > 1:
         raise ValueError(f"all blocks must have the same number of rows, got {rows}")
@@ -144,7 +144,7 @@ def match_statistics(families: Mapping[str, Family], num_classes: int | None, re
             raise ValueError(f"block {name!r} has the shape {shapes[0]} in the model and {shapes[1]} in the statistics")
 
 
-def _packed(family: Family, name: str, given: Any) -> Array:
+def _pack(family: Family, name: str, given: Any) -> Array:
     if isinstance(given, list) and len(given) == 2 and np.ndim(given[0]) == 2:
         raise ValueError(f"block {name!r}: a pair (successes, totals) is a tuple of two arrays, got a list")
     parts = given if isinstance(given, tuple) else (given,)

@@ -86,8 +86,8 @@ def label_rows(
     Raises:
         ValueError: for shapes, types or labels that do not fit, or if the number of classes is unknown.
     """
-    arguments.model(model)
-    declared = arguments.num_classes(num_classes)
+    arguments.check_model(model)
+    declared = arguments.check_num_classes(num_classes)
     if None not in (declared, model.num_classes) and declared != model.num_classes:
         raise ValueError(f"num_classes is {declared}, the model has {model.num_classes} classes")
     beside = find_cpu_rows(X, y, sample_weight)

@@ -36,7 +36,7 @@ def over_shards(
     """``of_rows(*rows)`` of every shard, merged, with the result on every device. Pure JAX."""
 
     def of_shard(*rows: Any) -> Any:
-        return _merged(jax.lax.all_gather(of_rows(*rows), sharding.spec[0]), merge)
+        return _merge_pairwise(jax.lax.all_gather(of_rows(*rows), sharding.spec[0]), merge)
 
     # the result is the same on every device, but JAX cannot prove it
     mapped = jax.shard_map(
@@ -45,7 +45,7 @@ def over_shards(
     return mapped(*rows)
 
 
-def _merged(parts: Any, merge: Callable[[Any, Any], Any]) -> Any:
+def _merge_pairwise(parts: Any, merge: Callable[[Any, Any], Any]) -> Any:
     """Parts stacked on the first axis, merged in pairs."""
     while (size := jax.tree.leaves(parts)[0].shape[0]) > 1:
         first, second, odd = (

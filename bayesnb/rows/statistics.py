@@ -17,7 +17,7 @@ from bayesnb.arrays.cpu_rows import FEW_ROWS, fill_up, put_beside
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.sparse import STORED_BYTES, bytes_per_row, is_sparse, part_of
-from bayesnb.arrays.threads import merged_in_threads, row_blocks
+from bayesnb.arrays.threads import merge_in_threads, row_blocks
 from bayesnb.families.base import Family
 from bayesnb.families.parts.statistics import class_bytes
 from bayesnb.families.parts.support import SQUARABLE
@@ -153,7 +153,7 @@ def from_host(rows: LabelledRows, *, evidence: bool = True) -> ModelStatistics:
     least = num_classes * max((class_bytes(f, f.columns_in(arrays[b])) for b, f in families.items()), default=0)
     block_bytes = STORED_BYTES if any(map(is_sparse, arrays.values())) else None
     blocks = list(row_blocks(rows.num_rows, row_bytes, least, block_bytes)) or [slice(0, 0)]
-    return merged_in_threads(merge_alike, part, blocks)
+    return merge_in_threads(merge_alike, part, blocks)
 
 
 def require_memory(rows: LabelledRows) -> None:

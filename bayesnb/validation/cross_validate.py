@@ -92,7 +92,7 @@ def cross_validate(
             # normalise each of the G models separately
             wide = score(rows.select(fold == f).arrays)
             parts = jax.tree.map(lambda part: part.reshape(-1, len(models), num_classes), wide)
-            table[fold == f] = parts.normalised()
+            table[fold == f] = parts.normalise()
 
         in_threads(predict, enumerate(scores, some.start))
     return table.swapaxes(0, 1) if isinstance(model, Sequence) else table[:, 0]
@@ -140,7 +140,7 @@ def _fold_tables(
 
 
 def _untie(grid: NaiveBayes) -> NaiveBayes:
-    families = {name: f.untied() if isinstance(f, Tied) else f for name, f in grid.families.items()}
+    families = {name: f.untie() if isinstance(f, Tied) else f for name, f in grid.families.items()}
     return grid.with_hyperparameters(families, grid.class_concentration)
 
 

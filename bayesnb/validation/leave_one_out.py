@@ -69,7 +69,7 @@ def _leave_out(model: NaiveBayes, rows: LabelledRows, joint: bool) -> Array:
     for name, family in fit.prior.families.items():
         table = table + family.leave_one_out(fit.statistics.blocks[name], rows.arrays[name], own, weight)
     if not joint:
-        return LogProb(table, None).normalised()
+        return LogProb(table, None).normalise()
     base = fit.model.row_base_measure(rows.arrays)
     return table + (base if isinstance(base, float) else base[:, None])
 

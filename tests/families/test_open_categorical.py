@@ -194,12 +194,12 @@ def test_counts_of_other_sizes_merge():
     assert b.shown() == (2, 1)
     assert CategoricalStatistics(np.array([[0.0, 2, 0, 0, 0], [1, 0, 0, 0, 0]]), (3, 2)).shown() == (2, 1)
     assert CategoricalStatistics(np.array([[0.0, 0, 0, 0, 2]]), (3, 2)).shown() == (1, 2)
-    assert_array_equal(merged.resized((3, 1)).counts, [[2, 1, 0, 3], [4, 0, 0, 6]])
+    assert_array_equal(merged.resize((3, 1)).counts, [[2, 1, 0, 3], [4, 0, 0, 6]])
     spread = a.spread([np.array([2]), np.array([1, 0])], (3, 2))
     assert_array_equal(spread.counts, [[0, 0, 1, 3, 2], [0, 0, 4, 6, 5]])
 
 
 def test_results_are_merged_in_order():
     words = [str(number) for number in range(50)]
-    assert threads.merged_in_threads(str.__add__, lambda word: word, words) == "".join(words)
-    assert threads.merged_in_threads(str.__add__, lambda word: word, ["one"]) == "one"
+    assert threads.merge_in_threads(str.__add__, lambda word: word, words) == "".join(words)
+    assert threads.merge_in_threads(str.__add__, lambda word: word, ["one"]) == "one"

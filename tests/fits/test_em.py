@@ -25,7 +25,7 @@ def half_labelled(name):
 
 def objective(model, params, X, y, prior):
     """log p(labelled rows) + log p(unlabelled rows) [+ log p(params)], from predictions and NumPyro's densities."""
-    estimate = nb.PointEstimate.trusted(model, params)
+    estimate = nb.PointEstimate.trust(model, params)
     own = jnp.take_along_axis(estimate.log_joint(X), jnp.maximum(y, 0)[:, None], axis=1)[:, 0]
     total = jnp.where(y >= 0, own, estimate.log_density(X)).sum()
     return total + laws.prior_density(model, params) if prior else total

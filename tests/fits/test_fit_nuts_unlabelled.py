@@ -98,10 +98,10 @@ def factor(name, weight):
     _, _, reference = finalise(nuts._centre, rows.model, rows.labelled)
 
     def expected(params):
-        restored = finalise(jax.jit(rows.model.restored), rows.labelled, params)
+        restored = finalise(jax.jit(rows.model.restore), rows.labelled, params)
         others = case.rows(y < 0)
         base = rows.model.row_base_measure(rows.arrays)
-        return rows.weight @ (nb.PointEstimate.trusted(rows.model, restored).log_density(others) - base)
+        return rows.weight @ (nb.PointEstimate.trust(rows.model, restored).log_density(others) - base)
 
     return rows, reference, expected
 

@@ -63,7 +63,7 @@ def test_impossible_classes(xp):
     p = LogProb(xp.array([[0.0, -50.0], [-1.0, -2.0], [0.0, -9.0]]), xp.array([[1.0, 0.0], [2.0, 2.0], [3.0, 2.0]]))
     assert_allclose(p.log(), [[-np.inf, -50.0], [-np.inf, -np.inf], [-np.inf, -np.inf]])
     share = 1 / (1 + np.exp(-1.0))
-    assert_allclose(xp.exp(p.normalised()), [[0, 1], [share, 1 - share], [0, 1]], rtol=1e-6)
+    assert_allclose(xp.exp(p.normalise()), [[0, 1], [share, 1 - share], [0, 1]], rtol=1e-6)
     assert_allclose(p.times(p).zeros, 2 * p.zeros)
 
 
@@ -75,7 +75,7 @@ def test_shares_of_rows(rng, xp, shape):
     exact = np.asarray(table, np.float64)
     rtol, atol = (1e-12, 1e-14) if table.dtype == np.float64 else (1e-5, 2e-7)
     assert_allclose(p.shares(), softmax(exact, axis=-1), rtol=rtol, atol=1e-37)
-    assert_allclose(p.normalised(), log_softmax(exact, axis=-1), rtol=rtol, atol=atol)
+    assert_allclose(p.normalise(), log_softmax(exact, axis=-1), rtol=rtol, atol=atol)
 
 
 @pytest.mark.parametrize("xp", [np, jnp])

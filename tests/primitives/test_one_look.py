@@ -269,4 +269,4 @@ def test_shares_too_small_for_a_float_raise_nothing():
     table = np.tile([0.0, -800.0, -1.0], (3000, 1))
     with np.errstate(all="raise"):
         assert_allclose(LogProb(table, None).shares()[:, 1], 0.0)
-        assert np.isfinite(LogProb(table, None).normalised()).all()
+        assert np.isfinite(LogProb(table, None).normalise()).all()

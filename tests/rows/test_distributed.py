@@ -112,7 +112,7 @@ def test_parts_are_merged_two_by_two(rng, size):
     rows = [order[part::size] for part in range(size)]
     parts = [nb.sufficient_statistics(case.model, case.rows(part), case.y[part]) for part in rows]
     with jax.enable_x64(True):
-        found = shards._merged(jax.tree.map(lambda *leaves: jnp.stack(leaves), *parts), merge_alike)
+        found = shards._merge_pairwise(jax.tree.map(lambda *leaves: jnp.stack(leaves), *parts), merge_alike)
         assert_equal(found, nb.sufficient_statistics(case.model, case.X, case.y))
 
 

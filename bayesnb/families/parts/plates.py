@@ -8,7 +8,7 @@ from typing import Any
 import numpyro
 
 
-def sampled(family: Any, block: str) -> Any:
+def sample_params(family: Any, block: str) -> Any:
     """``family.params(block)`` of a resolved family; a block without columns has empty values and no sample sites."""
     if family.num_columns:
         return family.params(block)

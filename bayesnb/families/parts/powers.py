@@ -35,7 +35,7 @@ def mixed(family: Family, pooled: Family, log_odds: Array, x: Array) -> LogProb:
     return LogProb(products.by_rows(_mixed, (family, pooled, log_odds), x), None)
 
 
-def mixed_terms(family: Family, pooled: Family, log_odds: Array, x: Array) -> Array:
+def log_mixture_terms(family: Family, pooled: Family, log_odds: Array, x: Array) -> Array:
     """The terms of that sum, [N, K, D]. Pure JAX."""
     log_odds = log_odds[None, None]
     depends = jax.nn.log_sigmoid(log_odds) + family.log_predictive_terms(x)
@@ -51,4 +51,4 @@ def _to_powers(family: Family, powers: Array, x: Array) -> Array:
 
 @jax.jit
 def _mixed(family: Family, pooled: Family, log_odds: Array, x: Array) -> Array:
-    return mixed_terms(family, pooled, log_odds, x).sum(axis=-1)
+    return log_mixture_terms(family, pooled, log_odds, x).sum(axis=-1)

@@ -84,13 +84,13 @@ class CategoricalStatistics(Statistics):
         if self.sizes == other.sizes:
             return super().merge(other)
         sizes = tuple(map(max, self.sizes, other.sizes))
-        return self.resized(sizes).merge(other.resized(sizes))
+        return self.resize(sizes).merge(other.resize(sizes))
 
     def columns(self) -> list[Array]:
         """The counts of each column, [K, C]."""
         return np.split(self.counts, np.cumsum(self.sizes)[:-1], axis=1)
 
-    def resized(self, sizes: Sequence[int]) -> Self:
+    def resize(self, sizes: Sequence[int]) -> Self:
         """The same counts with ``sizes`` categories per column; categories that are dropped must not have counts."""
         if tuple(sizes) == self.sizes:
             return self
@@ -102,7 +102,7 @@ class CategoricalStatistics(Statistics):
 
     def without_room(self, least: Sequence[int]) -> Self:
         """The same counts without unused last categories, but with at least ``least`` categories per column."""
-        return self.resized(tuple(map(max, self.shown(), least)))
+        return self.resize(tuple(map(max, self.shown(), least)))
 
     def spread(self, codes: Sequence[Array], sizes: Sequence[int]) -> Self:
         """The same counts recoded, with other ``sizes``: category c of column d becomes ``codes[d][c]``."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from bayesnb.arrays.cells import observed
 from bayesnb.arrays.host_calls import at_once
-from bayesnb.arrays.placement import Array, on_host, padded
+from bayesnb.arrays.placement import Array, on_host, pad_rows
 from bayesnb.families.priors.normal_inverse_gamma import NormalInverseGamma
 from bayesnb.numerics import log_gamma, stable
 from bayesnb.numerics.log_prob import LogProb
@@ -76,7 +76,7 @@ def _of_one_power(table: Student, x: Array, *, single: bool) -> Array:
         constant = offset.sum(axis=0) if seen is None else seen @ offset
         finite = constant - power * log_squares(block, centre[0], loc, precision)
         if dtype is np.float64 and not np.isfinite(finite).all():
-            finite = at_once(_careful, table, padded(block))[: len(block)]
+            finite = at_once(_careful, table, pad_rows(block))[: len(block)]
         return LogProb(finite, None)
 
     return score_blocks(score, x, len(power), zeros=False, single=single, threads=True).finite

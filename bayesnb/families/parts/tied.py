@@ -31,7 +31,7 @@ class Tied(Family):
         """True if the classes share the parameter."""
         return bool(getattr(self, self.may_be_common) == "shared")
 
-    def untied(self) -> Self:
+    def untie(self) -> Self:
         """The same family with a parameter of its own for each class."""
         return self._replace(**{self.may_be_common: self.choices[0]})
 

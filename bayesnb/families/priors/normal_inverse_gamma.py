@@ -106,7 +106,7 @@ def log_partition_ratio(prior: NormalInverseGamma, statistics: NormalStatistics)
     return jnp.where(prior.scaleless, 0.0, value)
 
 
-def centred(prior: NormalInverseGamma, statistics: NormalStatistics) -> tuple[NormalInverseGamma, NormalStatistics]:
+def centre(prior: NormalInverseGamma, statistics: NormalStatistics) -> tuple[NormalInverseGamma, NormalStatistics]:
     """The prior and statistics in coordinates where the posterior is of order one."""
     centre, scale = units(prior, statistics)
     moved = prior._replace(loc=(prior.loc - centre) / scale, rate=prior.rate / jnp.square(scale))

@@ -83,7 +83,7 @@ def mode(prior: NormalInverseWishart) -> tuple[Array, Array]:
     return prior.loc, prior.cut(prior.scale / divisor[:, None, None])
 
 
-def centred(
+def centre(
     prior: NormalInverseWishart, statistics: MultivariateNormalStatistics
 ) -> tuple[NormalInverseWishart, MultivariateNormalStatistics]:
     """The prior and statistics in coordinates where the posterior is of order one."""

@@ -25,7 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.forked import require_jax
-from bayesnb.arrays.placement import Array, is_traced, namespace, on_host, padded, to_double
+from bayesnb.arrays.placement import Array, is_traced, namespace, on_host, pad_rows, to_double
 from bayesnb.families.parts.support import first_bad
 from bayesnb.files.storage.operations import ForeignOperation, require_arithmetic
 from bayesnb.files.storage.results import StorageError, read_format, require_place, write_format
@@ -82,7 +82,7 @@ def export(fit: Classifier, path: str | os.PathLike[str], *, platforms: Sequence
     require_place(Path(path))
     try:
         # constants are computed from the parameters in float64 and rounded once
-        arrays = {name: _serialised(getattr(to_double(fit), name), _rows(fit), platforms) for name in FUNCTIONS}
+        arrays = {name: _serialise(getattr(to_double(fit), name), _rows(fit), platforms) for name in FUNCTIONS}
     except ImportError as error:
         raise StorageError(NO_FLATBUFFERS) from error
     except Exception as error:  # JAX raises many types, depending on function and platform
@@ -141,7 +141,7 @@ class ExportedClassifier:
         by_name = {"x": rows} if self._single else rows
         self._blocks = {name: _Block.of(block) for name, block in by_name.items()}
         self._dtype, self.num_classes = one.out_avals[0].dtype, int(one.out_avals[0].shape[1])
-        log_proba, log_joint = (self._of_packed(functions[name]) for name in FUNCTIONS)
+        log_proba, log_joint = (self._unpack_rows(functions[name]) for name in FUNCTIONS)
         self._compiled: dict[str, Callable[[dict[str, Array]], jax.Array]] = {
             "predict_log_proba": jax.jit(log_proba),
             "predict_proba": jax.jit(lambda arrays: jnp.exp(log_proba(arrays))),
@@ -184,7 +184,7 @@ class ExportedClassifier:
         if not on_host(arrays):
             return compiled(arrays)
         with jax.ensure_compile_time_eval():  # compute concrete rows at once, also inside a caller's jit
-            answer = compiled({block: padded(x) for block, x in arrays.items()})
+            answer = compiled({block: pad_rows(x) for block, x in arrays.items()})
             return jnp.asarray(np.asarray(answer)[:num_rows])
 
     def _rows(self, X: Any) -> dict[str, Array]:
@@ -209,7 +209,7 @@ class ExportedClassifier:
             )
         return cast
 
-    def _of_packed(self, function: jax.export.Exported) -> Callable[[dict[str, Array]], jax.Array]:
+    def _unpack_rows(self, function: jax.export.Exported) -> Callable[[dict[str, Array]], jax.Array]:
         """Wrap a function to take rows by block with pairs concatenated."""
 
         def call(arrays: dict[str, Array]) -> jax.Array:
@@ -267,7 +267,7 @@ def _rows(fit: Classifier) -> Any:
     return blocks["x"] if fit.model.single else blocks
 
 
-def _serialised(function: Callable[[Any], Array], rows: Any, platforms: Sequence[str]) -> Array:
+def _serialise(function: Callable[[Any], Array], rows: Any, platforms: Sequence[str]) -> Array:
     """The function and its gradient as bytes."""
     exported = jax.export.export(jax.jit(function), platforms=platforms)(rows)
     content = exported.serialize(vjp_order=1)

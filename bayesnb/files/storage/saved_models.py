@@ -42,7 +42,7 @@ def check_model(model: NaiveBayes) -> None:
 
 
 def _check_resolved(model: NaiveBayes) -> None:
-    num_classes = arguments.num_classes(model.num_classes)
+    num_classes = arguments.check_num_classes(model.num_classes)
     if num_classes is None:
         raise ValueError("num_classes must be a positive int in a model that data have resolved, got None")
     values, axes = {"class_concentration": model.class_concentration}, (("class_concentration", "K"),)

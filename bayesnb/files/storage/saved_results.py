@@ -39,7 +39,7 @@ check_result.register(ModelStatistics, check_statistics)
 @check_result.register
 def _(result: PointEstimate) -> None:
     check_model(result.model)
-    arguments.params(result.model, _numbers("params", result.params))
+    arguments.check_params(result.model, _numbers("params", result.params))
 
 
 @check_result.register

@@ -109,7 +109,7 @@ class Checkpoint:
         for key, mine in self._of.items():
             self._compare(f"another {key}", header["of"][key], mine)
         known, names, finished = header["num_classes"], header["classes"], header["finished"]
-        if arguments.num_classes(known) is None or isinstance(known, bool):
+        if arguments.check_num_classes(known) is None or isinstance(known, bool):
             raise ValueError(f"num_classes must be a positive int, got {known!r}")
         if names is not None and (not isinstance(names, list) or len(names) != known):
             raise ValueError(f"classes must be {known} labels, got {names!r}")

@@ -62,7 +62,7 @@ def stream(
             counts so far are kept in its ``statistics`` and in the checkpoint.
         ValueError: if the arguments do not fit the model.
     """
-    arguments.model(model)
+    arguments.check_model(model)
     names, declared = _classes(model, classes, num_classes)
     rows = _open(model, source, label, columns, weight, names)
     kept = None if checkpoint is None else Checkpoint(checkpoint, model, rows)
@@ -129,7 +129,7 @@ def _classes(
     model: Specification, classes: Sequence[Any] | None, num_classes: int | None
 ) -> tuple[list[Any] | None, int | None]:
     """The classes as a list, and K; each None unless declared."""
-    declared = {arguments.num_classes(num_classes), model.num_classes} - {None}
+    declared = {arguments.check_num_classes(num_classes), model.num_classes} - {None}
     names: list[Any] | None = None
     if classes is not None:
         if isinstance(classes, str) or len(set(classes)) < max(len(classes), 1):

@@ -41,7 +41,7 @@ def convert(column: pa.Array, kind: pa.DataType, missing: Collection[str], *, ex
     """
     encoded = column.dictionary_encode()  # a column has fewer values than cells
     stripped = [cell.strip() for cell in encoded.dictionary.to_pylist()]
-    values = _converted([None if cell in missing else cell for cell in stripped], kind, exact)
+    values = _convert([None if cell in missing else cell for cell in stripped], kind, exact)
     return None if values is None else values.take(encoded.indices)
 
 
@@ -53,7 +53,7 @@ def first_refused_cell(column: pa.Array, kind: pa.DataType, missing: Collection[
     raise ValueError(f"all cells are {kind}")
 
 
-def _converted(cells: list[str | None], kind: pa.DataType, exact: bool) -> pa.Array | None:
+def _convert(cells: list[str | None], kind: pa.DataType, exact: bool) -> pa.Array | None:
     if pa.types.is_string(kind):
         return pa.array([None if cell is None else as_read(cell) for cell in cells], kind)
     try:

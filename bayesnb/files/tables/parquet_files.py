@@ -44,7 +44,7 @@ class ParquetFile:
         with in_sentences(path, "Parquet"):
             with self._opener() as handle:
                 require_kind(path, handle.read(16), "Parquet")
-            with self._opened() as file:
+            with self._open() as file:
                 self.schema: pa.Schema = file.schema_arrow
                 self.num_rows: int = file.metadata.num_rows
         self.names: list[str] = self.schema.names
@@ -58,7 +58,7 @@ class ParquetFile:
             DataError: if a row group is damaged, after the batches before it.
         """
         size = rows_in_batch(names)
-        with in_sentences(self.path, "Parquet"), self._opened() as file:
+        with in_sentences(self.path, "Parquet"), self._open() as file:
             for groups, first, last in _row_groups(file.metadata, size):
                 if last <= start:
                     continue
@@ -74,7 +74,7 @@ class ParquetFile:
                     raise DataError(f"{place}, cannot be read: {words_of(error)}") from error
 
     @contextmanager
-    def _opened(self) -> Iterator[pq.ParquetFile]:
+    def _open(self) -> Iterator[pq.ParquetFile]:
         with (
             self._opener() as handle,
             pq.ParquetFile(handle, buffer_size=BUFFER_BYTES, pre_buffer=False) as file,

@@ -21,7 +21,7 @@ from bayesnb.files.tables.csv_files import CsvFile
 from bayesnb.files.tables.file_kinds import format_of
 from bayesnb.files.tables.parquet_files import ParquetFile
 from bayesnb.files.tables.row_batches import RowBatch, in_sentences
-from bayesnb.frames.series import DataError, closest, numbers, rounded, sort_of, texts
+from bayesnb.frames.series import DataError, closest, numbers, round_floats, sort_of, texts
 
 BUILT_IN = ("iris", "wine", "breast_cancer", "digits")
 
@@ -145,7 +145,9 @@ def _frame(batch: RowBatch, as_text: Collection[str]) -> pd.DataFrame:
         cells = frame[name]
         sort, whole = sort_of(cells), not cells.dtype.is_float()
         # True and False are text, as in a CSV file
-        if sort in ("text", "flag") or (sort == "number" and whole and (name in as_text or rounded(cells) is not None)):
+        if sort in ("text", "flag") or (
+            sort == "number" and whole and (name in as_text or round_floats(cells) is not None)
+        ):
             found = cells.to_list() if cells.dtype == nw.String else texts(cells)
             columns[name] = pd.Series(found, index=index, dtype=object)
             continue

@@ -12,7 +12,7 @@ import numpy as np
 
 from bayesnb.arrays import memory
 from bayesnb.arrays.host_calls import at_once
-from bayesnb.arrays.placement import Array, on_host, padded
+from bayesnb.arrays.placement import Array, on_host, pad_rows
 from bayesnb.arrays.sparse import STORED_BYTES, bytes_per_row, dense, is_sparse, part_of
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.numerics.log_prob import LogProb
@@ -42,7 +42,7 @@ def by_rows(function: Callable[..., Any], args: tuple[Any, ...], x: Any) -> Any:
     parts = []
     for rows in row_blocks(num_rows, row_bytes) if num_rows else [slice(0, 0)]:
         size = rows.stop - rows.start
-        answer = at_once(function, *args, jax.tree.map(lambda a, rows=rows: padded(dense(part_of(a, rows))), x))
+        answer = at_once(function, *args, jax.tree.map(lambda a, rows=rows: pad_rows(dense(part_of(a, rows))), x))
         parts.append(jax.tree.map(lambda a, size=size: a[:size], answer))
     return parts[0] if len(parts) == 1 else jax.tree.map(lambda *pieces: np.concatenate(pieces), *parts)
 
@@ -68,7 +68,7 @@ def score_table(
     tables = in_precision(table)
 
     def score(block: Array, dtype: Any) -> LogProb:
-        rows = padded(block.astype(dtype, copy=False))
+        rows = pad_rows(block.astype(dtype, copy=False))
         part = at_once(quick, tables(dtype), rows)[: len(block)]
         if dtype is np.float64 and not np.isfinite(part).all():
             part = at_once(careful, tables(dtype), rows)[: len(block)]

@@ -38,7 +38,7 @@ def _on_host(codes: Callable[[Array], Codes], table: LogProb) -> Callable[[Array
         coded = codes(for_loops(block))
         if coded.starts[-1] != len(finite):  # the loop would read outside of the table
             raise ValueError(f"the columns have {coded.starts[-1]} categories together, and the table {len(finite)}")
-        return LogProb(_looked_up(coded, finite), None if zeros is None else _looked_up(coded, zeros))
+        return LogProb(_look_up(coded, finite), None if zeros is None else _look_up(coded, zeros))
 
     def score(x: Array) -> LogProb:
         return score_blocks(of_block, x, finite.shape[1], zeros=zeros is not None, single=False, threads=True)
@@ -46,7 +46,7 @@ def _on_host(codes: Callable[[Array], Codes], table: LogProb) -> Callable[[Array
     return score
 
 
-def _looked_up(coded: Codes, table: Array) -> Array:
+def _look_up(coded: Codes, table: Array) -> Array:
     out = np.zeros((len(coded.cells), table.shape[1]))
     _add_entries(coded.cells, coded.starts, table, out)
     return out

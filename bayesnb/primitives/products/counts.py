@@ -11,7 +11,7 @@ import numpy as np
 from bayesnb.arrays.compiled import compiled, for_loops
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.arrays.sparse import bytes_per_row, cells_by_row, is_sparse, part_of
-from bayesnb.arrays.threads import in_threads, merged_in_threads, row_blocks
+from bayesnb.arrays.threads import in_threads, merge_in_threads, row_blocks
 from bayesnb.numerics import log_gamma
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.products.blockwise import by_rows, sum_terms
@@ -69,7 +69,7 @@ def _of_block(a: Array, x: Any) -> Array:
         _raise_to_counts(cells, columns, rows, highest)
         return highest
 
-    highest = merged_in_threads(np.maximum, highest_in, parts)
+    highest = merge_in_threads(np.maximum, highest_in, parts)
     table, start = _table(a.T, _levels(highest, min(MOST_BYTES // (8 * len(a)), WORTH * cells.size)))
     rest = np.zeros(cells.shape, bool)
 

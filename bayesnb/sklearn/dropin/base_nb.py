@@ -47,7 +47,7 @@ class BaseNB(IncrementalClassifier):
 
     def predict_log_proba(self, X: Any) -> Array:
         """log p(y = k | x) of rows X [N, D], float64 [N, K]."""
-        return self._scores(X).normalised()
+        return self._scores(X).normalise()
 
     def predict_proba(self, X: Any) -> Array:
         """p(y = k | x) of rows X [N, D], float64 [N, K]; each row sums to one."""
