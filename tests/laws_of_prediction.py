@@ -11,7 +11,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb.rows import checks
+from bayesnb.rows.checks import check_shapes
 from tests.cases import Case
 
 
@@ -38,7 +38,7 @@ def predictive_terms(family: nb.Family, x: jax.Array) -> jax.Array:
 def terms_sum_to_the_predictive(case: Case) -> None:
     """The cell by cell predictive adds up to the fast one."""
     fit = nb.fit_posterior(case.model, case.X, case.y)
-    blocks = checks.blocks(fit.model.families, fit.model.single, case.X)
+    blocks = check_shapes(fit.model.families, fit.model.single, case.X)
     for name, family in fit.model.families.items():
         with jax.enable_x64(True):
             terms = np.asarray(predictive_terms(family, jnp.asarray(blocks[name])))

@@ -125,7 +125,7 @@ def test_arviz_knows_its_axes(case, key):
 
 
 def test_pairs_have_no_closed_form(case):
-    with pytest.raises(ValueError, match="block 'x' is Exponential: pairs have a closed form in"):
+    with pytest.raises(ValueError, match="block 'x' is Exponential: pairs have a closed form for"):
         nb.dependence(np.nan_to_num(case.X), case.y, model=case.model)
 
 

@@ -217,7 +217,7 @@ def test_what_is_refused(key):
         call(replicates=0)
     with pytest.raises(ValueError, match=r"replicates must be a positive int, got 2\.5"):
         call(replicates=2.5)
-    with pytest.raises(ValueError, match="key must be one key"):
+    with pytest.raises(ValueError, match="key must be a single JAX random key"):
         call(key=3)
     with pytest.raises(TypeError, match="key"):
         bootstrap(case.model, case.X, case.y)

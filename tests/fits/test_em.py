@@ -285,7 +285,7 @@ GOOD = np.zeros((4, 1)), np.array([0, 1, -1, -1])
         ({"max_iterations": 0}, "max_iterations must be a positive int"),
         ({"sample_weight": [1, 1, 1, -1]}, "sample_weight must be finite, not negative"),
         ({"fit": nb.fit_posterior}, "fit must be fit_map or fit_mle, got 'fit_posterior'"),
-        ({"key": 0}, "key must be one key"),
+        ({"key": 0}, "key must be a single JAX random key"),
         ({"initial": {"class_probs": [1.0]}}, "initial must be a PointEstimate"),
         ({"X": np.full((4, 1), np.inf)}, "a Normal cell is a finite number"),
         ({"model": nb.Normal()}, "first argument must be a model"),

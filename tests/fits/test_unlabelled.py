@@ -76,7 +76,7 @@ def test_unlabelled_rows_help():
 
 
 def test_what_is_refused():
-    with pytest.raises(ValueError, match="unlabelled rows, y = -1, are for fit_em and fit_nuts"):
+    with pytest.raises(ValueError, match="unlabelled rows, y = -1, are supported by fit_em and fit_nuts"):
         nb.fit_posterior(MODEL, X, Y)
     with pytest.raises(ValueError, match="-2"):
         nb.fit_em(MODEL, X, np.where(Y < 0, -2, Y))

@@ -292,7 +292,7 @@ POINT = nb.PointEstimate(MODEL, {"class_probs": [0.5, 0.5], "x_probs": np.full((
     [
         (lambda: to_arviz(POINT), "Draws from fit_nuts, or a Posterior from fit_posterior; got PointEstimate"),
         (lambda: to_arviz(EXACT), r"give key, such as key=jax\.random\.key\(0\)"),
-        (lambda: to_arviz(EXACT, key=7), "key must be one key"),
+        (lambda: to_arviz(EXACT, key=7), "key must be a single JAX random key"),
         (lambda: to_arviz(EXACT, key=jax.random.key(0), num_chains=0), "num_chains must be a positive int"),
         (lambda: to_arviz(SOME, class_names=["a", "b"]), "class_names must be a list of 3 names, got 2"),
         (lambda: to_arviz(SOME, class_names="abc"), "class_names must be a list of 3 names, got 'abc'"),

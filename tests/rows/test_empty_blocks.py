@@ -34,7 +34,7 @@ def pairs():
             yield pytest.param(name, door, marks=[] if quick else pytest.mark.slow)
 
 
-@pytest.mark.parametrize(("name", "door"), pairs())
+@pytest.mark.parametrize(("name", "door"), list(pairs()))
 def test_a_block_of_no_columns_says_nothing(name, door):
     model, X = beside(name)
     expected = DOORS[door](nb.NaiveBayes({"f": nb.Bernoulli()}, num_classes=2), {"f": FLAGS})
