@@ -46,7 +46,8 @@ def assert_equal(found, fit, rows):
 @pytest.mark.parametrize(
     ("name", "fit"),
     [
-        ("mixed", nb.fit_posterior),
+        pytest.param("mixed", nb.fit_posterior, marks=pytest.mark.slow),
+        ("ragged", nb.fit_posterior),
         pytest.param("mixed", nb.fit_mle, marks=pytest.mark.slow),
         ("ragged", nb.fit_mle),
         ("trials", nb.fit_map),

@@ -141,7 +141,7 @@ def test_hyperpriors(compiled):
     assert not compiled
 
 
-@pytest.mark.parametrize("num_chains", [1, 2])
+@pytest.mark.parametrize("num_chains", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_the_first_call_leaks_no_tracer_and_later_calls_are_fast(num_chains, compiled):
     """NumPyro's kernel is set up while JAX traces it, and outlives the trace: it must keep nothing of it."""
     program = sampler.Program(lambda _: numpyro.sample("z", dist.Normal()), lambda z, x: -jnp.square(z - x).sum())

@@ -81,7 +81,9 @@ def test_mesh_of_which_only_statistics_travel(rng):
 
 
 @on_a_mesh
-@pytest.mark.parametrize("kind", ["explicit", "columns", "both", "replicated"])
+@pytest.mark.parametrize(
+    "kind", ["explicit", "columns", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("both", "replicated"))]
+)
 def test_mesh_of_any_kind_fits_and_predicts(rng, kind):
     X, y = rng.normal(size=(64, 4)), rng.integers(0, 3, 64)
     spec = {"columns": (None, "columns"), "both": ("rows", "columns"), "replicated": (None,), "explicit": ()}[kind]
@@ -116,7 +118,7 @@ def test_parts_are_merged_two_by_two(rng, size):
         assert_equal(found, nb.sufficient_statistics(case.model, case.X, case.y))
 
 
-@pytest.mark.parametrize(("lane", "passed"), [("not slow", 7), pytest.param("slow", 2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("lane", "passed"), [("not slow", 5), pytest.param("slow", 4, marks=pytest.mark.slow)])
 def test_on_four_devices(lane, passed):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST")}
     environment |= {"XLA_FLAGS": "--xla_force_host_platform_device_count=4", "JAX_ENABLE_X64": "1"}
