@@ -14,6 +14,8 @@ QUICK = {
 def pairs():
     for name in cases.NAMES:  # the laws of a family share what is compiled for it
         for law in laws.LAWS:
+            if law is laws.prediction_averages_joints and name == "mixed":
+                continue  # of the joint densities of ten blocks a single draw makes up half of the mean
             slow = name not in QUICK.get(law, cases.NAMES)
             yield pytest.param(law, name, marks=pytest.mark.slow if slow else [], id=f"{law.__name__}-{name}")
 

@@ -191,7 +191,7 @@ def worker(port: int, process: int) -> None:
     ones, last = np.ones(40, int), np.arange(40) == 39
     refused(r"column 0: a Bernoulli cell is 0, 1 or NaN \(missing\), got 3", np.where(last[:, None], 3.0, X), y, ones)
     refused("y holds -1", X, np.where(last, -1, y), ones)
-    refused("each row non-negative with sum 1, got .* in row 39", X, np.where(last[:, None], 1.0, soft), ones)
+    refused("non-negative with sum 1 in each row, got .* in row 39", X, np.where(last[:, None], 1.0, soft), ones)
     refused(r"not negative and at most 1e\+30, got -1", X, y, np.where(last, -1, 1))
 
 
