@@ -1,4 +1,4 @@
-"""What a compiled function returns on the host: the same pytree, with numpy leaves in float64."""
+"""What a compiled function returns on the host: the same pytree, whether its leaves are joined or not."""
 
 from functools import partial
 
@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import bayesnb as nb
+from bayesnb.arrays import host_calls
 from bayesnb.arrays.host_calls import finalise
 
 
@@ -21,7 +22,7 @@ def trees(rng):
     return {
         "small": (rng.normal(size=(3, 2)), rng.normal(size=(1, 1)), rng.normal(size=())),
         "empty leaves": (np.zeros((0, 2)), np.zeros((0, 2))),
-        "large": (rng.normal(size=(4096, 2)), np.float64(1.0)),
+        "large": (rng.normal(size=(host_calls.SMALL, 2)), np.float64(1.0)),
         "whole numbers": (np.arange(3), np.ones(3)),
         "Python's numbers": (1.5, 2.5),
     }
