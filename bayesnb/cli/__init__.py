@@ -1,7 +1,4 @@
-"""The command line.
-
-Libraries are imported inside the functions that use them, so that `--help` is fast.
-"""
+"""The command line. Libraries are imported inside the functions that use them, so that `--help` is fast."""
 
 import click
 

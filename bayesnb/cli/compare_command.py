@@ -24,7 +24,7 @@ class Sizes(click.ParamType):
     name = "sizes"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Parse `20,50,100`."""
+        """Parse numbers such as `20,50,100`."""
         if isinstance(value, tuple):
             return value
         try:
@@ -120,7 +120,6 @@ def compare(
 
 
 def _compare(notes: Console, experiment: Experiment, methods: tuple[str, ...]) -> Comparison:
-    """Run the comparison, with progress on stderr."""
     from rich.progress import Progress
 
     from bayesnb.comparison.compare import compare

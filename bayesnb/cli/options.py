@@ -45,7 +45,7 @@ def _refuse(error: click.ClickException) -> NoReturn:
 
 
 def report_errors(command: Callable[..., None]) -> Callable[..., None]:
-    """Turn the package's errors about data and files into one-sentence command errors."""
+    """The command with the package's errors about data and files turned into one-sentence command errors."""
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
@@ -71,7 +71,7 @@ class Override(click.ParamType):
         self.kinds = (*kinds, "skip")
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Parse `age=normal`; the column's name may contain an equals sign."""
+        """Parse `COLUMN=KIND`; the column's name may contain an equals sign."""
         if isinstance(value, tuple):
             return value
         column, equals, kind = value.rpartition("=")

@@ -1,8 +1,8 @@
 """Write files atomically, and clean up after writers that died.
 
 A file is written in a hidden folder next to its target and then renamed onto the target. The writer locks the hidden
-folder; the lock ends with the process, however that ends. An unlocked hidden folder of this host was left by a dead
-writer, and the next writer removes it.
+folder, and the lock ends with its process. So an unlocked hidden folder of this host was left by a dead writer, and the
+next writer removes it.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _locked(parent: Path) -> tuple[Path, int | None]:
             return folder, None
         with suppress(OSError):  # this file system has no locks
             fcntl.flock(lock, fcntl.LOCK_EX)
-        if folder.exists():
+        if folder.exists():  # another writer may have removed it before it was locked
             return folder, lock
         os.close(lock)
 

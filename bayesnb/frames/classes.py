@@ -1,4 +1,4 @@
-"""Convert labels of any type to integers 0..K-1 and the classes that they stand for."""
+"""Convert labels of any type to classes and integers 0..K-1."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def classes_and_codes(y: Array) -> tuple[Array, Array]:
     """
     if y.dtype.kind in "iub" and y.size:
         low, high = int(y.min()), int(y.max())
-        # whole numbers in a small range need no sort
+        # mark the whole numbers of a small range, which saves a sort
         if high - low <= y.size and high <= np.iinfo(np.intp).max:
             offsets = y.astype(np.intp, copy=False) - low if low else y.astype(np.intp, copy=False)
             shown = np.zeros(high - low + 1, bool)
@@ -57,7 +57,7 @@ def codes_among(classes: Array, y: Array) -> Array:
 
 
 def plain_labels(y: Any, name: str = "y") -> Any:
-    """Labels as an array in the type of their values. Input that is not one column is left to scikit-learn to check.
+    """Labels as an array in the type of their values; scikit-learn checks input that is not one column.
 
     Raises:
         ValueError: for missing labels, and for labels of several types.
@@ -87,7 +87,7 @@ def plain_labels(y: Any, name: str = "y") -> Any:
 
 
 def _array_of(y: Any) -> Array:
-    """The array of a list; of objects for text, and for labels of several types that numpy would convert to one."""
+    """An array; of objects for text and for mixed types, which numpy would convert to a single type."""
     types = {type(value.item() if isinstance(value, np.generic) else value) for value in y}
     if len(types) < 2 and types != {str}:
         return as_array(y)

@@ -1,4 +1,4 @@
-"""Columns of a data frame: the likelihood of each, and the values that its codes stand for."""
+"""Columns of a data frame: the likelihood of each, and the values that its codes represent."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ class Column:
     Attributes:
         name: The column's name.
         kind: The likelihood: `bernoulli`, `categorical`, `normal`, `poisson` or `multinomial`; `own` for a family.
-        values: What the codes 0, 1, ... stand for, sorted; empty for kinds whose cells are numbers.
+        values: The values of the codes 0, 1, ..., sorted; empty for kinds whose cells are numbers.
         text: Whether its cells are text; None if no cell has been seen.
         span: The smallest and the largest number; None for text, or if not computed.
-        missing: How many cells are missing.
+        missing: The number of missing cells.
         family: The likelihood of a column of kind `own`.
         own_block: The block of the columns that have this family.
     """
@@ -71,14 +71,14 @@ class Column:
         return self.kind if self.family is None else type(self.family).__name__
 
     def encode(self, given: Any) -> Array:
-        """Convert cells [N], a series of any library, to the array that the likelihood takes.
+        """Cells [N], a series of any library, as the array that the likelihood takes.
 
         Returns:
             [N]: 0, 1 or NaN (`bernoulli`), codes with -1 for missing (`categorical`), else numbers or NaN. A value
             that is not among ``values`` counts as missing.
 
         Raises:
-            DataError: if the cells are text and the column holds numbers, or the other way round; for infinities.
+            DataError: if the cells are text and the column is numbers, or vice versa; for infinities.
         """
         cells = to_plain(nw.from_native(given, series_only=True))
         if self.text is None or is_missing(cells):
@@ -126,7 +126,7 @@ class Column:
         return replace(other, values=in_order({*self.values, *other.values}))
 
     def describe(self) -> str:
-        """A short text that describes what the column holds: its range, its values or their number."""
+        """A short description: the range, the values or their number."""
         if not self.values:
             low, high = cast(tuple[float, float], self.span)
             return f"{low:g} to {high:g}"
@@ -144,7 +144,7 @@ def in_order(values: Any) -> tuple[Value, ...]:
 
 
 def describe_column(cells: nw.Series[Any], chosen: Kind | Family | None, own_block: str = "") -> Column:
-    """Describe a column by its type alone, so that any part of its rows gives the same likelihood.
+    """The column, described by its type alone, so that any part of its rows gives the same likelihood.
 
     Text is Categorical, booleans are Bernoulli, numbers Normal. Categories are those declared or present.
 

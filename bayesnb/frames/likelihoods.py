@@ -54,7 +54,7 @@ def _array_schema(width: int, likelihoods: Any) -> ArraySchema:
 
 
 def _choose_kinds(likelihoods: Any, names: Sequence[Any]) -> dict[Any, Kind | Family]:
-    """The kinds or families that the user has chosen, by column; columns left out are described by their types."""
+    """The kinds or families that the user has chosen, by column."""
     if isinstance(likelihoods, str):
         return {} if likelihoods == AUTO else dict.fromkeys(names, _check_kind(likelihoods))
     if isinstance(likelihoods, Mapping):
@@ -86,7 +86,7 @@ def kind_for_column(wanted: Mapping[str, Any], name: str) -> Any:
 
 
 def expand(wanted: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Replace each pattern by the columns that match; an exact name takes precedence over a pattern.
+    """The entries with each pattern replaced by the columns that match; exact names take precedence.
 
     Raises:
         DataError: for a pattern that matches no column.
@@ -99,7 +99,7 @@ def expand(wanted: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
 
 
 def _name_own_blocks(kinds: Mapping[str, Kind | Family]) -> dict[str, str]:
-    """The block of each column that has a family; columns with the same family object form one block."""
+    """The block of each column with a family; columns with the same family object form one block."""
     named: dict[int, str] = {}
     for family in kinds.values():
         if isinstance(family, Family) and id(family) not in named:

@@ -1,7 +1,7 @@
 """Schemas of a classifier's rows: the columns of a frame or an array, and their blocks.
 
-A schema has the values that have occurred so far. More rows may add values: schemas are joined, and statistics counted
-under one are spread over the categories of the joined one, so any split of the rows gives the same statistics.
+A schema has the values that have occurred so far. If more rows add values, schemas are joined, and statistics spread
+over the categories of the joined schema, so any split of the rows gives the same statistics.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bayesnb.rows.statistics import ModelStatistics, sufficient_statistics
 Likelihoods = Family | dict[str, Family]
 
 MOST_CODES = 1 << 20
-"""The most codes in a column of an array; a column with more is probably an identifier of rows."""
+"""Maximum number of codes in a column of an array; a column with more probably identifies rows."""
 
 
 def families(sizes: Mapping[Kind, Sequence[int]], smoothing: float, *, laplace: bool) -> dict[str, Family]:
@@ -76,7 +76,7 @@ class FrameSchema:
 
     @property
     def value_names(self) -> dict[str, list[str]]:
-        """What the codes 0, 1, ... of a column stand for, by its name."""
+        """The values of the codes 0, 1, ... of each column, by name."""
         return {column.name: [label(value) for value in column.values] for column in self.columns if column.values}
 
     @property
@@ -113,7 +113,7 @@ class FrameSchema:
         return arrays if self.family is None else arrays["x"]
 
     def count(self, model: NaiveBayes, X: Any, codes: Array, weight: Array | None) -> tuple[Self, ModelStatistics]:
-        """The schema, which has all values already, and the statistics of encoded rows."""
+        """This schema, which already has all values, and the statistics of encoded rows."""
         return self, sufficient_statistics(model, X, codes, sample_weight=weight)
 
     def join(self, other: Any) -> Self:
@@ -121,7 +121,7 @@ class FrameSchema:
         return replace(self, columns=tuple(a.join(b) for a, b in zip(self.columns, other.columns, strict=True)))
 
     def spread(self, statistics: ModelStatistics, over: Any) -> ModelStatistics:
-        """Extend statistics counted under this schema to the schema ``over``, which has more values."""
+        """The statistics, counted under this schema, for the schema ``over``, which has more values."""
         if "categorical" not in self.blocks or self.family is not None:
             return statistics
         pairs = list(zip(self.blocks["categorical"], over.blocks["categorical"], strict=True))
@@ -185,7 +185,7 @@ class ArraySchema:
         return X if self._single else {block: X[:, columns] for block, columns in self.blocks.items()}
 
     def count(self, model: NaiveBayes, X: Any, codes: Array, weight: Array | None) -> tuple[Self, ModelStatistics]:
-        """The schema with the codes that occur in encoded rows, and the statistics of these rows.
+        """The schema with the codes that occur in encoded rows, and the statistics of the rows.
 
         Raises:
             DataError: for codes that are too large for a table.
@@ -214,7 +214,7 @@ class ArraySchema:
         return replace(self, sizes=tuple(max(pair) for pair in zip(self.sizes, other.sizes, strict=True)))
 
     def spread(self, statistics: ModelStatistics, over: Any) -> ModelStatistics:
-        """Extend statistics counted under this schema to the schema ``over``, which has more codes."""
+        """The statistics, counted under this schema, for the schema ``over``, which has more codes."""
         if self.sizes == over.sizes:
             return statistics
         block = self._block_of_codes

@@ -1,6 +1,6 @@
 """Read columns of pandas, polars and pyarrow data frames, through narwhals, as numbers or text.
 
-A column holds numbers (booleans are 0 and 1; missing is NaN) or text (missing is None). Dates and the like are refused.
+A column is numbers (booleans are 0 and 1; missing is NaN) or text (missing is None). Dates and durations are refused.
 """
 
 from __future__ import annotations
@@ -39,11 +39,8 @@ class DataError(ValueError):
 def as_frame(X: Any) -> Frame | None:
     """X as a narwhals frame with text as column names, or None if X is not a data frame or is better read as an array.
 
-    A numpy array, a list and a sparse matrix are not data frames. Names other than text, which only pandas has, become
-    text. A pandas frame of sparse columns with such names is an array: None, so that it is read as a sparse matrix.
-
-    Args:
-        X: Rows in any form; a data frame of pandas, polars or pyarrow is not copied.
+    Frames are those of pandas, polars and pyarrow, and are not copied. Names other than text, which only pandas has,
+    become text; a pandas frame of sparse columns with such names gives None, so that it is read as a sparse matrix.
 
     Raises:
         DataError: for a lazy frame, and for two columns with the same name.
@@ -69,7 +66,7 @@ def as_frame(X: Any) -> Frame | None:
 
 
 def has_names(X: Any) -> bool:
-    """True for a frame whose column names are all text; scikit-learn ignores other names."""
+    """Whether X is a frame whose column names are all text; scikit-learn ignores other names."""
     frame = nw.from_native(X, pass_through=True)
     return isinstance(frame, nw.DataFrame) and _named_by_text(frame)
 
@@ -79,7 +76,7 @@ def _named_by_text(frame: Frame) -> bool:
 
 
 def sort_of(cells: nw.Series[Any]) -> Sort:
-    """The sort of values that a column holds.
+    """The sort of values in a column.
 
     Raises:
         DataError: for dates, nested values and objects of more than one type.
@@ -104,7 +101,7 @@ def sort_of(cells: nw.Series[Any]) -> Sort:
 
 
 def is_missing(cells: nw.Series[Any]) -> bool:
-    """True if all cells are missing."""
+    """Whether all cells are missing."""
     if cells.is_null().all():
         return True
     return cells.dtype.is_float() and bool(np.isnan(numbers(cells)).all())
@@ -133,7 +130,7 @@ def numbers(cells: nw.Series[Any]) -> Array:
             f"column '{cells.name}' holds {odd}, which floating point would round to {float(odd):.0f}: convert the "
             "column to text if it is a category, or to floating point if rounding does no harm"
         )
-    if cells.dtype.is_integer() and cells.implementation.is_pyarrow():  # its cast refuses integers above 2^53
+    if cells.dtype.is_integer() and cells.implementation.is_pyarrow():  # pyarrow's cast refuses integers above 2^53
         return np.asarray(cells.to_numpy(), np.float64)
     return np.asarray(cells.cast(nw.Float64).to_numpy(), np.float64)
 
@@ -171,7 +168,7 @@ def label(value: Any) -> str:
 
 
 def is_number(cell: str) -> bool:
-    """True if the text of a cell is a number, unless it is a whole number that float64 would round."""
+    """Whether the text of a cell is a number, and not a whole number that float64 would round."""
     try:
         number = float(cell)
     except ValueError:
@@ -180,7 +177,7 @@ def is_number(cell: str) -> bool:
 
 
 def is_rounded(cell: str, number: float) -> bool:
-    """True if the text is a whole number that float64 rounds to another one."""
+    """Whether the text is a whole number that float64 rounds to another one."""
     if not LARGEST_INTEGER <= abs(number) < np.inf:
         return False
     whole = WHOLE.fullmatch(cell.strip())
@@ -188,17 +185,17 @@ def is_rounded(cell: str, number: float) -> bool:
 
 
 def is_meant_as_number(cell: str) -> bool:
-    """True if text that is not a number looks like one: with a decimal comma, or whole and too large to be exact."""
+    """Whether text that is not a number looks like one: it has a decimal comma, or is whole and too large."""
     return has_decimal_comma(cell) or WHOLE.fullmatch(cell) is not None
 
 
 def has_decimal_comma(cell: str) -> bool:
-    """True if the text of a cell looks like a number with a decimal comma."""
+    """Whether the text of a cell looks like a number with a decimal comma."""
     return DECIMAL_COMMA.fullmatch(cell) is not None
 
 
 def why_text(cell: str) -> str:
-    """Why a cell is not a number: the part of a sentence that follows the cell."""
+    """The reason why a cell is not a number, worded to follow the cell."""
     if has_decimal_comma(cell):
         whole, _, part = cell.rpartition(",")
         if len(part) == 3 and "." not in whole:
@@ -210,7 +207,7 @@ def why_text(cell: str) -> str:
 
 
 def closest(word: str, known: Iterable[str]) -> str:
-    """Return `"; did you mean 'x'?"` for the known word nearest to a mistyped one, or nothing."""
+    """`"; did you mean 'x'?"` for the known word nearest to a mistyped one, or an empty string."""
     by_fold = {name.casefold(): name for name in known}
     near = difflib.get_close_matches(word.casefold(), by_fold, n=1, cutoff=0.6)
     return f"; did you mean '{by_fold[near[0]]}'?" if near else ""

@@ -51,7 +51,7 @@ def print_data(console: Console, data: Summary) -> None:
 
 
 def print_results(console: Console, summary: Summary) -> None:
-    """Print everything but the data; see `summarise`."""
+    """Print all results except the data; see `summarise`."""
     sentences = summary["sentences"]
     num_test = plural(summary["splits"]["test_rows"], "test row")
     scores, differences = _scores(summary)
@@ -150,7 +150,7 @@ def _inclusion(columns: Sequence[Summary]) -> Grid:
 
 
 def _print(console: Console, *lines: str, style: str | None = None) -> None:
-    """Print plain text: names may look like markup."""
+    """Print plain text without markup, which names may resemble."""
     console.print(*lines, sep="\n", style=style, markup=False)
 
 

@@ -28,7 +28,7 @@ LONGEST_NAME = 24
 
 
 def draw_figures(findings: Findings, summary: Summary) -> dict[str, Figure]:
-    """Draw the figures, by file name; a single column has no dependence."""
+    """The figures by file name; a single column has no dependence."""
     figures = {
         "learning_curve.png": learning_figure(summary),
         "reliability.png": reliability_figure(summary, findings.result.bins),
@@ -46,7 +46,7 @@ def png(figure: Figure, dpi: int) -> bytes:
 
 
 def learning_figure(summary: Summary) -> Figure:
-    """Draw log loss and accuracy against the training size, side by side."""
+    """Log loss and accuracy against the training size, side by side."""
     figure = _figure(9.0, 4.2)
     axes = figure.subplots(1, 2)
     sizes, methods = summary["splits"]["sizes"], [method for method in summary["priors"] if method in STYLES]
@@ -65,7 +65,7 @@ def learning_figure(summary: Summary) -> Figure:
 
 
 def reliability_figure(summary: Summary, bins: Mapping[tuple[int, str], Any]) -> Figure:
-    """Draw the reliability diagrams of the smallest and the largest training size."""
+    """The reliability diagrams of the smallest and the largest training size."""
     sizes = sorted({summary["splits"]["sizes"][0], summary["splits"]["sizes"][-1]})
     methods = [method for method in summary["priors"] if method in STYLES and method != "MAP"]  # one line fewer
     figure = _figure(0.8 + 4.2 * len(sizes), 5.6)
@@ -84,7 +84,7 @@ def reliability_figure(summary: Summary, bins: Mapping[tuple[int, str], Any]) ->
 
 
 def dependence_figure(summary: Summary, pairs: Dependence) -> Figure:
-    """Draw the dependence of all columns, or if there are too many, of those with the strongest pairs."""
+    """The dependence of all columns, or if there are too many, of those with the strongest pairs."""
     strongest = np.argsort(-pairs.log_bayes_factor.max(axis=1), kind="stable")[:MOST_COLUMNS_DRAWN]
     part = pairs.among(np.sort(strongest))
     short = [name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…" for name in part.names]
@@ -99,7 +99,7 @@ def dependence_figure(summary: Summary, pairs: Dependence) -> Figure:
 
 def _figure(width: float, height: float) -> Figure:
     figure = Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.05))
-    FigureCanvasAgg(figure)  # needs no display, and does not touch pyplot's global state
+    FigureCanvasAgg(figure)  # needs no display, and leaves pyplot's global state alone
     return figure
 
 

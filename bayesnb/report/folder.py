@@ -1,7 +1,7 @@
-"""The folder of a comparison: its files appear all at once, and never overwrite files of other origin.
+"""The folder of a comparison: its files appear all at once, and never overwrite other files.
 
-Files of an earlier comparison are recognised by the digests in its summary. If a file of the same name is of other
-origin, or has changed since, it is kept, and the comparison is refused before it starts.
+Files of an earlier comparison are recognised by the digests in its summary. If another file has one of their names, or
+one of them has changed, the comparison is refused before it starts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FILES = ("report.html", "results.csv", SUMMARY, "learning_curve.png", "reliabili
 """All files that a comparison may write."""
 
 DIGESTS = "files"
-"""The key of the digests in the summary; the summary's own digest is that of its other parts."""
+"""The key of the digests in the summary; the summary's own digest covers its other parts."""
 
 
 def write_files(folder: Path, findings: Findings, summary: Mapping[str, Any]) -> tuple[str, ...]:
@@ -57,8 +57,8 @@ def stage(out: Path, *given: Path) -> Iterator[Path]:
         given: Files that the comparison reads.
 
     Raises:
-        DataError: if `out` is a file or cannot be written, or contains a file of one of these names that no
-            comparison wrote, or that this one reads.
+        DataError: if `out` is a file or cannot be written, or contains a file of one of the ``FILES`` names
+            that no comparison wrote, or that this one reads.
     """
     place = Path(os.path.realpath(out))
     existing = next(path for path in (place, *place.parents) if os.path.lexists(path))
@@ -98,11 +98,7 @@ def summary_text(summary: Mapping[str, Any], folder: Path) -> str:
 
 
 def _require_own_files(place: Path) -> set[str]:
-    """The names of the files of an earlier comparison.
-
-    Raises:
-        DataError: if a file of one of these names was not written by a comparison, or has changed since.
-    """
+    """The files of an earlier comparison; DataError if another file has such a name, or one has changed since."""
     present = {name for name in FILES if os.path.lexists(place / name)}
     digests = _read_digests(place / SUMMARY) if SUMMARY in present else {}
     for name in sorted(present, key=lambda name: name != SUMMARY):  # first the summary, with all digests
@@ -127,7 +123,6 @@ def _read_digests(path: Path) -> dict[str, str]:
 
 
 def _is_plain(path: Path) -> bool:
-    """Whether the path is a regular file, not a link."""
     return path.is_file() and not path.is_symlink()
 
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 
 def number(value: float, sign: str = "", digits: int | None = None) -> str:
-    """Format a number in about five characters: .312, 1.23, 12.3, 178, 574k, 2M; signed if `sign` is `+`."""
+    """A number in about five characters: .312, 1.23, 12.3, 178, 574k, 2M; signed if `sign` is `+`."""
     size = abs(value)
     if size >= 1e12:
         return f"{value:{sign}.0e}"
@@ -17,7 +17,7 @@ def number(value: float, sign: str = "", digits: int | None = None) -> str:
 
 
 def with_error(mean: float, error: float | None, sign: str = "") -> str:
-    """Format a mean and its standard error to the same decimal place; the mean alone without an error."""
+    """A mean and its standard error to the same decimal place; the mean alone without an error."""
     text = number(mean, sign)
     return text if error is None else f"{text} ±{number(error, digits=_digits(abs(mean)))}"
 
@@ -27,15 +27,15 @@ def _digits(size: float) -> int:
 
 
 def bayes_factor(log_value: float) -> str:
-    """Format a Bayes factor of any size: 150, 2e+4, 3e+43."""
+    """A Bayes factor of any size: 150, 2e+4, 3e+43."""
     return f"{math.exp(log_value):.0f}" if log_value < math.log(1e4) else f"{Decimal(log_value).exp():.0e}"
 
 
 def whole(value: int) -> str:
-    """Format a whole number of any size: exact below a million, otherwise as 2.1e+30."""
+    """A whole number of any size: exact below a million, otherwise as 2.1e+30."""
     return f"{value:,}" if value < 1_000_000 else f"{Decimal(value):.1e}"
 
 
 def plural(count: int, noun: str) -> str:
-    """Format a count with its noun: 1 row, 2,000 rows."""
+    """A count with its noun: 1 row, 2,000 rows."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

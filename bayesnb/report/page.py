@@ -1,4 +1,4 @@
-"""Write a comparison as one self-contained HTML page, with styles, script and figures inside."""
+"""A comparison as one self-contained HTML page, with styles, script and figures inside."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LONGEST_TARGET = 17  # the number of letters with room in the plate diagram
 
 
 def render_page(summary: Mapping[str, Any], figures: Mapping[str, bytes]) -> str:
-    """Return a summary as HTML, with the content of PNG files by their names."""
+    """A summary as HTML; ``figures`` are PNG files by name."""
     environment = Environment(
         loader=PackageLoader("bayesnb.report"),
         autoescape=True,  # names of columns, classes and files come from the user
@@ -67,7 +67,7 @@ def _verdict(metric: str, cell: Mapping[str, float | None]) -> str:
 
 
 def _fixed(value: float, sign: str = "") -> str:
-    """Format a number with three decimals, so that columns align; large numbers as on the console."""
+    """A number with three decimals, so that columns align; large numbers as on the console."""
     return _minus(f"{value:{sign}z,.3f}" if abs(value) < LARGEST_FIXED else number(value, sign))
 
 
@@ -76,10 +76,9 @@ def _minus(text: str) -> str:
 
 
 def _breakable(name: str) -> Markup:
-    """Allow line breaks in a long name only after underscores."""
+    """A long name that may break only after underscores."""
     return escape(name).replace("_", Markup("_<wbr>"))
 
 
 def _short(name: str) -> str:
-    """Cut a name to the room in the plate diagram."""
     return name if cell_len(name) <= LONGEST_TARGET else set_cell_size(name, LONGEST_TARGET - 1).rstrip() + "…"

@@ -37,7 +37,7 @@ class Findings(NamedTuple):
 
 
 def summarise_data(experiment: Experiment) -> dict[str, Any]:
-    """Describe the table, before anything is fitted."""
+    """A description of the table, before anything is fitted."""
     table = experiment.table
     counts = np.bincount(table.y, minlength=len(table.classes)).tolist()
     count = num_parameters(experiment.bayes, table.X)
@@ -63,7 +63,7 @@ def summarise_data(experiment: Experiment) -> dict[str, Any]:
 
 
 def summarise(findings: Findings, command: str) -> dict[str, Any]:
-    """Everything needed to judge and to repeat the comparison, as plain values for JSON."""
+    """Everything needed to judge and repeat the comparison, as plain values for JSON."""
     experiment, result, evidence, pairs, check = findings
     repeats = experiment.repeats
     return {
@@ -106,7 +106,6 @@ EQUAL = (
 
 
 def _kind(columns: Sequence[Column]) -> dict[str, Any]:
-    """Describe the columns of one kind together."""
     values = "two values"
     if columns[0].kind == "normal":
         ends = [end for column in columns for end in column.span or ()]
@@ -135,7 +134,7 @@ def _row(result: Comparison, size: int, method: str) -> dict[str, Any]:
 
 
 def _impossible(result: Comparison) -> str:
-    """Name the methods that gave true classes probability zero, and how often."""
+    """A sentence on the methods that gave true classes probability zero, and how often."""
     parts = []
     for method in result.methods:
         shares = {size: result.mean(size, method, "impossible")[0] for size in result.sizes}

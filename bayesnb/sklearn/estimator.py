@@ -112,7 +112,7 @@ class NaiveBayesClassifier(ChecksRows):
         return self.fit_.log_joint(X)
 
     def encoded(self, X: Any) -> Any:
-        """Check rows and encode them as input for ``fit_``, by block if the columns have different likelihoods."""
+        """Checked rows, encoded as ``fit_`` takes them, by block if the columns have different likelihoods."""
         check_is_fitted(self, "fit_")
         X = self._features(X, reset=False)
         if isinstance(X, Frame) and isinstance(self.schema_, ArraySchema):
@@ -153,7 +153,7 @@ class NaiveBayesClassifier(ChecksRows):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._takes_sparse
-        # totals of partly missing counts are unknown, and a covariance with missing cells has no closed form
+        # the total of partly missing counts is unknown, and a covariance with missing cells has no closed form
         whole_rows = isinstance(self.likelihoods, Family) and self.likelihoods.one_feature
         tags.input_tags.allow_nan = not (whole_rows or self._kind == "multinomial")
         tags.input_tags.positive_only = self._counts
@@ -175,7 +175,7 @@ class NaiveBayesClassifier(ChecksRows):
     def _set(
         self, schema: Schema, classes: Array, model: NaiveBayes, statistics: ModelStatistics, rows: Any = None
     ) -> None:
-        """Fit, and set the fitted attributes only after success."""
+        """Fit, then set the fitted attributes, so that an error leaves them unchanged."""
         options: dict[str, Any] = {}
         if self.method == "nuts":
             key = jax.random.key(check_random_state(self.random_state).randint(2**31))

@@ -1,4 +1,4 @@
-"""Check the estimator's X, y and weights, as scikit-learn does."""
+"""Check the estimator's X, y and weights as scikit-learn does."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from bayesnb.sklearn.incremental import IncrementalClassifier, drop_zero_weights
 
 
 class ChecksRows(IncrementalClassifier):
-    """Checks of X, y and weights for a classifier of arrays and frames, with scikit-learn's messages if it has any."""
+    """A classifier that checks X, y and weights, arrays or frames, with scikit-learn's messages if it has any."""
 
     likelihoods: Any
     schema_: Schema

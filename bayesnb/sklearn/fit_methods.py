@@ -19,7 +19,7 @@ from bayesnb.results.classifier import Classifier, Posterior
 from bayesnb.validation.temper import temper
 
 BOUNDS = (1e-100, 1e15)
-"""Range of smoothing; outside it, rounding loses the pseudo-counts or the counts."""
+"""Range of positive smoothing; outside it, rounding loses the pseudo-counts or the counts."""
 
 FITS: dict[str, Callable[..., Classifier]] = {
     "posterior": fit_posterior,
@@ -63,7 +63,7 @@ def require(method: Any, smoothing: Any) -> None:
 
 
 def temper_fit(fit: Classifier, how: bool | str, X: Any, codes: Array, weight: Array | None) -> Posterior:
-    """Temper the fit with one power (True) or one per feature (`per_feature`), learned from its rows.
+    """The fit tempered by one power (True) or one per feature (`per_feature`), learned from its rows.
 
     Raises:
         ValueError: if ``how`` is invalid, or the fit cannot be tempered.

@@ -1,4 +1,4 @@
-"""A classifier that keeps the sufficient statistics of its rows, so that more rows can be added to a fit."""
+"""A classifier that keeps sufficient statistics, so that more rows can be added to a fit."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from bayesnb.frames.series import Array, Frame
 from bayesnb.rows.statistics import ModelStatistics
 
 SET_BY_ROWS = ("n_features_in_", "feature_names_in_", "_threshold", "_precision")
-"""Attributes that are set while rows are checked, and restored if the rows turn out to be invalid."""
+"""Attributes that are set while rows are checked, and restored if the rows are invalid."""
 
 
 class IncrementalClassifier(ClassifierMixin, BaseEstimator):
-    """Fit rows, or add rows to a fit: any split into batches gives the fit of all rows."""
+    """Base of classifiers with ``fit`` and ``partial_fit``."""
 
     classes_: Array
     statistics_: ModelStatistics
@@ -92,7 +92,6 @@ def drop_zero_weights(X: Any, y: Array, sample_weight: Any, *, require_some: boo
 
 
 def _declared_classes(before: Array | None, classes: Any) -> Array:
-    """The classes of a partial fit: those of the earlier calls, or those declared now."""
     if classes is None:
         if before is None:
             raise ValueError("classes must be passed on the first call to partial_fit.")

@@ -1,7 +1,7 @@
 """Convert results to JSON and arrays, and back: only names and numbers, so reading a file runs no code from it.
 
-A node is encoded as its class's name and its fields, an array as the key of a tensor. Allowed classes are those listed
-here, all families defined so far, and NumPyro's distributions, which may be priors of a model.
+A node is encoded as the name and the fields of its class, an array as the key of a tensor. Allowed classes are those
+listed here, all families defined so far, and NumPyro's distributions, which may be priors of a model.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ Arrays = dict[str, np.ndarray[Any, Any]]
 
 
 def encode(value: Any, arrays: Arrays) -> Any:
-    """Encode a value as JSON; its arrays are added to ``arrays``.
+    """The value as JSON; its arrays are added to ``arrays``.
 
     Raises:
         ValueError: if the value is of a type that cannot be saved.
@@ -105,7 +105,7 @@ def is_result(value: Any) -> bool:
 
 
 def decode_result(code: Any, arrays: Arrays) -> Any:
-    """Decode a result and check it as strictly as user input.
+    """The decoded result, checked as strictly as user input.
 
     Raises:
         ValueError, KeyError, TypeError: if it is not a valid result.
@@ -157,7 +157,7 @@ def decode(code: Any, arrays: Arrays) -> Any:
 
 
 def node_type(name: str) -> Any:
-    """The class of a node: one of this package, a defined family or its statistics; None for any other name."""
+    """The class of a node: a type of this package, a defined family or its statistics; None for any other name."""
     statistics = [getattr(family, "statistics_type", None) for family in Family.known.values()]
     own = {cls.__name__: cls for cls in (*statistics, *RESULTS, *SCHEMAS, Column) if cls is not None}
     return (Family.known | own).get(name)

@@ -5,10 +5,10 @@ from which all other predictions follow. They take any number N of rows, run on 
 gradients.
 
 An exported file is a program. ``load_exported`` accepts it only if every operation, also of the gradients, is
-arithmetic on arrays (``operations``): none may read or write files, call back into Python, communicate with other
-devices or call native code, except JAX's Cholesky factors and triangular solvers with arrays of matching sizes. Any
-other operation is refused, by name, before compilation. There is no guarantee that a function from an untrusted source
-ends, needs little memory, or returns probabilities. Passing the bytes to ``jax.export`` directly skips these checks.
+arithmetic on arrays (``operations``). No operation may read or write files, call Python, communicate with other devices
+or call native code, except JAX's Cholesky factors and triangular solvers with arrays of matching sizes. Any other
+operation is refused, by name, before compilation. A function from an untrusted source may still run forever, use much
+memory, or return something other than probabilities. Passing the bytes to ``jax.export`` directly skips these checks.
 """
 
 from __future__ import annotations
@@ -118,15 +118,15 @@ def load_exported(path: str | os.PathLike[str]) -> ExportedClassifier:
 
 
 class ExportedClassifier:
-    """An exported fit: it predicts with the functions in its file, and has nothing else of the fit.
+    """An exported fit: it has the functions in its file, and nothing else of the fit.
 
     X is an array [N, D], or a dict of arrays by block, as for the fit; results are JAX arrays, inside jit and outside.
     Gradients are available to first order; ``vmap`` is not available, because the functions are already vectorised over
     rows. Blocks, columns, types and overflow in the functions' precision are checked; cells outside a likelihood's
     support give meaningless numbers, as inside ``jax.jit``.
 
-    numpy rows are padded to a power of two, so that many different numbers of rows need few compilations; for JAX rows
-    each new number of rows is compiled.
+    numpy rows are padded to a power of two, so few compilations serve any number of rows; with JAX rows, each new
+    number of rows is compiled.
 
     Attributes:
         fit: The name of the fit's type.
@@ -210,7 +210,6 @@ class ExportedClassifier:
         return cast
 
     def _unpack_rows(self, function: jax.export.Exported) -> Callable[[dict[str, Array]], jax.Array]:
-        """Wrap a function to take rows by block with pairs concatenated."""
 
         def call(arrays: dict[str, Array]) -> jax.Array:
             X = {name: block.unpack(arrays[name]) for name, block in self._blocks.items()}
@@ -230,12 +229,10 @@ class _Block:
 
     @classmethod
     def of(cls, block: Any) -> _Block:
-        """Make it from the types of an exported function's rows."""
         parts = block if isinstance(block, tuple) else (block,)
         return cls(parts[0].shape[1], len(parts))
 
     def columns_in(self, x: Array) -> int:
-        """The number of columns D of packed rows."""
         return x.shape[1] // self.parts
 
     def pack(self, parts: tuple[Array, ...], block: str) -> Array:

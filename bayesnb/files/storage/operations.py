@@ -1,7 +1,4 @@
-"""Check that exported functions only do arithmetic on rows, with the few native calls that JAX makes for it.
-
-All operations in a file are checked before anything in it is compiled or run.
-"""
+"""Check that exported functions only do arithmetic, before anything in a file is compiled or run."""
 
 from __future__ import annotations
 
@@ -29,7 +26,7 @@ ARITHMETIC = frozenset(f"stablehlo.{name}" for name in NAMES.split())
 """Operations without side effects: their results depend only on their operands."""
 
 ASSERTION = "shape_assertion"
-"""A call that JAX resolves before compilation: an assertion about the number of rows."""
+"""An assertion about the number of rows, which JAX resolves before compilation."""
 
 SOLVERS = frozenset({"lapack_strsm_ffi", "lapack_dtrsm_ffi"})
 FACTORS = frozenset(

@@ -1,4 +1,4 @@
-"""Save fits to files and load them again, exact to the last bit."""
+"""Save fits to files and load them again, bit for bit."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ def save(fit: Any, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Load what ``save`` wrote: the same type with the same numbers; see the example there. No code from the file runs.
+    """The result in a file that ``save`` wrote: the same type with the same numbers. No code from the file runs.
 
-    The content is checked like user input, whoever wrote it: shapes, types, supports, names.
+    Shapes, types, supports and names are checked like user input.
 
     Raises:
         StorageError: if the file cannot be read, is damaged, was not written by ``save``, was written by a later
@@ -91,7 +91,7 @@ def require_place(path: Path) -> None:
 
 
 def write_format(path: Path, kind: str, version: int, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-    """Write a file marked with its kind and version; StorageError if it cannot be written."""
+    """Write a file with its kind and version; raise StorageError if it cannot be written."""
     try:
         tensors.write(path, {"format": f"{kind} {version}", **header}, arrays)
     except OSError as error:
@@ -101,7 +101,7 @@ def write_format(path: Path, kind: str, version: int, header: Mapping[str, Any],
 
 
 def read_format(path: Path, kind: str, version: int, writer: str) -> tuple[dict[str, Any], dict[str, Array]]:
-    """The header and the arrays of a file marked with this kind and version.
+    """The header and the arrays of a file of this kind and version.
 
     Raises:
         StorageError: if the file cannot be read, is damaged, or has another kind or version.

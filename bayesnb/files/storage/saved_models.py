@@ -1,4 +1,4 @@
-"""Check models and statistics loaded from files like those a user gives, but with the shapes of a fit."""
+"""Check models and statistics loaded from files like user input, but with the shapes of a fit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bayesnb.rows.statistics import ModelStatistics
 
 
 def check_model(model: NaiveBayes) -> None:
-    """Raise ValueError unless the model is one that a user could give, or that data could resolve."""
+    """Raise ValueError unless the model is one that a user could define, or that data could resolve."""
     families, columns = model.families, model.columns
     check_families(families)
     if not isinstance(model.single, bool) or (model.single and list(families) != ["x"]):

@@ -152,7 +152,6 @@ def _require_arrays(owner: str, given: Any) -> None:
 
 
 def _numbers(owner: str, given: Any) -> dict[str, np.ndarray[Any, Any]]:
-    """The arrays by name, as float64."""
     if not isinstance(given, Mapping):
         raise ValueError(f"{owner} must be arrays by name, got {type(given).__name__}")
     for name, value in given.items():

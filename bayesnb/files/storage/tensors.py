@@ -1,7 +1,4 @@
-"""Files of arrays with a header, in safetensors format, never pickle; written atomically (``whole_file``).
-
-The header is JSON. A digest of header and arrays detects any change after writing.
-"""
+"""Files of arrays with a JSON header, in safetensors format; a digest detects any change after writing."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ class ColumnChoice:
         return self._collect({name: tuple(np.zeros((0, len(some))) for some in s) for name, s in self.blocks.items()})
 
     def rows(self, batch: pa.RecordBatch, classes: Sequence[Any] | None) -> tuple[Any, Array, Array | None]:
-        """X, y and weights of a batch; null features become NaN, null labels are allowed only in rows of weight zero.
+        """X, y and weights of a batch: null features are NaN; null labels are allowed only in rows of weight zero.
 
         Raises:
             ValueError: if a label is null or not one of the classes.
@@ -118,7 +118,7 @@ class ColumnChoice:
         """The distinct labels of a batch in rows of positive weight.
 
         Raises:
-            ValueError: if the labels are text and ``text`` is false, or the other way round.
+            ValueError: if the labels are text and ``text`` is false, or vice versa.
         """
         column = batch.column(self.label)
         if is_text(column.type) != text:
@@ -132,7 +132,7 @@ class ColumnChoice:
         return X["x"] if self.single else X
 
     def _codes(self, column: pa.Array, classes: Sequence[Any] | None, weight: Array | None) -> Array:
-        """Encode labels as integers 0..K-1; unknown labels in rows of weight zero become -1."""
+        """Labels as integers 0..K-1; -1 for an unknown label in a row of weight zero."""
         if types.is_dictionary(column.type):
             column = column.dictionary_decode()
         if classes is None and is_text(column.type):
@@ -156,7 +156,6 @@ class ColumnChoice:
 
 
 def _value_set(classes: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """The classes as an array of the label column's type."""
     try:
         return pa.array(classes, type=kind)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
@@ -164,7 +163,7 @@ def _value_set(classes: Sequence[Any], kind: pa.DataType) -> pa.Array:
 
 
 def _dense(columns: list[pa.Array]) -> Array:
-    """Join columns into a matrix [N, D], in their common type or one that can represent all; null becomes NaN."""
+    """Columns as a matrix [N, D], in a type that can represent all of them; null becomes NaN."""
     columns = [_plain(column) for column in columns]
     batch = pa.RecordBatch.from_arrays(columns, names=[str(i) for i in range(len(columns))])
     nulls = any(column.null_count for column in columns)
@@ -208,7 +207,6 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def _lists(block: str, given: Any, wanted: str) -> tuple[list[str], ...]:
-    """The names of a block as a tuple of lists: one list for each array of the block."""
     lists = given if isinstance(given, tuple) and not all(isinstance(name, str) for name in given) else (given,)
     if any(isinstance(some, str) or not isinstance(some, Sequence) for some in lists):
         raise ValueError(f"columns must be {wanted}, got {given!r} for block {block!r}")

@@ -28,7 +28,7 @@ from bayesnb.rows.specification import Specification
 CSV_MISSING = MISSING | {*pa.csv.ConvertOptions().null_values}
 
 NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
-"""What a folder's name holds for a missing value."""
+"""What Hive writes in a folder's name for a missing value."""
 
 
 class Batches(Protocol):
@@ -37,14 +37,11 @@ class Batches(Protocol):
     schema: pa.Schema
 
     def batches(self, names: Sequence[str], start: int = 0) -> Iterator[RowBatch]:
-        """The named columns from row ``start``, or an earlier one, on; batches begin at the same rows for any start."""
+        """The named columns from row ``start`` or an earlier row on; batches begin at the same rows for any start."""
 
 
 class Part(NamedTuple):
-    """A file or a table: its name for messages, a mark that changes if it does, and its size in bytes or rows.
-
-    ``keys`` are columns of one value, which the names of folders give.
-    """
+    """A file or a table: ``mark`` changes if it does, ``size`` is in bytes or rows; ``keys`` come from folder names."""
 
     name: str
     mark: str
@@ -135,7 +132,7 @@ class ArrowSource:
                     rows += len(y)
                     end = Position(index, batch.first + len(y), rows)
                     yield RowBlock(X, y, weight, part.name, end, done + batch.done * part.size, where)
-                pa.default_memory_pool().release_unused()
+                pa.default_memory_pool().release_unused()  # Arrow may keep the memory of finished parts
             done += part.size
 
     def _batches(self, part: Part, names: Sequence[str], start: int) -> Iterator[RowBatch]:
@@ -241,7 +238,7 @@ def _is_data(path: Path) -> bool:
 
 
 def _folder_keys(files: Sequence[Path]) -> list[dict[str, pa.Scalar]]:
-    """For each file the columns that its folders name: whole numbers if they are in all files, or text."""
+    """The columns in each file's folder names: whole numbers if they are so in all files, otherwise text."""
     pairs = [[part.partition("=") for part in file.parent.parts if "=" in part] for file in files]
     keys = [{unquote(name): unquote(value) for name, _, value in some} for some in pairs]
     texts = {name for some in keys for name, value in some.items() if not value.isdecimal() and value != NULL_FOLDER}

@@ -19,14 +19,14 @@ from bayesnb.frames.series import DataError
 from bayesnb.rows.statistics import ModelStatistics
 
 Where = Callable[[int], str]
-"""Gives the place of a row of a block, by its position."""
+"""The place of a row of a block, given its position."""
 
 
 class Position(NamedTuple):
     """How far a source has been read.
 
-    ``part`` is the number of files, or of an iterator's blocks, that are finished; ``row`` the number of rows read from
-    the next file; ``rows`` the total number of rows counted.
+    ``part`` is the number of finished files, or blocks of an iterator; ``row`` the number of rows read from the next
+    file; ``rows`` the total number of rows counted.
     """
 
     part: int = 0
@@ -63,7 +63,7 @@ class BlockSource(Protocol):
     """True if a source that was read to its end stays finished; False for a folder, which may get new files."""
 
     def description(self) -> Any:
-        """What must be the same for a checkpoint to be valid, as JSON: columns, label, or the first rows."""
+        """What a checkpoint must match to be valid, as JSON: columns, label, or the first rows."""
 
     def read(self, position: Position) -> Any:
         """Marks that change if the parts before this position change, as JSON."""
@@ -72,7 +72,7 @@ class BlockSource(Protocol):
         """X without rows."""
 
     def classes(self, num_classes: int | None, classes: list[Any] | None) -> tuple[int, list[Any] | None]:
-        """K, and the labels that 0..K-1 encode (None if labels are integers); the arguments are as declared."""
+        """K, and the labels that 0..K-1 encode (None if they are integers), given what the user declared."""
 
     def blocks(self, start: Position, classes: list[Any] | None) -> Generator[RowBlock]:
         """The blocks after this position."""
@@ -97,7 +97,7 @@ def at(place: str) -> Iterator[None]:
         yield
     except StreamError:
         raise
-    except DataError as error:  # it names its place
+    except DataError as error:  # its message already names the place
         raise StreamError(str(error)) from error
     except (ValueError, OSError, ArrowException) as error:
         raise StreamError(f"{place}: {words_of(error)}") from error
@@ -146,7 +146,7 @@ class ArrayBlocks:
         return {"blocks": digest.hexdigest()}
 
     def read(self, position: Position) -> Any:
-        """None: ``blocks`` checks that the blocks are the same, as far as it can, while they arrive."""
+        """None: ``blocks`` checks the blocks, as far as it can, as they arrive."""
         del position
 
     def empty(self) -> Any:
@@ -214,7 +214,6 @@ def _array(x: Any) -> Any:
 
 
 def _widths(X: Any) -> Any:
-    """The shapes of X without the number of rows."""
     return {name: _widths(x) for name, x in X.items()} if isinstance(X, Mapping) else [x.shape[1:] for x in _parts(X)]
 
 

@@ -1,7 +1,4 @@
-"""Checkpoints of a stream: the statistics counted so far, the position, and the model and source they belong to.
-
-The file is replaced atomically, so an interruption at any moment leaves a valid checkpoint.
-"""
+"""Checkpoints of a stream, replaced atomically, so that an interruption at any moment leaves a valid one."""
 
 from __future__ import annotations
 
@@ -48,10 +45,9 @@ class StreamState(NamedTuple):
 
 
 class Checkpoint:
-    """The checkpoint at ``path`` for one model and one source.
+    """The checkpoint at ``path`` for one source, and for models with the same blocks and families.
 
-    It is valid for models with the same blocks and families, whatever their hyperparameters: statistics do not
-    depend on those.
+    Hyperparameters may differ, because the statistics do not depend on them.
     """
 
     def __init__(self, path: str | os.PathLike[str], model: Specification, source: BlockSource) -> None:
@@ -66,7 +62,7 @@ class Checkpoint:
             raise StreamError(f"the checkpoint cannot be '{self._path}': {error.strerror or error}") from error
 
     def load(self, num_classes: int | None, classes: list[Any] | None) -> StreamState | None:
-        """The result counted before, or None if there is no checkpoint yet; K and the classes are as declared.
+        """The earlier result, or None if there is no checkpoint yet; K and the classes are those the user declared.
 
         Raises:
             StreamError: if the checkpoint is damaged, or belongs to another model or source.
@@ -98,7 +94,6 @@ class Checkpoint:
         num_classes: int | None,
         classes: list[Any] | None,
     ) -> StreamState:
-        """The saved result, after checking that it belongs to this model, these classes and this source."""
         missing = [
             name for name in ("of", "position", "read", "num_classes", "classes", "finished") if name not in header
         ]

@@ -18,7 +18,7 @@ from bayesnb.rows.specification import Specification
 from bayesnb.rows.statistics import ModelStatistics, merge, sufficient_statistics
 
 Advance = Callable[[float, int], None]
-"""Takes what is done of the total, and the number of rows read so far."""
+"""Called with the progress, in the unit of the total, and the number of rows read so far."""
 
 
 def stream(
@@ -81,7 +81,7 @@ def stream(
 
 @contextmanager
 def progress(total: float | None, *, wanted: bool) -> Iterator[Advance]:
-    """Show a progress bar on stderr, if that is a terminal, and give the function that advances it."""
+    """Show a progress bar on stderr if that is a terminal, and yield the function that advances it."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -128,7 +128,6 @@ def _count(
 def _classes(
     model: Specification, classes: Sequence[Any] | None, num_classes: int | None
 ) -> tuple[list[Any] | None, int | None]:
-    """The classes as a list, and K; each None unless declared."""
     declared = {arguments.check_num_classes(num_classes), model.num_classes} - {None}
     names: list[Any] | None = None
     if classes is not None:

@@ -1,9 +1,8 @@
 """Convert cells of CSV files to numbers and text when reading, and to text safe in spreadsheets when writing.
 
 Spreadsheets run cells that begin with ``=``, ``+``, ``-`` or ``@``, some of them also after a tab or a space. Such text
-is written with a leading apostrophe: ``=1+1`` as ``'=1+1``. If it already begins with apostrophes it gets one more,
-``'=1+1`` as ``''=1+1``, so that reading removes an apostrophe exactly where writing added one. All other text is
-written unchanged, and so are numbers, such as ``-1``, and columns of numbers.
+is written with a leading apostrophe: ``=1+1`` as ``'=1+1``, and ``'=1+1`` as ``''=1+1``, so that reading removes an
+apostrophe exactly where writing added one. Other text and all numbers, such as ``-1``, are written unchanged.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ QUOTED = ',;\t\r\n"'
 
 
 def convert(column: pa.Array, kind: pa.DataType, missing: Collection[str], *, exact: bool) -> pa.Array | None:
-    """Convert cells that were read as text; missing cells become null.
+    """Cells that were read as text, converted to a type; missing cells become null.
 
     Args:
         column: The cells, as strings.
         kind: The type to convert them to: string, or a type of numbers.
         missing: The cells that are missing, apart from spaces around them.
-        exact: Whether whole numbers that float64 would round do not count as numbers.
+        exact: Whether to refuse whole numbers that float64 would round.
 
     Returns:
         The converted cells, or None if one of them does not have this type.
@@ -46,7 +45,7 @@ def convert(column: pa.Array, kind: pa.DataType, missing: Collection[str], *, ex
 
 
 def first_refused_cell(column: pa.Array, kind: pa.DataType, missing: Collection[str]) -> tuple[int, str]:
-    """The first cell that ``convert`` refuses, not being exact, and its position."""
+    """The position and the text of the first cell that ``convert`` refuses with ``exact=False``."""
     for cell in column.dictionary_encode().dictionary.to_pylist():
         if convert(pa.array([cell]), kind, missing, exact=False) is None:
             return pc.index(column, cell).as_py(), cell.strip()
@@ -80,7 +79,7 @@ def as_read(cell: str) -> str:
 
 
 def line(cells: Iterable[Any]) -> str:
-    """Format a row of text and numbers as a line of CSV."""
+    """A row of text and numbers as a line of CSV."""
     return ",".join([_quoted(as_written(cell)) if isinstance(cell, str) else repr(cell) for cell in cells]) + "\n"
 
 

@@ -1,8 +1,8 @@
 """Read CSV files in batches of rows, with the line of every row.
 
 pyarrow parses the file in blocks of bytes. If the quotes of a block do not each enclose a whole cell, or if pyarrow
-cannot parse it, the standard library reads the rest of the file: it is slower, but takes odd spelling, and finds the
-line of an error.
+cannot parse it, the standard library reads the rest of the file: it is slower, but accepts unusual quoting, and finds
+the line of an error.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class CsvFile:
     Attributes:
         path: Its path.
         names: The names of its columns.
-        schema: These names with the types that the columns must have; null if they may have any.
+        schema: The names with the types that the columns must have; null if any type will do.
         warnings: Sentences about a header that looks wrong.
     """
 
@@ -61,7 +61,8 @@ class CsvFile:
         Args:
             path: The file.
             missing: The cells that are missing, apart from spaces around them.
-            texts: Columns to read as text. Others are numbers if all cells of a batch are, without rounding, or text.
+            texts: Columns to read as text. In each batch, another column is numbers if all its cells are exact numbers,
+                otherwise text.
             types: Types that columns must have.
 
         Raises:
@@ -87,11 +88,11 @@ class CsvFile:
         self.warnings = header_warnings(self.names)
 
     def batches(self, names: Sequence[str], start: int = 0) -> Iterator[RowBatch]:
-        """Yield the named columns of all rows: the place of row ``start`` is unknown.
+        """Yield the named columns of all rows, from the first on, since the place of row ``start`` is unknown.
 
         Raises:
-            DataError: if a row is not as wide as the header, a quoted cell does not end, or a cell does not have the
-                type of its column, naming the line; after the batches before the error.
+            DataError: naming the line, after the batches before it, if a row is not as wide as the header, a quoted
+                cell does not end, or a cell does not have the type of its column.
         """
         del start
         first, size = 0, max(self.path.stat().st_size, 1)
@@ -125,7 +126,7 @@ class CsvFile:
         while block := rest + (chunk := content.read(BLOCK_BYTES)):
             cut = end_of_rows(block, self._delimiter, last=not chunk)
             raw, rest = block[:cut], block[cut:]
-            # a blank line may be a row of one missing cell: only the standard library tells spaces from nothing
+            # a blank line may be a row of one missing cell: only the standard library distinguishes spaces from nothing
             rows = self._parse(raw, names) if cut and len(self.names) > 1 else None
             if rows is None:
                 yield from self._read_slowly(chain([block], _chunks(content)), line, names)
@@ -135,7 +136,7 @@ class CsvFile:
             line += count_lines(raw)
 
     def _parse(self, raw: bytes, names: Sequence[str]) -> pa.RecordBatch | None:
-        """The rows of a block; columns are text where they should be, or may have to be. None if it is not CSV."""
+        """The rows of a block, with columns that are or may be text as text; None if it is not CSV."""
         try:
             rows = self._parse_as(raw, {name: self._type(name) for name in names})
         except pa.ArrowInvalid:  # a cell is not a number, or a row is not as wide as the header
@@ -162,7 +163,7 @@ class CsvFile:
         return next(iter(table.combine_chunks().to_batches()), pa.RecordBatch.from_pylist([], table.schema))
 
     def _read_slowly(self, chunks: Iterable[bytes], line: int, names: Sequence[str]) -> Iterator[Rows]:
-        """Yield the same as ``_blocks``, read by the standard library."""
+        """The same rows as ``_blocks``, read by the standard library."""
         rows = self._rows(lines_of(chunks), line)
         columns = [self.names.index(name) for name in names]
         while some := list(islice(rows, BLOCK_ROWS)):
@@ -171,7 +172,6 @@ class CsvFile:
             yield self._convert_texts(pa.RecordBatch.from_arrays(cells, list(names)), lines), lines
 
     def _convert_texts(self, rows: pa.RecordBatch, lines: Callable[[], Array]) -> pa.RecordBatch:
-        """Convert the columns that were read as text to their types."""
         for position, name in enumerate(rows.schema.names):
             column, kind, exact = rows[name], self._type(name), name not in self._types
             if pa.types.is_string(column.type):
@@ -194,10 +194,7 @@ class CsvFile:
         raise DataError(f"column '{name}' holds '{cell}' on {place}, {why}; change the cell, or leave the column out")
 
     def _rows(self, lines: Iterable[bytes], line: int) -> Iterator[tuple[int, int, list[str]]]:
-        """Yield the first line of every row, the line after it, and its cells; ``line`` is the first of all.
-
-        Rows must be as wide as the header, once that has been read; blank lines are skipped.
-        """
+        """The first line of every row, the line after it, and its cells; blank lines are skipped."""
         first, after = line, line
         reader = csv.reader(self._decode(lines, line), delimiter=self._delimiter, skipinitialspace=True, strict=True)
         try:
@@ -236,7 +233,7 @@ def _chunks(content: Any) -> Iterator[bytes]:
 
 
 def _is_large(column: pa.Array) -> bool:
-    """Whether a column of numbers holds one that may stand for a rounded whole number."""
+    """Whether one of the numbers may be a rounded whole number."""
     if not pa.types.is_floating(column.type):
         return False
     span = pc.min_max(column).as_py()

@@ -1,12 +1,8 @@
 """Choose the features, their likelihoods and the classes of a table from summaries of its columns.
 
-By default:
-
-* two distinct values: Bernoulli;
-* text, or whole numbers with at most 10 distinct values: Categorical;
-* other numbers: Normal.
-
-A column is left out, with a reason, if it has no cells, only one value, or a different text in nearly every row.
+By default, columns with two values are Bernoulli, text and whole numbers with at most 10 values Categorical, and other
+numbers Normal. A column is left out, with a reason, if it has no cells, only one value, or a different text in nearly
+every row.
 """
 
 from __future__ import annotations
@@ -39,7 +35,7 @@ class Description:
 
     Attributes:
         data: The name of the data.
-        target: The column of classes, whose values they are.
+        target: The column whose values are the classes.
         classes: The K classes, sorted; as integers if they are whole numbers.
         columns: The features, in the order of the table.
         left_out: Name and reason of each column that is not used.
@@ -61,7 +57,7 @@ class Description:
     def schema(self) -> FrameSchema:
         """The features as those of a classifier.
 
-        Two values other than 0 and 1 become two categories, which is the same model: later rows may show a third.
+        Two values other than 0 and 1 become two categories: the same model, but later rows may have a third value.
         """
         return FrameSchema(
             tuple(
@@ -81,12 +77,12 @@ def describe(
     kinds: Sequence[Kind],
     warnings: Sequence[str],
 ) -> Description:
-    """Choose the features and their likelihoods, by the overrides or else by what the columns hold, and the classes.
+    """The features, their likelihoods and the classes; overrides take precedence over what the columns contain.
 
     Args:
         data: The name of the data.
         target: The column of classes.
-        summaries: The summary of every column, by name: of the target over all rows, of others over labelled rows.
+        summaries: The summary of each column by name: for the target over all rows, for others over labelled rows.
         overrides: Maps a column name or pattern, such as `pixel_*`, to a kind or `skip`.
         kinds: The kinds that may be used.
         warnings: Earlier warnings, which come first.
@@ -135,7 +131,6 @@ def require_target(data: str, names: Sequence[str], target: str) -> None:
 
 
 def _left_out_warnings(left_out: Sequence[tuple[str, str]]) -> list[str]:
-    """A warning for each reason that suggests a fault in the data."""
     found = []
     for reason in (NOTHING, ONE_VALUE):
         names = [name for name, why in left_out if why == reason]

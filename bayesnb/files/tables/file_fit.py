@@ -27,7 +27,7 @@ from bayesnb.sklearn.fit_methods import specification
 def describe_file(
     data: str, target: str | None = None, overrides: Mapping[str, str] | None = None, advance: Advance | None = None
 ) -> Description:
-    """Choose the features and the classes of a file by the rules of ``compare``.
+    """The features and the classes of a file, by the rules of ``compare``.
 
     Args:
         data: A CSV or Parquet file, or the name of one of scikit-learn's data sets.
@@ -52,7 +52,7 @@ def describe_file(
 def _summaries(
     source: RowData, names: list[str], target: str, texts: set[str], advance: Advance | None
 ) -> dict[str, Summary] | None:
-    """Summarise columns, and add those of text to ``texts``; None if one of these was read as numbers before."""
+    """The summaries of columns; text columns are added to ``texts``. None if one was read as numbers before."""
     summaries: dict[str, Summary] = {}
     rows, again = 0, False
     for block in source.read(names, texts):
@@ -72,7 +72,7 @@ def _summaries(
 def fit_file(
     described: Description, *, checkpoint: Path | None = None, progress_bar: bool = True, **params: Any
 ) -> NaiveBayesClassifier:
-    """Count the rows of a file and fit a classifier to them, with a few blocks in memory at a time.
+    """A classifier fitted to the rows of a file, with a few blocks in memory at a time.
 
     Args:
         described: The description of the file.

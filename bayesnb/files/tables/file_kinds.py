@@ -1,4 +1,4 @@
-"""Recognise the kind of a file by its ending and its first bytes, and open it, unpacked if it is compressed."""
+"""Recognise the kind of a file by its ending and its first bytes, and open it, decompressed if necessary."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ KINDS: Mapping[str, tuple[bytes, str]] = {
 
 
 def format_of(path: Path) -> str:
-    """`parquet`, `csv` or `tsv` by the ending of the path, whatever its case; empty for other endings."""
+    """`parquet`, `csv` or `tsv`, from the ending of the path in any case; empty for other endings."""
     found = ENDINGS.search(path.name)
     return "" if found is None else found[1].lower().replace("pq", "parquet")
 
 
 @contextmanager
 def open_content(path: Path) -> Iterator[tuple[BinaryIO, Any]]:
-    """Open a file: its bytes as they are stored, whose position tells how much was read, and its content."""
+    """Open a file, and yield its stored bytes, whose position is the progress, and its decompressed content."""
     with path.open("rb") as file:
         codec = CODECS.get(path.suffix.lower())
         yield file, file if codec is None else pa.CompressedInputStream(file, codec)

@@ -16,10 +16,10 @@ from bayesnb.files.tables.row_batches import RowBatch, in_sentences, words_of
 from bayesnb.frames.series import DataError
 
 BATCH_BYTES = 8 << 20
-"""Bytes of one batch, if all its cells were float64."""
+"""Bytes of one batch if all cells are float64."""
 
 BUFFER_BYTES = 64 << 10
-"""Buffer size for each column of a file; all columns have one at the same time."""
+"""Bytes buffered for each column; all columns have a buffer at the same time."""
 
 
 class ParquetFile:
@@ -88,7 +88,7 @@ def rows_in_batch(names: Sequence[str]) -> int:
 
 
 def row_batch(rows: pa.RecordBatch, first: int, done: float) -> RowBatch:
-    """A batch of rows that are numbered from ``first`` + 1 on."""
+    """A batch of rows, numbered from ``first`` + 1 on."""
     return RowBatch(rows, first, done, "row", lambda: np.arange(first + 1, first + rows.num_rows + 1))
 
 

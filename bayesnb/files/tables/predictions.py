@@ -66,7 +66,7 @@ def _parquet(handle: BinaryIO, names: list[str], classes: Sequence[Any]) -> Iter
 
 
 def _writer(handle: TextIO, names: list[str], classes: Sequence[Any]) -> Write:
-    """Return a function that writes CSV; the header is written with the first rows, so no rows give no output."""
+    """A function that writes CSV; the header comes with the first rows, so no rows give no output."""
     labels = [label(value) for value in classes]
     header = [line(["prediction", *names])]
 

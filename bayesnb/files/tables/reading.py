@@ -1,8 +1,7 @@
 """Read files and scikit-learn's data sets into data frames of numbers and text, whole or in blocks of rows.
 
-A frame made here has columns of two types only: float64 (missing is NaN) and object (text; missing is None). Its
-index is the line of the file on which each row begins, or the row number for Parquet, so that error messages can name
-the place of a cell.
+Columns are float64 (missing is NaN) or object (text; missing is None). The index is the line on which each row begins,
+or the row number for Parquet, so that error messages can name the place of a cell.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class NamedFrame:
         name: The name of the data; a report's default folder is named after it.
         frame: Rows by columns, float64 or object, indexed by each row's line in the file.
         target: The default column of classes.
-        warnings: Sentences about data that look wrong but were read.
+        warnings: Sentences about suspicious data.
     """
 
     name: str
@@ -61,8 +60,8 @@ class RowData:
         names: The names of its columns.
         warnings: Sentences about a header that looks wrong.
         read: Takes names of columns, and of those to read as text, and yields the rows, at least one in total.
-            Other columns are text in a block if one of its cells is not a number, or is a number that floats would
-            round. Texts added during iteration apply to the blocks that follow.
+            Other columns are text in a block if one of its cells is not a number, or is one that float64 would round.
+            Texts added during iteration apply to the blocks that follow.
     """
 
     data: str
@@ -73,7 +72,7 @@ class RowData:
 
 
 def open_data(data: str) -> RowData:
-    """Open a CSV or Parquet file, or one of the data sets that come with scikit-learn.
+    """A CSV or Parquet file, or one of the data sets that come with scikit-learn, to be read in blocks.
 
     Args:
         data: The path of a file, or one of `iris`, `wine`, `breast_cancer`, `digits`. Write `./iris` for a
@@ -102,7 +101,7 @@ def open_data(data: str) -> RowData:
 
 
 def read(data: str) -> NamedFrame:
-    """Read all rows of what ``open_data`` opens."""
+    """All rows of what ``open_data`` opens."""
     source, as_text = open_data(data), set[str]()
     while True:
         frames = [block.frame for block in source.read(source.names, as_text)]
@@ -116,7 +115,7 @@ def read(data: str) -> NamedFrame:
 
 
 def require_finite(data: str, frame: pd.DataFrame) -> None:
-    """Raise DataError if a column of numbers holds an infinite one, naming its line or row."""
+    """Raise DataError, naming the line or row, if a number is infinite."""
     for name, cells in frame.select_dtypes("number").items():
         infinite = np.isinf(cells.to_numpy())
         if infinite.any():

@@ -1,4 +1,4 @@
-"""Batches of rows, with the line or the row number of each, in which every reader of files gives its rows."""
+"""Batches of rows, with the line or row number of each: the common output of all file readers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def words_of(error: BaseException) -> str:
 
 @contextmanager
 def in_sentences(path: object, kind: str = "") -> Iterator[None]:
-    """Turn errors from reading a file, as this kind, into a DataError with a one-sentence message."""
+    """Turn errors from reading a file of this kind into a DataError with a one-sentence message."""
     try:
         yield
     except DataError:

@@ -1,7 +1,4 @@
-"""Summaries of a file's columns, block by block: enough to choose a column's likelihood and list its values.
-
-Summaries can be merged, so one pass over its blocks describes a file larger than memory.
-"""
+"""Summaries of columns, which can be merged, so one pass over its blocks describes a file larger than memory."""
 
 from __future__ import annotations
 
@@ -82,7 +79,7 @@ def summarise_frame(frame: pd.DataFrame, target: str) -> dict[str, Summary]:
 
 
 def summarise(cells: pd.Series) -> Summary:
-    """Summarise a column of numbers or text, indexed by lines of the file."""
+    """The summary of a column of numbers or text, indexed by lines of the file."""
     present = cells.dropna()
     name, missing, where = str(cells.name), len(cells) - len(present), cells.index.name or "line"
     if not len(present):
@@ -110,11 +107,7 @@ def summarise(cells: pd.Series) -> Summary:
 
 
 def infer_kind(column: Summary) -> str:
-    """Choose the likelihood of a column, or give the reason to leave it out.
-
-    Returns:
-        `bernoulli`, `categorical` or `normal`, or the reason, worded to follow "the column has".
-    """
+    """`bernoulli`, `categorical` or `normal`, or the reason to leave the column out, to follow "the column has"."""
     distinct = MOST_VALUES + 1 if column.values is None else len(column.values)
     if distinct == 2:
         return "bernoulli"
@@ -125,8 +118,8 @@ def infer_kind(column: Summary) -> str:
         return "normal"
     if distinct <= MOST_INTEGER_CATEGORIES:
         return "categorical"
-    # A column with each whole number of a range once is a row number, which reveals the class if rows are sorted by
-    # class. If there are too many values to keep, compare the number of cells with the length of the range alone.
+    # Each whole number of a range once: a row number, which reveals the class if rows are sorted by class. If there are
+    # too many values to keep, compare only the number of cells with the length of the range.
     once = column.values is None or distinct == column.num_cells
     is_row_number = once and column.span[1] - column.span[0] == column.num_cells - 1
     return "a number for each row" if is_row_number else "normal"
@@ -139,7 +132,7 @@ def no_use(column: Summary) -> str:
 
 
 def describe_column(column: Summary, kind: Kind) -> Column:
-    """Describe a column under a likelihood.
+    """The column under a likelihood.
 
     Raises:
         DataError: if its cells are outside the likelihood's support.
@@ -190,7 +183,7 @@ def classes_from(target: Summary) -> tuple[Any, ...]:
 
 
 def number_warnings(columns: Sequence[Summary]) -> tuple[str, ...]:
-    """Warnings about columns of numbers that a few odd cells (`N/A`, `1,5`, `unknown`) turned into text."""
+    """Warnings about numeric columns that are text because of a few cells (`N/A`, `1,5`, `unknown`)."""
     return tuple(
         f"column '{column.name}' is read as text because of '{column.odd[0]}' on {column.odd[1]}"
         + (f", which {why_text(column.odd[0])}" if is_meant_as_number(column.odd[0]) else "")

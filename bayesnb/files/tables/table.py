@@ -51,12 +51,12 @@ class Table:
         return {block: columns for block, columns in by_block.items() if columns}
 
     def rows(self, index: Array) -> tuple[dict[str, Array], Array]:
-        """Return the features and the labels of some rows."""
+        """The features and the labels of some rows."""
         return {block: values[index] for block, values in self.X.items()}, self.y[index]
 
 
 def make_table(source: NamedFrame, target: str | None = None, overrides: Mapping[str, str] | None = None) -> Table:
-    """Describe and encode every column of a data frame.
+    """The table of a data frame, with every column described and encoded.
 
     Args:
         source: The data frame.

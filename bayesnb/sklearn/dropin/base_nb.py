@@ -27,19 +27,19 @@ from bayesnb.sklearn.incremental import IncrementalClassifier, drop_zero_weights
 
 
 class BaseNB(IncrementalClassifier):
-    """Mixin to list before scikit-learn's class among the bases; it replaces fitting and prediction."""
+    """Mixin that replaces fitting and prediction; list it before scikit-learn's class among the bases."""
 
     _parameters: ClassVar[tuple[str, ...]] = ("class_log_prior_", "feature_log_prob_")
-    """The fitted attributes that determine predictions: the arrays are read-only, but may be replaced."""
+    """The fitted attributes that determine predictions; their arrays are read-only, but may be replaced."""
 
     _arrays_of_fit: Sequence[Array] = ()
     """The arrays of these attributes as the fit set them."""
 
     _exact_parameters: tuple[Array, ...]
-    """The ``_visible_parameters`` of the fit before they were rounded to the attributes."""
+    """The ``_visible_parameters`` of the fit, before rounding to the attributes' precision."""
 
     _score_of_fit: list[Score]
-    """The ``_score`` of these parameters, if there has been a prediction."""
+    """Their ``_score``, once there has been a prediction."""
 
     def predict_joint_log_proba(self, X: Any) -> Array:
         """log p(y = k, x) of rows X [N, D], float64 [N, K]; -inf if the class is impossible."""
@@ -66,14 +66,14 @@ class BaseNB(IncrementalClassifier):
         """The model of the rows, whose prior is not used."""
 
     def _remember(self, X: Array) -> None:
-        """Set what later rows depend on besides the statistics, given the first rows of a fit."""
+        """Set state other than the statistics from the first rows of a fit."""
 
     def _sum(self, X: Array, codes: Array, weight: Array | None, num_classes: int) -> ModelStatistics:
         return summarise(label_rows(self._model, X, codes, weight, num_classes), evidence=False)
 
     @abstractmethod
     def _set_parameters(self, statistics: Any, class_counts: Array) -> tuple[Array, ...]:
-        """Set the fitted attributes, and return the parameters that they show in full precision."""
+        """Set the fitted attributes, and return their parameters in full precision."""
 
     @abstractmethod
     def _visible_parameters(self) -> tuple[Array, ...]:
@@ -86,7 +86,7 @@ class BaseNB(IncrementalClassifier):
     # fits
 
     def _validate_rows(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
-        # let scikit-learn look for NaN and infinity in sparse rows only: for dense rows families do it, saving a pass
+        # scikit-learn checks for NaN and infinity in sparse rows only: for dense rows families do it, saving a pass
         sparse, finite = "csr" if get_tags(self).input_tags.sparse else False, scipy.sparse.issparse(X)
         X, y = filled(X), without_mask("y", y)
         return validate_data(self, X, y, accept_sparse=sparse, ensure_all_finite=finite, reset=reset)
@@ -146,7 +146,7 @@ class BaseNB(IncrementalClassifier):
     def _present_score(self) -> Score:
         arrays = self._visible_arrays()
         replaced = len(arrays) != len(self._arrays_of_fit) or any(map(operator.is_not, arrays, self._arrays_of_fit))
-        if replaced:
+        if replaced:  # predict with what the user set, otherwise with the fit in full precision
             return self._score(*self._visible_parameters())
         if not self._score_of_fit:
             self._score_of_fit.append(self._score(*self._exact_parameters))

@@ -71,7 +71,7 @@ class BernoulliNB(BaseDiscreteNB, naive_bayes.BernoulliNB):
         alpha: Pseudo-counts of ones and of zeros, a number or one per column [D]; 0 is the maximum likelihood.
         binarize: Cells above this threshold become 1, others 0; None if all cells are 0 or 1 already.
 
-    Other arguments and the attributes are scikit-learn's, and so are the answers but for these intended differences:
+    Other arguments, the attributes and the answers are scikit-learn's, except for these intended differences:
 
     * The probability of a zero is computed from the counts, not as 1 - theta: every ``alpha``, including 0 and 1e-20,
       gives the right answer. With ``alpha=0`` a class without cells gets the frequencies of all classes.

@@ -40,7 +40,7 @@ class CategoricalNB(BaseDiscreteNB, naive_bayes.CategoricalNB):
         alpha: Pseudo-counts; 0 is the maximum likelihood.
         min_categories: The smallest C_d, a number or one per column [D]; by default the largest code plus one.
 
-    Other arguments and the attributes are scikit-learn's, and so are the answers but for these intended differences:
+    Other arguments, the attributes and the answers are scikit-learn's, except for these intended differences:
 
     * A code that was not in the fitted rows drops its factor, and so does NaN.
     * With ``alpha=0`` a category of probability zero makes the class impossible. A class without cells in a column gets
@@ -53,7 +53,7 @@ class CategoricalNB(BaseDiscreteNB, naive_bayes.CategoricalNB):
         return NaiveBayes(WholeParts(tuple(table.shape[1] for table in self.feature_log_prob_)))
 
     def _sum(self, X: Array, codes: Array, weight: Array | None, num_classes: int) -> ModelStatistics:
-        # what scikit-learn makes of ``min_categories`` if every code is 0
+        # scikit-learn's reading of ``min_categories`` if every code is 0
         least = tuple(self._validate_n_categories(np.zeros((1, X.shape[1]), int), self.min_categories).tolist())
         model = NaiveBayes(WholeParts(least).with_room(X))
         counted = summarise(label_rows(model, X, codes, weight, num_classes), evidence=False)

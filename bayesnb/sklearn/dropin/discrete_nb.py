@@ -1,4 +1,4 @@
-"""What the discrete classes share: smoothing by pseudo-counts, the class prior, and tables of log probabilities."""
+"""The base of the discrete classes: smoothing by pseudo-counts, the class prior, tables of log probabilities."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class BaseDiscreteNB(BaseNB):
 
     @abstractmethod
     def _set_features(self, statistics: Any, alpha: Any) -> tuple[Array, ...]:
-        """As ``_set_parameters``, once the attributes of the classes are set."""
+        """Like ``_set_parameters``, after the attributes of the classes are set."""
 
     def _set_parameters(self, statistics: Any, class_counts: Array) -> tuple[Array, ...]:
         alpha, num_classes = self._check_alpha(), len(class_counts)
@@ -69,6 +69,6 @@ def log(values: Array) -> Array:
 
 
 def count_zeros(logs: Array) -> LogProb:
-    """Log probabilities with each -inf as a zero factor."""
+    """Log probabilities, with each -inf as a zero factor."""
     never = np.isneginf(logs)
     return LogProb(np.where(never, 0.0, logs), never.astype(float))

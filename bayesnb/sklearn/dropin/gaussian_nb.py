@@ -26,10 +26,10 @@ class GaussianNB(BaseNB, naive_bayes.GaussianNB):
         priors: Class probabilities [K]; by default the class frequencies.
         var_smoothing: The fraction of a column's variance over all rows that is added to its class variances.
 
-    The attributes are scikit-learn's, and so are the answers but for these intended differences:
+    The attributes and the answers are scikit-learn's, except for these intended differences:
 
-    * ``epsilon_`` is computed for each column, [D]; scikit-learn uses the largest variance of all columns. So a change
-      of a column's unit does not change predictions.
+    * ``epsilon_`` is computed for each column, [D], so a change of a column's unit does not change predictions;
+      scikit-learn uses the largest variance of all columns.
     * ``partial_fit`` smooths by the variance of all rows so far, so any split gives the fit of all rows.
     * A column that is constant over all rows has ``var_`` 0 and factor 1. With ``var_smoothing=0`` a class variance
       of 0 becomes 1e-9 of the column's variance.

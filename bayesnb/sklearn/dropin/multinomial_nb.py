@@ -17,7 +17,7 @@ from bayesnb.sklearn.dropin.discrete_nb import BaseDiscreteNB, count_zeros, log_
 
 
 class BaseCountsNB(BaseDiscreteNB):
-    """Base of the classes for rows of counts, whose scores are sum_d w_kd x_d."""
+    """The base of the classes for counts, whose scores are sum_d w_kd x_d."""
 
     _model = NaiveBayes(Multinomial())
 
@@ -41,7 +41,7 @@ class MultinomialNB(BaseCountsNB, naive_bayes.MultinomialNB):
     Args:
         alpha: Pseudo-counts, a number or one per kind [D]; 0 is the maximum likelihood.
 
-    Other arguments and the attributes are scikit-learn's, and so are the answers but for these intended differences:
+    Other arguments, the attributes and the answers are scikit-learn's, except for these intended differences:
 
     * With ``alpha=0`` a positive count of a kind of probability zero makes the class impossible, and a count of zero
       has no effect. A class without counts gets the frequencies of all classes.
@@ -58,8 +58,8 @@ class MultinomialNB(BaseCountsNB, naive_bayes.MultinomialNB):
 class ComplementNB(BaseCountsNB, naive_bayes.ComplementNB):
     """Counts of D kinds, scored by how unlike the rows of the other classes they are.
 
-    This is a linear score, not a generative model: it is not the classifier of any p(x | y), its "probabilities" are
-    normalised scores, and so it has no counterpart among the families of this package.
+    This is a linear score, not a generative model: no p(x | y) gives this classifier, its "probabilities" are
+    normalised scores, and no family of this package corresponds to it.
 
         w_kd = -log theta_kd,    theta_kd = (c_d - c_kd + alpha_d) / sum_d (c_d - c_kd + alpha_d),
 
@@ -70,7 +70,7 @@ class ComplementNB(BaseCountsNB, naive_bayes.ComplementNB):
     Rows are arrays or scipy's sparse matrices.
 
     Args:
-        alpha: Pseudo-counts, a number or one per kind [D]; 0 is no smoothing.
+        alpha: Pseudo-counts, a number or one per kind [D]; 0 means no smoothing.
         fit_prior, class_prior: Used only if there is just one class.
         norm: Whether to divide the coefficients of each class by their sum.
 
@@ -93,7 +93,7 @@ class ComplementNB(BaseCountsNB, naive_bayes.ComplementNB):
 
     def _visible_parameters(self) -> tuple[Array, ...]:
         probs, coefficients = super()._visible_parameters()
-        # the prior counts only if there is a single class
+        # the prior matters only if there is a single class
         return probs if len(probs) == 1 else np.ones(len(probs)), coefficients
 
     def _table(self, coefficients: Array) -> Linear:
