@@ -1,1 +1,4 @@
-"""Convert columns with names and types, and labels of any type, to rows that a model takes."""
+"""Convert columns with names and types, and labels of any type, to rows that a model takes.
+
+It knows nothing of fits, files or scikit-learn.
+"""

@@ -1,1 +1,4 @@
-"""Present the results of `comparison` on the console, as an HTML page, as tables and as files."""
+"""Present a comparison as an HTML page, as tables, as text on the console, and as files.
+
+This package only shows results; `comparison` computes them.
+"""

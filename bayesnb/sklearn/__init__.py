@@ -1,8 +1,8 @@
-"""The scikit-learn interface: its naive Bayes classifiers, with parameters, attributes, tags and metadata routing.
+"""The scikit-learn interface: its naive Bayes classifiers with their parameters, attributes, tags and metadata routing.
 
 Counts and predictions are float64 for rows of any type, ``partial_fit`` in any batches gives the fit of all rows, NaN
-marks a missing cell, and probabilities of zero cause no NaN. The docstring of each class lists its intended differences
-from scikit-learn, and that of ``dropin`` those of all classes.
+marks a missing cell, and probabilities of zero cause no NaN. Each class's docstring lists the intended differences from
+scikit-learn, and ``dropin`` those of all of them; nothing here accesses files.
 """
 
 from bayesnb.sklearn.dropin.bernoulli_nb import BernoulliNB as BernoulliNB
