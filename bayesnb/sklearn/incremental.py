@@ -14,9 +14,6 @@ from bayesnb.frames.classes import classes_and_codes, codes_among, plain_labels
 from bayesnb.frames.series import Array, Frame
 from bayesnb.rows.statistics import ModelStatistics
 
-SET_BY_ROWS = ("n_features_in_", "feature_names_in_", "_threshold", "_precision")
-"""Attributes that are set while rows are checked, and restored if the rows are invalid."""
-
 
 class IncrementalClassifier(ClassifierMixin, BaseEstimator):
     """Base of classifiers with ``fit`` and ``partial_fit``."""
@@ -33,7 +30,7 @@ class IncrementalClassifier(ClassifierMixin, BaseEstimator):
             sample_weight: Weights [N]; rows of weight zero are ignored.
 
         Raises:
-            ValueError: if rows, labels, weights or parameters are invalid; invalid rows leave an earlier fit unchanged.
+            ValueError: if rows, labels, weights or parameters are invalid; an earlier fit is then unchanged.
         """
         return self._add(X, y, None, sample_weight, reset=True)
 
@@ -64,14 +61,13 @@ class IncrementalClassifier(ClassifierMixin, BaseEstimator):
         """Count checked rows, merge them with earlier ones unless ``reset``, and set the fitted attributes."""
 
     def _add(self, X: Any, y: Any, classes: Array | None, sample_weight: Any, *, reset: bool) -> Self:
-        before = {name: value for name, value in self.__dict__.items() if name in SET_BY_ROWS}
+        before = dict(self.__dict__)
         try:
             X, y, weight = self._rows(X, y, sample_weight, reset=reset)
             classes, codes = classes_and_codes(y) if classes is None else (classes, codes_among(classes, y))
             self._learn(X, classes, codes, weight, reset=reset)
         except BaseException:
-            for name in SET_BY_ROWS:
-                self.__dict__.pop(name, None)
+            self.__dict__.clear()
             self.__dict__.update(before)
             raise
         return self
