@@ -38,7 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 
-MUCH_MEMORY = 1.5e9
+MUCH_MEMORY = 1.3e9
 """Bytes of a process; each function that JAX compiles takes about one million."""
 
 

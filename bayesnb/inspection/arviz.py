@@ -140,7 +140,9 @@ def coordinates(model: NaiveBayes, class_names: Any = None, feature_names: Any =
 
 def _by_chain(values: Mapping[str, Array], num_chains: int) -> dict[str, Array]:
     """Reshape [S, ...] to [chain, draw, ...]."""
-    return {name: value.reshape(num_chains, -1, *value.shape[1:]) for name, value in values.items()}
+    return {
+        name: value.reshape(num_chains, len(value) // num_chains, *value.shape[1:]) for name, value in values.items()
+    }
 
 
 def _check_rows(model: NaiveBayes, X: Any, y: Any, needed: bool) -> Any:

@@ -69,7 +69,7 @@ class Draws(Classifier):
         """All parameters in float64, site after site, [chains, draws, P]."""
         sites = [np.asarray(value, np.float64).reshape(len(value), -1) for value in self.params.values()]
         whole = np.concatenate(sites, axis=1)
-        return whole.reshape(self.num_chains, -1, whole.shape[1])
+        return whole.reshape(self.num_chains, len(whole) // self.num_chains, whole.shape[1])
 
     def _varying_chains(self) -> np.ndarray[Any, Any]:
         chains = self.chains()
