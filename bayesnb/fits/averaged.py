@@ -2,7 +2,7 @@
 
 A feature has either separate parameters for each class or one common set. The evidence of both has a closed form, and
 their ratio is the Bayes factor. In the posterior each feature depends on the class independently of the others, with
-its own probability, so the sum over subsets is a product over features, each a mixture of two predictives:
+probability p_d, so the sum over subsets is a product over features, each a mixture of two predictives:
 
     p(y = k, x | D)  =  p(k | D) prod_d [ p_d p(x_d | k, D) + (1 - p_d) p(x_d | D) ]
 
@@ -67,8 +67,7 @@ def feature_inclusion(
         statistics: Sufficient statistics instead of rows.
 
     Raises:
-        ValueError: if the data do not fit the model, hyperparameters differ between classes, or the prior
-            probability is not inside (0, 1).
+        ValueError: if the data do not fit the model, hyperparameters differ between classes, or prior is not in (0, 1).
 
     Example:
         >>> import bayesnb as nb
@@ -149,10 +148,7 @@ def fit_averaged(
     sample_weight: Any = None,
     statistics: ModelStatistics | None = None,
 ) -> AveragedPosterior:
-    """The exact predictive averaged over all subsets of features that may depend on the class.
-
-    Arguments and errors as in ``feature_inclusion``.
-    """
+    """The exact posterior averaged over all subsets of features; arguments and errors as in ``feature_inclusion``."""
     model, statistics, _, odds = _compare(model, X, y, prior, sample_weight, statistics)
     updated, pooled = finalise(_posteriors, model, statistics)
     return AveragedPosterior(Posterior(model, updated, statistics), pooled, odds)
@@ -161,7 +157,7 @@ def fit_averaged(
 def _compare(
     model: NaiveBayes, X: Any, y: Any, prior: float, sample_weight: Any, statistics: ModelStatistics | None
 ) -> tuple[NaiveBayes, ModelStatistics, dict[str, Array], dict[str, Array]]:
-    """The resolved model, the statistics, and by block the log Bayes factors [D] and the posterior log odds [D]."""
+    """The resolved model, its statistics, and by block the log Bayes factors and the posterior log odds, [D] each."""
     if not isinstance(prior, float | int | np.number) or not 0 < prior < 1:
         raise ValueError(f"prior must be a probability inside (0, 1), got {prior!r}")
     log_odds = math.log(prior) - math.log1p(-prior)
@@ -173,7 +169,7 @@ def _compare(
                     f"block {name!r} has hyperparameters that differ between classes: one set of parameters for all "
                     "classes needs one prior"
                 )
-    # differences of large numbers
+    # Bayes factors are differences of large numbers
     precise = (model, statistics) if is_traced(model, statistics) else to_double((model, statistics))
     factors = finalise(_log_bayes_factors, *precise)
     return model, statistics, factors, {name: factor + log_odds for name, factor in factors.items()}
@@ -190,20 +186,19 @@ def _log_bayes_factors(model: NaiveBayes, statistics: ModelStatistics) -> dict[s
 
 
 def _evidence(family: Family, statistics: Any) -> Array:
-    """The log evidence of each feature without the base measure, summed over classes, [D]."""
+    """The log evidence of each feature without the base measure, [D]."""
     return family.log_partition_ratio(statistics).sum(axis=0)
 
 
 @jax.jit
 def _posteriors(model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes, dict[str, Family]]:
-    """The posteriors of the model, and by block of its families with one set of parameters for all classes."""
+    """The posteriors with parameters by class, and by block those with one set of parameters for all classes."""
     pooled = statistics.pool()
     common = {name: _one_class(family).update(pooled[name]) for name, family in model.families.items()}
     return model.update(statistics), common
 
 
 def _one_class(family: Family) -> Family:
-    """The same prior for one class."""
     return jax.tree.map(lambda leaf: leaf[:1] if jnp.ndim(leaf) else leaf, family)
 
 
@@ -224,7 +219,7 @@ def _probability(model: NaiveBayes, log_odds: dict[str, Array]) -> Any:
 
 
 def _unblock(model: NaiveBayes, by_block: dict[str, Array]) -> Any:
-    """The only array, if the model has no named blocks; else the arrays in the order of the blocks."""
+    """The array of the only block "x", or a dict of the arrays by block."""
     return by_block["x"] if model.single else {name: by_block[name] for name in model.families}
 
 

@@ -43,12 +43,12 @@ WEIGHT_BYTES = 1 << 26
 """Bytes of weights in memory at once; there is one weight per row and replicate."""
 
 FEWEST = 8
-"""The fewest replicates at once: with many rows, fewer would read all rows for little work."""
+"""The fewest replicates at once: fewer would not repay a pass over many rows."""
 
 
 @pytree
 class Bootstrap(Node):
-    """``estimate`` is the fit to the rows themselves; ``params`` are those of every replicate, [R, ...] by site."""
+    """``estimate`` is the fit to the rows themselves; ``params`` are those of all R replicates, [R, ...] by site."""
 
     estimate: PointEstimate
     params: Sites
@@ -63,25 +63,16 @@ class Bootstrap(Node):
     def interval(self, level: float = 0.9) -> dict[str, Interval]:
         """Percentile intervals of the parameters, ``low`` and ``high`` of each site.
 
-        Args:
-            level: The probability inside, between 0 and 1.
-
-        Raises:
-            ValueError: for a level outside (0, 1).
+        ``level`` is the probability inside. ValueError if it is outside (0, 1).
         """
         arguments.require_probability(level=level)
         tails = [0.5 - level / 2, 0.5 + level / 2]
         return {site: Interval(*np.quantile(value, tails, axis=0)) for site, value in self.params.items()}
 
     def predict_interval(self, X: Any, level: float = 0.9) -> Interval:
-        """Percentile intervals of P(y = k | x, theta_r), ``low`` and ``high`` [N, K].
+        """Percentile intervals of P(y = k | x, theta_r), ``low`` and ``high`` [N, K]; ``level`` as in ``interval``.
 
-        Args:
-            X: An array [N, D], or a dict of arrays by block.
-            level: The probability inside, between 0 and 1.
-
-        Raises:
-            ValueError: for rows that do not fit the model, and for a level outside (0, 1).
+        X is an array [N, D], or a dict of arrays by block. ValueError if it does not fit the model.
         """
         arguments.require_probability(level=level)
         given = ParameterDraws(self.estimate.model, self.params, None, self.estimate.arrays(X))
@@ -112,8 +103,7 @@ def bootstrap(
         replicates: R, the number of re-weightings.
         sample_weight: Weights [N]; rows of weight zero are left out.
         fit: ``fit_mle`` or ``fit_map``.
-        scheme: "poisson": every row's weight is Poisson(1), independently; "multinomial": N rows are sampled with
-            replacement.
+        scheme: "poisson" for independent Poisson(1) weights, "multinomial" for N rows sampled with replacement.
 
     Raises:
         ValueError: as ``fit`` does, for the rows or for a replicate; and for an invalid fit, scheme or number.
@@ -143,7 +133,7 @@ def bootstrap(
 
 
 def bootstrap_weights(key: Array, num_rows: int, replicates: int, scheme: str = "poisson") -> Array:
-    """The weights of every replicate, whole numbers [R, N]. With more replicates, the first ones stay the same.
+    """The weights of every replicate, whole numbers [R, N]. The first replicates do not depend on how many follow.
 
     A Poisson replicate whose weights are all zero is sampled again. Arguments and errors as in ``bootstrap``.
     """
@@ -168,7 +158,7 @@ def _weights(key: Array, num_rows: int, replicates: range, scheme: str) -> Array
 
 
 def _statistics(rows: LabelledRows, weights: Array) -> ModelStatistics:
-    """The statistics of all replicates, every leaf [R, K, ...]. For one class, replicates take the place of classes."""
+    """The statistics of all replicates, [R, K, ...]; in sums over one class, replicates replace the classes."""
     families, arrays, labels, num_classes = rows.families, rows.arrays, rows.labels, rows.num_classes
 
     def of_class(block: slice, k: int) -> ModelStatistics:

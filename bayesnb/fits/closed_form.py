@@ -1,6 +1,6 @@
-"""The closed-form fits: reduce the rows to statistics, then finalise.
+"""The closed-form fits: sum the rows to statistics, then apply a formula.
 
-Each takes a model, rows and labels. Known parameters need no fit:
+Known parameters need no fit:
 
     >>> import bayesnb as nb
     >>> model = nb.NaiveBayes(nb.Bernoulli())
@@ -120,7 +120,7 @@ def fit_posterior(
 
 
 def posterior_mode(model: NaiveBayes, statistics: ModelStatistics) -> Sites:
-    """The parameters that ``fit_map`` finds for a resolved model. Pure JAX."""
+    """The parameters that ``fit_map`` finds, for a resolved model. Pure JAX."""
     return model.update(statistics).mode()
 
 
@@ -148,7 +148,7 @@ def prepare(
 
 
 def conjugate(model: NaiveBayes) -> NaiveBayes:
-    """Return the model; raise ValueError unless it is a model without priors that need MCMC."""
+    """The model itself. ValueError if it has priors that need MCMC."""
     arguments.check_model(model)
     require_conjugacy(model)
     return model
@@ -163,7 +163,7 @@ def gather(
     *,
     evidence: bool = True,
 ) -> tuple[NaiveBayes, ModelStatistics]:
-    """The model, not resolved yet, and the statistics of the rows; both on the host if the data are."""
+    """The model, not yet resolved, and the statistics of the rows; both on the host if the data are."""
     arguments.check_model(model)
     if statistics is None:
         if X is None:
@@ -189,7 +189,7 @@ def require_maximum(model: NaiveBayes, params: Sites, statistics: ModelStatistic
 
 
 def require_maxima(model: NaiveBayes, params: Sites, statistics: ModelStatistics, what: str) -> None:
-    """As ``require_maximum`` for each index of the leaves' first axis; errors begin with ``what`` and the index."""
+    """Check each index of the leaves' first axis by ``require_maximum``; errors begin with ``what`` and the index."""
     for index in range(len(params["class_probs"])):
         of_one = jax.tree.map(lambda leaf, i=index: leaf[i, ...], (params, statistics))
         try:
@@ -202,6 +202,5 @@ def require_maxima(model: NaiveBayes, params: Sites, statistics: ModelStatistics
 def _resolve_and_fit(
     model: NaiveBayes, statistics: ModelStatistics, formula: Callable[..., Any]
 ) -> tuple[NaiveBayes, Any]:
-    """The resolved model, and its closed form."""
     model = model.resolve(statistics=statistics)
     return model, formula(model, statistics)

@@ -59,7 +59,7 @@ class EMEstimate(PointEstimate):
 class Rows(NamedTuple):
     """Partly labelled rows: the resolved model, the statistics of the labelled rows, and the unlabelled rows.
 
-    ``arrays`` hold the unlabelled rows by block, [M, D], and ``weight`` [M] their weights.
+    ``arrays`` are the unlabelled rows by block, [M, D], and ``weight`` [M] their sample weights.
     """
 
     model: NaiveBayes
@@ -77,7 +77,7 @@ class Rows(NamedTuple):
 
 
 class _Problem(NamedTuple):
-    """``posterior`` is the model given only the labelled rows; ``constant`` does not depend on the parameters."""
+    """``posterior`` is the model given the labelled rows; ``constant`` is the evidence and base measure of all rows."""
 
     rows: Rows
     fit: Callable[..., PointEstimate]
@@ -86,7 +86,6 @@ class _Problem(NamedTuple):
 
     @classmethod
     def of_rows(cls, rows: Rows, fit: Callable[..., PointEstimate]) -> Self:
-        """The problem of these rows; the constant is the evidence and the base measure of all rows."""
         exact = fit_posterior(rows.model, statistics=rows.labelled)
         base = np.broadcast_to(rows.model.row_base_measure(rows.arrays), rows.weight.shape)
         return cls(rows, fit, exact.model, float(exact.log_evidence + rows.weight @ base))
@@ -102,15 +101,15 @@ class _Problem(NamedTuple):
         if self.fit is fit_mle:
             prior = finalise(log_prior, rows.model, params)
             value = value.times(LogProb(-prior.finite, -prior.zeros))
+        # exponents of 0 are sums of weights, so they cancel only up to rounding
         sign = np.sign(np.round(value.zeros, 6))
         return joint.shares(), float(-sign * np.inf if sign else value.finite)
 
     def maximise(self, share: Array) -> Sites:
-        """The parameters that fit all rows best, given the responsibilities of the unlabelled ones."""
         return self.fit(self.rows.model, statistics=self.rows.merge_statistics(share)).params
 
     def start(self, key: Array | None) -> Sites:
-        """Parameters from the exact predictive of the labelled rows; classes without any split theirs at random."""
+        """Parameters from the exact predictive of the labelled rows; unseen classes divide their share at random."""
         unseen = self.rows.labelled.class_counts == 0
         share = self.posterior.log_predictive(self.rows.arrays).shares()
         if len(share) and unseen.sum() > 1:
@@ -159,8 +158,7 @@ def fit_em(
         max_iterations: The maximum number of iterations.
 
     Warns:
-        UserWarning: if EM did not converge, or if no row is labelled: the model is then a mixture, and its class
-            numbers are arbitrary.
+        UserWarning: if EM did not converge, or no row is labelled: class numbers are then arbitrary, as in a mixture.
 
     Raises:
         ValueError: if the data do not fit the model, for labels other than integers >= -1, an ``unlabelled_weight``
@@ -214,10 +212,9 @@ def separate(
     *,
     sparse: bool = False,
 ) -> Rows:
-    """Separate labelled from unlabelled rows, on the host, and resolve the model from all of them.
+    """Labelled rows as statistics and unlabelled rows, on the host, with the model resolved from all of them.
 
-    Raises:
-        ValueError: if the data do not fit the model, and for labels other than integers >= -1.
+    ValueError if the data do not fit the model, and for labels other than integers >= -1.
     """
     X, sample_weight = to_host((X, sample_weight))
     y = None if y is None else np.asarray(as_array(without_mask("y", y)))

@@ -1,8 +1,8 @@
 """Empirical Bayes: the hyperparameters of the prior that maximise the evidence.
 
 Under conjugacy the evidence log p(X, y) has a closed form: the log partition of the posterior minus that of the prior.
-It is a sum over blocks, and over features if each has its own hyperparameters: F problems with P = 1 to 3 unknowns per
-block, solved together (``newton``). The labels are one more block: a column of K categories.
+It is a sum over blocks, and over features if each has its own hyperparameters. A block is then F problems with P = 1 to
+3 unknowns each, solved together (``newton``). The labels are one more block: a column of K categories.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from bayesnb.rows import arguments
 from bayesnb.rows.statistics import ModelStatistics
 
 GIVEN = ("loc", "smoothing")
-"""Hyperparameters that are not learned: they are not positive hyperparameters of the prior."""
+"""Hyperparameters that are not learned: a loc may be negative, and smoothing is that of the MLE."""
 
 PER = {"rate": "shape", "scale": "df"}
-"""Hyperparameters in the unit of a column, learned as a ratio to another: rate / shape is a variance."""
+"""Hyperparameters in the unit of a column, learned as a ratio to another one: rate / shape is a variance."""
 
 FEWEST, MOST = 1e-3, 1e6
 """Bounds of hyperparameters that count pseudo-rows."""
@@ -51,7 +51,7 @@ class EmpiricalPosterior(Posterior):
     """The exact posterior under a learned prior: ``prior`` has the hyperparameters that maximise the evidence.
 
     ``log_evidence`` is never below ``start_log_evidence``, the evidence under the given prior. ``at_bound``, by block
-    and hyperparameter, is -1 if the maximum lies at the lower bound, 1 at the upper, 0 at neither: an array [1], or [D]
+    and hyperparameter, is -1 if the maximum is at the lower bound, 1 at the upper, 0 at neither: an array [1], or [D]
     if each feature has its own. The class concentration is the ``concentration`` of the block ``label``.
     """
 
@@ -81,14 +81,13 @@ def fit_empirical(
     df - (D - 1). Multinomial and MultivariateNormal, which are one feature, have one factor either way. MacKay,
     Bayesian interpolation (1992); Minka, Estimating a Dirichlet distribution (2000).
 
-    Some maxima lie at infinity or zero: for features that do not depend on the class, balanced classes, or columns that
+    Some maxima are at infinity or zero: for features that do not depend on the class, balanced classes, or columns that
     are constant within a class. Pseudo-rows are kept in [1e-3, 1e6], rate / shape and scale / df within a factor of
     1000 of the given or resolved ones; hyperparameters at such a bound are reported in a warning and in ``at_bound``.
 
     The evidence measures the density of the data, not of the class given the features: if features depend on each
     other, a prior that describes them better may make classification more overconfident. Compare on held-out rows.
-
-    The work is done on the host in float64, and its cost does not grow with the rows.
+    The search runs on the host in float64, and its cost does not grow with the rows.
 
     Args:
         model: The specification; its hyperparameters are the start.
@@ -144,7 +143,7 @@ def fit_empirical(
 
 
 def _blocks(start: Posterior, learn_class: bool) -> dict[str, tuple[Family, Any]]:
-    """The blocks with their statistics; the labels are a block of one column and a single class."""
+    """The blocks with their statistics; the labels are a column of a single class."""
     blocks = {name: (family, start.statistics.blocks[name]) for name, family in start.prior.families.items()}
     if learn_class and start.prior.class_probs is None:
         counts = start.statistics.class_counts
@@ -154,7 +153,6 @@ def _blocks(start: Posterior, learn_class: bool) -> dict[str, tuple[Family, Any]
 
 
 def _unknowns(family: Family) -> list[str]:
-    """The names of the hyperparameters that are learned."""
     return [f.name for f in fields_of(family) if not f.metadata.get("static") and f.name not in GIVEN]
 
 
@@ -162,7 +160,7 @@ def _unknowns(family: Family) -> list[str]:
 def _learn(
     family: Family, statistics: Any, tolerance: Array, max_iterations: Array, *, by: str
 ) -> tuple[Family, newton.Minimum]:
-    """The block's learned family, and the minimum of minus its evidence over the log factors [P, F]."""
+    """The block's learned family, and the minimum of minus its log evidence over the log factors [P, F]."""
     names = _unknowns(family)
     owner = _owner(family, by)
     num_problems = int(owner.max()) + 1
@@ -181,7 +179,7 @@ def _learn(
 
 
 def _owner(family: Family, by: str) -> np.ndarray[Any, Any]:
-    """The index of the problem that each entry of a hyperparameter belongs to: [], [1, D], or [1, S] for categories."""
+    """The index of the problem of each entry of a hyperparameter: [], [1, D], or [1, S] for categories."""
     num_features = family.log_partition().shape[1]
     if by == "block" or num_features == 1:
         return np.zeros((), int)
@@ -219,7 +217,6 @@ def _bounds(family: Family, name: str, owner: Array, num_problems: int) -> tuple
 
 
 def _warn(fit: EmpiricalPosterior) -> None:
-    """Warn of hyperparameters at a bound, and if the maximum number of steps was reached."""
     problems = []
     at_bound = [
         _sentence(block, name, side, which)
@@ -237,7 +234,6 @@ def _warn(fit: EmpiricalPosterior) -> None:
 
 
 def _sentence(block: str, name: str, side: Array, which: int) -> str:
-    """A sentence that names a hyperparameter, the bound it is at, and in how many features."""
     end, bound, factor = ("lower", FEWEST, 1 / STRETCH) if which < 0 else ("upper", MOST, STRETCH)
     what, at = (f"{name} / {PER[name]}", f"{factor:g} times the one given") if name in PER else (name, f"{bound:g}")
     whose = "the class concentration" if block == LABEL else f"{what} of block {block!r}"

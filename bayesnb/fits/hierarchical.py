@@ -47,8 +47,8 @@ class HierarchicalDraws(Draws):
 def sample(model: NaiveBayes, statistics: ModelStatistics, key: Array, **settings: Any) -> HierarchicalDraws:
     """Draws of hyperparameters and parameters given statistics on the host; ``settings`` go to ``sampler.sample``.
 
-    ``Draws.model`` is the prior at the mean of the hyperparameters. Everything is computed in float64: the evidence of
-    many rows is a large number, and there is little to compute.
+    ``Draws.model`` is the prior at the mean of the hyperparameters. Everything is computed in float64, which costs
+    little here: the evidence of many rows is a large number.
     """
     sampler_key, draw_key = jax.random.split(key)
     with jax.enable_x64(True):
@@ -88,7 +88,7 @@ def _mixture(
 
 @jax.jit
 def _parameters(model: NaiveBayes, statistics: ModelStatistics, values: Sites, keys: Array) -> Sites:
-    """Parameters from the posterior under each draw of the hyperparameters."""
+    """One draw of the parameters from the posterior under each draw of the hyperparameters."""
 
     def draw(values: Sites, key: Array) -> Sites:
         posterior = _resolve(model, statistics, values).update(statistics)

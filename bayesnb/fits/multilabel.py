@@ -43,7 +43,7 @@ from bayesnb.rows.statistics import ModelStatistics, from_device, from_host
 
 @pytree
 class MultiLabel(Node):
-    """L classifiers with two classes each: 0, the label is absent, and 1, it is present. X as in the fit.
+    """L classifiers with two classes each, 0 if the label is absent and 1 if it is present. X as in the fit.
 
     ``fits`` is a single result; each of its leaves has labels on its first axis, [L, ...].
     """
@@ -56,7 +56,7 @@ class MultiLabel(Node):
         return jax.tree.leaves(self.fits)[0].shape[0]
 
     def label(self, index: int) -> PointEstimate | Posterior:
-        """The result of one label, 0..L-1, with classes 0 and 1, as from a single fit, including the evidence."""
+        """The result of one label, 0..L-1, with classes 0 and 1 and with its evidence, as from a single fit."""
         if not isinstance(index, int | np.integer) or not 0 <= index < self.num_labels:
             raise ValueError(f"the labels are 0..{self.num_labels - 1}, got {index}")
         return jax.tree.map(lambda leaf: leaf[index, ...], self.fits)
@@ -139,7 +139,7 @@ def _statistics(model: NaiveBayes, X: Any, Y: Any, sample_weight: Any) -> ModelS
 
 
 def _in_one_pass(model: NaiveBayes, arrays: dict[str, Array], Y: Array, weight: Array | None) -> ModelStatistics:
-    """On the host: all labels in one product; columns 2l and 2l + 1 are the absence and the presence of label l."""
+    """All labels in one product, on the host; columns 2l and 2l + 1 are the absence and the presence of label l."""
     present = Y.astype(np.float64)
     pairs = np.stack([1.0 - present, present], axis=-1).reshape(len(Y), -1)
     labels = Labels(pairs if weight is None else pairs * weight[:, None], None)
@@ -151,7 +151,7 @@ def _in_one_pass(model: NaiveBayes, arrays: dict[str, Array], Y: Array, weight: 
 def _label_by_label(
     families: dict[str, Family], arrays: dict[str, Array], Y: Array, weight: Array | None
 ) -> ModelStatistics:
-    """On a device: one label at a time, which needs the memory of one."""
+    """One label at a time, on a device: the memory is that of one label."""
     return jax.lax.map(lambda y: from_device(families, arrays, Labels(y, weight), 2), Y.T)
 
 
@@ -187,7 +187,7 @@ def _check_label_values(Y: np.ndarray[Any, Any]) -> None:
 
 @jax.jit
 def _log_odds(fits: PointEstimate | Posterior, arrays: dict[str, Array]) -> Array:
-    """One label at a time, which needs the memory of one."""
+    """One label at a time: the memory is that of one label."""
     floating = jnp.result_type(float)
     # float32 rows on the host are scored in float64; a single fit would choose by the size of the result
     arrays = {b: x.astype(floating) if jnp.issubdtype(x.dtype, jnp.floating) else x for b, x in arrays.items()}

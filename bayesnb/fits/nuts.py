@@ -1,7 +1,4 @@
-"""NUTS on the model's own NumPyro program, given sufficient statistics: the cost does not grow with labelled rows.
-
-The labels of unlabelled rows are summed out, log sum_k p(y = k, x | params), row by row at every step.
-"""
+"""NUTS on the model's own NumPyro program, given sufficient statistics: the cost does not grow with labelled rows."""
 
 from __future__ import annotations
 
@@ -49,8 +46,8 @@ def fit_nuts(
 ) -> Draws:
     """Draws from the posterior by the No-U-Turn sampler (Hoffman and Gelman 2014), chains vectorized on one device.
 
-    The likelihood enters through the sufficient statistics, written relative to the posterior mean term by term and,
-    for Normal blocks, in units of the posterior: the density is accurate in float32 for any number of rows.
+    The likelihood enters through the sufficient statistics, relative to the posterior mean term by term and, for
+    Normal blocks, in units of the posterior: the density is accurate in float32 for any number of rows.
 
     The labels of unlabelled rows are summed out, log sum_k p(y = k, x | params): the run is then in float64, its cost
     grows with their number, and the prior is resolved from all rows, whatever their labels.
@@ -122,7 +119,7 @@ def fit_nuts(
 def _sample(
     model: NaiveBayes, statistics: ModelStatistics, rows: Rows | None, key: Array, settings: dict[str, Any]
 ) -> Draws:
-    """Draws of the parameters of a resolved model from the statistics of labelled rows and from unlabelled rows."""
+    """Draws of a resolved model's parameters, from statistics of labelled rows and from unlabelled ``rows``."""
     centred, standard, reference = finalise(_centre, model, statistics)
     arguments.check_draws(reference, draws_of_all_chains=settings["num_samples"] * settings["num_chains"])
     start = initial_params(model, reference) if model.priors else reference
@@ -140,7 +137,7 @@ def _prior(model: NaiveBayes, *_: Any) -> Sites:
 def _log_likelihood(
     params: Sites, model: NaiveBayes, statistics: ModelStatistics, reference: Sites, rows: Rows | None
 ) -> Array:
-    """The log likelihood of labelled rows, relative to the reference point, plus that of unlabelled rows."""
+    """The log likelihood of labelled rows relative to that at ``reference``, plus that of unlabelled rows."""
     labelled = model.log_likelihood_ratio(statistics, params, reference)
     return labelled if rows is None else labelled + _log_density(rows, params)
 

@@ -1,4 +1,4 @@
-"""The prior's density at given parameters, by NumPyro, also on the boundary of the support, where a mode may lie."""
+"""The prior's density at given parameters, also on the boundary of the support, where a mode may be."""
 
 from __future__ import annotations
 
@@ -35,8 +35,9 @@ def log_prior(model: NaiveBayes, params: Sites) -> LogProb:
 
 
 def _density(law: Any, value: Array) -> LogProb:
-    """The prior density of a site as 0^zeros exp(finite). On the boundary of a simplex, or at a rate of 0, ``zeros`` is
-    the exponent of the distance to the boundary; if it is negative, the density is unbounded.
+    """A site's density as 0^zeros exp(finite): on the boundary, ``zeros`` is the exponent of the distance to it.
+
+    The boundary is that of a simplex, or a rate of 0. The density is unbounded if the exponent is negative.
     """
     if isinstance(law, dist.Beta):
         value = jnp.stack([value, 1.0 - value], axis=-1)

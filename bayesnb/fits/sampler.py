@@ -2,9 +2,9 @@
 
     p(sites | data)  is proportional to  p(sites) exp(log likelihood)
 
-Transitions and adaptation are NumPyro's (Hoffman and Gelman 2014). Its kernel takes the data as arguments, and so do
-the jitted functions here: JAX caches compiled code by program, shapes, precision and settings, and no data are kept. A
-chain's state is one flat vector of unconstrained values, so its trees have few arrays, however many sites there are.
+Transitions and adaptation are NumPyro's (Hoffman and Gelman 2014). Its kernel and the jitted functions here take the
+data as arguments: JAX caches compiled code by program, shapes, precision and settings, and no data are kept. A chain's
+state is one flat vector of unconstrained values, so its trees have few arrays, however many sites there are.
 """
 
 from __future__ import annotations
@@ -60,10 +60,8 @@ def sample(
     """Draws by site, chain after chain, [C S, ...], and the sampler statistics of each draw, [C S]; on the host.
 
     ``data`` are the arguments of both functions of the program, pytrees of arrays. ``start`` has the initial values;
-    sites left out start at random. None is the median of a few draws from the prior. The rest is as in ``fit_nuts``.
-
-    Raises:
-        ValueError: if no initial point with finite density is found.
+    sites left out start at random. If it is None, chains start at the median of a few draws from the prior. The rest is
+    as in ``fit_nuts``. ValueError if no initial point with finite density is found.
     """
     from rich.console import Console
     from rich.progress import Progress
@@ -145,7 +143,7 @@ def _advance(
 def _constrain(
     program: Program, data: tuple[Any, ...], draws: Any, sites: Sites, num_chains: int
 ) -> tuple[Sites, dict[str, Array]]:
-    """The draws by site, in the sites' own units, and their statistics; chain after chain."""
+    """The draws by site, constrained to their supports, and the sampler statistics; chain after chain."""
     unravel = ravel_pytree(sites)[1]
 
     def constrain(vector: Array) -> Sites:
@@ -158,7 +156,7 @@ def _constrain(
 
 
 def _each(function: Callable[..., Any], num_chains: int) -> Callable[..., Any]:
-    """The function mapped over chains; a single chain is not mapped: vmap computes both branches of a conditional."""
+    """The function mapped over chains. A single chain is not mapped: vmap computes both branches of a conditional."""
     return jax.vmap(function) if num_chains > 1 else function
 
 

@@ -100,6 +100,7 @@ def quantiles(of_rows: Callable[..., Any], given: ParameterDraws, level: float, 
     num_rows = jax.tree.leaves(arrays)[0].shape[0]
     width = sum(x.shape[1] for x in arrays.values()) if by_feature else 1
     row_bytes = 8 * params["class_probs"].size * width
+    # a power of two, so that few block sizes are compiled
     size = 1 << max(min(AT_ONCE // max(row_bytes, 1), max(num_rows, 1)), 1).bit_length() - 1
     # take the nearest draw: interpolation would fail for impossible events, whose logarithms are -inf
     if not on_host(given):

@@ -115,6 +115,7 @@ class _LeftOutEvidence(NamedTuple):
     def information(self, powers: Array) -> Array:
         """Eigenvalues of the loss's Hessian in the powers; zero eigenvalues may be left out."""
         num_rows, num_classes, num_features = self.evidence.shape
+        # S S' has the nonzero eigenvalues of the Hessian S' S, and is smaller if features outnumber rows
         wide = num_features > num_rows * num_classes
 
         def part(rows: slice) -> Array:
