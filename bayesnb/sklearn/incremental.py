@@ -14,6 +14,9 @@ from bayesnb.frames.classes import classes_and_codes, codes_among, plain_labels
 from bayesnb.frames.series import Array, Frame
 from bayesnb.rows.statistics import ModelStatistics
 
+SET_BY_ROWS = ("n_features_in_", "feature_names_in_", "_threshold", "_precision")
+"""Attributes that are set while rows are checked, and restored if the rows are invalid."""
+
 
 class IncrementalClassifier(ClassifierMixin, BaseEstimator):
     """Base of classifiers with ``fit`` and ``partial_fit``."""
@@ -30,7 +33,7 @@ class IncrementalClassifier(ClassifierMixin, BaseEstimator):
             sample_weight: Weights [N]; rows of weight zero are ignored.
 
         Raises:
-            ValueError: if rows, labels, weights or parameters are invalid; an earlier fit is then unchanged.
+            ValueError: if rows, labels, weights or parameters are invalid; invalid rows leave an earlier fit unchanged.
         """
         return self._add(X, y, None, sample_weight, reset=True)
 
@@ -61,13 +64,14 @@ class IncrementalClassifier(ClassifierMixin, BaseEstimator):
         """Count checked rows, merge them with earlier ones unless ``reset``, and set the fitted attributes."""
 
     def _add(self, X: Any, y: Any, classes: Array | None, sample_weight: Any, *, reset: bool) -> Self:
-        before = dict(self.__dict__)
+        before = {name: value for name, value in self.__dict__.items() if name in SET_BY_ROWS}
         try:
             X, y, weight = self._rows(X, y, sample_weight, reset=reset)
             classes, codes = classes_and_codes(y) if classes is None else (classes, codes_among(classes, y))
             self._learn(X, classes, codes, weight, reset=reset)
         except BaseException:
-            self.__dict__.clear()
+            for name in SET_BY_ROWS:
+                self.__dict__.pop(name, None)
             self.__dict__.update(before)
             raise
         return self

@@ -105,6 +105,7 @@ class BaseNB(IncrementalClassifier):
         if not reset:
             statistics = merge_alike(self.statistics_, statistics)
         self.classes_ = classes
+        self.__dict__.pop("statistics_", None)  # unfitted if a parameter is invalid
         self._exact_parameters = self._set_parameters(statistics.blocks["x"], statistics.class_counts)
         self.statistics_, self._arrays_of_fit = statistics, self._visible_arrays()
         self._freeze()
