@@ -152,6 +152,7 @@ def _over_classes(cells: Array, rows: LabelledRows, sizes: Array) -> tuple[Array
         total += pairs.weight
         information += pairs.weight * pairs.information
         evidence += pairs.evidence
+    # pairs_of takes columns of categories first: restore the order of X
     back = np.ix_(np.argsort(order), np.argsort(order))
     return _symmetric(information / np.maximum(total, TINY))[back], _symmetric(evidence)[back]
 

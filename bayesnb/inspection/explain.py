@@ -141,6 +141,7 @@ def _exact_log_odds(probs: Array, table: LogProb, against: int) -> tuple[Array, 
     prior = _subtract_class(LogProb(np.log(np.where(probs > 0, probs, 1.0)), NEVER * (probs == 0)), against, 0)
     features = _subtract_class(table, against, 1)
     more = np.sign(prior.zeros[None] + features.zeros.sum(axis=2))[:, :, None]
+    # infinite only for features that are impossible under the class with more of them
     infinite = features.zeros * more > 0
     return (
         np.where(prior.zeros == 0, prior.finite, np.copysign(np.inf, -prior.zeros)),
