@@ -139,7 +139,7 @@ def coordinates(model: NaiveBayes, class_names: Any = None, feature_names: Any =
 
 
 def _by_chain(values: Mapping[str, Array], num_chains: int) -> dict[str, Array]:
-    """The values [S, ...] as [chain, draw, ...]."""
+    """Reshape [S, ...] to [chain, draw, ...]."""
     return {name: value.reshape(num_chains, -1, *value.shape[1:]) for name, value in values.items()}
 
 
