@@ -1,4 +1,4 @@
-"""Fit the methods on the same random splits of one table, at growing training sizes, and score them."""
+"""The scores of the methods on the same random splits of one table, at growing training sizes."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Comparison:
         return tuple(self.priors)
 
     def values(self, size: int, method: str, field: str) -> Array:
-        """Return one field of the records of a size and a method, for each of the R splits [R]."""
+        """One field of the records of a size and a method, for each of the R splits [R]."""
         return np.array([getattr(r, field) for r in self.records if r.size == size and r.method == method])
 
     def mean(self, size: int, method: str, metric: str) -> tuple[float, float]:
@@ -89,7 +89,7 @@ def compare(
     on_fit: Callable[[int, str], None] | None = None,
     methods: Sequence[str] = NAIVE_BAYES,
 ) -> Comparison:
-    """Fit every method at every size on every split, and score it on the split's test rows.
+    """The fits of every method at every size on every split, scored on the split's test rows.
 
     Args:
         experiment: The data, the training sizes, the splits and the models.
@@ -130,7 +130,7 @@ def compare(
 
 
 def _time(experiment: Experiment, method: Method, train: tuple[Any, Array], X_test: Any) -> tuple[Array, float, float]:
-    """Fit and predict; return log p(y | x) [T, K] and the milliseconds of each."""
+    """log p(y | x) of the test rows, [T, K], and the milliseconds of the fit and of the prediction."""
     started = time.perf_counter()
     fit = jax.block_until_ready(method.fit(experiment, *train))  # JAX returns before it has computed
     fitted = time.perf_counter()

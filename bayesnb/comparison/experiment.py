@@ -60,13 +60,13 @@ class Experiment:
 
     @cached_property
     def first(self) -> FirstSplit:
-        """The rows of the first split."""
+        """The first split's test rows and largest training set."""
         train, test = self.splits[0]
         return FirstSplit(self.table, self.bayes, self.table.rows(train[: self.sizes[-1]]), self.table.rows(test))
 
 
 def bayes_model(table: Table, *, laplace: bool = False) -> NaiveBayes:
-    """Build a table's model.
+    """The model of a table.
 
     Args:
         table: The data.

@@ -1,7 +1,4 @@
-"""Further results from the first split alone: a check with NUTS, the dependence of columns, the evidence.
-
-One split is enough to see whether the sampler agrees, which columns depend on each other, and which on the class.
-"""
+"""Further results from the first split alone: a check with NUTS, the dependence of columns, the evidence."""
 
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ class NutsCheck:
 
     Attributes:
         num_rows: The number of test rows on which class probabilities were compared.
-        max_difference, mean_difference: Of the class probabilities, in absolute value.
+        max_difference, mean_difference: Absolute differences of the class probabilities.
         max_r_hat, min_ess: Largest split R-hat and smallest effective sample size of any parameter.
         num_draws: The number of draws in all chains.
         seconds: Wall time, including compilation.
@@ -79,7 +76,7 @@ class Evidence:
 def check_with_nuts(
     first: FirstSplit, seed: int, num_samples: int = CHECK_SAMPLES, progress_bar: bool = False
 ) -> NutsCheck:
-    """Draw from the posterior by NUTS and compare its predictions with the exact ones.
+    """A comparison of predictions from NUTS draws with the exact ones.
 
     At most 500 test rows are compared: averaging thousands of draws over tens of thousands of rows would take longer
     than the sampling, for no extra insight. With many columns, a few draws dominate the average of a row's joint
@@ -117,7 +114,7 @@ def check_with_nuts(
 
 
 def dependent_columns(first: FirstSplit) -> Dependence | None:
-    """Test the naive assumption on at most 2,000 training rows; None for a single column."""
+    """A test of the naive assumption on at most 2,000 training rows; None for a single column."""
     columns = first.table.columns
     if len(columns) < 2:
         return None
@@ -128,7 +125,7 @@ def dependent_columns(first: FirstSplit) -> Dependence | None:
 
 
 def compute_evidence(first: FirstSplit) -> Evidence:
-    """The evidence of the given and the learned prior, and of every column, on the training set."""
+    """The evidence of the given prior, the learned prior and every column, on the training set."""
     X, y = first.train
     learned = fit_learned_prior(first.model, X, y)
     probability, factor = feature_inclusion(first.model, statistics=learned.statistics)

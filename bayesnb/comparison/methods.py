@@ -1,4 +1,4 @@
-"""The table of methods: names, priors, meanings, styles in pictures, and fits."""
+"""The table of methods: names, priors, meanings, styles in plots, and fits."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class Method:
     Attributes:
         prior: Its prior for counts and classes, in short; see `PRIOR_MEANINGS`.
         meaning: What it predicts with.
-        fit: Fits it to the rows X, y of an experiment.
-        style: Its style in pictures; None if pictures leave it out, since more lines would overlap.
+        fit: Its fit to the rows X, y of an experiment.
+        style: Its style in plots; None if plots leave it out, since more lines would overlap.
     """
 
     prior: str
@@ -60,12 +60,12 @@ class Method:
     style: Style | None = None
 
     def full_prior(self, numeric: bool) -> str:
-        """Its prior, with that for numbers if there are any."""
+        """Its prior, including that for numbers if there are any."""
         return f"{self.prior}, NIG" if numeric and self.prior in CONJUGATE else self.prior
 
 
 def fit_learned_prior(model: NaiveBayes, X: Any, y: Array) -> EmpiricalPosterior:
-    """Fit under the learned prior; on small training sets it often ends at its bounds, so do not warn."""
+    """The fit under the learned prior, without warnings: with few training rows it often ends at its bounds."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return fit_empirical(model, X, y)

@@ -36,9 +36,7 @@ def log_loss(log_proba: Array, y: Array) -> float:
 
     A row whose true class has probability zero would make the mean infinite. It counts as -log p = 87.3, from the log
     of float32's smallest normal number, and `impossible_share` gives the fraction of such rows. Finite values, however
-    large, are not clipped.
-
-    Reference: Good (1952), Rational decisions, JRSS B 14.
+    large, are not clipped. Good (1952), Rational decisions, JRSS B 14.
     """
     own = _own(log_proba, y)
     return float(-np.mean(np.where(np.isneginf(own), LOG_SMALLEST, own)))
@@ -52,9 +50,8 @@ def impossible_share(log_proba: Array, y: Array) -> float:
 def brier(log_proba: Array, y: Array) -> float:
     """Mean over rows of sum_k (p_ik - [y_i = k])^2, from 0 to 2, summed over all K classes.
 
-    With two classes it is twice the one-column form that scikit-learn's `brier_score_loss` gives by default.
-
-    Reference: Brier (1950), Verification of forecasts expressed in terms of probability, Monthly Weather Review 78.
+    With two classes it is twice the one-column form that scikit-learn's `brier_score_loss` gives by default. Brier
+    (1950), Verification of forecasts expressed in terms of probability, Monthly Weather Review 78.
     """
     errors = np.exp(log_proba)
     errors[np.arange(len(y)), y] -= 1.0
@@ -82,7 +79,7 @@ class ReliabilityBins:
 
 
 def reliability_bins(log_proba: Array, y: Array, bins: int = NUM_BINS) -> ReliabilityBins:
-    """Count rows and correct predictions, and sum confidence, in equal-width bins of the largest class probability."""
+    """Counts of rows and of correct predictions, and sums of confidence, in bins of the largest class probability."""
     confidence = np.exp(np.max(log_proba, axis=1))
     correct = np.argmax(log_proba, axis=1) == y
     index = np.clip(np.ceil(confidence * bins).astype(int) - 1, 0, bins - 1)
@@ -96,9 +93,8 @@ def reliability_bins(log_proba: Array, y: Array, bins: int = NUM_BINS) -> Reliab
 def calibration_error(bins: ReliabilityBins) -> float:
     """Expected calibration error: sum_m (n_m / N) |accuracy_m - confidence_m|.
 
-    It is 0 if in every bin the fraction of correct predictions equals the mean confidence.
-
-    Reference: Guo, Pleiss, Sun, Weinberger (2017), On calibration of modern neural networks, ICML.
+    It is 0 if in every bin the fraction of correct predictions equals the mean confidence. Guo, Pleiss, Sun, Weinberger
+    (2017), On calibration of modern neural networks, ICML.
     """
     return float(np.sum(np.abs(bins.correct - bins.confidence)) / np.sum(bins.count))
 

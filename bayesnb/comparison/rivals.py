@@ -40,12 +40,10 @@ class Rival:
 
 
 def fit_rival(method: str, X: Mapping[str, Array], y: Array, *, num_classes: int, seed: int) -> Rival:
-    """Fit one of the two rivals to a table's rows.
+    """One of the two rivals, fitted to the rows of a table; some of the classes may have no rows.
 
     Binary and categorical columns are one-hot encoded, and a missing cell is a level of its own; numbers are
-    standardised, and missing ones replaced by the column's mean.
-
-    Some of the classes may have no rows. The seed is that of the random forest.
+    standardised, and missing ones replaced by the column's mean. The seed is that of the random forest.
     """
     num_numeric = X["numeric"].shape[1] if "numeric" in X else 0
     num_columns = sum(values.shape[1] for values in X.values())
@@ -71,5 +69,5 @@ def _classifier(method: str, y: Array, seed: int) -> ClassifierMixin:
 
 
 def _matrix(X: Mapping[str, Array]) -> Array:
-    """All blocks concatenated, [N, D], with numbers last."""
+    """All blocks concatenated, [N, D]; numbers come last."""
     return np.hstack([X[block] for block in ("binary", "categorical", "numeric") if block in X])

@@ -28,21 +28,21 @@ class Split(NamedTuple):
 
 
 def make_splits(table: Table, repeats: int, seed: int) -> list[Split]:
-    """Draw splits; split r has the seed (seed, r), so that more repeats keep the earlier splits."""
+    """Random splits; split r has the seed (seed, r), so that more repeats keep the earlier splits."""
     return [stratified_split(table.y, np.random.default_rng([seed, repeat])) for repeat in range(repeats)]
 
 
 def num_test_rows(num_rows: int) -> int:
-    """Return the number of rows of a table to hold out: 30 %, at least one."""
+    """The number of rows of a table to hold out: 30 %, at least one."""
     return max(1, round(TEST_SHARE * num_rows))
 
 
 def stratified_split(y: Array, rng: np.random.Generator) -> Split:
-    """Hold out rows, and order the rest so that every prefix has nearly the class proportions of the table.
+    """Held-out rows, and the rest in an order in which every prefix has nearly the class proportions of the table.
 
     The rows of a class of size m, in random order, get the times (0 + u) / m, (1 + u) / m, ... with one uniform u per
     class, and all classes are merged by time. Every prefix then has each class's proportional number of rows to within
-    one, and so has the test set. A class with a single row falls on either side with the right probability.
+    one, and so has the test set. A class with a single row is on either side with the right probability.
 
     Args:
         y: Labels [N], integers.
@@ -59,7 +59,7 @@ def stratified_split(y: Array, rng: np.random.Generator) -> Split:
 
 
 def choose_sizes(table: Table, sizes: Sequence[int] | None = None) -> tuple[int, ...]:
-    """Check the given training sizes, or choose them.
+    """The given training sizes, checked and sorted, or `growing_sizes`.
 
     Raises:
         DataError: if a size is below 2, or above the number of rows left after holding out the test rows.
@@ -78,7 +78,7 @@ def choose_sizes(table: Table, sizes: Sequence[int] | None = None) -> tuple[int,
 
 
 def growing_sizes(num_train: int, num_classes: int) -> tuple[int, ...]:
-    """Choose the training sizes 20, 50, 100, 200, 500, ..., and finally all training rows.
+    """The training sizes 20, 50, 100, 200, 500, ..., and finally all training rows.
 
     Sizes below the number of classes are left out, and so are sizes above 80 % of the training rows.
     """

@@ -1,4 +1,1 @@
-"""Inspection of fits: explanations, dependence, formulas, diagnostics, export to ArviZ.
-
-It changes no fit and makes no plots.
-"""
+"""Inspection of fits: explanations, dependence, formulas, diagnostics, export to ArviZ."""

@@ -26,7 +26,7 @@ from bayesnb.results.intervals import feature_terms, raise_terms
 def by_words(fit: Classifier, family: Family) -> bool:
     """True if the block has one term for each word and one for the length.
 
-    In an average over subsets of features a Multinomial block is in or out as a whole, and has one term.
+    In an average over subsets of features a Multinomial block is included as a whole, and has one term.
     """
     return family.has_word_terms and not isinstance(fit, AveragedPosterior)
 
@@ -55,7 +55,7 @@ def terms(fit: Classifier, arrays: dict[str, Array]) -> dict[str, LogProb]:
 class SeenWords(NamedTuple):
     """A fit and rows whose blocks of words keep only words that occur in a row, ``columns`` [U] by block.
 
-    The last column stands for all other words; its counts are 0.
+    All other words become one last column, whose counts are 0.
     """
 
     fit: Any

@@ -115,7 +115,7 @@ def to_arviz(
 
 
 def library() -> Any:
-    """Import ArviZ on first use, as it takes seconds, and suppress the warning of 0.23 about its successor."""
+    """ArviZ, imported at first use since that takes seconds, without 0.23's warning about its successor."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"\s*ArviZ is undergoing a major refactor", FutureWarning)
         import arviz
@@ -162,7 +162,7 @@ def _check_rows(model: NaiveBayes, X: Any, y: Any, needed: bool) -> Any:
 
 
 def _observed_cells(model: NaiveBayes, X: Any) -> tuple[dict[str, Array], dict[str, Array]]:
-    """The cells by block as given, and the totals of blocks that are pairs (successes, totals)."""
+    """The cells by block as given, and the totals of blocks of pairs (successes, totals)."""
     blocks = {"x": X} if model.single else X
     parts: dict[str, tuple[Any, ...]] = {
         block: blocks[block] if isinstance(blocks[block], tuple) else (blocks[block],) for block in model.families

@@ -1,4 +1,4 @@
-"""Test the naive assumption: mutual information and a Bayes factor of every pair of features, given the class."""
+"""Tests of the naive assumption: mutual information and a Bayes factor of every pair of features, given the class."""
 
 from __future__ import annotations
 
@@ -76,7 +76,9 @@ class Dependence:
 
 
 def dependence(X: Any, y: Any, *, sample_weight: Any = None, model: NaiveBayes | None = None) -> Dependence:
-    """Test the naive assumption pair by pair, in each class on the n rows where both cells are observed.
+    """The mutual information and the Bayes factor of every pair of columns, given the class.
+
+    A test of the naive assumption. Each pair is compared in each class, on the n rows where both cells are observed.
 
     Two columns of categories: I_k is the mutual information of the counts in class k, and BF_k the Bayes factor of one
     Dirichlet(1) over all cells against a Dirichlet(1) for each of two independent margins. Gunel and Dickey, Bayes
@@ -152,12 +154,13 @@ def _over_classes(cells: Array, rows: LabelledRows, sizes: Array) -> tuple[Array
         total += pairs.weight
         information += pairs.weight * pairs.information
         evidence += pairs.evidence
+    # pairs_of takes columns of categories first: restore the order of X
     back = np.ix_(np.argsort(order), np.argsort(order))
     return _symmetric(information / np.maximum(total, TINY))[back], _symmetric(evidence)[back]
 
 
 def _symmetric(pairs: Array) -> Array:
-    """Make pairs exactly symmetric, as rounding may differ between (a, b) and (b, a), with 0 on the diagonal."""
+    """The pairs made exactly symmetric, as rounding may differ between (a, b) and (b, a), with 0 on the diagonal."""
     pairs = 0.5 * (pairs + pairs.T)
     np.fill_diagonal(pairs, 0.0)
     return pairs

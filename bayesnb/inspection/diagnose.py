@@ -20,7 +20,7 @@ from bayesnb.results.draws import Draws
 
 
 class Worst(NamedTuple):
-    """The worst value of a diagnostic, and the parameter it belongs to; None if no parameter varies."""
+    """The worst value of a diagnostic, and its parameter; None if no parameter varies."""
 
     value: float
     parameter: str | None
@@ -37,7 +37,7 @@ class Diagnosis(NamedTuple):
 
     @property
     def ok(self) -> bool:
-        """True if no diagnostic failed, so that there is no advice."""
+        """True if no diagnostic failed."""
         return not self.advice
 
 
@@ -84,7 +84,6 @@ def _names(site: str, shape: tuple[int, ...], coords: dict[str, Any], dims: dict
 
 
 def _worst(chains: np.ndarray[Any, Any], names: list[str]) -> tuple[Worst, Worst, Worst]:
-    """The largest R-hat and the smallest effective sample sizes of the bulk and the tails."""
     num_chains, num_draws, _ = chains.shape
     if not names:
         every = Worst(float(num_chains * num_draws), None)

@@ -41,8 +41,7 @@ def check_column_names(model: NaiveBayes, given: Any, sizes: Mapping[str, int]) 
 def check_lists(model: NaiveBayes, given: Any, sizes: Mapping[str, int]) -> dict[str, list[Any]]:
     """The names of columns by block, as given; a list is that of a model's only block.
 
-    Raises:
-        ValueError: for names that do not fit the model's blocks and columns, and for a name that occurs twice.
+    ValueError for names that do not fit the model's blocks and columns, and for a name that occurs twice.
     """
     blocks = ", ".join(map(repr, sizes))
     if given is not None and not isinstance(given, Mapping):
@@ -60,11 +59,7 @@ def check_lists(model: NaiveBayes, given: Any, sizes: Mapping[str, int]) -> dict
 
 
 def check_list(what: str, given: Any, size: int) -> list[Any]:
-    """The given names as a list.
-
-    Raises:
-        ValueError: unless ``given`` is a list of this many names that differ as text.
-    """
+    """The given names as a list. ValueError unless ``given`` is a list of ``size`` names that differ as text."""
     if isinstance(given, str | Mapping) or not _is_list(given):
         raise ValueError(f"{what} must be a list of {size} names, got {given!r}")
     names = list(given)
@@ -88,7 +83,7 @@ def prefix_repeated(by_block: Mapping[str, Sequence[str]]) -> dict[str, tuple[st
 def check_value_names(
     given: Any, families: Mapping[str, Family], columns: Mapping[str, Sequence[str]], shown: Mapping[str, Sequence[str]]
 ) -> dict[str, tuple[str, ...]]:
-    """What the codes 0, 1, ... of a feature stand for, by its shown name.
+    """The names of the codes 0, 1, ... of each feature, by its shown name.
 
     Args:
         given: Names by column, or by the shown name.
@@ -130,11 +125,7 @@ def _is_list(given: Any) -> bool:
 
 
 def class_index(given: Any, names: tuple[str, ...], argument: str) -> int:
-    """The index of a class given by its number or its name.
-
-    Raises:
-        ValueError: if there is no such class.
-    """
+    """The index of a class given by its number or its name. ValueError if there is no such class."""
     if isinstance(given, str) and given in names:
         return names.index(given)
     try:

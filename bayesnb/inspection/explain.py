@@ -52,13 +52,13 @@ def explain(
     """The exact contributions of the class prior and of each feature to the log odds of every class against one.
 
     The F features are the columns, block by block. A Multinomial block is its words and one term for the length, which
-    is 0 given the parameters and corrects the exact predictive, under which words come in bursts (``additive`` has the
-    formula). A MultivariateNormal block is one term, and so is a Multinomial block in an average over subsets of
-    features. A missing cell adds 0. For a tempered fit the terms are multiplied by its powers.
+    is 0 given the parameters and corrects the exact predictive, under which words come in bursts (formula in
+    ``families.parts.word_terms``). A MultivariateNormal block is one term, and so is a Multinomial block in an average
+    over subsets of features. A missing cell adds 0. For a tempered fit the terms are multiplied by its powers.
 
-    With ``key`` there are equal-tailed credible intervals of the contributions given the parameters, over draws of
-    these: w_f (log p(x_f | k, theta) - log p(x_f | j, theta)). A contribution to the exact predictive averages p over
-    theta, and may lie outside its interval if rows are few; the length of a row contributes 0 given theta.
+    With ``key`` there are equal-tailed credible intervals of the contributions given the parameters theta, over draws:
+    w_f (log p(x_f | k, theta) - log p(x_f | j, theta)). A contribution to the exact predictive averages p over theta,
+    and may be outside its interval if rows are few; the length of a row contributes 0 given theta.
 
     A value that is impossible under only one class makes the log odds and its contribution infinite. If both classes
     have impossible features, these cancel as in the prediction: if both have equally many, all contributions are
@@ -76,7 +76,7 @@ def explain(
         num_draws: The number of draws of the parameters.
         class_names: K names; 0..K-1 if not given.
         feature_names: D names, or a dict of them by block; ``x[3]`` if not given.
-        value_names: What codes 0, 1, ... stand for, by the name of the feature.
+        value_names: Names of the codes 0, 1, ..., by the name of the feature.
 
     Raises:
         ValueError: for a fit that has no additive explanation, rows or names that do not fit it, a key for a point
@@ -141,6 +141,7 @@ def _exact_log_odds(probs: Array, table: LogProb, against: int) -> tuple[Array, 
     prior = _subtract_class(LogProb(np.log(np.where(probs > 0, probs, 1.0)), NEVER * (probs == 0)), against, 0)
     features = _subtract_class(table, against, 1)
     more = np.sign(prior.zeros[None] + features.zeros.sum(axis=2))[:, :, None]
+    # infinite only for features that are impossible under the class with more of them
     infinite = features.zeros * more > 0
     return (
         np.where(prior.zeros == 0, prior.finite, np.copysign(np.inf, -prior.zeros)),
@@ -155,7 +156,6 @@ def _subtract_class(log_prob: LogProb, against: int, axis: int) -> Any:
 def _intervals(
     small: SeenWords, widths: dict[str, int], against: int, level: float, key: Array, num_draws: int
 ) -> Intervals:
-    """Credible intervals of the results of ``_exact_log_odds``, over draws of the parameters."""
     arguments.require_probability(level=level)
     fit = small.fit
     width = sum(len(small.columns.get(block, range(size))) + 1 for block, size in widths.items())
@@ -176,7 +176,7 @@ def _intervals(
 
 @dataclass(frozen=True)
 class _LogOdds:
-    """The log odds of rows given parameters: contributions by block [N, K, F], and their total [N, K]."""
+    """The contributions of rows given parameters, by block [N, K, F], and their log odds [N, K]."""
 
     against: int
     words: bool
@@ -189,7 +189,7 @@ class _LogOdds:
 
 
 def _beside(small: SeenWords, widths: dict[str, int], by_block: dict[str, Array]) -> Array:
-    """Concatenate blocks to [N, K, F]; words that occur in no row add 0."""
+    """The blocks concatenated, [N, K, F]; words that occur in no row add 0."""
     first = next(iter(by_block.values()))
     out = np.zeros((*first.shape[:2], sum(widths.values())))
     for block, places in _slices(widths).items():

@@ -49,15 +49,15 @@ class Explanation:
     """Log odds of K classes against one, for N rows, in F + 1 parts that add up to those of the prediction.
 
     Attributes:
-        prior: What the class probabilities add, [K].
-        contributions: What each feature adds, [N, K, F].
+        prior: The contribution of the class probabilities, [K].
+        contributions: The contribution of each feature, [N, K, F].
         values: The rows' cells [N, F]; NaN for missing cells, and for terms of many cells.
         intervals: Credible intervals of the parts and the log odds given the parameters; None without a key.
         against: The class j that the others are compared with; its own log odds are 0.
         level: The probability inside an interval, or None.
         class_names: K names.
         feature_names: F names.
-        value_names: What the codes 0, 1, ... of a feature stand for, by its name.
+        value_names: The names of the codes 0, 1, ... of a feature, by its name.
         blocks: The positions of each block's features.
     """
 
@@ -74,18 +74,14 @@ class Explanation:
 
     @cached_property
     def log_odds(self) -> Array:
-        """log p(k | x) - log p(j | x), [N, K]: the prior and the contributions added up."""
+        """log p(k | x) - log p(j | x), [N, K]: the sum of the prior and the contributions."""
         return self.prior + self.contributions.sum(axis=2)
 
     def of_row(self, row: int, of: int | str | None = None) -> int:
-        """The number of the class that a row's explanation is about.
+        """The number of the class that the explanation of a row is about.
 
-        Args:
-            row: The index of the row.
-            of: A class by number or name; None for the most probable one besides ``against``.
-
-        Raises:
-            ValueError: if there is no such row or class.
+        ``of`` is a class by number or name; None is the most probable one besides ``against``. ValueError if there is
+        no such row or class.
         """
         if not hasattr(row, "__index__") or not -len(self.contributions) <= row < len(self.contributions):
             raise ValueError(f"row must be a number below {len(self.contributions)}, got {row!r}")
@@ -97,13 +93,7 @@ class Explanation:
     def top(self, row: int = 0, count: int = 10, of: int | str | None = None) -> list[Contribution]:
         """The contributions of largest magnitude in a row, the largest first; those of 0 are left out.
 
-        Args:
-            row: The index of the row.
-            count: The maximum number of contributions.
-            of: A class by number or name; None for the most probable one besides ``against``.
-
-        Raises:
-            ValueError: if there is no such row or class.
+        ``count`` is the maximum number of contributions; ``of`` and errors are as in ``of_row``.
         """
         k = self.of_row(row, of)
         return [self._feature(row, k, f) for f in self._strongest(row, k, count)]
@@ -157,7 +147,7 @@ class Explanation:
         return Contribution(name, value, float(self.contributions[row, k, f]), *ends, self.value_name(name, value))
 
     def _ends(self, part: str, *place: int) -> tuple[float, float]:
-        """The ends of one of the intervals, NaN without intervals."""
+        """The ends of one interval; NaN without intervals."""
         if self.intervals is None:
             return math.nan, math.nan
         low, high = getattr(self.intervals, part)

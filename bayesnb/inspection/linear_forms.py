@@ -114,7 +114,7 @@ def _forms(fit: Any) -> tuple[dict[str, Any], Array]:
 
 @jax.jit
 def _with_intercept(model: NaiveBayes, params: Sites | None) -> tuple[dict[str, Any], Array, Array]:
-    """The forms by block, the intercept, and the class probabilities; at the posterior mean without ``params``."""
+    """The forms by block, the intercept, and the class probabilities; at the posterior mean if ``params`` is None."""
     params = model.reference() if params is None else params
     by_block, class_probs = model.block_params(params), jnp.asarray(params["class_probs"])
     blocks = {name: family.form(by_block[name]) for name, family in model.families.items()}

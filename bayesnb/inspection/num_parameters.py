@@ -1,4 +1,4 @@
-"""Count the free parameters of a model, and those of the full joint table that it replaces."""
+"""The number of free parameters of a model, and of the full joint table that it replaces."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def num_parameters(
     num_columns: int | Mapping[str, int] | None = None,
     num_classes: int | None = None,
 ) -> NumParameters:
-    """Count the free parameters of a model or a fit.
+    """The number of free parameters of a model or a fit.
 
     K classes have K - 1 free class probabilities, or 0 if they are fixed; Bernoulli, Binomial and Poisson blocks K D,
     Categorical K sum(C - 1), Multinomial K (D - 1), Normal 2 K D, or (K + 1) D if the variance is shared, and
@@ -71,7 +71,7 @@ def num_parameters(
 
 
 def _columns(fit: Any, model: NaiveBayes, X: Any, num_columns: Any) -> dict[str, int]:
-    """The number of columns of each block: of the model, of the rows, or as given."""
+    """The number of columns of each block: from the fit, from the rows, or as given."""
     given: dict[str, Any] = dict.fromkeys(model.families, None if isinstance(num_columns, Mapping) else num_columns)
     if X is not None:
         arrays = check_shapes(model.families, model.single, X)
@@ -95,7 +95,7 @@ def _columns(fit: Any, model: NaiveBayes, X: Any, num_columns: Any) -> dict[str,
 
 
 def _classes(fit: Any, model: NaiveBayes, X: Any, y: Any, num_classes: int | None) -> int:
-    """The number of classes: of the fit, as given, or that of the labels."""
+    """The number of classes: from the fit, as given, or from the labels."""
     params = getattr(fit, "params", None)
     fitted = model.num_classes or (np.shape(params["class_probs"])[-1] if isinstance(params, Mapping) else None)
     given = arguments.check_num_classes(num_classes)

@@ -67,7 +67,7 @@ def _sums(cells: Array, weight: Array, sizes: Array) -> dict[tuple[str, str], Ar
 
 
 def _in_units(x: Array, weight: Array) -> Array:
-    """Centre columns and divide by their largest deviation, so that sums of squares neither cancel nor overflow."""
+    """Columns centred and divided by their largest deviation: sums of squares neither cancel nor overflow."""
     x = x - weight @ np.nan_to_num(x) / np.maximum(weight @ ~np.isnan(x), TINY)
     farthest = np.fmax.reduce(np.abs(x), axis=0)
     return x / np.where(farthest > 0, farthest, 1.0)
@@ -128,7 +128,7 @@ def _reals(n: Array, sums: Array, squares: Array, products: Array) -> Pairs:
 def _regression(n: Array, explained: Array, slopes: Array) -> tuple[Array, Array]:
     """I = -1/2 log(1 - n / (n + 1) R^2) and log BF = (n - 1) I - p/2 log(n + 1).
 
-    Compares a linear regression with p slopes to one without, under Zellner's g-prior with unit information, g = n;
+    They compare a linear regression with p slopes to one without, under Zellner's g-prior with unit information, g = n;
     intercept and variance have the same flat prior in both, so location and scale do not matter. Liang et al., Mixtures
     of g priors for Bayesian variable selection (2008), section 2. The prior shrinks R^2 by n / (n + 1), which keeps the
     result finite for columns that determine each other.

@@ -66,7 +66,7 @@ def top_features(
         count: The number of features for each class.
         class_names: K names; 0..K-1 if not given.
         feature_names: D names, or a dict of them by block; ``x[3]`` if not given.
-        value_names: What codes 0, 1, ... stand for, by the name of the feature.
+        value_names: Names of the codes 0, 1, ..., by the name of the feature.
 
     Raises:
         ValueError: for another fit, for a single class, names that do not fit, and inside a JAX transformation.
@@ -102,8 +102,6 @@ def top_features(
 
 
 class _Block(NamedTuple):
-    """A block's family, parameters, column names, its own name, its powers, and the names of values."""
-
     family: Family
     params: Params
     columns: tuple[str, ...]
@@ -130,7 +128,7 @@ def _of_class(k: int, blocks: list[_Block], probs: Array, count: int) -> list[To
 
 
 def _name(block: _Block, sizes: tuple[int, ...], term: int) -> str:
-    """The name of a term: that of its block or column, with the category if columns have one term for each."""
+    """The name of a term: that of its block or column, with the category if each category is a term."""
     if block.family.one_feature and not block.family.has_word_terms:
         return block.name
     starts = np.cumsum([0, *sizes])

@@ -97,7 +97,6 @@ def _names(block: str, size: int, given: Mapping[str, Sequence[str]]) -> Sequenc
 
 
 def _format_signed(value: float) -> str:
-    """Format a number with its sign and three significant digits."""
     if np.isinf(value):
         return "+∞" if value > 0 else "−∞"
     return (f"{value:+.3g}" if abs(value) < 1000 else f"{value:+,.0f}").replace("-", "−")

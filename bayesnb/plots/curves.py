@@ -1,4 +1,4 @@
-"""The plots of a comparison's scores: learning curves, and predicted probabilities against observed frequencies."""
+"""Plots of a comparison's scores: learning curves, and predicted probabilities against observed frequencies."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _ratios(splits: Sequence[ReliabilityBins]) -> tuple[Array, Array, Array]:
 
 
 def _size_labels(sizes: Sequence[int]) -> list[str]:
-    """Label the sizes from right to left; a tick too close to its labelled neighbour gets no label."""
+    """The labels of the sizes, chosen from right to left; a tick too close to its labelled neighbour has none."""
     near = 0.085 * np.log10(sizes[-1] / sizes[0])
     labels: list[str] = []
     last = np.inf
@@ -125,7 +125,7 @@ def _size_labels(sizes: Sequence[int]) -> list[str]:
 
 
 def _use_log_scale(ax: Axes) -> None:
-    """Use a logarithmic scale with plain numbers, with fewer labels the more decades it spans."""
+    """Use a logarithmic scale with plain numbers, and fewer labels the more decades it spans."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     def label(value: float, _: object) -> str:

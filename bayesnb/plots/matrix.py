@@ -1,4 +1,4 @@
-"""Plot which features depend on each other given the class."""
+"""A plot of the features that depend on each other given the class."""
 
 from __future__ import annotations
 

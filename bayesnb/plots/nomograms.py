@@ -1,4 +1,4 @@
-"""Draw the nomogram of a classifier: read off each feature's log odds, add them up, read off the probability.
+"""The nomogram of a classifier: read off each feature's log odds, add them up, read off the probability.
 
 Mozina, Demsar, Kattan and Zupan, Nomograms for visualization of naive Bayesian classifier (PKDD 2004). Their axis of
 log odds ratios is the same up to a factor; here the unit is nats, and the sum is exact.
@@ -69,7 +69,7 @@ def nomogram(
         row: The index of a row of X to mark.
         class_names: K names; 0..K-1 if not given.
         feature_names: D names, or a dict of them by block; ``x[3]`` if not given.
-        value_names: Names of the codes 0, 1, ..., by feature name.
+        value_names: Names of the codes 0, 1, ..., by the name of the feature.
 
     Raises:
         ValueError: as for ``explain``; also if both classes are the same, or no finite axis can be drawn.
@@ -131,10 +131,7 @@ def _texts(ticks: Array) -> list[str]:
 
 
 def _window(prior: float, low: float, high: float) -> tuple[float, float]:
-    """The range of the sum axis: the reachable sums whose probabilities are distinguishable.
-
-    If that range is too short, it is that of all distinguishable probabilities.
-    """
+    """The range of the sum axis: the reachable sums with distinguishable probabilities, or all such sums if too few."""
     start, stop = max(low, -SURE - prior), min(high, SURE - prior)
     return (start, stop) if stop - start > FEWEST else (-SURE - prior, SURE - prior)
 
@@ -170,10 +167,7 @@ class _Paper:
         return left
 
     def draw_scale(self, top: float, scale: Scale, shortest: float, value: float | None) -> float:
-        """Draw the branches of a feature's curve, two per line, and return the height of the one with ``value``.
-
-        Labels of unordered values go above the line if there is no room below.
-        """
+        """Draw a curve's branches, two per line, and return the height of the one with ``value``."""
         height = top
         for number, branch in enumerate(scale.branches(shortest)):
             y, above = top + 0.8 * (number // 2), bool(number % 2)
@@ -182,6 +176,7 @@ class _Paper:
             ends = float(nats.min()), float(nats.max())
             places, labels = scale.nats[ticks], [scale.labels[i] for i in ticks]
             left = self.draw_axis(y, places, labels, ends, above=above)
+            # labels of unordered values that do not fit below the line go above it
             if not scale.ordered and left:
                 self.draw_axis(y, places[left], [labels[i] for i in left], ends, above=True)
             if value is not None and scale.values[branch.start] <= value <= scale.values[branch.stop - 1]:
@@ -214,6 +209,6 @@ class _Paper:
         self.ax.text(inside, y + 0.75, text, ha=side, va="center", fontsize=FONTSIZE)
 
     def mark(self, place: float, y: float, colour: str | None = None, marker: str = "D") -> None:
-        """Mark a contribution of the marked row, by default coloured as evidence for or against the class."""
+        """Mark a contribution, by default in the colour of evidence for or against the class."""
         colour = colour or (FOR if place > 0 else AGAINST)
         self.ax.plot([place], [y], marker=marker, markersize=6, color=colour, markeredgecolor="black", zorder=4)

@@ -154,11 +154,7 @@ def forest(
 
 
 def require_block(fit: Classifier, block: str | None) -> str:
-    """The name of a block, by default that of the only one.
-
-    Raises:
-        ValueError: if there is no such block, or several and none is given.
-    """
+    """The name of a block, by default the only one. ValueError if there is no such block, or none given of several."""
     blocks = list(fit.model.families)
     if block is None and len(blocks) == 1:
         return blocks[0]
@@ -170,8 +166,7 @@ def require_block(fit: Classifier, block: str | None) -> str:
 def sample_parameters(fit: Classifier, key: Any, num_draws: int) -> dict[str, Array]:
     """Draws of the parameters by site, [S, ...]; a single one, S = 1, for a point estimate.
 
-    Raises:
-        ValueError: if ``key`` is missing for a fit with uncertainty.
+    ValueError if ``key`` is missing for a fit with uncertainty.
     """
     if isinstance(fit, PointEstimate):
         return {site: np.asarray(value)[None] for site, value in fit.params.items()}
@@ -182,7 +177,6 @@ def sample_parameters(fit: Classifier, key: Any, num_draws: int) -> dict[str, Ar
 
 
 def _ends(values: Array, level: float) -> Array:
-    """The lower and upper ends of equal-tailed intervals over the first axis."""
     arguments.require_probability(level=level)
     return np.quantile(values, [0.5 - level / 2, 0.5 + level / 2], axis=0)
 

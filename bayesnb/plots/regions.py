@@ -1,4 +1,4 @@
-"""Plot decision regions of two features: the regions in which each class is the most probable one."""
+"""A plot of the decision regions of two features: the regions in which each class is the most probable one."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def decision_regions(
 def _predict(
     fit: Classifier, block: str, num_columns: int, columns: tuple[int, int], across: Array, up: Array
 ) -> Array:
-    """Probabilities over the grid, [vertical, horizontal, K]; all but two columns are missing."""
+    """Probabilities over the grid, [vertical, horizontal, K]; all other columns are missing."""
     grid = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
     rows = np.full((len(grid), num_columns), np.nan)
     rows[:, list(columns)] = grid

@@ -1,4 +1,4 @@
-"""Compute the axes of a nomogram: the contribution of each value of a feature to the log odds."""
+"""The axes of a nomogram: the contribution of each value of a feature to the log odds."""
 
 from __future__ import annotations
 
@@ -34,9 +34,10 @@ class Scale(NamedTuple):
     ordered: bool
 
     def branches(self, shortest: float) -> list[slice]:
-        """Split a curve into branches on which the contribution is monotonic; a single one if values are unordered."""
+        """The branches of a curve on which the contribution is monotonic; a single one if values are unordered."""
         if not self.ordered:
             return [slice(0, len(self.values))]
+        # a turn smaller than `shortest` starts no branch; `best` is the extreme of the current one
         starts, best, rising = [0], 0, 0
         for i in range(1, len(self.nats)):
             step = self.nats[i] - self.nats[best]
@@ -52,10 +53,8 @@ class Scale(NamedTuple):
 def feature_scales(fit: Classifier, explanation: Explanation, of: int, count: int, row: int | None) -> dict[int, Scale]:
     """The scales of the features, by number, whose contributions vary most over the explained rows, widest first.
 
-    A measurement's range covers the fraction ``MIDDLE`` of the rows, and ``row``.
-
-    Raises:
-        ValueError: if no feature has an axis, or a value is impossible in one of the two classes.
+    A measurement's range covers the fraction ``MIDDLE`` of the rows, and ``row``. ValueError if no feature has an axis,
+    or a value is impossible in one of the two classes.
     """
     candidates = [f for f in range(len(explanation.feature_names)) if _has_axis(fit, explanation, f)]
     if not candidates:
@@ -102,7 +101,6 @@ def complete_rows(fit: Classifier, num_rows: int, given: Mapping[str, Array]) ->
 
 
 def _block_of(explanation: Explanation, f: int) -> tuple[str, int]:
-    """The block of feature f, and its index in the block."""
     block = next(name for name, places in explanation.blocks.items() if places.start <= f < places.stop)
     return block, f - explanation.blocks[block].start
 

@@ -1,4 +1,4 @@
-"""Common styling of plots: styles of methods and classes, names escaped for mathtext, a faint grid."""
+"""Common style of plots: styles of methods and classes, names escaped for mathtext, a faint grid."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def class_hatch(k: int) -> str:
 
 
 def escape_dollars(name: str) -> str:
-    """Escape dollar signs, which would start mathtext."""
+    """The name with its dollar signs escaped, which would start mathtext."""
     return name.replace("$", r"\$")
 
 
 def shorten(name: str) -> str:
-    """Shorten a long name, and escape it."""
+    """The name, escaped, with its middle left out if it is long."""
     return escape_dollars(name if len(name) <= LONGEST else f"{name[: LONGEST - 9]}…{name[-8:]}")
 
 

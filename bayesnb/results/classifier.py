@@ -77,8 +77,8 @@ class Classifier(Node):
             key: A ``jax.random.key``.
             num_rows: N.
             num_datasets: R, or None for one set of independent rows.
-            total_count: What Multinomial rows sum up to, or the trials of Binomial cells whose totals are not part of
-                the model: a number or one per row, or a dict of them by block.
+            total_count: The sums of Multinomial rows, or the trials of Binomial cells whose totals are not part of the
+                model: a number or one per row, or a dict of them by block.
 
         Raises:
             ValueError: if ``total_count`` is missing, unused or not whole, or a number of rows or sets is not positive.
@@ -112,8 +112,7 @@ class Classifier(Node):
             w_d (log p(x_d | k, theta) - log p(x_d | against, theta))
 
         with w_d = 1 except in tempered fits. ``low`` and ``high`` [N, K, D], or a dict of them by block; Multinomial
-        and MultivariateNormal blocks are one feature. Arguments and errors as in ``predict_interval``; ``against`` is a
-        class number.
+        and MultivariateNormal blocks are one feature. ``against`` is a class number; otherwise as ``predict_interval``.
         """
         given = self._draw_parameters(X, level, key, num_draws)
         found = intervals.contribution_interval(given, level, against)
@@ -156,7 +155,7 @@ class Classifier(Node):
         return check_rows(model.families, model.single, X, self.columns(), sparse=not is_traced(self))
 
     def _score_rows(self, arrays: dict[str, Array]) -> LogProb:
-        """The scores of numpy rows on the host, for fits of numpy or JAX arrays; of JAX rows in one compiled call."""
+        """The scores of checked rows: numpy rows on the host, wherever the fit is; JAX rows in one compiled call."""
         if is_traced(self) or not (on_host(arrays) or (is_traced(arrays) and on_host(self))):
             return _compiled_scores(self, arrays)
         # under a user's jit, too, the tables of a fit of numpy arrays are computed only once
@@ -164,7 +163,7 @@ class Classifier(Node):
 
     @cached_property
     def _host_score(self) -> Score:
-        """The scorer of numpy rows, for fits of numpy or JAX arrays; cached at the first prediction."""
+        """The scorer of numpy rows, cached at the first prediction."""
         return (self if on_host(self) else to_host(self))._scorer()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -254,7 +253,7 @@ class Posterior(Classifier):
         return evidence_table(self.prior, self.statistics)
 
     def sample(self, key: Array, num_samples: int) -> Sites:
-        """Independent exact draws of the parameters by site, each [num_samples, K, ...]; key is a jax.random.key."""
+        """Independent exact draws of the parameters by site, [num_samples, K, ...]; key is a ``jax.random.key``."""
         arguments.check_key(key)
         arguments.check_draws(self.model, num_samples=num_samples)
         # powers of two limit the sizes that are compiled; the first keys of a split do not depend on its length

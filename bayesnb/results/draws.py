@@ -1,4 +1,4 @@
-"""Draws from a posterior as a classifier: what a sampler returns, with its convergence diagnostics."""
+"""Draws from a posterior as a classifier, with convergence diagnostics."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Draws(Classifier):
         """The smallest effective sample size over parameters; the number of draws if nothing varies.
 
         At most S log10 S for S draws: a larger estimate, or one below 0, is noise from alternating chains (Vehtari et
-        al., Rank-normalization, folding, localization, 2021).
+        al., Rank-normalization, folding, and localization, 2021).
         """
         num_draws = self.params["class_probs"].shape[0]
         most, chains = num_draws * np.log10(num_draws), self._varying_chains()

@@ -2,7 +2,7 @@
 
     log p(X, y) = log p(y) + sum over blocks, features d and classes k of log p(x_d of class k | y)
 
-Each part is the log partition of the posterior less that of the prior, plus the base measure: Murphy, Conjugate
+Each part is the log partition of the posterior minus that of the prior, plus the base measure: Murphy, Conjugate
 Bayesian analysis of the Gaussian distribution (2007), section 3.5; Minka, Estimating a Dirichlet distribution (2000).
 """
 

@@ -59,7 +59,7 @@ def _rows(model: NaiveBayes, params: Sites, draw: Array, key: Array, total_count
 
 
 def _totals(total_count: Any, sets: slice, size: int, by_row: bool) -> Any:
-    """The totals for some data sets of ``size`` rows each; for independent rows (``by_row``) they are given by row."""
+    """The totals of some data sets of ``size`` rows each; with ``by_row``, totals are given by independent row."""
     if isinstance(total_count, Mapping):
         return {name: _totals(part, sets, size, by_row) for name, part in total_count.items()}
     if np.ndim(total_count) == 0:

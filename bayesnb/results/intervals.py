@@ -26,11 +26,11 @@ from bayesnb.numerics.log_prob import LogProb
 from bayesnb.rows import arguments
 
 AT_ONCE = 1 << 26
-"""The largest size in bytes of the results of one block of rows under every draw."""
+"""The most bytes of results in memory at once: those of one block of rows under every draw."""
 
 
 class Fitted(Protocol):
-    """What intervals and generated rows need of a fit; ``results.classifier`` has the implementations."""
+    """What intervals and generated rows need from a fit; ``results.classifier`` has the implementations."""
 
     model: NaiveBayes
 
@@ -62,7 +62,7 @@ class ParameterDraws(NamedTuple):
 
 
 def draw_parameters(fit: Fitted, arrays: dict[str, Array], key: Array, num_draws: int) -> ParameterDraws:
-    """Draws of the parameters, together with the checked rows."""
+    """Draws of the parameters, with the checked rows."""
     arguments.check_key(key)
     params = getattr(fit, "params", None)
     one = fit.model if params is None else {site: value[:1] for site, value in params.items()}
@@ -93,7 +93,7 @@ def contribution_interval(given: ParameterDraws, level: float, against: Any) -> 
 def quantiles(of_rows: Callable[..., Any], given: ParameterDraws, level: float, by_feature: bool) -> tuple[Any, Any]:
     """Both ends of intervals of ``of_rows(model, powers, rows, draw)`` [N, ...], block by block of rows.
 
-    ``of_rows`` is compiled once if it is a function of a module or a frozen dataclass, which are equal if alike.
+    ``of_rows`` must be a module-level function or a frozen dataclass: an equal one is not compiled again.
     """
     tails = np.array([0.5 - level / 2, 0.5 + level / 2])
     model, params, powers, arrays = given
@@ -129,7 +129,6 @@ def _under_every_draw(
 
 
 def _probabilities(model: NaiveBayes, powers: Any, rows: dict[str, Array], draw: Sites) -> Array:
-    """P(y = k | x, theta), [N, K]."""
     if powers is None:
         return model.log_likelihood(draw, rows).shares()
     return joint_of_terms(draw["class_probs"], feature_terms(model, draw, powers, rows)).shares()

@@ -1,4 +1,1 @@
-"""Held-out prediction: leave-one-out, cross-validation, and powers learned on leave-one-out.
-
-It knows nothing of scikit-learn or files.
-"""
+"""Held-out prediction: leave-one-out, cross-validation, and powers learned on leave-one-out."""

@@ -1,4 +1,4 @@
-"""Cross-validation: statistics are summed once per fold, and each fold is predicted from those of the others."""
+"""Cross-validation from the statistics of each fold, which are summed only once."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def cross_validate(
         model: The specification, or a list of them with the same families, for instance one per smoothing.
         X: An array [N, D], or a dict of arrays by block; NaN is missing.
         y: Integers 0..K-1 [N], or soft labels [N, K].
-        folds: The number of folds, to which the rows of each class are assigned in turn; or the fold of each row,
-            integers [N].
+        folds: The number of folds, to which the rows of each class are assigned in turn; or integers [N], the fold of
+            each row.
         sample_weight: Weights [N].
         fit: The fit that predicts: ``nb.fit_posterior``, ``nb.fit_map`` or ``nb.fit_mle``.
 
@@ -99,14 +99,14 @@ def cross_validate(
 
 
 def _all_but_one(parts: list[ModelStatistics]) -> list[ModelStatistics]:
-    """For each part, the merged statistics of all others: from both ends, so that nothing is subtracted."""
+    """For each part, the statistics of all others, merged from both ends so that nothing is subtracted."""
     before, after = list(accumulate(parts, merge_alike)), list(accumulate(parts[::-1], merge_alike))[::-1]
     middle = [merge_alike(a, b) for a, b in zip(before[:-2], after[2:], strict=True)]
     return [after[1], *middle, before[-2]]
 
 
 def _fold_scores(grid: NaiveBayes, others: list[ModelStatistics], fit: Callable[..., Any]) -> list[Score]:
-    """For each fold, the score log p(y = k, x), [N, G K], of fits to the others: G fits of K classes are one of G K."""
+    """For each fold, the score log p(y = k, x), [N, G K], of fits to the others; G fits of K classes are one of G K."""
     tables, params = finalise(_fold_tables, grid, _stack(others), formula=CLOSED_FORMS[fit])
     if fit is fit_mle:
         for rest, of_fold in zip(others, _unstack(params, len(others)), strict=True):
@@ -125,7 +125,7 @@ def _score(scorer: Callable[[Tables], Score], tables: Tables, arrays: dict[str, 
 def _fold_tables(
     grid: NaiveBayes, others: ModelStatistics, formula: Callable[[NaiveBayes, ModelStatistics], Any]
 ) -> tuple[Tables, Sites | None]:
-    """The tables of each fold, in which classes share no values, and the MLE, whose maximum must be checked."""
+    """The tables of each fold, with parameters by class, and for an MLE the parameters, to be checked."""
 
     def of_fold(rest: ModelStatistics) -> tuple[Tables, Sites | None]:
         found = jax.vmap(lambda model: formula(model, rest))(grid)
@@ -165,7 +165,6 @@ def _unstack(tree: T, size: int) -> list[T]:
 
 
 def _folds(folds: Any, y: Array, num_rows: int) -> Array:
-    """The fold of each row, integers [N]."""
     fold = as_array(without_mask("folds", folds))
     if fold.ndim == 0:
         if not isinstance(folds, int | np.integer) or not 2 <= folds <= num_rows:

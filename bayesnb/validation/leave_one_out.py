@@ -2,8 +2,8 @@
 
     p(k, x_i | D without i) = p(k | D without i) p(x_i | k, D without i)
 
-No refit is needed: the row's contribution, with its whole weight, is subtracted from the hyperparameters. Only those of
-its own class and those shared by classes change. The prior stays as resolved from all rows.
+The row's contribution, with its whole weight, is subtracted from the hyperparameters. Only those of its own class and
+those shared by classes change.
 """
 
 from __future__ import annotations

@@ -7,12 +7,13 @@ Parameter uncertainty does not correct this; powers do:
 
 One power T for all features (an inverse temperature; the class prior stays) maximises the leave-one-out log likelihood
 plus log N(log T; 0, 1). It is at most 1: if leave-one-out predicts all rows without error, the likelihood alone would
-favour ever larger powers, which predict held-out rows worse. One power per feature, w_d = T (1 + delta_d) >= 0 with
-delta_d ~ N(0, scale^2), is a multinomial logit whose covariates are the leave-one-out evidence of the features, convex
-in delta at that T. The scale, at most 0.3, is the one with the largest evidence by Laplace's approximation: with few
-rows it becomes small, whereas powers learned at a fixed scale would overfit single rows. Zaidi, Cerquides, Carman and
-Webb, Alleviating naive Bayes attribute independence assumption by attribute weighting (2013), weight features
-similarly, but without leaving rows out.
+favour ever larger powers, which predict held-out rows worse.
+
+One power per feature, w_d = T (1 + delta_d) >= 0 with delta_d ~ N(0, scale^2), is a multinomial logit whose covariates
+are the leave-one-out evidence of the features, convex in delta at that T. The scale, at most 0.3, is the one with the
+largest evidence by Laplace's approximation: with few rows it becomes small, whereas a fixed scale would overfit single
+rows. Zaidi, Cerquides, Carman and Webb, Alleviating naive Bayes attribute independence assumption by attribute
+weighting (2013), weight features similarly, but without leaving rows out.
 """
 
 from __future__ import annotations
@@ -62,8 +63,7 @@ def temper(posterior: Posterior, X: Any, y: Any, *, per_feature: bool = False, s
         evidence are those of the model.
 
     Raises:
-        ValueError: if X, y and sample_weight are not the fitted rows, for soft labels, and inside a JAX
-            transformation.
+        ValueError: if X, y and sample_weight are not the fitted rows, for soft labels, and in a JAX transformation.
 
     Example:
         >>> import bayesnb as nb
@@ -92,8 +92,7 @@ def temper(posterior: Posterior, X: Any, y: Any, *, per_feature: bool = False, s
 class _LeftOutEvidence(NamedTuple):
     """log p(k, x_i | D without i) = prior_ik + sum_f evidence_ikf, all relative to the row's own class.
 
-    ``prior`` [N, K]; ``evidence`` [N, K, F], the features of all blocks; ``weight`` [N] of the rows; ``sizes``, the
-    number of features of each block, by name.
+    ``prior`` [N, K]; ``evidence`` [N, K, F]; ``weight`` [N] of the rows; ``sizes``, the number of features by block.
     """
 
     prior: Array
@@ -113,7 +112,7 @@ class _LeftOutEvidence(NamedTuple):
         return sum(loss for loss, _ in parts), np.sum([gradient for _, gradient in parts], axis=0)
 
     def information(self, powers: Array) -> Array:
-        """Eigenvalues of the loss's Hessian in the powers; zero eigenvalues may be left out."""
+        """Eigenvalues of the loss's Hessian in the powers; zeros may be left out."""
         num_rows, num_classes, num_features = self.evidence.shape
         # S S' has the nonzero eigenvalues of the Hessian S' S, and is smaller if features outnumber rows
         wide = num_features > num_rows * num_classes
