@@ -1,1 +1,4 @@
-"""The experiment of `bayesnb compare`: methods and rivals on the same splits, and their scores."""
+"""The experiment of `bayesnb compare`: methods and rivals on the same splits, and their scores.
+
+`plots` and `report` present the results.
+"""

@@ -1,1 +1,4 @@
-"""Every `fit_*`: closed forms, EM, NUTS, learned priors, averages over features, bootstrap."""
+"""Every `fit_*`: closed forms, EM, NUTS, learned priors, averages over features, bootstrap.
+
+It knows nothing of files, screens or scikit-learn.
+"""

@@ -176,7 +176,7 @@ def _intervals(
 
 @dataclass(frozen=True)
 class _LogOdds:
-    """The contributions of rows given parameters, by block [N, K, F], and their log odds [N, K]."""
+    """The contributions given parameters, by block [N, K, F], and the log odds of the rows [N, K]."""
 
     against: int
     words: bool

@@ -131,7 +131,7 @@ def _texts(ticks: Array) -> list[str]:
 
 
 def _window(prior: float, low: float, high: float) -> tuple[float, float]:
-    """The range of the sum axis: the reachable sums with distinguishable probabilities, or all such sums if too few."""
+    """The reachable sums whose probabilities are distinguishable; all distinguishable ones if that range is short."""
     start, stop = max(low, -SURE - prior), min(high, SURE - prior)
     return (start, stop) if stop - start > FEWEST else (-SURE - prior, SURE - prior)
 
