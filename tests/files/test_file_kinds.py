@@ -44,10 +44,7 @@ KINDS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def place(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("place")
 
 
 @pytest.fixture(scope="module")

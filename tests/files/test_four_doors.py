@@ -25,10 +25,7 @@ ROWS = [f"{i % 7}.5,{i % 5},{'uv'[i % 2]}" for i in range(30)]
 GOOD = "\n".join(["a,b,label", *ROWS]) + "\n"
 
 
-@pytest.fixture(autouse=True)
-def place(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("place")
 
 
 @pytest.fixture(scope="module")
