@@ -125,10 +125,6 @@ class AveragedPosterior(Classifier):
             params |= {f"{name}_{s}": v for s, v in _choose(family, depends, by_own[name], by_common[name]).items()}
         return params, np.arange(num_draws)
 
-    def columns(self) -> Mapping[str, int | None]:
-        """The number of columns of each block."""
-        return self.model.columns
-
     def _scorer(self) -> Score:
         probs = self.model.class_mean()
 

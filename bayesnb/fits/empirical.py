@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.host_calls import at_once
-from bayesnb.arrays.placement import Array, is_traced, to_double
+from bayesnb.arrays.placement import Array, to_double
 from bayesnb.arrays.pytree import fields_of, pytree
 from bayesnb.families import Family
 from bayesnb.families.parts.statistics import CategoricalStatistics
@@ -111,10 +111,7 @@ def fit_empirical(
     require_positive("fit_empirical", tolerance=tolerance)
     arguments.check_counts(max_iterations=max_iterations)
     start = fit_posterior(model, X, y, sample_weight=sample_weight, statistics=statistics)
-    if is_traced(start):
-        raise ValueError(
-            "fit_empirical cannot run inside a JAX transformation: call it with arrays whose values are known"
-        )
+    arguments.require_known("fit_empirical", start)
     start = fit_posterior(to_double(start.prior), statistics=to_double(start.statistics))
     if not start.statistics.class_counts.sum() > 0:
         raise ValueError("without rows every prior has the same evidence: give at least one row with a positive weight")

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 
 from bayesnb.arrays.host_calls import finalise
-from bayesnb.arrays.placement import Array, is_traced, to_host
+from bayesnb.arrays.placement import Array, to_host
 from bayesnb.fits import hierarchical, sampler
 from bayesnb.fits.closed_form import gather
 from bayesnb.fits.em import Rows, has_unlabelled, separate
@@ -83,8 +83,7 @@ def fit_nuts(
     arguments.check_counts(num_samples=num_samples, num_warmup=num_warmup, num_chains=num_chains)
     if num_samples < FEWEST:
         raise ValueError(f"num_samples must be at least {FEWEST}, so that chains can be compared, got {num_samples}")
-    if is_traced(model, X, y, sample_weight, statistics, key):
-        raise ValueError("fit_nuts cannot run inside a JAX transformation: call it with arrays whose values are known")
+    arguments.require_known("fit_nuts", model, X, y, sample_weight, statistics, key)
     arguments.check_model(model)
     settings: dict[str, Any] = {
         "num_samples": num_samples,
