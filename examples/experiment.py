@@ -3,7 +3,7 @@
 
     MLE, MAP           p(x | theta_hat), the plug-ins
     full Bayes         integral p(x | theta) p(theta | D) dtheta
-    learned prior      full Bayes under the prior of largest evidence
+    learned prior      full Bayes under a prior learned column by column, by evidence and a weak hyperprior
     averaged           full Bayes, the mean over all subsets of the features
     tempered           full Bayes, the features' likelihoods to one power, learned on the exact leave-one-out table
 
@@ -20,8 +20,6 @@ with the fewest rows full Bayes loses less than the MLE on every set.
 from __future__ import annotations
 
 import sys
-import warnings
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -51,23 +49,14 @@ options.add_argument("--sizes", type=at_least(20), nargs="+", default=[20, 40, 8
 chosen = parse(options, [] if "ipykernel" in sys.modules else None)
 
 # %% [markdown]
-# **What is compared.** A fit takes a model and rows. The learned prior warns where it ends at a bound, as it often does
-# on few rows: here that is no news.
-
+# **What is compared.** A fit takes a model and rows.
 
 # %%
-def learned_prior(model: nb.NaiveBayes, X: Any, y: Any) -> Any:
-    """Full Bayes under the prior of largest evidence."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "the evidence rises beyond the bounds", UserWarning)
-        return nb.fit_empirical(model, X, y)
-
-
 METHODS = {
     "MLE": nb.fit_mle,
     "MAP": nb.fit_map,
     "full Bayes": nb.fit_posterior,
-    "learned prior": learned_prior,
+    "learned prior": nb.fit_empirical,
     "averaged": nb.fit_averaged,
     "tempered": lambda model, X, y: nb.temper(nb.fit_posterior(model, X, y), X, y),
 }
@@ -130,8 +119,8 @@ for (name, size), loss in table.groupby(level=["set", "size"]):
 # %% [markdown]
 # **The picture**: log loss against training rows, both on logarithmic scales. With few rows full Bayes is far below the
 # plug-ins. What is left, the over-confidence of features that depend on each other, more rows do not cure; tempering
-# does. Not everything pays everywhere, as the table says: on iris the MLE has caught up at 40 rows, and on digits the
-# prior of largest evidence, which describes the pixels best, predicts the labels worse.
+# does. Not everything pays everywhere, as the table says: on iris the MLE has caught up at 40 rows, and the learned
+# prior, of whose Normal columns only the strength is learned, is close to full Bayes.
 #
 # ![Log loss against training rows on four sets, twenty splits each](images/experiment.png)
 

@@ -62,14 +62,14 @@ def hardest(fit: nb.Posterior, X: Array) -> int:
 # %% What must hold
 
 
-def check(fit: nb.Posterior, X: Array, told: Explanation) -> None:
+def check(fit: nb.Posterior, X: Array, explanation: Explanation) -> None:
     """Sums are predictions, and one term is Student's t by hand.
 
     Raises:
         SystemExit: where they are not.
     """
     log_proba = fit.predict_log_proba(X)
-    gap = np.abs(told.log_odds - (log_proba - log_proba[:, [0]])).max()
+    gap = np.abs(explanation.log_odds - (log_proba - log_proba[:, [0]])).max()
     if gap > 1e-9:
         raise SystemExit(f"contributions must add up to the prediction, the largest gap is {gap}")
     print(f"known answer: prior and contributions add up to the predicted log odds, to {gap:.0e} nats in {len(X)} rows")
@@ -77,7 +77,7 @@ def check(fit: nb.Posterior, X: Array, told: Explanation) -> None:
     scale = np.sqrt(family.rate * (family.strength + 1) / (family.shape * family.strength))
     log_density = stats.t.logpdf(X[0], 2 * family.shape, family.loc, scale)
     by_hand = (fit.weights or {})["x"] * (log_density[1] - log_density[0])
-    if not np.allclose(by_hand, told.contributions[0, 1], rtol=1e-9):
+    if not np.allclose(by_hand, explanation.contributions[0, 1], rtol=1e-9):
         raise SystemExit("a contribution must be its weight times the log ratio of two t densities")
     print("known answer: each contribution is its weight times the log ratio of two densities of Student's t")
 
@@ -93,15 +93,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     chosen = parse(options, argv)
     fit, X, y, named = fit_tumours(chosen.train)
     row = hardest(fit, X)
-    told = explain(fit, X, key=jax.random.key(0), num_draws=chosen.draws, **named)
-    print(told.table(row, SHOWN))
-    print(f"\nit is {told.class_names[y[row]]}; the features that speak most for each class, in nats a row:\n")
+    explanation = explain(fit, X, key=jax.random.key(0), num_draws=chosen.draws, **named)
+    print(explanation.table(row, SHOWN))
+    print(f"\nit is {explanation.class_names[y[row]]}; the features that speak most for each class, in nats a row:\n")
     print(top_features(fit, 5, **named))
     print()
-    check(fit, X, told)
+    check(fit, X, explanation)
     picture = figure(13, 5)
     left, right = picture.subplots(1, 2, width_ratios=[2, 3])
-    plots.contribution_bars(left, told, row, count=SHOWN)
+    plots.contribution_bars(left, explanation, row, count=SHOWN)
     plots.nomogram(right, fit, X, row=row, count=SHOWN, **named)
     save(picture, chosen.out, "explaining.png")
 

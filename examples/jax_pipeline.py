@@ -29,7 +29,8 @@ from shared import BLUE, GREY, ORANGE, at_least, figure, parse, parser, refuse, 
 from sklearn.datasets import load_digits
 
 import bayesnb as nb
-from bayesnb.files.storage.export import export, load_exported
+from bayesnb.files.storage.export import export
+from bayesnb.files.storage.exported import load_exported
 
 try:
     import equinox as eqx

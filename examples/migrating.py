@@ -59,18 +59,19 @@ for name, (X, parameters) in PAIRS.items():
 
 # %% [markdown]
 # The attributes are scikit-learn's too, `theta_` and `var_`, `feature_count_` and `feature_log_prob_` among them.
-# What is different is meant to be, and stands at the end of each class's docstring. The one to know: `var_smoothing`
-# is a part of each column's own variance, where scikit-learn takes the largest variance of all columns for each. On
-# wines, with proline in the hundreds and hue near one, that matters as soon as the smoothing is not tiny.
+# What is different is meant to be, and stands at the end of each class's docstring. One thing that is scikit-learn's
+# here is different in our own models: `var_smoothing` is a part of the largest variance of all columns. On wines, with
+# proline in the hundreds and hue near one, that drowns the small columns as soon as the smoothing is not tiny. The
+# estimator gives each column a prior of its own scale.
 
 # %%
 theirs = naive_bayes.GaussianNB(var_smoothing=1e-3).fit(wines, cultivar)
 ours = dropin.GaussianNB(var_smoothing=1e-3).fit(wines, cultivar)
-assert_allclose(ours.theta_, theirs.theta_)
-assert_allclose(theirs.epsilon_, 1e-3 * wines.var(axis=0).max())
-assert_allclose(ours.epsilon_, 1e-3 * wines.var(axis=0))
+estimator = nb.NaiveBayesClassifier().fit(wines, cultivar)
+assert_allclose(ours.var_, theirs.var_)
+assert_allclose(ours.epsilon_, 1e-3 * wines.var(axis=0).max())
 print(f"GaussianNB(var_smoothing=1e-3) on wines: {theirs.score(wines, cultivar):.3f} theirs,", end=" ")
-print(f"{ours.score(wines, cultivar):.3f} ours")
+print(f"{ours.score(wines, cultivar):.3f} ours, {estimator.score(wines, cultivar):.3f} the estimator")
 
 # %% [markdown]
 # ## The estimator: parameters
@@ -85,7 +86,7 @@ print(f"{ours.score(wines, cultivar):.3f} ours")
 # | `alpha=0`, `force_alpha` | `smoothing=0`, for `map` and `mle`; it needs no second flag |
 # | `var_smoothing` | none: the prior of full Bayes and of the MAP does it, column by column |
 # | `class_prior=p`, `priors=p` | `class_prior=p` |
-# | `fit_prior=False` | `class_prior=np.full(K, 1 / K)` |
+# | `fit_prior=False` | `class_prior="uniform"` |
 # | `binarize=t` | `X > t` |
 # | `min_categories=C` | a data frame with declared categories, or the family `nb.Categorical.laplace(C, l)` |
 # | one kind of column | a list of kinds, a dict by name, or `"auto"` for a data frame |
@@ -103,7 +104,7 @@ EQUAL = [
     ),
     (
         naive_bayes.BernoulliNB(alpha=2.0, fit_prior=False, binarize=8.0),
-        nb.NaiveBayesClassifier("bernoulli", method="map", smoothing=2.0, class_prior=uniform),
+        nb.NaiveBayesClassifier("bernoulli", method="map", smoothing=2.0, class_prior="uniform"),
         counts > 8,
     ),
     (naive_bayes.CategoricalNB(), nb.NaiveBayesClassifier("categorical", method="map"), codes),
@@ -164,7 +165,7 @@ assert_allclose(fit.predict_log_proba(counts), theirs.predict_log_proba(counts),
 # (n_k + 1) / (n + K). For counts and measurements the exact predictive is another, and less sure of itself.
 
 # %%
-exact = nb.NaiveBayesClassifier("categorical", class_prior=uniform).fit(codes, y)
+exact = nb.NaiveBayesClassifier("categorical", class_prior="uniform").fit(codes, y)
 theirs = naive_bayes.CategoricalNB(alpha=1.0, class_prior=uniform).fit(codes, y)
 assert_allclose(exact.predict_log_proba(codes), theirs.predict_log_proba(codes), **tolerance)
 print("categorical: full Bayes is alpha=1")
@@ -193,7 +194,7 @@ weighted = nb.NaiveBayesClassifier(method="mle").fit(X, labels, sample_weight=we
 plain = nb.NaiveBayesClassifier(method="mle").fit(X, labels)
 for equal in (
     naive_bayes.GaussianNB(var_smoothing=0.0).fit(X, labels, sample_weight=weight),
-    nb.NaiveBayesClassifier(method="mle", class_prior=[1 / 3] * 3).fit(X, labels),
+    nb.NaiveBayesClassifier(method="mle", class_prior="uniform").fit(X, labels),
     plain.fit_.with_class_probs([1 / 3] * 3),
 ):
     assert_allclose(weighted.predict_log_proba(X), equal.predict_log_proba(X), **tolerance)

@@ -1,7 +1,7 @@
 # %% [markdown]
 """A data frame of text, numbers, flags and missing cells, straight into a classifier.
 
-    p(y = k, x) = p(k) prod_d p(x_d | k),   each column with the likelihood of its type; a missing cell drops its factor
+    p(y = k, x) = p(k) prod_d p(x_d | k),   each column with its own likelihood; a missing cell drops its factor
 
 No column has to be encoded, scaled or filled in. The rows are made up, in the manner of the passengers of the Titanic:
 survival depends on sex, class and age, a fifth of the ages is missing, and title and fare repeat what sex, age and
@@ -62,18 +62,20 @@ frame, of_polars = pd.DataFrame(columns), pl.DataFrame(columns)
 print(of_polars.head(3))
 
 # %% [markdown]
-# **By type**: text and categories are Categorical, booleans Bernoulli, numbers Normal.
+# **By its values** each column gets a likelihood: text and whole numbers with few values are Categorical, booleans
+# Bernoulli, other numbers Normal. Columns that only identify rows would be left out.
 
 # %%
-by_type = nb.NaiveBayesClassifier().fit(frame, y)
-print(by_type.likelihoods_)
+print(nb.infer_likelihoods(frame))
+inferred = nb.NaiveBayesClassifier().fit(frame, y)
+print(inferred.likelihoods_)
 
 # %% [markdown]
-# **By name**, where the type does not tell: the class is a category that is written as a number, and relatives are
-# counted. The other columns still go by type. A misspelt name, or a likelihood that does not fit, is refused.
+# **By name**, where values do not tell: relatives are counted, and an age in whole years is a number even if few ages
+# occur. The other columns still go by their values. A misspelt name, or a likelihood that does not fit, is refused.
 
 # %%
-chosen = {"pclass": "categorical", "relatives": "poisson"}
+chosen = {"age": "normal", "relatives": "poisson"}
 classifier = nb.NaiveBayesClassifier(likelihoods=chosen).fit(frame, y)
 print(classifier.likelihoods_)
 
@@ -106,7 +108,7 @@ print("pandas and polars: the same probabilities")
 
 # %%
 new = frame.head(2)
-unseen, unknown = new.assign(embarked="Belfast"), new.assign(embarked=None)
+unseen, unknown = (new.assign(embarked=[port, *new["embarked"][1:]]) for port in ("Belfast", None))
 assert_array_equal(classifier.predict_proba(unseen), classifier.predict_proba(unknown))
 print("p(died), p(survived) of a row:", classifier.predict_proba(new)[0].round(3))
 print("embarked where nobody else did:", classifier.predict_proba(unseen)[0].round(3))

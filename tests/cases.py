@@ -84,12 +84,20 @@ def _blocks(rng: np.random.Generator, y: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def make(name: str) -> Case:
-    """The case of a family's name, or ``mixed``."""
+    """The case of a family's name, or ``mixed``: blocks of every structure of parameters, statistics and rows."""
+    if name == "mixed":
+        return mix(MIXED)
+    case = mix([name])
+    model = nb.NaiveBayes(case.model.families[name], class_concentration=1.5, num_classes=K)
+    return Case(model, case.X[name], case.y)
+
+
+def mix(names: Iterable[str]) -> Case:
+    """A model of the blocks of these names, in their order."""
     y = np.arange(N) % K
     families, blocks = _families(np.random.default_rng(7)), _blocks(np.random.default_rng(8), y)
-    if name == "mixed":
-        return Case(nb.NaiveBayes(families, class_concentration=[0.5, 1.0, 2.0]), blocks, y)
-    return Case(nb.NaiveBayes(families[name], class_concentration=1.5, num_classes=K), blocks[name], y)
+    model = nb.NaiveBayes({name: families[name] for name in names}, class_concentration=[0.5, 1.0, 2.0])
+    return Case(model, {name: blocks[name] for name in names}, y)
 
 
 NAMES = [
@@ -109,6 +117,13 @@ NAMES = [
 ]
 
 
+MIXED = ["bernoulli", "ragged", "multinomial", "normal", "trials", "covariance"]
+
+
 def by_default(names: Iterable[str], *quick: str) -> list[Any]:
     """The values of a parametrization: these by default, the others as slow tests, since each compiles anew."""
     return [name if name in quick else pytest.param(name, marks=pytest.mark.slow) for name in names]
+
+
+SEVERAL = by_default(NAMES, *MIXED)
+"""One family of every structure by default, and the others as slow tests; the laws run for each family by default."""

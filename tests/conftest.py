@@ -76,6 +76,17 @@ def data() -> Path:
     return Path(folder)
 
 
+@pytest.fixture(scope="session")
+def mixed():
+    """A table with a column of each kind, and its comparison."""
+    from bayesnb.comparison.compare import compare
+    from bayesnb.comparison.experiment import Experiment
+    from tests.comparisons import QUICK, synthetic
+
+    table = synthetic()
+    return table, compare(Experiment(table, (10, 84), 4, 1), methods=QUICK)
+
+
 @pytest.fixture
 def example(monkeypatch):
     """Imports an example as if from its folder."""

@@ -90,7 +90,7 @@ def test_quick_start(notebook):
 def test_mixed_frame(notebook, capsys):
     pytest.importorskip("polars")
     scope, out = notebook("mixed_frame"), capsys.readouterr().out
-    assert scope["loaded"].likelihoods_ == scope["by_type"].likelihoods_ | scope["chosen"]
+    assert scope["loaded"].likelihoods_ == scope["inferred"].likelihoods_ | scope["chosen"]
     assert out.count("refused: ") == 5
     # of each column alone the posterior is that of its counts
     title, y = np.array(scope["columns"]["title"]), scope["y"]

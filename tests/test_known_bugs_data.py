@@ -246,6 +246,7 @@ def test_a_new_number_of_rows_compiles_nothing_new(rng):
     try:
         for rows in range(1, 51):
             assert fit.predict_proba(np.zeros((rows, 7))).shape == (rows, 2)
+        jax.jit(lambda x: 7.0 * x)(1.0)  # is noticed
     finally:
         jax.monitoring.unregister_event_duration_listener(listen)
     assert 1 <= len(compilations) <= 12

@@ -31,7 +31,7 @@ def test_a_fit_is_a_pytree(case, fit):
     assert_allclose(again.predict_proba(case.X), result.predict_proba(case.X))
 
 
-@pytest.mark.parametrize("fit", KINDS)
+@pytest.mark.parametrize("fit", [pytest.param(nb.fit_mle, marks=pytest.mark.slow), nb.fit_posterior])
 def test_prediction_inside_jit(case, fit):
     result = fit(case.model, case.X, case.y)
     expected = result.predict_proba(case.X)
@@ -46,11 +46,11 @@ def test_what_is_known_inside_jit_is_computed_at_once(case):
 
     @jax.jit
     def predict(x):
-        fit = nb.fit_posterior(nb.NaiveBayes(nb.Normal()), case.X["informed"], case.y)
+        fit = nb.fit_posterior(nb.NaiveBayes(nb.Normal()), cases.make("informed").X, case.y)
         assert isinstance(fit.model.families["x"].loc, np.ndarray)
-        return fit.predict_proba(x), fit.predict_proba(case.X["informed"])
+        return fit.predict_proba(x), fit.predict_proba(cases.make("informed").X)
 
-    traced, known = predict(jnp.asarray(case.X["informed"]))
+    traced, known = predict(jnp.asarray(cases.make("informed").X))
     assert_allclose(traced, known, atol=1e-5)
 
 
@@ -84,7 +84,7 @@ def test_fits_map_over_weights(case):
 
 
 def test_fits_map_over_smoothing(case):
-    x = jnp.asarray(case.X["categorical"])
+    x = jnp.asarray(case.X["ragged"])
     y = jnp.asarray(case.y)
 
     def predict(smoothing):

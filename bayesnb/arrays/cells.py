@@ -8,8 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.sparse
 
-from bayesnb.arrays.compiled import compiled
+from bayesnb.arrays.compiled import compiled_unless_few
 from bayesnb.arrays.placement import Array, namespace
+
+SQUARABLE = 0.45
+"""The largest cell is the largest float to this power: its square is finite, with room to sum squares."""
+
+LARGEST_CELL = float(np.finfo(np.float64).max) ** SQUARABLE
+"""The largest cell in float64."""
 
 
 def all_codes(x: Array, size: float) -> bool:
@@ -24,7 +30,7 @@ def largest_codes(x: np.ndarray[Any, Any]) -> Array:
     return np.fmax.reduce(x, axis=0, initial=0).astype(np.float64)
 
 
-@compiled
+@compiled_unless_few
 def _count_others(cells: Array, size: float) -> int:
     """The number of cells other than 0..size-1. Counting them all vectorises; stopping at the first would not.
 
@@ -35,6 +41,13 @@ def _count_others(cells: Array, size: float) -> int:
         cell = cells[i]
         others += not ((cell >= 0) & (cell < size) & (cell == np.floor(cell)))
     return others
+
+
+def square_sum(x: Array) -> float:
+    """The sum of the cells' squares, in one pass without a temporary; not finite if a cell is not."""
+    cells = x.ravel(order="K") if isinstance(x, np.ndarray) else x  # no copy if contiguous
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(namespace(x).vdot(cells, cells))
 
 
 def unless_all(seen: Array) -> Array | None:

@@ -7,6 +7,7 @@ next to the source file, or in the user's cache, for the next process.
 from __future__ import annotations
 
 import pickle
+import sys
 import threading
 from collections.abc import Callable
 from functools import cache, wraps
@@ -15,6 +16,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 T = TypeVar("T")
+
+FEW = 256
+"""The most numbers that are left to Python, which takes about a microsecond for each."""
 
 _LOADING = threading.Lock()
 
@@ -34,6 +38,24 @@ def compiled(function: Callable[..., T]) -> Callable[..., T]:
         except (OSError, EOFError, pickle.UnpicklingError):  # before the loop begins: the cache cannot be read
             loaded[0] = _compiler(function, keep=False)
             return loaded[0](*args)
+
+    return call
+
+
+def compiled_unless_few(function: Callable[..., T]) -> Callable[..., T]:
+    """As ``compiled``, but few numbers are left to Python until something else loads numba, which takes .3 seconds.
+
+    So a new process answers its first row sooner. Only for loops of the same bits in Python: of floats, not of sums of
+    integers, which overflow elsewhere.
+    """
+    loop = compiled(function)
+
+    @wraps(function)
+    def call(*args: Any) -> T:
+        if "numba" in sys.modules or sum(x.size for x in args if isinstance(x, np.ndarray)) > FEW:
+            return loop(*args)
+        with np.errstate(all="ignore"):
+            return function(*args)
 
     return call
 

@@ -1,8 +1,7 @@
 """JAX rows in host memory: few compiled programs serve any number of rows.
 
-XLA compiles a program for each number of rows and keeps it, some 24 MB for a fit and a prediction. So, outside of
-transformations, rows on one CPU device are read as numpy arrays: few rows are padded to a power of two, and many use
-the loops for numpy rows, which work for any number. Tracers, sharded rows and rows on an accelerator are left to XLA.
+XLA compiles a program for each number of rows and keeps it, some 24 MB for a fit and a prediction. So concrete rows on
+one CPU device are read as numpy arrays: few are padded to a power of two, and many use the loops for numpy rows.
 """
 
 from __future__ import annotations
@@ -25,9 +24,11 @@ FEW_ROWS = 512
 
 def find_cpu_rows(X: Any, *others: Any) -> jax.Array | None:
     """One of the JAX arrays in X if numpy can read all JAX arrays in X and in ``others``, else None."""
-    rows = [part for part in _parts(X) if isinstance(part, jax.Array)]
+    parts = list(_parts(X))
+    rows = [part for part in parts if isinstance(part, jax.Array)]
+    sparse = any(hasattr(part, "todense") for part in parts if not isinstance(part, jax.Array))
     known = [*rows, *(other for other in others if isinstance(other, jax.Array))]
-    return rows[0] if rows and all(map(_is_on_cpu, known)) and not any(map(_is_sparse, _parts(X))) else None
+    return rows[0] if rows and not sparse and all(map(_is_on_cpu, known)) else None
 
 
 def read_as_numpy(given: Any) -> Any:
@@ -50,7 +51,7 @@ def put_beside(rows: jax.Array, answer: T, like: Any = None, power: float = 1.0)
         return None
     with np.errstate(under="ignore"):
         cast = [number.astype(dtype, copy=False) for number, dtype in zip(numbers, wanted, strict=True)]
-    with jax.ensure_compile_time_eval():  # keeps the answer concrete inside an outer jit
+    with jax.core.eval_context():  # keeps the answer concrete inside an outer jit
         # without a commitment JAX may choose the device
         return jax.tree.unflatten(structure, jax.device_put(cast, rows.sharding if rows.committed else None))
 
@@ -68,7 +69,7 @@ def answers_cpu_rows(function: Callable[..., T]) -> Callable[..., T]:
         size = len(rows) if rows.ndim else 0
         if 0 < size <= FEW_ROWS and all(type(part) is np.ndarray for part in _parts(tables)):
             fit.arrays(tables)  # checks shapes and values
-            with jax.ensure_compile_time_eval():
+            with jax.core.eval_context():
                 full = fill_up(tables)
                 full = jax.device_put(full, rows.sharding) if rows.committed else full
                 answer = np.asarray(compiled(fit, full))[:size]
@@ -94,10 +95,6 @@ def _parts(X: Any) -> Iterator[Any]:
     """The arrays of the blocks; a block may be a pair of arrays."""
     for block in X.values() if isinstance(X, Mapping) else (X,):
         yield from block if isinstance(block, tuple) else (block,)
-
-
-def _is_sparse(part: Any) -> bool:
-    return not isinstance(part, jax.Array) and hasattr(part, "todense")
 
 
 def _is_on_cpu(array: jax.Array) -> bool:

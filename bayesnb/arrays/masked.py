@@ -9,31 +9,32 @@ import numpy as np
 
 def filled(x: Any) -> Any:
     """X with masked cells replaced by NaN, in its own dtype if that has NaN; X itself if it is not a masked array."""
-    if not _is_masked(x):
+    masked = _masked_array(x)
+    if masked is None:
         return x
-    x = np.ma.asarray(x)
-    if not np.ma.is_masked(x):
-        return x.data
-    kind = x.dtype if x.dtype.kind == "f" else np.float64 if x.dtype.kind in "iub" else object
-    return x.astype(kind).filled(np.nan)
+    if not np.ma.is_masked(masked):
+        return masked.data
+    kind = masked.dtype if masked.dtype.kind == "f" else np.float64 if masked.dtype.kind in "iub" else object
+    return masked.astype(kind).filled(np.nan)
 
 
 def fill_masked_codes(x: Any) -> Any:
     """As ``filled``, but integers and booleans stay integers, with -1 for masked cells."""
-    if _is_masked(x) and np.ma.is_masked(whole := np.ma.asarray(x)) and whole.dtype.kind in "iub":
-        return np.ma.filled(whole.astype(np.int64), -1)
-    return filled(x)
+    masked = _masked_array(x)
+    if masked is None or not np.ma.is_masked(masked) or masked.dtype.kind not in "iub":
+        return filled(x)
+    return masked.astype(np.int64).filled(-1)
 
 
 def without_mask(name: str, given: Any) -> Any:
     """``given`` if none of its cells is masked, else a ValueError that names the first row with a masked cell."""
-    if not _is_masked(given):
+    masked = _masked_array(given)
+    if masked is None:
         return given
-    given = np.ma.asarray(given)
-    if np.ma.is_masked(given):
-        place = int(np.ma.getmaskarray(given).reshape(len(given), -1).any(axis=1).argmax()) if given.ndim else 0
-        raise ValueError(f"{name} is a masked array with a masked cell in row {place}: leave such rows out")
-    return given.data
+    if np.ma.is_masked(masked):
+        row = int(np.atleast_1d(np.ma.getmaskarray(masked)).nonzero()[0][0])
+        raise ValueError(f"{name} is a masked array with a masked cell in row {row}: leave such rows out")
+    return masked.data
 
 
 def as_numpy(x: Any) -> Any:
@@ -41,8 +42,8 @@ def as_numpy(x: Any) -> Any:
     return x if isinstance(x, np.ma.MaskedArray) else np.asarray(x)
 
 
-def _is_masked(x: Any) -> bool:
-    """True for a masked array, and for a list that has one among its rows."""
-    return isinstance(x, np.ma.MaskedArray) or (
-        isinstance(x, list) and any(isinstance(row, np.ma.MaskedArray) for row in x)
-    )
+def _masked_array(x: Any) -> Any:
+    """A masked array itself, or that of a list with masked arrays among its rows; None for anything else."""
+    if isinstance(x, list) and any(isinstance(row, np.ma.MaskedArray) for row in x):
+        return np.ma.asarray(x)
+    return x if isinstance(x, np.ma.MaskedArray) else None

@@ -15,13 +15,7 @@ GROUPS = (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/memory"))
 
 
 def require(num_bytes: float, what: str, advice: str) -> None:
-    """Raises ValueError unless this much memory is available; small amounts are not checked.
-
-    Args:
-        num_bytes: The least number of bytes needed.
-        what: What needs them, the beginning of the message.
-        advice: What to do, the end of the message.
-    """
+    """Raises ValueError unless this much memory is available: ``what`` needs it, ``advice`` says what to do instead."""
     if num_bytes <= UNCHECKED_BYTES:
         return
     there = available()

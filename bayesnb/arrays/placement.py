@@ -52,7 +52,12 @@ def as_array(x: Any) -> Array:
             raise ValueError(
                 f"an array or rows of one length are expected, got a {type(x).__name__}: {error}"
             ) from None
-    return x if is_traced(x) else _auto_sharded(x)
+    placed = None if is_traced(x) else x.sharding
+    if not isinstance(placed, NamedSharding) or AxisType.Explicit not in placed.mesh.axis_types:
+        return x
+    # without explicit axes XLA decides how results are sharded, not each operation
+    with jax.core.eval_context():
+        return jax.device_put(x, NamedSharding(Mesh(placed.mesh.devices, placed.mesh.axis_names), placed.spec))
 
 
 def native(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -62,15 +67,6 @@ def native(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         return x.astype(np.float32 if kind.itemsize == 2 else np.float64)
     # a compiled JAX function reads the bytes in native order, whatever the dtype's order is
     return x if kind.isnative else x.astype(kind.newbyteorder("="))
-
-
-def _auto_sharded(x: jax.Array) -> jax.Array:
-    """The same shards without explicit mesh axes: XLA, not each operation, decides how results are sharded."""
-    placed = x.sharding
-    if not isinstance(placed, NamedSharding) or AxisType.Explicit not in placed.mesh.axis_types:
-        return x
-    with jax.ensure_compile_time_eval():
-        return jax.device_put(x, NamedSharding(Mesh(placed.mesh.devices, placed.mesh.axis_names), placed.spec))
 
 
 def to_host(tree: Any) -> Any:
@@ -102,10 +98,10 @@ def padded_size(num_rows: int) -> int:
     return 1 << (bits if bits > 9 else bits + 1 - bits % 2)
 
 
-def pad_rows(rows: Array) -> Array:
-    """The rows padded with zeros to their ``padded_size``."""
+def pad_rows(rows: Array, room: int | None = None) -> Array:
+    """The rows padded with zeros to ``room`` rows, by default their ``padded_size``."""
     size = rows.shape[0]
-    room = padded_size(size)
+    room = padded_size(size) if room is None else room
     if room == size:
         return rows
     out = np.zeros((room, *rows.shape[1:]), rows.dtype)

@@ -9,7 +9,6 @@ from typing import Any, TypeVar, dataclass_transform
 import jax
 import jax.numpy as jnp
 import numpy as np
-import numpyro.distributions as dist
 
 from bayesnb.arrays.placement import is_traced
 
@@ -31,14 +30,14 @@ def pytree(cls: type[T]) -> type[T]:
     fields = fields_of(cls)
     static = [f.name for f in fields if f.metadata.get("static")]
     leaves = [f.name for f in fields if not f.metadata.get("static")]
-    names = [*leaves, *static]
+    keys, names = [jax.tree_util.GetAttrKey(name) for name in leaves], [*leaves, *static]
 
     def flatten(node: T) -> tuple[list[Any], tuple[Any, ...]]:
         return [getattr(node, name) for name in leaves], tuple([getattr(node, name) for name in static])
 
     def flatten_with_keys(node: T) -> tuple[list[Any], tuple[Any, ...]]:
         children, aux = flatten(node)
-        return [(jax.tree_util.GetAttrKey(n), c) for n, c in zip(leaves, children, strict=True)], aux
+        return list(zip(keys, children, strict=True)), aux
 
     def unflatten(aux: tuple[Any, ...], children: Iterable[Any]) -> T:
         # no __init__: leaves may be tracers or placeholders, on which checks would fail
@@ -54,14 +53,14 @@ class Node:
     """A base class with a readable repr: arrays shown by their shapes, fields at their defaults left out."""
 
     def __repr__(self) -> str:
-        values = ((f, getattr(self, f.name)) for f in fields_of(self))
-        shown = (f"{f.name}={short_repr(v)}" for f, v in values if not _same(v, f.default))
+        shown = []
+        for field in fields_of(self):
+            value = getattr(self, field.name)
+            # a default that was saved and loaded is another object
+            is_default = isinstance(value, str | bool | int | float) and value == field.default
+            if value is not field.default and not is_default:
+                shown.append(f"{field.name}={short_repr(value)}")
         return f"{type(self).__name__}({', '.join(shown)})"
-
-
-def _same(value: Any, default: Any) -> bool:
-    """True for the default, also after saving and loading."""
-    return value is default or (isinstance(value, str | bool | int | float) and value == default)
 
 
 def short_repr(value: Any) -> str:
@@ -72,7 +71,7 @@ def short_repr(value: Any) -> str:
         if value.shape or is_traced(value):
             return f"array{list(value.shape)}"
         return f"{float(value):g}" if jnp.isrealobj(value) and value.dtype.kind not in "OUSMmV" else repr(value)
-    if isinstance(value, dist.Distribution):
+    if hasattr(value, "arg_constraints"):  # a NumPyro distribution; its import would slow exported models' start
         given = (f"{name}={short_repr(getattr(value, name))}" for name in value.arg_constraints)
         return f"{type(value).__name__}({', '.join(given)})"
     return repr(value)

@@ -18,22 +18,18 @@ STORED_BYTES = 1 << 22
 """Bytes of sparse rows in one block, chosen to balance threads; the tables that they look up never fit in cache."""
 
 
-def is_sparse(x: Any) -> bool:
-    """True for a sparse scipy matrix or array."""
-    return scipy.sparse.issparse(x)
+is_sparse = scipy.sparse.issparse
 
 
 def rows_of(x: Any) -> Any:
     """The matrix in CSR format, with columns in any order and each cell stored once; without a copy if possible.
 
-    Raises:
-        ValueError: if a cell is stored outside of the matrix, which the loops do not check.
+    ValueError if a cell is stored outside of the matrix, which the loops do not check.
     """
-    distinct = _are_distinct(x)
     if hasattr(x, "check_format"):
-        x.check_format(full_check=not distinct)
+        x.check_format()
     rows = scipy.sparse.csr_array(x)
-    if not distinct and not _are_distinct(rows):
+    if not rows.has_canonical_format and not _are_distinct(rows):
         rows = rows.copy()
         rows.sum_duplicates()
     rows.data = native(rows.data)
@@ -41,40 +37,20 @@ def rows_of(x: Any) -> Any:
 
 
 def _are_distinct(x: Any) -> bool:
-    """True if cells are known to be stored by rows, inside the matrix, and each only once."""
-    if x.format != "csr" or x.ndim != 2 or len(x.indptr) != x.shape[0] + 1:
-        return False
-    if not all(np.issubdtype(part.dtype, np.integer) and part.dtype.isnative for part in (x.indptr, x.indices)):
-        return False
-    if x.indptr[0] != 0 or x.indptr[-1] > len(x.indices) or (x.indptr[:-1] > x.indptr[1:]).any():
-        return False
-    if _rise(x.indices, x.indptr, x.shape[1]):
-        return True
+    """True if each cell is stored only once, in any order; to sort the cells would take longer."""
+    columns, pointers, num_columns = x.indices, x.indptr, x.shape[-1]
     # blocks large enough that reading them costs more than their marks, one a column
-    parts = row_blocks(x.shape[0], bytes_per_row(x), 8 * x.shape[1], STORED_BYTES)
-    return all(in_threads(lambda rows: _differ(x.indices, x.indptr[rows.start : rows.stop + 1], x.shape[1]), parts))
-
-
-@compiled
-def _rise(columns: Array, pointers: Array, num_columns: int) -> bool:
-    """True if each row's columns, between consecutive pointers, are in 0..num_columns-1 and strictly increasing."""
-    for n in range(pointers.shape[0] - 1):
-        row, wrong = columns[pointers[n] : pointers[n + 1]], 0
-        for i in range(1, row.shape[0]):  # without an early exit the loop vectorises
-            wrong += row[i] <= row[i - 1]
-        if wrong > 0 or (row.shape[0] > 0 and (row[0] < 0 or row[-1] >= num_columns)):
-            return False
-    return True
+    parts = row_blocks(x.shape[0], bytes_per_row(x), 8 * num_columns, STORED_BYTES)
+    return all(in_threads(lambda rows: _differ(columns, pointers[rows.start : rows.stop + 1], num_columns), parts))
 
 
 @compiled
 def _differ(columns: Array, pointers: Array, num_columns: int) -> bool:
-    """True if each row's columns, between consecutive pointers, are in 0..num_columns-1 and distinct, in any order."""
     last_row = np.full(num_columns, -1, np.int32)  # the last row in which each column occurred
     for n in range(pointers.shape[0] - 1):
         for cell in range(np.uintp(pointers[n]), np.uintp(pointers[n + 1])):
-            d = np.uintp(columns[cell])  # a negative column becomes a number that is too large
-            if d >= np.uintp(num_columns) or last_row[d] == n:
+            d = np.uintp(columns[cell])
+            if last_row[d] == n:
                 return False
             last_row[d] = n
     return True
@@ -93,8 +69,7 @@ def from_bcoo(x: Any) -> Any:
 def part_of(x: Any, rows: slice, order: Literal["C", "K"] = "C") -> Any:
     """The rows of a slice: a view of ``x`` if they are contiguous in memory, else a copy.
 
-    Copying a block once takes less time than reading it twice in another order. Order "K" copies it in its memory
-    order, for code that reads cells in any order. scipy's own slices are copies.
+    Order "K" copies them in their memory order, for code that reads cells in any order. scipy's slices are copies.
     """
     if not is_sparse(x):
         part = x[rows]

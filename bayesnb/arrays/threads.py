@@ -33,8 +33,7 @@ def row_blocks(num_rows: int, bytes_per_row: int, least: int = 0, block_bytes: i
 def in_threads(function: Callable[[S], T], parts: Iterable[S]) -> list[T]:
     """``function`` of every part, such as a block of rows; numpy, scipy and BLAS release the interpreter lock.
 
-    BLAS is limited to one thread meanwhile: its own would compete with these for the cores. For the same reason calls
-    from inside a thread start no further threads.
+    Neither BLAS nor a call from inside a thread starts further threads, which would compete with these for the cores.
     """
     return list(_results(function, parts))
 
@@ -46,7 +45,7 @@ def merge_in_threads(merge: Callable[[T, T], T], function: Callable[[S], T], par
 
 def _results(function: Callable[[S], T], parts: Iterable[S]) -> Iterator[T]:
     parts = list(parts)
-    if len(parts) < 2 or getattr(_THREAD, "is_worker", False):
+    if len(parts) < 2 or threading.current_thread().name.startswith(NAME):
         yield from map(function, parts)
         return
     workers, ahead = _workers(os.getpid()), deque[Future[T]]()
@@ -64,6 +63,9 @@ def _results(function: Callable[[S], T], parts: Iterable[S]) -> Iterator[T]:
             wait(ahead)
 
 
+NAME = "bayesnb"
+"""The names of our threads begin with this."""
+
 MOST_WAITING = 2 * (os.cpu_count() or 1)
 """The number of parts that wait for a thread: few, so that other callers do not wait long for threads."""
 
@@ -72,14 +74,7 @@ MOST_WAITING = 2 * (os.cpu_count() or 1)
 def _workers(process: int) -> ThreadPoolExecutor:
     """Threads that are kept: starting them takes longer than many a block. A forked process gets its own."""
     del process
-    return ThreadPoolExecutor(os.cpu_count(), "bayesnb", initializer=_begin_work)
-
-
-_THREAD = threading.local()
-
-
-def _begin_work() -> None:
-    _THREAD.is_worker = True
+    return ThreadPoolExecutor(os.cpu_count(), NAME)
 
 
 class _OneBlasThread:

@@ -4,18 +4,34 @@ from __future__ import annotations
 
 import shlex
 import sys
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from bayesnb.cli.compare_progress import ends_like_ctrl_c, watch
 from bayesnb.cli.options import override_option, report_errors, seed_option, target_option
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from bayesnb.comparison.compare import Comparison
     from bayesnb.comparison.experiment import Experiment
+    from bayesnb.report.summary import Findings
+
+
+class Names(click.ParamType):
+    """The parameter type of method names separated by commas."""
+
+    name = "names"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Parse names such as `MLE,full Bayes`."""
+        if isinstance(value, tuple):
+            return value
+        names = tuple(dict.fromkeys(part.strip() for part in value.split(",") if part.strip()))
+        return names or self.fail("no method is given", param, ctx)
 
 
 class Sizes(click.ParamType):
@@ -40,35 +56,54 @@ class Sizes(click.ParamType):
 @click.option(
     "--sizes", type=Sizes(), metavar="N,N,...", help="Training sizes.  [default: 20,50,100,200,500,... and all]"
 )
-@click.option("--repeats", type=click.IntRange(min=1), default=20, show_default=True, help="Number of random splits.")
+@click.option(
+    "--repeats", type=click.IntRange(min=1), metavar="N",
+    help="Number of random splits.  [default: 20; for more than 50,000 rows fewer, at least 5]",
+)  # fmt: skip
+@click.option(
+    "--test-rows", type=click.IntRange(min=1), default=20_000, show_default=True, metavar="N",
+    help="The most rows to score in each split, of the 30 % that are held out.",
+)  # fmt: skip
+@click.option(
+    "--methods", type=Names(), metavar="NAME,NAME,...",
+    help="Methods, by the names in the output, such as 'MLE,full Bayes,tempered'.  [default: all but the rivals]",
+)  # fmt: skip
 @override_option("bernoulli", "categorical", "normal")
 @click.option(
     "--out", type=click.Path(path_type=Path), metavar="DIR", help="Output folder.  [default: bayesnb-report/NAME]"
 )
 @seed_option
-@click.option("--nuts/--no-nuts", default=True, show_default=True, help="Check the exact posterior with one NUTS run.")
+@click.option(
+    "--nuts/--no-nuts", default=None,
+    help="Check the exact posterior with one NUTS run.  [default: if that takes at most a third of the whole time]",
+)  # fmt: skip
 @click.option("--rivals", is_flag=True, help="Add scikit-learn's logistic regression and random forest.")
 @report_errors
 def compare(
     data: str,
     target: str | None,
     sizes: tuple[int, ...] | None,
-    repeats: int,
+    repeats: int | None,
+    test_rows: int,
+    methods: tuple[str, ...] | None,
     overrides: tuple[tuple[str, str], ...],
     out: Path | None,
     seed: int,
-    nuts: bool,
+    nuts: bool | None,
     rivals: bool,
 ) -> None:
     """Compare MLE, MAP, full Bayes and its extensions on DATA at growing training sizes.
 
     The methods are the plug-in estimates MLE and MAP; the exact posterior (full Bayes); full Bayes with a prior learned
-    by maximum evidence; its average over subsets of columns; and its predictions tempered by one power, or by one for
+    from the rows; its average over subsets of columns; and its predictions tempered by one power, or by one for
     each column.
 
     DATA is a CSV file with a header line (missing cells: empty, NA, nan or ?), a Parquet file, or one of iris, wine,
-    breast_cancer, digits. Columns with two values become Bernoulli; text, and whole numbers with at most 10 values,
-    Categorical; other numbers Normal.
+    breast_cancer, digits. Zeros and ones become Bernoulli; text, and whole numbers with at most 10 values that occur
+    three times on average, Categorical; other numbers Normal. Columns that differ in every row, such as names and row
+    numbers, dates, and columns with one value are left out.
+
+    Ctrl-C, or a signal to terminate, ends the comparison with a report of the sizes that are complete.
 
     Files of an earlier comparison in DIR are replaced; other files are never overwritten.
 
@@ -86,49 +121,68 @@ def compare(
     from bayesnb.files.tables.table import make_table
 
     screen, notes = Console(highlight=False), Console(stderr=True, highlight=False)
-    table = make_table(read(data), target, dict(overrides))
+    if data not in BUILT_IN and Path(data).is_file() and Path(data).stat().st_size > LARGE_FILE:
+        notes.print(f"Reading {data} ...", markup=False)
+    table = make_table(read(data, target, dict(overrides)), target, dict(overrides))
 
-    from bayesnb.comparison import first_split
     from bayesnb.comparison.experiment import Experiment
-    from bayesnb.comparison.methods import NAIVE_BAYES, RIVALS
-    from bayesnb.comparison.splits import choose_sizes
+    from bayesnb.comparison.methods import NAIVE_BAYES, RIVALS, check_methods
+    from bayesnb.comparison.splits import choose_sizes, default_repeats
     from bayesnb.report.console import print_data, print_results
     from bayesnb.report.folder import stage, write_files
-    from bayesnb.report.summary import Findings, summarise, summarise_data
+    from bayesnb.report.summary import summarise, summarise_data
 
-    experiment = Experiment(table, choose_sizes(table, sizes), repeats, seed)
+    chosen = (NAIVE_BAYES if methods is None else methods) + tuple(name for name in RIVALS if rivals)
+    check_methods(chosen := tuple(dict.fromkeys(chosen)))
+    repeats = default_repeats(len(table.y)) if repeats is None else repeats
+    experiment = Experiment(table, choose_sizes(table, sizes), repeats, seed, test_rows)
     out = Path("bayesnb-report") / table.name if out is None else out
-    with stage(out, *([] if data in BUILT_IN else [Path(data)])) as folder:
+    with ends_like_ctrl_c(), stage(out, *([] if data in BUILT_IN else [Path(data)])) as folder:
         if target is None and data not in BUILT_IN:
             screen.print(f"No --target is given, so the last column, '{table.target}', is the target", markup=False)
         print_data(screen, summarise_data(experiment))
         for warning in table.warnings:
             notes.print("warning:", warning, style="yellow", markup=False)
-        result = _compare(notes, experiment, NAIVE_BAYES + RIVALS if rivals else NAIVE_BAYES)
-        check = None
-        if nuts:
-            notes.print(f"Sampling with NUTS at n = {experiment.sizes[-1]:,} to check the exact posterior ...")
-            check = first_split.check_with_nuts(experiment.first, seed, progress_bar=notes.is_terminal)
-        evidence = first_split.compute_evidence(experiment.first)
-        pairs = first_split.dependent_columns(experiment.first)
-        findings = Findings(experiment, result, evidence, pairs, check)
+        findings = _find(notes, experiment, chosen, nuts)
         summary = summarise(findings, shlex.join(["bayesnb", *sys.argv[1:]]))
         print_results(screen, summary)
         names = write_files(folder, findings, summary)
     screen.print("Written to", out, style="bold", soft_wrap=True, markup=False)
     screen.print(Padding(", ".join(names), (0, 0, 0, 2), expand=False))
+    if findings.result.stopped is not None:
+        notes.print(f"bayesnb: {summary['sentences']['stopped']}", markup=False, soft_wrap=True)
+        sys.exit(130 if findings.result.stopped == "interrupted" else 2)
 
 
-def _compare(notes: Console, experiment: Experiment, methods: tuple[str, ...]) -> Comparison:
-    from rich.progress import Progress
+LARGE_FILE = 20_000_000
+"""Bytes of a file that takes more than a second to read."""
 
+
+def _find(notes: Console, experiment: Experiment, methods: tuple[str, ...], nuts: bool | None) -> Findings:
+    """All results of the experiment, or of its sizes that were complete when it was stopped."""
+    from bayesnb.comparison import first_split
     from bayesnb.comparison.compare import compare
+    from bayesnb.report.summary import Findings
 
-    with Progress(console=notes, transient=True, disable=not notes.is_terminal) as progress:
-        total = len(experiment.sizes) * experiment.repeats * len(methods)
-        task = progress.add_task("fitting", total=total)
-
-        def advance(size: int, method: str) -> None:
-            progress.update(task, advance=1, description=f"n = {size:,}, {method}")
-
-        return compare(experiment, advance, methods)
+    start = time.perf_counter()
+    with watch(notes, experiment, methods) as watcher:
+        result = compare(experiment, watcher.advance, methods, watcher.foretell, watcher.prepare)
+    if result.stopped is not None:
+        notes.print(f"Stopping: writing a report of the sizes up to {result.sizes[-1]:,} ...")
+    experiment = replace(experiment, sizes=result.sizes)
+    evidence = first_split.compute_evidence(experiment.first)
+    pairs = first_split.dependent_columns(experiment.first)
+    skipped, check = None, None
+    if result.stopped is not None and nuts is not False:
+        skipped = "There is no check with NUTS, because the comparison was stopped."
+    elif nuts is None:
+        skipped = first_split.too_long_for_nuts(experiment.first, time.perf_counter() - start)
+    if skipped is None and nuts is not False:
+        notes.print(f"Sampling with NUTS at n = {experiment.sizes[-1]:,} to check the exact posterior ...")
+        try:
+            check = first_split.check_with_nuts(experiment.first, experiment.seed, progress_bar=notes.is_terminal)
+        except KeyboardInterrupt:  # the comparison itself is complete
+            skipped = "The check with NUTS was interrupted."
+        else:
+            check = check if nuts else replace(check, warnings=())  # they are for those who asked for the check
+    return Findings(experiment, result, evidence, pairs, check, skipped)

@@ -29,7 +29,7 @@ MOST_SHOWN = 20
 @click.option("--save", "path", type=FILE, required=True, metavar="MODEL", help="The file to write the model to.")
 @click.option(
     "--method", type=click.Choice(FIT_METHODS), default="posterior", show_default=True,
-    help="The exact posterior, MAP, MLE, NUTS, the posterior under the prior of maximum evidence, or the average over "
+    help="The exact posterior, MAP, MLE, NUTS, the posterior under a learned prior, or the average over "
     "all subsets of columns.",
 )  # fmt: skip
 @click.option(
@@ -64,7 +64,7 @@ def fit(
       bayesnb fit wine --method averaged --save wine.model
     """
     from bayesnb.files.storage.results import save
-    from bayesnb.files.tables.file_fit import describe_file, fit_file
+    from bayesnb.files.tables.file_fit import describe_file, fit_described
     from bayesnb.frames.series import DataError
     from bayesnb.sklearn.fit_methods import require
 
@@ -77,12 +77,9 @@ def fit(
     with _progress() as advance:
         description = describe_file(data, target, dict(overrides), advance)
     _print_description(description)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
+    with _warnings(*description.warnings):
         params: dict[str, Any] = {"method": method, "smoothing": smoothing, "random_state": seed}
-        classifier = fit_file(description, checkpoint=checkpoint, **params)
-    for warning in (*description.warnings, *(str(w.message) for w in caught if w.category is UserWarning)):
-        click.echo(f"warning: {warning}", err=True)
+        classifier = fit_described(description, checkpoint=checkpoint, **params)
     save(classifier, path)
     click.echo(f"Fitted to {description.num_rows:,} rows; saved as {path}")
 
@@ -111,12 +108,12 @@ def predict(model: str, data: str, out: Path | None) -> None:
     if out is not None:
         _require_writable(out, data, model)
     classifier = _load(model)
-    with _progress() as advance, prediction_file(out, classifier.classes_.tolist()) as write:
+    with _warnings(), _progress() as advance, prediction_file(out, classifier.classes_.tolist()) as write:
         rows = 0
-        for block, proba in predict_file(classifier, data):
+        for batch, proba in predict_file(classifier, data):
             write(proba)
             rows += len(proba)
-            advance(block.done, rows)
+            advance(batch.done, rows)
     click.echo(f"{rows:,} rows predicted" + (f" and written to {out}" if out else ""), err=True)
 
 
@@ -142,7 +139,8 @@ def explain(model: str, data: str, row: int, against: str | None, seed: int) -> 
     from bayesnb.report.explained_row import print_explanation
 
     classifier = _load(model)
-    print_explanation(classifier, row_of(classifier, data, row), against, seed)
+    with _warnings():
+        print_explanation(classifier, row_of(classifier, data, row), against, seed)
 
 
 def _load(path: str) -> NaiveBayesClassifier:
@@ -186,6 +184,17 @@ def _progress() -> Iterator[Advance]:
         yield advance
 
 
+@contextmanager
+def _warnings(*earlier: str) -> Iterator[None]:
+    """Print earlier warnings, and those of the block, each once, on stderr."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    found = [str(warning.message) for warning in caught if warning.category is UserWarning]
+    for message in dict.fromkeys([*earlier, *found]):
+        click.echo(f"warning: {message}", err=True)
+
+
 def _print_description(description: Description) -> None:
     from bayesnb.frames.series import label, listing
 
@@ -193,7 +202,7 @@ def _print_description(description: Description) -> None:
     click.echo(f"{description.data}: {description.num_rows:,} rows; classes of '{description.target.name}': {classes}")
     if description.num_unlabelled:
         click.echo(f"Rows left out because '{description.target.name}' is missing: {description.num_unlabelled:,}")
-    columns = description.schema.columns
+    columns = description.schema.used
     for column in columns[:MOST_SHOWN]:
         click.echo(f"  {column.name}: {column.kind} ({column.describe()})")
     if len(columns) > MOST_SHOWN:

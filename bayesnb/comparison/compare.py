@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from bayesnb.comparison.experiment import Experiment
-from bayesnb.comparison.methods import COMPARED, NAIVE_BAYES, REFERENCE, Method
+from bayesnb.comparison.forecast import TRIAL_ROWS, Forecast
+from bayesnb.comparison.methods import COMPARED, CURES, NAIVE_BAYES, REFERENCE, Method, check_methods
 from bayesnb.comparison.metrics import (
+    METRICS,
     ReliabilityBins,
     accuracy,
+    below_floor,
     brier,
     calibration_error,
-    impossible_share,
     log_loss,
     mean_and_error,
     reliability_bins,
@@ -27,7 +29,11 @@ from bayesnb.frames.series import Array
 
 @dataclass(frozen=True)
 class Record:
-    """One fit of one method: training size, split, scores on the test rows, and times in milliseconds."""
+    """One fit of one method: training size, split, scores on the test rows, and times in milliseconds.
+
+    ``impossible`` is the share of test rows whose true class got a probability below e^-87.3, which count as 87.3 nats
+    in the log loss. The times of a first split may include compilation.
+    """
 
     repeat: int
     size: int
@@ -41,6 +47,13 @@ class Record:
     predict_ms: float
 
 
+class Cure(NamedTuple):
+    """A method with a lower calibration error than full Bayes: its paired differences and their standard errors."""
+
+    method: str
+    changes: Mapping[str, tuple[float, float]]
+
+
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """All fits of one comparison.
@@ -50,12 +63,14 @@ class Comparison:
         priors: A short description of each method's prior, in order of the methods.
         records: One for each size, method and split.
         bins: For each (size, method), the reliability counts of each split.
+        stopped: Why the comparison ended before all sizes were complete; None if it did not.
     """
 
     sizes: tuple[int, ...]
     priors: Mapping[str, str]
     records: tuple[Record, ...]
     bins: Mapping[tuple[int, str], tuple[ReliabilityBins, ...]]
+    stopped: str | None = None
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -74,6 +89,17 @@ class Comparison:
         """Mean and standard error of (method - full Bayes), paired: both saw the same rows of each split."""
         return mean_and_error(self.values(size, method, metric) - self.values(size, REFERENCE, metric))
 
+    def cures(self, size: int) -> tuple[Cure, ...]:
+        """The methods that lower the calibration error of full Bayes by more than two standard errors."""
+        found = []
+        for method in CURES:
+            if method in self.methods:
+                changes = {metric: self.difference(size, method, metric) for metric in METRICS}
+                change, error = changes["ece"]
+                if change < -2 * error:  # never true without an error
+                    found.append(Cure(method, changes))
+        return tuple(found)
+
     def overconfidence(self, size: int, method: str) -> tuple[float, float]:
         """Mean and standard error over the splits of (mean of the largest probabilities - accuracy)."""
         splits = self.bins[size, method]
@@ -88,45 +114,99 @@ def compare(
     experiment: Experiment,
     on_fit: Callable[[int, str], None] | None = None,
     methods: Sequence[str] = NAIVE_BAYES,
+    on_forecast: Callable[[float], None] | None = None,
+    on_probe: Callable[[int, str], None] | None = None,
 ) -> Comparison:
     """The fits of every method at every size on every split, scored on the split's test rows.
+
+    If it is stopped, by Ctrl-C or by a fit that fails, the sizes that are complete are returned with the reason.
 
     Args:
         experiment: The data, the training sizes, the splits and the models.
         on_fit: Called after each fit with its size and method.
         methods: Some of `COMPARED`, in the order of the output; they must include `full Bayes`.
+        on_probe: Called before each fit that only measures times, and compiles, with its size and method.
+        on_forecast: Called with the seconds that the fits will still take: before the first, and after each size.
+
+    Raises:
+        DataError: for an unknown method, or without `full Bayes`.
     """
-    table = experiment.table
-    records: list[Record] = []
+    check_methods(methods := tuple(dict.fromkeys(methods)))
+    forecast = Forecast(experiment.sizes, experiment.repeats, {name: COMPARED[name].most_rows for name in methods})
     bins: dict[tuple[int, str], tuple[ReliabilityBins, ...]] = {}
-    for size in experiment.sizes:
+    records: list[Record] = []
+    sizes: list[int] = []
+    stopped = None
+    try:
+        _probe(experiment, methods, forecast, on_probe)
+        for size in experiment.sizes:
+            if on_forecast is not None:
+                on_forecast(forecast.left())
+            found = list(_fits(experiment, size, methods, forecast, on_fit))
+            records += sorted((record for record, _ in found), key=lambda record: methods.index(record.method))
+            for name in methods:
+                bins[size, name] = tuple(counts for record, counts in found if record.method == name)
+            sizes.append(size)
+    except (KeyboardInterrupt, MemoryError, RuntimeError, ValueError) as error:
+        if not sizes:
+            raise
+        stopped = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error) or "out of memory"
+    priors = {name: COMPARED[name].full_prior("numeric" in experiment.table.blocks) for name in methods}
+    return Comparison(tuple(sizes), priors, tuple(records), bins, stopped)
+
+
+def _probe(
+    experiment: Experiment,
+    methods: Sequence[str],
+    forecast: Forecast,
+    on_probe: Callable[[int, str], None] | None,
+) -> None:
+    """Time each method on few rows, once it is compiled."""
+    train, test = experiment.splits[0]
+    X_test, _ = experiment.table.rows(test)
+    for size in sorted({experiment.sizes[0], min(experiment.sizes[-1], TRIAL_ROWS)}):
+        rows = experiment.table.rows(train[:size])
         for name in methods:
-            counts = []
-            for repeat, split in enumerate(experiment.splits):
-                train, (X_test, y_test) = table.rows(split.train[:size]), table.rows(split.test)
-                if repeat == 0:
-                    _time(experiment, COMPARED[name], train, X_test)  # compiles, so that the times exclude it
-                log_proba, fit_ms, predict_ms = _time(experiment, COMPARED[name], train, X_test)
-                counts.append(reliability_bins(log_proba, y_test))
-                records.append(
-                    Record(
-                        repeat=repeat,
-                        size=size,
-                        method=name,
-                        log_loss=log_loss(log_proba, y_test),
-                        brier=brier(log_proba, y_test),
-                        accuracy=accuracy(log_proba, y_test),
-                        ece=calibration_error(counts[-1]),
-                        impossible=impossible_share(log_proba, y_test),
-                        fit_ms=fit_ms,
-                        predict_ms=predict_ms,
-                    )
-                )
-                if on_fit is not None:
-                    on_fit(size, name)
-            bins[size, name] = tuple(counts)
-    priors = {name: COMPARED[name].full_prior("numeric" in table.blocks) for name in methods}
-    return Comparison(experiment.sizes, priors, tuple(records), bins)
+            if on_probe is not None:
+                on_probe(size, name)
+            _time(experiment, COMPARED[name], rows, X_test)
+            started = time.perf_counter()
+            _time(experiment, COMPARED[name], rows, X_test)
+            forecast.add(size, name, time.perf_counter() - started)
+
+
+def _fits(
+    experiment: Experiment,
+    size: int,
+    methods: Sequence[str],
+    forecast: Forecast,
+    on_fit: Callable[[int, str], None] | None,
+) -> Iterator[tuple[Record, ReliabilityBins]]:
+    """The fits of one size, split by split: each split's rows are selected once."""
+    for repeat, split in enumerate(experiment.splits):
+        train, (X_test, y_test) = experiment.table.rows(split.train[:size]), experiment.table.rows(split.test)
+        for name in methods:
+            started = time.perf_counter()
+            if experiment.repeats < FEWEST_TIMES:
+                _time(experiment, COMPARED[name], train, X_test)  # compiles, so that the times exclude it
+            log_proba, fit_ms, predict_ms = _time(experiment, COMPARED[name], train, X_test)
+            counts = reliability_bins(log_proba, y_test)
+            scores = {
+                "log_loss": log_loss(log_proba, y_test),
+                "brier": brier(log_proba, y_test),
+                "accuracy": accuracy(log_proba, y_test),
+                "ece": calibration_error(counts),
+                "impossible": below_floor(log_proba, y_test),
+            }
+            forecast.add(size, name, time.perf_counter() - started)
+            forecast.finish(size, name)
+            if on_fit is not None:
+                on_fit(size, name)
+            yield Record(repeat, size, name, **scores, fit_ms=fit_ms, predict_ms=predict_ms), counts
+
+
+FEWEST_TIMES = 3
+"""The median of this many times leaves out the first, which may include compilation."""
 
 
 def _time(experiment: Experiment, method: Method, train: tuple[Any, Array], X_test: Any) -> tuple[Array, float, float]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from bayesnb.comparison.splits import Split, make_splits
+from bayesnb.comparison.splits import MOST_TEST_ROWS, Split, make_splits, num_test_rows
 from bayesnb.frames.schema import FrameSchema
 from bayesnb.frames.series import Array
 from bayesnb.model.naive_bayes import NaiveBayes
@@ -36,12 +36,19 @@ class Experiment:
         sizes: Training sizes, as `choose_sizes` returns them.
         repeats: The number of random splits.
         seed: The random seed of the splits and of the random forest.
+        most_test: The most test rows that are scored in each split.
     """
 
     table: Table
     sizes: tuple[int, ...]
     repeats: int
     seed: int
+    most_test: int = MOST_TEST_ROWS
+
+    @property
+    def num_test(self) -> int:
+        """The number of test rows that are scored in each split."""
+        return min(num_test_rows(len(self.table.y)), self.most_test)
 
     @cached_property
     def bayes(self) -> NaiveBayes:
@@ -56,7 +63,7 @@ class Experiment:
     @cached_property
     def splits(self) -> list[Split]:
         """All splits."""
-        return make_splits(self.table, self.repeats, self.seed)
+        return make_splits(self.table, self.repeats, self.seed, self.most_test)
 
     @cached_property
     def first(self) -> FirstSplit:

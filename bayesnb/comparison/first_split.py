@@ -16,10 +16,15 @@ from bayesnb.fits.averaged import feature_inclusion
 from bayesnb.fits.closed_form import fit_posterior
 from bayesnb.fits.nuts import fit_nuts
 from bayesnb.inspection.dependence import Dependence, dependence
+from bayesnb.inspection.num_parameters import num_parameters
 
 MOST_CHECKED_ROWS = 500
 MOST_PAIRED_ROWS = 2000  # enough to separate strong pairs from weak ones, in a fraction of a second
 CHECK_SAMPLES = 500  # draws per chain, and warm-up steps: enough for a check, and most of the time is compilation
+
+
+ALWAYS_CHECKED = 200
+"""The most free parameters with which the check takes at most a third of any comparison: mostly compilation."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,24 @@ class Evidence:
     full_bayes: float
     learned_prior: float
     columns: tuple[Inclusion, ...]
+
+
+def too_long_for_nuts(first: FirstSplit, seconds_so_far: float) -> str | None:
+    """A sentence if the check would take more than a third of the whole time, its own included; else None.
+
+    Args:
+        first: The first split.
+        seconds_so_far: The seconds that everything before the check took.
+    """
+    number = num_parameters(first.model, first.table.X).total
+    # trees grow with the parameters too: 13 s for the 121 of breast_cancer, 154 s for 1,361 of categories
+    seconds = 8.0 + 0.04 * number * (1.0 + number / 1000.0)
+    if number <= ALWAYS_CHECKED or seconds <= seconds_so_far / 2:
+        return None
+    return (
+        f"The check with NUTS was left out, because with {number:,} free parameters it would take about "
+        f"{seconds:,.0f} s, more than a third of the whole time: --nuts asks for it."
+    )
 
 
 def check_with_nuts(

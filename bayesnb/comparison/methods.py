@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,8 +12,9 @@ from bayesnb.arrays.placement import Array
 from bayesnb.fits.averaged import fit_averaged
 from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior
 from bayesnb.fits.empirical import EmpiricalPosterior, fit_empirical
+from bayesnb.frames.series import DataError, closest
 from bayesnb.model.naive_bayes import NaiveBayes
-from bayesnb.validation.temper import temper
+from bayesnb.validation.temper import MOST_ROWS, temper
 
 if TYPE_CHECKING:
     from bayesnb.comparison.experiment import Experiment
@@ -27,7 +28,7 @@ PRIOR_MEANINGS = {
     "Laplace 1": "every count plus one, class counts too (the mode under Dirichlet(2))",
     "Dirichlet 1": "the uniform prior, integrated out exactly",
     "NIG": "normal-inverse-gamma with unit information: one pseudo-row for the mean, two for the variance",
-    "learned": "the prior under which the training rows are most probable",
+    "learned": "the prior, column by column, that the training rows and a weak hyperprior make likely",
     "L2, C = 1": "scikit-learn's default penalty",
 }
 
@@ -52,12 +53,14 @@ class Method:
         meaning: What it predicts with.
         fit: Its fit to the rows X, y of an experiment.
         style: Its style in plots; None if plots leave it out, since more lines would overlap.
+        most_rows: The training rows beyond which its time hardly grows; None if it grows with all.
     """
 
     prior: str
     meaning: str
     fit: Callable[[Experiment, Any, Array], Any]
     style: Style | None = None
+    most_rows: int | None = None
 
     def full_prior(self, numeric: bool) -> str:
         """Its prior, including that for numbers if there are any."""
@@ -65,7 +68,7 @@ class Method:
 
 
 def fit_learned_prior(model: NaiveBayes, X: Any, y: Array) -> EmpiricalPosterior:
-    """The fit under the learned prior, without warnings: with few training rows it often ends at its bounds."""
+    """The fit under the learned prior, without warnings: a table of many runs has no place for them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return fit_empirical(model, X, y)
@@ -100,7 +103,7 @@ COMPARED = {
     ),
     "learned prior": Method(
         prior="learned",
-        meaning="full Bayes under the prior under which the training rows are most probable",
+        meaning="full Bayes under a prior learned column by column: it describes rows better, not always classes",
         fit=lambda experiment, X, y: fit_learned_prior(experiment.bayes, X, y),
     ),
     "averaged": Method(
@@ -113,12 +116,14 @@ COMPARED = {
         meaning="full Bayes with one power on all columns' likelihoods, learned from exact leave-one-out predictions",
         fit=lambda experiment, X, y: temper(fit_posterior(experiment.bayes, X, y), X, y),
         style=Style(4, "----", {"color": "#009E73", "marker": "D", "linestyle": "-.", "markersize": 5}),
+        most_rows=MOST_ROWS,
     ),
     "feature weights": Method(
         prior="Dirichlet 1",
         meaning="the same with a power for each column",
         fit=lambda experiment, X, y: temper(fit_posterior(experiment.bayes, X, y), X, y, per_feature=True),
         style=Style(5, "\\\\\\\\", {"color": "#CC79A7", "marker": "v", "linestyle": (0, (8, 2)), "markersize": 6}),
+        most_rows=MOST_ROWS,
     ),
     "logistic regression": Method(
         prior="L2, C = 1",
@@ -141,3 +146,29 @@ RIVALS = ("logistic regression", "random forest")
 NAIVE_BAYES = tuple(name for name in COMPARED if name not in RIVALS)
 CURES = ("tempered", "feature weights")
 """The methods that learn how much to trust the columns."""
+
+ELSEWHERE = {
+    "posterior": REFERENCE,
+    "fit_posterior": REFERENCE,
+    "empirical": "learned prior",
+    "fit_empirical": "learned prior",
+    "fit_averaged": "averaged",
+    "fit_map": "MAP",
+    "fit_mle": "MLE",
+    "temper": "tempered",
+    "per_feature": "feature weights",
+}
+"""Names of methods in the rest of the package, with those of a comparison."""
+
+
+def check_methods(methods: Sequence[str]) -> None:
+    """Raise DataError for a method that a comparison does not have, or without the one all others are compared with."""
+    for name in methods:
+        if name in COMPARED:
+            continue
+        if name in ("nuts", "fit_nuts"):
+            raise DataError("'nuts' is no method of a comparison: --nuts checks the exact posterior with it")
+        hint = f"; here it is called '{ELSEWHERE[name]}'" if name in ELSEWHERE else closest(name, COMPARED)
+        raise DataError(f"there is no method '{name}' among {', '.join(COMPARED)}{hint}")
+    if REFERENCE not in methods:
+        raise DataError(f"the methods must include '{REFERENCE}', which the others are compared with: add it")

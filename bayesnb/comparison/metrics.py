@@ -21,30 +21,32 @@ class Metric(NamedTuple):
     higher_is_better: bool = False
 
 
+LOG_SMALLEST = float(np.log(np.finfo(np.float32).tiny))  # -87.3
+FLOOR_NATS = f"{-LOG_SMALLEST:.1f}"
+"""What a row whose true class has the smallest probability that is told apart, e^-87.3, costs in the log loss."""
+
 METRICS = {
-    "log_loss": Metric("log loss", "nats per test row"),
+    "log_loss": Metric("log loss", f"nats per test row, at most {FLOOR_NATS} for a row"),
     "brier": Metric("Brier", "squared error of the probabilities, summed over classes"),
     "accuracy": Metric("accuracy", "share of correct predictions", higher_is_better=True),
     "ece": Metric("ECE", "expected calibration error, 10 bins of the largest predicted probability"),
 }
-LOG_SMALLEST = float(np.log(np.finfo(np.float32).tiny))  # -87.3
 NUM_BINS = 10
 
 
 def log_loss(log_proba: Array, y: Array) -> float:
     """Mean of -log p(y_i | x_i), in nats; 0 is perfect, and uniform predictions score log K.
 
-    A row whose true class has probability zero would make the mean infinite. It counts as -log p = 87.3, from the log
-    of float32's smallest normal number, and `impossible_share` gives the fraction of such rows. Finite values, however
-    large, are not clipped. Good (1952), Rational decisions, JRSS B 14.
+    No row counts more than 87.3, minus the log of float32's smallest normal number: one scale for every method, whether
+    its probabilities are zero, too small for float32, or exact logarithms of any size. ``below_floor`` gives the share
+    of such rows. Good (1952), Rational decisions, JRSS B 14.
     """
-    own = _own(log_proba, y)
-    return float(-np.mean(np.where(np.isneginf(own), LOG_SMALLEST, own)))
+    return float(-np.mean(np.maximum(_own(log_proba, y), LOG_SMALLEST)))
 
 
-def impossible_share(log_proba: Array, y: Array) -> float:
-    """Fraction of rows whose true class got probability zero."""
-    return float(np.mean(np.isneginf(_own(log_proba, y))))
+def below_floor(log_proba: Array, y: Array) -> float:
+    """Fraction of rows whose true class got a probability below e^-87.3, zero included."""
+    return float(np.mean(_own(log_proba, y) < LOG_SMALLEST))
 
 
 def brier(log_proba: Array, y: Array) -> float:

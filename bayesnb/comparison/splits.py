@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from bayesnb.files.tables.table import Table
 
 TEST_SHARE = 0.3
+MOST_TEST_ROWS = 20_000
+"""The test rows that are scored in each split unless more are asked for."""
+
+SPLIT_ROWS = 1_000_000
+"""Rows of all splits together, if no number of splits is given."""
 
 
 class Split(NamedTuple):
@@ -27,14 +32,26 @@ class Split(NamedTuple):
     test: Array
 
 
-def make_splits(table: Table, repeats: int, seed: int) -> list[Split]:
-    """Random splits; split r has the seed (seed, r), so that more repeats keep the earlier splits."""
-    return [stratified_split(table.y, np.random.default_rng([seed, repeat])) for repeat in range(repeats)]
+def make_splits(table: Table, repeats: int, seed: int, most_test: int | None = None) -> list[Split]:
+    """Random splits; split r has the seed (seed, r), so that more repeats keep the earlier splits.
+
+    Of the held-out rows at most ``most_test`` are scored, the first ones, which are stratified too.
+    """
+    splits = (stratified_split(table.y, np.random.default_rng([seed, repeat])) for repeat in range(repeats))
+    return [Split(split.train, split.test[:most_test]) for split in splits]
 
 
 def num_test_rows(num_rows: int) -> int:
     """The number of rows of a table to hold out: 30 %, at least one."""
     return max(1, round(TEST_SHARE * num_rows))
+
+
+def default_repeats(num_rows: int) -> int:
+    """The number of splits if none is given: 20, or fewer for tables above 50,000 rows, at least 5.
+
+    The more rows, the less the scores of two splits differ, and the longer each takes.
+    """
+    return int(np.clip(SPLIT_ROWS // num_rows, 5, 20))
 
 
 def stratified_split(y: Array, rng: np.random.Generator) -> Split:
@@ -62,11 +79,13 @@ def choose_sizes(table: Table, sizes: Sequence[int] | None = None) -> tuple[int,
     """The given training sizes, checked and sorted, or `growing_sizes`.
 
     Raises:
-        DataError: if a size is below 2, or above the number of rows left after holding out the test rows.
+        DataError: if there is no size, or one is below 2 or above the number of rows that are not held out.
     """
     num_train = len(table.y) - num_test_rows(len(table.y))
     if sizes is None:
         return growing_sizes(num_train, len(table.classes))
+    if not len(sizes):
+        raise DataError("no training size is given: give at least one, or None for sizes that grow to all rows")
     if max(sizes) > num_train:
         raise DataError(
             f"a training size of {max(sizes):,} is more than the {num_train:,} training rows "

@@ -41,7 +41,7 @@ from bayesnb.arrays.placement import Array, namespace
 from bayesnb.arrays.pytree import Node as Node
 from bayesnb.arrays.pytree import pytree as pytree
 from bayesnb.families.hyperparameters import Hyperparameters
-from bayesnb.families.parts.support import broadcast, require_finite, require_shape, require_support
+from bayesnb.families.parts.support import broadcast, require_finite_numbers, require_shapes, require_support
 from bayesnb.families.traits import Traits
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
@@ -131,9 +131,8 @@ class Family(Hyperparameters, Scoring, Traits):
 
     def check_params(self, params: Params, block: str) -> None:
         """Raise ValueError unless the shapes fit together and known values are valid parameters."""
-        for site in self.sites:
-            require_shape(block, site, params[site], "[K, D]", 2)
-        require_finite(f"params of block {block!r}", **params)
+        require_shapes(block, params, **dict.fromkeys(self.sites, "KD"))
+        require_finite_numbers(f"params of block {block!r}", **params)
 
     def params_of_rows(self, params: Params, y: Array, draw: Array | None = None) -> Params:
         """The parameters of each row's class, with first axis N, or 1 for parameters that all classes share.
@@ -154,6 +153,43 @@ class Family(Hyperparameters, Scoring, Traits):
     def sample_rows(self, block: str, params: Params, y: Array, draw: Array, total_count: Array | None) -> Array:
         """Sample rows of the classes ``y`` [N], each from its own draw of the parameters [S, ...]."""
         return self.observe(block, self.params_of_rows(params, y, draw), None, total_count)
+
+    # the same, read from a user's program
+
+    site_supports: ClassVar[tuple[tuple[str, Constraint], ...]] = ()
+    """The support of each site."""
+
+    @classmethod
+    def read(cls, law: dist.Distribution) -> dict[str, Array] | None:
+        """The parameters of a NumPyro distribution of cells; None if it is not this family's likelihood."""
+        del law
+        return None
+
+    @classmethod
+    def simplify(cls, params: dict[str, Array]) -> tuple[type[Family], dict[str, Array]]:
+        """A simpler family with the same likelihood, and its parameters; by default this one."""
+        return cls, params
+
+    @classmethod
+    def prior_terms(cls, site: str, params: Params) -> tuple[Array, ...]:
+        """The functions of the parameters of which the log density of the site's prior is a linear combination.
+
+        The first ones are the logs that ``tilt`` multiplies.
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def prior_of(cls, site: str, coefficients: Array) -> tuple[dict[str, Array], Array]:
+        """Hyperparameters from the coefficients [F, ...] of ``prior_terms``, and where they are a valid prior."""
+        raise NotImplementedError
+
+    def tilt(self, site: str, powers: tuple[float, ...]) -> Self:
+        """The prior times powers of the parameter: x^p, or x^p (1 - x)^q for a probability.
+
+        Its mode is the mode of the density of a function of the parameter, such as a precision.
+        """
+        del site, powers
+        return self
 
     # 4. - 6. statistics and estimates
 
@@ -240,6 +276,8 @@ class Family(Hyperparameters, Scoring, Traits):
         return self
 
     def predictive_scorer(self, tables: Any) -> Score:
+        if self.affine_predictive:
+            return self.likelihood_scorer(tables)
         return lambda x: LogProb(products.sum_terms("log_predictive_terms", (tables,), (x,)), None)
 
     @abstractmethod
@@ -254,7 +292,9 @@ class Family(Hyperparameters, Scoring, Traits):
 
     def leave_one_out(self, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
         """The sum of these terms over columns, [N, K], computed without the terms of the other classes."""
-        table = update_on_host(self, statistics).log_predictive(x).finite
+        if self.common_sites:  # the row changes every class
+            return products.sum_terms("leave_one_out_terms", (self, statistics), (x, y, weight))
+        table = finalise(conjugate_update, self, statistics).log_predictive(x).finite
         own = products.sum_terms("left_out_terms", (self, statistics), (x, y, weight))
         return namespace(table).where(np.arange(table.shape[1])[None, :] == y[:, None], own[:, None], table)
 
@@ -269,16 +309,11 @@ class Family(Hyperparameters, Scoring, Traits):
         return self.update(statistics).log_partition() - self.log_partition()
 
     def log_base_measure(self, statistics: Any) -> Array:
-        """The rest of the log evidence besides the partition ratio, by class and feature; 0 unless overridden."""
-        del statistics
-        return jnp.zeros(())
-
-
-def update_on_host(family: Family, statistics: Any) -> Any:
-    """``family.update(statistics)``, compiled; in float64 on the host."""
-    return finalise(_update, family, statistics)
+        """The rest of the log evidence besides the partition ratio, by class and feature: ``log_base``, or else 0."""
+        return getattr(statistics, "log_base", jnp.zeros(()))
 
 
 @jax.jit
-def _update(family: Family, statistics: Any) -> Family:
+def conjugate_update(family: Family, statistics: Any) -> Any:
+    """``family.update(statistics)``, compiled."""
     return family.update(statistics)

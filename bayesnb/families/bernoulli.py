@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpyro.distributions as dist
 
 from bayesnb.arrays.placement import Array
-from bayesnb.families.base import Hyperparameter, Params, Score, pytree
+from bayesnb.families.base import Hyperparameter, Params, pytree
 from bayesnb.families.parts.beta import BetaFamily, TrialStatistics
 from bayesnb.numerics import stable
 from bayesnb.primitives.products import Linear
@@ -49,14 +49,15 @@ class Bernoulli(BetaFamily):
         """Beta(1 + l, 1 + l): its MAP is the textbook estimate (s + l) / (n + 2 l)."""
         return cls(a=1.0 + smoothing, b=1.0 + smoothing)
 
-    def num_values(self, num_columns: int) -> int:
-        return 2**num_columns
-
     def category_sizes(self, num_columns: int) -> tuple[int, ...]:
         return (2,) * num_columns
 
     def likelihood(self, params: Params) -> dist.Distribution:
         return dist.Bernoulli(probs=params["probs"])
+
+    @classmethod
+    def read(cls, law: dist.Distribution) -> dict[str, Array] | None:
+        return {"probs": law.probs} if isinstance(law, dist.BernoulliProbs | dist.BernoulliLogits) else None
 
     def statistics(self, x: Array, z: ClassSums) -> BernoulliStatistics:
         return BernoulliStatistics(*z.trials(x))
@@ -79,9 +80,6 @@ class Bernoulli(BetaFamily):
 
     def predictive_tables(self) -> Linear:
         return _affine(*self._log_predictive())
-
-    def predictive_scorer(self, tables: Linear) -> Score:
-        return self.likelihood_scorer(tables)
 
     def _log_predictive(self) -> tuple[Array, Array]:
         """log of the predictive probabilities of a one and of a zero, [K, D]; 1 - p would lose a small b."""

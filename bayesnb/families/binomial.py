@@ -97,6 +97,10 @@ class Binomial(BetaFamily):
         totals = self.total_count if total_count is None else total_count
         return dist.Binomial(total_count=jnp.asarray(1 if totals is None else totals), probs=params["probs"])
 
+    @classmethod
+    def read(cls, law: dist.Distribution) -> dict[str, Array] | None:
+        return {"probs": law.probs} if isinstance(law, dist.BinomialProbs | dist.BinomialLogits) else None
+
     def observe(self, block: str, params: Params, x: Array | None, total_count: Array | None) -> Array:
         if x is not None:
             x, totals = jnp.split(x, 2, axis=1)
@@ -107,7 +111,8 @@ class Binomial(BetaFamily):
             return numpyro.sample(block, self.likelihood(params).to_event(1))
         if total_count is None:
             raise ValueError(f"block {block!r}: to generate Binomial rows give total_count, the trials of each cell")
-        totals = jnp.broadcast_to(_columns(jnp.asarray(total_count)), params["probs"].shape)
+        totals = jnp.asarray(total_count)
+        totals = jnp.broadcast_to(totals[:, None] if totals.ndim == 1 else totals, params["probs"].shape)
         return numpyro.sample(block, self.likelihood(params, totals).to_event(1)), totals
 
     def pack(self, parts: tuple[Array, ...], block: str) -> Array:
@@ -184,19 +189,11 @@ class Binomial(BetaFamily):
         some = log_gamma.log_gamma_ratio(a, successes) + log_gamma.log_gamma_ratio(b, failures)
         return some - log_gamma.log_gamma_ratio(a + b, totals)
 
-    def log_base_measure(self, statistics: BinomialStatistics) -> Array:
-        return statistics.log_base
-
 
 def _log_coefficients(successes: Array, totals: Array) -> Array:
     """log C(t, x), cell by cell."""
     parts = log_gamma.log_factorial(successes) + log_gamma.log_factorial(totals - successes)
     return log_gamma.log_factorial(totals) - parts
-
-
-def _columns(totals: Array) -> Array:
-    """Totals by row as [N, 1]; other shapes broadcast as they are."""
-    return totals[:, None] if totals.ndim == 1 else totals
 
 
 def _totals(given: Any) -> int | tuple[int, ...] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, Self
@@ -16,11 +15,12 @@ from jax.scipy.special import rel_entr
 from bayesnb.arrays.cells import all_codes, unless_all
 from bayesnb.arrays.placement import Array, namespace
 from bayesnb.arrays.sparse import is_sparse
-from bayesnb.families.base import Family, Hyperparameter, Params, Score, pytree
+from bayesnb.families.base import Hyperparameter, Params, Score, pytree
+from bayesnb.families.parts.dirichlet_prior import DirichletPrior
 from bayesnb.families.parts.end_to_end import EndToEnd, codes_of_one_hot
 from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import CategoricalStatistics, without
-from bayesnb.families.parts.support import broadcast, require_cells, require_shape, require_simplex
+from bayesnb.families.parts.support import broadcast, require_cells, require_shapes, require_simplex
 from bayesnb.families.traits import CellDensities
 from bayesnb.numerics import dirichlet, stable
 from bayesnb.numerics.log_prob import LogProb
@@ -30,7 +30,7 @@ from bayesnb.primitives.sums import ClassSums
 
 
 @pytree
-class Categorical(Family):
+class Categorical(DirichletPrior):
     """Unordered categories: theta_kd ~ Dirichlet(a), x_nd | y_n = k ~ Categorical(theta_kd).
 
     With counts n_c the posterior is Dirichlet(a + n); its mode is (n_c + a_c - 1) / (n + sum a - C), its mean, which
@@ -103,9 +103,6 @@ class Categorical(Family):
     def num_parameters(self, num_columns: int) -> tuple[int, int]:
         return sum(self._sizes_of(num_columns)) - num_columns, 0
 
-    def num_values(self, num_columns: int) -> int:
-        return math.prod(self._sizes_of(num_columns))
-
     def params(self, block: str) -> Params:
         parts = self._split(self.concentration)
         num_classes = jnp.shape(self.concentration)[0]
@@ -122,6 +119,10 @@ class Categorical(Family):
         padding = [[(0, 0)] * (p.ndim - 1) + [(0, largest - p.shape[-1])] for p in columns]
         return dist.Categorical(probs=jnp.stack([jnp.pad(p, w) for p, w in zip(columns, padding, strict=True)], -2))
 
+    @classmethod
+    def read(cls, law: dist.Distribution) -> dict[str, Array] | None:
+        return {"probs": law.probs} if isinstance(law, dist.CategoricalProbs | dist.CategoricalLogits) else None
+
     def observe(self, block: str, params: Params, x: Array | None, total_count: Array | None) -> Array:
         if x is not None:
             seen = self.seen(x)
@@ -130,8 +131,8 @@ class Categorical(Family):
 
     def check_params(self, params: Params, block: str) -> None:
         for site, size in zip(self.sites, self._sizes, strict=False):
-            value, axes = params[site], "[K, C]" if self.site_a_column else "[K, D, C]"
-            require_shape(block, site, value, axes, axes.count(",") + 1)
+            require_shapes(block, params, **{site: "KC" if self.site_a_column else "KDC"})
+            value = params[site]
             if value.shape[-1] != size:
                 raise ValueError(f"params['{block}_{site}'] must have {size} categories, got shape {value.shape}")
             require_simplex(block, site, value)
@@ -212,9 +213,6 @@ class Categorical(Family):
         # take the logs before the totals are repeated at each entry, not after
         totals = self._flat.at_entries(jnp.log(jnp.maximum(self._flat.of_columns(counts), tiny)))
         return LogProb(jnp.log(jnp.maximum(counts, tiny)) - totals, None)
-
-    def predictive_scorer(self, tables: LogProb) -> Score:
-        return self.likelihood_scorer(tables)
 
     def log_partition(self) -> Array:
         return dirichlet.log_multivariate_beta(self.concentration, self._flat.total)[:, starts_of(self._sizes)[:-1]]

@@ -8,9 +8,18 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpyro.distributions as dist
 
+from bayesnb.arrays.cells import LARGEST_CELL
 from bayesnb.arrays.placement import as_array
 from bayesnb.arrays.pytree import Node, fields_of
-from bayesnb.families.parts.support import BOUND, LARGEST_CELL, WIDER, Axes, require_axes, require_positive, single
+from bayesnb.families.parts.support import (
+    BOUND,
+    WIDER,
+    Axes,
+    require_axes,
+    require_positive,
+    require_size,
+    single,
+)
 
 
 class Hyperparameters(Node):
@@ -26,48 +35,48 @@ class Hyperparameters(Node):
     """Hyperparameters that must be positive if given."""
 
     squared: ClassVar[tuple[str, ...]] = ()
-    """Hyperparameters in the unit of the cells: they are squared, so they are bounded like cells."""
+    """Hyperparameters of either sign that are squared, so they are bounded in size."""
 
     def __post_init__(self) -> None:
-        for f in fields_of(self):
-            value = getattr(self, f.name)
-            if value is None and f.name in self.required:
-                raise ValueError(f"{type(self).__name__}: {f.name} must be a number or an array of numbers, got None")
-            if isinstance(value, list | tuple | np.ndarray) and not f.metadata.get("static"):
+        owner = type(self).__name__
+        for name, value in self._values(static=False).items():
+            if value is None and name in self.required:
+                raise ValueError(f"{owner}: {name} must be a number or an array of numbers, got None")
+            if isinstance(value, list | tuple | np.ndarray):
                 value = as_array(value)
-                object.__setattr__(self, f.name, value)
-            most = self.most_axes(f.name)
-            if getattr(value, "ndim", 0) > most and not f.metadata.get("static"):
-                raise ValueError(
-                    f"{type(self).__name__}: {f.name} has at most {most} axes, got shape {np.shape(value)}"
-                )
-        require_positive(type(self).__name__, **{name: getattr(self, name) for name in self.positive})
+                object.__setattr__(self, name, value)
+            most = self.most_axes(name)
+            if getattr(value, "ndim", 0) > most:
+                raise ValueError(f"{owner}: {name} has at most {most} axes, got shape {np.shape(value)}")
+        require_positive(owner, **{name: getattr(self, name) for name in self.positive})
+        require_size(owner, **{name: getattr(self, name) for name in self.squared})
+
+    def _values(self, *, static: bool) -> dict[str, Any]:
+        """The hyperparameters, or the ``static`` fields, by name."""
+        return {f.name: getattr(self, f.name) for f in fields_of(self) if bool(f.metadata.get("static")) == static}
 
     def _replace(self, **changes: Any) -> Self:
         """A copy with other hyperparameters, without checks: they are known to be valid, or traced."""
-        values = {f.name: getattr(self, f.name) for f in fields_of(self)}
         node = object.__new__(type(self))
-        for name, value in {**values, **changes}.items():
-            object.__setattr__(node, name, value)
+        node.__dict__.update(self.__dict__ | changes)
         return node
 
     def check_resolved(self, block: str, num_classes: int, num_columns: int) -> None:
         """Raise ValueError unless these hyperparameters are valid for a resolved or updated family of these sizes."""
-        values = {field.name: getattr(self, field.name) for field in fields_of(self)}
-        type(self)(**{field.name: values[field.name] for field in fields_of(self) if field.metadata.get("static")})
+        structure, values = self._values(static=True), self._values(static=False)
+        type(self)(**structure)
         require_axes(f"block {block!r}", values, self.axes, self.axis_sizes(num_classes, num_columns))
         for name in self.squared:
             if not (np.abs(values[name]) <= LARGEST_CELL).all():
                 raise ValueError(f"block {block!r}: {name} must be at most {LARGEST_CELL:.2g}, because it is squared")
         double = {name: _clip(np.asarray(values[name], np.float64), letters) for name, letters in self.axes}
-        type(self)(**values | self.as_given(double))
+        type(self)(**structure | values | self.as_given(double))
 
     def check_float32(self, block: str) -> None:
         """Raise ValueError if float32 cannot hold a known hyperparameter and its square."""
-        values = {f.name: getattr(self, f.name) for f in fields_of(self)}
-        held = {f.name: single(values[f.name]) for f in fields_of(self) if not f.metadata.get("static")}
+        held = {name: single(value) for name, value in self._values(static=False).items()}
         try:
-            type(self)(**values | held)
+            type(self)(**self._values(static=True) | held)
         except ValueError as error:
             raise ValueError(f"block {block!r}, {self!r}, in float32: {error}; {WIDER}") from None
 
@@ -86,8 +95,12 @@ class Hyperparameters(Node):
     @property
     def num_classes(self) -> int | None:
         """K if a hyperparameter is given class by class, else None."""
-        shapes = [(name, _shape(getattr(self, name))) for name, _ in self.axes]
-        found = {shape[0] for name, shape in shapes if shape and len(shape) == self.most_axes(name)} - {1}
+        found = set()
+        for name, _ in self.axes:
+            value = getattr(self, name)
+            shape = value.shape() if isinstance(value, dist.Distribution) else np.shape(value)
+            if len(shape) == self.most_axes(name) and shape[0] != 1:
+                found.add(shape[0])
         if len(found) > 1:
             raise ValueError(f"{self!r}: hyperparameters for different numbers of classes, {sorted(found)}")
         return found.pop() if found else None
@@ -101,10 +114,6 @@ class Hyperparameters(Node):
     def num_columns(self) -> int:
         """The number of columns D of a resolved family."""
         return self.table_shape[1]
-
-
-def _shape(value: Any) -> tuple[int, ...]:
-    return value.shape() if isinstance(value, dist.Distribution) else np.shape(value)
 
 
 def _clip(value: np.ndarray[Any, Any], letters: str) -> np.ndarray[Any, Any]:

@@ -13,12 +13,12 @@ from jax.scipy.special import rel_entr
 from bayesnb.arrays.cells import observed
 from bayesnb.arrays.placement import Array, namespace
 from bayesnb.arrays.sparse import row_sums
-from bayesnb.families.base import Family, Hyperparameter, Params, Score, pytree
+from bayesnb.families.base import Hyperparameter, Params, Score, pytree
+from bayesnb.families.parts.dirichlet_prior import DirichletPrior
 from bayesnb.families.parts.linear import LinearFamily
 from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import Statistics, without
-from bayesnb.families.parts.support import require_shape, require_simplex
-from bayesnb.families.parts.word_terms import merge_others, predictive_word_terms, word_terms
+from bayesnb.families.parts.support import require_shapes, require_simplex
 from bayesnb.families.traits import CellDensities
 from bayesnb.numerics import dirichlet, log_gamma, stable
 from bayesnb.numerics.log_prob import LogProb
@@ -38,7 +38,7 @@ class MultinomialStatistics(Statistics):
 
 
 @pytree
-class Multinomial(LinearFamily):
+class Multinomial(DirichletPrior, LinearFamily):
     """Counts of D kinds, such as words: theta_k ~ Dirichlet(a), x_n | y_n = k, n = sum x_n ~ Multinomial(n, theta_k).
 
     With total counts c_d the posterior is Dirichlet(a + c); its mode is (c_d + a_d - 1) / (sum c + sum a - D), its
@@ -63,6 +63,8 @@ class Multinomial(LinearFamily):
     support = dist.constraints.nonnegative
     one_feature = True
     has_word_terms = True
+    totals_vary = True
+    continuous = False
     takes_sparse = True
 
     @classmethod
@@ -77,12 +79,12 @@ class Multinomial(LinearFamily):
         with plates(block, jnp.shape(self.concentration)[:1]):
             return {"probs": numpyro.sample(f"{block}_probs", dist.Dirichlet(self.concentration))}
 
-    @property
-    def totals_vary(self) -> bool:
-        return True
-
     def likelihood(self, params: Params, total_count: Array | int = 1) -> dist.Distribution:
         return dist.Multinomial(total_count=total_count, probs=params["probs"])
+
+    @classmethod
+    def read(cls, law: dist.Distribution) -> dict[str, Array] | None:
+        return {"probs": law.probs} if isinstance(law, dist.MultinomialProbs | dist.MultinomialLogits) else None
 
     def observe(self, block: str, params: Params, x: Array | None, total_count: Array | None) -> Array:
         if not params["probs"].shape[-1]:
@@ -94,13 +96,12 @@ class Multinomial(LinearFamily):
                 )
             return numpyro.sample(block, self.likelihood(params, total_count))
         seen = self.seen(x)
-        if seen is None:
-            return numpyro.sample(block, self.likelihood(params, x.sum(axis=-1)), obs=x)
-        x = jnp.where(seen, x, 0)
-        return numpyro.sample(block, self.likelihood(params, x.sum(axis=-1)).mask(seen[:, 0]), obs=x)
+        x = x if seen is None else jnp.where(seen, x, 0)
+        law = self.likelihood(params, x.sum(axis=-1))
+        return numpyro.sample(block, law if seen is None else law.mask(seen[:, 0]), obs=x)
 
     def check_params(self, params: Params, block: str) -> None:
-        require_shape(block, "probs", params["probs"], "[K, D]", 2)
+        require_shapes(block, params, probs="KD")
         require_simplex(block, "probs", params["probs"])
 
     def check(self, x: Array, block: str) -> None:
@@ -140,9 +141,6 @@ class Multinomial(LinearFamily):
         p = jnp.asarray(params["probs"])
         return Linear((stable.safe_log(p),), zeros=((p == 0).astype(p.dtype),))
 
-    def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
-        return Family.log_likelihood_terms(self, params, x)
-
     def log_likelihood_ratio(self, statistics: MultinomialStatistics, params: Params, reference: Params) -> Array:
         change = (params["probs"] - reference["probs"]) / reference["probs"]
         return dirichlet.centred_log_likelihood(statistics.counts, change, self.concentration).sum()
@@ -154,9 +152,7 @@ class Multinomial(LinearFamily):
         return log_gamma.row_log_coefficients(x)
 
     def log_predictive_terms(self, x: Array) -> Array:
-        x = jnp.asarray(x, jnp.result_type(float))
-        counts = jnp.where(jnp.isnan(x).any(axis=1, keepdims=True), 0.0, x)[:, None, :]
-        return _dirichlet_multinomial(self.concentration[None], counts)
+        return _dirichlet_multinomial(self.concentration[None], _counts(x)[:, None, :])
 
     def predictive_tables(self) -> tuple[Array, Array]:
         return self.concentration, dirichlet.total(self.concentration)
@@ -171,8 +167,7 @@ class Multinomial(LinearFamily):
         return score
 
     def left_out_terms(self, statistics: MultinomialStatistics, x: Array, y: Array, weight: Array) -> Array:
-        x = jnp.asarray(x, jnp.result_type(float))
-        counts = jnp.where(jnp.isnan(x).any(axis=1, keepdims=True), 0.0, x)
+        counts = _counts(x)
         left = without(statistics.counts[y], weight[:, None] * counts)
         return _dirichlet_multinomial(self.concentration[y] + left, counts)
 
@@ -184,23 +179,40 @@ class Multinomial(LinearFamily):
         return rel_entr(p[k][None], p)
 
     def explained_terms(self, params: Params, x: Array) -> LogProb:
-        return word_terms(params["probs"], x)
+        """x log theta_w for each word, with impossible words counted, and 0 for the length, [N, K, D + 1]."""
+        probs, counts = jnp.asarray(params["probs"]), _counts(x)[:, None, :]
+        cells = counts * stable.safe_log(probs)[None]
+        zeros = ((probs == 0)[None] & (counts > 0)).astype(cells.dtype)
+        length = jnp.zeros((*cells.shape[:2], 1), cells.dtype)
+        return LogProb(jnp.concatenate([cells, length], axis=2), jnp.concatenate([zeros, length], axis=2))
 
     def explained_predictive(self, x: Array) -> Array:
-        return predictive_word_terms(self.concentration, x)
+        """A term for each word and one for the length, [N, K, D + 1], which add up to the Dirichlet-multinomial.
+
+        A word that is seen x times in a row of n words adds log Gamma(a_w + x) - log Gamma(a_w) - x log A, with A =
+        sum a, and the length adds log Gamma(A) - log Gamma(A + n) + n log A.
+        A word that is seen once adds the log of its posterior mean, as it does under known parameters. The length is a
+        correction that vanishes as A grows, and is 0 if n is 0 or 1.
+        """
+        counts, a = _counts(x)[:, None, :], self.concentration[None]
+        total, length = dirichlet.total(a), dirichlet.total(counts)
+        log_total = jnp.log(total)
+        cells = log_gamma.log_gamma_ratio(a, counts) - counts * log_total
+        rest = length * log_total - log_gamma.log_gamma_ratio(total, length)
+        return jnp.concatenate([cells, rest], axis=2)
 
     def merge_words(self, params: Params | None, shown: Array) -> tuple[Self, Params | None]:
         # entries of a Dirichlet may be summed into one: the result is Dirichlet, too
-        if params is None:
-            return self._replace(concentration=merge_others(self.concentration, shown)), None
-        return self, {"probs": merge_others(params["probs"], shown)}
+        table = self.concentration if params is None else params["probs"]
+        others = np.ones(table.shape[1], bool)
+        others[shown] = False
+        # at least tiny, as it would be 0 without others
+        rest = np.maximum(table[:, others].sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+        merged = np.concatenate([table[:, shown], rest], axis=1)
+        return (self._replace(concentration=merged), None) if params is None else (self, {"probs": merged})
 
     def cell_densities(self, params: Params, column: int) -> CellDensities:
         return CellDensities(np.zeros(1), params["probs"][:, :, [column]])
-
-    @property
-    def continuous(self) -> bool:
-        return False
 
     def log_partition(self) -> Array:
         return dirichlet.log_multivariate_beta(self.concentration)
@@ -208,8 +220,11 @@ class Multinomial(LinearFamily):
     def log_partition_ratio(self, statistics: MultinomialStatistics) -> Array:
         return dirichlet.log_multivariate_beta_ratio(self.concentration, statistics.counts)
 
-    def log_base_measure(self, statistics: MultinomialStatistics) -> Array:
-        return statistics.log_base
+
+def _counts(x: Array) -> Array:
+    """The counts in floating point, 0 in a missing row."""
+    x = jnp.asarray(x, jnp.result_type(float))
+    return jnp.where(jnp.isnan(x).any(axis=1, keepdims=True), 0.0, x)
 
 
 def _dirichlet_multinomial(concentration: Array, counts: Array) -> Array:

@@ -13,12 +13,14 @@ import numpyro
 import numpyro.distributions as dist
 
 from bayesnb.arrays.cells import observed
+from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.placement import Array, is_traced
-from bayesnb.families.base import Hyperparameter, Params, Score, pytree, update_on_host
+from bayesnb.families.base import Family, Hyperparameter, Params, Score, conjugate_update, pytree
+from bayesnb.families.normal import Normal
 from bayesnb.families.parts.multivariate_rows import generating, log_ratio_of_rows, quadratic_form, sample_normals
 from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import MultivariateNormalStatistics
-from bayesnb.families.parts.support import require_finite, require_positive, require_shape, require_size
+from bayesnb.families.parts.support import require_finite_numbers, require_positive, require_shapes
 from bayesnb.families.parts.tied import Tied
 from bayesnb.families.priors import normal_inverse_wishart
 from bayesnb.families.priors.normal_inverse_wishart import NormalInverseWishart
@@ -75,15 +77,15 @@ class MultivariateNormal(Tied):
     choices = ("full", "shared")
     axes = (("loc", "KD"), ("strength", "K"), ("df", "T"), ("scale", "TDD"))
     required = ("strength", "smoothing")
-    squared = ("loc",)
+    positive = ("strength", "df")
+    squared = ("loc", "smoothing")
     statistics_type = MultivariateNormalStatistics
     one_feature = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_positive("MultivariateNormal", strength=self.strength, df=self.df)
-        require_finite("MultivariateNormal", scale=self.scale)
-        require_size("MultivariateNormal", loc=self.loc, smoothing=(given := self.smoothing))
+        require_finite_numbers("MultivariateNormal", scale=self.scale)
+        given = self.smoothing
         if not is_traced(given) and (np.ndim(given) or given < 0):
             raise ValueError(f"MultivariateNormal: smoothing is a number, 0 or more, got {given!r}")
         if self.shared and np.shape(self.df) not in ((), (1,)):
@@ -133,11 +135,14 @@ class MultivariateNormal(Tied):
     def params(self, block: str) -> Params:
         on = self.prior.varying
         with plates(block, self.loc.shape[:1], common=self.shared):
-            law = dist.InverseWishart(self.as_site(self.df), proper(self.as_site(self.scale), self.as_site(on)))
+            scale = proper(self.as_site(self.scale), self.as_site(on))
+            # NumPyro's validation compiles for every number of columns, also under a trace
+            law = dist.InverseWishart(self.as_site(self.df), scale, validate_args=False)
             covariance = self.as_table(numpyro.sample(f"{block}_covariance", law))
         with plates(block, self.loc.shape[:1]):
             spread = covariance / self.strength[:, None, None]
-            loc = numpyro.sample(f"{block}_loc", dist.MultivariateNormal(self.loc, covariance_matrix=spread))
+            law = dist.MultivariateNormal(self.loc, covariance_matrix=spread, validate_args=False)
+            loc = numpyro.sample(f"{block}_loc", law)
         return self._sites(loc, covariance)
 
     def _sites(self, loc: Array, covariance: Array) -> Params:
@@ -147,6 +152,52 @@ class MultivariateNormal(Tied):
 
     def likelihood(self, params: Params) -> dist.Distribution:
         return dist.MultivariateNormal(params["loc"], covariance_matrix=params["covariance"])
+
+    site_supports = (("loc", dist.constraints.real_vector), ("covariance", dist.constraints.positive_definite))
+
+    @classmethod
+    def read(cls, law: dist.Distribution) -> dict[str, Array] | None:
+        known = type(law) is dist.MultivariateNormal
+        return {"loc": law.loc, "covariance": law.covariance_matrix} if known else None
+
+    @classmethod
+    def simplify(cls, params: dict[str, Array]) -> tuple[type[Family], dict[str, Array]]:
+        covariance = params["covariance"]
+        variance = np.diagonal(covariance, axis1=-2, axis2=-1)
+        if (covariance == variance[..., None] * np.eye(covariance.shape[-1])).all():
+            return Normal, {"loc": params["loc"], "variance": variance}
+        return cls, params
+
+    @classmethod
+    def prior_terms(cls, site: str, params: Params) -> tuple[Array, ...]:
+        precision = jnp.linalg.inv(params["covariance"])
+        rows, columns = np.triu_indices(precision.shape[-1])
+        log = jnp.linalg.slogdet(params["covariance"])[1][None]
+        matrix = jnp.moveaxis(precision[..., rows, columns] * np.where(rows == columns, 1.0, 2.0), -1, 0)
+        if site == "covariance":
+            return (*log, *matrix)
+        slope = jnp.einsum("...de,...e->...d", precision, params["loc"])
+        return (*log, *matrix, *jnp.moveaxis(slope, -1, 0), (slope * params["loc"]).sum(axis=-1))
+
+    @classmethod
+    def prior_of(cls, site: str, coefficients: Array) -> tuple[dict[str, Array], Array]:
+        size = round((np.sqrt(8.0 * len(coefficients) - 7.0) - 1.0) / 2.0)  # 1 + size (size + 1) / 2 coefficients
+        size = size - 1 if site == "loc" else size
+        rows, columns = np.triu_indices(size)
+        matrix = jnp.zeros((*coefficients.shape[1:], size, size))
+        values = -2.0 * jnp.moveaxis(coefficients[1 : 1 + len(rows)], 0, -1)
+        matrix = matrix.at[..., rows, columns].set(values).at[..., columns, rows].set(values)
+        if site == "covariance":
+            df = -2.0 * coefficients[0] - size - 1.0
+            return {"df": df, "scale": matrix}, (df > size - 1.0) & (jnp.linalg.eigvalsh(matrix)[..., 0] > 0)
+        strength = -2.0 * coefficients[-1]
+        loc = jnp.moveaxis(coefficients[1 + len(rows) : -1], 0, -1) / jnp.where(strength > 0, strength, 1.0)[..., None]
+        outer = strength[..., None, None] * loc[..., :, None] * loc[..., None, :]
+        near = (jnp.abs(matrix - outer) < 1e-6 * (1.0 + jnp.abs(outer))).all(axis=(-2, -1))
+        return {"loc": loc, "strength": strength}, near & (strength > 1e-9) & (jnp.abs(coefficients[0] + 0.5) < 1e-6)
+
+    def tilt(self, site: str, powers: tuple[float, ...]) -> Self:
+        return self._replace(df=self.df - 2.0 * powers[0]) if site == "covariance" else self
 
     def observe(self, block: str, params: Params, x: Array | None, total_count: Array | None) -> Array:
         del total_count
@@ -169,17 +220,9 @@ class MultivariateNormal(Tied):
         return sample_normals(loc, covariance, noise, draw, y)
 
     def check_params(self, params: Params, block: str) -> None:
-        loc, covariance = params["loc"], params["covariance"]
-        require_shape(block, "loc", loc, "[K, D]", 2)
-        axes, size = ("[D, D]", 2) if self.shared else ("[K, D, D]", 3)
-        require_shape(block, "covariance", covariance, axes, size)
-        if covariance.shape[-2:] != (loc.shape[1],) * 2:
-            raise ValueError(
-                f"params['{block}_loc'] is [K, D], params['{block}_covariance'] {axes}: got {loc.shape}, "
-                f"{covariance.shape}"
-            )
-        require_finite(f"params of block {block!r}", **params)
-        require_covariance(f"params['{block}_covariance']", covariance, may_be_idle=True)
+        require_shapes(block, params, loc="KD", covariance="DD" if self.shared else "KDD")
+        require_finite_numbers(f"params of block {block!r}", **params)
+        require_covariance(f"params['{block}_covariance']", params["covariance"], may_be_idle=True)
 
     def check_fit(self, x: Array, block: str) -> None:
         size, df = x.shape[1], self.df
@@ -276,7 +319,7 @@ class MultivariateNormal(Tied):
         return self.leave_one_out(statistics, jnp.asarray(x), y, weight)[..., None]
 
     def leave_one_out(self, statistics: MultivariateNormalStatistics, x: Array, y: Array, weight: Array) -> Array:
-        posterior = update_on_host(self, statistics).prior
+        posterior = finalise(conjugate_update, self, statistics).prior
         return normal_inverse_wishart.log_left_out(self.prior, posterior, statistics.count, x, y, weight)
 
     def log_partition(self) -> Array:

@@ -18,7 +18,7 @@ from bayesnb.families.parts.linear import LinearFamily
 from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import NormalStatistics
 from bayesnb.families.parts.student_t import Student, log_student, log_student_cells, student
-from bayesnb.families.parts.support import require_finite, require_shape, require_size
+from bayesnb.families.parts.support import require_finite_numbers, require_shapes
 from bayesnb.families.parts.tied import Tied
 from bayesnb.families.priors import normal_inverse_gamma
 from bayesnb.families.priors.normal_inverse_gamma import NormalInverseGamma
@@ -84,10 +84,6 @@ class Normal(Tied, LinearFamily):
     statistics_type = NormalStatistics
     gaussian_pairs = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_size("Normal", loc=self.loc)
-
     def defaults(self, pooled: NormalStatistics) -> Params:
         return {"loc": pooled.mean, "rate": pooled.variance}
 
@@ -98,9 +94,6 @@ class Normal(Tied, LinearFamily):
     def prior(self) -> NormalInverseGamma:
         """The hyperparameters."""
         return NormalInverseGamma(self.loc, self.strength, self.shape, self.rate)
-
-    def num_parameters(self, num_columns: int) -> tuple[int, int]:
-        return (num_columns, num_columns) if self.shared else (2 * num_columns, 0)
 
     def params(self, block: str) -> Params:
         off = self.prior.scaleless
@@ -120,6 +113,31 @@ class Normal(Tied, LinearFamily):
         scale = jnp.where(constant, narrow, jnp.sqrt(jnp.where(constant, 1.0, variance)))
         return dist.Normal(loc, scale).mask(~constant)
 
+    site_supports = (("loc", dist.constraints.real), ("variance", dist.constraints.positive))
+
+    @classmethod
+    def read(cls, law: dist.Distribution) -> dict[str, Array] | None:
+        return {"loc": law.loc, "variance": jnp.square(law.scale)} if type(law) is dist.Normal else None
+
+    @classmethod
+    def prior_terms(cls, site: str, params: Params) -> tuple[Array, ...]:
+        log, one = jnp.log(params["variance"]), 1.0 / params["variance"]
+        return (log, one) if site == "variance" else (log, one, params["loc"] * one, jnp.square(params["loc"]) * one)
+
+    @classmethod
+    def prior_of(cls, site: str, coefficients: Array) -> tuple[dict[str, Array], Array]:
+        if site == "variance":
+            shape, rate = -coefficients[0] - 1.0, -coefficients[1]
+            return {"shape": shape, "rate": rate}, (shape > 0) & (rate > 0)
+        strength = -2.0 * coefficients[3]
+        loc = coefficients[2] / jnp.where(strength > 0, strength, 1.0)
+        expected = jnp.stack([jnp.full_like(loc, -0.5), -0.5 * strength * jnp.square(loc)])
+        near = jnp.abs(coefficients[:2] - expected) < 1e-7 * (1.0 + jnp.abs(expected))
+        return {"loc": loc, "strength": strength}, (strength > 1e-9) & near.all(axis=0)
+
+    def tilt(self, site: str, powers: tuple[float, ...]) -> Self:
+        return self._replace(shape=self.shape - powers[0]) if site == "variance" else self
+
     def sample_rows(self, block: str, params: Params, y: Array, draw: Array, total_count: Array | None) -> Array:
         of_row = self.params_of_rows(params, y, draw)
         # ``likelihood`` gives a constant column some width; generated cells are exactly the constant
@@ -127,17 +145,10 @@ class Normal(Tied, LinearFamily):
         return jnp.where(of_row["variance"] == 0, of_row["loc"], rows)
 
     def check_params(self, params: Params, block: str) -> None:
-        loc, variance = params["loc"], params["variance"]
-        axes, shape = ("[D]", loc.shape[1:]) if self.shared else ("[K, D]", loc.shape)
-        require_shape(block, "loc", loc, "[K, D]", 2)
-        require_shape(block, "variance", variance, axes, len(shape))
-        if variance.shape != shape:
-            raise ValueError(
-                f"params['{block}_loc'] is [K, D], params['{block}_variance'] {axes}: got {loc.shape}, {variance.shape}"
-            )
-        require_finite(f"params of block {block!r}", **params)
-        table = self.as_table(variance)
-        if not is_traced(variance) and not bool(((table > 0) | (table == 0).all(axis=0, keepdims=True)).all()):
+        require_shapes(block, params, loc="KD", variance="D" if self.shared else "KD")
+        require_finite_numbers(f"params of block {block!r}", **params)
+        table = self.as_table(params["variance"])
+        if not is_traced(table) and not bool(((table > 0) | (table == 0).all(axis=0, keepdims=True)).all()):
             raise ValueError(
                 f"params['{block}_variance'] must be positive, or 0 in every class if the column is constant"
             )
@@ -193,7 +204,13 @@ class Normal(Tied, LinearFamily):
         return products.linear(self, coefficients, direct)
 
     def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
-        terms = _cells(self, params, x)
+        loc, variance = jnp.asarray(params["loc"])[None], self.as_table(jnp.asarray(params["variance"]))[None]
+        off = variance == 0
+        variance = jnp.where(off, 1.0, variance)
+        x = x[:, None, :]
+        missing = jnp.isnan(x)
+        z = stable.squarable((jnp.where(missing, 0.0, x) - loc) / jnp.sqrt(variance))
+        terms = jnp.where(missing | off, 0.0, -0.5 * (z * z + jnp.log(variance) + LOG_2PI))
         return LogProb(terms, jnp.zeros_like(terms))
 
     def form(self, params: Params) -> tuple[Array | None, Array, Array]:
@@ -248,11 +265,6 @@ class Normal(Tied, LinearFamily):
         posteriors = normal_inverse_gamma.left_out_by_class(self.prior, statistics, x, y, weight)
         return log_student_cells(posteriors, x[:, None, :])
 
-    def leave_one_out(self, statistics: NormalStatistics, x: Array, y: Array, weight: Array) -> Array:
-        if not self.shared:
-            return super().leave_one_out(statistics, x, y, weight)
-        return products.sum_terms("leave_one_out_terms", (self, statistics), (x, y, weight))
-
     def cell_law(self, params: Params, column: int) -> dist.Distribution:
         loc, variance = (self._at(site, params[site], column) for site in self.sites)
         if not variance.all():
@@ -281,16 +293,4 @@ class Normal(Tied, LinearFamily):
 @jax.jit
 def _direct(family: Normal, params: Params, x: Array) -> Array:
     """The log likelihood computed cell by cell, [N, K]: unlike the matrix product, it does not cancel."""
-    return _cells(family, params, x).sum(axis=-1)
-
-
-def _cells(family: Normal, params: Params, x: Array) -> Array:
-    """The log likelihood cell by cell, [N, K, D]."""
-    loc, variance = jnp.asarray(params["loc"])[None], family.as_table(jnp.asarray(params["variance"]))[None]
-    off = variance == 0
-    variance = jnp.where(off, 1.0, variance)
-    x = x[:, None, :]
-    missing = jnp.isnan(x)
-    z = stable.squarable((jnp.where(missing, 0.0, x) - loc) / jnp.sqrt(variance))
-    terms = -0.5 * (z * z + jnp.log(variance) + LOG_2PI)
-    return jnp.where(missing | off, 0.0, terms)
+    return family.log_likelihood_terms(params, x).finite.sum(axis=-1)

@@ -15,7 +15,7 @@ from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.parts.linear import LinearFamily
 from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import Statistics, without
-from bayesnb.families.parts.support import require_shape
+from bayesnb.families.parts.support import require_shapes
 from bayesnb.numerics import log_gamma, stable
 from bayesnb.primitives import products
 from bayesnb.primitives.products import Linear
@@ -74,9 +74,29 @@ class Poisson(LinearFamily):
     def likelihood(self, params: Params) -> dist.Distribution:
         return dist.Poisson(params["rate"])
 
+    site_supports = (("rate", dist.constraints.positive),)
+
+    @classmethod
+    def read(cls, law: dist.Distribution) -> dict[str, Array] | None:
+        return {"rate": law.rate} if isinstance(law, dist.Poisson) else None
+
+    @classmethod
+    def prior_terms(cls, site: str, params: Params) -> tuple[Array, ...]:
+        return jnp.log(params[site]), params[site]
+
+    @classmethod
+    def prior_of(cls, site: str, coefficients: Array) -> tuple[dict[str, Array], Array]:
+        del site
+        shape, rate = coefficients[0] + 1.0, -coefficients[1]
+        return {"shape": shape, "rate": rate}, (shape > 0) & (rate > 0)
+
+    def tilt(self, site: str, powers: tuple[float, ...]) -> Self:
+        del site
+        return self._replace(shape=self.shape + powers[0])
+
     def check_params(self, params: Params, block: str) -> None:
+        require_shapes(block, params, rate="KD")
         rate = params["rate"]
-        require_shape(block, "rate", rate, "[K, D]", 2)
         if not is_traced(rate) and not bool(((rate >= 0) & (rate < np.inf)).all()):
             raise ValueError(f"params['{block}_rate'] must be finite and not negative")
 
@@ -126,16 +146,12 @@ class Poisson(LinearFamily):
 
     def log_predictive_terms(self, x: Array) -> Array:
         x = jnp.asarray(x, jnp.result_type(float))[:, None, :]
-        shape, rate = self.shape[None], self.rate[None]
-        counts = jnp.where(jnp.isnan(x), 0.0, x)
-        return jnp.where(jnp.isnan(x), 0.0, _negative_binomial(shape, rate, counts))
+        return _negative_binomial(self.shape[None], self.rate[None], x)
 
     def left_out_terms(self, statistics: PoissonStatistics, x: Array, y: Array, weight: Array) -> Array:
         x, w = jnp.asarray(x, jnp.result_type(float)), weight[:, None]
-        counts = jnp.where(jnp.isnan(x), 0.0, x)
-        shape = self.shape[y] + without(statistics.total[y], w * counts)
-        terms = _negative_binomial(shape, self.rate[y] + without(statistics.cells[y], w), counts)
-        return jnp.where(jnp.isnan(x), 0.0, terms)
+        shape = self.shape[y] + without(statistics.total[y], w * jnp.where(jnp.isnan(x), 0.0, x))
+        return _negative_binomial(shape, self.rate[y] + without(statistics.cells[y], w), x)
 
     def divergence(self, params: Params, k: int) -> Array:
         rate = params["rate"]
@@ -150,10 +166,9 @@ class Poisson(LinearFamily):
         waiting = self.shape * jnp.log1p(statistics.cells / self.rate)
         return log_gamma.log_gamma_ratio(self.shape, statistics.total, rate) - waiting
 
-    def log_base_measure(self, statistics: PoissonStatistics) -> Array:
-        return statistics.log_base
 
-
-def _negative_binomial(shape: Array, rate: Array, counts: Array) -> Array:
-    """log of Gamma(a + x) / Gamma(a) (r / (r + 1))^a (1 / (r + 1))^x."""
-    return log_gamma.log_gamma_ratio(shape, counts) - shape * jnp.log1p(1.0 / rate) - counts * jnp.log1p(rate)
+def _negative_binomial(shape: Array, rate: Array, x: Array) -> Array:
+    """log of Gamma(a + x) / Gamma(a) (r / (r + 1))^a (1 / (r + 1))^x; 0 for a missing cell."""
+    counts = jnp.where(jnp.isnan(x), 0.0, x)
+    terms = log_gamma.log_gamma_ratio(shape, counts) - shape * jnp.log1p(1.0 / rate) - counts * jnp.log1p(rate)
+    return jnp.where(jnp.isnan(x), 0.0, terms)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
+from math import prod
 from typing import Any, ClassVar, NamedTuple, Self
 
 import jax.numpy as jnp
@@ -64,8 +65,8 @@ class Traits:
 
     def num_values(self, num_columns: int) -> int | None:
         """The number of different rows that the block can have; None if it is infinite."""
-        del num_columns
-        return None
+        sizes = self.category_sizes(num_columns)
+        return prod(sizes) if all(sizes) else None
 
     def form(self, params: Mapping[str, Array]) -> tuple[Array | None, Array, Array] | None:
         """A [K, D, D], w [K, F], b [K] with log p(x | y = k) = x' A x + w x + b, up to a term that all classes share.

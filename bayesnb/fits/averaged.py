@@ -12,26 +12,25 @@ Dash and Cooper, Exact model averaging with naive Bayesian classifiers (2002).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.special
 
 from bayesnb.arrays.host_calls import finalise
-from bayesnb.arrays.placement import Array, is_traced, namespace, on_host, to_double
+from bayesnb.arrays.placement import Array, is_traced, namespace, to_double
 from bayesnb.arrays.pytree import pytree
 from bayesnb.families.base import Family
 from bayesnb.families.parts.powers import mixed
-from bayesnb.fits.closed_form import prepare
-from bayesnb.model.class_prior import joint
+from bayesnb.fits.closed_form import conjugate, gather
+from bayesnb.model.class_prior import joint_score
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
-from bayesnb.numerics.log_prob import LogProb
+from bayesnb.numerics.stable import sigmoid
 from bayesnb.primitives.scoring import Score
 from bayesnb.results.classifier import Classifier, Posterior
+from bayesnb.rows import arguments
 from bayesnb.rows.statistics import ModelStatistics
 
 
@@ -56,15 +55,13 @@ def feature_inclusion(
     """The posterior probability that each feature depends on the class, and the log Bayes factor behind it.
 
     log BF_d = log p(x_d | y, parameters by class) - log p(x_d | one set of parameters), both under the same prior,
-    resolved from all rows.
+    resolved from all rows. Under Dirichlet(1) a column with about as many categories as rows seems to depend on the
+    class even if it does not, as with separate parameters no category has to occur in both classes. Arguments not
+    listed are as in ``fit_mle``.
 
     Args:
         model: The specification, whose hyperparameters are the same for all classes.
-        X: An array [N, D], or a dict of arrays by block; NaN is missing.
-        y: Integers 0..K-1 [N], or soft labels [N, K].
         prior: The prior probability that a feature depends on the class, inside (0, 1).
-        sample_weight: Weights [N].
-        statistics: Sufficient statistics instead of rows.
 
     Raises:
         ValueError: if the data do not fit the model, hyperparameters differ between classes, or prior is not in (0, 1).
@@ -76,7 +73,7 @@ def feature_inclusion(
         array([0.897, 0.493])
     """
     model, _, factors, odds = _compare(model, X, y, prior, sample_weight, statistics)
-    return FeatureInclusion(_probability(model, odds), _unblock(model, factors))
+    return FeatureInclusion(_probability(model, odds), factors["x"] if model.single else factors)
 
 
 @pytree
@@ -117,22 +114,22 @@ class AveragedPosterior(Classifier):
         own = self.posterior.sample(keys[0], num_draws)
         common = replace(self.posterior, model=pooled).sample(keys[1], num_draws)
         by_own, by_common = self.model.block_params(own), self.model.block_params(common)
-        params = {"class_probs": own["class_probs"]}
+        params = {"class_probs": self.model.class_probs_of(own)}
         for name, family in self.model.families.items():
             odds = self.log_odds[name]
             u = jax.random.uniform(jax.random.fold_in(keys[2], len(params)), (num_draws, *odds.shape))
-            depends = namespace(odds).asarray(u) < _sigmoid(odds)[None]
-            params |= {f"{name}_{s}": v for s, v in _choose(family, depends, by_own[name], by_common[name]).items()}
-        return params, np.arange(num_draws)
+            depends = namespace(odds).asarray(u) < sigmoid(odds)[None]
+            for column, (site, value) in enumerate(by_own[name].items()):
+                mask = depends[:, column : column + 1] if family.site_a_column else depends
+                before = () if site in family.common_sites or family.site_a_column else (1,)
+                after = (1,) * (value.ndim - 2 - len(before))
+                mask = mask.reshape(mask.shape[0], *before, mask.shape[1], *after)
+                params[f"{name}_{site}"] = namespace(value).where(mask, value, by_common[name][site])
+        return self.model.spell(params), np.arange(num_draws)
 
     def _scorer(self) -> Score:
-        probs = self.model.class_mean()
-
-        def score(arrays: Mapping[str, Array]) -> LogProb:
-            families = self.model.families.items()
-            return joint(probs, [mixed(f, self.pooled[b], self.log_odds[b], arrays[b]) for b, f in families])
-
-        return score
+        scores = {b: mixed(f, self.pooled[b], self.log_odds[b]) for b, f in self.model.families.items()}
+        return joint_score(self.model.class_mean(), scores)
 
 
 def fit_averaged(
@@ -154,10 +151,10 @@ def _compare(
     model: NaiveBayes, X: Any, y: Any, prior: float, sample_weight: Any, statistics: ModelStatistics | None
 ) -> tuple[NaiveBayes, ModelStatistics, dict[str, Array], dict[str, Array]]:
     """The resolved model, its statistics, and by block the log Bayes factors and the posterior log odds, [D] each."""
-    if not isinstance(prior, float | int | np.number) or not 0 < prior < 1:
-        raise ValueError(f"prior must be a probability inside (0, 1), got {prior!r}")
+    arguments.require_probability(prior=prior)
     log_odds = math.log(prior) - math.log1p(-prior)
-    model, statistics = prepare(model, X, y, sample_weight, statistics)
+    model, statistics = gather(conjugate(model), X, y, sample_weight, statistics)
+    model = model.resolve(statistics=statistics)
     for name, family in model.families.items():
         for leaf in jax.tree.leaves(family):
             if np.ndim(leaf) and not is_traced(leaf) and not (leaf == leaf[:1]).all():
@@ -167,23 +164,19 @@ def _compare(
                 )
     # Bayes factors are differences of large numbers
     precise = (model, statistics) if is_traced(model, statistics) else to_double((model, statistics))
-    factors = finalise(_log_bayes_factors, *precise)
+    found = finalise(_log_bayes_factors, *precise)
+    factors = {name: found[name] for name in model.families}
     return model, statistics, factors, {name: factor + log_odds for name, factor in factors.items()}
 
 
 @jax.jit
 def _log_bayes_factors(model: NaiveBayes, statistics: ModelStatistics) -> dict[str, Array]:
     """log BF_d by block, [D]; the base measure of the rows is the same in both and cancels."""
-    pooled = statistics.pool()
-    return {
-        name: _evidence(family, statistics.blocks[name]) - _evidence(_one_class(family), pooled[name])
-        for name, family in model.families.items()
-    }
-
-
-def _evidence(family: Family, statistics: Any) -> Array:
-    """The log evidence of each feature without the base measure, [D]."""
-    return family.log_partition_ratio(statistics).sum(axis=0)
+    pooled, factors = statistics.pool(), {}
+    for name, family in model.families.items():
+        common = _one_class(family).log_partition_ratio(pooled[name]).sum(axis=0)
+        factors[name] = family.log_partition_ratio(statistics.blocks[name]).sum(axis=0) - common
+    return factors
 
 
 @jax.jit
@@ -198,26 +191,5 @@ def _one_class(family: Family) -> Family:
     return jax.tree.map(lambda leaf: leaf[:1] if jnp.ndim(leaf) else leaf, family)
 
 
-def _choose(family: Family, depends: Array, own: Sites, common: Sites) -> Sites:
-    """Parameters [S, K, D, ...]: ``own`` for features that depend on the class, ``depends`` [S, D], else ``common``."""
-    params = {}
-    for column, (site, value) in enumerate(own.items()):
-        mask = depends[:, column : column + 1] if family.site_a_column else depends
-        before = () if site in family.common_sites or family.site_a_column else (1,)
-        after = (1,) * (value.ndim - 2 - len(before))
-        mask = mask.reshape(mask.shape[0], *before, mask.shape[1], *after)
-        params[site] = namespace(value).where(mask, value, common[site])
-    return params
-
-
 def _probability(model: NaiveBayes, log_odds: dict[str, Array]) -> Any:
-    return _unblock(model, {name: _sigmoid(odds) for name, odds in log_odds.items()})
-
-
-def _unblock(model: NaiveBayes, by_block: dict[str, Array]) -> Any:
-    """The array of the only block "x", or a dict of the arrays by block."""
-    return by_block["x"] if model.single else {name: by_block[name] for name in model.families}
-
-
-def _sigmoid(log_odds: Array) -> Array:
-    return scipy.special.expit(log_odds) if on_host(log_odds) else jax.nn.sigmoid(log_odds)
+    return sigmoid(log_odds["x"]) if model.single else {name: sigmoid(log_odds[name]) for name in model.families}

@@ -3,13 +3,10 @@
     w_rn ~ Poisson(1) for every row, or w_r ~ Multinomial(N; 1/N, ..., 1/N),
     theta_r = argmax p(X, y | theta) with the weights w_r,    r = 1..R
 
-The statistics of all replicates are products of weights [R, N] with functions of the rows, and the closed form is
-mapped over them.
-
-Efron, Bootstrap methods: another look at the jackknife (1979); Efron and Tibshirani, An introduction to the bootstrap
-(1993), chapters 6 and 13. Poisson weights: Hanley and MacGibbon, Creating non-parametric bootstrap samples using
-Poisson frequencies (2006); Chamandy, Muralidharan, Najmi and Naidu, Estimating uncertainty for massive data streams
-(2012).
+The statistics of all replicates are products of weights [R, N] with functions of the rows. Efron, Bootstrap methods:
+another look at the jackknife (1979); Efron and Tibshirani, An introduction to the bootstrap (1993), chapters 6 and 13.
+Poisson weights: Hanley and MacGibbon, Creating non-parametric bootstrap samples using Poisson frequencies (2006);
+Chamandy, Muralidharan, Najmi and Naidu, Estimating uncertainty for massive data streams (2012).
 """
 
 from __future__ import annotations
@@ -28,11 +25,12 @@ from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.sparse import bytes_per_row
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.families.parts.statistics import class_bytes
+from bayesnb.families.parts.support import require_choice
 from bayesnb.fits.closed_form import CLOSED_FORMS, fit_map, fit_mle, require_fit, require_maxima
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.primitives.sums.replicates import ReplicateSums
 from bayesnb.results.classifier import PointEstimate
-from bayesnb.results.intervals import Interval, ParameterDraws, probability_interval
+from bayesnb.results.intervals import Interval, ParameterDraws, probability_interval, tails
 from bayesnb.rows import arguments
 from bayesnb.rows.labelled_rows import LabelledRows, label_rows
 from bayesnb.rows.statistics import ModelStatistics, merge, summarise
@@ -40,7 +38,7 @@ from bayesnb.rows.statistics import ModelStatistics, merge, summarise
 SCHEMES = ("poisson", "multinomial")
 
 WEIGHT_BYTES = 1 << 26
-"""Bytes of weights in memory at once; there is one weight per row and replicate."""
+"""Bytes of weights, one per row and replicate, in memory at once."""
 
 FEWEST = 8
 """The fewest replicates at once: fewer would not repay a pass over many rows."""
@@ -55,28 +53,20 @@ class Bootstrap(Node):
 
     @property
     def standard_errors(self) -> Sites:
-        """The standard deviation of each parameter over the replicates, by site; needs at least two replicates."""
-        if len(self.params["class_probs"]) < 2:
+        """The standard deviation of each parameter over the replicates, by site."""
+        if len(next(iter(self.params.values()))) < 2:
             raise ValueError("a standard error needs two replicates: give replicates=1000")
         return {site: value.std(axis=0, ddof=1) for site, value in self.params.items()}
 
     def interval(self, level: float = 0.9) -> dict[str, Interval]:
-        """Percentile intervals of the parameters, ``low`` and ``high`` of each site.
-
-        ``level`` is the probability inside. ValueError if it is outside (0, 1).
-        """
-        arguments.require_probability(level=level)
-        tails = [0.5 - level / 2, 0.5 + level / 2]
-        return {site: Interval(*np.quantile(value, tails, axis=0)) for site, value in self.params.items()}
+        """Percentile intervals of the parameters by site; ``level``, inside (0, 1), is the probability inside."""
+        ends = tails(level)
+        return {site: Interval(*np.quantile(value, ends, axis=0)) for site, value in self.params.items()}
 
     def predict_interval(self, X: Any, level: float = 0.9) -> Interval:
-        """Percentile intervals of P(y = k | x, theta_r), ``low`` and ``high`` [N, K]; ``level`` as in ``interval``.
-
-        X is an array [N, D], or a dict of arrays by block. ValueError if it does not fit the model.
-        """
-        arguments.require_probability(level=level)
-        given = ParameterDraws(self.estimate.model, self.params, None, self.estimate.arrays(X))
-        return probability_interval(given, level)
+        """Percentile intervals of P(y = k | x, theta_r), [N, K]; X as in the fit, and ``level`` as in ``interval``."""
+        ends, arrays = tails(level), self.estimate.arrays(X)
+        return probability_interval(ParameterDraws(self.estimate.model, self.params, None, arrays, ends))
 
 
 def bootstrap(
@@ -93,15 +83,11 @@ def bootstrap(
     """The fit to rows and to random re-weightings of them, for standard errors and percentile intervals.
 
     Replicate r equals ``fit(model, X, y, sample_weight=w)``: w is row r of ``bayesnb.fits.bootstrap.bootstrap_weights``
-    for the rows of positive weight, times the sample weights if given.
+    for the rows of positive weight, times the sample weights if given. Arguments not listed are as in ``fit_mle``.
 
     Args:
-        model: The specification.
-        X: An array [N, D], or a dict of arrays by block; NaN is missing.
-        y: Integers 0..K-1 [N], or soft labels [N, K].
         key: A ``jax.random.key``.
         replicates: R, the number of re-weightings.
-        sample_weight: Weights [N]; rows of weight zero are left out.
         fit: ``fit_mle`` or ``fit_map``.
         scheme: "poisson" for independent Poisson(1) weights, "multinomial" for N rows sampled with replacement.
 
@@ -111,7 +97,7 @@ def bootstrap(
     arguments.check_model(model)
     arguments.check_key(key)
     arguments.check_counts(replicates=replicates)
-    _require_scheme(scheme)
+    require_choice("bootstrap", "scheme", scheme, SCHEMES)
     require_fit(fit, fit_mle, fit_map, advice=": a posterior has credible intervals instead, see predict_interval")
     arguments.require_known("bootstrap", model, X, y, sample_weight, key)
     model, X, y, sample_weight = to_host((model, X, y, sample_weight))
@@ -133,14 +119,14 @@ def bootstrap(
 
 
 def bootstrap_weights(key: Array, num_rows: int, replicates: int, scheme: str = "poisson") -> Array:
-    """The weights of every replicate, whole numbers [R, N]. The first replicates do not depend on how many follow.
+    """The weights of every replicate, whole numbers [R, N]; the first ones do not depend on how many follow.
 
-    A Poisson replicate whose weights are all zero is sampled again. Arguments and errors as in ``bootstrap``.
+    Poisson weights that are all zero are sampled again. Arguments and errors as in ``bootstrap``.
     """
     arguments.check_key(key)
     arguments.check_counts(num_rows=num_rows, replicates=replicates)
     memory.require(num_rows * replicates, f"replicates={replicates:,} of {num_rows:,} weights", "give fewer")
-    _require_scheme(scheme)
+    require_choice("bootstrap_weights", "scheme", scheme, SCHEMES)
     return _weights(key, num_rows, range(replicates), scheme)
 
 
@@ -168,13 +154,10 @@ def _statistics(rows: LabelledRows, weights: Array) -> ModelStatistics:
         z = ReplicateSums(weights[:, own] if share is None else weights[:, own] * share[own])
         return ModelStatistics(z.counts(), {b: f.statistics(arrays[b][own], z) for b, f in families.items()})
 
-    def of_block(block: slice) -> list[ModelStatistics]:
-        return [of_class(block, k) for k in range(num_classes)]
-
     row_bytes = max(bytes_per_row(x) for x in arrays.values())
     result_bytes = max(class_bytes(f, f.columns_in(arrays[b])) for b, f in families.items())
     blocks = row_blocks(len(labels.y), row_bytes, least=len(weights) * num_classes * result_bytes)
-    by_block = in_threads(of_block, blocks)
+    by_block = in_threads(lambda block: [of_class(block, k) for k in range(num_classes)], blocks)
     by_class = [reduce(merge, parts) for parts in zip(*by_block, strict=True)]
     return jax.tree.map(lambda *classes: np.stack(classes, axis=1), *by_class)
 
@@ -182,8 +165,3 @@ def _statistics(rows: LabelledRows, weights: Array) -> ModelStatistics:
 @partial(jax.jit, static_argnames="formula")
 def _fit_replicates(model: NaiveBayes, statistics: ModelStatistics, formula: Callable[..., Sites]) -> Sites:
     return jax.vmap(lambda one: formula(model.resolve(statistics=one), one))(statistics)
-
-
-def _require_scheme(scheme: Any) -> None:
-    if scheme not in SCHEMES:
-        raise ValueError(f"scheme must be {' or '.join(map(repr, SCHEMES))}, got {scheme!r}")

@@ -133,18 +133,10 @@ CLOSED_FORMS: dict[Callable[..., Any], Callable[[NaiveBayes, ModelStatistics], A
 
 
 def require_fit(fit: Any, *allowed: Callable[..., Any], advice: str = "") -> None:
-    """Raise ValueError unless ``fit`` is one of the allowed functions; ``advice`` ends the message."""
+    """ValueError unless ``fit`` is one of the allowed functions; ``advice`` ends the message."""
     if not any(fit is one for one in allowed):
         names = " or ".join(one.__name__ for one in allowed)
         raise ValueError(f"fit must be {names}, got {getattr(fit, '__name__', fit)!r}{advice}")
-
-
-def prepare(
-    model: NaiveBayes, X: Any, y: Any, sample_weight: Any, statistics: ModelStatistics | None
-) -> tuple[NaiveBayes, ModelStatistics]:
-    """``gather`` for a conjugate model, with the model resolved from the statistics."""
-    model, statistics = gather(conjugate(model), X, y, sample_weight, statistics)
-    return model.resolve(statistics=statistics), statistics
 
 
 def conjugate(model: NaiveBayes) -> NaiveBayes:
@@ -155,13 +147,7 @@ def conjugate(model: NaiveBayes) -> NaiveBayes:
 
 
 def gather(
-    model: NaiveBayes,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    statistics: ModelStatistics | None,
-    *,
-    evidence: bool = True,
+    model: NaiveBayes, X: Any, y: Any, sample_weight: Any, statistics: ModelStatistics | None, *, evidence: bool = True
 ) -> tuple[NaiveBayes, ModelStatistics]:
     """The model, not yet resolved, and the statistics of the rows; both on the host if the data are."""
     arguments.check_model(model)
@@ -181,7 +167,7 @@ def gather(
 
 
 def require_maximum(model: NaiveBayes, params: Sites, statistics: ModelStatistics) -> None:
-    """Raise ValueError if the likelihood has no maximum; traced values are not checked."""
+    """ValueError if the likelihood has no maximum; traced values are not checked."""
     if is_traced(params):
         return
     for name, of_block in model.block_params(params).items():
@@ -190,7 +176,7 @@ def require_maximum(model: NaiveBayes, params: Sites, statistics: ModelStatistic
 
 def require_maxima(model: NaiveBayes, params: Sites, statistics: ModelStatistics, what: str) -> None:
     """Check each index of the leaves' first axis by ``require_maximum``; errors begin with ``what`` and the index."""
-    for index in range(len(params["class_probs"])):
+    for index in range(len(next(iter(params.values())))):
         of_one = jax.tree.map(lambda leaf, i=index: leaf[i, ...], (params, statistics))
         try:
             require_maximum(model, *of_one)

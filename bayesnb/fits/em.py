@@ -16,16 +16,20 @@ from dataclasses import field, replace
 from typing import Any, NamedTuple, Self
 
 import jax
+import jax.numpy as jnp
 import numpy as np
+import numpyro.distributions as dist
+from numpyro import handlers
 from scipy.special import rel_entr
 
 from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.masked import without_mask
 from bayesnb.arrays.placement import Array, as_array, to_host
 from bayesnb.arrays.pytree import pytree
+from bayesnb.arrays.rank_promotion import allow_rank_promotion
 from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior, require_fit
-from bayesnb.fits.prior_density import log_prior
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
+from bayesnb.numerics.covariances import proper, variances
 from bayesnb.numerics.log_prob import LogProb, logsumexp
 from bayesnb.primitives.sums import Labels
 from bayesnb.results.classifier import PointEstimate
@@ -39,8 +43,8 @@ class EMEstimate(PointEstimate):
     """The parameters that EM found, with its history.
 
     ``log_posterior`` [T + 1] is the objective at the start and after each of T iterations: the log posterior density,
-    or the log likelihood for an MLE; it never falls. It is -inf if a row is impossible, and inf on the boundary of the
-    parameter space if the prior's density is unbounded there, as with a concentration below 1.
+    or the log likelihood for an MLE; it never falls. It is -inf if a row is impossible, and inf if the prior's density
+    is unbounded there, as on the boundary with a concentration below 1.
     """
 
     log_posterior: Array
@@ -84,12 +88,6 @@ class _Problem(NamedTuple):
     posterior: NaiveBayes
     constant: float
 
-    @classmethod
-    def of_rows(cls, rows: Rows, fit: Callable[..., PointEstimate]) -> Self:
-        exact = fit_posterior(rows.model, statistics=rows.labelled)
-        base = np.broadcast_to(rows.model.row_base_measure(rows.arrays), rows.weight.shape)
-        return cls(rows, fit, exact.model, float(exact.log_evidence + rows.weight @ base))
-
     def expect(self, params: Sites) -> tuple[Array, float]:
         """The responsibilities [M, K] of the unlabelled rows, and the objective."""
         rows = self.rows
@@ -97,9 +95,9 @@ class _Problem(NamedTuple):
         impossible = 0.0 if joint.zeros is None else rows.weight @ joint.zeros.min(axis=1)
         value = LogProb(self.constant + rows.weight @ logsumexp(joint.contenders()), impossible)
         # the labelled rows enter by Bayes' theorem: prior x likelihood = evidence x posterior, at any parameters
-        value = value.times(finalise(log_prior, self.posterior, params))
+        value = value.times(finalise(_log_prior, self.posterior, params))
         if self.fit is fit_mle:
-            prior = finalise(log_prior, rows.model, params)
+            prior = finalise(_log_prior, rows.model, params)
             value = value.times(LogProb(-prior.finite, -prior.zeros))
         # exponents of 0 are sums of weights, so they cancel only up to rounding
         sign = np.sign(np.round(value.zeros, 6))
@@ -138,18 +136,16 @@ def fit_em(
 ) -> EMEstimate:
     """The MLE or MAP from labelled and unlabelled rows by expectation maximisation: a local maximum near the start.
 
-    EM starts from the exact posterior of the labelled rows. Their MLE or MAP could give an event probability 0, which
-    EM would never change. The probability of classes without labelled rows is split among them at random. The prior is
-    resolved from all rows, whatever their labels. If every row is labelled, the result is the closed form. If the model
-    is wrong, unlabelled rows may make predictions worse, and more of them make that more likely; a small
-    ``unlabelled_weight`` limits this: Cozman, Cohen and Cirelo, Semi-supervised learning of mixture models (2003).
+    EM starts from the exact posterior of the labelled rows: their MLE or MAP could give an event probability 0, which
+    EM would never change. Classes without labelled rows share theirs at random. The prior is resolved from all rows. If
+    every row is labelled, the result is the closed form. If the model is wrong, unlabelled rows may make predictions
+    worse; a small ``unlabelled_weight`` limits this: Cozman, Cohen and Cirelo, Semi-supervised learning of mixture
+    models (2003). Arguments not listed are as in ``fit_mle``.
 
     Args:
         model: The specification; declare num_classes if some classes do not occur in the labels.
-        X: An array [N, D], or a dict of arrays by block; NaN is missing.
         y: Integers 0..K-1 [N], -1 for an unlabelled row.
         fit: ``fit_map`` or ``fit_mle``.
-        sample_weight: Weights [N].
         unlabelled_weight: lambda in [0, 1], the weight of an unlabelled row relative to a labelled one.
         key: A ``jax.random.key``, needed if two or more classes have no labelled row.
         initial: Parameters of this model to start from instead.
@@ -166,14 +162,23 @@ def fit_em(
     """
     require_fit(fit, fit_map, fit_mle)
     arguments.check_counts(max_iterations=max_iterations)
-    _number("tolerance", tolerance, np.inf)
-    _number("unlabelled_weight", unlabelled_weight, 1)
+    for name, given, most in (("tolerance", tolerance, np.inf), ("unlabelled_weight", unlabelled_weight, 1.0)):
+        if isinstance(given, bool) or not isinstance(given, float | int | np.number) or not 0 <= given <= most:
+            raise ValueError(f"{name} must be a number from 0 to {most:g}, got {given!r}")
     if key is not None:
         arguments.check_key(key)
+    if not isinstance(initial, PointEstimate | None):
+        raise ValueError(f"initial must be a PointEstimate such as fit_map gives, got {type(initial).__name__}")
     arguments.require_known("fit_em", X, y, sample_weight, model, key, initial)
     rows = separate(model, X, y, sample_weight, float(unlabelled_weight), sparse=True)
-    problem = _Problem.of_rows(rows, fit)
-    params = problem.start(key) if initial is None else _check_initial(rows.model, initial)
+    exact = fit_posterior(rows.model, statistics=rows.labelled)
+    base = np.broadcast_to(rows.model.row_base_measure(rows.arrays), rows.weight.shape)
+    problem = _Problem(rows, fit, exact.model, float(exact.log_evidence + rows.weight @ base))
+    if initial is None:
+        params = problem.start(key)
+    else:
+        sites = arguments.check_params(rows.model, initial.params)
+        params = {site: np.asarray(value, np.float64) for site, value in sites.items()}
     share, value = problem.expect(params)
     trace, converged, fell = [value], False, False
     while not converged and len(trace) <= max_iterations:
@@ -190,32 +195,15 @@ def fit_em(
     return EMEstimate(rows.model, params, np.array(trace), converged, len(trace) - 1)
 
 
-def _check_initial(model: NaiveBayes, initial: PointEstimate) -> Sites:
-    if not isinstance(initial, PointEstimate):
-        raise ValueError(f"initial must be a PointEstimate such as fit_map gives, got {type(initial).__name__}")
-    return {
-        site: np.asarray(value, np.float64) for site, value in arguments.check_params(model, initial.params).items()
-    }
-
-
 def has_unlabelled(y: Any) -> bool:
     """True if integer labels [N] contain a -1."""
     return np.ndim(y) == 1 and as_array(without_mask("y", y)).dtype.kind == "i" and bool((np.asarray(y) == -1).any())
 
 
 def separate(
-    model: NaiveBayes,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    unlabelled_weight: float = 1.0,
-    *,
-    sparse: bool = False,
+    model: NaiveBayes, X: Any, y: Any, sample_weight: Any, unlabelled_weight: float = 1.0, *, sparse: bool = False
 ) -> Rows:
-    """Labelled rows as statistics and unlabelled rows, on the host, with the model resolved from all of them.
-
-    ValueError if the data do not fit the model, and for labels other than integers >= -1.
-    """
+    """Labelled rows as statistics and unlabelled rows, on the host; errors as in ``fit_em``."""
     X, sample_weight = to_host((X, sample_weight))
     y = None if y is None else np.asarray(as_array(without_mask("y", y)))
     signed = y is not None and y.dtype.kind == "i"
@@ -235,11 +223,6 @@ def separate(
     return found._replace(model=found.model.resolve(statistics=found.merge_statistics(any_class)))
 
 
-def _number(name: str, given: Any, largest: float) -> None:
-    if isinstance(given, bool) or not isinstance(given, float | int | np.number) or not 0 <= given <= largest:
-        raise ValueError(f"{name} must be a number from 0 to {largest:g}, got {given!r}")
-
-
 def _warn(rows: Rows, converged: bool, fell: bool, num_iterations: int) -> None:
     sentences = []
     if len(rows.weight) and not rows.labelled.class_counts.any():
@@ -252,4 +235,35 @@ def _warn(rows: Rows, converged: bool, fell: bool, num_iterations: int) -> None:
     elif not converged:
         sentences.append(f"EM did not converge in {num_iterations} iterations: increase max_iterations or tolerance")
     for sentence in sentences:
-        warnings.warn(sentence, UserWarning, stacklevel=3)
+        warnings.warn(sentence, stacklevel=3)
+
+
+@jax.jit
+def _log_prior(model: NaiveBayes, params: Sites) -> LogProb:
+    """log p(params) under a resolved model, by NumPyro, with zero variances, of constant columns, replaced."""
+
+    def proper_value(site: dict[str, Any]) -> Any:
+        value: Any = params.get(site["name"])
+        if isinstance(site.get("fn"), dist.InverseGamma):
+            return jnp.where(value == 0, 1.0, value)
+        return proper(value, variances(value) > 0) if isinstance(site.get("fn"), dist.InverseWishart) else value
+
+    with allow_rank_promotion():
+        trace = handlers.trace(handlers.substitute(model.params, substitute_fn=proper_value)).get_trace()
+        parts = [_density(site["fn"], site["value"]) for site in trace.values() if site["type"] == "sample"]
+    return LogProb(sum(p.finite for p in parts), sum(p.zeros for p in parts))
+
+
+def _density(law: Any, value: Array) -> LogProb:
+    """A site's density as 0^zeros exp(finite): on the boundary, ``zeros`` is the exponent of the distance to it.
+
+    The boundary is that of a simplex, or a rate of 0. The density is unbounded if the exponent is negative.
+    """
+    if isinstance(law, dist.Beta):
+        value = jnp.stack([value, 1.0 - value], axis=-1)
+        law = dist.Dirichlet(jnp.stack([law.concentration1, law.concentration0], axis=-1))
+    if not isinstance(law, dist.Dirichlet | dist.Gamma):
+        return LogProb(law.log_prob(value).sum(), jnp.zeros(()))
+    near = jnp.finfo(value.dtype).tiny
+    power = jnp.where(value == 0, law.concentration - 1.0, 0.0).sum()
+    return LogProb(law.log_prob(jnp.where(value == 0, near, value)).sum() - power * jnp.log(near), power)

@@ -1,13 +1,14 @@
-"""Empirical Bayes: the hyperparameters of the prior that maximise the evidence.
+"""Learned priors: the hyperparameters that the evidence and a weak hyperprior about the given ones make most probable.
 
 Under conjugacy the evidence log p(X, y) has a closed form: the log partition of the posterior minus that of the prior.
-It is a sum over blocks, and over features if each has its own hyperparameters. A block is then F problems with P = 1 to
-3 unknowns each, solved together (``newton``). The labels are one more block: a column of K categories.
+It is a sum over blocks, and over features if each has its own hyperparameters. A block is then F problems with P = 1 or
+2 unknowns each, solved together (``newton``). The labels are one more block: a column of K categories.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import math
 import warnings
 from functools import partial
 from typing import Any
@@ -30,17 +31,12 @@ from bayesnb.results.classifier import Posterior
 from bayesnb.rows import arguments
 from bayesnb.rows.statistics import ModelStatistics
 
-GIVEN = ("loc", "smoothing")
-"""Hyperparameters that are not learned: a loc may be negative, and smoothing is that of the MLE."""
+SPREAD = 0.5
+"""The standard deviation of the hyperprior's log factors. Its 95 % interval spans a factor of 7.4, about that from .25
+to 2: the range in which concentrations were statistically tied on 17 real data sets."""
 
-PER = {"rate": "shape", "scale": "df"}
-"""Hyperparameters in the unit of a column, learned as a ratio to another one: rate / shape is a variance."""
-
-FEWEST, MOST = 1e-3, 1e6
-"""Bounds of hyperparameters that count pseudo-rows."""
-
-STRETCH = 1e3
-"""The largest factor, up or down, on the ratios of ``PER``."""
+LARGEST_FACTOR = 1e4
+"""The largest factor, up or down, on a hyperparameter."""
 
 LABEL = "label"
 """The name of the labels' block; no other block may have it."""
@@ -48,14 +44,16 @@ LABEL = "label"
 
 @pytree
 class EmpiricalPosterior(Posterior):
-    """The exact posterior under a learned prior: ``prior`` has the hyperparameters that maximise the evidence.
+    """The exact posterior under a learned prior, ``prior``.
 
-    ``log_evidence`` is never below ``start_log_evidence``, the evidence under the given prior. ``at_bound``, by block
-    and hyperparameter, is -1 if the maximum is at the lower bound, 1 at the upper, 0 at neither: an array [1], or [D]
-    if each feature has its own. The class concentration is the ``concentration`` of the block ``label``.
+    ``log_evidence`` is never below ``start_log_evidence``, the evidence under the given prior. ``log_hyperprior`` is
+    the log density of the hyperprior there minus that at the given prior, its mode: at most 0. ``at_bound``, by block
+    and hyperparameter, is -1 if the maximum is at the lower bound, 1 at the upper, 0 at neither: an array [D], or [1]
+    if the block has one factor. The class concentration is the ``concentration`` of the block ``label``.
     """
 
     start_log_evidence: Array = dataclasses.field(kw_only=True)
+    log_hyperprior: Array = dataclasses.field(kw_only=True)
     converged: Array = dataclasses.field(kw_only=True)
     num_iterations: Array = dataclasses.field(kw_only=True)
     at_bound: dict[str, dict[str, Array]] = dataclasses.field(kw_only=True)
@@ -66,35 +64,43 @@ def fit_empirical(
     X: Any = None,
     y: Any = None,
     *,
-    by: str = "block",
+    by: str = "feature",
     learn_class: bool = True,
+    hyperprior_scale: float = SPREAD,
     sample_weight: Any = None,
     statistics: ModelStatistics | None = None,
     max_iterations: int = 100,
     tolerance: float = 1e-9,
 ) -> EmpiricalPosterior:
-    """The posterior under the prior that maximises the evidence log p(X, y); the search starts at the model's own.
+    """The posterior under a learned prior: the mode of evidence times hyperprior, which the given prior centres.
 
-    Every positive hyperparameter is multiplied by a factor, one per block or one per feature, the same for all classes;
-    ratios between classes, categories and columns stay the same. A loc is not changed. For hyperparameters in the unit
-    of a column the factor applies to rate / shape and scale / df, and rate and scale follow; for df it applies to
-    df - (D - 1). Multinomial and MultivariateNormal, which are one feature, have one factor either way. MacKay,
-    Bayesian interpolation (1992); Minka, Estimating a Dirichlet distribution (2000).
+        h = given h * exp(x),   x ~ Normal(0, hyperprior_scale^2),   x maximises log p(X, y | h) + log p(x)
 
-    Some maxima are at infinity or zero: for features that do not depend on the class, balanced classes, or columns that
-    are constant within a class. Pseudo-rows are kept in [1e-3, 1e6], rate / shape and scale / df within a factor of
-    1000 of the given or resolved ones; hyperparameters at such a bound are reported in a warning and in ``at_bound``.
+    Every positive hyperparameter is multiplied by a factor, one per feature or one per block, the same for all classes;
+    ratios between classes and categories stay the same. Without rows the given prior is learned. With an infinite
+    hyperprior_scale the evidence alone decides (MacKay, Bayesian interpolation, 1992; Minka, Estimating a Dirichlet
+    distribution, 2000). Multinomial and MultivariateNormal, which are one feature, have one factor either way.
 
-    The evidence measures the density of the data, not of the class given the features: if features depend on each
-    other, a prior that describes them better may make classification more overconfident. Compare on held-out rows.
-    The search runs on the host in float64, and its cost does not grow with the rows.
+    Of families with a loc, Normal and MultivariateNormal, the strength alone is learned, not the scale: the density of
+    n equal values rises as scale^-n without a bound, so that columns constant within a class pull the scale of all
+    classes to zero against any weak hyperprior.
+
+    The evidence measures the density of the data, not of the class given the features, so a prior that describes
+    dependent features better may predict the class worse. Held-out log loss less that of the default prior, in 121
+    cells (data set, number of rows): median -.004 nats a row, lower in 89, more than .02 higher in 7, all of them
+    pixels or words, the worst .23 on 10.9. Without a hyperprior, with one factor per block and the scale learned too,
+    it was more than .02 higher in 58, up to 4.4. So prefer the given prior unless held-out rows say otherwise.
+
+    Factors stay in [1e-4, 1e4]; those at a bound are reported in a warning and in ``at_bound``. The search runs on the
+    host in float64, and its cost does not grow with the rows.
 
     Args:
-        model: The specification; its hyperparameters are the start.
+        model: The specification; its hyperparameters are the start, and the mode of the hyperprior.
         X: An array [N, D], or a dict of arrays by block; NaN is missing.
         y: Integers 0..K-1 [N], or soft labels [N, K].
-        by: "block" for one factor per hyperparameter and block, or "feature" for one per hyperparameter and feature.
+        by: "feature" for one factor per hyperparameter and feature, or "block" for one per hyperparameter and block.
         learn_class: Learn the class concentration too, unless class_probs are fixed.
+        hyperprior_scale: The standard deviation of a log factor; infinity for no hyperprior.
         sample_weight: Weights [N].
         statistics: Sufficient statistics instead of rows.
         max_iterations: The maximum number of Newton steps.
@@ -104,33 +110,35 @@ def fit_empirical(
         UserWarning: if a hyperparameter is at a bound, or the maximum number of steps was reached.
 
     Raises:
-        ValueError: if the data do not fit the model, there is no row with a positive weight, for invalid options,
-            and inside a JAX transformation.
+        ValueError: if the data do not fit the model, for invalid options, and inside a JAX transformation.
     """
     require_choice("fit_empirical", "by", by, ("block", "feature"))
     require_positive("fit_empirical", tolerance=tolerance)
+    if np.ndim(hyperprior_scale) or hyperprior_scale != math.inf:
+        require_positive("fit_empirical", hyperprior_scale=hyperprior_scale)
     arguments.check_counts(max_iterations=max_iterations)
     start = fit_posterior(model, X, y, sample_weight=sample_weight, statistics=statistics)
     arguments.require_known("fit_empirical", start)
     start = fit_posterior(to_double(start.prior), statistics=to_double(start.statistics))
-    if not start.statistics.class_counts.sum() > 0:
-        raise ValueError("without rows every prior has the same evidence: give at least one row with a positive weight")
+    precision = float(hyperprior_scale) ** -2
     families, minima, at_bound = {}, [], {}
     for name, (family, block) in _blocks(start, learn_class).items():
         # a block without columns is solved at its start, since every prior has the same evidence
         own = by if name != LABEL and family.num_columns else "block"
-        families[name], minimum = at_once(_learn, family, block, tolerance, max_iterations, by=own)
-        at_bound[name] = dict(zip(_unknowns(family), minimum.at_bound, strict=True))
+        families[name], minimum = at_once(_learn, family, block, precision, tolerance, max_iterations, by=own)
+        at_bound[name] = dict(zip(_hyperparameter_names(family), minimum.at_bound, strict=True))
         minima.append(minimum)
     label = families.pop(LABEL).concentration[0] if LABEL in families else start.prior.class_concentration
     fit = fit_posterior(start.prior.with_hyperparameters(families, label), statistics=start.statistics)
+    log_hyperprior = -0.5 * precision * sum(np.square(minimum.x).sum() for minimum in minima)
     if not fit.log_evidence >= start.log_evidence:  # if the start is the maximum, it may be better by rounding
-        fit = start
+        fit, log_hyperprior = start, 0.0
     learned = EmpiricalPosterior(
         fit.prior,
         fit.model,
         fit.statistics,
         start_log_evidence=start.log_evidence,
+        log_hyperprior=np.asarray(log_hyperprior, np.float64),
         converged=np.all([minimum.converged for minimum in minima]),
         num_iterations=np.max([minimum.num_iterations for minimum in minima]),
         at_bound=at_bound,
@@ -149,29 +157,30 @@ def _blocks(start: Posterior, learn_class: bool) -> dict[str, tuple[Family, Any]
     return blocks
 
 
-def _unknowns(family: Family) -> list[str]:
-    return [f.name for f in fields_of(family) if not f.metadata.get("static") and f.name not in GIVEN]
+def _hyperparameter_names(family: Family) -> list[str]:
+    """The hyperparameters that are learned: not the scale of real cells, nor the smoothing of the MLE."""
+    names = [f.name for f in fields_of(family) if not f.metadata.get("static") and f.name != "smoothing"]
+    return ["strength"] if "loc" in names else names
 
 
 @partial(jax.jit, static_argnames="by")
 def _learn(
-    family: Family, statistics: Any, tolerance: Array, max_iterations: Array, *, by: str
+    family: Family, statistics: Any, precision: Array, tolerance: Array, max_iterations: Array, *, by: str
 ) -> tuple[Family, newton.Minimum]:
-    """The block's learned family, and the minimum of minus its log evidence over the log factors [P, F]."""
-    names = _unknowns(family)
-    owner = _owner(family, by)
+    """The block's learned family, and the minimum over log factors [P, F] of minus its log evidence and hyperprior."""
+    names, owner = _hyperparameter_names(family), _owner(family, by)
     num_problems = int(owner.max()) + 1
-    bounds = [_bounds(family, name, owner, num_problems) for name in names]
-    lower, upper = (jnp.stack(side) for side in zip(*bounds, strict=True))
 
     def prior(logs: Array) -> Family:
-        return _scale(family, dict(zip(names, logs, strict=True)), owner)
+        factors = jnp.exp(logs)[:, owner]
+        return family._replace(**{name: getattr(family, name) * f for name, f in zip(names, factors, strict=True)})
 
     def loss(logs: Array) -> Array:
-        evidence = prior(logs).log_partition_ratio(statistics)
-        return -evidence.sum(axis=0).reshape(num_problems, -1).sum(axis=1)
+        evidence = prior(logs).log_partition_ratio(statistics).sum(axis=0).reshape(num_problems, -1).sum(axis=1)
+        return 0.5 * precision * jnp.square(logs).sum(axis=0) - evidence
 
-    minimum = newton.minimise(loss, lower, upper, tolerance, max_iterations)
+    most = jnp.full((len(names), num_problems), math.log(LARGEST_FACTOR))
+    minimum = newton.minimise(loss, -most, most, tolerance, max_iterations)
     return prior(minimum.x), minimum
 
 
@@ -181,36 +190,6 @@ def _owner(family: Family, by: str) -> np.ndarray[Any, Any]:
     if by == "block" or num_features == 1:
         return np.zeros((), int)
     return np.repeat(np.arange(num_features), family.term_sizes(num_features))[None]
-
-
-def _edge(family: Family, name: str) -> int:
-    """The lower end of a hyperparameter's range: D - 1 for degrees of freedom, else 0."""
-    return family.num_columns - 1 if name == "df" else 0
-
-
-def _scale(family: Family, logs: dict[str, Array], owner: Array) -> Family:
-    """The family with a factor on each hyperparameter's distance from its edge, and on the ratios of ``PER``."""
-    new = {}
-    for name, log in logs.items():
-        edge = _edge(family, name)
-        new[name] = edge + (getattr(family, name) - edge) * jnp.exp(log)[owner]
-    for name, rows in PER.items():
-        if name in new:
-            ratio = new[rows] / getattr(family, rows)
-            new[name] = new[name] * jnp.expand_dims(ratio, range(ratio.ndim, new[name].ndim))
-    return family._replace(**new)
-
-
-def _bounds(family: Family, name: str, owner: Array, num_problems: int) -> tuple[Array, Array]:
-    """The smallest and the largest log factors [F] of a hyperparameter; 0, the start, is always inside."""
-    if name in PER:
-        most = jnp.full(num_problems, jnp.log(STRETCH))
-        return -most, most
-    value = getattr(family, name) - _edge(family, name)
-    owners = jnp.broadcast_to(owner, value.shape)
-    smallest = jnp.full(num_problems, jnp.inf).at[owners].min(value)
-    largest = jnp.zeros(num_problems).at[owners].max(value)
-    return jnp.minimum(jnp.log(FEWEST / smallest), 0.0), jnp.maximum(jnp.log(MOST / largest), 0.0)
 
 
 def _warn(fit: EmpiricalPosterior) -> None:
@@ -231,8 +210,7 @@ def _warn(fit: EmpiricalPosterior) -> None:
 
 
 def _sentence(block: str, name: str, side: Array, which: int) -> str:
-    end, bound, factor = ("lower", FEWEST, 1 / STRETCH) if which < 0 else ("upper", MOST, STRETCH)
-    what, at = (f"{name} / {PER[name]}", f"{factor:g} times the one given") if name in PER else (name, f"{bound:g}")
-    whose = "the class concentration" if block == LABEL else f"{what} of block {block!r}"
+    end, factor = ("lower", 1 / LARGEST_FACTOR) if which < 0 else ("upper", LARGEST_FACTOR)
+    whose = "the class concentration" if block == LABEL else f"{name} of block {block!r}"
     share = f" in {int((side == which).sum())} of {side.size} features" if side.size > 1 else ""
-    return f"{whose} is at its {end} bound, {at}{share}"
+    return f"{whose} is at its {end} bound, {factor:g} times the one given{share}"

@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 import jax
-from numpyro import handlers
 
+from bayesnb.arrays.host_calls import at_once, finalise
 from bayesnb.arrays.placement import Array, to_host
 from bayesnb.arrays.pytree import pytree
 from bayesnb.fits import sampler
@@ -23,6 +23,7 @@ from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
 from bayesnb.primitives.scoring import Score
+from bayesnb.results.classifier import sample_once
 from bayesnb.results.draws import Draws, average
 from bayesnb.results.evidence import evidence
 from bayesnb.rows.statistics import ModelStatistics
@@ -39,23 +40,24 @@ class HierarchicalDraws(Draws):
     statistics: ModelStatistics
 
     def _scorer(self) -> Score:
-        values = {site: self.params[site] for site in hyperpriors(self.specification)}
+        own = self.model.own_params(self.params)
+        values = {site: own[site] for site in hyperpriors(self.specification)}
         parts = self.specification, self.statistics, self.model.class_probs, values
         return lambda arrays: LogProb(*products.by_rows(_mixture, parts, dict(arrays)))
 
 
 def sample(model: NaiveBayes, statistics: ModelStatistics, key: Array, **settings: Any) -> HierarchicalDraws:
-    """Draws of hyperparameters and parameters given statistics on the host; ``settings`` go to ``sampler.sample``.
+    """Draws given statistics on the host, in float64 since the evidence of many rows is a large number.
 
-    ``Draws.model`` is the prior at the mean of the hyperparameters. Everything is computed in float64, which costs
-    little here: the evidence of many rows is a large number.
+    ``settings`` go to ``sampler.sample``. ``Draws.model`` is the prior at the mean of the hyperparameters.
     """
     sampler_key, draw_key = jax.random.split(key)
     with jax.enable_x64(True):
         values, sample_stats = sampler.sample(PROGRAM, (model, statistics), sampler_key, **settings)
         keys = jax.random.split(draw_key, settings["num_samples"] * settings["num_chains"])
-        params = to_host({**values, **_parameters(model, statistics, values, keys)})
-        prior = to_host(_resolve(model, statistics, {site: value.mean(axis=0) for site, value in values.items()}))
+    values = to_host(values)
+    params = {**values, **at_once(_parameters, model, statistics, values, keys)}
+    prior = finalise(_resolve, model, statistics, {site: value.mean(axis=0) for site, value in values.items()})
     return HierarchicalDraws(prior, params, sample_stats, settings["num_chains"], model, statistics)
 
 
@@ -64,15 +66,11 @@ def _resolve(model: NaiveBayes, statistics: ModelStatistics, values: Sites) -> N
     return filled(model, values).resolve(statistics=statistics)
 
 
-def _prior(model: NaiveBayes, *_: Any) -> Sites:
-    return sample_hyperparameters(model)
-
-
 def _log_likelihood(values: Sites, model: NaiveBayes, statistics: ModelStatistics) -> Array:
     return evidence(_resolve(model, statistics, values), statistics).total
 
 
-PROGRAM = sampler.Program(_prior, _log_likelihood)
+PROGRAM = sampler.Program(lambda model, *_: sample_hyperparameters(model), _log_likelihood)
 
 
 @jax.jit
@@ -91,9 +89,6 @@ def _parameters(model: NaiveBayes, statistics: ModelStatistics, values: Sites, k
     """One draw of the parameters from the posterior under each draw of the hyperparameters."""
 
     def draw(values: Sites, key: Array) -> Sites:
-        posterior = _resolve(model, statistics, values).update(statistics)
-        # NumPyro's own distributions need rank promotion
-        with jax.numpy_rank_promotion("allow"), handlers.block(), handlers.seed(rng_seed=key):
-            return posterior.params()
+        return sample_once(_resolve(model, statistics, values).update(statistics), key)
 
     return jax.vmap(draw)(values, keys)

@@ -14,23 +14,16 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.special
 
 from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.masked import without_mask
 from bayesnb.arrays.placement import Array, as_array, is_traced, on_host, to_host
 from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.families.base import Family
-from bayesnb.fits.closed_form import (
-    CLOSED_FORMS,
-    conjugate,
-    fit_mle,
-    fit_posterior,
-    gather,
-    require_fit,
-    require_maxima,
-)
+from bayesnb.fits.closed_form import CLOSED_FORMS, fit_mle, fit_posterior, gather, require_fit, require_maxima
 from bayesnb.model.naive_bayes import NaiveBayes
+from bayesnb.model.nonconjugate import require_conjugacy
+from bayesnb.numerics.stable import sigmoid
 from bayesnb.primitives import products
 from bayesnb.primitives.sums import Labels
 from bayesnb.results.classifier import PointEstimate, Posterior
@@ -70,8 +63,7 @@ class MultiLabel(Node):
 
     def predict_proba(self, X: Any) -> Array:
         """The probability that a row has each label, [N, L]; rows do not sum to one."""
-        log_odds = self.log_odds(X)
-        return scipy.special.expit(log_odds) if on_host(log_odds) else jax.nn.sigmoid(log_odds)
+        return sigmoid(self.log_odds(X))
 
     def predict(self, X: Any) -> Array:
         """1 for each label that is more probable than not, integers [N, L]."""
@@ -79,22 +71,16 @@ class MultiLabel(Node):
 
 
 def fit_multilabel(
-    model: NaiveBayes,
-    X: Any,
-    Y: Any,
-    *,
-    sample_weight: Any = None,
-    fit: Callable[..., Any] = fit_posterior,
+    model: NaiveBayes, X: Any, Y: Any, *, sample_weight: Any = None, fit: Callable[..., Any] = fit_posterior
 ) -> MultiLabel:
     """One model for each label: the same as L calls of ``fit(model, X, Y[:, l])``, but cheaper.
 
-    Hyperparameters set from the data are set from all rows, so they are the same for each label.
+    Hyperparameters set from the data are set from all rows, so they are the same for each label. Arguments not listed
+    are as in ``fit_mle``.
 
     Args:
         model: The specification, for two classes.
-        X: An array [N, D], or a dict of arrays by block; NaN is missing.
         Y: Zeros and ones [N, L], one column per label.
-        sample_weight: Weights [N]; rows of weight zero are ignored.
         fit: ``fit_mle``, ``fit_map`` or ``fit_posterior``.
 
     Raises:
@@ -104,26 +90,25 @@ def fit_multilabel(
     require_fit(fit, *CLOSED_FORMS, advice=": call it once for each label")
     if model.num_classes not in (None, 2):
         raise ValueError(f"each label has 2 classes, absent and present, got num_classes={model.num_classes}")
+    if fit is not fit_mle:
+        require_conjugacy(model)
     statistics = _statistics(model, X, Y, sample_weight)
-    first = jax.tree.map(lambda leaf: leaf[0, ...], statistics)
-    model, first = gather(model if fit is fit_mle else conjugate(model), None, None, None, first)
+    model, first = gather(model, None, None, None, jax.tree.map(lambda leaf: leaf[0, ...], statistics))
     model = model.resolve(statistics=first)
-    many = MultiLabel(finalise(_fit_each, model, statistics, fit=fit))
-    if isinstance(many.fits, PointEstimate) and fit is fit_mle:
-        require_maxima(model, many.fits.params, statistics, "Y, column")
-    return many
+    fits = finalise(_fit_each, model, statistics, fit=fit)
+    if fit is fit_mle:
+        require_maxima(model, fits.params, statistics, "Y, column")
+    return MultiLabel(fits)
 
 
 @partial(jax.jit, static_argnames="fit")
-def _fit_each(
-    model: NaiveBayes, statistics: ModelStatistics, fit: Callable[..., PointEstimate | Posterior]
-) -> PointEstimate | Posterior:
+def _fit_each(model: NaiveBayes, statistics: ModelStatistics, fit: Callable[..., Any]) -> PointEstimate | Posterior:
     return jax.vmap(lambda of_label: fit(model, statistics=of_label))(statistics)
 
 
 def _statistics(model: NaiveBayes, X: Any, Y: Any, sample_weight: Any) -> ModelStatistics:
     """The statistics of every label, each array [L, 2, ...]."""
-    arrays = check_shapes(model.families, model.single, X, model.columns)
+    arrays = check_shapes(model.families, model.single, model.by_block(X), model.columns)
     num_rows = next(iter(arrays.values())).shape[0]
     Y = _check_labels(Y, num_rows)
     weight = None if sample_weight is None else check_weights(sample_weight, num_rows)
@@ -132,17 +117,13 @@ def _statistics(model: NaiveBayes, X: Any, Y: Any, sample_weight: Any) -> ModelS
         arrays, Y, weight = {b: x[keep] for b, x in arrays.items()}, Y[keep], weight[keep]
     if not is_traced(Y):
         _check_label_values(np.asarray(Y))
-    if on_host(arrays) and not is_traced(Y, weight):
-        return _in_one_pass(model, arrays, np.asarray(Y), None if weight is None else np.asarray(weight))
-    check_fit_values(model.families, arrays)
-    return _label_by_label(model.families, arrays, jnp.asarray(Y, jnp.int32), weight)
-
-
-def _in_one_pass(model: NaiveBayes, arrays: dict[str, Array], Y: Array, weight: Array | None) -> ModelStatistics:
-    """All labels in one product, on the host; columns 2l and 2l + 1 are the absence and the presence of label l."""
-    present = Y.astype(np.float64)
+    if not on_host(arrays) or is_traced(Y, weight):
+        check_fit_values(model.families, arrays)
+        return _label_by_label(model.families, arrays, jnp.asarray(Y, jnp.int32), weight)
+    # all labels in one product: columns 2l and 2l + 1 are the absence and the presence of label l
+    present = np.asarray(Y, np.float64)
     pairs = np.stack([1.0 - present, present], axis=-1).reshape(len(Y), -1)
-    labels = Labels(pairs if weight is None else pairs * weight[:, None], None)
+    labels = Labels(pairs if weight is None else pairs * np.asarray(weight)[:, None], None)
     statistics = from_host(LabelledRows(model.families, arrays, labels, pairs.shape[1]))
     return jax.tree.map(lambda leaf: leaf.reshape(-1, 2, *leaf.shape[1:]), statistics)
 

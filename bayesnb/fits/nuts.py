@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -46,38 +47,30 @@ def fit_nuts(
 ) -> Draws:
     """Draws from the posterior by the No-U-Turn sampler (Hoffman and Gelman 2014), chains vectorized on one device.
 
-    The likelihood enters through the sufficient statistics, relative to the posterior mean term by term and, for
-    Normal blocks, in units of the posterior: the density is accurate in float32 for any number of rows.
+    The likelihood enters through the sufficient statistics, relative to the posterior mean and, for Normal blocks, in
+    units of the posterior, so that float32 suffices for any number of rows. The labels of unlabelled rows are summed
+    out, log sum_k p(y = k, x | params), in float64; the cost grows with their number, and the prior is resolved from
+    all rows. If hyperparameters are distributions, NUTS runs on them alone, and parameters are drawn exactly
+    (``hierarchical``). If parameters have their own ``priors``, it runs on the full program, in float64.
 
-    The labels of unlabelled rows are summed out, log sum_k p(y = k, x | params): the run is then in float64, its cost
-    grows with their number, and the prior is resolved from all rows, whatever their labels.
-
-    If hyperparameters are distributions, NUTS runs on them alone; parameters are drawn exactly (``hierarchical``).
-    If parameters have their own ``priors``, it runs on the full program, in float64 and in the parameters' own units.
-
-    The first call compiles the sampler. Later calls with a model and data of the same structure and shapes, and the
-    same numbers of draws and chains, reuse it.
+    The first call compiles the sampler; later calls with the same structure, shapes and numbers of draws reuse it.
+    Arguments not listed are as in ``fit_mle``.
 
     Args:
-        model: The specification.
-        X: An array [N, D], or a dict of arrays by block; NaN is missing.
         y: Integers 0..K-1 [N], -1 for an unlabelled row, or soft labels [N, K].
         key: A ``jax.random.key``.
-        sample_weight: Weights [N].
-        statistics: Sufficient statistics instead of rows.
         num_samples: Draws per chain.
-        num_warmup: Warm-up draws per chain, in which the sampler adapts; they are discarded.
+        num_warmup: Draws per chain in which the sampler adapts; they are discarded.
         num_chains: The number of chains; several are needed to see whether they agree.
         progress_bar: Show progress.
 
     Warns:
-        UserWarning: if R-hat exceeds 1.01, the effective sample size is below 400, or transitions diverged; and
-            if two or more classes have no labelled row, so that their numbers are arbitrary.
+        UserWarning: if R-hat exceeds 1.01, the effective sample size is below 400, transitions diverged, or two or more
+            classes have no labelled row, so that their numbers are arbitrary.
 
     Raises:
-        ValueError: if the data do not fit the model, for invalid numbers of draws, for hyperpriors together with
-            ``priors`` or unlabelled rows, if no initial point with finite density is found, and inside a JAX
-            transformation.
+        ValueError: as for ``fit_mle``, for invalid numbers of draws, for hyperpriors with ``priors`` or unlabelled
+            rows, if no initial point with finite density is found, and inside a JAX transformation.
     """
     arguments.check_key(key)
     arguments.check_counts(num_samples=num_samples, num_warmup=num_warmup, num_chains=num_chains)
@@ -85,12 +78,9 @@ def fit_nuts(
         raise ValueError(f"num_samples must be at least {FEWEST}, so that chains can be compared, got {num_samples}")
     arguments.require_known("fit_nuts", model, X, y, sample_weight, statistics, key)
     arguments.check_model(model)
-    settings: dict[str, Any] = {
-        "num_samples": num_samples,
-        "num_warmup": num_warmup,
-        "num_chains": num_chains,
-        "progress_bar": progress_bar,
-    }
+    spelling, X, model = model.spelling, model.by_block(X), model.respelled(None)
+    settings: dict[str, Any] = {"num_samples": num_samples, "num_warmup": num_warmup, "num_chains": num_chains}
+    settings["progress_bar"] = progress_bar
     partly = statistics is None and has_unlabelled(y)
     exact = not (partly or model.priors or hyperpriors(model))
     if hyperpriors(model):
@@ -105,14 +95,22 @@ def fit_nuts(
         draws: Draws = hierarchical.sample(model, statistics, key, **settings)
     elif partly:
         rows = separate(model, X, y, sample_weight)
-        _warn_of_names(rows.labelled)
+        unnamed = (rows.labelled.class_counts == 0).nonzero()[0].tolist()
+        if len(unnamed) > 1:
+            warnings.warn(
+                f"no labelled row distinguishes the classes {unnamed}: as in a mixture model their numbers are "
+                "arbitrary, and may differ between chains or switch within one; label a row of each",
+                stacklevel=2,
+            )
         draws = _sample(rows.model, rows.labelled, rows, key, settings)
     else:
         model, statistics = gather(model, X, y, sample_weight, statistics)
         model, statistics = to_host((model.resolve(statistics=statistics), statistics))
         draws = _sample(model, statistics, None, key, settings)
     _warn(draws, exact=exact)
-    return draws
+    if spelling is None:
+        return draws
+    return replace(draws, model=draws.model.respelled(spelling), params=spelling.write(draws.params))
 
 
 def _sample(
@@ -129,10 +127,6 @@ def _sample(
     return Draws(model, finalise(_restore, model, statistics, samples), sample_stats, settings["num_chains"])
 
 
-def _prior(model: NaiveBayes, *_: Any) -> Sites:
-    return model.params()
-
-
 def _log_likelihood(
     params: Sites, model: NaiveBayes, statistics: ModelStatistics, reference: Sites, rows: Rows | None
 ) -> Array:
@@ -141,7 +135,7 @@ def _log_likelihood(
     return labelled if rows is None else labelled + _log_density(rows, params)
 
 
-PROGRAM = sampler.Program(_prior, _log_likelihood)
+PROGRAM = sampler.Program(lambda model, *_: model.params(), _log_likelihood)
 
 
 @jax.custom_vjp
@@ -160,11 +154,7 @@ def _with_slope(rows: Rows, params: Sites) -> tuple[Array, Sites]:
     return jax.value_and_grad(value)(params)
 
 
-def _backward(slope: Sites, change: Array) -> tuple[None, Sites]:
-    return None, jax.tree.map(lambda s: s * change, slope)
-
-
-_log_density.defvjp(_with_slope, _backward)
+_log_density.defvjp(_with_slope, lambda slope, change: (None, jax.tree.map(lambda part: part * change, slope)))
 
 
 @jax.jit
@@ -176,17 +166,6 @@ def _centre(model: NaiveBayes, statistics: ModelStatistics) -> tuple[NaiveBayes,
 @jax.jit
 def _restore(model: NaiveBayes, statistics: ModelStatistics, params: Sites) -> Sites:
     return jax.vmap(lambda draw: model.restore(statistics, draw))(params)
-
-
-def _warn_of_names(labelled: ModelStatistics) -> None:
-    unnamed = (labelled.class_counts == 0).nonzero()[0].tolist()
-    if len(unnamed) > 1:
-        warnings.warn(
-            f"no labelled row distinguishes the classes {unnamed}: as in a mixture model their numbers are arbitrary, "
-            "and may differ between chains or switch within one; label a row of each",
-            UserWarning,
-            stacklevel=3,
-        )
 
 
 def _warn(draws: Draws, *, exact: bool) -> None:
@@ -203,4 +182,4 @@ def _warn(draws: Draws, *, exact: bool) -> None:
         remedy = "use fit_posterior, which is exact" if exact else NOT_EXACT
         problems.append(f"{diverged} transitions diverged: parts of the posterior may be missed; {remedy}")
     if problems:
-        warnings.warn("do not trust these draws yet: " + "; ".join(problems), UserWarning, stacklevel=3)
+        warnings.warn("do not trust these draws yet: " + "; ".join(problems), stacklevel=3)

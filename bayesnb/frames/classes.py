@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from bayesnb.arrays.compiled import compiled
+from bayesnb.arrays.lazy import require_computed
 from bayesnb.arrays.masked import without_mask
 from bayesnb.arrays.placement import as_array
 from bayesnb.frames.series import Array, DataError, closest, label, listing, to_plain
@@ -62,6 +63,7 @@ def plain_labels(y: Any, name: str = "y") -> Any:
     Raises:
         ValueError: for missing labels, and for labels of several types.
     """
+    require_computed(name, y)
     y = without_mask(name, y)
     found = y if isinstance(y, np.ndarray) else nw.from_native(y, pass_through=True, allow_series=True)
     if isinstance(found, nw.Series):

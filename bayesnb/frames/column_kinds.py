@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self, cast
 
@@ -9,27 +10,38 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
+from bayesnb.arrays.cells import LARGEST_CELL
 from bayesnb.families import Family
-from bayesnb.families.parts.support import LARGEST_CELL
 from bayesnb.frames.series import (
+    DATES,
+    FLAGS,
+    NO_DATES,
     Array,
     DataError,
-    declared_categories,
+    factorise,
     is_meant_as_number,
     is_missing,
     is_number,
     label,
     numbers,
     sort_of,
-    texts,
     to_plain,
+    warn,
     why_text,
 )
+from bayesnb.frames.summaries import MOST_VALUES, Summary
+from bayesnb.frames.values import warn_of_unseen
 
-Kind = Literal["bernoulli", "categorical", "normal", "poisson", "multinomial", "own"]
+Kind = Literal["bernoulli", "categorical", "normal", "poisson", "multinomial", "own", "skip"]
 Value = str | float | bool
 
 KINDS: tuple[Kind, ...] = ("bernoulli", "categorical", "normal", "poisson", "multinomial")
+SKIP: Kind = "skip"
+"""The kind of a column that is left out."""
+
+SPARSE: tuple[Kind, ...] = ("bernoulli", "multinomial")
+"""The kinds whose columns may be sparse."""
+
 BLOCKS: dict[Kind, str] = {
     "bernoulli": "binary", "categorical": "categorical", "normal": "numeric", "poisson": "counts",
     "multinomial": "words",
@@ -42,13 +54,16 @@ class Column:
 
     Attributes:
         name: The column's name.
-        kind: The likelihood: `bernoulli`, `categorical`, `normal`, `poisson` or `multinomial`; `own` for a family.
+        kind: The likelihood: `bernoulli`, `categorical`, `normal`, `poisson` or `multinomial`; `own` for a family;
+            `skip` if the column is left out.
         values: The values of the codes 0, 1, ..., sorted; empty for kinds whose cells are numbers.
         text: Whether its cells are text; None if no cell has been seen.
         span: The smallest and the largest number; None for text, or if not computed.
         missing: The number of missing cells.
         family: The likelihood of a column of kind `own`.
         own_block: The block of the columns that have this family.
+        inferred: Whether the kind follows from the first rows; cells outside its support then count as missing.
+        reason: Why the kind was inferred, or the column left out.
     """
 
     name: str
@@ -59,11 +74,13 @@ class Column:
     missing: int = field(default=0, compare=False)
     family: Family | None = field(default=None, compare=False)
     own_block: str = ""
+    inferred: bool = field(default=False, compare=False)
+    reason: str = field(default="", compare=False)
 
     @property
     def block(self) -> str:
-        """The name of the block that the column belongs to."""
-        return self.own_block or BLOCKS[self.kind]
+        """The name of the block that the column belongs to; empty if it is left out."""
+        return self.own_block or BLOCKS.get(self.kind, "")
 
     @property
     def likelihood(self) -> str:
@@ -75,7 +92,8 @@ class Column:
 
         Returns:
             [N]: 0, 1 or NaN (`bernoulli`), codes with -1 for missing (`categorical`), else numbers or NaN. A value
-            that is not among ``values`` counts as missing.
+            that is not among ``values`` counts as missing, with a warning if no cell is among them, or if the kind was
+            inferred and the value is outside its support.
 
         Raises:
             DataError: if the cells are text and the column is numbers, or vice versa; for infinities.
@@ -83,24 +101,57 @@ class Column:
         cells = to_plain(nw.from_native(given, series_only=True))
         if self.text is None or is_missing(cells):
             return np.full(len(cells), -1, np.int32) if self.kind == "categorical" else np.full(len(cells), np.nan)
-        is_text = sort_of(cells) == "text"
-        if is_text and not self.text:
-            odd = next((text for text in texts(cells) if text is not None and not is_number(text)), None)
-            what = "numbers that are written as text" if odd is None else f"text, '{odd}'"
-            why = f"; '{odd}' {why_text(odd)}" if odd is not None and is_meant_as_number(odd) else ""
-            raise DataError(f"column '{self.name}' holds {what}, and the model was fitted to numbers in it{why}")
-        if self.text and not is_text:
-            raise DataError(f"column '{self.name}' holds numbers, and the model was fitted to text in it")
-        found = pd.Index(texts(cells), dtype=object) if is_text else self._check(numbers(cells))
+        positions, found = self._distinct(cells)
         if self.kind not in ("bernoulli", "categorical"):
-            return found
-        codes = pd.Index(self.values, dtype=object if is_text else np.float64).get_indexer(found).astype(np.int32)
+            return found if positions is None else found[positions]
+        codes = pd.Index(self.values, dtype=object if self.text else np.float64).get_indexer(found).astype(np.int32)
+        self._warn_of_others(found, codes)
+        codes = codes if positions is None else np.append(codes, np.int32(-1))[positions]
         return np.where(codes < 0, np.nan, codes) if self.kind == "bernoulli" else codes
+
+    def _distinct(self, cells: nw.Series[Any]) -> tuple[Array | None, Array]:
+        """The position of each cell among some values, -1 if it is missing, and the values; None if they are cells."""
+        sort = sort_of(cells)
+        if sort == "number" or (sort == "flag" and not self.text):
+            if self.text:
+                raise DataError(f"column '{self.name}' holds numbers, and the model was fitted to text in it")
+            return None, self._check(numbers(cells))
+        positions, names = factorise(cells)
+        if self.text:
+            return positions, np.array(names, object)
+        if cells.dtype in DATES:
+            raise DataError(
+                f"column '{self.name}' holds {cells.dtype}, and the model was fitted to numbers: {NO_DATES}"
+            )
+        if {*names} <= {*FLAGS.values()}:
+            return positions, np.array([*(name == FLAGS["true"] for name in names), np.nan])
+        odd = next((name for name in names if not is_number(name)), None)
+        what = "numbers that are written as text" if odd is None else f"text, '{odd}'"
+        why = f"; '{odd}' {why_text(odd)}" if odd is not None and is_meant_as_number(odd) else ""
+        raise DataError(f"column '{self.name}' holds {what}, and the model was fitted to numbers in it{why}")
+
+    def _warn_of_others(self, found: Array, codes: Array) -> None:
+        """Warn of cells that count as missing, if all do, or some are outside the support of an inferred kind."""
+        others = found[(codes < 0) & ~pd.isna(found)]
+        outside = self.outside(others)
+        if len(outside):
+            warn(
+                f"column '{self.name}' is {self.kind}, as its first rows suggested, so {outside[0]:g} counts as "
+                f"missing: choose its likelihood, likelihoods={{'{self.name}': ...}}, if it is another"
+            )
+        elif len(others) and codes.max() < 0:
+            warn_of_unseen(self.name, self.values, others[0])
+
+    def outside(self, others: Array) -> Array:
+        """Those numbers, none of them among ``values``, that are outside the support of an inferred kind."""
+        if not self.inferred or self.text or self.kind not in ("bernoulli", "categorical"):
+            return others[:0]
+        return others if self.kind == "bernoulli" else others[others % 1 != 0]
 
     def _check(self, cells: Array) -> Array:
         require_finite(cells, self.name)
         if self.kind == "normal":
-            with np.errstate(invalid="ignore"):
+            with np.errstate(invalid="ignore", over="ignore"):  # LARGEST_CELL is infinite in float32
                 if (np.abs(cells) > LARGEST_CELL).any():
                     raise DataError(f"column '{self.name}' holds {np.nanmax(np.abs(cells)):g}, too large to be squared")
         elif self.kind in ("poisson", "multinomial") and (
@@ -115,15 +166,21 @@ class Column:
         Raises:
             DataError: if the kinds differ, or one is text and the other numbers.
         """
-        if other.text is None:
+        if other.text is None or self.kind == other.kind == SKIP:
             return self
-        if self.kind != other.kind or self.text not in (other.text, None):
+        values, text = other.values, other.text
+        if self.text and all(isinstance(value, bool) for value in values):  # booleans among text are text
+            values, text = tuple(FLAGS.values()), True
+        if self.kind != other.kind or self.text not in (text, None):
             before, now = (f"{column.kind}{' (text)' * bool(column.text)}" for column in (self, other))
             raise DataError(
                 f"column '{self.name}' was {before} in the rows before and is {now} in these: give it one type, or "
                 f"choose its likelihood, likelihoods={{'{self.name}': ...}}, from the first rows on"
             )
-        return replace(other, values=in_order({*self.values, *other.values}))
+        new = [value for value in values if value not in {*self.values}]
+        if self.inferred and not text:
+            new = sorted({*new} - {*self.outside(np.array(new, float)).tolist()})
+        return replace(self, values=in_order({*self.values, *new}), text=text)
 
     def describe(self) -> str:
         """A short description: the range, the values or their number."""
@@ -143,50 +200,65 @@ def in_order(values: Any) -> tuple[Value, ...]:
         return tuple(sorted(values, key=str))
 
 
-def describe_column(cells: nw.Series[Any], chosen: Kind | Family | None, own_block: str = "") -> Column:
-    """The column, described by its type alone, so that any part of its rows gives the same likelihood.
-
-    Text is Categorical, booleans are Bernoulli, numbers Normal. Categories are those declared or present.
+def describe_column(column: Summary, chosen: Kind | Family, own_block: str = "", *, inferred: bool = False) -> Column:
+    """The column under a likelihood.
 
     Args:
-        cells: The column.
-        chosen: Its likelihood, if the user has chosen one.
+        column: The summary of its cells.
+        chosen: Its likelihood.
         own_block: The block of a column whose likelihood is a family.
+        inferred: Whether the likelihood was inferred from the first rows; later ones may be outside its support.
 
     Raises:
-        DataError: for a type that no likelihood takes, and for text unless the likelihood is Categorical.
+        DataError: if its cells are outside the likelihood's support.
     """
-    cells = to_plain(cells)
-    sort, family = sort_of(cells), chosen if isinstance(chosen, Family) else None
-    kind = "own" if isinstance(chosen, Family) else chosen
-    if kind is None:
-        kind = "bernoulli" if sort == "flag" else "categorical" if sort == "text" else "normal"
-    missing = is_missing(cells)
-    if sort == "text" and kind == "categorical":
-        values = in_order({*declared_categories(cells), *texts(cells)} - {None})
-        return Column(cells.name, kind, values, True if values else None)
-    if sort == "text" and not missing:
-        name = kind if family is None else type(family).__name__
-        same = ", which for two values is the same model" if kind == "bernoulli" else ""
-        raise DataError(f"column '{cells.name}' holds text, which cannot be {name}: make it categorical{same}")
-    text = None if missing else False
-    if kind not in ("bernoulli", "categorical"):
-        return Column(cells.name, kind, text=text, family=family, own_block=own_block)
-    values = () if missing else _distinct_numbers(cells)
-    if kind == "categorical" and sort != "flag":
-        return Column(cells.name, kind, values, text)
-    if not {*values} <= {0.0, 1.0}:
-        raise DataError(f"column '{cells.name}' is bernoulli, so its cells are 0, 1 or missing, got {values[-1]:g}")
-    return Column(cells.name, kind, (False, True), text)
+    name, family = column.name, chosen if isinstance(chosen, Family) else None
+    kind: Kind = "own" if isinstance(chosen, Family) else chosen
+    text = column.text and not column.flags if column.num_cells else None
+    span = None if column.text or text is None else column.span
+    found = Column(name, kind, (), text, span, column.missing, family, own_block, inferred)
+    if kind == SKIP:
+        return found
+    if span is not None and np.isinf(span).any():
+        raise DataError(f"column '{name}' holds an infinite number {column.largest[1]}: leave out the cell or its row")
+    if kind == "categorical" or text is None:
+        return replace(found, values=_values(column, kind))
+    if text:
+        cell, place = column.odd or ("", "")
+        why = f"'{cell}' {place} {why_text(cell)}" if column.odd else "its numbers are text"
+        why = "make it categorical, which for two values is the same model" if kind == "bernoulli" else why
+        why = NO_DATES if column.dates else why
+        raise DataError(f"column '{name}' holds text, which cannot be {found.likelihood}: {why}")
+    if kind == "bernoulli":
+        others = column.values is None or not ({*column.values} <= {0.0, 1.0, *FLAGS.values()})
+        if others and not inferred:
+            value, place = column.largest
+            raise DataError(f"column '{name}' is bernoulli, so its cells are 0, 1 or missing, got {value:g} {place}")
+        return replace(found, values=_values(column, kind))
+    if kind != "own" and abs(column.largest[0]) > LARGEST_CELL:
+        value, place = column.largest
+        raise DataError(f"column '{name}' holds {value:g} {place}, which is too large to be squared")
+    if kind in ("poisson", "multinomial") and span and (span[0] < 0 or not (column.whole or kind == "multinomial")):
+        raise DataError(f"column '{name}' cannot be {kind}: its cells are not all counts 0, 1, 2, ...")
+    return found
 
 
-def _distinct_numbers(cells: nw.Series[Any]) -> tuple[Value, ...]:
-    found = numbers(cells)
-    require_finite(found, cells.name)
-    return in_order(np.unique(found[~np.isnan(found)]).tolist())
+def _values(column: Summary, kind: Kind) -> tuple[Value, ...]:
+    """The values of the codes of a column, in order."""
+    if column.num_cells and (column.flags or kind == "bernoulli"):
+        return (False, True) if column.flags else (0.0, 1.0)
+    if kind == "bernoulli":
+        return (False, True)
+    if column.values is None:
+        raise DataError(
+            f"column '{column.name}' cannot be categorical: it has more than {MOST_VALUES:,} distinct values"
+        )
+    return in_order({*column.values.tolist(), *column.declared}) if kind == "categorical" else ()
 
 
-def require_finite(cells: Array, name: str) -> None:
-    """Raise DataError if one of the numbers is infinite."""
-    if np.isinf(cells).any():
-        raise DataError(f"column '{name}' holds an infinite number: leave out the cell or its row")
+def require_finite(cells: Array, name: str, place: Callable[[int], str] = "".format) -> None:
+    """Raise DataError if one of the numbers is infinite; ``place`` words its position, to follow the sentence."""
+    infinite = np.isinf(cells)
+    if infinite.any():
+        where = place(int(infinite.argmax()))
+        raise DataError(f"column '{name}' holds an infinite number{where}: leave out the cell or its row")

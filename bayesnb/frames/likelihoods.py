@@ -1,65 +1,228 @@
-"""Choose the likelihood of each column: the user's choice, or by the column's type."""
+"""Choose the likelihood of each column: the user's choice, or the one that suits its values."""
 
 from __future__ import annotations
 
 import fnmatch
-import warnings
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
 
 from bayesnb.families import Family
-from bayesnb.frames.column_kinds import KINDS, Column, Kind, describe_column
+from bayesnb.frames.column_kinds import BLOCKS, KINDS, SKIP, SPARSE, Column, Kind, describe_column
+from bayesnb.frames.inference import FEW, NOTHING, ONE_VALUE, Choice, in_python, infer, warnings_of
 from bayesnb.frames.schema import ArraySchema, FrameSchema, Schema
-from bayesnb.frames.series import DataError, Frame, closest, has_decimal_comma, why_text
+from bayesnb.frames.series import Array, DataError, Frame, closest, warn
+from bayesnb.frames.summaries import Summary, summarise
 
 AUTO = "auto"
+ASKED = "skipped, as asked"
+"""The reason of a column that the user leaves out."""
+
+Chosen = Mapping[Any, Kind | Family]
+Summaries = Mapping[str, Summary]
+Seen = Summaries | int | None
+"""The summaries of a frame's columns; for an array the number of rows if all are zeros and ones, else None."""
 
 
-def make_schema(X: Any, likelihoods: Any) -> Schema:
-    """The schema of rows: columns by type, except those named in ``likelihoods``.
+def make_schema(X: Any, likelihoods: Any, before: Schema | None = None, seen: Any = None) -> tuple[Schema, Seen]:
+    """The schema of rows, and what later rows need to know of their values.
 
     Args:
-        X: A frame, or an array [N, D], whose columns are Normal by default, and whose codes are not counted yet.
-        likelihoods: `auto`; a kind, or a family, for all columns; one kind per column; or, for a frame, a dict of kinds
-            or families by column, or by patterns such as `pixel_*`.
+        X: A frame, or an array [N, D], whose codes are not counted yet.
+        likelihoods: `auto`; a kind, or a family, for all columns; one kind per column; or, for a frame, a mapping of
+            kinds or families by column, or by patterns such as `pixel_*`; other columns are inferred from their values.
+            For an array a mapping by position, such as ``{"*": "multinomial", range(-2, 0): "normal"}``.
+        before: The schema of earlier rows. What was inferred from them is kept, with a warning where all rows together
+            would lead to another kind.
+        seen: What was returned for the earlier rows.
 
     Raises:
         DataError: if the likelihoods do not fit the columns.
     """
     if not isinstance(X, Frame):
-        return _array_schema(X.shape[1], likelihoods)
-    if isinstance(likelihoods, Family):
-        return FrameSchema(tuple(describe_column(X[name], "normal") for name in X.columns), likelihoods)
-    kinds = _choose_kinds(likelihoods, X.columns)
-    blocks = _name_own_blocks(kinds)
-    columns = [describe_column(X[name], kinds.get(name), blocks.get(name, "")) for name in X.columns]
-    _warn_of_decimal_commas([column for column in columns if column.name not in kinds])
-    return FrameSchema(tuple(columns))
-
-
-def _array_schema(width: int, likelihoods: Any) -> ArraySchema:
-    if isinstance(likelihoods, Mapping):
-        raise DataError(
-            "likelihoods is a dict by column name, and X is an array, whose columns have no names: give a data frame, "
-            "or a list with one likelihood per column"
-        )
-    default: Kind = "normal"
-    if isinstance(likelihoods, Family):
-        return ArraySchema((default,) * width, family=likelihoods)
-    if isinstance(likelihoods, str):
-        kinds = (default if likelihoods == AUTO else _check_kind(likelihoods),) * width
+        return _array_schema(X, likelihoods, before, seen)
+    if isinstance(before, ArraySchema):
+        raise DataError("the rows before were an array, and these are a data frame: give both in the same form")
+    family = likelihoods if isinstance(likelihoods, Family) else None
+    chosen: Chosen = dict.fromkeys(X.columns, "normal") if family else choose_kinds(likelihoods, X.columns)
+    found = {name: summarise(X[name]) for name in X.columns if chosen.get(name) != SKIP}
+    if family is not None:
+        for summary in found.values():
+            describe_column(summary, family, "x")  # refuses text in the family's name
+    if before is None:
+        columns = choose_columns(X.columns, found, chosen)
+        choices = [Choice(column.name, column.kind, column.reason) for column in columns if column.inferred]
+        audible = [choice for choice in choices if choice.reason not in (NOTHING, ONE_VALUE)]
+        for warning in warnings_of(found, audible, in_python):
+            warn(warning)
     else:
-        kinds = cast(tuple[Kind, ...], tuple(_choose_kinds(likelihoods, range(width)).values()))
-    return ArraySchema(kinds, sizes=(1,) * kinds.count("categorical"))
+        columns = tuple(_next_column(column, found.get(column.name), chosen) for column in before.columns)
+        told = {column.name for column in columns if column.name in found and _drops_some(column, found[column.name])}
+        found = {name: _merged((seen or {}).get(name), summary) for name, summary in found.items()}
+        _warn_of_other_kinds([column for column in columns if seen and column.name not in told], found)
+    if all(column.kind == SKIP for column in columns):
+        raise DataError(f"the data frame has no column to learn from{left_out(columns)}")
+    return FrameSchema(columns, family), {name: summary.light for name, summary in found.items()}
 
 
-def _choose_kinds(likelihoods: Any, names: Sequence[Any]) -> dict[Any, Kind | Family]:
+def choose_columns(names: Sequence[str], summaries: Summaries, chosen: Chosen) -> tuple[Column, ...]:
+    """The columns under the chosen likelihoods, or under those that suit their values.
+
+    Raises:
+        DataError: if a column's cells are outside the support of the likelihood chosen for it.
+    """
+    blocks = _name_own_blocks(chosen)
+    return tuple(_column(name, summaries.get(name), chosen.get(name), blocks.get(name, "")) for name in names)
+
+
+def left_out(columns: Sequence[Column]) -> str:
+    """The first columns that are left out, with their reasons, to end a sentence with; empty if there are none."""
+    reasons = [f"'{column.name}' ({column.reason})" for column in columns if column.kind == SKIP]
+    return f"; left out are {'; '.join(reasons[:3])}" if reasons else ""
+
+
+def _column(name: str, summary: Summary | None, chosen: Kind | Family | None, own_block: str = "") -> Column:
+    if summary is None or chosen == SKIP:
+        return Column(name, SKIP, text=None, reason=ASKED)
+    if chosen is not None:
+        return describe_column(summary, chosen, own_block)
+    choice = infer(summary)
+    return replace(describe_column(summary, choice.kind, inferred=True), reason=choice.reason)
+
+
+def _next_column(before: Column, summary: Summary | None, chosen: Chosen) -> Column:
+    """The column with the values of more rows."""
+    if before.inferred and before.kind == SKIP:
+        return before
+    if summary is None or before.name in chosen:
+        return before.join(_column(before.name, summary, chosen.get(before.name), before.own_block))
+    refused = summary.text and not summary.flags and before.text is False
+    kind = "categorical" if refused else before.family or before.kind
+    return before.join(describe_column(summary, kind, before.own_block, inferred=True))
+
+
+def _merged(before: Summary | None, now: Summary) -> Summary:
+    if before is None or (before.num_cells and now.num_cells and before.text != now.text):
+        return now
+    return before.merged(now)
+
+
+def _drops_some(column: Column, summary: Summary) -> bool:
+    """Whether cells will count as missing, with a warning, since they are outside the support of an inferred kind."""
+    if column.text or summary.text or summary.values is None:
+        return False
+    return len(column.outside(np.setdiff1d(summary.values, np.array(column.values, float)))) > 0
+
+
+def _warn_of_other_kinds(columns: Sequence[Column], seen: Summaries) -> None:
+    """Warn of columns whose inferred kind is not the one that suits all rows."""
+    for column in columns:
+        if not column.inferred or column.name not in seen:
+            continue
+        summary = seen[column.name]
+        kind = infer(summary).kind
+        if kind != column.kind:
+            then, now = ("left out" if one == SKIP else one for one in (column.kind, kind))
+            warn(
+                f"column '{column.name}' stays {then}, as the first rows suggested, and all rows together suggest that "
+                f"it is {now}: choose its likelihood, likelihoods={{'{column.name}': ...}}, from the first rows on"
+            )
+
+
+def _array_schema(
+    X: Array, likelihoods: Any, before: Schema | None, seen: int | None
+) -> tuple[ArraySchema, int | None]:
+    auto = isinstance(likelihoods, str) and likelihoods == AUTO
+    if auto:
+        kinds, seen = _kinds_of_array(X, before, seen)
+        found = ArraySchema(kinds, inferred=True)
+    else:
+        positions = range(X.shape[1])
+        given = expand_positions(likelihoods, X.shape[1]) if isinstance(likelihoods, Mapping) else likelihoods
+        chosen = dict.fromkeys(positions, given) if isinstance(given, Family) else choose_kinds(given, positions)
+        names = _name_families(chosen)
+        kinds = tuple(names[id(kind)] if isinstance(kind, Family) else kind for kind in chosen.values())
+        if set(kinds) == {SKIP}:
+            raise DataError("X has no column to learn from: all are skipped, as asked")
+        own = {names[id(kind)]: kind for kind in chosen.values() if isinstance(kind, Family)}
+        found = ArraySchema(kinds, (1,) * kinds.count("categorical"), own)
+    return before.join(found) if isinstance(before, ArraySchema) else found, seen
+
+
+def expand_positions(wanted: Mapping[Any, Any], width: int) -> list[Any]:
+    """The entry for each column of an array: by its position or a range of them, else that of `*`.
+
+    Raises:
+        DataError: for other keys, positions outside of the array, and columns without an entry.
+    """
+    found = [wanted.get("*")] * width
+    for key, kind in wanted.items():
+        if isinstance(key, str) and key != "*":
+            raise DataError(
+                f"likelihoods has the column name '{key}', and X is an array, whose columns have no names: give a data "
+                "frame, a list with one likelihood per column, or a dict by position, such as "
+                "{'*': 'multinomial', range(-2, 0): 'normal'}"
+            )
+        for position in key if isinstance(key, range) else () if key == "*" else (key,):
+            if isinstance(position, bool) or not isinstance(position, int | np.integer):
+                raise DataError(f"likelihoods has the key {key!r}: expected a position, a range of them, or '*'")
+            if not -width <= position < width:
+                raise DataError(f"likelihoods has the position {position}, and X has {width} columns")
+            found[position] = kind
+    if None in found:
+        raise DataError(
+            f"likelihoods has no entry for column {found.index(None)} of X: add one, or '*' for all other columns"
+        )
+    return found
+
+
+def takes_sparse(likelihoods: Any) -> bool:
+    """Whether some columns may be sparse under these likelihoods."""
+    if isinstance(likelihoods, Family):
+        return likelihoods.takes_sparse
+    if isinstance(likelihoods, str):
+        return likelihoods in SPARSE
+    entries = likelihoods.values() if isinstance(likelihoods, Mapping) else likelihoods
+    return isinstance(entries, Iterable) and any(takes_sparse(entry) for entry in entries)
+
+
+def _kinds_of_array(X: Array, before: Schema | None, seen: int | None) -> tuple[tuple[str, ...], int | None]:
+    """Bernoulli if all cells are zeros and ones, else Normal; the kinds of the rows before if there are any.
+
+    Fewer than 10 rows, such as a small first batch, are too few to tell: they are Normal, with a warning later. Also
+    returns the number of rows so far if all are zeros and ones and Normal, else None.
+    """
+    kinds = before.kinds if isinstance(before, ArraySchema) else ()
+    if kinds and seen is None:
+        return kinds, None
+    # the first rows settle it for most arrays
+    flags = all(((x == 0) | (x == 1) | np.isnan(x)).all() for x in (X[:100], X))
+    rows = (seen or 0) + len(X)
+    clear = flags and rows >= FEW and (X == 1).any() and (X == 0).any()
+    if clear and kinds:
+        warn(
+            "X stays normal, as the first rows suggested, and all rows together suggest that it is bernoulli: choose "
+            "likelihoods='bernoulli', or 'normal', from the first rows on"
+        )
+    elif clear:
+        warn(
+            "all cells of X are zeros and ones, so its columns are Bernoulli: write likelihoods='bernoulli' to say so, "
+            "or likelihoods='normal' for numbers that happen to be zeros and ones"
+        )
+        kinds = ("bernoulli",) * X.shape[1]
+    return kinds or ("normal",) * X.shape[1], rows if flags and not clear else None
+
+
+def choose_kinds(likelihoods: Any, names: Sequence[Any]) -> dict[Any, Kind | Family]:
     """The kinds or families that the user has chosen, by column."""
     if isinstance(likelihoods, str):
         return {} if likelihoods == AUTO else dict.fromkeys(names, _check_kind(likelihoods))
     if isinstance(likelihoods, Mapping):
         found = expand({str(name): kind for name, kind in likelihoods.items()}, names)
-        return {name: kind if isinstance(kind, Family) else _check_kind(kind) for name, kind in found.items()}
+        return {name: _check_entry(kind) for name, kind in found.items()}
     if not isinstance(likelihoods, Sequence):
         raise DataError(
             f"likelihoods must be '{AUTO}', one of {', '.join(KINDS)}, a list of them, one per column, a dict of them "
@@ -69,19 +232,28 @@ def _choose_kinds(likelihoods: Any, names: Sequence[Any]) -> dict[Any, Kind | Fa
         raise DataError(
             f"likelihoods has {len(likelihoods)} entries, and X has {len(names)} columns: give one per column"
         )
-    return dict(zip(names, map(_check_kind, likelihoods), strict=True))
+    return {name: _check_entry(kind) for name, kind in zip(names, likelihoods, strict=True)}
+
+
+def _check_entry(kind: Any) -> Kind | Family:
+    return kind if isinstance(kind, Family) else _check_kind(kind)
 
 
 def _check_kind(kind: Any) -> Kind:
-    if not isinstance(kind, str) or kind not in KINDS:
-        hint = closest(kind, KINDS) if isinstance(kind, str) else ""
-        raise DataError(f"{kind!r} is not a likelihood of a column: expected one of {', '.join(KINDS)}{hint}")
+    known = (*KINDS, SKIP)
+    if not isinstance(kind, str) or kind not in known:
+        hint = closest(kind, known) if isinstance(kind, str) else ""
+        raise DataError(f"{kind!r} is not a likelihood of a column: expected one of {', '.join(known)}{hint}")
     return kind
 
 
-def kind_for_column(wanted: Mapping[str, Any], name: str) -> Any:
-    """The entry for a column: by its exact name, else by the last pattern that matches; None if there is none."""
-    by_pattern = [kind for pattern, kind in wanted.items() if fnmatch.fnmatch(name, str(pattern))]
+def kind_for_column(wanted: Mapping[str, Any], name: str, names: Sequence[str]) -> Any:
+    """The entry for a column: by its exact name, else by the last pattern that matches; None if there is none.
+
+    An entry with the exact name of any column, such as `x[1]`, is no pattern.
+    """
+    patterns = {pattern: kind for pattern, kind in wanted.items() if pattern not in names}
+    by_pattern = [kind for pattern, kind in patterns.items() if fnmatch.fnmatch(name, str(pattern))]
     return wanted.get(name, by_pattern[-1] if by_pattern else None)
 
 
@@ -94,28 +266,26 @@ def expand(wanted: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     for pattern, kind in wanted.items():
         if pattern not in names and not fnmatch.filter(names, str(pattern)):
             raise DataError(f"there is no column '{pattern}' to treat as {kind}{closest(str(pattern), names)}")
-    kinds = {name: kind_for_column(wanted, name) for name in names}
+    kinds = {name: kind_for_column(wanted, name, names) for name in names}
     return {name: kind for name, kind in kinds.items() if kind is not None}
 
 
 def _name_own_blocks(kinds: Mapping[str, Kind | Family]) -> dict[str, str]:
     """The block of each column with a family; columns with the same family object form one block."""
-    named: dict[int, str] = {}
-    for family in kinds.values():
-        if isinstance(family, Family) and id(family) not in named:
-            name = type(family).__name__.lower()
-            same = sum(block.split("_")[0] == name for block in named.values())
-            named[id(family)] = f"{name}_{same + 1}" if same else name
-    return {column: named[id(family)] for column, family in kinds.items() if isinstance(family, Family)}
+    names = _name_families(kinds)
+    return {column: names[id(kind)].lower() for column, kind in kinds.items() if isinstance(kind, Family)}
 
 
-def _warn_of_decimal_commas(columns: Sequence[Column]) -> None:
-    for column in columns:
-        if column.text and all(has_decimal_comma(str(value)) for value in column.values):
-            cell = str(column.values[0])
-            warnings.warn(
-                f"column '{column.name}' is categorical, since it holds text, but '{cell}' {why_text(cell)}; set "
-                f"likelihoods={{'{column.name}': 'categorical'}} if it is not a number",
-                UserWarning,
-                stacklevel=6,
-            )
+def _name_families(kinds: Mapping[Any, Kind | Family]) -> dict[int, str]:
+    """A name for each family by its id: its type, numbered from the second of a type on."""
+    types = {id(kind): type(kind).__name__ for kind in kinds.values() if isinstance(kind, Family)}
+    return dict(zip(types, number_repeated(types.values(), BLOCKS.values()), strict=True))
+
+
+def number_repeated(names: Iterable[str], taken: Iterable[str] = ()) -> Iterator[str]:
+    """The names, with `_2` appended to the second that are alike but for case, and so on."""
+    counts = Counter(taken)
+    for name in names:
+        counts[name.lower()] += 1
+        often = counts[name.lower()]
+        yield name if often == 1 else f"{name}_{often}"

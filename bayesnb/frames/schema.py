@@ -7,17 +7,19 @@ over the categories of the joined schema, so any split of the rows gives the sam
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
+from bayesnb.arrays.sparse import dense, is_sparse
 from bayesnb.families import Family
 from bayesnb.families.open_categorical import OpenCategorical
 from bayesnb.families.words import FAMILIES
-from bayesnb.frames.column_kinds import BLOCKS, KINDS, Column, Kind
-from bayesnb.frames.series import Array, DataError, Frame, closest, label, listing
+from bayesnb.frames.column_kinds import BLOCKS, KINDS, SKIP, SPARSE, Column, Kind
+from bayesnb.frames.plain_rows import PlainColumn, PlainRows
+from bayesnb.frames.series import Array, DataError, Frame, closest, label, listing, warn
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows.statistics import ModelStatistics, sufficient_statistics
 
@@ -70,6 +72,18 @@ class FrameSchema:
         return [column.name for column in self.columns]
 
     @property
+    def kinds(self) -> list[str]:
+        """The name of each column's likelihood, or `skip`."""
+        if self.family is not None:
+            return [type(self.family).__name__] * len(self.columns)
+        return [column.likelihood for column in self.columns]
+
+    @property
+    def used(self) -> tuple[Column, ...]:
+        """The columns that are not left out."""
+        return tuple(column for column in self.columns if column.kind != SKIP)
+
+    @property
     def names_by_block(self) -> dict[str, list[str]]:
         """The names of the columns of each block."""
         return {block: [column.name for column in columns] for block, columns in self.blocks.items()}
@@ -84,6 +98,15 @@ class FrameSchema:
         """The columns whose values are text."""
         return {column.name for column in self.columns if column.text}
 
+    @cached_property
+    def plain(self) -> PlainRows:
+        """The encoder of few rows."""
+        blocks = {
+            block: [PlainColumn(c.name, c.kind, c.text, c.inferred, c.values) for c in columns]
+            for block, columns in self.blocks.items()
+        }
+        return PlainRows(self.names, blocks, self.family is not None)
+
     def likelihoods(self, smoothing: float, *, laplace: bool) -> Likelihoods:
         """The families of the blocks."""
         if self.family is not None:
@@ -93,8 +116,8 @@ class FrameSchema:
         return {**families(sizes, smoothing, laplace=laplace), **own}
 
     def require(self, names: Sequence[str]) -> None:
-        """Raise DataError if a column of the fit is not among ``names``."""
-        missing = [name for name in self.names if name not in names]
+        """Raise DataError if a column that the fit uses is not among ``names``."""
+        missing = [column.name for column in self.used if column.name not in names]
         if missing:
             hint = closest(missing[0], names) if len(missing) == 1 else ""
             raise DataError(f"the rows have no column {listing(missing)}, which the model was fitted to{hint}")
@@ -116,10 +139,6 @@ class FrameSchema:
         """This schema, which already has all values, and the statistics of encoded rows."""
         return self, sufficient_statistics(model, X, codes, sample_weight=weight)
 
-    def join(self, other: Any) -> Self:
-        """The same columns with the values of both."""
-        return replace(self, columns=tuple(a.join(b) for a, b in zip(self.columns, other.columns, strict=True)))
-
     def spread(self, statistics: ModelStatistics, over: Any) -> ModelStatistics:
         """The statistics, counted under this schema, for the schema ``over``, which has more values."""
         if "categorical" not in self.blocks or self.family is not None:
@@ -138,14 +157,16 @@ class ArraySchema:
     """The columns of an array [N, D], by position.
 
     Attributes:
-        kinds: The likelihood of each column.
+        kinds: The likelihood of each column, or the name of its family in ``own``, or `skip` if it is left out.
         sizes: C of each Categorical column, whose cells are codes 0..C-1; 1 before any rows are counted.
-        family: One likelihood for all columns, instead of ``kinds``.
+        own: Families by name; the columns of each form one block.
+        inferred: Whether the kinds follow from the first rows; cells outside their support then count as missing.
     """
 
-    kinds: tuple[Kind, ...]
+    kinds: tuple[str, ...]
     sizes: tuple[int, ...] = ()
-    family: Family | None = None
+    own: dict[str, Family] = field(default_factory=dict)
+    inferred: bool = False
 
     @property
     def names(self) -> list[str]:
@@ -158,7 +179,8 @@ class ArraySchema:
         if self._single:
             return {"x": np.arange(len(self.kinds))}
         kinds = np.array(self.kinds)
-        return {BLOCKS[kind]: np.flatnonzero(kinds == kind) for kind in KINDS if kind in self.kinds}
+        used = [kind for kind in (*KINDS, *self.own) if kind in self._used]
+        return {_block_of(kind): np.flatnonzero(kinds == kind) for kind in used}
 
     @property
     def names_by_block(self) -> dict[str, list[str]]:
@@ -172,17 +194,19 @@ class ArraySchema:
 
     def likelihoods(self, smoothing: float, *, laplace: bool) -> Likelihoods:
         """The families of the blocks; a single family if all columns are of one kind."""
-        if self.family is not None:
-            return self.family
-        sizes: dict[Kind, Sequence[int]] = dict.fromkeys(self._used, self.sizes)
-        made = families(sizes, smoothing, laplace=laplace)
+        sizes: dict[Any, Sequence[int]] = dict.fromkeys(self._used, self.sizes)
+        own = {_block_of(name): family for name, family in self.own.items()}
+        made = {**families(sizes, smoothing, laplace=laplace), **own}
         return next(iter(made.values())) if self._single else made
 
     def encode(self, X: Any) -> Any:
-        """X itself, or its columns by block; DataError for infinite codes."""
-        if self.sizes and X.dtype.kind == "f" and np.isinf(X).any():
+        """X itself, or its columns by block, of which those of words stay sparse; DataError for infinite codes."""
+        if self.inferred and self._used == {"bernoulli"}:
+            X = _without_others(X)
+        blocks = X if self._single else {block: self._columns(X, block) for block in self.blocks}
+        if self.sizes and X.dtype.kind == "f" and np.isinf(X if self._single else blocks["categorical"]).any():
             raise DataError("X holds an infinite number: give codes 0, 1, ..., or NaN for a missing cell")
-        return X if self._single else {block: X[:, columns] for block, columns in self.blocks.items()}
+        return blocks
 
     def count(self, model: NaiveBayes, X: Any, codes: Array, weight: Array | None) -> tuple[Self, ModelStatistics]:
         """The schema with the codes that occur in encoded rows, and the statistics of the rows.
@@ -202,10 +226,8 @@ class ArraySchema:
         sizes = statistics.blocks[block].sizes
         return self if sizes == self.sizes else replace(self, sizes=sizes), statistics
 
-    def join(self, other: Any) -> Self:
+    def join(self, other: Self) -> Self:
         """The same columns with the codes of both; DataError if the kinds of columns differ."""
-        if not isinstance(other, ArraySchema):
-            raise DataError("the rows before were an array, and these are a data frame: give both in the same form")
         if self.kinds != other.kinds:
             raise DataError(
                 f"the likelihoods of the columns were {listing(self.kinds)} in the rows before, and are "
@@ -220,17 +242,43 @@ class ArraySchema:
         block = self._block_of_codes
         return statistics.with_block(block, statistics.blocks[block].resize(over.sizes))
 
+    def _columns(self, X: Any, block: str) -> Array:
+        """The columns of one block, as the array or the sparse matrix that its likelihood takes."""
+        columns = self.blocks[block]
+        if not is_sparse(X):
+            return X[:, columns]
+        first, last = columns[0], columns[-1]
+        found = X[:, first : last + 1] if last - first < len(columns) else X[:, columns]  # scipy slices are faster
+        kind = self.kinds[first]
+        return found if kind in SPARSE or (kind in self.own and self.own[kind].takes_sparse) else dense(found)
+
     @property
     def _block_of_codes(self) -> str:
         return "x" if self._single else "categorical"
 
     @property
     def _single(self) -> bool:
-        return self.family is not None or len(self._used) == 1
+        return len(self._used) == 1
 
     @cached_property
-    def _used(self) -> set[Kind]:
+    def _used(self) -> set[str]:
         return set(self.kinds)
+
+
+def _block_of(kind: Any) -> str:
+    return BLOCKS.get(kind, kind.lower())
+
+
+def _without_others(X: Array) -> Array:
+    """X with NaN for finite cells other than 0 and 1, with a warning."""
+    others = ~((X == 0) | (X == 1)) & np.isfinite(X)
+    if not others.any():
+        return X
+    warn(
+        f"X is bernoulli, as its first rows suggested, so {X[others][0]:g} counts as missing: choose likelihoods, "
+        "such as likelihoods='normal', if it is not"
+    )
+    return np.where(others, np.nan, X)
 
 
 Schema = FrameSchema | ArraySchema

@@ -1,19 +1,24 @@
 """Read columns of pandas, polars and pyarrow data frames, through narwhals, as numbers or text.
 
-A column is numbers (booleans are 0 and 1; missing is NaN) or text (missing is None). Dates and durations are refused.
+A column is numbers (booleans are 0 and 1; missing is NaN) or text (missing is None). Dates and durations are text.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 from narwhals.exceptions import DuplicateError
+
+from bayesnb.arrays.lazy import require_computed
+from bayesnb.frames.values import FLAGS, LARGEST_INTEGER, label
+from bayesnb.frames.values import listing as listing
+from bayesnb.frames.values import warn as warn
 
 Array = np.ndarray[Any, Any]
 Frame = nw.DataFrame
@@ -22,11 +27,10 @@ Sort = Literal["text", "number", "flag", "nothing"]
 DATES = (nw.Date, nw.Datetime, nw.Time, nw.Duration)
 WIDE = (nw.Int64, nw.UInt64, nw.Int128, nw.UInt128)
 
-DAYS = "days, column / numpy.timedelta64(1, 'D')"
-"""The advice in errors for converting durations to numbers."""
-
-LARGEST_INTEGER = 2**53
-"""float64 represents every whole number up to this one."""
+NO_DATES = (
+    "a likelihood of numbers takes no dates or times: give numbers, such as days since a first date, or "
+    "durations / numpy.timedelta64(1, 'D')"
+)
 
 WHOLE = re.compile(r"([+-]?[0-9]+)(\.0*)?")
 DECIMAL_COMMA = re.compile(r"[+-]?([0-9]{1,3}(\.[0-9]{3})+|[0-9]+),[0-9]+([eE][+-]?[0-9]+)?")
@@ -47,6 +51,7 @@ def as_frame(X: Any) -> Frame | None:
     """
     if isinstance(X, np.ndarray):
         return None
+    require_computed("X", X)
     try:
         frame = nw.from_native(X, pass_through=True)
         if isinstance(frame, nw.DataFrame) and not _named_by_text(frame):
@@ -79,22 +84,17 @@ def sort_of(cells: nw.Series[Any]) -> Sort:
     """The sort of values in a column.
 
     Raises:
-        DataError: for dates, nested values and objects of more than one type.
+        DataError: for nested values and objects of more than one type.
     """
     dtype = cells.dtype
     if dtype == nw.Boolean:
         return "flag"
     if dtype.is_numeric():
         return "number"
-    if dtype in (nw.String, nw.Categorical, nw.Enum):
+    if dtype in (nw.String, nw.Categorical, nw.Enum, *DATES):
         return "text"
     if cells.is_null().all():
         return "nothing"
-    if dtype in DATES:
-        raise DataError(
-            f"column '{cells.name}' holds {dtype}, and no likelihood takes dates or times: give numbers, such as "
-            f"{DAYS if dtype == nw.Duration else 'days since a first date'}, or leave the column out"
-        )
     raise DataError(
         f"column '{cells.name}' holds {dtype}, expected numbers, booleans or text: give the whole column one of these"
     )
@@ -102,9 +102,7 @@ def sort_of(cells: nw.Series[Any]) -> Sort:
 
 def is_missing(cells: nw.Series[Any]) -> bool:
     """Whether all cells are missing."""
-    if cells.is_null().all():
-        return True
-    return cells.dtype.is_float() and bool(np.isnan(numbers(cells)).all())
+    return bool(np.isnan(numbers(cells)).all()) if cells.dtype.is_float() else cells.is_null().all()
 
 
 def to_plain(cells: nw.Series[Any]) -> nw.Series[Any]:
@@ -120,6 +118,8 @@ def numbers(cells: nw.Series[Any]) -> Array:
     Raises:
         DataError: for a whole number that would be rounded, as two of them could become equal.
     """
+    if cells.dtype == nw.Float64:
+        return np.asarray(cells.to_numpy(), np.float64)
     if cells.dtype == nw.Float32 and not cells.is_null().any():
         return cells.to_numpy()
     if sort_of(cells) == "nothing":
@@ -145,26 +145,60 @@ def round_floats(cells: nw.Series[Any]) -> Any:
     return next((cell for cell in present if abs(cell) > LARGEST_INTEGER and cell != float(cell)), None)
 
 
-def texts(cells: nw.Series[Any]) -> list[str | None]:
-    """Cells [N] as text; missing is None."""
-    missing = cells.is_null().to_list()
-    return [None if gone else label(cell) for gone, cell in zip(missing, cells.to_list(), strict=True)]
+def factorise(cells: nw.Series[Any]) -> tuple[Array, list[str]]:
+    """The distinct texts of a column, and for each cell [N] the position of its text; -1 if it is missing.
+
+    True, true and TRUE are one text, `True`, as they are in other readers of files. Texts are in order of appearance.
+    """
+    if cells.implementation.is_pandas():
+        codes, found = pd.factorize(cells.to_native())
+    elif cells.dtype in DATES:
+        codes, found = pd.factorize(pd.Series(cells.to_numpy()))  # dates of all libraries as those of pandas
+    else:
+        codes, found = _from_arrow(cells)
+    names = [None if value is None else label(value) for value in found]
+    names = [None if name is None else FLAGS.get(name.casefold(), name) for name in names]
+    distinct = [name for name in dict.fromkeys(names) if name is not None]
+    if len(distinct) < len(names):
+        place = {None: -1} | {name: position for position, name in enumerate(distinct)}
+        codes = np.array([*(place[name] for name in names), -1])[codes]
+    return codes, distinct
+
+
+def _from_arrow(cells: nw.Series[Any]) -> tuple[Array, list[Any]]:
+    """The position of each cell [N] among the distinct ones, and these, in order of appearance; -1 is missing."""
+    column = cells.to_native() if cells.implementation.is_pyarrow() else cells.to_arrow()
+    given = hasattr(column.type, "index_type")
+    encoded = column if given else column.dictionary_encode()
+    if not len(encoded):
+        return np.zeros(0, int), []
+    encoded = encoded.combine_chunks() if hasattr(encoded, "combine_chunks") else encoded
+    codes = encoded.indices.cast("int64").fill_null(-1).to_numpy()
+    if not given:
+        return codes, encoded.dictionary.to_pylist()
+    # a dictionary that came with the column may be in another order, and have values that do not occur
+    first = np.full(len(encoded.dictionary) + 1, len(codes))
+    first[codes[::-1]] = np.arange(len(codes))[::-1]
+    used = np.argsort(first[:-1], kind="stable")[: np.count_nonzero(first[:-1] < len(codes))]
+    place = np.full(len(first), -1)
+    place[used] = np.arange(len(used))
+    return place[codes], encoded.dictionary.take(used).to_pylist()
+
+
+def texts(cells: nw.Series[Any]) -> Array:
+    """Cells [N] as text, in an array of objects; missing is None."""
+    codes, names = factorise(cells)
+    return np.array([*names, None], object)[codes]
 
 
 def declared_categories(cells: nw.Series[Any]) -> list[str]:
     """The categories that a column's type declares, even if they do not occur in it; empty for plain text."""
+    names: list[str] = []  # polars' Categorical has the categories of the whole program
     if isinstance(cells.dtype, nw.Enum):
-        return list(cells.dtype.categories)
-    if cells.dtype == nw.Categorical and cells.implementation.is_pandas_like():
-        return [label(category) for category in cells.cat.get_categories().to_list()]
-    return []  # polars' Categorical has the categories of the whole program
-
-
-def label(value: Any) -> str:
-    """The text of a category or a class; whole numbers are written without a decimal point."""
-    if isinstance(value, float | np.floating):
-        return str(int(value)) if float(value).is_integer() else repr(float(value))
-    return str(value)
+        names = list(cells.dtype.categories)
+    elif cells.dtype == nw.Categorical and cells.implementation.is_pandas_like():
+        names = [label(category) for category in cells.cat.get_categories().to_list()]
+    return list(dict.fromkeys(FLAGS.get(name.casefold(), name) for name in names))
 
 
 def is_number(cell: str) -> bool:
@@ -211,9 +245,3 @@ def closest(word: str, known: Iterable[str]) -> str:
     by_fold = {name.casefold(): name for name in known}
     near = difflib.get_close_matches(word.casefold(), by_fold, n=1, cutoff=0.6)
     return f"; did you mean '{by_fold[near[0]]}'?" if near else ""
-
-
-def listing(names: Sequence[str], most: int = 8) -> str:
-    """The names, quoted and separated by commas; at most the first ``most``, then the number of the rest."""
-    shown = ", ".join(f"'{name}'" for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

@@ -33,7 +33,7 @@ def by_words(fit: Classifier, family: Family) -> bool:
 
 def class_probs(fit: Classifier) -> Array:
     """p(y = k) in predictions, [K]."""
-    return fit.params["class_probs"] if isinstance(fit, PointEstimate) else fit.model.class_mean()
+    return fit.model.class_probs_of(fit.params) if isinstance(fit, PointEstimate) else fit.model.class_mean()
 
 
 @jax.jit

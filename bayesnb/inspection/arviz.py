@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bayesnb.arrays import memory
 from bayesnb.arrays.masked import filled
 from bayesnb.arrays.placement import Array, to_host
 from bayesnb.fits.em import has_unlabelled
@@ -47,33 +48,30 @@ def to_arviz(
     feature_names: Iterable[Any] | Mapping[str, Iterable[Any]] | None = None,
     X: Any = None,
     y: Any = None,
-    log_likelihood: bool = False,
+    log_likelihood: bool | None = None,
 ) -> Any:
     """Draws of the parameters for ArviZ, with named dimensions and coordinates.
 
     The groups are ``posterior``; ``sample_stats`` for draws by NUTS; with X and y ``observed_data``, and
-    ``constant_data`` if cells have their own totals; with ``log_likelihood`` the variable ``log_joint``, which is
+    ``constant_data`` if cells have their own totals, and ``log_likelihood`` with the variable ``log_joint``, which is
     log p(y_n, x_n | draw) of every row, [chain, draw, row], or log p(x_n | draw) for an unlabelled row. ``arviz.loo``
     estimates from it what ``leave_one_out(model, X, y, joint=True)`` computes exactly, at y_n: Vehtari, Gelman and
     Gabry, Practical Bayesian model evaluation using leave-one-out cross-validation and WAIC (2017).
 
     Args:
         result: Draws from ``fit_nuts``, or an exact posterior, whose independent draws are shaped as chains.
-        key: A ``jax.random.key``, for the draws from an exact posterior.
-        num_samples: Draws per chain from an exact posterior.
-        num_chains: The number of chains from an exact posterior.
+        key: A ``jax.random.key``; it, num_samples per chain and num_chains are for an exact posterior only.
+        num_samples: Draws per chain.
+        num_chains: The number of chains.
         class_names: K names; 0..K-1 if not given.
         feature_names: D names, or a dict of them by block; 0..D-1 if not given.
-        X: Rows as in the fit: an array [N, D], or a dict of arrays by block; NaN is missing.
+        X: Rows as in the fit.
         y: Integers 0..K-1 [N], -1 for an unlabelled row.
-        log_likelihood: Compute the log joint of the rows under every draw.
-
-    Returns:
-        An ``arviz.InferenceData`` under ArviZ 0.x, an ``xarray.DataTree`` under ArviZ 1.x.
+        log_likelihood: Compute the log joint of the rows under every draw; by default if there are rows.
 
     Raises:
-        ValueError: for a fit without draws, a missing key, names or rows that do not fit the model, X without y or y
-            without X, and inside a JAX transformation.
+        ValueError: for a fit without draws, a missing key, names or rows that do not fit the model, X or y alone, more
+            log likelihoods than there is memory for, and inside a JAX transformation.
     """
     if not isinstance(result, Draws | Posterior):
         raise ValueError(
@@ -83,7 +81,7 @@ def to_arviz(
     arguments.require_known("to_arviz", result, key, X, y)
     model = to_host(result.model)
     coords, dims = coordinates(model, class_names, feature_names)
-    rows = _check_rows(model, X, y, log_likelihood)
+    rows = _check_rows(model, X, y, bool(log_likelihood))
     groups = {}
     if isinstance(result, Draws):
         params, num_chains = result.params, result.num_chains
@@ -105,7 +103,11 @@ def to_arviz(
             groups["constant_data"] = totals
         by_cell = {name: ["rows", f"{block}_features"] for block in data for name in (block, f"{block}_total_count")}
         dims = {"log_joint": ["rows"], "label": ["rows"], **by_cell, **dims}
-    if log_likelihood:
+    if rows is not None and log_likelihood is not False:
+        numbers = len(rows[1]) * len(next(iter(params.values())))
+        memory.require(
+            8 * numbers, f"the log likelihood of {len(rows[1]):,} rows", "give log_likelihood=False, or fewer"
+        )
         table = products.by_rows(_log_joint, (model, params), rows).T + model.row_base_measure(rows[0])
         groups["log_likelihood"] = _by_chain({"log_joint": table}, num_chains)
     arviz = library()
@@ -135,6 +137,9 @@ def coordinates(model: NaiveBayes, class_names: Any = None, feature_names: Any =
             axes = {f"{block}_{axis}": list(labels) for axis, labels in family.site_axes(site, names).items()}
             coords |= axes
             dims[f"{block}_{site}"] = [*([] if site in family.common_sites else ["classes"]), *axes]
+    if model.spelling is not None:  # ArviZ names the axes of a program's own sites
+        spelled = {site.name for site in model.spelling.sites}
+        dims = {name: axes for name, axes in dims.items() if name in model.sites() and name not in spelled}
     return coords, dims
 
 
@@ -163,12 +168,14 @@ def _check_rows(model: NaiveBayes, X: Any, y: Any, needed: bool) -> Any:
 
 def _observed_cells(model: NaiveBayes, X: Any) -> tuple[dict[str, Array], dict[str, Array]]:
     """The cells by block as given, and the totals of blocks of pairs (successes, totals)."""
-    blocks = {"x": X} if model.single else X
-    parts: dict[str, tuple[Any, ...]] = {
-        block: blocks[block] if isinstance(blocks[block], tuple) else (blocks[block],) for block in model.families
-    }
-    totals = {f"{block}_total_count": np.asarray(filled(cells[1])) for block, cells in parts.items() if len(cells) == 2}
-    return {block: np.asarray(filled(cells[0])) for block, cells in parts.items()}, totals
+    data, totals = {}, {}
+    X = model.by_block(X)
+    for block in model.families:
+        cells = X if model.single else X[block]
+        if isinstance(cells, tuple) and len(cells) == 2:
+            totals[f"{block}_total_count"] = np.asarray(filled(cells[1]))
+        data[block] = np.asarray(filled(cells[0] if isinstance(cells, tuple) else cells))
+    return data, totals
 
 
 @jax.jit

@@ -29,12 +29,16 @@ MOST_CATEGORIES = 1000
 
 
 class Pair(NamedTuple):
-    """Two columns, their mutual information given the class in nats, and the log Bayes factor for dependence."""
+    """Two columns, their mutual information given the class in nats, and the log Bayes factor for dependence.
+
+    ``per_row`` is the evidence per row in nats, 0 if it does not favour dependence; see ``Dependence``.
+    """
 
     first: str
     second: str
     mutual_information: float
     log_bayes_factor: float
+    per_row: float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,29 +48,38 @@ class Dependence:
     Attributes:
         names: The columns' names [D]: their numbers, prefixed by the block's name if X has blocks.
         mutual_information: I(a; b | class) in nats [D, D]; symmetric, 0 on the diagonal.
-        log_bayes_factor: log p(rows | dependent) - log p(rows | independent) [D, D]; symmetric, 0 on the diagonal.
-            Above 0 it favours dependence, below 0 independence; 5 means odds of 150 to 1.
+        log_bayes_factor: log p(rows | dependent) - log p(rows | independent) [D, D]; likewise. 5 are 150 to 1.
+        evidence_per_row: log Bayes factor / rows in nats [D, D], 0 for a factor below 5: with many rows the mutual
+            information. For categories the factor is the smaller of two, with margins of their own Dirichlet(1), and
+            with those that the prior over cells implies: independent columns with few rows a category get 0.
+        nearly_unique: The positions of columns of categories with fewer than two rows a category. The mutual
+            information of their counts is mostly noise: it is near its maximum even for independent columns.
     """
 
     names: tuple[str, ...]
     mutual_information: Array
     log_bayes_factor: Array
+    evidence_per_row: Array
+    nearly_unique: tuple[int, ...] = ()
 
     def strongest(self, count: int = 10) -> list[Pair]:
-        """The pairs with the most evidence for dependence, by their log Bayes factor, the largest first."""
+        """The pairs with the most evidence for dependence, by their log Bayes factor; those without evidence last."""
         arguments.check_counts(count=count)
         first, second = np.triu_indices(len(self.names), 1)
-        order = np.argsort(-self.log_bayes_factor[first, second], kind="stable")[:count]
-        return [
-            Pair(self.names[a], self.names[b], self.mutual_information[a, b].item(), self.log_bayes_factor[a, b].item())
-            for a, b in zip(first[order], second[order], strict=True)
-        ]
+        tables = self.mutual_information, self.log_bayes_factor, self.evidence_per_row
+        nats, factors, per_row = (table[first, second] for table in tables)
+        order = np.lexsort((-factors, per_row <= 0))[:count]
+        numbers = np.stack([nats, factors, per_row], axis=1).tolist()
+        return [Pair(self.names[first[i]], self.names[second[i]], *numbers[i]) for i in order]
 
     def among(self, columns: Sequence[int] | Array) -> Dependence:
         """The result for a subset of the columns, by their positions."""
         index = np.ix_(np.asarray(columns), np.asarray(columns))
         names = tuple(self.names[column] for column in columns)
-        return Dependence(names, self.mutual_information[index], self.log_bayes_factor[index])
+        tables = self.mutual_information, self.log_bayes_factor, self.evidence_per_row
+        unique = tuple(place for place, column in enumerate(columns) if column in self.nearly_unique)
+        information, factor, per_row = (table[index] for table in tables)
+        return Dependence(names, information, factor, per_row, unique)
 
     def __repr__(self) -> str:
         evidence = self.log_bayes_factor[np.triu_indices(len(self.names), 1)]
@@ -76,25 +89,23 @@ class Dependence:
 
 
 def dependence(X: Any, y: Any, *, sample_weight: Any = None, model: NaiveBayes | None = None) -> Dependence:
-    """The mutual information and the Bayes factor of every pair of columns, given the class.
+    """The mutual information and the Bayes factor of every pair of columns given the class: a test of the assumption.
 
-    A test of the naive assumption. Each pair is compared in each class, on the n rows where both cells are observed.
+    Each pair is compared in each class, on the n rows where both cells are observed.
 
     Two columns of categories: I_k is the mutual information of the counts in class k, and BF_k the Bayes factor of one
-    Dirichlet(1) over all cells against a Dirichlet(1) for each of two independent margins. Gunel and Dickey, Bayes
-    factors for independence in contingency tables (1974); Jamil et al., Default "Gunel and Dickey" Bayes factors for
-    contingency tables in the Bayesian framework (2017), joint multinomial sampling. The prior is uniform over C_a C_b
-    cells, so the factor favours dependence only with several rows per cell.
+    Dirichlet(1) over all cells against a Dirichlet(1) for each of two independent margins. It favours dependence only
+    with several rows per cell. Gunel and Dickey, Bayes factors for independence in contingency tables (1974); Jamil et
+    al., Default "Gunel and Dickey" Bayes factors for contingency tables (2017), joint multinomial sampling.
 
     With a real column: I_k = -1/2 log(1 - n / (n + 1) R^2), where R^2 is the share of its variance in the class that
     the other column explains, and log BF_k = (n - 1) I_k - p/2 log(n + 1) with p slopes: 1 if the other column is real,
-    else the number of its categories seen in the class minus one; the entropy of these categories then bounds I_k.
-    Liang et al., Mixtures of g priors for Bayesian variable selection (2008), with unit information, g = n. Location
-    and scale within a class do not matter, and a column that is constant in a class adds nothing there. Dependence that
-    does not affect the mean of the real column is not detected.
+    else the number of its categories seen in the class minus one; their entropy then bounds I_k. Liang et al., Mixtures
+    of g priors for Bayesian variable selection (2008), with unit information, g = n. Dependence that does not affect
+    the mean of the real column is not detected.
 
     The mutual information is sum_k p_k I_k, where p_k is the class's share of the pair's rows; the log Bayes factor is
-    the sum of log BF_k. Everything is computed in float64.
+    the sum of log BF_k. Everything is in float64.
 
     Args:
         X: An array [N, D], or a dict of arrays by block. Booleans and integers are categories, codes 0, 1, ... with
@@ -118,6 +129,7 @@ def dependence(X: Any, y: Any, *, sample_weight: Any = None, model: NaiveBayes |
         X = jax.tree.map(fill_masked_codes, X)
     else:
         single, families, columns, num_classes = model.single, model.families, model.columns, model.num_classes
+        X = model.by_block(X)
     arrays = check_shapes(families, single, X, columns)
     num_columns = sum(x.shape[1] for x in arrays.values())
     if num_columns < 2:
@@ -130,20 +142,34 @@ def dependence(X: Any, y: Any, *, sample_weight: Any = None, model: NaiveBayes |
     if model is None:
         families = {name: _family(x, name) for name, x in arrays.items()}
     check_values(families, arrays)
-    sizes = np.concatenate([_sizes(family, arrays[name].shape[1], name) for name, family in families.items()])
+    for name, family in families.items():
+        if not (all(family.category_sizes(arrays[name].shape[1])) or family.gaussian_pairs):
+            raise ValueError(
+                f"block {name!r} is {type(family).__name__}: pairs have a closed form for Bernoulli, Categorical and "
+                "Normal blocks only; leave the block out of X and of the model"
+            )
+    # the number of categories of each column, 0 for a real one
+    sizes = np.concatenate([np.array(f.category_sizes(arrays[b].shape[1]), int) for b, f in families.items()])
     # one feature per category, and three per real column: whether it is observed, its value and its square
     width = int(sizes.sum() + 3 * (sizes == 0).sum())
     memory.require(16 * width**2, f"every pair of {num_columns:,} columns", "give fewer columns, or fewer categories")
     names = [str(d) if single else f"{name}_{d}" for name, x in arrays.items() for d in range(x.shape[1])]
     cells = np.concatenate([_cells(family, arrays[name]) for name, family in families.items()], axis=1)
-    return Dependence(tuple(names), *_over_classes(cells, rows, sizes))
+    unique = tuple(d for d in np.flatnonzero(sizes).tolist() if _is_nearly_unique(cells[:, d]))
+    return Dependence(tuple(names), *_over_classes(cells, rows, sizes), unique)
 
 
-def _over_classes(cells: Array, rows: LabelledRows, sizes: Array) -> tuple[Array, Array]:
-    """The mutual information given the class and the log Bayes factor of every pair, [D, D] each."""
+def _is_nearly_unique(codes: Array) -> bool:
+    codes = codes[~np.isnan(codes)]
+    return 2 * len(np.unique(codes)) > len(codes)
+
+
+def _over_classes(cells: Array, rows: LabelledRows, sizes: Array) -> tuple[Array, Array, Array]:
+    """The mutual information given the class, the log Bayes factor and the evidence per row of pairs, [D, D] each."""
+    # pairs_of takes columns of categories first
     order = np.argsort(sizes == 0, kind="stable")
     cells, num_categories = cells[:, order], sizes[sizes > 0]
-    total, information, evidence = np.zeros((3, len(sizes), len(sizes)))
+    total, information, evidence, cautious = np.zeros((4, len(sizes), len(sizes)))
     y, weights = rows.labels.y, rows.weight()
     for k in range(rows.num_classes) if rows.labels.soft else np.unique(y):
         weight = y[:, k] if rows.labels.soft else np.where(y == k, weights, 0.0)
@@ -154,9 +180,11 @@ def _over_classes(cells: Array, rows: LabelledRows, sizes: Array) -> tuple[Array
         total += pairs.weight
         information += pairs.weight * pairs.information
         evidence += pairs.evidence
-    # pairs_of takes columns of categories first: restore the order of X
+        cautious += pairs.cautious
     back = np.ix_(np.argsort(order), np.argsort(order))
-    return _symmetric(information / np.maximum(total, TINY))[back], _symmetric(evidence)[back]
+    per_row = np.where(cautious > STRONG, cautious, 0.0) / np.maximum(total, TINY)
+    information = information / np.maximum(total, TINY)
+    return _symmetric(information)[back], _symmetric(evidence)[back], _symmetric(per_row)[back]
 
 
 def _symmetric(pairs: Array) -> Array:
@@ -179,17 +207,6 @@ def _family(x: Array, block: str) -> Family:
             f"got {largest.max()}; give measurements as floats, or recode the column"
         )
     return FAMILIES["categorical"](tuple(largest.astype(int) + 1))
-
-
-def _sizes(family: Family, num_columns: int, block: str) -> Array:
-    """The number of categories of each column [D], 0 for a real one."""
-    sizes = np.array(family.category_sizes(num_columns), int)
-    if sizes.all() or family.gaussian_pairs:
-        return sizes
-    raise ValueError(
-        f"block {block!r} is {type(family).__name__}: pairs have a closed form for Bernoulli, Categorical and Normal "
-        "blocks only; leave the block out of X and of the model"
-    )
 
 
 def _cells(family: Family, x: Array) -> Array:

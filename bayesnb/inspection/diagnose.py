@@ -6,7 +6,7 @@ Rank-normalization, folding, and localization: an improved R-hat for assessing c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from itertools import compress
 from typing import Any, NamedTuple
 
@@ -41,24 +41,13 @@ class Diagnosis(NamedTuple):
         return not self.advice
 
 
-def diagnose(
-    draws: Draws,
-    *,
-    class_names: Iterable[Any] | None = None,
-    feature_names: Iterable[Any] | Mapping[str, Iterable[Any]] | None = None,
-) -> Diagnosis:
+def diagnose(draws: Draws, *, class_names: Any = None, feature_names: Any = None) -> Diagnosis:
     """Print the worst convergence diagnostics of draws and advice, and return the numbers.
 
     Parameters that do not vary, such as fixed class probabilities, are left out. If one varies but its R-hat or
     effective sample size is undefined, as when chains are stuck, it counts as the worst possible value.
 
-    Args:
-        draws: Draws from ``fit_nuts``.
-        class_names: K names of the classes; 0..K-1 if not given.
-        feature_names: D names of the features, or a dict of them by block; 0..D-1 if not given.
-
-    Raises:
-        ValueError: for a fit that has no chains, and for names that do not fit the model.
+    Names as in ``to_arviz``. ValueError for a fit that has no chains, and for names that do not fit the model.
     """
     if isinstance(draws, Posterior):
         raise ValueError("an exact posterior needs no diagnosis: its draws are independent")
@@ -66,9 +55,7 @@ def diagnose(
         raise ValueError(f"diagnose takes draws from fit_nuts, got {type(draws).__name__}, which has no chains")
     coords, dims = coordinates(draws.model, class_names, feature_names)
     names = [name for site, value in draws.params.items() for name in _names(site, value.shape[1:], coords, dims)]
-    chains = draws.chains()
-    varying = np.ptp(chains, axis=(0, 1)) != 0  # true for NaN too
-    chains = chains[:, :, varying]
+    chains, varying = draws.chains_that_vary()
     worst = _worst(chains, list(compress(names, varying)))
     diagnosis = Diagnosis(*worst, draws.num_divergences, tuple(_advice(*worst, draws)))
     _print(diagnosis, chains.shape)

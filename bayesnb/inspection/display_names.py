@@ -5,26 +5,40 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from bayesnb.families import Family
 from bayesnb.model.naive_bayes import NaiveBayes
 
 
-def complete_names(fit: Any, class_names: Any, feature_names: Any, value_names: Any) -> tuple[Any, Any, Any, Any]:
-    """A fit and its names; names that are not given are taken from a ``NaiveBayesClassifier``."""
-    if not hasattr(fit, "known_names"):
-        return fit, class_names, feature_names, {} if value_names is None else value_names
-    own = fit.known_names
+def steps_of(fit: Any) -> tuple[Any, Any]:
+    """The steps before the last of a fitted scikit-learn ``Pipeline``, None if there are none; and the last step."""
+    if not hasattr(fit, "named_steps"):
+        return None, fit
+    return fit[:-1] if len(fit) > 1 else None, fit[-1]
+
+
+def complete_names(
+    before: Any, fit: Any, class_names: Any, feature_names: Any, value_names: Any
+) -> tuple[Any, Any, Any, Any]:
+    """A fit and its names; names that are not given are taken from a ``NaiveBayesClassifier``, or the steps before."""
+    if feature_names is None and before is not None and not hasattr(fit, "feature_names_in_"):
+        with suppress(AttributeError):  # not every step knows its columns
+            feature_names = before.get_feature_names_out()
+    own = getattr(fit, "known_names", {})
     if value_names is None:
         # value names are keyed by the features' own names
-        value_names = own["value_names"] if feature_names is None else {}
-    return (
-        fit.fit_,
-        own["class_names"] if class_names is None else class_names,
-        own["feature_names"] if feature_names is None else feature_names,
-        value_names,
-    )
+        value_names = own.get("value_names", {}) if feature_names is None else {}
+    class_names = own.get("class_names") if class_names is None else class_names
+    columns = own.get("feature_names")
+    if feature_names is None:
+        feature_names = columns
+    elif isinstance(columns, Mapping) and not isinstance(feature_names, Mapping):  # by block, as the estimator has them
+        given = check_list("feature_names", _words(feature_names), len(own["column_names"]))
+        name_of = dict(zip(own["column_names"], given, strict=True))
+        feature_names = {block: [name_of[column] for column in listed] for block, listed in columns.items()}
+    return getattr(fit, "fit_", fit), class_names, feature_names, value_names
 
 
 def check_class_names(given: Any, size: int) -> tuple[str, ...]:
@@ -39,7 +53,7 @@ def check_column_names(model: NaiveBayes, given: Any, sizes: Mapping[str, int]) 
 
 
 def check_lists(model: NaiveBayes, given: Any, sizes: Mapping[str, int]) -> dict[str, list[Any]]:
-    """The names of columns by block, as given; a list is that of a model's only block.
+    """The names of columns by block, as given; a list is that of a model's only block, and a vectorizer has a list.
 
     ValueError for names that do not fit the model's blocks and columns, and for a name that occurs twice.
     """
@@ -52,17 +66,20 @@ def check_lists(model: NaiveBayes, given: Any, sizes: Mapping[str, int]) -> dict
             )
         given = {"x": given}
     given = given or {}
-    unknown = [block for block in given if block not in sizes]
-    if unknown:
-        raise ValueError(f"feature_names has the block {unknown[0]!r}, the model has {blocks}")
-    return {b: check_list(f"feature_names of block {b!r}", own, sizes[b]) for b, own in given.items()}
+    for block in given:
+        if block not in sizes:
+            raise ValueError(f"feature_names has the block {block!r}, the model has {blocks}")
+    return {b: check_list(f"feature_names of block {b!r}", _words(own), sizes[b]) for b, own in given.items()}
+
+
+def _words(given: Any) -> Any:
+    """The names that a fitted vectorizer has, or names as given."""
+    return given.get_feature_names_out() if hasattr(given, "get_feature_names_out") else given
 
 
 def check_list(what: str, given: Any, size: int) -> list[Any]:
     """The given names as a list. ValueError unless ``given`` is a list of ``size`` names that differ as text."""
-    if isinstance(given, str | Mapping) or not _is_list(given):
-        raise ValueError(f"{what} must be a list of {size} names, got {given!r}")
-    names = list(given)
+    names = _listed(what, given, size)
     if len(names) != size:
         raise ValueError(f"{what} must be a list of {size} names, got {len(names)}")
     name, count = Counter(map(str, names)).most_common(1)[0] if names else ("", 0)
@@ -83,16 +100,9 @@ def prefix_repeated(by_block: Mapping[str, Sequence[str]]) -> dict[str, tuple[st
 def check_value_names(
     given: Any, families: Mapping[str, Family], columns: Mapping[str, Sequence[str]], shown: Mapping[str, Sequence[str]]
 ) -> dict[str, tuple[str, ...]]:
-    """The names of the codes 0, 1, ... of each feature, by its shown name.
+    """The names of the codes 0, 1, ... of each feature, by its shown name: in ``given`` by that name, or by column.
 
-    Args:
-        given: Names by column, or by the shown name.
-        families: The likelihood of each block.
-        columns: The names of each block's columns.
-        shown: The same names, prefixed if they occur in two blocks.
-
-    Raises:
-        ValueError: unless ``given`` is a dict by columns whose cells are codes, with enough names for each.
+    ValueError unless ``given`` is a dict by columns whose cells are codes, with enough names for each.
     """
     if not isinstance(given, Mapping):
         raise ValueError(f"value_names must be a dict of lists by the feature's name, got a {type(given).__name__}")
@@ -101,27 +111,23 @@ def check_value_names(
         sizes = family.category_sizes(len(columns[block]))
         for column, name, size in zip(columns[block], shown[block], sizes, strict=False):
             words = given.get(name, given.get(column))
-            if words is not None and size:
-                found[name] = _words(name, words, size)
-                used |= {name, column}
-    unknown = [name for name in given if name not in used]
-    if unknown:
-        raise ValueError(f"value_names has {unknown[0]!r}, but no feature with codes 0, 1, ... has that name")
+            if words is None or not size:
+                continue
+            found[name] = tuple(map(str, _listed(f"value_names[{name!r}]", words, size)))
+            if len(found[name]) < size:
+                raise ValueError(f"value_names[{name!r}] must be a list of {size} names, got {len(found[name])}")
+            used |= {name, column}
+    for name in given:
+        if name not in used:
+            raise ValueError(f"value_names has {name!r}, but no feature with codes 0, 1, ... has that name")
     return found
 
 
-def _words(name: str, given: Any, size: int) -> tuple[str, ...]:
-    if isinstance(given, str) or not _is_list(given):
-        raise ValueError(f"value_names[{name!r}] must be a list of {size} names, got {given!r}")
-    words = tuple(str(word) for word in given)
-    if len(words) < size:
-        raise ValueError(f"value_names[{name!r}] must be a list of {size} names, got {len(words)}")
-    return words
-
-
-def _is_list(given: Any) -> bool:
-    """True for iterables; a 0-dimensional array has ``__iter__`` but cannot be iterated."""
-    return isinstance(given, Iterable) and getattr(given, "ndim", 1) > 0
+def _listed(what: str, given: Any, size: int) -> list[Any]:
+    # an array without dimensions has __iter__ but cannot be iterated
+    if isinstance(given, str | Mapping) or not isinstance(given, Iterable) or not getattr(given, "ndim", 1):
+        raise ValueError(f"{what} must be a list of {size} names, got {given!r}")
+    return list(given)
 
 
 def class_index(given: Any, names: tuple[str, ...], argument: str) -> int:

@@ -23,7 +23,6 @@ from bayesnb.inspection import display_names as names
 from bayesnb.inspection.additive_terms import SeenWords, by_words, class_probs, keep_seen_words, terms
 from bayesnb.inspection.explanation import Explanation, Intervals
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
-from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
 from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
 from bayesnb.results.draws import Draws
@@ -52,66 +51,66 @@ def explain(
     """The exact contributions of the class prior and of each feature to the log odds of every class against one.
 
     The F features are the columns, block by block. A Multinomial block is its words and one term for the length, which
-    is 0 given the parameters and corrects the exact predictive, under which words come in bursts (formula in
-    ``families.parts.word_terms``). A MultivariateNormal block is one term, and so is a Multinomial block in an average
-    over subsets of features. A missing cell adds 0. For a tempered fit the terms are multiplied by its powers.
+    is 0 given the parameters and corrects the exact predictive (``families.multinomial``). A MultivariateNormal
+    block is one term, and so is a Multinomial block in an average over subsets of features. A missing cell adds 0. For
+    a tempered fit the terms are multiplied by its powers.
 
     With ``key`` there are equal-tailed credible intervals of the contributions given the parameters theta, over draws:
-    w_f (log p(x_f | k, theta) - log p(x_f | j, theta)). A contribution to the exact predictive averages p over theta,
-    and may be outside its interval if rows are few; the length of a row contributes 0 given theta.
+    w_f (log p(x_f | k, theta) - log p(x_f | j, theta)). The exact predictive averages p over theta, so a contribution
+    may be outside its interval if rows are few.
 
     A value that is impossible under only one class makes the log odds and its contribution infinite. If both classes
-    have impossible features, these cancel as in the prediction: if both have equally many, all contributions are
-    finite; otherwise only the contributions against the class with more of them are infinite.
-
-    Everything is computed on the host in float64.
+    have impossible features, these cancel as in the prediction: only the contributions against the class with more of
+    them are infinite. Everything is computed on the host in float64.
 
     Args:
-        fit: A ``PointEstimate``, ``Posterior`` or ``AveragedPosterior``, or a subclass; or a fitted
-            ``NaiveBayesClassifier``, which has the names.
-        X: An array [N, D], or a dict of arrays by block; sparse rows if the family takes them. NaN is missing.
+        fit: A ``PointEstimate``, ``Posterior`` or ``AveragedPosterior``; or a ``NaiveBayesClassifier``, or a
+            ``Pipeline`` that ends with one, which have names.
+        X: Rows as in the fit; for a ``Pipeline`` what its first step takes, such as texts.
         against: The class that the others are compared with, a number or a name.
         level: The probability inside an interval.
         key: A ``jax.random.key``; None for no intervals.
         num_draws: The number of draws of the parameters.
         class_names: K names; 0..K-1 if not given.
-        feature_names: D names, or a dict of them by block; ``x[3]`` if not given.
+        feature_names: D names, or a fitted vectorizer that has them, or a dict of such by block; ``x[3]`` if not given.
         value_names: Names of the codes 0, 1, ..., by the name of the feature.
 
     Raises:
         ValueError: for a fit that has no additive explanation, rows or names that do not fit it, a key for a point
             estimate, which has no posterior uncertainty, tables above 2 GiB, and inside a JAX transformation.
     """
-    X = fit.encoded(X) if hasattr(fit, "encoded") else X
-    fit, class_names, feature_names, value_names = names.complete_names(fit, class_names, feature_names, value_names)
+    before, last = names.steps_of(fit)  # rows go through all steps
+    X = X if before is None else before.transform(X)
+    X = last.encoded(X) if hasattr(last, "encoded") else X
+    given = (class_names, feature_names, value_names)
+    fit, class_names, feature_names, value_names = names.complete_names(before, last, *given)
     _check(fit, X, key)
     fit = to_double(fit)
-    # computed on the host, wherever the rows are
     arrays = {block: x if hasattr(x, "indptr") else np.asarray(x) for block, x in fit.arrays(to_host(X)).items()}
     sizes = {block: family.columns_in(arrays[block]) for block, family in fit.model.families.items()}
-    num_rows, num_classes = next(iter(arrays.values())).shape[0], class_probs(fit).size
-    classes = names.check_class_names(class_names, num_classes)
+    probs = class_probs(fit)
+    classes = names.check_class_names(class_names, probs.size)
     columns = names.check_column_names(fit.model, feature_names, sizes)
     other = names.class_index(against, classes, "against")
     features = names.prefix_repeated(_feature_names(fit, columns))
-    widths = {block: len(part) for block, part in features.items()}
-    _check_size(f"{num_rows} rows, {num_classes} classes and {sum(widths.values())} features", "fewer rows at once",
-                num_rows, num_classes, sum(widths.values()))  # fmt: skip
+    ends = np.cumsum([len(part) for part in features.values()]).tolist()
+    blocks = {block: slice(end - len(features[block]), end) for block, end in zip(features, ends, strict=True)}
+    _check_size(next(iter(arrays.values())).shape[0], "rows", probs.size, ends[-1], "fewer rows at once")
     small = keep_seen_words(fit, arrays)
     parts = products.by_rows(terms, (small.fit,), small.arrays)
-    table = LogProb(*(_beside(small, widths, {b: part[i] for b, part in parts.items()}) for i in (0, 1)))
-    prior, contributions = _exact_log_odds(class_probs(fit), table, other)
+    table = [_beside(small, blocks, {b: part[i] for b, part in parts.items()}) for i in (0, 1)]
+    prior, contributions = _exact_log_odds(probs, table, other)
     return Explanation(
         prior=prior,
         contributions=contributions,
-        values=_values(fit, arrays, widths),
-        intervals=None if key is None else _intervals(small, widths, other, level, key, num_draws),
+        values=_values(fit, arrays, blocks),
+        intervals=None if key is None else _intervals(small, blocks, other, level, key, num_draws),
         against=other,
         level=None if key is None else level,
         class_names=classes,
         feature_names=tuple(name for part in features.values() for name in part),
         value_names=names.check_value_names(value_names, fit.model.families, columns, features),
-        blocks=_slices(widths),
+        blocks=blocks,
     )
 
 
@@ -130,46 +129,39 @@ def _check(fit: Any, X: Any, key: Any) -> None:
         raise ValueError("a point estimate has no posterior uncertainty: leave out key, or explain a posterior")
 
 
-def _check_size(what: str, advice: str, *shape: int) -> None:
-    size = 8 * int(np.prod(np.array(shape, object)))
-    if size > LARGEST:
-        raise ValueError(f"a table of {what} would take {size / 2**30:.1f} GiB, more than 2: give {advice}")
+def _check_size(size: int, of_what: str, num_classes: int, num_features: int, advice: str) -> None:
+    num_bytes = 8 * int(size) * num_classes * num_features
+    if num_bytes > LARGEST:
+        raise ValueError(
+            f"a table of {size} {of_what}, {num_classes} classes and {num_features} features would take "
+            f"{num_bytes / 2**30:.1f} GiB, more than 2: give {advice}"
+        )
 
 
-def _exact_log_odds(probs: Array, table: LogProb, against: int) -> tuple[Array, Array]:
+def _exact_log_odds(probs: Array, table: list[Array], against: int) -> tuple[Array, Array]:
     """Log odds of the prior [K] and contributions [N, K, F]; infinite if one class has more impossible features."""
-    prior = _subtract_class(LogProb(np.log(np.where(probs > 0, probs, 1.0)), NEVER * (probs == 0)), against, 0)
-    features = _subtract_class(table, against, 1)
-    more = np.sign(prior.zeros[None] + features.zeros.sum(axis=2))[:, :, None]
+    prior, never = (part - part[against] for part in (np.log(np.where(probs > 0, probs, 1.0)), NEVER * (probs == 0)))
+    features, zeros = (part - part[:, [against]] for part in table)
+    more = np.sign(never + zeros.sum(axis=2))[:, :, None]
     # infinite only for features that are impossible under the class with more of them
-    infinite = features.zeros * more > 0
-    return (
-        np.where(prior.zeros == 0, prior.finite, np.copysign(np.inf, -prior.zeros)),
-        np.where(infinite, np.copysign(np.inf, -more), features.finite),
-    )
-
-
-def _subtract_class(log_prob: LogProb, against: int, axis: int) -> Any:
-    return LogProb(*(part - part.take([against], axis=axis) for part in log_prob))
+    contributions = np.where(zeros * more > 0, np.copysign(np.inf, -more), features)
+    return np.where(never == 0, prior, np.copysign(np.inf, -never)), contributions
 
 
 def _intervals(
-    small: SeenWords, widths: dict[str, int], against: int, level: float, key: Array, num_draws: int
+    small: SeenWords, blocks: dict[str, slice], against: int, level: float, key: Array, num_draws: int
 ) -> Intervals:
-    arguments.require_probability(level=level)
     fit = small.fit
-    width = sum(len(small.columns.get(block, range(size))) + 1 for block, size in widths.items())
-    num_classes = class_probs(fit).size
-    _check_size(f"{num_draws} draws, {num_classes} classes and {width} features", "a smaller num_draws, or no key",
-                num_draws, num_classes, width)  # fmt: skip
-    given = draw_parameters(fit, small.arrays, key, num_draws)
+    width = sum(len(small.columns.get(b, range(part.start, part.stop))) + 1 for b, part in blocks.items())
+    _check_size(num_draws, "draws", class_probs(fit).size, width, "a smaller num_draws, or no key")
+    given = draw_parameters(fit, small.arrays, key, num_draws, level)
     words = any(by_words(fit, family) for family in fit.model.families.values())
-    both = quantiles(_LogOdds(against, words), given, level, by_feature=True)
-    probs = np.log(given.params["class_probs"])
-    tails = np.quantile(probs - probs[:, [against]], [0.5 - level / 2, 0.5 + level / 2], axis=0, method="nearest")
+    both = quantiles(_LogOdds(against, words), given, by_feature=True)
+    probs = np.log(given.model.class_probs_of(given.params))
+    ends = np.quantile(probs - probs[:, [against]], given.tails, axis=0, method="nearest")
     return Intervals(
-        prior=Interval(*tails),
-        contributions=Interval(*(_beside(small, widths, by_block) for by_block, _ in both)),
+        prior=Interval(*ends),
+        contributions=Interval(*(_beside(small, blocks, by_block) for by_block, _ in both)),
         log_odds=Interval(*(whole for _, whole in both)),
     )
 
@@ -183,16 +175,16 @@ class _LogOdds:
 
     def __call__(self, model: NaiveBayes, powers: Any, rows: dict[str, Array], draw: Sites) -> Any:
         parts = feature_terms(model, draw, powers, rows, words=self.words)
-        total = joint_of_terms(draw["class_probs"], parts).log()[:, :, None]
+        total = joint_of_terms(model.class_probs_of(draw), parts).log()[:, :, None]
         by_block = {block: log_odds(part.log(), self.against) for block, part in parts.items()}
         return by_block, log_odds(total, self.against)[:, :, 0]
 
 
-def _beside(small: SeenWords, widths: dict[str, int], by_block: dict[str, Array]) -> Array:
+def _beside(small: SeenWords, blocks: dict[str, slice], by_block: dict[str, Array]) -> Array:
     """The blocks concatenated, [N, K, F]; words that occur in no row add 0."""
     first = next(iter(by_block.values()))
-    out = np.zeros((*first.shape[:2], sum(widths.values())))
-    for block, places in _slices(widths).items():
+    out = np.zeros((*first.shape[:2], max(places.stop for places in blocks.values())))
+    for block, places in blocks.items():
         part, columns = by_block[block], small.columns.get(block)
         if columns is None:
             out[:, :, places] = part
@@ -202,19 +194,14 @@ def _beside(small: SeenWords, widths: dict[str, int], by_block: dict[str, Array]
     return out
 
 
-def _slices(widths: dict[str, int]) -> dict[str, slice]:
-    ends = np.cumsum([0, *widths.values()]).tolist()
-    return {block: slice(start, stop) for block, start, stop in zip(widths, ends[:-1], ends[1:], strict=True)}
-
-
-def _values(fit: Classifier, arrays: dict[str, Array], widths: dict[str, int]) -> Array:
+def _values(fit: Classifier, arrays: dict[str, Array], blocks: dict[str, slice]) -> Array:
     """The cells [N, F]; NaN for missing cells, and for terms of many cells."""
     parts = []
     for block, family in fit.model.families.items():
         x, num_columns = np.asarray(dense(arrays[block]), np.float64), family.columns_in(arrays[block])
         if by_words(fit, family):
             x = np.column_stack([x, x.sum(axis=1)])
-        elif widths[block] != num_columns:
+        elif blocks[block].stop - blocks[block].start != num_columns:
             x = np.full((len(x), 1), np.nan)
         elif x.shape[1] > num_columns:  # successes and totals
             x = np.where(x[:, num_columns:] > 0, x[:, :num_columns], np.nan)

@@ -78,10 +78,9 @@ class Explanation:
         return self.prior + self.contributions.sum(axis=2)
 
     def of_row(self, row: int, of: int | str | None = None) -> int:
-        """The number of the class that the explanation of a row is about.
+        """The number of the class ``of``, by default the row's most probable one besides ``against``.
 
-        ``of`` is a class by number or name; None is the most probable one besides ``against``. ValueError if there is
-        no such row or class.
+        ValueError if there is no such row or class.
         """
         if not hasattr(row, "__index__") or not -len(self.contributions) <= row < len(self.contributions):
             raise ValueError(f"row must be a number below {len(self.contributions)}, got {row!r}")
@@ -119,13 +118,12 @@ class Explanation:
         """``parts`` and ``total`` as text; arguments as for ``top``."""
         k, total = self.of_row(row, of), self.total(row, of)
         level = f", {self.level:.3g} intervals" if self.level else ""
-        lines = [(part, part.label) for part in [*self.parts(row, count, of), total]]
-        width = max(len(label) for _, label in lines)
-        title = f"{self.class_names[k]} against {self.class_names[self.against]}"
-        text = [f"{title}, row {row} [nats]{level}"]
-        for part, label in lines:
+        parts = [*self.parts(row, count, of), total]
+        width = max(len(part.label) for part in parts)
+        text = [f"{self.class_names[k]} against {self.class_names[self.against]}, row {row} [nats]{level}"]
+        for part in parts:
             ends = "" if math.isnan(part.low) else f"  [{part.low:+.3f}, {part.high:+.3f}]"
-            text.append(f"  {label:{width}}  {part.log_odds:+9.3f}{ends}")
+            text.append(f"  {part.label:{width}}  {part.log_odds:+9.3f}{ends}")
         alone = "" if len(self.class_names) == 2 else " of the two"
         return "\n".join([*text, f"  P({self.class_names[k]}){alone} = {scipy.special.expit(total.log_odds):.4g}"])
 

@@ -42,14 +42,9 @@ def linear_form(fit: PointEstimate | Posterior) -> LinearForm:
     Log odds are affine for point estimates of Bernoulli (w = log theta - log(1 - theta)), Multinomial (w = log theta),
     Poisson (w = log lambda), Binomial with known totals, Categorical in one-hot features (columns joined, F = sum of C;
     w = log theta), and Normal and MultivariateNormal with ``"shared"`` (w = Sigma^-1 mu, b = -mu' Sigma^-1 mu / 2); b
-    includes the log class probabilities. The exact predictive is affine for Bernoulli and Categorical only. If columns
-    lie far from 0 in units of their spread, x w' and b are large and cancel: centre such columns first.
-
-    Args:
-        fit: A ``PointEstimate``, or a ``Posterior``.
-
-    Raises:
-        ValueError: if the log odds are not affine, or a probability is zero, whose coefficient would be infinite.
+    includes the log class probabilities. The exact predictive is affine for Bernoulli and Categorical only. Centre
+    columns that lie far from 0 in units of their spread: x w' and b would cancel. ValueError if the log odds are not
+    affine, or a probability is zero, whose coefficient would be infinite.
     """
     blocks, intercept = _forms(fit)
     curved = [name for name, (matrix, _, _) in blocks.items() if matrix is not None]
@@ -58,30 +53,25 @@ def linear_form(fit: PointEstimate | Posterior) -> LinearForm:
             f"the log odds of block {curved[0]!r} are quadratic in x: use quadratic_form, or fit with "
             '"shared" variances or covariances'
         )
-    coefficients = {name: w for name, (_, w, _) in blocks.items()}
-    return LinearForm(coefficients["x"] if fit.model.single else coefficients, intercept)
+    weights = {name: w for name, (_, w, _) in blocks.items()}
+    return LinearForm(weights["x"] if fit.model.single else weights, intercept)
 
 
 def quadratic_form(fit: PointEstimate) -> QuadraticForm:
     """A, w and b of a classifier with quadratic log odds: softmax(x' A x + x w' + b) = p(y | x) for rows without NaN.
 
     For Normal A = -diag(1 / sigma2) / 2 and w = mu / sigma2; for MultivariateNormal A = -Sigma^-1 / 2 and w = Sigma^-1
-    mu. A = 0 for a block whose log odds are affine, for instance with a shared covariance: its quadratic term is the
-    same for all classes.
-
-    Args:
-        fit: A ``PointEstimate``.
-
-    Raises:
-        ValueError: if the log odds are neither affine nor quadratic, or a probability is zero.
+    mu. A = 0 for a block whose log odds are affine. ValueError if the log odds are neither affine nor quadratic, or a
+    probability is zero.
     """
     blocks, intercept = _forms(fit)
-    zero = {name: np.zeros((*np.shape(w), np.shape(w)[-1])) for name, (_, w, _) in blocks.items()}
-    forms = {name: QuadraticForm(zero[name] if A is None else A, w, intercept) for name, (A, w, _) in blocks.items()}
+    weights = {name: w for name, (_, w, _) in blocks.items()}
+    matrices = {
+        name: np.zeros((*w.shape, w.shape[-1])) if matrix is None else matrix for name, (matrix, w, _) in blocks.items()
+    }
     if fit.model.single:
-        return forms["x"]
-    matrices, coefficients = ({name: form[part] for name, form in forms.items()} for part in (0, 1))
-    return QuadraticForm(matrices, coefficients, intercept)
+        return QuadraticForm(matrices["x"], weights["x"], intercept)
+    return QuadraticForm(matrices, weights, intercept)
 
 
 def _forms(fit: Any) -> tuple[dict[str, Any], Array]:
@@ -89,17 +79,18 @@ def _forms(fit: Any) -> tuple[dict[str, Any], Array]:
     if not isinstance(fit, PointEstimate | Posterior):
         reason = ": draws are a mixture, whose log odds are not affine" if isinstance(fit, Draws) else ""
         raise ValueError(f"a form needs a PointEstimate or a Posterior, got {type(fit).__name__}{reason}")
-    exact = isinstance(fit, Posterior)
+    params = fit.params if isinstance(fit, PointEstimate) else None
+    exact = params is None
     if isinstance(fit, Posterior) and fit.weights is not None:
         raise ValueError("this posterior has weights from temper: take the form of the posterior before temper")
-    found = finalise(_with_intercept, fit.model, None if isinstance(fit, Posterior) else fit.params)
+    found = finalise(_with_intercept, fit.model, params)
     blocks, intercept, class_probs = found
     for name, family in fit.model.families.items():
         if blocks[name] is None or (exact and not family.affine_predictive):
             kind = "exact predictive" if exact else "log likelihood"
+            advice = "" if blocks[name] is None else ": take the form of fit_map or fit_mle"
             raise ValueError(
-                f"the {kind} of block {name!r}, {type(family).__name__}, is not affine or quadratic in x"
-                + (": take the form of fit_map or fit_mle" if blocks[name] is not None else "")
+                f"the {kind} of block {name!r}, {type(family).__name__}, is not affine or quadratic in x{advice}"
             )
     if not is_traced(found):
         if not np.asarray(class_probs).all():
@@ -116,6 +107,6 @@ def _forms(fit: Any) -> tuple[dict[str, Any], Array]:
 def _with_intercept(model: NaiveBayes, params: Sites | None) -> tuple[dict[str, Any], Array, Array]:
     """The forms by block, the intercept, and the class probabilities; at the posterior mean if ``params`` is None."""
     params = model.reference() if params is None else params
-    by_block, class_probs = model.block_params(params), jnp.asarray(params["class_probs"])
+    by_block, class_probs = model.block_params(params), jnp.asarray(model.class_probs_of(params))
     blocks = {name: family.form(by_block[name]) for name, family in model.families.items()}
     return blocks, sum((form[2] for form in blocks.values() if form is not None), jnp.log(class_probs)), class_probs

@@ -46,15 +46,9 @@ def num_parameters(
     K prod(C) - 1 free entries, 2^D K - 1 for binary ones: Mitchell, Machine Learning, chapter on generative and
     discriminative classifiers, section 1.
 
-    Args:
-        model: A ``NaiveBayes``, or a fit.
-        X: Rows that determine the columns, if the model does not.
-        y: Labels that determine the classes, if the model does not.
-        num_columns: D instead of rows, a number, or a dict of numbers by block.
-        num_classes: K instead of labels.
-
-    Raises:
-        ValueError: if columns or classes are unknown, or contradict the model.
+    ``model`` is a ``NaiveBayes`` or a fit. Columns that it does not determine come from rows X, or ``num_columns``, a
+    number or a dict by block; classes from X and labels y, or ``num_classes``. ValueError if columns or classes are
+    unknown, or contradict the model.
     """
     specification = getattr(model, "model", model)
     arguments.check_model(specification)
@@ -72,20 +66,22 @@ def num_parameters(
 
 def _columns(fit: Any, model: NaiveBayes, X: Any, num_columns: Any) -> dict[str, int]:
     """The number of columns of each block: from the fit, from the rows, or as given."""
-    given: dict[str, Any] = dict.fromkeys(model.families, None if isinstance(num_columns, Mapping) else num_columns)
     if X is not None:
-        arrays = check_shapes(model.families, model.single, X)
+        arrays = check_shapes(model.families, model.single, model.by_block(X))
         given = {name: family.columns_in(arrays[name]) for name, family in model.families.items()}
-    elif isinstance(num_columns, Mapping):
-        if model.single or not set(num_columns) <= set(given):
-            raise ValueError(f"num_columns must be a number, or a dict by block {list(given)}, got {num_columns!r}")
-        given |= dict(num_columns)
+    elif not isinstance(num_columns, Mapping):
+        given = dict.fromkeys(model.families, num_columns)
+    elif model.single or not set(num_columns) <= set(model.families):
+        blocks = list(model.families)
+        raise ValueError(f"num_columns must be a number, or a dict by block {blocks}, got {num_columns!r}")
+    else:
+        given = dict(num_columns)
     fitted = fit.columns() if isinstance(fit, Classifier) else model.columns
     columns = {}
     for name, family in model.families.items():
-        sizes = [size for size in (fitted[name] or family.declared_columns, given[name]) if size is not None]
-        if given[name] is not None:
+        if given.get(name) is not None:
             arguments.check_counts(num_columns=given[name])
+        sizes = [size for size in (fitted[name] or family.declared_columns, given.get(name)) if size is not None]
         if not sizes:
             raise ValueError(f"the columns of block {name!r} are unknown: give X, or num_columns")
         if len(set(sizes)) > 1:
@@ -97,7 +93,7 @@ def _columns(fit: Any, model: NaiveBayes, X: Any, num_columns: Any) -> dict[str,
 def _classes(fit: Any, model: NaiveBayes, X: Any, y: Any, num_classes: int | None) -> int:
     """The number of classes: from the fit, as given, or from the labels."""
     params = getattr(fit, "params", None)
-    fitted = model.num_classes or (np.shape(params["class_probs"])[-1] if isinstance(params, Mapping) else None)
+    fitted = model.num_classes or (np.shape(model.class_probs_of(params))[-1] if isinstance(params, Mapping) else None)
     given = arguments.check_num_classes(num_classes)
     if None not in (fitted, given) and fitted != given:
         raise ValueError(f"num_classes is {given}, the model has {fitted} classes")

@@ -25,11 +25,15 @@ ROUNDING = 1e-12
 
 
 class Pairs(NamedTuple):
-    """For each pair: the weight of rows where both are observed, mutual information in nats, and log Bayes factor."""
+    """For each pair: the weight of rows where both are observed, mutual information in nats, and log Bayes factor.
+
+    ``cautious`` is the smaller of two log Bayes factors for categories, see ``_categories``; otherwise the same one.
+    """
 
     weight: Array
     information: Array
     evidence: Array
+    cautious: Array
 
 
 def pairs_of(cells: Array, weight: Array, sizes: Array) -> Pairs:
@@ -100,7 +104,13 @@ def _categories(counts: Array, sizes: Array) -> Pairs:
     evidence = cells_less_margins(lambda m: gammaln(m + 1.0))
     for cells, sign in ((np.outer(sizes, sizes), 1), (sizes[:, None], -1), (sizes[None, :], -1)):
         evidence += sign * (gammaln(cells) - gammaln(cells + n))
-    return Pairs(n, np.maximum(information, 0.0), evidence)
+    # independent columns with the margins that the prior over cells implies: in tables with fewer rows than cells these
+    # stay nearly uniform as the cells do, whereas the margins' own Dirichlet(1) follows the noise
+    alike = _by_column(_by_column(gammaln(counts + 1.0), sizes).T, sizes)
+    implied = _by_column(gammaln(margins + sizes) - gammaln(sizes), sizes)
+    all_cells = np.outer(sizes, sizes)
+    alike = alike - implied - implied.T - (gammaln(all_cells) - gammaln(all_cells + n))
+    return Pairs(n, np.maximum(information, 0.0), evidence, np.minimum(evidence, alike))
 
 
 def _category_and_real(counts: Array, sums: Array, squares: Array, sizes: Array) -> Pairs:
@@ -113,7 +123,7 @@ def _category_and_real(counts: Array, sums: Array, squares: Array, sizes: Array)
     information, evidence = _regression(n, _share(by_category - by_mean, total - by_mean, varies), slopes)
     # the mutual information is at most the entropy of the categories
     entropy = (xlogy(n, n) - _by_column(xlogy(counts, counts), sizes)) / np.maximum(n, TINY)
-    return Pairs(n, np.minimum(information, np.maximum(entropy, 0.0)), evidence)
+    return Pairs(n, np.minimum(information, np.maximum(entropy, 0.0)), evidence, evidence)
 
 
 def _reals(n: Array, sums: Array, squares: Array, products: Array) -> Pairs:
@@ -122,7 +132,8 @@ def _reals(n: Array, sums: Array, squares: Array, products: Array) -> Pairs:
     varies = spread > ROUNDING * squares
     varies &= varies.T
     covariance = products - sums * sums.T / np.maximum(n, TINY)
-    return Pairs(n, *_regression(n, _share(np.square(covariance), spread * spread.T, varies), varies))
+    information, evidence = _regression(n, _share(np.square(covariance), spread * spread.T, varies), varies)
+    return Pairs(n, information, evidence, evidence)
 
 
 def _regression(n: Array, explained: Array, slopes: Array) -> tuple[Array, Array]:

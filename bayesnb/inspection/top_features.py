@@ -12,13 +12,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 
-from bayesnb.arrays.host_calls import at_once
+from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.placement import Array, to_double
+from bayesnb.arrays.rank_promotion import allow_rank_promotion
 from bayesnb.families.base import Family, Params
 from bayesnb.inspection import display_names as names
 from bayesnb.inspection.additive_terms import class_probs
+from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.rows import arguments
 
@@ -49,29 +52,29 @@ class TopFeatures(dict[str, list[TopFeature]]):
 
 
 def top_features(
-    fit: Any,
-    count: int = 10,
-    *,
-    class_names: Any = None,
-    feature_names: Any = None,
-    value_names: Mapping[str, Sequence[Any]] | None = None,
+    fit: Any, count: int = 10, *, class_names: Any = None, feature_names: Any = None, value_names: Any = None
 ) -> TopFeatures:
     """The features, words or categories with the largest mean contribution to the log odds of each class.
 
     For an exact posterior the parameters are taken at their means (a variance at rate / shape). The unit is nats; for a
     word it is nats per word of a row, for a Binomial whose totals are given with the rows nats per trial.
 
-    Args:
-        fit: A ``PointEstimate`` or ``Posterior``, or a fitted ``NaiveBayesClassifier``, which has the names.
-        count: The number of features for each class.
-        class_names: K names; 0..K-1 if not given.
-        feature_names: D names, or a dict of them by block; ``x[3]`` if not given.
-        value_names: Names of the codes 0, 1, ..., by the name of the feature.
+    ``fit`` is a ``PointEstimate`` or ``Posterior``; or a fitted ``NaiveBayesClassifier``, or a scikit-learn
+    ``Pipeline`` that ends with one. ``count`` is the number of features for each class; names as in ``explain``.
+    ValueError for another fit, for a single class, names that do not fit, and inside a JAX transformation.
 
-    Raises:
-        ValueError: for another fit, for a single class, names that do not fit, and inside a JAX transformation.
+    Example:
+        >>> import bayesnb as nb
+        >>> from sklearn.feature_extraction.text import CountVectorizer
+        >>> from sklearn.pipeline import make_pipeline
+        >>> pipeline = make_pipeline(CountVectorizer(), nb.NaiveBayesClassifier("multinomial"))
+        >>> texts = ["free offer", "free prize", "at lunch", "lunch offer"]
+        >>> pipeline = pipeline.fit(texts, ["junk", "junk", "ok", "ok"])
+        >>> [found[0].name for found in nb.top_features(pipeline).values()]
+        ['free', 'lunch']
     """
-    fit, class_names, feature_names, value_names = names.complete_names(fit, class_names, feature_names, value_names)
+    given = (class_names, feature_names, value_names)
+    fit, class_names, feature_names, value_names = names.complete_names(*names.steps_of(fit), *given)
     if not isinstance(fit, PointEstimate | Posterior):
         raise ValueError(
             f"top_features takes a PointEstimate or a Posterior, got {type(fit).__name__}; for an AveragedPosterior, "
@@ -80,7 +83,7 @@ def top_features(
     arguments.check_counts(count=count)
     arguments.require_known("top_features", fit)
     fit = to_double(fit)
-    params = fit.params if isinstance(fit, PointEstimate) else at_once(type(fit.model).reference, fit.model)
+    params = fit.params if isinstance(fit, PointEstimate) else finalise(_reference, fit.model)
     probs = class_probs(fit)
     classes = names.check_class_names(class_names, probs.size)
     if len(classes) < 2:
@@ -90,50 +93,54 @@ def top_features(
     shown = names.prefix_repeated(columns)
     value_names = names.check_value_names(value_names, fit.model.families, columns, shown)
     powers = (fit.weights if isinstance(fit, Posterior) else None) or {}
-    by_block = fit.model.block_params(params)
-    blocks = [
-        _Block(family, by_block[block], shown[block], block, powers.get(block, np.ones(1)), value_names)
-        for block, family in fit.model.families.items()
-        if columns[block]
-    ]
-    if not blocks:
+    by_block, parts = fit.model.block_params(params), []
+    labels: list[str] = []
+    for block, family in fit.model.families.items():
+        if not columns[block]:
+            continue
+        labels += _labels(family, block, shown[block], value_names)
+        power = powers.get(block, np.ones(1))
+        power = power if power.size == 1 else np.repeat(power, family.term_sizes(len(columns[block])))
+        parts.append((family, by_block[block], power))
+    if not parts:
         raise ValueError("the model has no columns: top_features needs one or more")
-    return TopFeatures({name: _of_class(k, blocks, probs, count) for k, name in enumerate(classes)})
+    means = np.concatenate([finalise(_means, family, own) for family, own, _ in parts], axis=1)
+    result = TopFeatures()
+    for k, name in enumerate(classes):
+        one = np.arange(probs.size) == k
+        others = np.where(one, 0.0, probs)
+        others = others / others.sum() if others.any() else np.where(one, 0.0, 1.0 / (probs.size - 1))
+        possible = others > 0
+        divergences = [power * finalise(_divergence, family, own, k) for family, own, power in parts]
+        nats = np.concatenate([others[possible] @ part[possible] for part in divergences])
+        table = np.stack([nats, means[k], others @ means], axis=1)
+        order = np.argsort(-nats, kind="stable")[:count]
+        result[name] = [TopFeature(labels[f], *table[f].tolist()) for f in order]
+    return result
 
 
-class _Block(NamedTuple):
-    family: Family
-    params: Params
-    columns: tuple[str, ...]
-    name: str
-    powers: Array
-    value_names: Mapping[str, Sequence[Any]]
+def _labels(family: Family, block: str, columns: Sequence[str], value_names: Mapping[str, Any]) -> Sequence[str]:
+    """The names of a block's terms: the block itself, its columns, or the categories of each column."""
+    if family.one_feature and not family.has_word_terms:
+        return [block]
+    sizes = family.category_sizes(len(columns))
+    if family.term_sizes(len(columns)) != sizes:
+        return columns
+    by_column = ((name, value_names.get(name, range(size))[:size]) for name, size in zip(columns, sizes, strict=True))
+    return [f"{name} = {value}" for name, values in by_column for value in values]
 
 
-def _of_class(k: int, blocks: list[_Block], probs: Array, count: int) -> list[TopFeature]:
-    others = np.where(np.arange(probs.size) == k, 0.0, probs)
-    others = others / others.sum() if others.any() else np.where(np.arange(probs.size) == k, 0, 1 / (probs.size - 1))
-    possible = others > 0
-    features = []
-    for block in blocks:
-        family, sizes = block.family, block.family.term_sizes(len(block.columns))
-        powers = block.powers if block.powers.size == 1 else np.repeat(block.powers, sizes)
-        nats = others[possible] @ (powers * at_once(type(family).divergence, family, block.params, k))[possible]
-        means = at_once(type(family).means, family, block.params)
-        here, elsewhere = means[k], others @ means
-        for term in np.argsort(-nats, kind="stable")[:count].tolist():
-            numbers = (float(values[term]) for values in (nats, here, elsewhere))
-            features.append(TopFeature(_name(block, sizes, term), *numbers))
-    return sorted(features, key=lambda feature: -feature.nats)[:count]
+@jax.jit
+def _reference(model: NaiveBayes) -> Sites:
+    return model.reference()
 
 
-def _name(block: _Block, sizes: tuple[int, ...], term: int) -> str:
-    """The name of a term: that of its block or column, with the category if each category is a term."""
-    if block.family.one_feature and not block.family.has_word_terms:
-        return block.name
-    starts = np.cumsum([0, *sizes])
-    column = int(np.searchsorted(starts, term, side="right")) - 1
-    name, code = block.columns[column], term - starts[column]
-    if sizes != block.family.category_sizes(len(sizes)):
-        return name
-    return f"{name} = {block.value_names[name][code] if name in block.value_names else code}"
+@jax.jit
+def _means(family: Family, params: Params) -> Array:
+    with allow_rank_promotion():
+        return family.means(params)
+
+
+@jax.jit
+def _divergence(family: Family, params: Params, k: Array) -> Array:
+    return family.divergence(params, k)

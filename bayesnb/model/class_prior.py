@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays.compiled import compiled
+from bayesnb.arrays.compiled import compiled_unless_few
 from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.placement import Array, as_array, namespace, on_host
 from bayesnb.arrays.threads import in_threads, row_blocks
@@ -51,7 +51,7 @@ def _add_by_blocks(table: Array, log_probs: Array) -> Array:
     return out
 
 
-@compiled
+@compiled_unless_few
 def _write_sums(table: Array, log_probs: Array, out: Array) -> None:
     # numpy's inner loop over the classes is short: its start-up at each row would dominate
     for n in range(table.shape[0]):

@@ -16,7 +16,7 @@ from bayesnb.rows import arguments, checks
 
 
 def check_families(families: Mapping[str, Any]) -> None:
-    """Raise ValueError unless these are families by name, at least one."""
+    """Raise ValueError unless these are families by name, at least one, with a name for every part of the program."""
     if not families:
         raise ValueError("a model needs at least one block: a family, or a dict of families by name")
     for name, family in families.items():
@@ -25,10 +25,8 @@ def check_families(families: Mapping[str, Any]) -> None:
         if not isinstance(family, Family):
             hint = f"{family.__name__}(...)" if isinstance(family, type) else "nb.Normal()"
             raise ValueError(f"block {name!r} must be a family such as {hint}, got {family!r}")
-
-
-def check_names(names: list[str]) -> None:
-    """Raise ValueError if two parts of the program would have the same name."""
+    parts = [f"{block}_{part}" for block, f in families.items() for part in (*f.sites, "classes", "features")]
+    names = ["label", "rows", "class_probs", *families, *parts]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(f"two parts of the program would have the name {twice[0]!r}: rename a block")

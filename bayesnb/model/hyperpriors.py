@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-import jax
 import numpyro
 import numpyro.distributions as dist
 
 from bayesnb.arrays.placement import Array
 from bayesnb.arrays.pytree import fields_of
+from bayesnb.arrays.rank_promotion import allow_rank_promotion
 from bayesnb.families.base import Family
 from bayesnb.rows.specification import Specification
 
@@ -41,11 +41,14 @@ def filled(model: Model, values: Mapping[str, Array]) -> Model:
     return model.with_hyperparameters(families, values.get("class_concentration", model.class_concentration))
 
 
-def sample_hyperparameters(model: Specification) -> dict[str, Array]:
-    """Sample every hyperprior, inside a NumPyro program, and return the values by site."""
-    # NumPyro's distributions rely on rank promotion
-    with jax.numpy_rank_promotion("allow"):
-        return {site: numpyro.sample(site, d.to_event(len(d.batch_shape))) for site, d in hyperpriors(model).items()}
+def sample_hyperparameters(model: Specification, names: Mapping[str, str] | None = None) -> dict[str, Array]:
+    """Sample every hyperprior, inside a NumPyro program, and return the values by site; ``names`` are other names."""
+    names = names or {}
+    with allow_rank_promotion():
+        return {
+            site: numpyro.sample(names.get(site, site), d.to_event(len(d.batch_shape)))
+            for site, d in hyperpriors(model).items()
+        }
 
 
 def _distributions(family: Family) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
@@ -14,20 +15,14 @@ from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.placement import Array, as_array, on_host
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.families.base import Family, Hyperparameter
-from bayesnb.families.parts.plates import sample_params
 from bayesnb.families.parts.powers import to_powers
 from bayesnb.families.parts.support import broadcast
 from bayesnb.model import program
 from bayesnb.model.class_prior import joint_score
-from bayesnb.model.declarations import (
-    check_families,
-    check_float32,
-    check_names,
-    declared_classes,
-    declared_concentration,
-)
+from bayesnb.model.declarations import check_families, check_float32, declared_classes, declared_concentration
 from bayesnb.model.hyperpriors import hyperpriors
 from bayesnb.model.nonconjugate import check_priors, own_priors
+from bayesnb.model.spelling import Spelling, sample_spelled
 from bayesnb.numerics import dirichlet
 from bayesnb.primitives.scoring import Score, Scoring, prepare_predictive
 from bayesnb.rows import arguments
@@ -69,13 +64,17 @@ class NaiveBayes(Scoring):
         families = {"x": likelihoods} if not isinstance(likelihoods, Mapping) else dict(likelihoods)
         check_families(families)
         self.families: dict[str, Family] = families
-        plates = [f"{name}_{plate}" for name in families for plate in ("classes", "features")]
-        check_names(["label", "rows", *families, *self.sites(), *plates])
         self.class_concentration = declared_concentration(class_concentration)
         self.class_probs = None if class_probs is None else arguments.check_class_probs(class_probs)
         self.priors = check_priors(priors, self.sites(), fixed=class_probs is not None)
         self.num_classes = declared_classes(num_classes, self.class_probs, self.class_concentration, families)
         self.columns: dict[str, int | None] = dict.fromkeys(families)
+
+    spelling: Spelling | None = None
+    """How a program names and shapes its parameters and rows, if the model shows them like that program."""
+
+    certificate: Any = None
+    """What ``from_numpyro`` recognised, and how it was checked; None for other models."""
 
     # the specification, fixed to data
 
@@ -97,7 +96,7 @@ class NaiveBayes(Scoring):
         if hyperpriors(self):
             raise ValueError(
                 f"the model has hyperpriors, {', '.join(hyperpriors(self))}, which fit_nuts infers; for a closed form "
-                "give numbers instead, or let fit_empirical find them"
+                "give numbers instead"
             )
         statistics = pooled_statistics(self, X, y, sample_weight, statistics)
         if not on_host(self, statistics):
@@ -125,20 +124,47 @@ class NaiveBayes(Scoring):
         """The same model for a population with these class probabilities [K]."""
         probs = arguments.check_class_probs(class_probs, self.num_classes)
         priors = {site: prior for site, prior in self.priors.items() if site != "class_probs"}
-        return self._replace(class_probs=probs, num_classes=probs.shape[0], priors=priors)
+        spelling = None if self.spelling is None else self.spelling.without("class_probs")
+        return self._replace(class_probs=probs, num_classes=probs.shape[0], priors=priors, spelling=spelling)
 
     # parameters by site
 
     def sites(self) -> list[str]:
         """The names of the parameters' sites."""
-        return ["class_probs", *(f"{b}_{site}" for b, f in self.families.items() for site in f.sites)]
+        own = ["class_probs", *(f"{b}_{site}" for b, f in self.families.items() for site in f.sites)]
+        return own if self.spelling is None else self.spelling.names(own)
 
     def common_sites(self) -> set[str]:
-        """The sites that all classes share: they have no class axis."""
+        """The model's own sites that all classes share: they have no class axis."""
         return {f"{b}_{site}" for b, f in self.families.items() for site in f.common_sites}
+
+    def respelled(self, spelling: Spelling | None) -> Self:
+        """The same model with its parameters and rows named and shaped like those of a program; None for its own."""
+        return self._replace(spelling=spelling)
+
+    def own_params(self, params: Mapping[str, Array]) -> Mapping[str, Array]:
+        """Parameters by the model's own sites, whatever its spelling."""
+        return params if self.spelling is None else self.spelling.read(params)
+
+    def spell(self, own: Sites) -> Sites:
+        """Parameters by the model's own sites as its spelling has them."""
+        return own if self.spelling is None else self.spelling.write(own)
+
+    def by_block(self, X: Any) -> Any:
+        """Rows by block; given by the sites of the program, if the model is spelled like one."""
+        return X if self.spelling is None else self.spelling.rows(X, self.single)
+
+    def labels_of(self, y: Any) -> Any:
+        """Labels [N]; a program may have them as a column [N, 1]."""
+        return y if self.spelling is None or np.ndim(y) != 2 or np.shape(y)[1] != 1 else y.reshape(-1)
+
+    def class_probs_of(self, params: Mapping[str, Array]) -> Array:
+        """The class probabilities among the parameters, [..., K]."""
+        return self.own_params(params)["class_probs"]
 
     def block_params(self, params: Mapping[str, Array]) -> dict[str, Sites]:
         """Parameters by block and short name."""
+        params = self.own_params(params)
         return {b: {site: params[f"{b}_{site}"] for site in f.sites} for b, f in self.families.items()}
 
     def reference(self) -> Sites:
@@ -147,8 +173,20 @@ class NaiveBayes(Scoring):
 
     def mode(self) -> Sites:
         """The joint mode of the parameters under conjugacy."""
-        probs = dirichlet.dirichlet_mode(self.class_concentration) if self.class_probs is None else self.class_mean()
-        return self._collect(jnp.asarray(probs), {b: f.mode() for b, f in self.families.items()})
+        families, concentration = self._tilted()
+        probs = dirichlet.dirichlet_mode(concentration) if self.class_probs is None else self.class_mean()
+        return self._collect(jnp.asarray(probs), {b: f.mode() for b, f in families.items()})
+
+    def _tilted(self) -> tuple[dict[str, Family], Hyperparameter]:
+        """The families and the class concentration whose densities are those of the program's own parameters."""
+        tilts = {} if self.spelling is None else self.spelling.tilts()
+        families = dict(self.families)
+        for block, family in self.families.items():
+            for site in family.sites:
+                if f"{block}_{site}" in tilts:
+                    families[block] = families[block].tilt(site, tilts[f"{block}_{site}"])
+        # only two classes have a probability that is a function of one latent: p^q (1 - p)^q
+        return families, self.class_concentration + tilts.get("class_probs", (0.0,))[0]
 
     def mle(self, statistics: ModelStatistics) -> Sites:
         """The maximiser of the likelihood; a class without rows has probability 0."""
@@ -161,7 +199,7 @@ class NaiveBayes(Scoring):
         new, old = self.block_params(params), self.block_params(reference)
         parts = [f.log_likelihood_ratio(statistics.blocks[b], new[b], old[b]) for b, f in self.families.items()]
         if self.class_probs is None:
-            change = params["class_probs"] / reference["class_probs"] - 1.0
+            change = self.class_probs_of(params) / self.class_probs_of(reference) - 1.0
             parts.append(dirichlet.centred_log_likelihood(statistics.class_counts, change, self.class_concentration))
         return sum(parts, jnp.zeros(()))
 
@@ -180,14 +218,15 @@ class NaiveBayes(Scoring):
             return params
         blocks = self.block_params(params)
         back = {b: f.restore(statistics.blocks[b], blocks[b]) for b, f in self.families.items()}
-        return self._collect(params["class_probs"], back)
+        return self._collect(self.class_probs_of(params), back)
 
     # log p(y = k, x) without the base measure
 
     def likelihood_tables(self, params: Mapping[str, Array]) -> Tables:
         """The tables from which ``likelihood_scorer`` scores rows, made of the parameters. Pure JAX."""
         blocks = self.block_params(params)
-        return params["class_probs"], {b: f.likelihood_tables(blocks[b]) for b, f in self.families.items()}
+        probs = self.class_probs_of(params)
+        return probs, {b: f.likelihood_tables(blocks[b]) for b, f in self.families.items()}
 
     def likelihood_scorer(self, tables: Tables) -> Score:
         """The score of rows, log p(y = k, x | params), [N, K], from the ``likelihood_tables`` of the parameters."""
@@ -219,12 +258,17 @@ class NaiveBayes(Scoring):
 
     def params(self) -> Sites:
         """Sample every parameter, inside a NumPyro program, and return them by site."""
+        return self._sample() if self.spelling is None else sample_spelled(self.respelled(None), self.spelling)
+
+    def _sample(self) -> Sites:
+        """``params`` by the model's own sites."""
         with own_priors(self.priors):
             if self.class_probs is None:
                 probs = numpyro.sample("class_probs", dist.Dirichlet(self.class_concentration))
             else:
                 probs = numpyro.deterministic("class_probs", jnp.asarray(self.class_probs))
-            return self._collect(probs, {b: sample_params(f, b) for b, f in self.families.items()})
+            blocks = {b: f.params(b) if f.num_columns else _without_columns(f, b) for b, f in self.families.items()}
+            return self._collect(probs, blocks)
 
     def __call__(
         self, X: Any = None, y: Any = None, *, num_rows: int | None = None, total_count: Any = None
@@ -237,7 +281,8 @@ class NaiveBayes(Scoring):
     def tree_flatten(self) -> tuple[list[Any], tuple[Any, ...]]:
         """Children, and the static rest; the order of blocks is part of it."""
         children = [*self.families.values(), self.class_concentration, self.class_probs, self.priors]
-        return children, (tuple(self.families), self.single, self.num_classes, tuple(self.columns.values()))
+        sizes = tuple(self.columns.values())
+        return children, (tuple(self.families), self.single, self.num_classes, sizes, self.spelling)
 
     def tree_flatten_with_keys(self) -> tuple[list[tuple[Any, Any]], tuple[Any, ...]]:
         """As ``tree_flatten``, each child with its name."""
@@ -248,13 +293,14 @@ class NaiveBayes(Scoring):
     @classmethod
     def tree_unflatten(cls, aux: tuple[Any, ...], children: list[Any]) -> Self:
         """The model from its parts, without checks, as leaves may be tracers or placeholders."""
-        names, single, num_classes, columns = aux
+        names, single, num_classes, columns, spelling = aux
         *families, class_concentration, class_probs, priors = children
         model = object.__new__(cls)
         model.families = dict(zip(names, families, strict=True))
         model.single, model.num_classes = single, num_classes
         model.class_concentration, model.class_probs = class_concentration, class_probs
         model.priors, model.columns = priors, dict(zip(names, columns, strict=True))
+        model.spelling = spelling
         return model
 
     def __repr__(self) -> str:
@@ -271,21 +317,23 @@ class NaiveBayes(Scoring):
         model.__dict__.update({**self.__dict__, **changes})
         return model
 
-    def _fixed(self, num_classes: int, blocks: dict[str, Any]) -> Self:
-        num_classes = self.num_classes or num_classes
-        families = {b: f.resolve(blocks[b], num_classes) for b, f in self.families.items()}
-        return self._replace(
-            families=families,
-            class_concentration=broadcast(self.class_concentration, (num_classes,), "class_concentration"),
-            num_classes=num_classes,
-            columns={b: f.num_columns for b, f in families.items()},
-        )
-
     def _collect(self, class_probs: Array, blocks: Mapping[str, Mapping[str, Array]]) -> Sites:
         named = {f"{b}_{site}": value for b, params in blocks.items() for site, value in params.items()}
-        return {"class_probs": class_probs, **named}
+        return self.spell({"class_probs": class_probs, **named})
+
+
+def _without_columns(family: Family, block: str) -> dict[str, Array]:
+    """The empty parameters of a block without columns, which has no sample sites."""
+    return {site: numpyro.deterministic(f"{block}_{site}", value) for site, value in family.mode().items()}
 
 
 @jax.jit
 def _resolve(model: NaiveBayes, statistics: ModelStatistics) -> NaiveBayes:
-    return model._fixed(statistics.num_classes, statistics.pool())
+    num_classes, pooled = model.num_classes or statistics.num_classes, statistics.pool()
+    families = {b: f.resolve(pooled[b], num_classes) for b, f in model.families.items()}
+    return model._replace(
+        families=families,
+        class_concentration=broadcast(model.class_concentration, (num_classes,), "class_concentration"),
+        num_classes=num_classes,
+        columns={b: f.num_columns for b, f in families.items()},
+    )

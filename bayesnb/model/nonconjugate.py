@@ -18,6 +18,7 @@ from numpyro.distributions.constraints import Constraint
 from numpyro.primitives import Messenger
 
 from bayesnb.arrays.placement import Array
+from bayesnb.arrays.rank_promotion import allow_rank_promotion
 from bayesnb.rows.specification import Specification
 
 Priors = dict[str, dist.Distribution]
@@ -64,9 +65,16 @@ def require_conjugacy(model: Specification) -> None:
     """Raise ValueError if the model has non-conjugate priors."""
     if model.priors:
         raise ValueError(
-            f"the model has non-conjugate priors for {', '.join(model.priors)}, so there is no closed form: use "
+            f"the model has non-conjugate priors for {', '.join(_sites(model))}, so there is no closed form: use "
             "fit_nuts, or leave out priors"
         )
+
+
+def _sites(model: Specification) -> list[str]:
+    """The sites with priors of their own, as the model is spelled."""
+    if model.spelling is None:
+        return list(model.priors)
+    return [site.name for site in model.spelling.sites if site.sources & model.priors.keys()]
 
 
 def initial_params(model: Specification, params: Mapping[str, Array]) -> dict[str, Array]:
@@ -75,8 +83,7 @@ def initial_params(model: Specification, params: Mapping[str, Array]) -> dict[st
     Raises:
         ValueError: if a prior does not fit its site in shape or in values.
     """
-    # NumPyro's distributions rely on rank promotion
-    with jax.numpy_rank_promotion("allow"), handlers.block(), handlers.seed(rng_seed=0):
+    with allow_rank_promotion(), handlers.block(), handlers.seed(rng_seed=0):
         conjugate = handlers.trace(handlers.substitute(model.conjugate().params, data=params)).get_trace()
     found = dict(params)
     for site, prior in model.priors.items():

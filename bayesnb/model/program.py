@@ -7,6 +7,11 @@
     x_nb ~ likelihood of family b at theta_b[y_n]  independently over blocks and columns
 
 Sites: ``class_probs`` [K], ``label`` [N], ``block_name`` [K, D, ...] for parameters, ``block`` [N, D] for rows.
+
+NumPyro's ``Predictive(model, num_samples=S)(key, X, y)`` draws parameters from the prior, and for a resolved model
+``Predictive(model, posterior_samples=post.sample(key, S))(key, num_rows=N)`` draws new rows. Given rows, draws of their
+labels need ``Predictive(model, posterior_samples=..., infer_discrete=True)(key, X)``, which uses funsor: otherwise
+labels are drawn without regard to X.
 """
 
 from __future__ import annotations
@@ -20,6 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
+from numpyro import handlers
 
 from bayesnb.arrays.placement import Array, is_traced
 from bayesnb.model.hyperpriors import filled, hyperpriors, sample_hyperparameters
@@ -46,33 +52,66 @@ def run(model: Specification, X: Any, y: Any, num_rows: int | None, total_count:
         ValueError: if the rows do not fit, or the model must be resolved first.
         ImportError: if rows are given without labels and funsor is not installed.
     """
+    given = nullcontext()
+    if X is not None and y is None and model.num_classes is None:  # Predictive knows K from its posterior_samples
+        model = model.with_class_probs(numpyro.sample("class_probs", _AnyClasses(model.class_concentration)))
+        given = handlers.block(hide=["class_probs"])
     # a sampler traces this program, but the rows in its closure are concrete: evaluate now, so that they are checked
-    with nullcontext() if is_traced(X, y) else jax.ensure_compile_time_eval():
+    with nullcontext() if is_traced(model, X, y) else jax.core.eval_context():
         arrays, num_rows = _rows(model, X, y, num_rows)
         statistics = None if model.resolved else pooled_statistics(model, X, y)
         if statistics is not None and not hyperpriors(model):
             model = model.resolve(statistics=statistics)
         y = _labels(model, y, num_rows, latent=arrays is not None)
     if hyperpriors(model):
-        model = filled(model, sample_hyperparameters(model)).resolve(statistics=statistics)
-    params = model.params()
+        names = {} if model.spelling is None else {own: name for name, own in model.spelling.hyper}
+        model = filled(model, sample_hyperparameters(model, names)).resolve(statistics=statistics)
+    with given:
+        params = model.params()
     with numpyro.plate("rows", num_rows):
-        labels = dist.Categorical(probs=params["class_probs"])
-        y = numpyro.sample("label", labels, obs=y, infer={"enumerate": "parallel"})
+        labels = dist.Categorical(probs=model.class_probs_of(params))
+        names = {"label": "label"} if model.spelling is None else model.spelling.observed
+        y = numpyro.sample(names["label"], labels, obs=y, infer={"enumerate": "parallel"})
         of_row = {b: model.families[b].params_of_rows(p, y) for b, p in model.block_params(params).items()}
         rows = {
-            b: family.observe(b, of_row[b], None if arrays is None else jnp.asarray(arrays[b]), total_count)
+            b: family.observe(
+                names.get(b, b), of_row[b], None if arrays is None else jnp.asarray(arrays[b]), total_count
+            )
             for b, family in model.families.items()
         }
+    if model.spelling is not None:
+        return model.spelling.own_rows(rows["x"] if model.single else rows, model.single), y
     return (rows["x"] if model.single else rows), y
+
+
+class _AnyClasses(dist.Distribution):
+    """A Dirichlet over as many classes as its given value has; it cannot be sampled."""
+
+    support = dist.constraints.simplex
+
+    def __init__(self, concentration: Any) -> None:
+        self.concentration = concentration
+        super().__init__(event_shape=(1,), validate_args=False)
+
+    def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
+        """Raise ValueError: the number of classes is unknown."""
+        del key, sample_shape
+        raise ValueError("without y the number of classes must be declared: NaiveBayes(..., num_classes=K)")
+
+    def log_prob(self, value: Array) -> Array:
+        """The density of class probabilities [..., K]."""
+        return dist.Dirichlet(jnp.broadcast_to(self.concentration, value.shape[-1:])).log_prob(value)
 
 
 def _rows(model: Specification, X: Any, y: Any, num_rows: int | None) -> tuple[dict[str, Array] | None, int]:
     if X is not None:
-        arrays = check_rows(model.families, model.single, X, model.columns)
+        arrays = check_rows(model.families, model.single, model.by_block(X), model.columns)
         return arrays, next(iter(arrays.values())).shape[0]
     if not model.resolved:
-        raise ValueError("generating rows needs a resolved model: model.resolve(X, y)(num_rows=100)")
+        raise ValueError(
+            "generating rows needs a resolved model, such as model.resolve(X, y) or a posterior's prior: "
+            "model.resolve(X, y)(num_rows=100), or with NumPyro's Predictive(post.prior, ...)(key, num_rows=100)"
+        )
     if num_rows is None and y is None:
         raise ValueError("the number of rows is unknown: give X, y or num_rows")
     return None, np.shape(y)[0] if num_rows is None else num_rows
@@ -80,7 +119,7 @@ def _rows(model: Specification, X: Any, y: Any, num_rows: int | None) -> tuple[d
 
 def _labels(model: Specification, y: Any, num_rows: int, latent: bool) -> Array | None:
     if y is not None:
-        labels, _ = check_labels(y, None, num_rows, model.num_classes)
+        labels, _ = check_labels(model.labels_of(y), None, num_rows, model.num_classes)
         if labels.soft:
             raise ValueError(
                 "the program needs integer labels; soft labels are supported by fit_mle, fit_map, fit_posterior"

@@ -99,23 +99,23 @@ def log_wishart_ratio(df: Array, more: Array, scale: Array, grown: Array, seen: 
     return rest - 0.5 * df * change + jnp.where(used, gammas, 0.0).sum(axis=-1)
 
 
-def is_positive_definite(matrix: Array, columns: Array) -> bool:
-    """True if a known matrix [D, D] is positive definite beyond rounding, whatever its units, in these columns [D]."""
-    least = SINGULAR * np.finfo(matrix.dtype if np.issubdtype(matrix.dtype, np.floating) else float).eps
-    part = np.asarray(matrix, np.float64)[np.ix_(columns, columns)]
-    spread = np.sqrt(np.maximum(variances(part), 0.0))
-    if not (spread > 0).all():
-        return False
-    try:
-        return bool((variances(np.linalg.cholesky(part / outer(spread))) ** 2 > least).all())
-    except np.linalg.LinAlgError:
-        return False
-
-
 def first_singular(matrices: Array, columns: Array) -> int | None:
-    """The index of the first of known matrices [K, D, D] that is not positive definite in columns [D], or None."""
-    good = (is_positive_definite(matrix, columns) for matrix in np.asarray(matrices))
-    return next((k for k, fine in enumerate(good) if not fine), None)
+    """The index of the first of known matrices [K, D, D] that is singular in columns [D], or None.
+
+    A matrix is singular unless it is positive definite beyond rounding, whatever its units.
+    """
+    matrices = np.asarray(matrices)
+    least = SINGULAR * np.finfo(matrices.dtype if np.issubdtype(matrices.dtype, np.floating) else float).eps
+    for k, matrix in enumerate(matrices.astype(np.float64)):
+        part = matrix[np.ix_(columns, columns)]
+        spread = np.sqrt(np.maximum(variances(part), 0.0))
+        try:
+            good = (spread > 0).all() and (variances(np.linalg.cholesky(part / outer(spread))) ** 2 > least).all()
+        except np.linalg.LinAlgError:
+            good = False
+        if not good:
+            return k
+    return None
 
 
 def require_covariance(owner: str, value: Array, *, may_be_idle: bool = False) -> None:
@@ -156,10 +156,10 @@ def divergence(loc: Array, covariance: Array, k: int) -> Array:
 
     (tr S_j^-1 S_k + (m_j - m_k)' S_j^-1 (m_j - m_k) - D + log det S_j / det S_k) / 2
     """
-    loc, covariance = np.asarray(loc), np.asarray(covariance)
-    covariance = np.broadcast_to(covariance, (len(loc), *covariance.shape[-2:]))
+    covariance = jnp.broadcast_to(covariance, (len(loc), *covariance.shape[-2:]))
     on = variances(covariance).min(axis=0) > 0
-    covariance, shift = covariance[:, on][:, :, on], (loc - loc[k])[:, on]
-    precision, logs = np.linalg.inv(covariance), np.linalg.slogdet(covariance)[1]
-    trace = np.einsum("jab,ba->j", precision, covariance[k])
-    return 0.5 * (trace + np.einsum("ja,jab,jb->j", shift, precision, shift) - on.sum() + logs - logs[k])
+    covariance, shift = proper(covariance, on), jnp.where(on[None], loc - loc[k][None], 0.0)
+    precision, logs = jnp.linalg.inv(covariance), jnp.linalg.slogdet(covariance)[1]
+    trace = jnp.einsum("jab,ba->j", precision, covariance[k])
+    mean = jnp.einsum("ja,jab,jb->j", shift, precision, shift)
+    return 0.5 * (trace + mean - loc.shape[-1] + logs - logs[k])

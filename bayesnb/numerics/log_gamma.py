@@ -22,13 +22,10 @@ MANY = 1000
 
 def log_factorial(x: Array) -> Array:
     """log x! = log Gamma(x + 1), on the host or the device."""
-    if on_host(x):
-        return _host_log_factorial(np.asarray(x))
-    return gammaln(jnp.asarray(x, jnp.promote_types(x.dtype, jnp.result_type(float))) + 1.0)
-
-
-def _host_log_factorial(x: Array) -> Array:
-    """Computed by table lookup if there are many numbers, all small and whole."""
+    if not on_host(x):
+        return gammaln(jnp.asarray(x, jnp.promote_types(x.dtype, jnp.result_type(float))) + 1.0)
+    x = np.asarray(x)
+    # many numbers that are small and whole are looked up in a table
     if x.size > MANY and x.dtype.kind in "fiu":
         out = np.empty(x.shape)
         if _look_up(x.ravel(), _log_factorials(), out.reshape(-1)):
@@ -113,9 +110,8 @@ def _shift(z: Array) -> tuple[Array, Array]:
     """(w, c) with log Gamma(z) = log Gamma(w) - c and w >= 8."""
     small = z < 8
     safe = jnp.where(small, z, 1.0)
-    product = safe
-    for j in range(1, 8):
-        product = product * (safe + j)
+    ends = safe * (safe + 7.0)  # (z + 1)(z + 6) = z (z + 7) + 6, and so on
+    product = ends * (ends + 6.0) * (ends + 10.0) * (ends + 12.0)
     return jnp.where(small, z + 8.0, z), jnp.where(small, jnp.log(product), 0.0)
 
 

@@ -8,14 +8,13 @@ impossible features first, then the finite part.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import reduce
 from typing import NamedTuple
 
 import jax
 import numpy as np
 
-from bayesnb.arrays.compiled import compiled
+from bayesnb.arrays.compiled import compiled_unless_few
 from bayesnb.arrays.placement import Array, namespace, on_host
 from bayesnb.arrays.threads import in_threads, row_blocks
 
@@ -28,6 +27,12 @@ class LogProb(NamedTuple):
 
     finite: Array
     zeros: Array
+
+    @classmethod
+    def of(cls, logs: Array) -> LogProb:
+        """The numbers with these logarithms, numpy's, each -inf as one zero factor."""
+        never = np.isneginf(logs)
+        return cls(np.where(never, 0.0, logs), never.astype(float))
 
     def times(self, *others: LogProb) -> LogProb:
         """The product of these probabilities."""
@@ -47,11 +52,11 @@ class LogProb(NamedTuple):
 
     def normalise(self) -> Array:
         """The logarithm of each entry's share of its row: log p / sum_k p, along the last axis. Never NaN."""
-        return self._in_blocks(_write_log_shares) if on_host(self) else jax.nn.log_softmax(self.contenders())
+        return self._host_shares(logs=True) if on_host(self) else jax.nn.log_softmax(self.contenders())
 
     def shares(self) -> Array:
         """Each entry's share of its row, p / sum_k p, along the last axis. Never NaN."""
-        return self._in_blocks(_write_shares) if on_host(self) else jax.nn.softmax(self.contenders())
+        return self._host_shares(logs=False) if on_host(self) else jax.nn.softmax(self.contenders())
 
     def best(self) -> Array:
         """The index of the largest entry in each row."""
@@ -64,39 +69,34 @@ class LogProb(NamedTuple):
         fewest = self.zeros.min(axis=-1, keepdims=True)
         return namespace(self.finite).where(self.zeros == fewest, self.finite, -np.inf)
 
-    def _in_blocks(self, write: Callable[[Array, Array], None]) -> Array:
-        """The output of ``write`` for the contenders of numpy rows, in threads; classes are on the last axis."""
+    def _host_shares(self, *, logs: bool) -> Array:
+        """The shares of numpy rows, or their logarithms, in threads.
+
+        In rows of few classes compiled loops are faster than numpy, except for its vectorised exp.
+        """
         shape = self.finite.shape
         flat = LogProb(*(None if part is None else part.reshape(-1, shape[-1]) for part in self))
         out = np.empty(flat.finite.shape)
 
         def block(rows: slice) -> None:
-            part = LogProb(*(None if part is None else part[rows] for part in flat))
+            part, odds = LogProb(*(None if part is None else part[rows] for part in flat)), out[rows]
             with np.errstate(under="ignore"):
-                write(np.ascontiguousarray(part.contenders(), dtype=np.float64), out[rows])
+                _subtract_largest(np.ascontiguousarray(part.contenders(), dtype=np.float64), odds)
+                if logs:
+                    _subtract(odds, np.log(_row_sums(np.exp(odds))))
+                else:
+                    np.exp(odds, out=odds)
+                    _divide(odds, _row_sums(odds))
 
-        in_threads(block, row_blocks(len(out), out.itemsize * shape[-1], block_bytes=CACHED_BYTES))
+        in_threads(block, row_blocks(len(out), out.itemsize * shape[-1], block_bytes=TABLE_BYTES))
         return out.reshape(shape)
 
 
-CACHED_BYTES = 1 << 20
+TABLE_BYTES = 1 << 20
 """Bytes of a table that stay in cache together with a copy."""
 
 
-def _write_log_shares(contenders: Array, out: Array) -> None:
-    """As ``jax.nn.log_softmax``: loops for rows of few classes, on which numpy is slow, but its vectorised exp."""
-    _subtract_largest(contenders, out)
-    _subtract(out, np.log(_row_sums(np.exp(out))))
-
-
-def _write_shares(contenders: Array, out: Array) -> None:
-    """As ``jax.nn.softmax``."""
-    _subtract_largest(contenders, out)
-    np.exp(out, out=out)
-    _divide(out, _row_sums(out))
-
-
-@compiled
+@compiled_unless_few
 def _subtract_largest(table: Array, out: Array) -> None:
     for n in range(table.shape[0]):
         largest = table[n, 0]
@@ -106,7 +106,7 @@ def _subtract_largest(table: Array, out: Array) -> None:
             out[n, k] = table[n, k] - largest
 
 
-@compiled
+@compiled_unless_few
 def _row_sums(odds: Array) -> Array:
     sums = np.zeros(odds.shape[0])
     for n in range(odds.shape[0]):
@@ -115,14 +115,14 @@ def _row_sums(odds: Array) -> Array:
     return sums
 
 
-@compiled
+@compiled_unless_few
 def _subtract(out: Array, of_rows: Array) -> None:
     for n in range(out.shape[0]):
         for k in range(out.shape[1]):
             out[n, k] -= of_rows[n]
 
 
-@compiled
+@compiled_unless_few
 def _divide(out: Array, of_rows: Array) -> None:
     for n in range(out.shape[0]):
         for k in range(out.shape[1]):

@@ -4,12 +4,12 @@ All plots are readable in greyscale and by colour-blind people: the colours are 
 lines or hatches repeat the information. Every number shown is also available from the library.
 """
 
-from bayesnb.plots.bars import contribution_bars as contribution_bars
-from bayesnb.plots.bars import inclusion_bars as inclusion_bars
 from bayesnb.plots.curves import confidence_shares as confidence_shares
 from bayesnb.plots.curves import learning_curve as learning_curve
 from bayesnb.plots.curves import reliability as reliability
-from bayesnb.plots.matrix import dependence as dependence
+from bayesnb.plots.features import contribution_bars as contribution_bars
+from bayesnb.plots.features import dependence as dependence
+from bayesnb.plots.features import inclusion_bars as inclusion_bars
 from bayesnb.plots.nomograms import nomogram as nomogram
 from bayesnb.plots.parameters import class_densities as class_densities
 from bayesnb.plots.parameters import forest as forest

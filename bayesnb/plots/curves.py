@@ -20,12 +20,8 @@ def learning_curve(
 ) -> Axes:
     """Draw a metric against the training size, one line for each method, with error bars.
 
-    Args:
-        ax: The axes to draw on.
-        sizes: Training sizes [S].
-        curves: For each method, the means [S] and their standard errors [S] (NaN: no error bar).
-        ylabel: The metric.
-        log_scale: Use a logarithmic scale if all means are positive.
+    ``curves`` are for each method the means [S] at the training sizes [S] and their standard errors [S] (NaN: no error
+    bar), and ``ylabel`` names the metric. ``log_scale`` is a logarithmic scale if all means are positive.
     """
     # draw the largest markers first and smaller ones on top; methods without a style come last
     methods = [name for name in STYLES if name in curves] + [name for name in curves if name not in STYLES]
@@ -59,10 +55,7 @@ def reliability(ax: Axes, bins: Mapping[str, Sequence[ReliabilityBins]], lowest:
     splits as clusters, sqrt(R / (R - 1) sum_s (c_s - r n_s)^2) / sum_s n_s, since rows of one split are dependent. Bins
     with fewer than one row per split on average are left out, and lines are broken there.
 
-    Args:
-        ax: The axes to draw on.
-        bins: For each method, the counts of each split.
-        lowest: The left end of the x axis; no confidence is below 1 / K.
+    ``bins`` are for each method the counts of each split; the x axis begins at ``lowest``, as none is below 1 / K.
     """
     ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, zorder=0)
     for method in [name for name in STYLES if name in bins]:
@@ -80,9 +73,7 @@ def reliability(ax: Axes, bins: Mapping[str, Sequence[ReliabilityBins]], lowest:
 def confidence_shares(ax: Axes, bins: Mapping[str, Sequence[ReliabilityBins]]) -> Axes:
     """Draw the fraction of test rows in each bin of the largest class probability, methods side by side.
 
-    Args:
-        ax: The axes to draw on.
-        bins: For each method, the counts of each split.
+    ``bins`` are for each method the counts of each split.
     """
     methods = [name for name in reversed(STYLES) if name in bins]
     width = 0.8 / NUM_BINS / len(methods)

@@ -1,7 +1,6 @@
 """The nomogram of a classifier: read off each feature's log odds, add them up, read off the probability.
 
-Mozina, Demsar, Kattan and Zupan, Nomograms for visualization of naive Bayesian classifier (PKDD 2004). Their axis of
-log odds ratios is the same up to a factor; here the unit is nats, and the sum is exact.
+Mozina, Demsar, Kattan and Zupan, Nomograms for visualization of naive Bayesian classifier (PKDD 2004).
 """
 
 from __future__ import annotations
@@ -54,31 +53,28 @@ def nomogram(
     """Draw an axis for each feature, with each value placed at its contribution to the log odds, in nats.
 
     Read each feature's contribution on the scale at the top; an unknown feature contributes 0. Find the total on the
-    sum axis, which is limited to distinguishable probabilities, and read the probability below it, with the class prior
-    included: p(k | x) for two classes, otherwise the probability among the two. If a measurement's contribution is not
-    monotonic, its rising and falling branches are drawn above and below the line. The features drawn are those whose
-    contributions vary most over the rows, and the axis of a measurement covers 98 % of the rows.
+    sum axis, which is limited to distinguishable probabilities, and below it the probability with the class prior
+    included: p(k | x) for two classes, otherwise that among the two. If a measurement's contribution is not monotonic,
+    its rising and falling branches are drawn above and below the line. The features drawn are those whose contributions
+    vary most over the rows, and the axis of a measurement covers 98 % of the rows.
 
     Args:
         ax: The axes to draw on; about .4 inches per feature.
-        fit: A fit that ``explain`` accepts.
+        fit: A fit that ``explain`` accepts; names as there.
         X: Rows, for example the fitted ones.
         of: The class whose probability is read, a number or a name.
         against: The class that it is compared with.
         count: The maximum number of features. The others count as unknown, or with their values in ``row``.
         row: The index of a row of X to mark.
-        class_names: K names; 0..K-1 if not given.
-        feature_names: D names, or a dict of them by block; ``x[3]`` if not given.
-        value_names: Names of the codes 0, 1, ..., by the name of the feature.
 
     Raises:
         ValueError: as for ``explain``; also if both classes are the same, or no finite axis can be drawn.
     """
-    X = fit.encoded(X) if hasattr(fit, "encoded") else X
-    fit, class_names, feature_names, value_names = names.complete_names(fit, class_names, feature_names, value_names)
     explanation = explain(
         fit, X, against=against, class_names=class_names, feature_names=feature_names, value_names=value_names
     )
+    _, last = names.steps_of(fit)
+    fit = getattr(last, "fit_", last)
     classes, other = explanation.class_names, explanation.against
     k = names.class_index(of, classes, "of")
     if k == other:
@@ -109,8 +105,7 @@ def nomogram(
     ax.set_xticks([])
     ax.spines[:].set_visible(False)
     paper = _Paper(ax)
-    ticks = ticks_between(low, high, 9)
-    paper.draw_axis(0.0, ticks, _texts(ticks), (low, high), above=True)
+    paper.draw_axis(0.0, ticks_between(low, high, 9), (low, high), above=True)
     ax.plot([0, 0], [0, bottom - 0.6], color="0.6", linewidth=0.8, linestyle=":", zorder=0)
     for f, scale in axes.items():
         height = paper.draw_scale(tops[f], scale, shortest, None if row is None else explanation.values[row, f])
@@ -121,19 +116,12 @@ def nomogram(
     elif num_others:
         ax.text(0.0, bottom - 1.0, " unknown: 0", va="center", fontsize=FONTSIZE)
     prior = float(explanation.prior[k])
-    window = _window(prior, *(ends.sum(axis=0) + others))
+    # the reachable sums whose probabilities are distinguishable; all distinguishable ones if that range is short
+    least, most = ends.sum(axis=0) + others
+    start, stop = max(least, -SURE - prior), min(most, SURE - prior)
+    window = (start, stop) if stop - start > FEWEST else (-SURE - prior, SURE - prior)
     paper.draw_sum(bottom, window, (low, high), prior, None if nats is None else float(nats.sum()))
     return ax
-
-
-def _texts(ticks: Array) -> list[str]:
-    return [f"{tick:g}" for tick in ticks]
-
-
-def _window(prior: float, low: float, high: float) -> tuple[float, float]:
-    """The reachable sums whose probabilities are distinguishable; all distinguishable ones if that range is short."""
-    start, stop = max(low, -SURE - prior), min(high, SURE - prior)
-    return (start, stop) if stop - start > FEWEST else (-SURE - prior, SURE - prior)
 
 
 class _Paper:
@@ -148,9 +136,10 @@ class _Paper:
         self.unit = FONTSIZE * (right - left) / points
 
     def draw_axis(
-        self, y: float, places: Array, labels: Sequence[str], ends: tuple[float, float], *, above: bool = False
+        self, y: float, places: Array, ends: tuple[float, float], labels: Any = None, *, above: bool = False
     ) -> list[int]:
-        """Draw a line with ticks, and labels in order as far as they fit; return the indices of the others."""
+        """Draw a line with ticks, and labels, by default the places, as far as they fit: the indices of the others."""
+        labels = [f"{place:g}" for place in places] if labels is None else labels
         side, va = (-1, "bottom") if above else (1, "top")
         self.ax.plot(ends, [y, y], color="black", linewidth=0.9)
         self.ax.vlines(places, y, y + 0.12 * side, color="black", linewidth=0.9)
@@ -175,10 +164,10 @@ class _Paper:
             nats = scale.nats[branch]
             ends = float(nats.min()), float(nats.max())
             places, labels = scale.nats[ticks], [scale.labels[i] for i in ticks]
-            left = self.draw_axis(y, places, labels, ends, above=above)
+            left = self.draw_axis(y, places, ends, labels, above=above)
             # labels of unordered values that do not fit below the line go above it
             if not scale.ordered and left:
-                self.draw_axis(y, places[left], [labels[i] for i in left], ends, above=True)
+                self.draw_axis(y, places[left], ends, [labels[i] for i in left], above=True)
             if value is not None and scale.values[branch.start] <= value <= scale.values[branch.stop - 1]:
                 height = y
         return height
@@ -194,9 +183,9 @@ class _Paper:
             return ends[0] + (sums - start) * stretch
 
         sums = ticks_between(start, stop, 9)
-        self.draw_axis(y, place(sums), _texts(sums), ends)
+        self.draw_axis(y, place(sums), ends, [f"{value:g}" for value in sums])
         probs = np.array([p for p in PROBABILITIES if start <= logit(p) - prior <= stop])
-        self.draw_axis(y + 1.2, place(logit(probs) - prior), _texts(probs), ends)
+        self.draw_axis(y + 1.2, place(logit(probs) - prior), ends, [f"{prob:g}" for prob in probs])
         if total is None:
             return
         inside = float(np.clip(place(total), *ends))

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesnb.arrays.host_calls import at_once
+from bayesnb.arrays.host_calls import by_jax
 from bayesnb.arrays.placement import Array, to_host
 from bayesnb.inspection import display_names as names
 from bayesnb.plots.style import class_colour, class_hatch, class_line, name_lines, shorten, tidy
 from bayesnb.results.classifier import Classifier, PointEstimate
-from bayesnb.rows import arguments
+from bayesnb.results.intervals import tails
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,9 +59,9 @@ def class_densities(
         raise ValueError(f"column is a number below {num_columns}, got {column!r}")
     draws = sample_parameters(fit, key, num_draws)
     family, params = fit.model.families[block], fit.model.block_params(draws)[block]
-    values, density = at_once(type(family).cell_densities, family, params, column)
+    values, density = by_jax(type(family).cell_densities, family, params, column)
     classes = names.check_class_names(class_names, density.shape[1])
-    mean, (low, high) = density.mean(axis=0), _ends(density, level)
+    mean, (low, high) = density.mean(axis=0), np.quantile(density, tails(level), axis=0)
     name = shorten(f"{block}[{column}]" if feature_name is None else feature_name)
     if family.continuous or mean.size > MOST_BARS:
         step: dict[str, Any] = {} if family.continuous else {"step": "mid"}
@@ -107,35 +107,32 @@ def forest(
 
     Each feature, or each category of a feature, is one line of the plot. If there are more than ``count`` lines, those
     whose class means differ most, in units of their standard deviations, are shown in column order. Draw columns of
-    different units in separate plots, or standardise them before the fit.
+    different units in separate plots, or standardise them before the fit. Arguments not listed are as in
+    ``class_densities``.
 
     Args:
-        ax: The axes to draw on.
-        fit: A fit with parameters; one without uncertainty has only points.
         site: The name of a site, such as ``x_loc`` or ``class_probs``.
-        key: A ``jax.random.key``; not needed for a point estimate.
-        level: The probability inside an interval.
-        num_draws: The number of draws of the parameters.
         count: The maximum number of lines.
         columns: The indices of the lines to show, instead of ``count``.
-        class_names: K names; 0..K-1 if not given.
         feature_names: D names, or a dict of them by block; ``x[3]`` if not given.
 
     Raises:
-        ValueError: if there is no such site, a key is missing, or the names do not fit.
+        ValueError: if there is no such site or line, a key is missing, or the names do not fit.
     """
     draws = sample_parameters(fit, key, num_draws)
     if site not in draws or draws[site].ndim < 2:
         raise ValueError(f"site is one of {', '.join(draws)}, got {site!r}")
-    classes = names.check_class_names(class_names, draws["class_probs"].shape[1])
+    classes = names.check_class_names(class_names, fit.model.class_probs_of(draws).shape[1])
     if site == "class_probs":  # each class is a line of its own
         values, lines, classes = draws[site][:, None], classes, ("",)
     else:
         values, lines = _lines(fit, site, draws[site], feature_names)
         if values.shape[1] == 1 < len(classes):
             classes = ("all classes",)
-    mean, (low, high) = values.mean(axis=0), _ends(values, level)
-    order = np.arange(len(lines)) if columns is None else np.asarray(columns, int)
+    mean, (low, high) = values.mean(axis=0), np.quantile(values, tails(level), axis=0)
+    order = np.arange(len(lines)) if columns is None else np.asarray(columns)
+    if order.ndim != 1 or order.dtype.kind not in "iu" or not ((order >= 0) & (order < len(lines))).all():
+        raise ValueError(f"columns are indices of lines, integers from 0 to {len(lines) - 1}, got {columns!r}")
     if columns is None and len(lines) > count:
         spread = np.sqrt(values.var(axis=0).mean(axis=0))
         order = np.sort(np.argsort(-np.ptp(mean, axis=0) / np.maximum(spread, 1e-300), kind="stable")[:count])
@@ -174,11 +171,6 @@ def sample_parameters(fit: Classifier, key: Any, num_draws: int) -> dict[str, Ar
         raise ValueError("the parameters are drawn from their posterior: give key, such as key=jax.random.key(0)")
     params, which = to_host(fit.draws(key, num_draws))
     return {site: value[which] for site, value in params.items()}
-
-
-def _ends(values: Array, level: float) -> Array:
-    arguments.require_probability(level=level)
-    return np.quantile(values, [0.5 - level / 2, 0.5 + level / 2], axis=0)
 
 
 def _lines(fit: Classifier, site: str, draws: Array, given: Any) -> tuple[Array, tuple[str, ...]]:

@@ -41,17 +41,13 @@ def decision_regions(
     """Draw the most probable class over the plane of two features, and its probability.
 
     Fainter shades are less certain; solid lines separate the classes, and beyond the dashed line the probability is
-    above ``level``. All other features are missing, which marginalises them: the plot equals that of a fit to these
-    two columns alone.
+    above ``level``. All other features are missing, which marginalises them: the plot equals that of a fit to these two
+    columns alone. Arguments not listed are as in ``class_densities``.
 
     Args:
-        ax: The axes to draw on.
-        fit: Any fit that predicts.
         X: The block's rows [N, D]: the points, and the range of the plot.
         y: Their labels [N], integers 0..K-1; None to draw no points.
         columns: The two columns, horizontal and vertical.
-        block: The block of the columns; required if the model has several.
-        class_names: K names; 0..K-1 if not given.
         feature_names: Names of the block's columns.
         level: The probability beyond the dashed line.
         resolution: The number of grid points along each axis.
@@ -69,11 +65,15 @@ def decision_regions(
     low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
     margin = 0.06 * np.where(high > low, high - low, 1.0)
     across, up = np.linspace(low - margin, high + margin, resolution, axis=1)
-    probs = _predict(fit, block, X.shape[1], columns, across, up)
+    rows = np.full((resolution**2, X.shape[1]), np.nan)  # all other columns are missing
+    rows[:, list(columns)] = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
+    probs = np.asarray(fit.predict_proba(complete_rows(fit, len(rows), {block: rows})))
+    probs = probs.reshape(resolution, resolution, -1)  # [vertical, horizontal, K]
     num_classes = probs.shape[2]
     classes = names.check_class_names(class_names, num_classes)
-    labels = names.check_column_names(fit.model, None if feature_names is None else {block: feature_names},
-                                dict.fromkeys(fit.model.families, 1) | {block: X.shape[1]})[block]  # fmt: skip
+    sizes = dict.fromkeys(fit.model.families, 1) | {block: X.shape[1]}
+    feature_names = None if feature_names is None else {block: feature_names}
+    labels = names.check_column_names(fit.model, feature_names, sizes)[block]
     ends = (across[0], across[-1], up[0], up[-1])
     ax.imshow(_shades(probs), extent=ends, origin="lower", aspect="auto", interpolation="bilinear", zorder=0)
     best = probs.max(axis=2)
@@ -90,17 +90,6 @@ def decision_regions(
     ax.set(xlim=ends[:2], ylim=ends[2:], xlabel=shorten(labels[columns[0]]), ylabel=shorten(labels[columns[1]]))
     ax.set_title(f"dashed: probability {level:g}", fontsize=8, loc="right")
     return ax
-
-
-def _predict(
-    fit: Classifier, block: str, num_columns: int, columns: tuple[int, int], across: Array, up: Array
-) -> Array:
-    """Probabilities over the grid, [vertical, horizontal, K]; all other columns are missing."""
-    grid = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
-    rows = np.full((len(grid), num_columns), np.nan)
-    rows[:, list(columns)] = grid
-    probs = fit.predict_proba(complete_rows(fit, len(grid), {block: rows}))
-    return np.asarray(probs).reshape(len(up), len(across), -1)
 
 
 def _shades(probs: Array) -> Array:

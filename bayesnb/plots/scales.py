@@ -11,6 +11,7 @@ from bayesnb.arrays.placement import Array
 from bayesnb.inspection.explain import explain
 from bayesnb.inspection.explanation import Explanation
 from bayesnb.results.classifier import Classifier
+from bayesnb.results.intervals import tails
 
 FEW = 12
 """Up to this many distinct counts are shown one by one."""
@@ -56,13 +57,19 @@ def feature_scales(fit: Classifier, explanation: Explanation, of: int, count: in
     A measurement's range covers the fraction ``MIDDLE`` of the rows, and ``row``. ValueError if no feature has an axis,
     or a value is impossible in one of the two classes.
     """
-    candidates = [f for f in range(len(explanation.feature_names)) if _has_axis(fit, explanation, f)]
-    if not candidates:
+    has_cells = np.isfinite(explanation.values).any(axis=0)
+    block_of: dict[int, str] = {}
+    for block, places in explanation.blocks.items():
+        family = fit.model.families[block]
+        one_term = family.one_feature and (not family.has_word_terms or places.stop - places.start == 1)
+        if not one_term and family.num_parts == 1:
+            block_of |= {f: block for f in range(places.start, places.stop) if has_cells[f]}
+    if not block_of:
         raise ValueError("no feature has an axis: blocks that are one term, and totals given with rows, have none")
-    nats = explanation.contributions[:, of, candidates]
+    nats = explanation.contributions[:, of, list(block_of)]
     order = np.argsort(-np.ptp(np.where(np.isfinite(nats), nats, 0.0), axis=0), kind="stable")[:count]
-    features = [candidates[i] for i in order.tolist()]
-    axes = {f: _values(fit, explanation, f, row) for f in features}
+    features = np.array(list(block_of))[order].tolist()
+    axes = {f: _values(fit, explanation, block_of[f], f, row) for f in features}
     owner = np.repeat(features, [len(axes[f][0]) for f in features])
     rows = _rows(fit, explanation, owner, np.concatenate([axes[f][0] for f in features]))
     nats = explain(fit, rows, against=explanation.against).contributions[np.arange(len(owner)), of, owner]
@@ -100,22 +107,11 @@ def complete_rows(fit: Classifier, num_rows: int, given: Mapping[str, Array]) ->
     return rows["x"] if fit.model.single else rows
 
 
-def _block_of(explanation: Explanation, f: int) -> tuple[str, int]:
-    block = next(name for name, places in explanation.blocks.items() if places.start <= f < places.stop)
-    return block, f - explanation.blocks[block].start
-
-
-def _has_axis(fit: Classifier, explanation: Explanation, f: int) -> bool:
-    block, _ = _block_of(explanation, f)
-    family, places = fit.model.families[block], explanation.blocks[block]
-    one_term = family.one_feature and (not family.has_word_terms or places.stop - places.start == 1)
-    return not one_term and family.num_parts == 1 and bool(np.isfinite(explanation.values[:, f]).any())
-
-
-def _values(fit: Classifier, explanation: Explanation, f: int, row: int | None) -> tuple[Array, Array, bool]:
+def _values(
+    fit: Classifier, explanation: Explanation, block: str, f: int, row: int | None
+) -> tuple[Array, Array, bool]:
     """The values of feature f, which of them have ticks, and whether they are ordered."""
-    block, place = _block_of(explanation, f)
-    family = fit.model.families[block]
+    family, place = fit.model.families[block], f - explanation.blocks[block].start
     if size := (family.category_sizes(fit.columns()[block] or 1)[place:] or (0,))[0]:
         return np.arange(float(size)), np.ones(size, bool), False
     cells = explanation.values[:, f]
@@ -123,7 +119,7 @@ def _values(fit: Classifier, explanation: Explanation, f: int, row: int | None) 
     counts = not family.continuous
     if counts and len(seen := np.unique(finite)) <= FEW:
         return seen, np.ones(len(seen), bool), False
-    low, high = np.quantile(finite, [0.5 - MIDDLE / 2, 0.5 + MIDDLE / 2], method="nearest")
+    low, high = np.quantile(finite, tails(MIDDLE), method="nearest")
     if row is not None and np.isfinite(cells[row]):
         low, high = min(low, cells[row]), max(high, cells[row])
     ticks, curve = ticks_between(low, high, 10, counts), np.linspace(low, high, POINTS)

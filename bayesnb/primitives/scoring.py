@@ -48,7 +48,12 @@ class Scoring(ABC):
 
 def prepare_likelihood(one: Scoring, params: Any) -> Score:
     """The function that scores rows given the parameters; their tables are computed here."""
-    return one.likelihood_scorer(finalise(_tables, one, params))
+    return one.likelihood_scorer(likelihood_tables(one, params))
+
+
+def likelihood_tables(one: Scoring, params: Any) -> Any:
+    """The ``likelihood_tables`` of parameters, computed in one compiled call, for numpy's in float64 on the host."""
+    return finalise(_likelihood_tables, one, params)
 
 
 def prepare_predictive(one: Scoring) -> Score:
@@ -56,11 +61,6 @@ def prepare_predictive(one: Scoring) -> Score:
     return one.predictive_scorer(finalise(_predictive_tables, one))
 
 
-@jax.jit
-def _tables(one: Scoring, params: Any) -> Any:
-    return one.likelihood_tables(params)
-
-
-@jax.jit
-def _predictive_tables(one: Scoring) -> Any:
-    return one.predictive_tables()
+# each one object, so that few programs are compiled
+_likelihood_tables = jax.jit(lambda one, params: one.likelihood_tables(params))
+_predictive_tables = jax.jit(lambda one: one.predictive_tables())

@@ -12,8 +12,8 @@ from rich.table import Table as Grid
 
 from bayesnb.comparison.methods import REFERENCE
 from bayesnb.comparison.metrics import METRICS
-from bayesnb.files.tables.summaries import NOTHING, ONE_VALUE
-from bayesnb.report.formats import plural, with_error
+from bayesnb.frames.likelihoods import ASKED
+from bayesnb.report.formats import plural, probability, tenths, with_error
 
 Summary = Mapping[str, Any]
 
@@ -32,8 +32,8 @@ def print_data(console: Console, data: Summary) -> None:
     )
     if data["rows_without_target"]:
         _print(console, f"Rows left out because '{data['target']}' is missing: {data['rows_without_target']:,}")
-    # columns left out for these two reasons get a warning
-    silent = [f"{name} ({why})" for name, why in data["left_out"].items() if why not in (NOTHING, ONE_VALUE)]
+    # columns left out for other reasons get a warning
+    silent = [f"{name} ({why})" for name, why in data["left_out"].items() if why == ASKED]
     if silent:
         _print(console, f"Columns left out: {_listing(silent, MOST_LISTED)}")
     if len(columns) <= MOST_LISTED:
@@ -56,8 +56,14 @@ def print_results(console: Console, summary: Summary) -> None:
     num_test = plural(summary["splits"]["test_rows"], "test row")
     scores, differences = _scores(summary)
     console.print(f"[bold]Scores[/] on {num_test}: {sentences['mean']}. Lower is better, except for accuracy.")
+    if sentences["test_rows"]:
+        _print(console, sentences["test_rows"])
     console.print(scores, "")
-    meanings = summary["meanings"]["methods"] | summary["meanings"]["priors"] | {"ECE": METRICS["ece"].unit}
+    meanings = (
+        summary["meanings"]["methods"]
+        | summary["meanings"]["priors"]
+        | {METRICS[metric].heading: METRICS[metric].unit for metric in ("log_loss", "ece")}
+    )
     for name, meaning in meanings.items():
         _print(console, f"{name}: {meaning}", style="dim")
     console.print()
@@ -87,6 +93,8 @@ def print_results(console: Console, summary: Summary) -> None:
         for warning in summary["nuts"]["warnings"]:
             _warn(console, warning)
         console.print()
+    elif sentences["no_nuts"]:
+        _print(console, sentences["no_nuts"], "")
 
 
 def _scores(summary: Summary) -> tuple[Grid, Grid]:
@@ -118,7 +126,7 @@ def _times(summary: Summary) -> Grid:
     times = grid_of(["method"], [f"{job}\nn = {size:,}" for size in ends for job in ("fit", "predict")])
     for method in summary["priors"]:
         rows = [row for row in summary["table"] if row["method"] == method and row["size"] in ends]
-        times.add_row(method, *(f"{row[job]:,.1f}" for row in rows for job in ("fit_ms", "predict_ms")))
+        times.add_row(method, *(tenths(row[job]) for row in rows for job in ("fit_ms", "predict_ms")))
     return times
 
 
@@ -145,7 +153,7 @@ def _inclusion(columns: Sequence[Summary]) -> Grid:
         if num_left > 0 and place == MOST_STRONGEST:
             grid.add_row(f"[dim]... {num_left:,} more ...[/]")
         if num_left <= 0 or not MOST_STRONGEST <= place < len(columns) - MOST_WEAKEST:
-            add_row(grid, column["column"], f"{column['probability']:.3f}", f"{column['log_bayes_factor']:,.1f}")
+            add_row(grid, column["column"], probability(column["probability"]), tenths(column["log_bayes_factor"]))
     return grid
 
 

@@ -45,8 +45,8 @@ def print_explanation(classifier: NaiveBayesClassifier, row: Any, against: str |
         f"[bold]{escape(first)}[/] with probability {proba[best]:.4g}, against {escape(second)} with {proba[other]:.4g}"
     )
     table = grid_of(["column", "value"], ["nats", "90 % interval"])
-    family = classifier.schema_.family
-    one_part = family is not None and family.one_feature and not family.has_word_terms
+    model = classifier.fit_.model
+    one_part = model.single and model.families["x"].one_feature and not model.families["x"].has_word_terms
     for part in explanation.parts(0, MOST_ROWS, of=best):
         value = ""
         if part.name in cells and not one_part:

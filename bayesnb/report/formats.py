@@ -1,6 +1,5 @@
-"""Short formats of numbers, for the console and the page."""
+"""Short formats of numbers: the same figure reads the same on the console, in a sentence and on the page."""
 
-import math
 from decimal import Decimal
 
 
@@ -26,9 +25,14 @@ def _digits(size: float) -> int:
     return 3 if size < 0.9995 else 2 if size < 9.995 else 1 if size < 99.95 else 0
 
 
-def bayes_factor(log_value: float) -> str:
-    """A Bayes factor of any size: 150, 2e+4, 3e+43."""
-    return f"{math.exp(log_value):.0f}" if log_value < math.log(1e4) else f"{Decimal(log_value).exp():.0e}"
+def probability(value: float) -> str:
+    """A probability: 0.980."""
+    return f"{value:.3f}"
+
+
+def tenths(value: float, sign: str = "") -> str:
+    """A log evidence, a log Bayes factor or milliseconds: -1,234.6; signed if `sign` is `+`."""
+    return f"{value:{sign}z,.1f}"
 
 
 def whole(value: int) -> str:

@@ -12,14 +12,18 @@ from rich.cells import cell_len, set_cell_size
 
 from bayesnb.comparison.methods import REFERENCE
 from bayesnb.comparison.metrics import METRICS
-from bayesnb.inspection.dependence import STRONG
-from bayesnb.report.formats import bayes_factor, number, plural
+from bayesnb.report.figures import PAGE_DPI
+from bayesnb.report.formats import number, plural, probability, tenths, with_error
+from bayesnb.report.summary import rank
 
-LARGEST_FIXED = 1000.0  # three decimals are useless above it
 LONGEST_TARGET = 17  # the number of letters with room in the plate diagram
+CSS_DPI = 96
+PNG_WIDTH = slice(16, 20)  # the bytes of a PNG file that hold its width
+
+Summary = Mapping[str, Any]
 
 
-def render_page(summary: Mapping[str, Any], figures: Mapping[str, bytes]) -> str:
+def render_page(summary: Summary, figures: Mapping[str, bytes]) -> str:
     """A summary as HTML; ``figures`` are PNG files by name."""
     environment = Environment(
         loader=PackageLoader("bayesnb.report"),
@@ -28,51 +32,54 @@ def render_page(summary: Mapping[str, Any], figures: Mapping[str, bytes]) -> str
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
-        "fixed": _fixed, "minus": _minus, "plural": plural, "breakable": _breakable, "short": _short
-    }  # fmt: skip
+    formats = (number, plural, probability, tenths, with_error)
+    environment.filters |= {format.__name__: format for format in formats}
+    environment.filters |= {"breakable": _breakable, "short": _short}
     sizes = summary["splits"]["sizes"]
-    rows = {(row["size"], row["method"]): row for row in summary["table"]}
+    scores = {metric: _scores(summary, metric) for metric in METRICS}
+    ends = sorted({sizes[0], sizes[-1]})
+    about = {column["name"]: column for column in summary["data"]["columns"]}
     return environment.get_template("page.html.jinja").render(
         **summary,
-        figures={name: base64.b64encode(content).decode() for name, content in figures.items()},
-        bayes_factor=bayes_factor,
+        figures={name: _figure(content) for name, content in figures.items()},
         reference=REFERENCE,
-        strong=STRONG,
         metrics=METRICS,
-        scores={metric: _scores(summary, rows, metric) for metric in METRICS},
-        ends=sorted({sizes[0], sizes[-1]}),
-        rows_of=rows,
+        scores=scores,
+        ranking=sorted(summary["priors"], key=lambda method: rank(method, scores["log_loss"][method][-1]["mean"])),
+        ends=ends,
+        times={method: [row for row in _rows(summary, method) if row["size"] in ends] for method in summary["priors"]},
+        columns=[about[column["column"]] | column for column in summary["evidence"]["columns"]],
+        warnings=_warnings(summary),
     )
 
 
-def _scores(summary: Mapping[str, Any], rows: Mapping[Any, Any], metric: str) -> dict[str, list[dict[str, Any]]]:
+def _rows(summary: Summary, method: str) -> list[dict[str, Any]]:
+    """The rows of a method, in order of the training sizes."""
+    return [row for row in summary["table"] if row["method"] == method]
+
+
+def _scores(summary: Summary, metric: str) -> dict[str, list[dict[str, Any]]]:
     """A metric as a table, with a row for each method and a cell for each training size."""
     best = max if METRICS[metric].higher_is_better else min
-    cells: dict[str, list[dict[str, Any]]] = {method: [] for method in summary["priors"]}
-    for size in summary["splits"]["sizes"]:
-        top = best(rows[size, method][metric]["mean"] for method in cells)
-        for method, by_size in cells.items():
-            cell = rows[size, method][metric]
-            by_size.append(cell | {"best": cell["mean"] == top, "verdict": _verdict(metric, cell)})
-    return cells
+    cells = {method: [row[metric] for row in _rows(summary, method)] for method in summary["priors"]}
+    tops = [best(cell["mean"] for cell in column) for column in zip(*cells.values(), strict=True)]
+    return {
+        method: [cell | {"best": round(cell["mean"] - top, 6) == 0} for cell, top in zip(row, tops, strict=True)]
+        for method, row in cells.items()
+    }
 
 
-def _verdict(metric: str, cell: Mapping[str, float | None]) -> str:
-    """`better` or `worse` than full Bayes if the paired difference exceeds two standard errors, otherwise empty."""
-    difference, error = cell["minus_full_bayes"], cell["minus_full_bayes_standard_error"]
-    if difference is None or error is None or abs(difference) <= 2 * error:
-        return ""
-    return "better" if (difference > 0) == METRICS[metric].higher_is_better else "worse"
+def _warnings(summary: Summary) -> list[str]:
+    """Every warning, each of them once."""
+    overconfidence, nuts = summary["sentences"]["overconfidence"], summary["nuts"]
+    found = [*summary["data"]["warnings"], overconfidence, *(nuts["warnings"] if nuts else ())]
+    return list(dict.fromkeys(filter(None, found)))
 
 
-def _fixed(value: float, sign: str = "") -> str:
-    """A number with three decimals, so that columns align; large numbers as on the console."""
-    return _minus(f"{value:{sign}z,.3f}" if abs(value) < LARGEST_FIXED else number(value, sign))
-
-
-def _minus(text: str) -> str:
-    return text.replace("-", "−")
+def _figure(content: bytes) -> dict[str, Any]:
+    """A PNG file in base64, and its width on the page in CSS pixels."""
+    width = int.from_bytes(content[PNG_WIDTH]) * CSS_DPI // PAGE_DPI
+    return {"content": base64.b64encode(content).decode(), "width": width}
 
 
 def _breakable(name: str) -> Markup:

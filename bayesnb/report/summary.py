@@ -11,16 +11,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesnb.comparison.compare import Comparison
+from bayesnb.comparison.compare import Comparison, Cure
 from bayesnb.comparison.experiment import Experiment
 from bayesnb.comparison.first_split import Evidence, NutsCheck
-from bayesnb.comparison.methods import COMPARED, CURES, PRIOR_MEANINGS, REFERENCE
-from bayesnb.comparison.metrics import LOG_SMALLEST, METRICS
+from bayesnb.comparison.methods import COMPARED, PRIOR_MEANINGS, REFERENCE
+from bayesnb.comparison.metrics import FLOOR_NATS, METRICS
 from bayesnb.comparison.splits import num_test_rows
 from bayesnb.frames.column_kinds import Column
 from bayesnb.inspection.dependence import STRONG, Dependence
 from bayesnb.inspection.num_parameters import num_parameters
-from bayesnb.report.formats import bayes_factor, number, plural, whole
+from bayesnb.report.formats import number, plural, tenths, whole, with_error
 
 LEAST_OVERCONFIDENCE = 0.01
 PACKAGES = ("bayesnb", "jax", "numpyro", "numpy", "scikit-learn")
@@ -34,6 +34,8 @@ class Findings(NamedTuple):
     evidence: Evidence
     pairs: Dependence | None
     check: NutsCheck | None
+    no_check: str | None = None
+    """Why there is no check with NUTS, unless by --no-nuts."""
 
 
 def summarise_data(experiment: Experiment) -> dict[str, Any]:
@@ -64,20 +66,25 @@ def summarise_data(experiment: Experiment) -> dict[str, Any]:
 
 def summarise(findings: Findings, command: str) -> dict[str, Any]:
     """Everything needed to judge and repeat the comparison, as plain values for JSON."""
-    experiment, result, evidence, pairs, check = findings
-    repeats = experiment.repeats
+    experiment, result, evidence, pairs, check, no_check = findings
+    repeats, data, stopped = experiment.repeats, summarise_data(experiment), _stopped(result)
+    if stopped is not None:
+        data["warnings"].insert(0, stopped)
     return {
-        "data": summarise_data(experiment),
+        "data": data,
         "splits": {
             "sizes": list(result.sizes),
             "repeats": repeats,
-            "test_rows": num_test_rows(len(experiment.table.y)),
+            "test_rows": experiment.num_test,
+            "held_out_rows": num_test_rows(len(experiment.table.y)),
             "seed": experiment.seed,
+            "stopped": result.stopped,
         },
         "priors": dict(result.priors),
         "table": [_row(result, size, method) for size in result.sizes for method in result.methods],
         "evidence": {**asdict(evidence), "columns": [column._asdict() for column in evidence.columns]},
-        "strongest_pairs": [] if pairs is None else [pair._asdict() for pair in pairs.strongest(10)],
+        "strongest_pairs": [] if pairs is None else [pair._asdict() for pair in pairs.strongest(10) if pair.per_row],
+        "nearly_unique": [] if pairs is None else [pairs.names[column] for column in pairs.nearly_unique],
         "nuts": None if check is None else {key: _finite(value) for key, value in asdict(check).items()},
         "meanings": {
             "priors": {
@@ -86,6 +93,7 @@ def summarise(findings: Findings, command: str) -> dict[str, Any]:
             "methods": {method: COMPARED[method].meaning for method in result.methods},
         },
         "sentences": {
+            "finding": [_finding(result, size) for size in sorted({result.sizes[0], result.sizes[-1]}, reverse=True)],
             "mean": f"mean ± standard error of {repeats} splits" if repeats > 1 else "one split",
             "impossible": _impossible(result),
             "equal": None if "numeric" in experiment.table.blocks else EQUAL,
@@ -93,6 +101,9 @@ def summarise(findings: Findings, command: str) -> dict[str, Any]:
             "dependence": None if pairs is None else _dependence(pairs),
             "overconfidence": None if pairs is None else _overconfidence(result, pairs),
             "nuts": None if check is None else _nuts(check),
+            "no_nuts": no_check,
+            "stopped": stopped,
+            "test_rows": _test_rows(experiment),
         },
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
         "command": command,
@@ -103,6 +114,20 @@ EQUAL = (
     "All columns are Bernoulli or Categorical, so MAP with Laplace 1 and full Bayes make the same predictions: the "
     "exact predictive under Dirichlet(1) is the Laplace-1 estimate."
 )
+
+
+def _stopped(result: Comparison) -> str | None:
+    if result.stopped is None:
+        return None
+    return f"The comparison was stopped after n = {result.sizes[-1]:,} ({result.stopped}); larger sizes are missing."
+
+
+def _test_rows(experiment: Experiment) -> str | None:
+    """A sentence if not all held-out rows are scored."""
+    held_out = num_test_rows(len(experiment.table.y))
+    if experiment.num_test == held_out:
+        return None
+    return f"Of {held_out:,} held-out rows, {experiment.num_test:,} are scored in each split (--test-rows)."
 
 
 def _kind(columns: Sequence[Column]) -> dict[str, Any]:
@@ -126,6 +151,7 @@ def _row(result: Comparison, size: int, method: str) -> dict[str, Any]:
             "standard_error": _finite(error),
             "minus_full_bayes": difference,
             "minus_full_bayes_standard_error": _finite(paired),
+            "than_full_bayes": _verdict(result, size, method, metric),
         }
     row["impossible_share"] = result.mean(size, method, "impossible")[0]
     row["fit_ms"] = result.median(size, method, "fit_ms")
@@ -133,32 +159,75 @@ def _row(result: Comparison, size: int, method: str) -> dict[str, Any]:
     return row
 
 
+def _verdict(result: Comparison, size: int, method: str, metric: str) -> str | None:
+    """`better` or `worse` than full Bayes if the paired difference shows and exceeds two standard errors."""
+    difference, error = result.difference(size, method, metric)
+    if not abs(difference) > 2 * error or number(difference) == number(0.0):
+        return None
+    return "better" if (difference > 0) == METRICS[metric].higher_is_better else "worse"
+
+
+LOWEST = "has the lowest log loss"
+
+
+def rank(method: str, loss: float) -> tuple[float, bool]:
+    """The key that sorts methods by their mean log loss, best first; of equal methods full Bayes."""
+    return round(loss, 6), method != REFERENCE
+
+
+def _finding(result: Comparison, size: int) -> dict[str, str]:
+    """Which method has the lowest log loss, and whether the difference is clear; of equal methods full Bayes."""
+    loss, accuracy = (
+        {method: result.mean(size, method, metric) for method in result.methods} for metric in ("log_loss", "accuracy")
+    )
+    best = min(result.methods, key=lambda method: rank(method, loss[method][0]))
+    scores = f"Its log loss is {_shown(loss[best])} and its accuracy {_shown(accuracy[best])}."
+    rows = plural(size, "training row")
+    if best == REFERENCE:
+        worse = (_verdict(result, size, method, "log_loss") == "worse" for method in result.methods if method != best)
+        return {"claim": f"With {rows} {best} {'predicts best' if all(worse) else LOWEST}.", "scores": scores}
+    scores += f" Those of {REFERENCE} are {_shown(loss[REFERENCE])} and {_shown(accuracy[REFERENCE])}."
+    if _verdict(result, size, best, "log_loss"):
+        return {"claim": f"With {rows} '{best}' {LOWEST}, clearly lower than {REFERENCE}.", "scores": scores}
+    difference, error = result.difference(size, best, "log_loss")
+    if abs(difference) <= 2 * error:
+        scores += " The difference in log loss is within two standard errors."
+    return {"claim": f"With {rows} '{best}' {LOWEST}.", "scores": scores}
+
+
+def _shown(score: tuple[float, float]) -> str:
+    mean, error = score
+    return with_error(mean, _finite(error))
+
+
 def _impossible(result: Comparison) -> str:
-    """A sentence on the methods that gave true classes probability zero, and how often."""
+    """A sentence on the methods that gave true classes a probability below the floor, zero included, and how often."""
     parts = []
     for method in result.methods:
         shares = {size: result.mean(size, method, "impossible")[0] for size in result.sizes}
-        some = [f"{100 * share:.2g} % at n = {size}" for size, share in shares.items() if share > 0]
+        some = [f"{100 * share:.2g} % at n = {size:,}" for size, share in shares.items() if share > 0]
         if some:
             parts.append(f"{method} {', '.join(some)}")
+    floor = f"a probability below e^-{FLOOR_NATS}"
     if not parts:
-        return "No method gave the true class of a test row probability zero."
-    nats = f"(each counts as {-LOG_SMALLEST:.1f} nats in the log loss)"
-    return f"Test rows whose true class got probability zero {nats}: {'; '.join(parts)}."
+        return f"No method gave the true class of a test row {floor}."
+    nats = f"(zero included; each counts as {FLOOR_NATS} nats in the log loss)"
+    return f"Test rows whose true class got {floor} {nats}: {'; '.join(parts)}."
 
 
 def _evidence(evidence: Evidence) -> str:
     gain = evidence.learned_prior - evidence.full_bayes
     return (
         f"The log evidence, log p(X, y), of the first split's {evidence.size:,} training rows is "
-        f"{evidence.full_bayes:,.1f} under the prior of full Bayes and {evidence.learned_prior:,.1f} under the learned "
-        f"prior ({gain:+,.1f})."
+        f"{tenths(evidence.full_bayes)} under the prior of full Bayes and {tenths(evidence.learned_prior)} under the "
+        f"learned prior ({tenths(gain, '+')}). It says how well a prior describes the rows, not how well it predicts "
+        "the class."
     )
 
 
 def _dependence(pairs: Dependence) -> str:
     every = pairs.strongest(math.comb(len(pairs.names), 2))
-    strong = sum(pair.log_bayes_factor > STRONG for pair in every)
+    strong = sum(pair.log_bayes_factor > STRONG and pair.per_row > 0 for pair in every)
     return f"Dependent pairs of columns within the classes: {strong} of {len(every):,} (dependence.png)."
 
 
@@ -167,22 +236,27 @@ def _overconfidence(result: Comparison, pairs: Dependence) -> str | None:
     size = result.sizes[-1]
     gap, error = result.overconfidence(size, REFERENCE)
     strongest = pairs.strongest(1)[0]
-    if strongest.log_bayes_factor <= STRONG or not (gap > LEAST_OVERCONFIDENCE and gap > 2 * error):
+    dependent = strongest.log_bayes_factor > STRONG and strongest.per_row > 0
+    if not dependent or not (gap > LEAST_OVERCONFIDENCE and gap > 2 * error):
         return None
     warning = (
-        f"Do not trust the probabilities of full Bayes: at n = {size:,} its largest probability is on average "
-        f"{number(gap)} ±{number(error)} higher than its accuracy (reliability.png). The naive assumption fails: "
-        f"within the classes '{strongest.first}' and '{strongest.second}', the strongest of "
-        f"{plural(math.comb(len(pairs.names), 2), 'pair')}, share {number(strongest.mutual_information)} nats, with a "
-        f"Bayes factor of {bayes_factor(strongest.log_bayes_factor)} for dependence (dependence.png)."
+        f"Do not trust the probabilities of full Bayes. At n = {size:,} its largest probability is on average "
+        f"{with_error(gap, error)} higher than its accuracy (reliability.png). Columns depend on each other within the "
+        f"classes, most surely '{strongest.first}' and '{strongest.second}' (dependence.png)."
     )
-    errors = {method: result.mean(size, method, "ece")[0] for method in result.methods}
-    better = [
-        f"{number(errors[method])} with '{method}'" for method in CURES if errors.get(method, 1.0) < errors[REFERENCE]
-    ]
-    if not better:
+    cures = [_cure(result, size, cure) for cure in result.cures(size)]
+    if not cures:
         return warning
-    return f"{warning} The calibration error of {number(errors[REFERENCE])} falls to {' and '.join(better)}."
+    before = result.mean(size, REFERENCE, "ece")[0]
+    return f"{warning} The calibration error of {number(before)} falls to {'; and to '.join(cures)}."
+
+
+def _cure(result: Comparison, size: int, cure: Cure) -> str:
+    """A method's calibration error, and what it changes besides: differences from full Bayes on the same splits."""
+    changes = ", ".join(
+        f"{METRICS[metric].heading} {with_error(*cure.changes[metric], sign='+')}" for metric in ("accuracy", "brier")
+    )
+    return f"{number(result.mean(size, cure.method, 'ece')[0])} with '{cure.method}' ({changes})"
 
 
 def _nuts(check: NutsCheck) -> str:

@@ -17,9 +17,11 @@ import numpy as np
 from numpyro import handlers
 
 from bayesnb.arrays.cpu_rows import answers_cpu_rows
-from bayesnb.arrays.host_calls import at_once
+from bayesnb.arrays.host_calls import without_compiling
+from bayesnb.arrays.interpreter import has_numpy_form
 from bayesnb.arrays.placement import Array, is_traced, on_host, read_only, to_host
 from bayesnb.arrays.pytree import Node, pytree, short_repr
+from bayesnb.arrays.rank_promotion import allow_rank_promotion
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb, logsumexp
 from bayesnb.primitives.scoring import Score, prepare_likelihood
@@ -68,20 +70,13 @@ class Classifier(Node):
     ) -> tuple[Any, Array]:
         """Labelled rows of the fitted model: X in its blocks, and y.
 
-        A point estimate generates from its parameters. A posterior, or draws from it, generate from the posterior
-        predictive: rows are independent, each from its own draw of the parameters. With ``num_datasets`` there are R
-        data sets, [R, N, ...], and the rows of each share their parameters, as a posterior predictive check requires
-        (Gelman et al., Bayesian Data Analysis, 3rd edition, section 6.3).
+        A point estimate generates from its parameters, other fits from the posterior predictive: rows are independent,
+        each from its own draw of the parameters. With ``num_datasets`` there are R data sets, [R, N, ...], and the rows
+        of each share their parameters (Gelman et al., Bayesian Data Analysis, 3rd edition, section 6.3).
 
-        Args:
-            key: A ``jax.random.key``.
-            num_rows: N.
-            num_datasets: R, or None for one set of independent rows.
-            total_count: The sums of Multinomial rows, or the trials of Binomial cells whose totals are not part of the
-                model: a number or one per row, or a dict of them by block.
-
-        Raises:
-            ValueError: if ``total_count`` is missing, unused or not whole, or a number of rows or sets is not positive.
+        ``total_count``, a number, one per row, or a dict of them by block, are the sums of Multinomial rows, or the
+        trials of Binomial cells whose totals are not part of the model. ValueError if it is missing, unused or not
+        whole, or a number of rows or sets is not positive.
         """
         arguments.check_key(key)
         arguments.check_counts(num_rows=num_rows, num_datasets=1 if num_datasets is None else num_datasets)
@@ -92,17 +87,10 @@ class Classifier(Node):
     def predict_interval(self, X: Any, level: float = 0.9, *, key: Array, num_draws: int = 1000) -> Interval:
         """Equal-tailed credible intervals of P(y = k | x, theta) for uncertain theta: ``low`` and ``high`` [N, K].
 
-        Args:
-            X: An array [N, D], or a dict of arrays by block.
-            level: The probability inside, between 0 and 1.
-            key: A ``jax.random.key``.
-            num_draws: The number of draws of theta, whose quantiles are the ends of the intervals.
-
-        Raises:
-            ValueError: for a level outside (0, 1), and for a point estimate, which has no uncertainty.
+        ``level`` is the probability inside, and the ends are quantiles over ``num_draws`` draws of theta. ValueError
+        for a level outside (0, 1), and for a point estimate, which has no uncertainty.
         """
-        given = self._draw_parameters(X, level, key, num_draws)
-        return intervals.probability_interval(given, level)
+        return intervals.probability_interval(self._draw_parameters(X, level, key, num_draws))
 
     def contribution_interval(
         self, X: Any, level: float = 0.9, *, key: Array, num_draws: int = 1000, against: int = 0
@@ -114,15 +102,13 @@ class Classifier(Node):
         with w_d = 1 except in tempered fits. ``low`` and ``high`` [N, K, D], or a dict of them by block; Multinomial
         and MultivariateNormal blocks are one feature. ``against`` is a class number; otherwise as ``predict_interval``.
         """
-        given = self._draw_parameters(X, level, key, num_draws)
-        found = intervals.contribution_interval(given, level, against)
+        found = intervals.contribution_interval(self._draw_parameters(X, level, key, num_draws), against)
         return found["x"] if self.model.single else found
 
     def _draw_parameters(self, X: Any, level: float, key: Array, num_draws: int) -> ParameterDraws:
         if isinstance(self, PointEstimate):
             raise ValueError("a point estimate has no posterior uncertainty: use fit_posterior or fit_nuts")
-        arguments.require_probability(level=level)
-        return intervals.draw_parameters(self, self.arrays(X), key, num_draws)
+        return intervals.draw_parameters(self, self.arrays(X), key, num_draws, level)
 
     @property
     def draws_at_once(self) -> int | None:
@@ -152,7 +138,7 @@ class Classifier(Node):
     def arrays(self, X: Any) -> dict[str, Array]:
         """Rows [N, D] by block, checked against the fit; ValueError if they do not fit."""
         model = self.model
-        return check_rows(model.families, model.single, X, self.columns(), sparse=not is_traced(self))
+        return check_rows(model.families, model.single, model.by_block(X), self.columns(), sparse=not is_traced(self))
 
     def _score_rows(self, arrays: dict[str, Array]) -> LogProb:
         """The scores of checked rows: numpy rows on the host, wherever the fit is; JAX rows in one compiled call."""
@@ -204,7 +190,8 @@ class PointEstimate(Classifier):
     def with_class_probs(self, class_probs: Any) -> Self:
         """The same parameters for a population with these class probabilities [K]."""
         model = self.model.with_class_probs(class_probs)
-        return type(self)(model, {**self.params, "class_probs": model.class_probs})
+        own = {**self.model.own_params(self.params), "class_probs": model.class_probs}
+        return type(self)(model, model.spell(own))
 
     def draws(self, key: Array, num_draws: int) -> tuple[Sites, Array]:
         """The parameters themselves, ``num_draws`` times."""
@@ -253,13 +240,23 @@ class Posterior(Classifier):
         return evidence_table(self.prior, self.statistics)
 
     def sample(self, key: Array, num_samples: int) -> Sites:
-        """Independent exact draws of the parameters by site, [num_samples, K, ...]; key is a ``jax.random.key``."""
+        """Independent exact draws of the parameters by site, [num_samples, K, ...]; key is a ``jax.random.key``.
+
+        A key fixes the draws, and more draws begin with the same ones. Those of a numpy posterior, drawn on the host
+        without compilation, differ from those of the same posterior on a device.
+        """
         arguments.check_key(key)
         arguments.check_draws(self.model, num_samples=num_samples)
+        if on_host(self.model) and not is_traced(key) and has_numpy_form(key):
+            pieces = [
+                without_compiling(_sample, self.model, key, start, total=num_samples, size=stop - start)
+                for start in range(0, num_samples, self.draws_at_once)
+                if (stop := min(start + self.draws_at_once, num_samples))
+            ]
+            return {site: np.concatenate([piece[site] for piece in pieces]) for site in pieces[0]}
         # powers of two limit the sizes that are compiled; the first keys of a split do not depend on its length
         size = 1 << (num_samples - 1).bit_length()
-        at_host = on_host(self.model) and not is_traced(key)
-        draws = at_once(_sample, self.model, key, num_samples=size) if at_host else _sample(self.model, key, size)
+        draws = _sample(self.model, key, 0, total=size, size=size)
         return {site: value[:num_samples] for site, value in draws.items()}
 
     def with_class_probs(self, class_probs: Any) -> Self:
@@ -287,11 +284,14 @@ class Posterior(Classifier):
         return self.model.tempered_scorer(self.weights)
 
 
-@partial(jax.jit, static_argnames="num_samples")
-def _sample(model: NaiveBayes, key: Array, num_samples: int) -> Sites:
-    def draw(key: Array) -> Sites:
-        # NumPyro's distributions rely on rank promotion
-        with jax.numpy_rank_promotion("allow"), handlers.block(), handlers.seed(rng_seed=key):
-            return model.params()
+@partial(jax.jit, static_argnames=("total", "size"))
+def _sample(model: NaiveBayes, key: Array, start: int, *, total: int, size: int) -> Sites:
+    """``size`` of ``total`` draws, from number ``start`` on."""
+    keys = jax.lax.dynamic_slice_in_dim(jax.random.split(key, total), start, size)
+    return jax.vmap(partial(sample_once, model))(keys)
 
-    return jax.vmap(draw)(jax.random.split(key, num_samples))
+
+def sample_once(model: NaiveBayes, key: Array) -> Sites:
+    """One draw of the parameters from the prior of a resolved model. Pure JAX."""
+    with allow_rank_promotion(), handlers.block(), handlers.seed(rng_seed=key):
+        return model.params()

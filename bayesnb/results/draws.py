@@ -35,23 +35,28 @@ class Draws(Classifier):
 
     @property
     def max_r_hat(self) -> float:
-        """The largest split R-hat over parameters; near 1 if the chains agree (BDA3, section 11.4)."""
-        chains = self._varying_chains()
-        return float(np.nanmax(split_gelman_rubin(chains))) if chains.size else 1.0
+        """The largest split R-hat over parameters; near 1 if the chains agree (BDA3, section 11.4).
+
+        Infinite if that of a parameter that varies is undefined, as with a NaN among its draws.
+        """
+        chains, _ = self.chains_that_vary()
+        if not chains.size:
+            return 1.0
+        return float(np.nan_to_num(split_gelman_rubin(chains), nan=np.inf, posinf=np.inf).max())
 
     @property
     def min_ess(self) -> float:
         """The smallest effective sample size over parameters; the number of draws if nothing varies.
 
         At most S log10 S for S draws: a larger estimate, or one below 0, is noise from alternating chains (Vehtari et
-        al., Rank-normalization, folding, and localization, 2021).
+        al., Rank-normalization, folding, and localization, 2021). 0 if that of a parameter that varies is undefined.
         """
-        num_draws = self.params["class_probs"].shape[0]
-        most, chains = num_draws * np.log10(num_draws), self._varying_chains()
+        num_draws = len(next(iter(self.params.values())))
+        most, (chains, _) = num_draws * np.log10(num_draws), self.chains_that_vary()
         if not chains.size:
             return float(min(num_draws, most))
-        size = effective_sample_size(chains)
-        return float(min(np.nanmin(np.where(size < 0, np.inf, size)), most))
+        size = np.nan_to_num(effective_sample_size(chains), nan=0.0)
+        return float(min(np.where(size < 0, np.inf, size).min(), most))
 
     @property
     def num_divergences(self) -> int:
@@ -61,23 +66,21 @@ class Draws(Classifier):
     def with_class_probs(self, class_probs: Any) -> Self:
         """The same draws for a population with these class probabilities [K]."""
         model = self.model.with_class_probs(class_probs)
-        draws = self.params["class_probs"]
-        params = {**self.params, "class_probs": namespace(draws).broadcast_to(model.class_probs, draws.shape)}
-        return replace(self, model=model, params=params)
+        draws = self.model.class_probs_of(self.params)
+        probs = namespace(draws).broadcast_to(model.class_probs, draws.shape)
+        own = {**self.model.own_params(self.params), "class_probs": probs}
+        return replace(self, model=model, params=model.spell(own))
 
-    def chains(self) -> np.ndarray[Any, Any]:
-        """All parameters in float64, site after site, [chains, draws, P]."""
+    def chains_that_vary(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """The parameters that vary, [chains, draws, P] in float64, and which of all, site after site, these are."""
         sites = [np.asarray(value, np.float64).reshape(len(value), -1) for value in self.params.values()]
         whole = np.concatenate(sites, axis=1)
-        return whole.reshape(self.num_chains, len(whole) // self.num_chains, whole.shape[1])
-
-    def _varying_chains(self) -> np.ndarray[Any, Any]:
-        chains = self.chains()
-        return chains[..., np.ptp(chains, axis=(0, 1)) > 0]
+        varying = np.ptp(whole, axis=0) != 0  # true for NaN too
+        return whole[:, varying].reshape(self.num_chains, len(whole) // self.num_chains, -1), varying
 
     def draws(self, key: Array, num_draws: int) -> tuple[Sites, Array]:
         """A uniform sample of these draws."""
-        return self.params, jax.random.randint(key, (num_draws,), 0, self.params["class_probs"].shape[0])
+        return self.params, jax.random.randint(key, (num_draws,), 0, len(next(iter(self.params.values()))))
 
     def _scorer(self) -> Score:
         return lambda arrays: LogProb(*products.by_rows(_mixture, (self.model, self.params), dict(arrays)))

@@ -8,7 +8,7 @@ Bayesian analysis of the Gaussian distribution (2007), section 3.5; Minka, Estim
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -48,17 +48,15 @@ def evidence_table(prior: NaiveBayes, statistics: ModelStatistics) -> EvidenceTa
 @jax.jit
 def evidence(prior: NaiveBayes, statistics: ModelStatistics) -> EvidenceTable:
     """The same in JAX's current precision."""
-    blocks = {b: _of_features(family, statistics.blocks[b]) for b, family in prior.families.items()}
-    return EvidenceTable(_of_labels(prior, statistics.class_counts), blocks)
-
-
-def _of_features(prior: Any, statistics: Any) -> Array:
-    return prior.log_partition_ratio(statistics) + prior.log_base_measure(statistics)
-
-
-def _of_labels(prior: NaiveBayes, counts: Array) -> Array:
+    counts, blocks = statistics.class_counts, statistics.blocks
+    features = {
+        b: family.log_partition_ratio(blocks[b]) + family.log_base_measure(blocks[b])
+        for b, family in prior.families.items()
+    }
     if prior.class_probs is None:
-        return dirichlet.log_multivariate_beta_ratio(jnp.asarray(prior.class_concentration), counts).sum()
-    probs = jnp.asarray(prior.class_probs)
-    possible = (probs > 0) | (counts == 0)
-    return jnp.where(possible, counts * jnp.log(jnp.where(probs > 0, probs, 1.0)), -jnp.inf).sum()
+        labels = dirichlet.log_multivariate_beta_ratio(jnp.asarray(prior.class_concentration), counts).sum()
+    else:
+        probs = jnp.asarray(prior.class_probs)
+        possible = (probs > 0) | (counts == 0)
+        labels = jnp.where(possible, counts * jnp.log(jnp.where(probs > 0, probs, 1.0)), -jnp.inf).sum()
+    return EvidenceTable(labels, features)

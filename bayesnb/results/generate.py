@@ -14,12 +14,12 @@ from numpyro import handlers
 from bayesnb.arrays import memory
 from bayesnb.arrays.host_calls import at_once
 from bayesnb.arrays.placement import Array, is_traced, namespace, on_host
+from bayesnb.arrays.rank_promotion import allow_rank_promotion
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
-from bayesnb.results.intervals import Fitted
 
 
-def generate(fit: Fitted, key: Array, num_rows: int, num_datasets: int | None, total_count: Any) -> tuple[Any, Array]:
-    """X in the model's blocks and y; see ``Classifier.generate``."""
+def generate(fit: Any, key: Array, num_rows: int, num_datasets: int | None, total_count: Any) -> tuple[Any, Array]:
+    """X in the model's blocks and y, as ``Classifier.generate``."""
     # independent rows are data sets of one row each
     sets, size = (num_rows, 1) if num_datasets is None else (num_datasets, num_rows)
     width = 1 + sum(columns or 1 for columns in fit.columns().values())
@@ -32,7 +32,9 @@ def generate(fit: Fitted, key: Array, num_rows: int, num_datasets: int | None, t
         totals = _totals(total_count, some, size, num_datasets is None)
         arguments = fit.model, params, namespace(draw).repeat(draw, size), key_of_rows
         at_host = on_host(fit) and not is_traced(key)
-        pieces.append(at_once(_rows, *arguments, total_count=totals) if at_host else _rows(*arguments, totals))
+        # to compile the whole is quicker than its operations one by one, but the totals must then be known
+        rows_of = _compiled_rows if totals is None or isinstance(totals, int) else _rows
+        pieces.append(at_once(rows_of, *arguments, total_count=totals) if at_host else rows_of(*arguments, totals))
     X, y = jax.tree.map(lambda *parts: namespace(parts[0]).concatenate(parts), *pieces)
     if num_datasets is None:
         return X, y
@@ -43,11 +45,10 @@ def _rows(model: NaiveBayes, params: Sites, draw: Array, key: Array, total_count
     """X and y [N], row n from ``params[draw[n]]``; parameters are draws [S, K, ...]."""
     key_of_label, key_of_rows = jax.random.split(key)
     draw = jnp.asarray(draw)
-    y = jax.random.categorical(key_of_label, jnp.log(jnp.asarray(params["class_probs"]))[draw])
+    y = jax.random.categorical(key_of_label, jnp.log(jnp.asarray(model.class_probs_of(params)))[draw])
     blocks, rows = model.block_params(params), {}
-    # NumPyro's distributions rely on rank promotion
     with (
-        jax.numpy_rank_promotion("allow"),
+        allow_rank_promotion(),
         handlers.block(),
         handlers.seed(rng_seed=key_of_rows),
         numpyro.plate("rows", len(draw)),
@@ -55,7 +56,11 @@ def _rows(model: NaiveBayes, params: Sites, draw: Array, key: Array, total_count
         for name, family in model.families.items():
             totals = total_count.get(name) if isinstance(total_count, Mapping) else total_count
             rows[name] = family.sample_rows(name, blocks[name], y, draw, totals)
-    return (rows["x"] if model.single else rows), y
+    X = rows["x"] if model.single else rows
+    return (X if model.spelling is None else model.spelling.own_rows(X, model.single)), y
+
+
+_compiled_rows = jax.jit(_rows, static_argnames="total_count")
 
 
 def _totals(total_count: Any, sets: slice, size: int, by_row: bool) -> Any:

@@ -2,8 +2,7 @@
 
     theta ~ p(theta | rows),    P(y = k | x, theta)  and  w_d (log p(x_d | k, theta) - log p(x_d | j, theta))
 
-The ends are quantiles over draws. The mean of P(y = k | x, theta) over p(theta | x, rows) is ``predict_proba``; as the
-number of rows grows, both ends of an interval converge to it.
+The ends are quantiles over draws. As the number of rows grows, both converge to ``predict_proba``.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -29,22 +28,6 @@ AT_ONCE = 1 << 26
 """The most bytes of results in memory at once: those of one block of rows under every draw."""
 
 
-class Fitted(Protocol):
-    """What intervals and generated rows need from a fit; ``results.classifier`` has the implementations."""
-
-    model: NaiveBayes
-
-    @property
-    def draws_at_once(self) -> int | None:
-        """How many draws of the parameters may be in memory at once; None for all of them."""
-
-    def columns(self) -> Mapping[str, int | None]:
-        """The number of columns of each block."""
-
-    def draws(self, key: Array, num_draws: int) -> tuple[Sites, Array]:
-        """Parameters [S, ...], and the index among them of each independent draw, [num_draws]."""
-
-
 class Interval(NamedTuple):
     """The ends of equal-tailed credible intervals, two arrays of one shape."""
 
@@ -52,17 +35,28 @@ class Interval(NamedTuple):
     high: Array
 
 
+def tails(level: float) -> Array:
+    """The probabilities below the two ends of an equal-tailed interval. ValueError for a level outside (0, 1)."""
+    arguments.require_probability(level=level)
+    return np.array([0.5 - level / 2, 0.5 + level / 2])
+
+
 class ParameterDraws(NamedTuple):
-    """Draws of a model's parameters [S, ...] by site, the powers of the features, and checked rows by block."""
+    """Draws of a model's parameters [S, ...] by site, the powers of the features, and checked rows by block.
+
+    The ends of intervals are the ``tails`` [2] of quantities under these draws.
+    """
 
     model: NaiveBayes
     params: Sites
     powers: Mapping[str, Array] | None
     arrays: dict[str, Array]
+    tails: Array
 
 
-def draw_parameters(fit: Fitted, arrays: dict[str, Array], key: Array, num_draws: int) -> ParameterDraws:
-    """Draws of the parameters, with the checked rows."""
+def draw_parameters(fit: Any, arrays: dict[str, Array], key: Array, num_draws: int, level: float) -> ParameterDraws:
+    """Draws of the parameters of a ``Classifier``, with the checked rows."""
+    ends = tails(level)
     arguments.check_key(key)
     params = getattr(fit, "params", None)
     one = fit.model if params is None else {site: value[:1] for site, value in params.items()}
@@ -73,56 +67,56 @@ def draw_parameters(fit: Fitted, arrays: dict[str, Array], key: Array, num_draws
         params = jax.tree.map(jnp.asarray, params)
     elif on_host(arrays):
         params, which = to_host((params, which))
-    return ParameterDraws(fit.model, {s: v[which] for s, v in params.items()}, getattr(fit, "weights", None), arrays)
+    drawn = {site: value[which] for site, value in params.items()}
+    return ParameterDraws(fit.model, drawn, getattr(fit, "weights", None), arrays, ends)
 
 
-def probability_interval(given: ParameterDraws, level: float) -> Interval:
-    """Intervals of P(y = k | x, theta), [N, K]; see ``Classifier.predict_interval``."""
-    return Interval(*quantiles(_probabilities, given, level, by_feature=given.powers is not None))
+def probability_interval(given: ParameterDraws) -> Interval:
+    """Intervals of P(y = k | x, theta), [N, K]."""
+    return Interval(*quantiles(_probabilities, given, by_feature=given.powers is not None))
 
 
-def contribution_interval(given: ParameterDraws, level: float, against: Any) -> dict[str, Interval]:
-    """Intervals of each feature's log odds, [N, K, D] by block; see ``Classifier.contribution_interval``."""
+def contribution_interval(given: ParameterDraws, against: Any) -> dict[str, Interval]:
+    """Intervals of each feature's log odds, [N, K, D] by block."""
     num_classes = given.model.num_classes or 0
     if isinstance(against, bool) or not isinstance(against, int | np.integer) or not 0 <= against < num_classes:
         raise ValueError(f"against must be a class, an integer from 0 to {num_classes - 1}, got {against!r}")
-    low, high = quantiles(_Contributions(int(against)), given, level, by_feature=True)
+    low, high = quantiles(_Contributions(int(against)), given, by_feature=True)
     return {block: Interval(low[block], high[block]) for block in given.model.families}
 
 
-def quantiles(of_rows: Callable[..., Any], given: ParameterDraws, level: float, by_feature: bool) -> tuple[Any, Any]:
+def quantiles(of_rows: Callable[..., Any], given: ParameterDraws, by_feature: bool) -> tuple[Any, Any]:
     """Both ends of intervals of ``of_rows(model, powers, rows, draw)`` [N, ...], block by block of rows.
 
     ``of_rows`` must be a module-level function or a frozen dataclass: an equal one is not compiled again.
     """
-    tails = np.array([0.5 - level / 2, 0.5 + level / 2])
-    model, params, powers, arrays = given
+    model, params, powers, arrays, ends = given
     num_rows = jax.tree.leaves(arrays)[0].shape[0]
     width = sum(x.shape[1] for x in arrays.values()) if by_feature else 1
-    row_bytes = 8 * params["class_probs"].size * width
+    row_bytes = 8 * model.class_probs_of(params).size * width
     # a power of two, so that few block sizes are compiled
     size = 1 << max(min(AT_ONCE // max(row_bytes, 1), max(num_rows, 1)), 1).bit_length() - 1
     # take the nearest draw: interpolation would fail for impossible events, whose logarithms are -inf
     if not on_host(given):
 
-        def ends(row: dict[str, Array]) -> Any:
-            values = _under_every_draw(of_rows, model, params, powers, {b: x[None] for b, x in row.items()})
-            return jax.tree.map(lambda v: jnp.quantile(v[:, 0], tails, axis=0, method="nearest"), values)
+        def of_row(row: dict[str, Array]) -> Any:
+            values = _under_every_draw(model, params, powers, {b: x[None] for b, x in row.items()}, of_rows=of_rows)
+            return jax.tree.map(lambda v: jnp.quantile(v[:, 0], ends, axis=0, method="nearest"), values)
 
-        both = jax.lax.map(ends, arrays, batch_size=size)
+        both = jax.lax.map(of_row, arrays, batch_size=size)
         return jax.tree.map(lambda v: v[:, 0], both), jax.tree.map(lambda v: v[:, 1], both)
     parts = []
     for start in range(0, max(num_rows, 1), size):
         rows = jax.tree.map(lambda x, start=start: dense(x[start : start + size]), arrays)
-        values = at_once(_under_every_draw, of_rows, model, params, powers, rows)
-        parts.append(jax.tree.map(lambda v: np.quantile(v, tails, axis=0, method="nearest"), values))
+        values = at_once(_under_every_draw, model, params, powers, rows, of_rows=of_rows)
+        parts.append(jax.tree.map(lambda v: np.quantile(v, ends, axis=0, method="nearest"), values))
     both = jax.tree.map(lambda *pieces: np.concatenate(pieces, axis=1), *parts)
     return jax.tree.map(lambda v: v[0], both), jax.tree.map(lambda v: v[1], both)
 
 
-@partial(jax.jit, static_argnums=0)
+@partial(jax.jit, static_argnames="of_rows")
 def _under_every_draw(
-    of_rows: Callable[..., Any], model: NaiveBayes, params: Sites, powers: Any, rows: dict[str, Array]
+    model: NaiveBayes, params: Sites, powers: Any, rows: dict[str, Array], *, of_rows: Callable[..., Any]
 ) -> Any:
     # one draw at a time: intermediate arrays, for some families D times the result, are in memory for one draw only
     return jax.lax.map(lambda draw: of_rows(model, powers, rows, draw), params)
@@ -131,7 +125,7 @@ def _under_every_draw(
 def _probabilities(model: NaiveBayes, powers: Any, rows: dict[str, Array], draw: Sites) -> Array:
     if powers is None:
         return model.log_likelihood(draw, rows).shares()
-    return joint_of_terms(draw["class_probs"], feature_terms(model, draw, powers, rows)).shares()
+    return joint_of_terms(model.class_probs_of(draw), feature_terms(model, draw, powers, rows)).shares()
 
 
 @dataclass(frozen=True)
@@ -153,12 +147,7 @@ def log_odds(log_prob: Array, against: int) -> Array:
 
 
 def feature_terms(
-    model: NaiveBayes,
-    params: Mapping[str, Array],
-    powers: Mapping[str, Array] | None,
-    arrays: Mapping[str, Array],
-    *,
-    words: bool = False,
+    model: NaiveBayes, params: Sites, powers: Any, arrays: Mapping[str, Array], *, words: bool = False
 ) -> dict[str, LogProb]:
     """w_d log p(x_d | k, theta) by block, [N, K, D]; with ``words``, by word of Multinomial blocks. Pure JAX."""
     blocks, terms = model.block_params(params), {}

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays import memory
-from bayesnb.arrays.forked import require_jax
+from bayesnb.arrays.host_calls import require_jax
 from bayesnb.arrays.placement import Array, as_array, is_traced
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.rows.checks import _names
@@ -19,9 +19,10 @@ from bayesnb.rows.checks import _names
 
 def check_num_classes(given: Any) -> int | None:
     """K as declared, or None."""
-    if given is not None and (isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1):
-        raise ValueError(f"num_classes must be a positive int, got {given!r}")
-    return None if given is None else int(given)
+    if given is None:
+        return None
+    check_counts(num_classes=given)
+    return int(given)
 
 
 def check_model(given: Any) -> None:
@@ -52,7 +53,7 @@ def require_probability(**given: Any) -> None:
     """Raises ValueError unless every number is strictly between 0 and 1."""
     for name, value in given.items():
         if isinstance(value, bool) or not isinstance(value, float | int | np.number) or not 0 < value < 1:
-            raise ValueError(f"{name} must be a probability between 0 and 1, got {value!r}")
+            raise ValueError(f"{name} must be a probability above 0 and below 1, got {value!r}")
 
 
 def require_known(function: str, *values: Any) -> None:
@@ -104,6 +105,11 @@ def check_params(model: Any, given: Mapping[str, Any]) -> dict[str, Array]:
     if set(given) != set(sites):
         raise ValueError(f"params must have the sites {sites}, got {list(given)}")
     arrays = {name: as_array(given[name]) for name in sites}
+    given, spelling, model = arrays, model.spelling, model.respelled(None)
+    for site in () if spelling is None else spelling.sites:
+        if arrays[site.name].shape != site.shape:
+            raise ValueError(f"params[{site.name!r}] must have the shape {site.shape}, got {arrays[site.name].shape}")
+    arrays = arrays if spelling is None else spelling.read(arrays)
     probs = check_class_probs(arrays["class_probs"], model.num_classes)
     common = model.common_sites()
     for name, value in arrays.items():
@@ -113,29 +119,27 @@ def check_params(model: Any, given: Mapping[str, Any]) -> dict[str, Array]:
             )
     for block, of_block in model.block_params(arrays).items():
         family = model.families[block]
-        with nullcontext() if is_traced(of_block) else jax.ensure_compile_time_eval():
+        with nullcontext() if is_traced(of_block) else jax.core.eval_context():
             family.check_params(of_block, block)
         expected = model.columns[block] or family.declared_columns
         if expected not in (None, family.columns_of(of_block)):
             raise ValueError(
                 f"params of block {block!r} have {family.columns_of(of_block)} columns, the model {expected}"
             )
-    return arrays
+    return given
 
 
-def check_class_probs(probs: Any, num_classes: int | None = None) -> Array:
+def check_class_probs(probs: Any, num_classes: int | None = None, name: str = "class_probs") -> Array:
     """Class probabilities [K] that are non-negative and sum to one."""
     probs = as_array(probs)
-    if probs.dtype.kind in "OUSMmc":
-        raise ValueError(f"class_probs must be numbers, one per class, got dtype {probs.dtype}")
+    if probs.dtype.kind in "bOUSMmc":
+        raise ValueError(f"{name} must be numbers, one per class, got dtype {probs.dtype}")
     if probs.ndim != 1 or (num_classes is not None and probs.shape[0] != num_classes):
-        raise ValueError(
-            f"class_probs must be one probability per class, [{num_classes or 'K'}], got shape {probs.shape}"
-        )
+        raise ValueError(f"{name} must be one probability per class, [{num_classes or 'K'}], got shape {probs.shape}")
     if not is_traced(probs):
         numbers = np.asarray(probs, np.float64)
         if not (numbers >= 0).all() or abs(numbers.sum() - 1) > 1e-5:
             raise ValueError(
-                f"class_probs must be non-negative and sum to 1, got {numbers.tolist()} with sum {numbers.sum():g}"
+                f"{name} must be non-negative and sum to 1, got {numbers.tolist()} with sum {numbers.sum():g}"
             )
     return probs

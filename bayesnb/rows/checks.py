@@ -16,7 +16,8 @@ import numpy as np
 from numpyro.distributions.constraints import Constraint
 
 from bayesnb.arrays.cells import observed
-from bayesnb.arrays.forked import require_jax
+from bayesnb.arrays.host_calls import require_jax
+from bayesnb.arrays.lazy import require_computed
 from bayesnb.arrays.masked import filled
 from bayesnb.arrays.placement import Array, as_array, is_traced, on_host
 from bayesnb.arrays.pytree import short_repr
@@ -24,22 +25,17 @@ from bayesnb.arrays.sparse import bytes_per_row, from_bcoo, is_sparse, part_of, 
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.families.base import Family
 
+Columns = Mapping[str, int | None] | None
+"""The numbers of columns of a model or a fit by block; None where any number will do."""
+
 DENSE = "x.toarray(), in JAX x.todense()"
 """What to pass instead of a sparse matrix."""
 
 
 def check_shapes(
-    families: Mapping[str, Family],
-    single: bool,
-    X: Any,
-    columns: Mapping[str, int | None] | None = None,
-    *,
-    sparse: bool = False,
+    families: Mapping[str, Family], single: bool, X: Any, columns: Columns = None, *, sparse: bool = False
 ) -> dict[str, Array]:
-    """X as a dict of arrays [N, D] by block; scipy's sparse matrices are allowed if ``sparse``.
-
-    ``columns`` are the numbers of columns of the model or the fit, None if any number will do.
-    """
+    """X as a dict of arrays [N, D] by block; scipy's sparse matrices are allowed if ``sparse``."""
     if single:
         if isinstance(X, Mapping):
             raise ValueError(f"the model has one block, so X is an array [N, D], got a dict with {_names(X)}")
@@ -70,12 +66,7 @@ def check_shapes(
 
 
 def check_rows(
-    families: Mapping[str, Family],
-    single: bool,
-    X: Any,
-    columns: Mapping[str, int | None] | None = None,
-    *,
-    sparse: bool = False,
+    families: Mapping[str, Family], single: bool, X: Any, columns: Columns = None, *, sparse: bool = False
 ) -> dict[str, Array]:
     """As ``check_shapes``, and raises ValueError for cells outside of a family's support."""
     arrays = check_shapes(families, single, X, columns, sparse=sparse)
@@ -99,7 +90,7 @@ def check_values(families: Mapping[str, Family], arrays: Mapping[str, Array]) ->
             in_threads(partial(_check_rows, family, x, name), parts)
         elif not is_traced(x):
             # without this an outer jit would trace computations even on a known JAX array
-            with jax.ensure_compile_time_eval():
+            with jax.core.eval_context():
                 family.check(x, name)
 
 
@@ -112,7 +103,7 @@ def check_fit_values(families: Mapping[str, Family], arrays: Mapping[str, Array]
     check_values(families, arrays)
     for name, family in families.items():
         if not is_traced(arrays[name]):
-            with jax.ensure_compile_time_eval():
+            with jax.core.eval_context():
                 family.check_fit(arrays[name], name)
 
 
@@ -152,6 +143,7 @@ def _pack(family: Family, name: str, given: Any) -> Array:
 
 
 def _block(family: Family, name: str, x: Any) -> Array:
+    require_computed("X", x)
     if not is_sparse(x) and hasattr(x, "todense"):
         if type(x).__name__ != "BCOO" or x.n_dense or x.n_batch or x.ndim != 2 or is_traced(x):
             raise ValueError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -61,7 +60,7 @@ class LabelledRows:
         """The rows of positive weight; on a device all rows, with cells of 0 in the others."""
         if is_traced(self.arrays, self.labels) or (self.labels.weight is None and not self.labels.soft):
             return self
-        with nullcontext() if self.on_host else jax.ensure_compile_time_eval():
+        with jax.core.eval_context():
             positive = self.weight() > 0
             if bool(positive.all()):
                 return self
@@ -94,9 +93,9 @@ def label_rows(
     if beside is not None:
         X, y, sample_weight = map(read_as_numpy, (X, y, sample_weight))
     sparse = sparse and not is_traced(y, sample_weight)
-    arrays = check_shapes(model.families, model.single, X, model.columns, sparse=sparse)
+    arrays = check_shapes(model.families, model.single, model.by_block(X), model.columns, sparse=sparse)
     num_rows = next(iter(arrays.values())).shape[0]
-    labels, num_classes = check_labels(y, sample_weight, num_rows, model.num_classes or declared)
+    labels, num_classes = check_labels(model.labels_of(y), sample_weight, num_rows, model.num_classes or declared)
     if on_host(arrays) and not is_traced(labels):
         labels = Labels(*(None if part is None else np.asarray(part) for part in labels))
     if None in model.columns.values() and not (on_host(arrays, labels) and beside is None):

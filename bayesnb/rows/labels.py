@@ -37,8 +37,7 @@ def check_labels(y: Any, sample_weight: Any, num_rows: int, num_classes: int | N
         if weight is not None:
             y, weight = namespace(y).where(weight[:, None] > 0, y * weight[:, None], 0.0), None
         return Labels(y, weight), num_classes
-    num_classes = num_classes or _largest(counted) + 1
-    _range(counted, num_classes)
+    num_classes = _classes(counted, num_classes)
     if num_classes > MOST_CLASSES:
         raise ValueError(
             f"y has {num_classes:,} classes, at most {MOST_CLASSES:,} are supported: renumber them, {UNIQUE}"
@@ -73,7 +72,7 @@ def _counted(y: Array, weight: Array) -> Array:
     """The labels with positive weight; on a device, where rows stay in place, the others become valid labels."""
     if on_host(y, weight):
         return y[weight > 0]
-    with jax.ensure_compile_time_eval():
+    with jax.core.eval_context():
         positive = (weight > 0).reshape(-1, *[1] * (y.ndim - 1))
         return jnp.where(positive, y, 0 if y.ndim == 1 else 1 / y.shape[1])
 
@@ -95,26 +94,21 @@ def _soft(y: Array, num_classes: int) -> None:
             )
 
 
-def _largest(y: Array) -> int:
-    if is_traced(y):
-        raise ValueError(
-            "inside a JAX transformation the number of classes must be declared: NaiveBayes(..., num_classes=K)"
-        )
-    if y.shape[0] == 0:
-        raise ValueError("without rows the number of classes must be declared: NaiveBayes(..., num_classes=K)")
-    with _at_once(y):
-        return int(y.max())
-
-
-def _range(y: Array, num_classes: int) -> None:
+def _classes(y: Array, num_classes: int | None) -> int:
+    """K, declared or the largest label plus 1; ValueError for labels outside 0..K-1."""
     if is_traced(y) or not y.shape[0]:
-        return
+        if num_classes is None:
+            where = "inside a JAX transformation" if is_traced(y) else "without rows"
+            raise ValueError(f"{where} the number of classes must be declared: NaiveBayes(..., num_classes=K)")
+        return num_classes
     with _at_once(y):
         least, largest = int(y.min()), int(y.max())
+    num_classes = largest + 1 if num_classes is None else num_classes
     if least < 0 or largest >= num_classes:
         bad = least if least < 0 else largest
         advice = "; unlabelled rows, y = -1, are supported by fit_em and fit_nuts" if bad == -1 else ""
         raise ValueError(f"y holds {bad}, expected integers 0..{num_classes - 1} for {num_classes} classes{advice}")
+    return num_classes
 
 
 def check_weights(sample_weight: Any, num_rows: int) -> Array:
@@ -137,4 +131,4 @@ def check_weights(sample_weight: Any, num_rows: int) -> Array:
 
 def _at_once(known: Array) -> AbstractContextManager[Any]:
     """A context in which computations on a known JAX array are eager; an outer jit would trace them."""
-    return nullcontext() if on_host(known) else jax.ensure_compile_time_eval()
+    return nullcontext() if on_host(known) else jax.core.eval_context()

@@ -18,6 +18,7 @@ class Specification(Protocol):
     columns: dict[str, int | None]
     class_concentration: Any
     priors: dict[str, Any]
+    spelling: Any
 
     @property
     def resolved(self) -> bool:
@@ -29,8 +30,20 @@ class Specification(Protocol):
     def conjugate(self) -> Self:
         """The same model without non-conjugate priors."""
 
+    def with_class_probs(self, class_probs: Any) -> Self:
+        """The same model with fixed class probabilities."""
+
     def params(self) -> dict[str, Array]:
         """Samples every parameter, inside a NumPyro program."""
+
+    def by_block(self, X: Any) -> Any:
+        """Rows by block."""
+
+    def labels_of(self, y: Any) -> Any:
+        """Labels [N]."""
+
+    def class_probs_of(self, params: Mapping[str, Array]) -> Array:
+        """The class probabilities among the parameters."""
 
     def block_params(self, params: Mapping[str, Array]) -> dict[str, dict[str, Array]]:
         """Parameters by block and short name."""

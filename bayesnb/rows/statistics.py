@@ -13,6 +13,7 @@ import numpy as np
 from jax.sharding import NamedSharding
 
 from bayesnb.arrays import memory
+from bayesnb.arrays.cells import SQUARABLE
 from bayesnb.arrays.cpu_rows import FEW_ROWS, fill_up, put_beside
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.arrays.pytree import Node, pytree
@@ -20,7 +21,6 @@ from bayesnb.arrays.sparse import STORED_BYTES, bytes_per_row, is_sparse, part_o
 from bayesnb.arrays.threads import merge_in_threads, row_blocks
 from bayesnb.families.base import Family
 from bayesnb.families.parts.statistics import class_bytes
-from bayesnb.families.parts.support import SQUARABLE
 from bayesnb.primitives.sums import PROVABLE, ClassSums, HostSums, Labels, class_sums
 from bayesnb.rows import shards
 from bayesnb.rows.checks import check_fit_part, check_fit_values, check_shapes, match_statistics, only_support
@@ -99,7 +99,7 @@ def pooled_statistics(
     if y is None:
         if model.num_classes is None:
             raise ValueError("without y the number of classes must be declared: NaiveBayes(..., num_classes=K)")
-        rows = check_shapes(model.families, model.single, X, sparse=True)
+        rows = check_shapes(model.families, model.single, model.by_block(X), sparse=True)
         y = np.zeros(next(iter(rows.values())).shape[0], np.int32)
     return summarise(label_rows(model, X, y, sample_weight), evidence=False)
 

@@ -5,8 +5,6 @@ marks a missing cell, and probabilities of zero cause no NaN. Each class's docst
 scikit-learn, and ``dropin`` those of all of them; nothing here accesses files.
 """
 
-from bayesnb.sklearn.dropin.bernoulli_nb import BernoulliNB as BernoulliNB
-from bayesnb.sklearn.dropin.categorical_nb import CategoricalNB as CategoricalNB
-from bayesnb.sklearn.dropin.gaussian_nb import GaussianNB as GaussianNB
-from bayesnb.sklearn.dropin.multinomial_nb import ComplementNB as ComplementNB
-from bayesnb.sklearn.dropin.multinomial_nb import MultinomialNB as MultinomialNB
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
+from copy import copy
 from typing import Any, Self
 
 import jax
 import numpy as np
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesnb.families import Family
-from bayesnb.frames.likelihoods import AUTO, make_schema
-from bayesnb.frames.schema import ArraySchema, FrameSchema, Schema
+from bayesnb.frames.blocks import Schema, make_schema
+from bayesnb.frames.column_kinds import SKIP
+from bayesnb.frames.likelihoods import AUTO, takes_sparse
+from bayesnb.frames.schema import ArraySchema, FrameSchema
 from bayesnb.frames.series import Array, Frame, label
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows.statistics import ModelStatistics, merge
 from bayesnb.sklearn.estimator_rows import ChecksRows
-from bayesnb.sklearn.fit_methods import FITS, specification, temper_fit
-
-
-def _without_temper(classifier: Any) -> bool:
-    if classifier.temper:
-        raise AttributeError("temper looks at all rows again, which partial_fit does not keep: use fit")
-    return True
+from bayesnb.sklearn.fit_methods import FITS, families_of, specification, temper_fit
 
 
 class NaiveBayesClassifier(ChecksRows):
@@ -32,18 +30,31 @@ class NaiveBayesClassifier(ChecksRows):
         pi ~ Dirichlet(1),   theta_kd ~ its likelihood's conjugate prior,   p(y = k, x) = pi_k prod_d p(x_d | theta_kd)
 
     X is an array [N, D], a sparse matrix (`bernoulli` and `multinomial`), or a data frame of pandas, polars or pyarrow,
-    whose columns may have different likelihoods. A missing cell (NaN or null) drops its factor, which marginalises it
-    exactly; so does a category that was not in the fitted rows.
+    whose columns may have different likelihoods. Rows of a frame may also be a list of dicts by column name, and to
+    predict one row a dict, `{"age": 31}`; each has all columns of the fit. A missing cell (NaN, null or None) drops its
+    factor, which marginalises it exactly; so does a category that was not in the fitted rows.
+
+    Words beside numbers: X may be a list or a dict of blocks, such as ``{"words": counts, "numbers": frame}``, each
+    with its own entry in ``likelihoods``. scikit-learn cannot split blocks into folds. It can split the frame before
+    a ``ColumnTransformer``, whose single matrix has likelihoods by position. Words stay sparse in both:
+
+        columns = ColumnTransformer([("words", CountVectorizer(), "text"), ("numbers", "passthrough", ["age", "size"])])
+        make_pipeline(columns, NaiveBayesClassifier({"*": "multinomial", range(-2, 0): "normal"}))
 
     Args:
-        likelihoods: `auto`: Normal for every column of an array; in a frame text and categories are Categorical,
-            booleans Bernoulli, numbers Normal. Or one of `bernoulli`, `categorical` (codes 0, 1, ...), `normal`,
-            `poisson`, `multinomial` for all columns; a list of them, one per column; a dict of them, or of families, by
-            name or by patterns such as `pixel_*`; other columns are chosen by type, and columns that share one family
-            object form one block; or a family, such as ``nb.MultivariateNormal()``, for all columns as one block.
+        likelihoods: `auto`: for each column of a frame the likelihood that suits its values, as ``infer_likelihoods``
+            shows; for an array Bernoulli if 10 or more rows are all zeros and ones, else Normal. Or one of `bernoulli`,
+            `categorical` (codes 0, 1, ...), `normal`, `poisson`, `multinomial` for all columns; a list of them, one per
+            column; a dict of them, or of families, by name or by patterns such as `pixel_*`; `auto` chooses for other
+            columns, and columns that share one family object form one block; for an array a dict by position, ranges of
+            them, and `*` for all others; a family, such as ``nb.MultivariateNormal()``, for all columns as one block;
+            or a ``NaiveBayes`` of one block with its own priors, such as ``nb.from_numpyro`` gives. A column that is
+            `skip` is left out. For blocks a list, or a dict by block, of any of these.
         method: `posterior`, the exact posterior predictive; `map`, the joint mode; `mle`; `nuts`; `empirical`, the
-            posterior under the prior with the largest evidence; `averaged`, the average over all subsets of features.
-        class_prior: Class probabilities [K] in the order of ``classes_``; the default learns them.
+            posterior under a learned prior, which on pixels and words may predict worse (see ``fit_empirical``);
+            `averaged`, the average over all subsets of features.
+        class_prior: Class probabilities: `uniform`, [K] in the order of ``classes_``, or a dict by label; the default
+            learns them. To change them after a fit use ``clf.fit_.with_class_probs``, or fit again.
         smoothing: l > 0, or l >= 0 for `map` and `mle`. Pseudo-counts of each category and word, so that predictions
             use (count + l) / (n + l C); pseudo-rows for numbers.
         temper: Learn one power (True) or one per feature (`per_feature`) from the exact leave-one-out predictions, to
@@ -55,7 +66,7 @@ class NaiveBayesClassifier(ChecksRows):
         classes_: Labels [K], sorted.
         class_count_: Sums of weights by class [K].
         fit_: The result of the method: a ``Posterior``, ``PointEstimate`` or ``Draws``.
-        likelihoods_: The likelihood of each column, by name.
+        likelihoods_: The likelihood of each column, or `skip`, by name.
         statistics_: The sufficient statistics; ``partial_fit`` merges more into them.
         n_features_in_, feature_names_in_: As in scikit-learn.
 
@@ -86,9 +97,17 @@ class NaiveBayesClassifier(ChecksRows):
         self.random_state = random_state
         self.num_samples = num_samples
 
-    @available_if(_without_temper)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Fit these rows together with all earlier rows, unless ``temper`` is set; see ``IncrementalClassifier``."""
+        """Fit these rows together with all earlier rows, unless ``temper`` is set; see ``IncrementalClassifier``.
+
+        Likelihoods are inferred from the first rows and kept, with a warning where all rows together suggest others.
+        With declared likelihoods any split into batches gives the fit of all rows.
+        """
+        if self.temper:
+            raise ValueError(
+                "temper looks at all rows again, which partial_fit does not keep: use fit, or temper=False and "
+                "nb.temper(clf, X, y) at the end"
+            )
         return super().partial_fit(X, y, classes, sample_weight)
 
     def predict(self, X: Any) -> Array:
@@ -114,10 +133,23 @@ class NaiveBayesClassifier(ChecksRows):
     def encoded(self, X: Any) -> Any:
         """Checked rows, encoded as ``fit_`` takes them, by block if the columns have different likelihoods."""
         check_is_fitted(self, "fit_")
+        self.require_prior_of_fit()
+        plain = self.schema_.plain.encode(X) if isinstance(self.schema_, FrameSchema) else None
+        if plain is not None:
+            return plain
         X = self._features(X, reset=False)
         if isinstance(X, Frame) and isinstance(self.schema_, ArraySchema):
             X = validate_data(self, X.to_numpy(), reset=False, dtype="numeric", ensure_all_finite=False)
         return self.schema_.encode(X)
+
+    def require_prior_of_fit(self) -> None:
+        """Raise ValueError if ``class_prior`` was set to something else after the fit."""
+        before = getattr(self, "_prior_of_fit", self.class_prior)
+        if not np.array_equal(self.class_prior, before):
+            raise ValueError(
+                f"class_prior was set to {self.class_prior!r} after the fit, which had {before!r}: "
+                "fit again, or set it back and set clf.fit_ = clf.fit_.with_class_probs(...)"
+            )
 
     @property
     def known_names(self) -> dict[str, Any]:
@@ -126,7 +158,8 @@ class NaiveBayesClassifier(ChecksRows):
         columns, single = self.schema_.names_by_block, self.fit_.model.single
         classes = [label(value) for value in self.classes_.tolist()]
         features = columns["x"] if single else columns
-        return {"class_names": classes, "feature_names": features, "value_names": self.schema_.value_names}
+        names = {"column_names": self.schema_.names, "value_names": self.schema_.value_names}
+        return {"class_names": classes, "feature_names": features, **names}
 
     @property
     def class_count_(self) -> Array:
@@ -135,16 +168,31 @@ class NaiveBayesClassifier(ChecksRows):
 
     @property
     def likelihoods_(self) -> dict[str, str]:
-        """The likelihood of each column, by name."""
-        schema = self.schema_
-        if schema.family is not None:
-            return dict.fromkeys(schema.names, type(schema.family).__name__)
-        kinds = schema.kinds if isinstance(schema, ArraySchema) else [column.likelihood for column in schema.columns]
-        return dict(zip(schema.names, kinds, strict=True))
+        """The likelihood of each column, or `skip`, by name."""
+        return dict(zip(self.schema_.names, self.schema_.kinds, strict=True))
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        shown = copy(self)
+        if isinstance(self.likelihoods, Mapping):
+            shown.likelihoods = dict(self.likelihoods)  # InferredLikelihoods print as a table
+        parameters = super(NaiveBayesClassifier, shown).__repr__(N_CHAR_MAX)
+        parameters = " ".join(line.strip() for line in parameters.splitlines())
+        if not hasattr(self, "schema_"):
+            return parameters
+        counts = Counter(self.likelihoods_.values())
+        left_out = counts.pop(SKIP, 0)
+        kinds = [f"{count} {kind}" for kind, count in counts.most_common()]
+        return f"{parameters}: {', '.join([*kinds, *([f'{left_out} left out'] if left_out else [])])}"
 
     def learned(self, schema: FrameSchema, classes: Array, statistics: ModelStatistics) -> Self:
-        """Fit the statistics of rows with this schema and these classes, as counted by ``nb.stream``."""
-        model = specification(self.method, self.smoothing, schema, len(classes), self.class_prior)
+        """Fit the statistics of rows with this schema and these classes, as counted by ``nb.stream``.
+
+        Raises:
+            ValueError: if ``temper`` is set, which needs the rows.
+        """
+        if self.temper:
+            raise ValueError("temper needs all rows at once: fit them in Python, or use nb.temper after the fit")
+        model = specification(self.method, self.smoothing, schema, classes, self.class_prior, self.likelihoods)
         self._set(schema, classes, model, statistics)
         self.n_features_in_ = len(schema.names)
         self.feature_names_in_ = np.array(schema.names, dtype=object)
@@ -152,7 +200,7 @@ class NaiveBayesClassifier(ChecksRows):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self._takes_sparse
+        tags.input_tags.sparse = takes_sparse(self.likelihoods)
         # the total of partly missing counts is unknown, and a covariance with missing cells has no closed form
         whole_rows = isinstance(self.likelihoods, Family) and self.likelihoods.one_feature
         tags.input_tags.allow_nan = not (whole_rows or self._kind == "multinomial")
@@ -161,16 +209,17 @@ class NaiveBayesClassifier(ChecksRows):
         return tags
 
     def _learn(self, X: Any, classes: Array, codes: Array, weight: Array | None, *, reset: bool) -> None:
-        given = make_schema(X, self.likelihoods)
-        given = given if reset else self.schema_.join(given)
-        model = specification(self.method, self.smoothing, given, len(classes), self.class_prior)
+        before, seen = (None, None) if reset else (self.schema_, getattr(self, "_summaries", None))
+        given, summaries = make_schema(X, families_of(self.likelihoods), before, seen)
+        model = specification(self.method, self.smoothing, given, classes, self.class_prior, self.likelihoods)
         encoded = given.encode(X)
         schema, statistics = given.count(model, encoded, codes, weight)
         if schema is not given:
-            model = specification(self.method, self.smoothing, schema, len(classes), self.class_prior)
+            model = specification(self.method, self.smoothing, schema, classes, self.class_prior, self.likelihoods)
         if not reset:
             statistics = merge(self.schema_.spread(self.statistics_, schema), statistics)
         self._set(schema, classes, model, statistics, (encoded, codes, weight) if self.temper else None)
+        self._summaries = summaries
 
     def _set(
         self, schema: Schema, classes: Array, model: NaiveBayes, statistics: ModelStatistics, rows: Any = None
@@ -184,3 +233,4 @@ class NaiveBayesClassifier(ChecksRows):
         if rows is not None:
             fit = temper_fit(fit, self.temper, *rows)
         self.classes_, self.schema_, self.statistics_, self.fit_ = classes, schema, statistics, fit
+        self._prior_of_fit = self.class_prior

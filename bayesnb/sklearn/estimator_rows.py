@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import issparse
+from sklearn.utils import check_array
 from sklearn.utils.validation import (
     _check_feature_names,
     _check_n_features,
@@ -17,11 +20,14 @@ from sklearn.utils.validation import (
 )
 
 from bayesnb.arrays.masked import filled
-from bayesnb.families import Family
+from bayesnb.frames.blocks import Blocks, BlocksSchema, Schema
 from bayesnb.frames.classes import plain_labels
-from bayesnb.frames.schema import ArraySchema, Schema
+from bayesnb.frames.likelihoods import AUTO, takes_sparse
+from bayesnb.frames.schema import ArraySchema, FrameSchema
 from bayesnb.frames.series import Array, DataError, as_frame, has_names, listing
 from bayesnb.sklearn.incremental import IncrementalClassifier, drop_zero_weights
+
+SPARSE_FORMATS = ["csr", "csc"]
 
 
 class ChecksRows(IncrementalClassifier):
@@ -39,11 +45,6 @@ class ChecksRows(IncrementalClassifier):
     def _counts(self) -> bool:
         return self._kind in ("multinomial", "poisson")
 
-    @property
-    def _takes_sparse(self) -> bool:
-        given = self.likelihoods
-        return given.takes_sparse if isinstance(given, Family) else self._kind in ("bernoulli", "multinomial")
-
     def _rows(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Any, Array, Array | None]:
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
@@ -56,8 +57,17 @@ class ChecksRows(IncrementalClassifier):
         return drop_zero_weights(X, y, sample_weight, require_some=reset)
 
     def _features(self, X: Any, *, reset: bool) -> Any:
-        """X as a frame, an array or a sparse matrix, with the columns of the fit."""
-        X = filled(X)
+        """X as a frame, an array, a sparse matrix or blocks of these, with the columns of the fit."""
+        blocks = as_blocks(X)
+        if not reset and isinstance(self.schema_, BlocksSchema):
+            return self.schema_.require(blocks)
+        if blocks is not None and reset:
+            self.__dict__.pop("feature_names_in_", None)
+            self.n_features_in_ = blocks.shape[1]
+            return blocks
+        if blocks is not None:
+            raise DataError("X is a list or a dict of blocks, and the model was fitted to one array or data frame")
+        X = self._from_dicts(filled(X), reset=reset)
         frame = as_frame(X)
         named = frame is not None and has_names(X)
         if not reset and not named:
@@ -87,17 +97,67 @@ class ChecksRows(IncrementalClassifier):
         _check_n_features(self, X, reset=reset)
         return frame
 
+    def _from_dicts(self, X: Any, *, reset: bool) -> Any:
+        """Rows given as dicts, or as one dict, as a data frame with the columns of the fit; other rows unchanged."""
+        one = isinstance(X, Mapping) and not reset and not issparse(X)  # a matrix by keys is a dict
+        rows = [X] if one else X
+        if not (isinstance(rows, list | tuple) and rows and all(isinstance(row, Mapping) for row in rows)):
+            return X
+        rows = [{str(name): cell for name, cell in row.items()} for row in rows]
+        if reset:
+            return pd.DataFrame(rows)
+        if not isinstance(self.schema_, FrameSchema):
+            raise DataError("the model was fitted to an array, whose columns have no names: give an array, not dicts")
+        for row in rows:
+            self.schema_.require([*row])
+        names = self.schema_.names
+        return pd.DataFrame(rows, columns=[*names, *dict.fromkeys(n for row in rows for n in row if n not in names)])
+
     def _array(self, X: Any, *, reset: bool) -> Any:
         if not _is_plain(X, 2) or not X.size:
+            if issparse(X) and self._kind == AUTO:
+                raise TypeError(
+                    "X is sparse: choose likelihoods='bernoulli' if it matters whether a word occurs, or "
+                    "likelihoods='multinomial' if it matters how often; for two columns of numbers after the words "
+                    "likelihoods={'*': 'multinomial', range(-2, 0): 'normal'}"
+                )
             checks = {"dtype": "numeric", "ensure_all_finite": False, "ensure_min_samples": reset}
-            sparse = ["csr", "csc"] if self._takes_sparse else False
+            sparse = SPARSE_FORMATS if takes_sparse(self.likelihoods) else False
             X = validate_data(self, X, reset=reset, accept_sparse=sparse, **checks)
         else:
             _check_feature_names(self, X, reset=reset)
             _check_n_features(self, X, reset=reset)
-        if self._counts:
+        if self._counts and X.shape[0]:
             check_non_negative(X, type(self).__name__)
         return X
+
+
+def as_blocks(X: Any) -> Blocks | None:
+    """X as blocks if it is a list or a dict with two-dimensional entries, else None.
+
+    Raises:
+        DataError: for a block that is not a matrix or a frame, and if the blocks differ in their numbers of rows.
+    """
+    if not isinstance(X, list | tuple | Mapping):
+        return None
+    entries = X.values() if isinstance(X, Mapping) else X
+    if not any(len(getattr(block, "shape", ())) == 2 for block in entries):
+        return None
+    given = X if isinstance(X, Mapping) else {f"block_{place}": block for place, block in enumerate(X, 1)}
+    blocks = Blocks({name: _block(name, block) for name, block in given.items()})
+    rows = {name: block.shape[0] for name, block in blocks.by_name.items()}
+    if len(set(rows.values())) > 1:
+        raise DataError(f"all blocks must have the same number of rows, got {rows}")
+    return blocks
+
+
+def _block(name: Any, given: Any) -> Any:
+    if len(getattr(given, "shape", ())) != 2:
+        raise DataError(f"block '{name}' must be an array [N, D], a sparse matrix or a data frame: give x[:, None]")
+    given = filled(given)
+    frame = as_frame(given)
+    checks: dict[str, Any] = {"dtype": "numeric", "ensure_all_finite": False, "ensure_min_samples": 0}
+    return check_array(given, accept_sparse=SPARSE_FORMATS, **checks) if frame is None else frame
 
 
 def _is_plain(x: Any, ndim: int) -> bool:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from bayesnb.arrays.placement import Array, as_array
+from bayesnb.arrays.placement import Array
 from bayesnb.fits.averaged import fit_averaged
 from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior
 from bayesnb.fits.empirical import fit_empirical
 from bayesnb.fits.nuts import fit_nuts
-from bayesnb.frames.schema import Schema
+from bayesnb.frames.blocks import Schema
 from bayesnb.frames.series import closest
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Classifier, Posterior
+from bayesnb.rows.arguments import check_class_probs
 from bayesnb.validation.temper import temper
 
 BOUNDS = (1e-100, 1e15)
@@ -33,24 +35,67 @@ FITS: dict[str, Callable[..., Classifier]] = {
 METHODS = tuple(FITS)
 
 
-def specification(method: Any, smoothing: Any, schema: Schema, num_classes: int, class_probs: Any = None) -> NaiveBayes:
+def families_of(likelihoods: Any) -> Any:
+    """The likelihoods, or the family of a ``NaiveBayes`` of one block."""
+    if not isinstance(likelihoods, NaiveBayes):
+        return likelihoods
+    if not likelihoods.single:
+        raise ValueError(
+            f"likelihoods is a model with the blocks {', '.join(likelihoods.families)}, and the estimator takes one of "
+            "one block: fit it with nb.fit_posterior and a dict of arrays"
+        )
+    return likelihoods.families["x"]
+
+
+def specification(
+    method: Any, smoothing: Any, schema: Schema, classes: Array, class_prior: Any = None, likelihoods: Any = None
+) -> NaiveBayes:
     """The model for rows with this schema: Dirichlet(l) priors, or Dirichlet(1 + l) for the MAP.
 
+    If the ``likelihoods`` are a model itself, it is that one, with its own priors.
+
     Raises:
-        ValueError: if the method is unknown, or needs a prior and smoothing is not positive.
+        ValueError: if the method is unknown, or needs a prior and smoothing is not positive; for invalid probabilities.
     """
     require(method, smoothing)
-    if class_probs is not None and (shape := as_array(class_probs).shape) != (num_classes,):
-        raise ValueError(f"class_prior must be one probability per class, [{num_classes}], got shape {list(shape)}")
+    if isinstance(likelihoods, NaiveBayes):
+        if likelihoods.num_classes not in (None, len(classes)):
+            raise ValueError(f"the model has {likelihoods.num_classes} classes, and y has {len(classes)}")
+        probs = ordered_probs(class_prior, classes)
+        return likelihoods if probs is None else likelihoods.with_class_probs(probs)
     # the MLE ignores the prior, but a model must have one
     likelihoods = schema.likelihoods(1.0 if method == "mle" else float(smoothing), laplace=method == "map")
-    return NaiveBayes(likelihoods, num_classes=num_classes, class_probs=class_probs)
+    return NaiveBayes(likelihoods, num_classes=len(classes), class_probs=ordered_probs(class_prior, classes))
+
+
+def ordered_probs(given: Any, classes: Array) -> Array | None:
+    """The probabilities of ``class_prior`` in the order of the classes [K]; None if they are learned.
+
+    Raises:
+        ValueError: for invalid probabilities, or labels other than the classes.
+    """
+    if given is None:
+        return None
+    if isinstance(given, str):
+        if given != "uniform":
+            raise ValueError(
+                f"class_prior must be None, 'uniform', probabilities or a dict of them by label, got {given!r}"
+            )
+        return np.full(len(classes), 1.0 / len(classes))
+    given = given.to_dict() if isinstance(given, pd.Series) else given
+    if isinstance(given, Mapping):
+        labels = classes.tolist()
+        if set(given) != set(labels):
+            raise ValueError(f"class_prior must have a probability for each of the labels {labels}, got {list(given)}")
+        given = [given[label] for label in labels]
+    return check_class_probs(given, len(classes), name="class_prior")
 
 
 def require(method: Any, smoothing: Any) -> None:
     """Raise ValueError if the method is unknown or the smoothing is invalid for it."""
     if not isinstance(method, str) or method not in METHODS:
         hint = closest(method, METHODS) if isinstance(method, str) else ""
+        hint = "; temper=True, or temper='per_feature', is an argument" if "temper" in str(method) else hint
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}{hint}")
     number = not isinstance(smoothing, bool) and isinstance(smoothing, int | float | np.number)
     may_be_zero = method in ("map", "mle")

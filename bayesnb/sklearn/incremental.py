@@ -10,11 +10,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from bayesnb.arrays.masked import without_mask
+from bayesnb.frames.blocks import Blocks
 from bayesnb.frames.classes import classes_and_codes, codes_among, plain_labels
 from bayesnb.frames.series import Array, Frame
 from bayesnb.rows.statistics import ModelStatistics
 
-SET_BY_ROWS = ("n_features_in_", "feature_names_in_", "_threshold", "_precision")
+SET_BY_ROWS = ("n_features_in_", "feature_names_in_", "_precision")
 """Attributes that are set while rows are checked, and restored if the rows are invalid."""
 
 
@@ -88,7 +89,7 @@ def drop_zero_weights(X: Any, y: Array, sample_weight: Any, *, require_some: boo
         return X, y, weight
     if require_some and not kept.any():
         raise ValueError("sample_weight is zero in every row: give at least one row with a positive weight")
-    return X.filter(kept.tolist()) if isinstance(X, Frame) else X[kept], y[kept], weight[kept]
+    return X.filter(kept.tolist()) if isinstance(X, Frame | Blocks) else X[kept], y[kept], weight[kept]
 
 
 def _declared_classes(before: Array | None, classes: Any) -> Array:

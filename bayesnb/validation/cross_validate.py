@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial, reduce
+from functools import partial
 from itertools import accumulate
 from typing import Any, TypeVar
 
@@ -19,8 +19,6 @@ from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.families.parts.tied import Tied
 from bayesnb.fits.closed_form import CLOSED_FORMS, conjugate, fit_mle, fit_posterior, require_fit, require_maximum
 from bayesnb.model.naive_bayes import NaiveBayes, Sites, Tables
-from bayesnb.numerics.log_prob import LogProb
-from bayesnb.primitives.scoring import Score
 from bayesnb.rows import arguments
 from bayesnb.rows.labelled_rows import label_rows
 from bayesnb.rows.statistics import ModelStatistics, from_host, merge_alike
@@ -43,16 +41,12 @@ def cross_validate(
     """log p(k | x_i, D without the fold of i) of every row, [N, K]; [G, N, K] for G models.
 
     Equal to refitting without each fold, with the prior resolved on all rows. One pass over the rows gives the
-    statistics of every fold; for each fold those of the others are merged. Models that differ only in hyperparameters
-    share that pass, and are updated and evaluated together.
+    statistics of every fold; models that differ only in hyperparameters share it, and are evaluated together. Arguments
+    not listed are as in ``fit_mle``.
 
     Args:
         model: The specification, or a list of them with the same families, for instance one per smoothing.
-        X: An array [N, D], or a dict of arrays by block; NaN is missing.
-        y: Integers 0..K-1 [N], or soft labels [N, K].
-        folds: The number of folds, to which the rows of each class are assigned in turn; or integers [N], the fold of
-            each row.
-        sample_weight: Weights [N].
+        folds: The number of folds, assigned in turn to the rows of each class; or the fold of each row, integers [N].
         fit: The fit that predicts: ``nb.fit_posterior``, ``nb.fit_map`` or ``nb.fit_mle``.
 
     Raises:
@@ -75,50 +69,46 @@ def cross_validate(
     num_rows, num_classes = rows.num_rows, rows.num_classes
     fold = _folds(folds, rows.labels.y, num_rows)
     parts = in_threads(lambda f: from_host(rows.select(fold == f).counted(), evidence=False), range(fold.max() + 1))
-    whole = reduce(merge_alike, parts)
-    resolved = [to_host(one).resolve(statistics=whole) for one in models]
+    # merged from both ends, so that nothing is subtracted
+    before, after = list(accumulate(parts, merge_alike)), list(accumulate(parts[::-1], merge_alike))[::-1]
+    middle = [merge_alike(a, b) for a, b in zip(before[:-2], after[2:], strict=True)]
+    others = [after[1], *middle, before[-2]]
+    resolved = [to_host(one).resolve(statistics=before[-1]) for one in models]
     if len({jax.tree.structure(one) for one in resolved}) > 1:
         raise ValueError("the models must have the same blocks, families and sizes; only hyperparameters may differ")
-    grid, others = _stack(resolved), _all_but_one(parts)
+    grid = _stack(resolved)
     what = f"probabilities of {num_rows:,} rows and {num_classes:,} classes by {len(models):,} models"
     memory.require(8 * num_rows * len(models) * num_classes, what, "give fewer rows or models at once")
     table = np.empty((num_rows, len(models), num_classes))
+    scorer = grid.predictive_scorer if fit is fit_posterior else _untie(grid.respelled(None)).likelihood_scorer
     grid_bytes = sum(leaf.nbytes for leaf in jax.tree.leaves(grid))
     for some in row_blocks(len(others), grid_bytes, block_bytes=TABLE_BYTES):
-        scores = _fold_scores(grid, others[some], fit)
+        tables = _tables_of_folds(grid, others[some], fit)
 
-        def predict(one: tuple[int, Score]) -> None:
-            f, score = one
+        def predict(one: tuple[int, Tables]) -> None:
+            f, of_fold = one
+            # the scorer is made in the fold's thread, as it may copy its tables to another layout
+            wide = scorer(of_fold)(rows.select(fold == f).arrays)
             # normalise each of the G models separately
-            wide = score(rows.select(fold == f).arrays)
-            parts = jax.tree.map(lambda part: part.reshape(-1, len(models), num_classes), wide)
-            table[fold == f] = parts.normalise()
+            table[fold == f] = jax.tree.map(lambda part: part.reshape(-1, *table.shape[1:]), wide).normalise()
 
-        in_threads(predict, enumerate(scores, some.start))
+        in_threads(predict, enumerate(tables, some.start))
     return table.swapaxes(0, 1) if isinstance(model, Sequence) else table[:, 0]
 
 
-def _all_but_one(parts: list[ModelStatistics]) -> list[ModelStatistics]:
-    """For each part, the statistics of all others, merged from both ends so that nothing is subtracted."""
-    before, after = list(accumulate(parts, merge_alike)), list(accumulate(parts[::-1], merge_alike))[::-1]
-    middle = [merge_alike(a, b) for a, b in zip(before[:-2], after[2:], strict=True)]
-    return [after[1], *middle, before[-2]]
-
-
-def _fold_scores(grid: NaiveBayes, others: list[ModelStatistics], fit: Callable[..., Any]) -> list[Score]:
-    """For each fold, the score log p(y = k, x), [N, G K], of fits to the others; G fits of K classes are one of G K."""
+def _tables_of_folds(grid: NaiveBayes, others: list[ModelStatistics], fit: Callable[..., Any]) -> list[Tables]:
+    """For each fold, the tables that score rows by fits to the others, [N, G K]: G fits of K classes are one."""
     tables, params = finalise(_fold_tables, grid, _stack(others), formula=CLOSED_FORMS[fit])
     if fit is fit_mle:
         for rest, of_fold in zip(others, _unstack(params, len(others)), strict=True):
             for of_model in _unstack(of_fold, len(of_fold["class_probs"])):
-                require_maximum(grid, of_model, rest)
-    scorer = grid.predictive_scorer if fit is fit_posterior else _untie(grid).likelihood_scorer
-    return [partial(_score, scorer, of_fold) for of_fold in _unstack(tables, len(others))]
+                require_maximum(grid.respelled(None), of_model, rest)
+    return _unstack(tables, len(others))
 
 
-def _score(scorer: Callable[[Tables], Score], tables: Tables, arrays: dict[str, Array]) -> LogProb:
-    """Make the scorer in the fold's thread, as it may copy its tables to another layout, and score rows."""
-    return scorer(tables)(arrays)
+def _unspelled(model: NaiveBayes, found: Any) -> Any:
+    """A posterior, or parameters by the model's own sites."""
+    return found.respelled(None) if isinstance(found, NaiveBayes) else dict(model.own_params(found))
 
 
 @partial(jax.jit, static_argnames="formula")
@@ -128,7 +118,7 @@ def _fold_tables(
     """The tables of each fold, with parameters by class, and for an MLE the parameters, to be checked."""
 
     def of_fold(rest: ModelStatistics) -> tuple[Tables, Sites | None]:
-        found = jax.vmap(lambda model: formula(model, rest))(grid)
+        found = jax.vmap(lambda model: _unspelled(model, formula(model, rest)))(grid)
         if isinstance(found, NaiveBayes):
             return _as_one(found, rest.num_classes).predictive_tables(), None
         common = grid.common_sites()

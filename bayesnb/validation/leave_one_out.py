@@ -2,8 +2,7 @@
 
     p(k, x_i | D without i) = p(k | D without i) p(x_i | k, D without i)
 
-The row's contribution, with its whole weight, is subtracted from the hyperparameters. Only those of its own class and
-those shared by classes change.
+The row's contribution is subtracted from the hyperparameters of its own class and those that the classes share.
 """
 
 from __future__ import annotations
@@ -30,11 +29,9 @@ def leave_one_out(model: NaiveBayes, X: Any, y: Any, *, sample_weight: Any = Non
 
     Equal to refitting without the row, with the prior resolved on all rows. With ``joint``, the entry at y_i is
     comparable to the leave-one-out density that PSIS-LOO estimates: Vehtari, Gelman and Gabry, Practical Bayesian model
-    evaluation using leave-one-out cross-validation and WAIC (2017).
+    evaluation using leave-one-out cross-validation and WAIC (2017). Arguments not listed are as in ``fit_mle``.
 
     Args:
-        model: The specification.
-        X: An array [N, D], or a dict of arrays by block; NaN is missing.
         y: Integers 0..K-1 [N].
         sample_weight: Weights [N]; a row is left out with its whole weight.
         joint: Return log p(k, x_i | D without i) instead.

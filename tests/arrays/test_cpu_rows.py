@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -57,16 +55,12 @@ def test_new_numbers_of_rows_compile_few_programs(name, compiled):
 
 SIZES = [("trials", 1), ("normal", 16), ("normal", FEW_ROWS + 3), ("mixed", 7), ("mixed", FEW_ROWS + 3)]
 KINDS = ("plain", "weighted", "soft")
-# models of all families take long to compile
-QUICK = [*product(["trials", "normal"], [1, 16, FEW_ROWS + 3], KINDS), ("mixed", 7, "soft")]
 
 
 @pytest.mark.parametrize(
     ("name", "size", "kind"),
     [
-        pytest.param(
-            name, size, kind, marks=pytest.mark.slow if name == "mixed" and (size, kind) != (7, "soft") else []
-        )
+        pytest.param(name, size, kind, marks=pytest.mark.slow if name == "mixed" else [])
         for name, size in SIZES
         for kind in KINDS
     ],

@@ -1,4 +1,4 @@
-"""What a compiled function returns on the host: the same pytree, whether its leaves are joined or not."""
+"""What a JAX function returns on the host: the same pytree, whether numpy evaluates it or JAX compiles it."""
 
 from functools import partial
 
@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
 from bayesnb.arrays import host_calls
@@ -22,7 +22,7 @@ def trees(rng):
     return {
         "small": (rng.normal(size=(3, 2)), rng.normal(size=(1, 1)), rng.normal(size=())),
         "empty leaves": (np.zeros((0, 2)), np.zeros((0, 2))),
-        "large": (rng.normal(size=(host_calls.SMALL, 2)), np.float64(1.0)),
+        "large": (rng.normal(size=(host_calls.LITTLE // 8, 2)), np.float64(1.0)),
         "whole numbers": (np.arange(3), np.ones(3)),
         "Python's numbers": (1.5, 2.5),
     }
@@ -38,7 +38,7 @@ def test_the_answer_is_that_of_the_function(rng, name, times):
     assert jax.tree.structure(found) == jax.tree.structure(expected)
     for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
         assert (type(one), one.dtype, one.shape) == (np.ndarray, other.dtype, other.shape)
-        assert_array_equal(one, other)
+        assert_allclose(one, other, rtol=1e-14)  # numpy and XLA add in different orders
 
 
 def test_an_answer_of_nothing_or_of_one_array():

@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from tests.benchmarks import classes, estimators, full_bayes, layouts, others, row_counts, scaling, speed
+from tests.benchmarks import classes, estimators, full_bayes, layouts, others, row_counts, scaling, serving, speed
 from tests.benchmarks.workloads import Jobs, contests
 
 SETTLE = 0.1
@@ -76,6 +76,7 @@ def compare(quick: bool, only: str, rounds: int) -> pd.DataFrame:
         *full_bayes.workloads(quick),
         *others.workloads(quick),
         *layouts.workloads(quick),
+        *serving.workloads(quick),
     ]
     rows = []
     for workload in track([w for w in every if only in w.name], console=Console(stderr=True), transient=True):

@@ -2,41 +2,26 @@
 
 import csv
 import json
+import re
+import signal
 import subprocess
 import sys
-from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
 
 from bayesnb.cli import main
-from bayesnb.comparison.first_split import Evidence, Inclusion, NutsCheck
+from bayesnb.cli.compare_progress import Watcher
+from bayesnb.comparison.first_split import NutsCheck
 from bayesnb.comparison.methods import NAIVE_BAYES, RIVALS
+from tests.command_line import GOOD, HEADER, ROWS, prepare, run
 
-HEADER = "flag,colour,height,label"
-ROWS = [
-    f"{'no' if (i * 7) % 3 else 'yes'},{('red', 'green', 'blue')[i * 5 % 3]},{i * 0.37 % 3:.2f},{'ab'[i % 5 < 2]}"
-    for i in range(40)
-]
-GOOD = "\n".join([HEADER, *ROWS]) + "\n"
 FILES = ["dependence.png", "learning_curve.png", "reliability.png", "report.html", "results.csv", "summary.json"]
 
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """A folder with a file; the methods that take long to compile are left to the run from a shell."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("bayesnb.comparison.methods.NAIVE_BAYES", NAIVE_BAYES[:3])
-    evidence = Evidence(20, -5.0, -4.0, (Inclusion("height", 0.75, 1.1),))
-    monkeypatch.setattr(
-        "bayesnb.comparison.first_split.compute_evidence", lambda first: replace(evidence, size=len(first.train[1]))
-    )
-    (tmp_path / "good.csv").write_text(GOOD)
-    return tmp_path
-
-
-def run(*args):
-    return CliRunner().invoke(main, ["compare", *args])
+    return prepare(tmp_path, monkeypatch)
 
 
 def results(folder):
@@ -53,12 +38,14 @@ def test_the_main_job_from_a_file(place):
     assert sorted(path.name for path in out.iterdir()) == FILES
     assert len(results(out)) == 2 * 2 * 3
     summary = json.loads((out / "summary.json").read_text())
-    assert summary["splits"] == {"sizes": [10, 20], "repeats": 2, "test_rows": 12, "seed": 3}
+    assert summary["splits"] == {
+        "sizes": [10, 20], "repeats": 2, "test_rows": 12, "held_out_rows": 12, "seed": 3, "stopped": None
+    }  # fmt: skip
     assert summary["nuts"] is None
     assert summary["evidence"]["size"] == 20  # the largest
     assert "height 0.750 1.1" in " ".join(result.stdout.split())
     assert {c["name"]: c["kind"] for c in summary["data"]["columns"]} == {
-        "flag": "bernoulli", "colour": "categorical", "height": "normal"
+        "flag": "categorical", "colour": "categorical", "height": "normal"
     }  # fmt: skip
 
 
@@ -90,7 +77,7 @@ def test_a_data_set_of_scikit_learn_with_the_nuts_check(place, monkeypatch):
         return NutsCheck(30, 45, 0.004, 0.001, 1.001, 2000.0, 0, 4000, 4, 1.5, ("take more draws",))
 
     monkeypatch.setattr("bayesnb.comparison.first_split.check_with_nuts", check)
-    result = run("iris", "--sizes", "20,30", "--repeats", "2", "--seed", "4")
+    result = run("iris", "--sizes", "20,30", "--repeats", "2", "--seed", "4", "--nuts")
     assert result.exit_code == 0, result.output
     assert calls == [("iris", 30, 4, False)]  # at the largest size; no bar where stderr is no terminal
     assert "No --target" not in result.stdout
@@ -99,6 +86,15 @@ def test_a_data_set_of_scikit_learn_with_the_nuts_check(place, monkeypatch):
     assert result.stderr == "Sampling with NUTS at n = 30 to check the exact posterior ...\n"
     summary = json.loads((place / "bayesnb-report" / "iris" / "summary.json").read_text())
     assert summary["nuts"]["max_difference"] == 0.004
+    result = run("iris", "--sizes", "20", "--repeats", "2")
+    assert "4,000 samples" in result.stdout
+    assert "take more draws" not in result.stdout  # a warning is for those who asked for the check
+    reason = "It would take too long."
+    monkeypatch.setattr("bayesnb.comparison.first_split.too_long_for_nuts", lambda *_: reason)
+    result = run("iris", "--sizes", "20", "--repeats", "2")
+    assert reason in result.stdout
+    assert reason in (place / "bayesnb-report" / "iris" / "report.html").read_text()
+    assert len(calls) == 2
 
 
 def test_faults_of_the_data_are_warned_about_and_survived(place):
@@ -132,10 +128,16 @@ MISTAKES = {
     "an unknown column": (None, ["good.csv", "--as", "hight=normal"], "did you mean 'height'"),
     "an unknown kind": (None, ["good.csv", "--as", "height=gauss"], "one of bernoulli, categorical, normal"),
     "words as numbers": (None, ["good.csv", "--as", "colour=normal"], "'red' on line 2 is not a number"),
-    "three values as two": (None, ["good.csv", "--as", "colour=bernoulli"], "3 distinct values, not two"),
+    "three values as two": (
+        None,
+        ["good.csv", "--as", "colour=bernoulli"],
+        "cannot be bernoulli: make it categorical",
+    ),
     "a file in the way": (None, ["good.csv", "--out", "good.csv"], "'good.csv' is a file"),
     "a file on the way": (None, ["good.csv", "--out", "good.csv/out"], "is a file"),
     "a mistyped option": (None, ["good.csv", "--repeets", "3"], "--repeats"),
+    "a method of another name": (None, ["good.csv", "--methods", "posterior"], "here it is called 'full Bayes'"),
+    "no method": (None, ["good.csv", "--methods", ","], "no method is given"),
     "no data": (None, [], "Missing argument 'DATA'"),
 }
 
@@ -178,12 +180,64 @@ def test_stopping_half_way_leaves_nothing(place, monkeypatch):
     assert [path.name for path in place.iterdir()] == ["good.csv"]
 
 
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_stopping_after_a_size_leaves_a_report_of_it(place, monkeypatch, stop):
+    """Also in the place of an earlier report; a run that is stopped before leaves that as it is."""
+
+    def interrupt(_, size, *__):
+        if size == at:
+            signal.raise_signal(stop)
+
+    options = ["good.csv", "--no-nuts", "--sizes", "10,20", "--repeats", "2", "--out", "o"]
+    assert run(*options, "--seed", "1").exit_code == 0
+    whole = {path.name: path.read_bytes() for path in (place / "o").iterdir()}
+    monkeypatch.setattr("bayesnb.cli.compare_progress.Watcher.advance", interrupt)
+    at = 10
+    assert run(*options).exit_code == 130
+    assert {path.name: path.read_bytes() for path in (place / "o").iterdir()} == whole
+    at = 20
+    result = run(*options)
+    assert result.exit_code == 130
+    assert "The comparison was stopped after n = 10 (interrupted); larger sizes are missing." in result.stderr
+    assert sorted(path.name for path in (place / "o").iterdir()) == FILES
+    summary = json.loads((place / "o" / "summary.json").read_text())
+    assert (summary["splits"]["sizes"], summary["splits"]["stopped"]) == ([10], "interrupted")
+    assert {row["size"] for row in results(place / "o")} == {"10"}
+    assert summary["evidence"]["size"] == 10
+    assert "was stopped after n = 10" in (place / "o" / "report.html").read_text()
+
+
+def test_a_log_has_a_forecast_and_lines():
+    """A line before each method that may compile for long; then at most every five seconds, with what is left."""
+    now, lines = [0.0], []
+    watcher = Watcher(lines.append, lambda _: None, 40, lambda: now[0])
+    for now[0], call in (
+        (0.5, lambda: watcher.prepare(20, "MLE")),
+        (3.0, lambda: watcher.prepare(20, "MAP")),
+        (3.5, lambda: watcher.prepare(20, "full Bayes")),
+        (6.0, lambda: watcher.prepare(20, "learned prior")),
+        (9.0, lambda: watcher.foretell(120.0)),
+        (10.0, lambda: watcher.advance(20, "MLE")),
+        (19.0, lambda: watcher.advance(20, "MAP")),
+        (20.0, lambda: watcher.foretell(300.0)),
+    ):
+        call()
+    assert lines == [
+        "3 s: compiling and timing the methods: MAP at n = 20 ...",
+        "6 s: compiling and timing the methods: learned prior at n = 20 ...",
+        "9 s: The 40 fits will take about 2 min; Ctrl-C ends with a report",
+        "19 s: n = 20, MAP: 2 of 40 fits; about 2 min left",
+    ]
+
+
 def test_help_names_every_option_and_shows_examples():
     text = run("--help").stdout
     for word in (
         "--target",
         "--sizes",
         "--repeats",
+        "--test-rows",
+        "--methods",
         "--as",
         "--out",
         "--seed",
@@ -206,7 +260,8 @@ def test_from_a_shell(place):
         [*SHELL, "--sizes", "20", "--repeats", "1", "--no-nuts", "--rivals"],
         capture_output=True, text=True, encoding="utf-8",
     )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
+    assert all(re.match(r"\d+ s: ", line) for line in done.stderr.splitlines())  # progress, where it takes seconds
     assert max(map(len, done.stdout.splitlines())) <= 80
     out = place / "bayesnb-report" / "good"
     assert sorted(path.name for path in out.iterdir()) == FILES

@@ -146,7 +146,10 @@ def test_a_stopped_run_goes_on():
         (["fit", "good.csv", "--save", "m", "--method", "mpa"], "'mpa' is not one of"),
         (["fit", "good.csv", "--save", "m", "--smoothing", "lots"], "'lots' is not a valid float"),
         (["fit", "good.csv", "--save", "m", "--smoothing", "0"], "smoothing must be a number from"),
-        (["fit", "good.csv", "--save", "m", "--as", "colour=normal"], "column 'colour' cannot be normal"),
+        (
+            ["fit", "good.csv", "--save", "m", "--as", "colour=normal"],
+            "column 'colour' holds text, which cannot be normal",
+        ),
         (["fit", "good.csv", "--save", "m", "--as", "height=poisson"], "cannot be poisson"),
         (["fit", "empty.csv", "--save", "m"], "'empty.csv' is empty"),
         (["fit", "cut.parquet", "--save", "m"], "'cut.parquet' cannot be read as Parquet"),

@@ -5,45 +5,30 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from bayesnb.comparison.compare import Comparison, Record, compare
+from bayesnb.comparison.compare import Comparison, compare
 from bayesnb.comparison.experiment import Experiment, bayes_model
 from bayesnb.comparison.first_split import check_with_nuts, dependent_columns
-from bayesnb.comparison.metrics import ReliabilityBins, log_loss
-from bayesnb.comparison.splits import choose_sizes, growing_sizes, make_splits, num_test_rows, stratified_split
+from bayesnb.comparison.metrics import log_loss
+from bayesnb.comparison.splits import (
+    choose_sizes,
+    default_repeats,
+    growing_sizes,
+    make_splits,
+    num_test_rows,
+    stratified_split,
+)
 from bayesnb.files.tables.reading import NamedFrame
 from bayesnb.files.tables.table import make_table
 from bayesnb.fits.closed_form import fit_posterior
 from bayesnb.frames.series import DataError
 from bayesnb.inspection.dependence import dependence
-
-QUICK = ("MLE", "MAP", "full Bayes")  # the others compile more
-
-
-def synthetic(kinds="bcn", rows=120, seed=0):
-    """A table with a column of each kind that is asked for, missing cells, and three classes."""
-    rng = np.random.default_rng(seed)
-    y = rng.choice(3, size=rows, p=[0.6, 0.3, 0.1])
-    frame = pd.DataFrame(index=pd.RangeIndex(2, rows + 2))
-    if "b" in kinds:
-        frame["flag"] = np.where(rng.uniform(size=rows) < 0.1, np.nan, rng.uniform(size=rows) < 0.2 + 0.3 * y)
-    if "c" in kinds:
-        frame["code"] = np.where(rng.uniform(size=rows) < 0.1, np.nan, (y + rng.integers(0, 3, rows)) % 5)
-    if "n" in kinds:
-        frame["size"] = rng.normal(100.0 + 2.0 * y, 1.0)
-    frame["label"] = pd.Series(np.array(["low", "mid", "top"], dtype=object)[y], index=frame.index, dtype=object)
-    return make_table(NamedFrame("synthetic", frame, "label"))
+from tests.comparisons import QUICK, by_hand, record, synthetic
 
 
 @pytest.fixture(scope="module")
 def counted():
     table = synthetic("bc")
     return table, compare(Experiment(table, (10, 40), 3, 1), methods=QUICK)
-
-
-@pytest.fixture(scope="module")
-def mixed():
-    table = synthetic()
-    return table, compare(Experiment(table, (10, 84), 4, 1), methods=QUICK)
 
 
 # splits
@@ -101,6 +86,21 @@ def test_sizes_are_sorted_or_refused():
         choose_sizes(table, (10, 85))
     with pytest.raises(DataError, match="training size of 1 is too small"):
         choose_sizes(table, (1, 20))
+    with pytest.raises(DataError, match="no training size is given"):
+        choose_sizes(table, ())
+    with pytest.raises(DataError, match="no training size is given"):
+        choose_sizes(table, np.array([], int))
+
+
+def test_large_tables_have_fewer_splits_and_score_some_of_the_held_out_rows():
+    assert [default_repeats(rows) for rows in (150, 50_000, 100_000, 494_000)] == [20, 20, 10, 5]
+    table = synthetic("b")
+    experiment = Experiment(table, (20,), 2, 5, most_test=10)
+    assert experiment.num_test == 10
+    for part, whole in zip(experiment.splits, make_splits(table, 2, 5), strict=True):
+        assert_array_equal(part.test, whole.test[:10])
+        assert_array_equal(part.train, whole.train)
+    assert compare(experiment, methods=QUICK).bins[20, "MLE"][0].count.sum() == 10
 
 
 def test_splits_and_models_are_made_once_and_shared():
@@ -174,7 +174,7 @@ def test_progress_is_reported_after_every_fit():
     seen = []
     table = synthetic("b", rows=40)
     compare(Experiment(table, (5, 10), 2, 0), lambda *step: seen.append(step), QUICK)
-    assert seen == [(size, method) for size in (5, 10) for method in QUICK for _ in range(2)]
+    assert seen == [(size, method) for size in (5, 10) for _ in range(2) for method in QUICK]
 
 
 def test_overconfidence_is_the_mean_confidence_less_the_accuracy(mixed):
@@ -212,26 +212,18 @@ def test_nuts_agrees_with_the_exact_posterior():
     assert 0 < check.max_difference < 5 * 0.5 / np.sqrt(check.min_ess)
 
 
-def record(repeat, method, loss, **fields):
-    values = {
-        "size": 20,
-        "brier": 0.1,
-        "accuracy": 0.9,
-        "ece": 0.05,
-        "impossible": 0.0,
-        "fit_ms": 1.0,
-        "predict_ms": 2.0,
-    } | fields
-    return Record(repeat=repeat, method=method, log_loss=loss, **values)
-
-
-def by_hand():
-    """Two methods whose losses swing together: the paired difference is sure, the losses are not."""
-    losses = {"MLE": [1.1, 5.2, 9.0], "MAP": [1.0, 5.0, 9.0], "full Bayes": [1.0, 5.0, 9.0]}
-    records = [record(i, method, loss) for method, values in losses.items() for i, loss in enumerate(values)]
-    bins = ReliabilityBins(np.eye(10)[9] * 40, np.eye(10)[9] * 39.0, np.eye(10)[9] * 30.0)
-    priors = {"MLE": "none", "MAP": "Laplace 1, NIG", "full Bayes": "Dirichlet 1, NIG"}
-    return Comparison((20,), priors, tuple(records), {(20, method): (bins,) * 3 for method in priors})
+def test_a_cure_is_a_difference_beyond_two_standard_errors():
+    result = by_hand()
+    for method, errors, cures in (("tempered", [0.01, 0.02, 0.02], 1), ("tempered", [0.0, 0.08, 0.05], 0)):
+        records = tuple(record(i, method, 1.0, ece=ece, brier=0.3) for i, ece in enumerate(errors))
+        found = Comparison((20,), {**result.priors, method: "none"}, result.records + records, {}).cures(20)
+        assert [cure.method for cure in found] == [method] * cures
+        for cure in found:
+            assert_allclose(cure.changes["brier"], (0.2, 0.0), atol=1e-15)
+            assert_allclose(cure.changes["ece"], (-0.1 / 3, 0.01 / 3), rtol=1e-9)
+    records = result.records[6], record(0, "tempered", 1.0, ece=0.0)
+    one = Comparison((20,), {**result.priors, "tempered": "none"}, records, {})
+    assert one.cures(20) == ()  # one split has no error
 
 
 def test_differences_are_paired():

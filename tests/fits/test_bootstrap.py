@@ -24,13 +24,6 @@ R = 4
 MLE_BLOCKS = [name for name in cases.NAMES if name not in ("covariance", "discriminant", "mixed")]
 
 
-def mixed(names):
-    """A model of these blocks, and its rows."""
-    case = cases.make("mixed")
-    model = nb.NaiveBayes({name: case.model.families[name] for name in names}, class_concentration=[0.5, 1.0, 2.0])
-    return model, {name: case.X[name] for name in names}, case.y
-
-
 def assert_replicates(boot, fit, model, X, y, weights, rtol=1e-9):
     assert all(value.shape[0] == len(weights) for value in boot.params.values())
     for r, weight in enumerate(weights):
@@ -45,7 +38,7 @@ def assert_replicates(boot, fit, model, X, y, weights, rtol=1e-9):
     [pytest.param(nb.fit_mle, MLE_BLOCKS, marks=pytest.mark.slow), (nb.fit_map, cases.NAMES[:-1])],
 )
 def test_a_replicate_is_the_fit_with_its_weights(key, fit, names, scheme):
-    model, X, y = mixed(names)
+    model, X, y = cases.mix(names)
     boot = bootstrap(model, X, y, key=key, replicates=R, fit=fit, scheme=scheme)
     assert_replicates(boot, fit, model, X, y, bootstrap_weights(key, len(y), R, scheme))
     for site, value in fit(model, X, y).params.items():
@@ -53,7 +46,7 @@ def test_a_replicate_is_the_fit_with_its_weights(key, fit, names, scheme):
 
 
 def test_weighted_rows_and_soft_labels(key, rng):
-    model, X, y = mixed(MLE_BLOCKS)
+    model, X, y = cases.mix(MLE_BLOCKS)
     sample_weight = rng.uniform(0.5, 2.0, len(y)) * (np.arange(len(y)) % 5 > 0)
     there = sample_weight > 0
     weights = np.zeros((R, len(y)))
@@ -65,7 +58,7 @@ def test_weighted_rows_and_soft_labels(key, rng):
 
 @pytest.mark.parametrize("labels", ["hard", "soft"])
 def test_neither_blocks_of_rows_nor_of_replicates_matter(key, monkeypatch, labels):
-    model, X, y = mixed(MLE_BLOCKS)
+    model, X, y = cases.mix(MLE_BLOCKS)
     y = np.eye(3)[y] if labels == "soft" else y
     whole = bootstrap(model, X, y, key=key, replicates=R)
     module = importlib.import_module("bayesnb.fits.bootstrap")  # nb.bootstrap is the function
@@ -241,9 +234,9 @@ def test_what_is_refused(key):
         jax.jit(lambda X: call(X=X).params)(jnp.asarray(case.X))
     boot = call()
     for level in (0.0, 1, 90, "0.9"):
-        with pytest.raises(ValueError, match="level must be a probability between 0 and 1"):
+        with pytest.raises(ValueError, match="level must be a probability above 0 and below 1"):
             boot.interval(level)
-        with pytest.raises(ValueError, match="level must be a probability between 0 and 1"):
+        with pytest.raises(ValueError, match="level must be a probability above 0 and below 1"):
             boot.predict_interval(case.X, level)
 
 

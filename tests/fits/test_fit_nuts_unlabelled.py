@@ -17,7 +17,8 @@ from tests.agreement import exact_mean, means_agree, predictions_agree
 from tests.fits.test_fit_nuts import FAMILIES, X
 
 LABELLED, SOME = 8, 12
-NEW = slice(12, 16)
+NEW = np.array([1, 15, 16, 19])
+"""Rows whose classes are not beyond doubt: tiny probabilities hang on a few draws."""
 
 
 @pytest.fixture(autouse=True)
@@ -58,8 +59,10 @@ def agree(draws, fits, probability, rows):
 
 @pytest.mark.parametrize("names", [["reals"], pytest.param([*FAMILIES], marks=pytest.mark.slow)], ids=len)
 def test_every_labelling_weighed_by_its_evidence(names):
+    """The labels of nine blocks are shuffled, else no row is in doubt."""
     model = nb.NaiveBayes({name: FAMILIES[name] for name in names}, class_concentration=[1.0, 3.0])
-    rows, y = rows_of(names, slice(SOME)), np.where(np.arange(SOME) < LABELLED, np.arange(SOME) % 2, -1)
+    labels = np.arange(SOME) % 2 if len(names) == 1 else np.random.default_rng(11).permutation(np.arange(SOME) % 2)
+    rows, y = rows_of(names, slice(SOME)), np.where(np.arange(SOME) < LABELLED, labels, -1)
     fits, probability = every_labelling(model, rows, y)
     draws = sample(model, rows, y)
     agree(draws, fits, probability, rows_of(names, NEW))

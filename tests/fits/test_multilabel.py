@@ -42,7 +42,7 @@ POSTERIOR_FIRST = [
 
 
 @pytest.mark.parametrize("fit", POSTERIOR_FIRST)
-@pytest.mark.parametrize("name", cases.NAMES)
+@pytest.mark.parametrize("name", cases.SEVERAL)
 def test_every_label_is_fitted_as_if_alone(name, fit):
     case = two_classes(name)
     many = fit_multilabel(case.model, case.X, Y, fit=fit)

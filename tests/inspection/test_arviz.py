@@ -1,5 +1,7 @@
 """What ArviZ is given, and what it says: dimensions by name, leave-one-out against the exact one, and a diagnosis."""
 
+from unittest.mock import Mock
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -9,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 
 import bayesnb as nb
+from bayesnb.arrays import memory
 from bayesnb.inspection.arviz import library, to_arviz
 from bayesnb.inspection.diagnose import diagnose
 from tests import cases
@@ -34,7 +37,7 @@ CATEGORIES = {"categories": 3, "categories_0": 2, "categories_1": 5, "categories
 
 def blocks_of(name):
     """The case of each block by the block's name."""
-    return {block: block for block in DIMENSIONS} if name == "mixed" else {"x": name}
+    return {block: block for block in cases.MIXED} if name == "mixed" else {"x": name}
 
 
 def some_draws(case, num_chains=2, num_samples=3):
@@ -72,7 +75,7 @@ def test_every_site_has_named_dimensions(name):
     columns = draws.model.columns
     features = {block: [f"{block}{d}" for d in range(columns[block])] for block in columns if block != "normal"}
     given = features["x"] if name != "mixed" else features
-    data = to_arviz(draws, class_names=CLASSES, feature_names=given, X=case.X, y=case.y)
+    data = to_arviz(draws, class_names=CLASSES, feature_names=given, X=case.X, y=case.y, log_likelihood=False)
     check_coordinates(data, name, columns, features)
     for site, value in draws.params.items():
         assert_array_equal(data["posterior"][site].values[1, 2], value[5])
@@ -115,10 +118,9 @@ SOME_BLOCKS = ["trials", "multinomial", "shared"]
 @pytest.mark.parametrize("names", [SOME_BLOCKS, pytest.param(list(DIMENSIONS), marks=pytest.mark.slow)], ids=len)
 def test_log_likelihood_is_the_log_joint_of_every_draw(names):
     """The same by scoring the rows at each draw, on the host; a row without a label has all its classes."""
-    case = cases.make("mixed")
-    X, y = {name: case.X[name] for name in names}, np.where(np.arange(cases.N) == 5, -1, case.y)
-    model = nb.NaiveBayes({name: case.model.families[name] for name in names}, num_classes=3)
-    halves = [jax.tree.map(lambda x, rows=rows: x[rows], (X, case.y)) for rows in (slice(0, 12), slice(12, 24))]
+    model, X, labels = cases.mix(names)
+    y = np.where(np.arange(cases.N) == 5, -1, labels)
+    halves = [jax.tree.map(lambda x, rows=rows: x[rows], (X, labels)) for rows in (slice(0, 12), slice(12, 24))]
     models = [model.resolve(*half) for half in halves]
     points = [{site: np.asarray(v, np.float64) for site, v in model.reference().items()} for model in models]
     params = {site: np.stack([point[site] for point in points]) for site in points[0]}
@@ -170,7 +172,7 @@ def test_arviz_reads_the_draws_of_nuts(draws):
 
 def test_pareto_smoothed_leave_one_out_estimates_the_exact_one(draws):
     """Within 5 Monte Carlo standard errors of an importance sampling estimate, row by row and in sum."""
-    data = to_arviz(draws, X=X, y=Y, log_likelihood=True)
+    data = to_arviz(draws, X=X, y=Y)  # with rows the log likelihood is there without being asked for
     loo = library().loo(data, pointwise=True)
     elpd, p_loo = (loo.elpd_i, loo.p) if hasattr(loo, "elpd_i") else (loo.loo_i, loo.p_loo)
     exact = nb.leave_one_out(MODEL, X, Y, joint=True)[np.arange(40), Y]
@@ -185,6 +187,20 @@ def test_pareto_smoothed_leave_one_out_estimates_the_exact_one(draws):
     assert abs(p_loo - (within - exact).sum()) < 5 * error.sum()
     assert 5 * error.sum() < 0.5 * (within - exact).sum()
     assert_allclose(logsumexp(np.log(likelihood), axis=0) - np.log(2000), within, atol=5 * error.max())
+
+
+def test_the_log_likelihood_of_rows_may_be_left_out(draws, monkeypatch):
+    assert "log_likelihood" not in to_arviz(draws)
+    without = to_arviz(draws, X=X, y=Y, log_likelihood=False)
+    assert "observed_data" in without
+    assert "log_likelihood" not in without
+    monkeypatch.setattr(memory, "require", Mock(side_effect=ValueError("too much")))
+    with pytest.raises(ValueError, match="too much"):
+        to_arviz(draws, X=X, y=Y)
+    size, what, advice = memory.require.call_args.args
+    assert size == 8 * 40 * 2000
+    assert what == "the log likelihood of 40 rows"
+    assert "log_likelihood=False" in advice
 
 
 def test_a_diagnosis_is_what_arviz_says(draws, capsys):
@@ -304,7 +320,7 @@ POINT = nb.PointEstimate(MODEL, {"class_probs": [0.5, 0.5], "x_probs": np.full((
             lambda: to_arviz(MIXED, feature_names=["a"]),
             "must be a dict of lists by those names, got a list",
         ),
-        (lambda: to_arviz(MIXED, feature_names={"shared": ["a"]}), "of block 'shared' must be a list of 3 names"),
+        (lambda: to_arviz(MIXED, feature_names={"normal": ["a"]}), "of block 'normal' must be a list of 3 names"),
         (lambda: to_arviz(SOME, log_likelihood=True), "log_likelihood=True needs the rows that were fitted"),
         (lambda: to_arviz(SOME, X=CASE.X), "give X and y together: y is missing"),
         (lambda: to_arviz(SOME, y=CASE.y), "give X and y together: X is missing"),

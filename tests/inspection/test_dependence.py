@@ -137,6 +137,23 @@ def test_categories_tell_no_more_than_their_entropy(rng):
     assert found.log_bayes_factor[0, 1] > 1000
 
 
+def test_the_evidence_per_row_is_not_fooled_by_columns_that_are_nearly_unique(rng):
+    """The counts of two identifiers share nats by chance; a pair that depends tends to its mutual information."""
+    flag = rng.random(4000) < 0.5
+    X = np.stack(
+        [rng.integers(0, 900, 4000), rng.integers(0, 900, 4000), flag, flag ^ (rng.random(4000) < 0.1)], axis=1
+    )
+    few, many = dependence(X[:500], np.zeros(500, int)), dependence(X, np.zeros(4000, int))
+    assert few.nearly_unique == (0, 1)
+    assert many.nearly_unique == ()
+    assert few.mutual_information[0, 1] > 4
+    assert few.log_bayes_factor[0, 1] > 20
+    assert few.evidence_per_row[0, 1] == many.evidence_per_row[0, 1] == 0
+    assert few.among([1, 2]).nearly_unique == (0,)
+    assert_allclose(few.among([2, 3]).evidence_per_row[0, 1], few.evidence_per_row[2, 3])
+    assert_allclose(many.evidence_per_row[2, 3], many.mutual_information[2, 3], atol=0.005)
+
+
 @pytest.mark.parametrize("rows", [2, 3, 10, 50])
 def test_classes_far_apart_are_no_dependence(rng, rows):
     """Independent inside each of many narrow classes; the class itself binds the columns together."""
@@ -247,14 +264,26 @@ def test_an_array_and_jax_arrays(rng):
     assert isinstance(found.mutual_information, np.ndarray)
 
 
+def test_pairs_without_evidence_come_last(rng):
+    """Two independent columns of 300 categories have a large log Bayes factor, which their evidence per row is not."""
+    many = rng.integers(0, 300, (500, 2))
+    flag = rng.integers(0, 2, 500)
+    found = nb.dependence(np.c_[many, flag, flag ^ (rng.random(500) < 0.35)], rng.integers(0, 2, 500))
+    assert found.log_bayes_factor[0, 1] > found.log_bayes_factor[2, 3] > 5
+    first, *others = found.strongest(6)
+    assert (first.first, first.second) == ("2", "3")
+    assert first.per_row > 0
+    assert all(pair.per_row == 0 for pair in others)
+
+
 def test_the_strongest_pairs_come_first(rng):
     found = dependence(*mixed_rows(rng), model=MODEL)
     pairs = found.strongest(100)
     assert len(pairs) == 15
     assert pairs[0][:2] == ("vitals_0", "vitals_1")
-    assert pairs == sorted(pairs, key=lambda pair: -pair.log_bayes_factor)
+    assert pairs == sorted(pairs, key=lambda pair: (pair.per_row == 0, -pair.log_bayes_factor))
     position = {name: d for d, name in enumerate(found.names)}
-    for first, second, nats, evidence in pairs:
+    for first, second, nats, evidence, _ in pairs:
         assert found.mutual_information[position[first], position[second]] == nats
         assert found.log_bayes_factor[position[first], position[second]] == evidence
 

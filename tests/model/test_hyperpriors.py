@@ -16,7 +16,7 @@ import bayesnb as nb
 Y = np.arange(60) % 3
 X = (np.random.default_rng(0).random((60, 4)) < 0.3 + 0.2 * Y[:, None]).astype(int)
 MODEL = nb.NaiveBayes(nb.Bernoulli(a=dist.Gamma(2.0, 1.0), b=dist.Gamma(2.0, 1.0)))
-SETTINGS = {"num_samples": 700, "num_warmup": 500, "num_chains": 4, "progress_bar": False}
+SETTINGS = {"num_samples": 600, "num_warmup": 500, "num_chains": 4, "progress_bar": False}
 
 
 @pytest.fixture(scope="module")
@@ -50,10 +50,10 @@ def test_the_posterior_is_that_of_a_grid(draws):
         mean = (weight * (a + successes[k, d]) / (a + b + 20)).sum()
         close(draws, draws.params["x_probs"][:, k, d], mean)
     assert {site: value.shape for site, value in draws.params.items()} == {
-        "class_probs": (2800, 3),
-        "x_probs": (2800, 3, 4),
-        "x_prior_a": (2800,),
-        "x_prior_b": (2800,),
+        "class_probs": (2400, 3),
+        "x_probs": (2400, 3, 4),
+        "x_prior_a": (2400,),
+        "x_prior_b": (2400,),
     }
     # predictions average over the same grid
     counts = np.where(X[0], successes, failures)

@@ -149,6 +149,41 @@ def test_a_missing_label_is_summed_out(resolved):
     posterior_mean_of(run(model.resolve(rows, labellings[0]) if resolved else model, rows), exact)
 
 
+def test_predictive_runs_the_readmes_model(key):
+    """The README's first model declares no K: Predictive has it from the rows, or from the posterior's draws."""
+    blocks = {"flags": X["flags"], "blood": X["codes"][:, :1], "vitals": X["reals"]}
+    likelihoods = {"flags": nb.Bernoulli.laplace(1.0), "blood": nb.Categorical.laplace(4, 1.0), "vitals": nb.Normal()}
+    model = nb.NaiveBayes(likelihoods)
+    post = nb.fit_posterior(model, blocks, Y)
+    prior = Predictive(model, num_samples=5)(key, blocks, Y)
+    assert prior["vitals_loc"].shape == (5, K, 2)
+    draws = post.sample(key, 500)
+    new = Predictive(post.prior, posterior_samples=draws)(key, num_rows=1)
+    assert new["blood"].shape == (500, 1, 1)
+    within(np.asarray(new["label"] == 1, float)[:, 0], post.model.class_mean()[1])
+    if importlib.util.find_spec("funsor"):
+        assert Predictive(model, posterior_samples=draws)(key, blocks)["label"].shape == (500, 20)
+    with pytest.raises(ValueError, match=r"Predictive\(post.prior, ...\)\(key, num_rows=100\)"):
+        Predictive(model, posterior_samples=draws)(key, num_rows=1)
+    with pytest.raises(ValueError, match="without y the number of classes must be declared"):
+        Predictive(model, num_samples=5)(key, blocks)
+
+
+@pytest.mark.slow
+def test_predictive_draws_the_labels_of_rows(key):
+    """Each label given its row and one draw of the parameters, for a model that declares no K."""
+    pytest.importorskip("funsor")
+    model, rows = nb.NaiveBayes(nb.Normal()), X["reals"]
+    draws = nb.fit_posterior(model, rows, Y).sample(key, 100)
+    labels = Predictive(model, posterior_samples=draws, infer_discrete=True)(key, rows)["label"]
+    fits = [nb.PointEstimate(model, {s: v[i] for s, v in draws.items()}) for i in range(100)]
+    of_draws = np.stack([fit.predict_proba(rows)[:, 1] for fit in fits])
+    error = np.sqrt((of_draws * (1 - of_draws)).sum(axis=0)) / 100
+    share = np.asarray(labels == 1, float).mean(axis=0)
+    assert (np.abs(share - of_draws.mean(axis=0)) <= 5 * error).all()
+    assert of_draws.mean(axis=0).min() < 0.4 < 0.6 < of_draws.mean(axis=0).max()
+
+
 def test_without_funsor_the_error_names_the_extra(monkeypatch):
     find_spec = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "funsor" else find_spec(name))

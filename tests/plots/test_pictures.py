@@ -10,22 +10,15 @@ from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 
 from bayesnb import plots
-from bayesnb.comparison.compare import Comparison, compare
-from bayesnb.comparison.experiment import Experiment
+from bayesnb.comparison.compare import Comparison
+from bayesnb.comparison.first_split import Evidence, Inclusion
 from bayesnb.comparison.metrics import ReliabilityBins
 from bayesnb.frames.series import DataError
 from bayesnb.inspection.dependence import Dependence
 from bayesnb.report import figures
 from bayesnb.report.folder import stage, write_files
 from bayesnb.report.summary import summarise
-from tests.comparison.test_compare import QUICK, by_hand, synthetic
-from tests.report.test_report import CHECK, PAIRS, evidence_of, findings_of, widest
-
-
-@pytest.fixture(scope="module")
-def mixed():
-    table = synthetic()
-    return table, compare(Experiment(table, (10, 84), 4, 1), methods=QUICK)
+from tests.comparisons import CHECK, PAIRS, by_hand, findings_of, synthetic, widest
 
 
 def test_the_learning_curve_has_a_line_and_a_bar_for_each_method():
@@ -94,33 +87,44 @@ def test_confidence_shares_add_up_to_one():
 
 
 def test_the_dependence_is_a_triangle_with_dots_where_it_is_sure():
-    ax = plots.dependence(Figure().subplots(), replace(PAIRS, names=("a[1]", "$b$", "c")))
+    pairs = replace(
+        PAIRS,
+        names=("a[1]", "$b$", "c"),
+        evidence_per_row=np.maximum(PAIRS.log_bayes_factor, 0.0) / 50.0,
+        nearly_unique=(1,),
+    )
+    ax = plots.dependence(Figure().subplots(), pairs)
     shades, dots = ax.collections
     drawn = shades.get_array().reshape(3, 3)
-    assert_allclose(drawn[np.tri(3, k=-1, dtype=bool)].filled(), [0.3, 1.234, 0.1])
+    assert_allclose(drawn[np.tri(3, k=-1, dtype=bool)].filled(), [0.0, 2.0, 0.14])  # log Bayes factors of -2, 100 and 7
     assert drawn.mask[np.triu_indices(3)].all()
     assert_allclose(dots.get_offsets(), [[0.5, 2.5], [1.5, 2.5]])  # (c, a) and (c, b), whose log factor is above 5
     assert_allclose(dots.get_facecolors()[:, 0], [1.0, 0.0])  # white on the dark one
-    assert [t.get_text() for t in ax.get_xticklabels()] == ["a[1]", r"\$b\$"]
-    assert [t.get_text() for t in ax.get_yticklabels()] == [r"\$b\$", "c"]
-    assert ax.figure.axes[1].get_ylabel() == "nats"
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["a[1]", r"\$b\$ *"]
+    assert [t.get_text() for t in ax.get_yticklabels()] == [r"\$b\$ *", "c"]
+    assert ax.figure.axes[1].get_ylabel() == "log Bayes factor per row (nats)"
+    assert ax.get_title() == "dot: log Bayes factor above 5; *: nearly unique"
 
 
 def test_of_many_columns_the_most_dependent_are_drawn(mixed):
     evidence = -np.ones((70, 70))
     evidence[3, 68] = evidence[68, 3] = 9.0
-    pairs = Dependence(tuple(f"a column of a long name, number {d}" for d in range(70)), np.zeros((70, 70)), evidence)
+    pairs = Dependence(
+        tuple(f"a column of a long name, number {d}" for d in range(70)),
+        *[np.ones((70, 70)), evidence, np.ones((70, 70))],
+    )
     figure = figures.dependence_figure(summarise(findings_of(*mixed), ""), pairs)
     names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert len(names) == figures.MOST_COLUMNS_DRAWN - 1
     assert {len(name) for name in names} == {figures.LONGEST_NAME}
     assert len(figure.axes[0].collections[1].get_offsets()) == 1
-    assert "the 60 most dependent of 70 columns given 'label'" in figure.get_suptitle()
+    assert "the 40 most dependent of 70 columns given 'label'" in figure.get_suptitle()
 
 
 def test_the_files_hold_what_was_measured(tmp_path, mixed):
     table, result = mixed
-    findings = findings_of(table, result, evidence_of(3), PAIRS, CHECK)
+    columns = [Inclusion(column.name, 1.0 - i / 50, 100.0 * i) for i, column in enumerate(table.columns)]
+    findings = findings_of(table, result, Evidence(84, -1234.56, -1200.0, tuple(columns)), PAIRS, CHECK)
     names = write_files(tmp_path, findings, summarise(findings, "bayesnb compare synthetic"))
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)
     frame = pd.read_csv(tmp_path / "results.csv")
@@ -128,14 +132,21 @@ def test_the_files_hold_what_was_measured(tmp_path, mixed):
     means = frame.groupby(["size", "method"])["log_loss"].mean()
     assert_allclose(means.loc[10, "MAP"], result.mean(10, "MAP", "log_loss")[0])
     summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
-    assert summary["splits"] == {"sizes": [10, 84], "repeats": 4, "test_rows": 36, "seed": 1}
+    assert summary["splits"] == {
+        "sizes": [10, 84],
+        "repeats": 4,
+        "test_rows": 36,
+        "held_out_rows": 36,
+        "seed": 1,
+        "stopped": None,
+    }
     assert sum(summary["data"]["classes"].values()) == summary["data"]["rows"] == 120
     assert_allclose(summary["table"][1]["log_loss"]["mean"], means.loc[10, "MAP"])
     assert summary["strongest_pairs"][0] == {
-        "first": "a[1]", "second": "c", "mutual_information": 1.234, "log_bayes_factor": 100.0
+        "first": "a[1]", "second": "c", "mutual_information": 1.234, "log_bayes_factor": 100.0, "per_row": 1.234
     }  # fmt: skip
     assert summary["evidence"]["full_bayes"] == -1234.56
-    assert summary["evidence"]["columns"][1] == {"column": "x[1]", "probability": 0.98, "log_bayes_factor": 900.25}
+    assert summary["evidence"]["columns"][1] == {"column": "code", "probability": 0.98, "log_bayes_factor": 100.0}
     assert summary["nuts"]["max_difference"] == 0.0123
     assert summary["command"] == "bayesnb compare synthetic"
     for name in ("learning_curve.png", "reliability.png", "dependence.png"):
@@ -148,7 +159,7 @@ def test_one_split_has_no_error_and_the_summary_is_still_json():
     row = json.loads(text)["table"][0]
     assert row["log_loss"] == {
         "mean": 1.1, "standard_error": None,
-        "minus_full_bayes": pytest.approx(0.1), "minus_full_bayes_standard_error": None,
+        "minus_full_bayes": pytest.approx(0.1), "minus_full_bayes_standard_error": None, "than_full_bayes": None,
     }  # fmt: skip
 
 

@@ -33,14 +33,14 @@ def ticks(axis):
 @pytest.mark.parametrize("name", cases.by_default(["mixed", "multinomial"], "multinomial"))
 def test_bars_add_up_to_the_log_odds(ax, name):
     case = cases.make(name)
-    told = explain(nb.fit_posterior(case.model, case.X, case.y), case.X)
-    assert plots.contribution_bars(ax, told, 3, of=2, count=4) is ax
+    explanation = explain(nb.fit_posterior(case.model, case.X, case.y), case.X)
+    assert plots.contribution_bars(ax, explanation=explanation, row=3, of=2, count=4) is ax
     widths = [patch.get_width() for patch in ax.patches]
-    assert_allclose(sum(widths[:-1]), told.log_odds[3, 2])
-    assert_allclose(widths[-1], told.log_odds[3, 2])
-    assert_allclose(widths[0], told.prior[2])
-    assert_allclose(widths[1:5], [part.log_odds for part in told.top(3, 4, of=2)])
-    assert ticks(ax.yaxis) == [part.label for part in [*told.parts(3, 4, of=2), told.total(3, of=2)]]
+    assert_allclose(sum(widths[:-1]), explanation.log_odds[3, 2])
+    assert_allclose(widths[-1], explanation.log_odds[3, 2])
+    assert_allclose(widths[0], explanation.prior[2])
+    assert_allclose(widths[1:5], [part.log_odds for part in explanation.top(3, 4, of=2)])
+    assert ticks(ax.yaxis) == [part.label for part in [*explanation.parts(3, 4, of=2), explanation.total(3, of=2)]]
     assert {bool(patch.get_hatch()) for patch in ax.patches if patch.get_width() < 0} == {True}
     assert not any(patch.get_hatch() for patch in ax.patches if patch.get_width() > 0)
     assert ax.get_xlabel() == "log odds [nats]"
@@ -48,19 +48,19 @@ def test_bars_add_up_to_the_log_odds(ax, name):
 
 def test_whiskers_are_the_intervals(ax, normal, key):
     fit, case = normal
-    told = explain(fit, case.X, key=key, num_draws=20)
-    plots.contribution_bars(ax, told, 0, of=1)
+    explanation = explain(fit, case.X, key=key, num_draws=20)
+    plots.contribution_bars(ax, explanation, 0, of=1)
     found = np.array([segment[:, 0] for segment in ax.collections[0].get_segments()])
-    order = [told.feature_names.index(part.name) for part in told.top(0, of=1)]
-    prior, features, total = told.intervals
+    order = [explanation.feature_names.index(part.name) for part in explanation.top(0, of=1)]
+    prior, features, total = explanation.intervals
     expected = [[end[1] for end in prior], *np.array([end[0, 1, order] for end in features]).T]
     assert_allclose(found, [*expected, [end[0, 1] for end in total]])
 
 
 def test_infinite_bars_are_the_longest_and_are_marked(ax):
     params = {"class_probs": [0.5, 0.5], "x_probs": [[0.5, 0.1], [0.0, 0.9]]}
-    told = explain(nb.PointEstimate(nb.NaiveBayes(nb.Bernoulli()), params), np.array([[1, 1]]))
-    plots.contribution_bars(ax, told)
+    explanation = explain(nb.PointEstimate(nb.NaiveBayes(nb.Bernoulli()), params), np.array([[1, 1]]))
+    plots.contribution_bars(ax, explanation)
     widths = [patch.get_width() for patch in ax.patches]
     assert np.isfinite(widths).all()
     assert min(widths) == widths[1] == widths[-1] < -np.log(9)
@@ -70,7 +70,7 @@ def test_infinite_bars_are_the_longest_and_are_marked(ax):
 def test_inclusion_bars_are_probabilities_beside_log_bayes_factors(ax):
     X = {"x": np.c_[np.arange(8) % 2, np.arange(8) // 4], "z": np.arange(8.0)[:, None]}
     found = nb.feature_inclusion(nb.NaiveBayes({"x": nb.Bernoulli(), "z": nb.Normal()}), X, np.arange(8) % 2)
-    plots.inclusion_bars(ax, found, {"x": ["label itself", "noise"]})
+    plots.inclusion_bars(ax, inclusion=found, feature_names={"x": ["label itself", "noise"]})
     assert ticks(ax.yaxis)[0] == "label itself"
     assert sorted(ticks(ax.yaxis)) == ["label itself", "noise", "z"]
     every = np.r_[found.probability["x"], found.probability["z"]]
@@ -154,7 +154,7 @@ def test_many_counts_are_lines_and_a_column_of_a_covariance_stands_alone(ax, key
         assert_allclose(y, stats.norm.pdf(x, fit.params["x_loc"][0, 1], np.sqrt(variance)), rtol=1e-5)
     mixed = cases.make("mixed")
     fit = nb.fit_posterior(mixed.model, mixed.X, mixed.y)
-    assert plots.class_densities(ax, fit, 0, block="shared", key=key, num_draws=3) is ax
+    assert plots.class_densities(ax, fit, 0, block="normal", key=key, num_draws=3) is ax
     with pytest.raises(ValueError, match=r"block is one of 'bernoulli', .*, got None"):
         plots.class_densities(ax, fit, 0, key=key)
     with pytest.raises(ValueError, match="column is a number below 3, got 3"):
@@ -204,6 +204,10 @@ def test_of_many_parameters_those_are_shown_that_tell_classes_apart(ax, key):
     plots.forest(ax, fit, "x_loc", key=key, num_draws=50, count=2)
     assert ticks(ax.yaxis) == ["x[1]", "x[4]"]
     assert ticks(plots.forest(Figure().subplots(), fit, "x_loc", key=key, columns=[3, 0]).yaxis) == ["x[3]", "x[0]"]
+    for unknown in ([0, 5], [-1], [0.5], 2, ["x[1]"], [True]):
+        with pytest.raises(ValueError, match=r"columns are indices of lines, integers from 0 to 4, got") as error:
+            plots.forest(ax, fit, "x_loc", key=key, columns=unknown)
+        assert "\n" not in str(error.value)
 
 
 def test_regions_are_the_predictions_of_the_two_columns_alone(ax, normal):
@@ -235,11 +239,11 @@ def test_regions_are_the_predictions_of_the_two_columns_alone(ax, normal):
 def test_regions_of_one_block_among_others(ax):
     case = cases.make("mixed")
     fit = nb.fit_posterior(case.model, case.X, case.y)
-    drawn = plots.decision_regions(ax, fit, case.X["informed"], block="informed", resolution=8)
+    drawn = plots.decision_regions(ax, fit, case.X["normal"], block="normal", resolution=8)
     alone = nb.fit_posterior(
-        nb.NaiveBayes(case.model.families["informed"], class_concentration=[0.5, 1.0, 2.0]), case.X["informed"], case.y
+        nb.NaiveBayes(case.model.families["normal"], class_concentration=[0.5, 1.0, 2.0]), case.X["normal"], case.y
     )
-    other = plots.decision_regions(Figure().subplots(), alone, case.X["informed"], resolution=8)
+    other = plots.decision_regions(Figure().subplots(), alone, case.X["normal"], resolution=8)
     assert_allclose(np.asarray(drawn.images[0].get_array()), np.asarray(other.images[0].get_array()), atol=1e-9)
     assert {text.get_text() for text in drawn.texts} <= {"0", "1", "2"}
 

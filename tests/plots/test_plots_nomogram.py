@@ -82,9 +82,7 @@ def test_features_that_are_not_drawn_are_unknown():
 
 
 def test_a_row_is_marked_with_its_prediction_whatever_is_drawn():
-    case = cases.make("mixed")
-    names = ("bernoulli", "ragged", "binomial", "normal")
-    case = cases.Case(nb.NaiveBayes({n: case.model.families[n] for n in names}), {n: case.X[n] for n in names}, case.y)
+    case = cases.mix(["bernoulli", "ragged", "binomial", "normal"])
     fit = nb.fit_posterior(case.model, case.X, case.y)
     tempered = nb.temper(fit, case.X, case.y)
     for each, row in [(tempered, 3), (tempered, 4), (fit, 9)]:

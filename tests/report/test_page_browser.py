@@ -1,11 +1,12 @@
 """The page of a comparison in a browser: it sorts, fits its window, and asks nobody for anything."""
 
 import json
+import re
 import shutil
 
 import pytest
 
-from tests.report.test_page import NAMES, hostile, write
+from tests.report.pages import NAMES
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 DRIVER = shutil.which("chromedriver")
@@ -16,13 +17,11 @@ QUIET = (
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory):
+def page(written):
     """The address of a page."""
     if CHROMIUM is None or DRIVER is None:
         pytest.skip("chromium and chromedriver are not both on the machine")
-    folder = tmp_path_factory.mktemp("page")
-    write(folder, hostile())
-    return (folder / "report.html").as_uri()
+    return (written[0] / "report.html").as_uri()
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +60,12 @@ def column(browser, table, number):
     )
 
 
+def unfold(browser, page):
+    """Show the page afresh, with everything open."""
+    browser.get(page)
+    browser.execute_script("for (const part of document.querySelectorAll('details')) part.open = true")
+
+
 def headers(browser, table):
     """The headers' buttons, and a function that tells their state."""
     found = browser.find_elements("css selector", f"#{table} thead th")
@@ -69,12 +74,12 @@ def headers(browser, table):
     ]
 
 
-@pytest.mark.parametrize(("table", "number"), [("log_loss", 2), ("columns", 0), ("columns", 3), ("times", 1)])
+@pytest.mark.parametrize(("table", "number"), [("log_loss", 2), ("classes", 0), ("columns", 3), ("times", 1)])
 def test_a_header_sorts_and_once_more_turns_the_order(browser, page, table, number):
-    browser.get(page)
+    unfold(browser, page)
     before = column(browser, table, number)
     buttons, order = headers(browser, table)
-    assert set(order()) == {"none"}
+    assert order()[number] == "none"
     browser.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", buttons[number])
     buttons[number].click()
     upwards = column(browser, table, number)
@@ -91,25 +96,25 @@ def test_a_header_sorts_and_once_more_turns_the_order(browser, page, table, numb
 
 
 def test_the_keyboard_sorts_and_rows_stay_whole(browser, page):
-    browser.get(page)
-    rows = dict(zip(column(browser, "inclusion", 0), column(browser, "inclusion", 2), strict=True))
-    buttons, order = headers(browser, "inclusion")
-    assert order() == ["none", "none", "descending"]
+    unfold(browser, page)
+    rows = dict(zip(column(browser, "columns", 0), column(browser, "columns", 5), strict=True))
+    buttons, order = headers(browser, "columns")
+    assert order() == ["none"] * 5 + ["descending"]
     buttons[0].send_keys("\ue007")  # Enter
-    names = column(browser, "inclusion", 0)
+    names = column(browser, "columns", 0)
     assert sorted(names) == sorted(NAMES)
     assert names != list(rows)
-    assert dict(zip(names, column(browser, "inclusion", 2), strict=True)) == rows
-    assert order() == ["ascending", "none", "none"]
-    buttons[2].send_keys(" ")
-    assert column(browser, "inclusion", 2) == sorted(rows.values())
+    assert dict(zip(names, column(browser, "columns", 5), strict=True)) == rows
+    assert order() == ["ascending"] + ["none"] * 5
+    buttons[5].send_keys(" ")
+    assert column(browser, "columns", 5) == sorted(rows.values())
 
 
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("width", [400, 800, 1440])
 def test_the_page_fits_its_window(browser, page, width):
     window = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", window)
-    browser.get(page)
+    unfold(browser, page)
     assert browser.execute_script("return window.innerWidth") == width
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
     beyond = browser.execute_script(
@@ -118,5 +123,31 @@ def test_the_page_fits_its_window(browser, page, width):
         ".map(e => e.outerHTML.slice(0, 80))"
     )
     assert beyond == []
-    fits = "return document.getElementById('log_loss').parentElement.clientWidth"
-    assert browser.execute_script(fits) > 0.8 * width
+    widths = browser.execute_script(  # text is as wide as the tables
+        "return [...document.querySelectorAll('details > p, details > .scroll')].map(e => e.clientWidth)"
+    )
+    assert len(widths) > 10
+    assert min(widths) == max(widths) > 0.8 * width
+
+
+def test_what_is_folded_is_open_on_paper(browser, page):
+    browser.get(page)
+    seen = "return [...document.querySelectorAll('details table')].map(e => e.checkVisibility() && e.clientHeight > 0)"
+    assert set(browser.execute_script(seen)) == {False}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert set(browser.execute_script(seen)) == {True}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_in_the_dark_paper_is_dark_and_letters_are_light(browser, page):
+    def sums():
+        colours = "const c = getComputedStyle(document.body); return [c.backgroundColor, c.color]"
+        return [sum(map(int, re.findall(r"\d+", colour)[:3])) for colour in browser.execute_script(colours)]
+
+    browser.get(page)
+    for scheme, darker in (("light", 1), ("dark", 0)):
+        feature = {"name": "prefers-color-scheme", "value": scheme}
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+        assert sums().index(min(sums())) == darker
+        assert abs(sums()[0] - sums()[1]) > 500
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})

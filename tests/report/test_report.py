@@ -11,28 +11,20 @@ from rich.console import Console
 
 from bayesnb.comparison.compare import Comparison, compare
 from bayesnb.comparison.experiment import Experiment
-from bayesnb.comparison.first_split import Evidence, Inclusion, NutsCheck
 from bayesnb.comparison.methods import COMPARED
 from bayesnb.comparison.metrics import ReliabilityBins
 from bayesnb.files.tables.reading import NamedFrame
 from bayesnb.files.tables.table import make_table
-from bayesnb.inspection.dependence import Dependence
 from bayesnb.report import formats
 from bayesnb.report.console import print_data, print_results
-from bayesnb.report.summary import Findings, summarise, summarise_data
-from tests.comparison.test_compare import QUICK, by_hand, record, synthetic
+from bayesnb.report.summary import summarise, summarise_data
+from tests.comparisons import CHECK, PAIRS, QUICK, by_hand, evidence_of, findings_of, record, synthetic, widest
 
 
 @pytest.fixture(scope="module")
 def counted():
     table = synthetic("bc")
     return table, compare(Experiment(table, (10,), 2, 1), methods=QUICK)
-
-
-@pytest.fixture(scope="module")
-def mixed():
-    table = synthetic()
-    return table, compare(Experiment(table, (10, 84), 4, 1), methods=QUICK)
 
 
 # words and numbers
@@ -55,16 +47,6 @@ def test_a_mean_and_its_error_share_the_decimals():
     assert formats.with_error(0.3123, None) == ".312"
 
 
-def evidence_of(num_columns):
-    columns = tuple(Inclusion(f"x[{i}]", 1.0 - i / 50, 1000.25 - 100 * i) for i in range(num_columns))
-    return Evidence(84, -1234.56, -1200.0, columns)
-
-
-def findings_of(table, result, evidence=None, pairs=None, check=None):
-    experiment = Experiment(table, result.sizes, 1 + max(record.repeat for record in result.records), 1)
-    return Findings(experiment, result, evidence or evidence_of(3), pairs, check)
-
-
 def printed(function, summary):
     console = Console(width=80, record=True, file=SimpleNamespace(write=lambda _: None, flush=lambda: None))
     function(console, summary)
@@ -81,19 +63,6 @@ def printed_data(table):
 
 def words(text):
     return " ".join(text.split())
-
-
-def widest(table):
-    """Every method, ten thousand rows, and numbers that take as much room as they can."""
-    named = {name: method.full_prior("numeric" in table.blocks) for name, method in COMPARED.items()}
-    splits = [(0.1111, 0.1), (0.3333, 0.5), (0.8888, 0.9)]
-    records = tuple(
-        record(i, method, loss, brier=loss, accuracy=loss, ece=ece, size=size)
-        for size in (20, 10_000)
-        for method in named
-        for i, (loss, ece) in enumerate(splits)
-    )
-    return Comparison((20, 10_000), named, records, {})
 
 
 def test_the_report_fits_80_columns_and_names_every_prior(mixed):
@@ -129,6 +98,45 @@ def test_times_are_those_of_the_smallest_and_the_largest_size(mixed):
     assert lines[5].split() == ["MAP", *(f"{ms:,.1f}" for ms in expected)]
 
 
+def finding(**losses):
+    """The finding of these losses in each split, beside those of MLE and full Bayes."""
+    records = [record(i, method, loss) for method, values in losses.items() for i, loss in enumerate(values)]
+    priors = dict.fromkeys(losses, "none")
+    found = summarise(findings_of(synthetic("b"), Comparison((20,), priors, tuple(records), BINS)), "")
+    return found["sentences"]["finding"][0], found["table"]
+
+
+BINS = by_hand().bins
+
+
+def test_the_finding_names_a_method_that_is_surely_better():
+    loss = {"MLE": [1.1, 5.0], "MAP": [0.4, 1.2], "full Bayes": [1.2, 2.0]}
+    found, table = finding(**loss)
+    assert found["claim"] == "With 20 training rows 'MAP' has the lowest log loss, clearly lower than full Bayes."
+    assert found["scores"].startswith("Its log loss is .800 ±.400 and its accuracy .900 ±.000. Those of full Bayes are")
+    assert [row["log_loss"]["than_full_bayes"] for row in table] == [None, "better", None]
+
+
+def test_the_finding_says_where_a_lead_may_be_chance_or_is_none():
+    found, _ = finding(**{"MLE": [1.0, 2.0], "full Bayes": [1.4, 1.8]})
+    assert found["claim"] == "With 20 training rows 'MLE' has the lowest log loss."
+    assert found["scores"].endswith("The difference in log loss is within two standard errors.")
+    one, _ = finding(**{"MLE": [1.0], "full Bayes": [1.4]})  # the noise of one split is unknown
+    assert one["claim"] == found["claim"]
+    assert one["scores"] == "Its log loss is 1.00 and its accuracy .900. Those of full Bayes are 1.40 and .900."
+    for equal in (1.0, 1.0 - 1e-9):  # of equal methods full Bayes
+        found, table = finding(**{"MLE": [equal, equal + 1.0], "full Bayes": [1.0, 2.0]})
+        assert found["claim"] == "With 20 training rows full Bayes has the lowest log loss."
+        assert table[0]["log_loss"]["than_full_bayes"] is None
+
+
+def test_full_bayes_predicts_best_where_all_others_are_surely_worse():
+    found, _ = finding(**{"MLE": [1.4, 2.5], "MAP": [1.3, 2.4], "full Bayes": [1.0, 2.0]})
+    assert found["claim"] == "With 20 training rows full Bayes predicts best."
+    found, _ = finding(**{"MLE": [1.4, 2.5], "MAP": [0.9, 2.4], "full Bayes": [1.0, 2.0]})
+    assert found["claim"] == "With 20 training rows full Bayes has the lowest log loss."
+
+
 @pytest.mark.parametrize(("num_columns", "shown"), [(3, [0, 1, 2]), (13, range(13)), (16, [*range(10), 13, 14, 15])])
 def test_columns_are_ranked_by_the_evidence(mixed, num_columns, shown):
     lines = printed_results(*mixed, evidence_of(num_columns)).splitlines()
@@ -148,9 +156,23 @@ def test_impossible_rows_are_counted_in_words(counted, mixed):
     share = 100 * result.mean(10, "MLE", "impossible")[0]
     text = words(printed_results(*counted))
     assert share > 0
-    assert f"(each counts as 87.3 nats in the log loss): MLE {share:.2g} % at n = 10" in text
+    assert f"(zero included; each counts as 87.3 nats in the log loss): MLE {share:.2g} % at n = 10" in text
+    assert "log loss: nats per test row, at most 87.3 for a row" in text
     text = words(printed_results(mixed[0], by_hand()))
-    assert "No method gave the true class of a test row probability zero" in text
+    assert "No method gave the true class of a test row a probability below e^-87.3" in text
+
+
+def test_a_stopped_comparison_says_so_and_so_does_one_that_scores_some_rows(mixed):
+    table, result = mixed
+    findings = findings_of(table, replace(result, stopped="interrupted"))
+    experiment = replace(findings.experiment, most_test=10)
+    findings = findings._replace(experiment=experiment, no_check="There is no check.")
+    summary = summarise(findings, "")
+    sentence = "The comparison was stopped after n = 84 (interrupted); larger sizes are missing."
+    assert summary["sentences"]["stopped"] == summary["data"]["warnings"][0] == sentence
+    text = words(printed(print_results, summary))
+    assert "Of 36 held-out rows, 10 are scored in each split (--test-rows)." in text
+    assert "There is no check." in text
 
 
 def test_many_columns_are_printed_by_kind():
@@ -159,9 +181,6 @@ def test_many_columns_are_printed_by_kind():
     text = printed_data(make_table(NamedFrame("wide", frame, "label")))
     assert "x[1], x[2], ..." in text  # names that look like markup survive
     assert len(text.splitlines()) < 12
-
-
-CHECK = NutsCheck(20, 40, 0.0123, 0.00045, 1.002, 1234.5, 3, 4000, 4, 9.87, ("3 divergences", "3 [more] words"))
 
 
 def test_the_check_is_printed_with_its_warnings(mixed):
@@ -191,13 +210,6 @@ def test_parameters_are_counted_beside_the_full_joint_table(counted, mixed):
     assert "Naive Bayes has 23 free parameters; the full joint distribution has no finite table" in text
 
 
-PAIRS = Dependence(
-    ("a[1]", "b", "c"),
-    np.array([[0, 0.3, 1.234], [0.3, 0, 0.1], [1.234, 0.1, 0]]),
-    np.array([[0, -2.0, 100.0], [-2.0, 0, 7.0], [100.0, 7.0, 0]]),
-)
-
-
 def surely(confidence, correct):
     """A comparison whose largest probabilities and hits add up to these, of 40 rows in each of three splits."""
     splits = np.array([[[40], [c], [r]] for c, r in zip(confidence, correct, strict=True)])
@@ -217,15 +229,27 @@ def cured(tempered, weights):
     """The same with calibration errors of the two cures, where full Bayes has 0.05."""
     sure = surely([39.0, 38.0, 39.5], [36.0, 36.0, 35.0])
     errors = {"tempered": tempered, "feature weights": weights}
-    records = tuple(record(i, method, 1.0, ece=ece) for method, ece in errors.items() for i in range(3))
+    records = tuple(
+        record(i, method, 1.0, ece=ece, brier=0.15, accuracy=0.8) for method, ece in errors.items() for i in range(3)
+    )
     return replace(sure, priors=dict(sure.priors) | dict.fromkeys(errors, "none"), records=sure.records + records)
 
 
 @pytest.mark.parametrize(
     ("tempered", "weights", "end"),
     [
-        (0.02, 0.012, "error of .050 falls to .020 with 'tempered' and .012 with 'feature weights'"),
-        (0.05, 0.012, "(dependence.png). The calibration error of .050 falls to .012 with 'feature weights'"),
+        (
+            0.02,
+            0.012,
+            "error of .050 falls to .020 with 'tempered' (accuracy -.100 ±.000, Brier +.050 ±.000); and to .012 with "
+            "'feature weights' (accuracy -.100 ±.000, Brier +.050 ±.000)",
+        ),
+        (
+            0.05,
+            0.012,
+            "(dependence.png). The calibration error of .050 falls to .012 with 'feature weights' (accuracy -.100 "
+            "±.000, Brier +.050 ±.000)",
+        ),
         (0.06, 0.07, "(dependence.png)"),
     ],
 )
@@ -235,10 +259,11 @@ def test_the_warning_points_at_the_cure_where_it_cures(tempered, weights, end):
 
 def test_dependence_is_a_warning_where_it_makes_full_bayes_over_confident():
     text = about_dependence(surely([39.0, 38.0, 39.5], [36.0, 36.0, 35.0]), PAIRS)
-    assert text.startswith("warning: Do not trust the probabilities of full Bayes")
-    assert "at n = 20 its largest probability is on average .079 ±.018 higher than its accuracy" in text
-    assert "within the classes 'a[1]' and 'c', the strongest of 3 pairs, share 1.23 nats" in text
-    assert "a Bayes factor of 3e+43 for dependence (dependence.png)" in text
+    assert text.startswith(
+        "warning: Do not trust the probabilities of full Bayes. At n = 20 its largest probability is"
+    )
+    assert "is on average .079 ±.018 higher than its accuracy (reliability.png). Columns depend on each other" in text
+    assert "within the classes, most surely 'a[1]' and 'c' (dependence.png)." in text
 
 
 @pytest.mark.parametrize(
@@ -254,8 +279,3 @@ def test_dependence_is_a_warning_where_it_makes_full_bayes_over_confident():
 def test_there_is_no_warning_where_either_is_missing(confidence, correct, pairs):
     text = about_dependence(surely(confidence, correct), pairs)
     assert re.fullmatch(r"Dependent pairs of columns within the classes: \d of \d \(dependence.png\).", text)
-
-
-@pytest.mark.parametrize(("log_value", "text"), [(np.log(150), "150"), (np.log(9.7e5), "1e+6"), (1e3, "2e+434")])
-def test_bayes_factors_of_any_size(log_value, text):
-    assert formats.bayes_factor(log_value) == text

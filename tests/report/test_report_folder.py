@@ -8,7 +8,7 @@ import pytest
 
 from bayesnb.frames.series import DataError
 from bayesnb.report.folder import FILES, SUMMARY, stage, summary_text
-from tests.cli.test_cli import GOOD, place, run  # noqa: F401
+from tests.command_line import GOOD, prepare, run
 
 FULL = ("results.csv", "report.html", "dependence.png")
 
@@ -107,12 +107,13 @@ def test_a_link_to_a_folder_that_is_still_to_come(tmp_path):
     assert set(write(tmp_path / "out")) == {path.name for path in (tmp_path / "below").iterdir()} == {SUMMARY, *FULL}
 
 
-def test_the_command_line_keeps_its_own_input(place, monkeypatch):  # noqa: F811
+def test_the_command_line_keeps_its_own_input(tmp_path, monkeypatch):
+    place = prepare(tmp_path, monkeypatch)
     """Given as the folder, as a link to it, and by the name of the data."""
     (place / "results.csv").write_text(GOOD)
     (place / "link").symlink_to(".")
     (place / "...csv").write_text(GOOD)  # whose name, without its ending, is that of the folder above
-    monkeypatch.setattr("bayesnb.comparison.compare.compare", lambda *_: pytest.fail("the work began"))
+    monkeypatch.setattr("bayesnb.comparison.compare.compare", lambda *_, **__: pytest.fail("the work began"))
     read, other = "results.csv' is an input", "results.csv' would be overwritten"
     for *args, sentence in (
         ["results.csv", "--out", ".", read],

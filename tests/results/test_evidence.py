@@ -11,7 +11,7 @@ import bayesnb as nb
 from tests import cases
 
 
-@pytest.mark.parametrize("name", cases.NAMES)
+@pytest.mark.parametrize("name", cases.SEVERAL)
 def test_parts_add_up(name):
     case = cases.make(name)
     fit = nb.fit_posterior(case.model, case.X, case.y)

@@ -89,6 +89,7 @@ def frequencies_agree(counts, probs):
 # a point estimate generates from its parameters
 
 
+@pytest.mark.slow
 def test_classes_come_as_often_as_they_are_probable(rows, post_rows):
     frequencies_agree(np.bincount(rows[1], minlength=K), np.bincount(Y) / N)
     frequencies_agree(np.bincount(post_rows[1], minlength=K), (np.bincount(Y) + 1) / (N + K))

@@ -131,6 +131,14 @@ def test_good_draws_are_silent(rng):
     assert good.min_ess > 400
 
 
+def test_an_undefined_diagnostic_is_the_worst(rng):
+    bad = draws(0.4 + 0.1 * rng.random((4, 1000)))
+    bad.params["x_probs"][17, 0] = np.nan
+    assert (bad.max_r_hat, bad.min_ess) == (np.inf, 0.0)
+    with pytest.warns(UserWarning, match=r"the largest R-hat is inf, .*the smallest effective sample size is 0, "):
+        _warn(bad, exact=True)
+
+
 def test_draws_that_do_not_vary_need_no_diagnosis():
     constant = draws(np.full((4, 10), 0.5))
     assert (constant.max_r_hat, constant.min_ess) == (1.0, 40.0)

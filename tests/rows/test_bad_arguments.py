@@ -15,6 +15,7 @@ REFUSED = {
     "no parameters": (lambda: nb.PointEstimate(MODEL, 0.5), "a dict of arrays by site"),
     "no statistics": (lambda: MODEL.resolve(statistics=True), "statistics must be those of the model's blocks"),
     "class probabilities of text": (lambda: nb.NaiveBayes(nb.Bernoulli(), class_probs=["a", "b"]), "must be numbers"),
+    "flags for class probabilities": (lambda: nb.NaiveBayes(nb.Bernoulli(), class_probs=[True]), "must be numbers"),
     "a complex number": (lambda: nb.Bernoulli(a=np.array([1 + 1j])), "must be a number"),
     "text for a choice": (lambda: nb.Normal(variance=np.array("both")), "must be 'own' or 'shared'"),
     "a flag for a number": (lambda: FIT.generate(key=None, num_rows=True), "key must be|must be a positive int"),

@@ -110,7 +110,7 @@ def everything(model, X, y, soft, key):
         exact.log_joint(X),
         exact.log_evidence,
         nb.leave_one_out(model, X, y),
-        _sample(exact.model, key, 2),
+        _sample(exact.model, key, 0, total=2, size=2),
     )
 
 

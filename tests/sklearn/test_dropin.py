@@ -6,13 +6,14 @@ import pytest
 import scipy.sparse
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import naive_bayes
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
 from bayesnb import sklearn as dropin
 
 NAMES = ["GaussianNB", "MultinomialNB", "BernoulliNB", "CategoricalNB", "ComplementNB"]
 COUNTED = ["MultinomialNB", "ComplementNB", "BernoulliNB"]
 ATTRIBUTES = {
-    "GaussianNB": ["theta_", "var_", "class_prior_"],
+    "GaussianNB": ["epsilon_", "theta_", "var_", "class_prior_"],
     "MultinomialNB": ["feature_count_", "feature_log_prob_", "class_log_prior_"],
     "BernoulliNB": ["feature_count_", "feature_log_prob_", "class_log_prior_"],
     "CategoricalNB": ["category_count_", "feature_log_prob_", "class_log_prior_", "n_categories_"],
@@ -34,12 +35,12 @@ def both(name, **parameters):
 
 
 def data(name, dtype=np.float64, num_rows=90):
-    """Columns of one variance, where scikit-learn's smoothing of variances is ours."""
+    """Columns of unlike scales, and for the other classes counts."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, num_rows)
     if name == "GaussianNB":
         X = rng.normal(size=(num_rows, 4)) + y[:, None]
-        return ((X - X.mean(axis=0)) / X.std(axis=0)).astype(dtype), y
+        return (X * [0.1, 1.0, 3.0, 20.0] + [0.0, 0.0, 5.0, -30.0]).astype(dtype), y
     return rng.poisson(0.4 + np.outer(y + 1, [0.1, 0.9, 0.4, 0.7])).astype(dtype), y
 
 
@@ -65,17 +66,29 @@ def test_attributes_and_predictions_are_scikit_learns(name, parameters, weighted
     ours, theirs = both(name, **parameters)
     X, y = data(name)
     weight = np.random.default_rng(1).random(len(y)) + 0.1 if weighted else None
-    # scikit-learn smooths by the unweighted variance
-    rtol = 1e-6 if weighted and name == "GaussianNB" else 1e-9
-    if weighted and parameters.get("var_smoothing"):
+    if weighted and name == "GaussianNB":  # scikit-learn smooths by the unweighted variance
         ours.var_smoothing = theirs.var_smoothing = 0.0
-    assert_same_fit(ours.fit(X, y, weight), theirs.fit(X, y, weight), X, rtol)
+    assert_same_fit(ours.fit(X, y, weight), theirs.fit(X, y, weight), X)
+
+
+@pytest.mark.parametrize("var_smoothing", [1e-9, 0.1])
+@pytest.mark.parametrize("load", [load_wine, load_breast_cancer, load_digits])
+def test_measurements_of_any_scale_are_scikit_learns(load, var_smoothing):
+    X, y = load(return_X_y=True)
+    varies = X.std(axis=0) > 0  # three of digits' columns are constant
+    ours, theirs = both("GaussianNB", var_smoothing=var_smoothing)
+    ours.fit(X[::2], y[::2])
+    theirs.fit(X[::2], y[::2])
+    assert_allclose(ours.epsilon_, theirs.epsilon_, rtol=1e-12)
+    assert_allclose(ours.var_[:, varies], theirs.var_[:, varies], rtol=1e-9)
+    assert_allclose(ours.predict_log_proba(X), theirs.predict_log_proba(X), rtol=1e-6, atol=1e-6)
+    assert_array_equal(ours.predict(X), theirs.predict(X))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int64, np.uint8, np.bool_])
 @pytest.mark.parametrize("name", NAMES)
 def test_cells_of_every_type_are_scikit_learns(name, dtype):
-    ours, theirs = both(name, **({"var_smoothing": 0.0} if name == "GaussianNB" else {}))
+    ours, theirs = both(name)
     X, y = data(name if dtype == np.float32 else "", dtype, num_rows=200)
     assert_same_fit(ours.fit(X, y), theirs.fit(X.astype(np.float64), y), X, rtol=1e-5)
 
@@ -118,8 +131,6 @@ def test_any_split_gives_the_fit_of_the_whole(name, dtype):
         split.partial_fit(X[rows], y[rows], classes=[0, 1, 2], sample_weight=weight[rows])
     rtol = 1e-5 if dtype == np.float32 else 1e-12
     assert_same_fit(split, whole, X, rtol)
-    if name == "GaussianNB":
-        assert_allclose(split.epsilon_, whole.epsilon_, rtol=rtol)
 
 
 @pytest.mark.parametrize("name", NAMES)

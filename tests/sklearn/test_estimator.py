@@ -56,6 +56,17 @@ def test_the_maximum_likelihood_estimate_is_scikit_learns():
     assert_allclose(clf.predict_log_proba(X), GaussianNB(var_smoothing=0).fit(X, Y).predict_log_proba(X), atol=1e-9)
 
 
+@pytest.mark.parametrize("method", ["posterior", "map", "mle"])
+def test_the_unit_of_a_column_changes_no_prediction(method):
+    # https://github.com/scikit-learn/scikit-learn/issues/5314: the drop-in class has scikit-learn's numbers instead
+    rows = np.stack([RNG.normal(size=150) * 1e7, 0.01 * X[:, 3]], axis=1)
+    clf = nb.NaiveBayesClassifier(method=method).fit(rows, Y)
+    assert clf.score(rows, Y) > 0.9
+    scaled = rows * [1e-9, 1e5]
+    other = nb.NaiveBayesClassifier(method=method).fit(scaled, Y)
+    assert_allclose(other.predict_log_proba(scaled), clf.predict_log_proba(rows), rtol=1e-6)
+
+
 @pytest.mark.parametrize(("kind", "rival"), [("multinomial", MultinomialNB), ("categorical", CategoricalNB)])
 @pytest.mark.parametrize("smoothing", [0.5, 1.0])
 def test_the_map_is_scikit_learns_smoothing(kind, rival, smoothing):
@@ -93,6 +104,55 @@ def test_temper_is_that_of_the_fit(per_feature):
     post = nb.fit_posterior(nb.NaiveBayes(nb.Normal()), X, Y)
     tempered = nb.temper(post, X, Y, per_feature=per_feature == "per_feature")
     assert_array_equal(clf.predict_log_proba(X), tempered.predict_log_proba(X))
+
+
+def test_temper_takes_a_fitted_classifier():
+    clf, names = nb.NaiveBayesClassifier().fit(X, NAMES[Y]), NAMES[Y]
+    before = clf.predict_log_proba(X)
+    for how, per_feature in ((True, False), ("per_feature", True)):
+        tempered = nb.temper(clf, X, names, per_feature=per_feature)
+        assert tempered.temper == how
+        assert_array_equal(
+            tempered.predict_log_proba(X), nb.NaiveBayesClassifier(temper=how).fit(X, names).predict_log_proba(X)
+        )
+    assert_array_equal(clf.predict_log_proba(X), before)
+    with pytest.raises(ValueError, match="a NaiveBayesClassifier needs method 'posterior' or 'empirical'"):
+        nb.temper(nb.NaiveBayesClassifier(method="map").fit(X, Y), X, Y)
+    with pytest.raises(ValueError, match="temper=True, or temper='per_feature', is an argument"):
+        nb.NaiveBayesClassifier(method="tempered").fit(X, Y)
+
+
+def test_class_prior_by_word_and_by_label(tmp_path):
+    few, names = X[:120], NAMES[Y[:120]]  # 50, 50 and 20 rows
+    expected = nb.NaiveBayesClassifier(class_prior=[1 / 3] * 3).fit(few, names).predict_log_proba(X)
+    assert_allclose(nb.NaiveBayesClassifier(class_prior="uniform").fit(few, names).predict_log_proba(X), expected)
+    by_label = {"virginica": 0.5, "setosa": 0.2, "versicolor": 0.3}
+    ordered = nb.NaiveBayesClassifier(class_prior=[0.2, 0.3, 0.5]).fit(few, names).predict_log_proba(X)
+    clf = nb.NaiveBayesClassifier(class_prior=by_label).fit(few, names)
+    assert_array_equal(clf.predict_log_proba(X), ordered)
+    assert_array_equal(pickle.loads(pickle.dumps(clf)).predict_log_proba(X), ordered)
+    for later in (None, "uniform", [0.2, 0.2, 0.6]):
+        with pytest.raises(ValueError, match=r"class_prior was set to .* after the fit, .*fit again"):
+            clf.set_params(class_prior=later).predict(X)
+        with pytest.raises(nb.StorageError, match=r"class_prior was set to .* after the fit, .*fit again"):
+            nb.save(clf, tmp_path / "model")
+    assert_array_equal(clf.set_params(class_prior=dict(by_label)).predict_log_proba(X), ordered)
+    by_number = nb.NaiveBayesClassifier(class_prior={2: 0.5, 0: 0.2, np.int64(1): 0.3}).fit(few, Y[:120])
+    nb.save(by_number, tmp_path / "model")
+    again = nb.load(tmp_path / "model")
+    assert again.class_prior == by_number.class_prior
+    assert_array_equal(again.predict_log_proba(X), ordered)
+    with pytest.raises(ValueError, match="class_prior was set to None after the fit"):
+        again.set_params(class_prior=None).predict(X)
+    series = pd.Series(by_label)
+    assert_array_equal(nb.NaiveBayesClassifier(class_prior=series).fit(few, names).predict_log_proba(X), ordered)
+    for given, words in (
+        ("flat", "class_prior must be None, 'uniform'"),
+        ({"setosa": 1.0}, "for each of the labels"),
+        ([0.5, 0.5, 0.5], "class_prior must be non-negative and sum to 1"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            nb.NaiveBayesClassifier(class_prior=given).fit(few, names)
 
 
 @pytest.mark.parametrize("kinds", ["auto", "categorical", ["normal", "categorical", "poisson"]])
@@ -187,7 +247,8 @@ def test_pickling_and_representations():
     again = pickle.loads(pickle.dumps(clf))
     assert_array_equal(again.predict_proba(X), clf.predict_proba(X))
     assert "NaiveBayesClassifier" in clf._repr_html_()
-    assert repr(clf) == "NaiveBayesClassifier(method='map')"
+    assert repr(nb.NaiveBayesClassifier(method="map")) == "NaiveBayesClassifier(method='map')"
+    assert repr(clf) == "NaiveBayesClassifier(method='map'): 4 normal"
 
 
 @pytest.mark.parametrize(
@@ -247,4 +308,5 @@ def test_an_invalid_batch_leaves_the_fit_unchanged():
         nb.NaiveBayesClassifier().partial_fit(X, Y)
     with pytest.raises(ValueError, match="is not the same as on last call to partial_fit, was: \\[0, 1, 2\\]"):
         clf.partial_fit(X, Y, classes=[0, 1])
-    assert not hasattr(nb.NaiveBayesClassifier(temper=True), "partial_fit")
+    with pytest.raises(ValueError, match=r"temper looks at all rows again, .* use fit, or temper=False and nb.temper"):
+        nb.NaiveBayesClassifier(temper=True).partial_fit(X, Y, classes=[0, 1, 2])

@@ -78,6 +78,21 @@ def test_one_temperature_is_the_optimum(problem):
     assert_allclose(np.concatenate(list(fit.weights.values())), best, rtol=1e-5)
 
 
+def test_of_many_rows_some_stand_for_all(monkeypatch):
+    """Every third row of those in order of their classes, left out of the fit to all, with the weight of three."""
+    monkeypatch.setattr("bayesnb.validation.temper.MOST_ROWS", 15)
+    prior, evidence = table(np.ones(N))
+    some = np.zeros(N)
+    some[np.argsort(Y, kind="stable")[::3]] = N / len(range(0, N, 3))
+
+    def objective(log_t):
+        return loss(some, prior, evidence, np.full(evidence.shape[2], np.exp(log_t))) + 0.5 * log_t**2
+
+    best = np.exp(minimize_scalar(objective, bounds=(-9.0, 0.0), options={"xatol": 1e-9}).x)
+    fit = nb.temper(nb.fit_posterior(MODEL, X, Y), X, Y)
+    assert_allclose(fit.weights["reals"], best, rtol=1e-5)
+
+
 def laplace(weight, prior, evidence, temperature, scale):
     """The mode of delta and the log evidence of its scale, by another optimiser and a dense matrix."""
     size = evidence.shape[2]

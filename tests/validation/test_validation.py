@@ -202,5 +202,5 @@ def test_inclusion_needs_one_prior_for_all_classes():
     case = cases.make("bernoulli")
     with pytest.raises(ValueError, match="differ between classes"):
         nb.feature_inclusion(case.model, case.X, case.y)
-    with pytest.raises(ValueError, match="inside"):
+    with pytest.raises(ValueError, match="prior must be a probability above 0 and below 1"):
         nb.feature_inclusion(nb.NaiveBayes(nb.Bernoulli()), case.X, case.y, prior=1.0)

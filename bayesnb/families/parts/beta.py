@@ -15,7 +15,7 @@ from bayesnb.families.base import Hyperparameter, Params, pytree
 from bayesnb.families.parts.linear import LinearFamily
 from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import Statistics, without
-from bayesnb.families.parts.support import Axes, require_probabilities, require_shape
+from bayesnb.families.parts.support import Axes, require_probabilities, require_shapes
 from bayesnb.numerics import dirichlet
 
 
@@ -49,8 +49,24 @@ class BetaFamily(LinearFamily):
         with plates(block, jnp.shape(self.a)):
             return {"probs": numpyro.sample(f"{block}_probs", dist.Beta(self.a, self.b))}
 
+    site_supports = (("probs", dist.constraints.unit_interval),)
+
+    @classmethod
+    def prior_terms(cls, site: str, params: Params) -> tuple[Array, ...]:
+        return jnp.log(params[site]), jnp.log1p(-params[site])
+
+    @classmethod
+    def prior_of(cls, site: str, coefficients: Array) -> tuple[dict[str, Array], Array]:
+        del site
+        a, b = coefficients + 1.0
+        return {"a": a, "b": b}, (a > 0) & (b > 0)
+
+    def tilt(self, site: str, powers: tuple[float, ...]) -> Self:
+        del site
+        return self._replace(a=self.a + powers[0], b=self.b + powers[1])
+
     def check_params(self, params: Params, block: str) -> None:
-        require_shape(block, "probs", params["probs"], "[K, D]", 2)
+        require_shapes(block, params, probs="KD")
         require_probabilities(block, "probs", params["probs"])
 
     def update(self, statistics: TrialStatistics) -> Self:

@@ -32,14 +32,14 @@ class LinearFamily(Family):
         return products.linear(self, tables)
 
     def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
+        if self.one_feature:
+            return super().log_likelihood_terms(params, x)
         return products.linear_terms(self, self.coefficients(params), jnp.asarray(x))
 
     def form(self, params: Params) -> tuple[Array | None, Array, Array] | None:
         table = self.coefficients(params)
-        coefficients, offset = (
-            table.coefficients[0],
-            jnp.zeros_like(table.coefficients[0]) if table.offset is None else table.offset,
-        )
+        coefficients = table.coefficients[0]
+        offset = jnp.zeros_like(coefficients) if table.offset is None else table.offset
         if table.zeros is not None:
             coefficients = jnp.where(table.zeros[0] != 0, -jnp.inf, coefficients)
         if table.zero_offset is not None:

@@ -1,18 +1,10 @@
-"""The sites of a block's parameters, and their plates."""
+"""The plates of a block's parameters."""
 
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import Any
 
 import numpyro
-
-
-def sample_params(family: Any, block: str) -> Any:
-    """``family.params(block)`` of a resolved family; a block without columns has empty values and no sample sites."""
-    if family.num_columns:
-        return family.params(block)
-    return {site: numpyro.deterministic(f"{block}_{site}", value) for site, value in family.mode().items()}
 
 
 def plates(block: str, shape: tuple[int, ...], *, common: bool = False) -> ExitStack:

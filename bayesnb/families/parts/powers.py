@@ -1,38 +1,95 @@
-"""Exact predictives with features raised to powers, or mixed with the predictive that ignores the class."""
+"""Exact predictives with features raised to powers, or mixed with the predictive that ignores the class.
+
+If the tables of a predictive are numpy's and of a known form, rows are scored from changed tables, as fast as by the
+predictive itself: log probabilities of two values or of categories, and Student's t.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
+import numpy as np
+import scipy.special
 
-from bayesnb.arrays.placement import Array
+from bayesnb.arrays.host_calls import finalise
+from bayesnb.arrays.placement import Array, on_host
 from bayesnb.families.base import Family, Score
+from bayesnb.families.parts.student_mixture import log_student_mixture
+from bayesnb.families.parts.student_t import Student
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
+from bayesnb.primitives.products import Linear
 from bayesnb.primitives.scoring import prepare_predictive
 
 
 def to_powers(family: Family, powers: Array | None) -> Score:
     """sum_d w_d log p(x_d | y = k), [N, K]; powers w are [D], or [1] for the whole block; None means 1."""
-    if powers is not None and powers.shape[0] != 1:
-        return lambda x: LogProb(products.by_rows(_to_powers, (family, powers), x), None)
-    predictive = prepare_predictive(family)
-    if powers is None:
-        return predictive
-
-    def score(x: Array) -> LogProb:
-        whole = predictive(x)
-        return LogProb(powers[0] * whole.finite, whole.zeros)
-
-    return score
+    if powers is None or powers.shape[0] == 1:
+        predictive = prepare_predictive(family)
+        return predictive if powers is None else lambda x: _times(powers[0], predictive(x))
+    tables = _host_tables(family, powers)
+    if isinstance(tables, Student):
+        return family.predictive_scorer(tables._replace(power=powers * tables.power, offset=powers * tables.offset))
+    if tables is not None:
+        return _from_category_logs(family, tables, _category_logs(tables) * _of_categories(family, powers))
+    return lambda x: LogProb(products.by_rows(_to_powers, (family, powers), x), None)
 
 
-def mixed(family: Family, pooled: Family, log_odds: Array, x: Array) -> LogProb:
+def mixed(family: Family, pooled: Family, log_odds: Array) -> Score:
     """sum_d log(p_d p(x_d | y = k) + (1 - p_d) p(x_d)), [N, K].
 
     ``log_odds`` [D] are log(p / (1 - p)); ``pooled`` is the same family fitted to all rows as one class.
     """
-    return LogProb(products.by_rows(_mixed, (family, pooled, log_odds), x), None)
+    tables, of_pooled = _host_tables(family, log_odds), _host_tables(pooled, log_odds)
+    if isinstance(tables, Student):
+        return lambda x: LogProb(log_student_mixture(tables, of_pooled, log_odds, x), None)
+    if tables is not None:
+        odds = _of_categories(family, log_odds)
+        depends = scipy.special.log_expit(odds) + _category_logs(tables)
+        free = scipy.special.log_expit(-odds) + _category_logs(of_pooled)
+        return _from_category_logs(family, tables, np.logaddexp(depends, free))
+    return lambda x: LogProb(products.by_rows(_mixed, (family, pooled, log_odds), x), None)
+
+
+def _times(power: Array, score: LogProb) -> LogProb:
+    return LogProb(power * score.finite, score.zeros)
+
+
+def _host_tables(family: Family, by_feature: Array) -> Any:
+    """The predictive's tables if they are numpy's, and of Student's t or of log probabilities by category, or None."""
+    if not on_host(family, by_feature):
+        return None
+    tables = finalise(_tables, family)
+    by_category = isinstance(tables, Linear | LogProb) and all(family.category_sizes(len(by_feature)))
+    return tables if by_category or isinstance(tables, Student) else None
+
+
+def _category_logs(tables: Linear | LogProb) -> Array:
+    """log p(category | k), [K, S]: the columns' categories end to end."""
+    if isinstance(tables, LogProb):
+        return tables.finite
+    failure: Any = tables.offset
+    return np.stack([failure, failure + tables.coefficients[0]], axis=-1).reshape(len(failure), -1)
+
+
+def _from_category_logs(family: Family, tables: Linear | LogProb, logs: Array) -> Score:
+    """The score of rows by other log probabilities of the categories, [K, S]."""
+    if isinstance(tables, LogProb):
+        return family.predictive_scorer(LogProb(logs, None))
+    failure, success = logs[:, ::2], logs[:, 1::2]
+    return family.predictive_scorer(Linear((success - failure,), failure))
+
+
+def _of_categories(family: Family, by_feature: Array) -> Array:
+    """Numbers by feature [D], repeated for each category, [S]."""
+    return np.repeat(by_feature, family.category_sizes(len(by_feature)))
+
+
+@jax.jit
+def _tables(family: Family) -> Any:
+    return family.predictive_tables()
 
 
 def log_mixture_terms(family: Family, pooled: Family, log_odds: Array, x: Array) -> Array:

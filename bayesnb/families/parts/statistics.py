@@ -14,9 +14,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bayesnb.arrays.cells import LARGEST_CELL
 from bayesnb.arrays.placement import Array, namespace
 from bayesnb.arrays.pytree import Node, pytree
-from bayesnb.families.parts.support import LARGEST_CELL, Axes, require_axes, require_finite
+from bayesnb.families.parts.support import Axes, require_axes, require_finite_numbers
 
 
 class Statistics(Node):
@@ -34,7 +35,7 @@ class Statistics(Node):
             return
         owner, values = f"statistics of block {block!r}", {name: getattr(self, name) for name, _ in self.axes}
         require_axes(owner, values, self.axes, self.axis_sizes(num_classes))
-        require_finite(owner, **values)
+        require_finite_numbers(owner, **values)
         if (np.abs(values.get("mean", 0.0)) > LARGEST_CELL).any():
             raise ValueError(f"{owner}: mean holds a number that is too large to be squared")
         for name in values.keys() - {*self.signed}:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from collections.abc import Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 import jax
@@ -17,7 +18,7 @@ from bayesnb.numerics import log_gamma, stable
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
 from bayesnb.primitives.products.blockwise import score_blocks
-from bayesnb.primitives.products.squares import log_squares
+from bayesnb.primitives.products.loops import log_squares
 
 
 class Student(NamedTuple):
@@ -46,23 +47,15 @@ def student(prior: NormalInverseGamma) -> Student:
     return Student(loc, precision, power, offset, centre, condition)
 
 
-MANY_ROWS = 1e8
-"""Beyond this power z is so small that the rounding of 1 + z^2, multiplied by the power, would show."""
-
-
 def log_student(table: Student, x: Array) -> Array:
     """The log predictive of rows, [N, K]."""
     if not on_host(table, x):
         return _careful(table, jnp.asarray(x))
-    single = products.single_precision(table.condition)
-    table = table._replace(condition=None)
     # columns with equally many observed cells have the same power, and so need one logarithm in all
     alike = ((table.power == table.power.max(axis=1, keepdims=True, initial=0.0)) | (table.precision == 0)).all()
     if alike:
-        return _of_one_power(table, x, single=single)
-    few = table.power.max(initial=0.0) < MANY_ROWS
-    quick = partial(_quick, observed(x) is None) if few else _careful
-    return products.score_table(quick, _careful, table, x, single=single)
+        return _of_one_power(table._replace(condition=None), x, single=products.single_precision(table.condition))
+    return _of_many_powers(table._replace(condition=None), x)
 
 
 def _of_one_power(table: Student, x: Array, *, single: bool) -> Array:
@@ -82,32 +75,50 @@ def _of_one_power(table: Student, x: Array, *, single: bool) -> Array:
     return score_blocks(score, x, len(power), zeros=False, single=single, threads=True).finite
 
 
-@partial(jax.jit, static_argnums=0)
-def _quick(complete: bool, table: Student, x: Array) -> Array:
-    """Column by column, so that the working set is [K, N]; 1 + z^2 in double precision, as it is near 1."""
-    double = jnp.result_type(float)
-    seen = jnp.ones((1, x.shape[1])) if complete else ~jnp.isnan(x)
-    x, seen = jnp.where(seen, x - table.centre, 0), seen.astype(x.dtype)
+def _of_many_powers(table: Student, x: Array) -> Array:
+    """``_careful`` for numpy rows, with a logarithm for each cell: offset - sum_d power_d log(1 + z_d^2)."""
 
-    def add(total: Array, column: tuple[Array, ...]) -> tuple[Array, None]:
-        cell, there, loc, precision, power = column
-        z = (cell[None] - loc[:, None]) * precision[:, None]
-        z = (z if complete else z * there[None]).astype(double)
-        return total - power[:, None] * jnp.log(1.0 + z * z), None
+    def score(block: Array, _: Any) -> LogProb:
+        seen, finite = observed(block), np.empty((len(block), len(table.loc)))
+        for k, logs in enumerate(log_factors(table, block)):
+            finite[:, k] = (logs if seen is None else np.where(seen, logs, 0.0)) @ -table.power[k]
+        finite += table.offset.sum(axis=1) if seen is None else seen @ table.offset.T
+        if not np.isfinite(finite).all():
+            finite = at_once(_careful, table, pad_rows(block))[: len(block)]
+        return LogProb(finite, None)
 
-    start = jnp.matmul(table.offset.astype(double), seen.T.astype(double), precision="highest")
-    start = start + jnp.zeros((1, x.shape[0]))
-    columns = x.T, seen.T, table.loc.T, table.precision.T, table.power.astype(double).T
-    return jax.lax.scan(add, start, columns)[0].T
+    return score_blocks(
+        score, x, len(table.loc), zeros=False, single=False, threads=True, block_bytes=BLOCK_BYTES
+    ).finite
+
+
+BLOCK_BYTES = 1 << 18
+"""Bytes of rows in one block, which stays in the second-level cache together with two copies."""
+
+
+def log_factors(table: Student, x: Array) -> Iterator[Array]:
+    """log(1 + z^2) of numpy rows for each class in turn, [N, D] in the same memory; NaN where missing."""
+    logs = np.empty(x.shape)
+    x = x - table.centre
+    for loc, precision in zip(table.loc, table.precision, strict=True):
+        np.subtract(x, loc, out=logs)
+        np.multiply(logs, precision, out=logs)
+        np.multiply(logs, logs, out=logs)
+        yield np.log1p(logs, out=logs)
 
 
 @jax.jit
 def _careful(table: Student, x: Array) -> Array:
+    return cells_of_table(table, x).sum(axis=-1)
+
+
+def cells_of_table(table: Student, x: Array) -> Array:
+    """The log predictive cell by cell, [N, K, D]; 0 for NaN. Pure JAX."""
     x = jnp.asarray(x, jnp.result_type(float))
     missing = jnp.isnan(x)[:, None, :]
     z = ((x - table.centre)[:, None, :] - table.loc[None]) * table.precision[None]
     terms = table.offset[None] - table.power[None] * stable.log1p_square(jnp.where(missing, 0.0, z))
-    return jnp.where(missing, 0.0, terms).sum(axis=-1)
+    return jnp.where(missing, 0.0, terms)
 
 
 def log_student_cells(prior: NormalInverseGamma, x: Array) -> Array:

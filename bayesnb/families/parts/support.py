@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import jax.numpy as jnp
@@ -11,7 +11,7 @@ import numpyro.distributions as dist
 from numpyro.distributions import constraints
 from numpyro.distributions.constraints import Constraint
 
-from bayesnb.arrays.cells import all_codes
+from bayesnb.arrays.cells import SQUARABLE, all_codes, square_sum
 from bayesnb.arrays.placement import Array, as_array, is_traced, namespace
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.arrays.sparse import is_sparse, stored
@@ -27,12 +27,6 @@ SINGLE_BOUND, SINGLE_SIZE = 1e30, 1e18
 
 WIDER = "give numpy rows, which are computed in float64, or set JAX_ENABLE_X64=1"
 """Advice for numbers beyond float32."""
-
-SQUARABLE = 0.45
-"""The largest cell is the largest float to this power: its square is finite, with room to sum squares."""
-
-LARGEST_CELL = float(np.finfo(np.float64).max) ** SQUARABLE
-"""The largest cell in float64."""
 
 
 def broadcast(value: Any, shape: tuple[int, ...], name: str) -> Array:
@@ -66,49 +60,70 @@ def require_choice(owner: str, name: str, value: Any, choices: tuple[str, ...]) 
 
 
 def require_positive(owner: str, **values: Any) -> None:
-    """Raise ValueError unless every concrete value is a positive number between 1 / ``BOUND`` and ``BOUND``."""
+    """Raise ValueError unless every known value, and every draw of a hyperprior, is positive and within ``BOUND``."""
     for name, value in values.items():
         if isinstance(value, dist.Distribution):
-            _require_positive_support(owner, name, value)
-            continue
-        if value is None or is_traced(value):
-            continue
-        array = _numbers(owner, name, value)
-        if not (np.isfinite(array) & (array > 0)).all():
-            raise ValueError(f"{owner}: {name} must be positive and finite, got {short_repr(value)}{_worst(array)}")
-        most = SINGLE_BOUND if _is_single(value) else BOUND
+            support = value.support
+            lowest = 0.0 if support is constraints.simplex else getattr(support, "lower_bound", -np.inf)
+            if support.is_discrete or is_traced(lowest) or not np.all(np.asarray(lowest) >= 0):
+                raise ValueError(
+                    f"{owner}: the hyperprior of {name} must be continuous with positive values, such as "
+                    f"dist.Gamma(2., 1.), got {type(value).__name__}"
+                )
+    for name, array in _known_numbers(owner, values):
+        bad = array[~(np.isfinite(array) & (array > 0))]
+        if bad.size:
+            one = f" with {bad.flat[0]:g} in it" if array.ndim else ""
+            raise ValueError(f"{owner}: {name} must be positive and finite, got {short_repr(values[name])}{one}")
+        most = SINGLE_BOUND if _is_single(values[name]) else BOUND
         _require_inside(owner, name, array, 1 / most, most)
 
 
-def require_finite(owner: str, **values: Any) -> None:
-    """Raise ValueError unless every concrete value is a finite number."""
-    for name, value in values.items():
-        if isinstance(value, dist.Distribution):
-            continue
-        if value is not None and not is_traced(value) and not np.isfinite(_numbers(owner, name, value)).all():
-            raise ValueError(f"{owner}: {name} must be finite, got {short_repr(value)}")
+def require_finite_numbers(owner: str, **values: Any) -> None:
+    """Raise ValueError unless every known value is a finite number."""
+    for name, array in _known_numbers(owner, values):
+        if not np.isfinite(array).all():
+            raise ValueError(f"{owner}: {name} must be finite, got {short_repr(values[name])}")
 
 
 def require_size(owner: str, **values: Any) -> None:
-    """Raise ValueError unless every concrete value, of either sign, is finite and small enough to be squared."""
-    require_finite(owner, **values)
-    for name, value in values.items():
-        if not (value is None or isinstance(value, dist.Distribution) or is_traced(value)):
-            most = SINGLE_SIZE if _is_single(value) else BOUND
-            _require_inside(owner, name, np.abs(_numbers(owner, name, value)), 0.0, most)
+    """Raise ValueError unless every known value, of either sign, is finite and small enough to be squared."""
+    require_finite_numbers(owner, **values)
+    for name, array in _known_numbers(owner, values):
+        _require_inside(owner, name, np.abs(array), 0.0, SINGLE_SIZE if _is_single(values[name]) else BOUND)
 
 
 def single(value: Any) -> Any:
     """A known hyperparameter in float32, clipped to its smallest and largest numbers; others are unchanged."""
-    if value is None or isinstance(value, dist.Distribution) or is_traced(value):
+    if _is_open(value):
         return value
     given, ends = np.asarray(value, np.float64), np.finfo(np.float32)
     size = np.clip(np.abs(given), float(ends.tiny), float(ends.max))
     return np.where(given == 0, 0.0, np.copysign(size, given)).astype(np.float32)
 
 
+def _is_open(value: Any) -> bool:
+    """True for a hyperparameter without a known value: left to the data, a hyperprior, or traced."""
+    return value is None or isinstance(value, dist.Distribution) or is_traced(value)
+
+
 def _is_single(value: Any) -> bool:
     return getattr(value, "dtype", None) == np.float32
+
+
+def _known_numbers(owner: str, values: Mapping[str, Any]) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
+    """The known values in float64, by name; ValueError for anything but numbers."""
+    for name, value in values.items():
+        if _is_open(value):
+            continue
+        try:
+            array = np.asarray(value)
+            if array.size and array.dtype.kind not in "iuf" and not jnp.issubdtype(array.dtype, jnp.floating):
+                raise TypeError  # numpy would turn booleans and text into numbers
+            array = array.astype(np.float64, copy=False)
+        except (TypeError, ValueError):
+            raise ValueError(f"{owner}: {name} must be a number or an array of numbers, got {value!r}") from None
+        yield name, array
 
 
 def _require_inside(owner: str, name: str, array: np.ndarray[Any, Any], least: float, most: float) -> None:
@@ -118,50 +133,20 @@ def _require_inside(owner: str, name: str, array: np.ndarray[Any, Any], least: f
         raise ValueError(f"{owner}: {name} must be {span}, got {outside.flat[0]:g}, or computations overflow")
 
 
-def _require_positive_support(owner: str, name: str, hyperprior: dist.Distribution) -> None:
-    """Raise ValueError unless the hyperprior's draws are positive; entries of a simplex are."""
-    support = hyperprior.support
-    lowest = 0.0 if support is dist.constraints.simplex else getattr(support, "lower_bound", -np.inf)
-    if support.is_discrete or is_traced(lowest) or not np.all(np.asarray(lowest) >= 0):
-        raise ValueError(
-            f"{owner}: the hyperprior of {name} must be continuous with positive values, such as dist.Gamma(2., 1.), "
-            f"got {type(hyperprior).__name__}"
-        )
-
-
-def _numbers(owner: str, name: str, value: Any) -> np.ndarray[Any, Any]:
-    try:
-        array = np.asarray(value)
-        if array.size and array.dtype.kind not in "iuf" and not jnp.issubdtype(array.dtype, jnp.floating):
-            raise TypeError  # numpy would turn booleans and text into numbers
-        return array.astype(np.float64, copy=False)
-    except (TypeError, ValueError):
-        raise ValueError(f"{owner}: {name} must be a number or an array of numbers, got {value!r}") from None
-
-
-def _worst(array: np.ndarray[Any, Any]) -> str:
-    bad = array[~(np.isfinite(array) & (array > 0))]
-    return f" with {bad.flat[0]:g} in it" if array.ndim else ""
-
-
 def require_cells(x: Any, good: Callable[[Array], Array], block: str, expected: str, advice: str = "") -> None:
     """Raise ValueError, "column 3: ``expected``, got 0.5; ``advice``", unless all cells, or stored cells, are good."""
     mask = good(stored(x))
     if mask.all():
         return
-    if is_sparse(x):
-        column, value = _first_stored(x, np.flatnonzero(~mask))
+    if is_sparse(x):  # the first bad cell by row, then column; rows may be unsorted
+        bad = np.flatnonzero(~mask)
+        of_row = bad[bad < x.indptr[np.searchsorted(x.indptr, bad[0], side="right")]]
+        first = of_row[x.indices[of_row].argmin()]
+        column, value = int(x.indices[first]), x.data[first]
     else:
         row, column = first_bad(~mask)
         value = x[row, column]
     raise ValueError(f"block {block!r}, column {column}: {expected}, got {value}{advice and '; ' + advice}")
-
-
-def _first_stored(x: Any, cells: Array) -> tuple[int, Any]:
-    """The column and value of the first of these stored cells by row, then column; rows may be unsorted."""
-    of_row = cells[cells < x.indptr[np.searchsorted(x.indptr, cells[0], side="right")]]
-    first = of_row[x.indices[of_row].argmin()]
-    return int(x.indices[first]), x.data[first]
 
 
 def first_bad(bad: Array) -> tuple[int, int]:
@@ -199,17 +184,14 @@ def require_support(x: Any, support: Constraint, block: str, family: str) -> Non
 
 def require_squarable(x: Array, block: str, family: str) -> None:
     """Raise ValueError unless every cell is NaN or a finite number whose squares can be summed without overflow."""
-    xp = namespace(x)
     if not jnp.issubdtype(x.dtype, jnp.inexact):
         return
+    xp = namespace(x)
     # numpy rows of any type are fitted in float64
     fitted = np.float64 if xp is np else jnp.promote_types(x.dtype, jnp.float32)
     largest = min(float(jnp.finfo(x.dtype).max), float(jnp.finfo(fitted).max) ** SQUARABLE)
-    with np.errstate(over="ignore", invalid="ignore"):
-        cells = x.ravel(order="K") if xp is np else x  # no copy if contiguous
-        squares = float(xp.vdot(cells, cells))
-        if np.isfinite(squares) and squares <= largest**2:  # one pass is enough: no cell is larger
-            return
+    if square_sum(x) <= largest**2:  # no cell is larger, or NaN
+        return
     bad = xp.abs(x) > largest
     if bad.any():
         row, column = first_bad(bad)
@@ -221,10 +203,19 @@ def require_squarable(x: Array, block: str, family: str) -> None:
         )
 
 
-def require_shape(block: str, site: str, value: Array, axes: str, rank: int) -> None:
-    """Raise ValueError unless the array has this many axes."""
-    if value.ndim != rank:
-        raise ValueError(f"params['{block}_{site}'] must be an array {axes}, got shape {value.shape}")
+def require_shapes(block: str, params: Mapping[str, Array], **axes: str) -> None:
+    """Raise ValueError unless the arrays have these axes, a letter each, and every letter has one size."""
+    sizes: dict[str, int] = {}
+    for site, letters in axes.items():
+        shape, wanted = params[site].shape, f"[{', '.join(letters)}]"
+        if len(shape) != len(letters):
+            raise ValueError(f"params['{block}_{site}'] must be an array {wanted}, got shape {shape}")
+        if any(sizes.setdefault(letter, size) != size for letter, size in zip(letters, shape, strict=True)):
+            first, other = next(iter(axes.items()))
+            raise ValueError(
+                f"params['{block}_{first}'] is [{', '.join(other)}], params['{block}_{site}'] {wanted}: got "
+                f"{params[first].shape}, {shape}"
+            )
 
 
 def require_probabilities(block: str, site: str, value: Array) -> None:

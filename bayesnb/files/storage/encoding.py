@@ -7,6 +7,7 @@ listed here, all families defined so far, and NumPyro's distributions, which may
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -15,6 +16,7 @@ import numpy as np
 import numpyro.distributions as dist
 
 from bayesnb.arrays.pytree import fields_of
+from bayesnb.arrays.rank_promotion import allow_rank_promotion
 from bayesnb.families import Family
 from bayesnb.families.parts.statistics import Statistics
 from bayesnb.files.storage.saved_estimators import check_estimator
@@ -25,9 +27,11 @@ from bayesnb.fits.em import EMEstimate
 from bayesnb.fits.empirical import EmpiricalPosterior
 from bayesnb.fits.hierarchical import HierarchicalDraws
 from bayesnb.fits.multilabel import MultiLabel
+from bayesnb.frames.blocks import BlocksSchema
 from bayesnb.frames.column_kinds import Column
 from bayesnb.frames.schema import ArraySchema, FrameSchema
 from bayesnb.model.naive_bayes import NaiveBayes
+from bayesnb.model.spelling import Cells, Part, Positions, Site, Spelling
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.results.draws import Draws
 from bayesnb.rows.statistics import ModelStatistics
@@ -39,10 +43,16 @@ RESULTS = (
 )  # fmt: skip
 """Types that can be saved, besides the estimator."""
 
-SCHEMAS = (FrameSchema, ArraySchema)
+SCHEMAS = (FrameSchema, ArraySchema, BlocksSchema)
 
 LEARNED = ("classes_", "schema_", "statistics_", "fit_", "n_features_in_", "feature_names_in_")
 """Attributes of a fitted estimator, besides its parameters; the last only if columns have names."""
+
+SPELLED = (Spelling, Site, Part, Cells, Positions)
+"""How a recognised model shows its parameters: names, axes, and links from a fixed list."""
+
+SPELLING = "spelling"
+"""The field of a recognised model; others are saved without it."""
 
 MODEL_FIELDS = ("families", "single", "num_classes", "class_concentration", "class_probs", "priors", "columns")
 
@@ -50,9 +60,9 @@ TYPES: dict[str, Any] = {
     "model": NaiveBayes, "prior": NaiveBayes, "specification": NaiveBayes, "posterior": Posterior,
     "estimate": PointEstimate, "fits": (PointEstimate, Posterior), "statistics": ModelStatistics,
     "schema_": SCHEMAS, "statistics_": ModelStatistics, "fit_": RESULTS, "classes_": np.ndarray, "n_features_in_": int,
-    "feature_names_in_": np.ndarray,
+    "feature_names_in_": np.ndarray, "spelling": Spelling,
 }  # fmt: skip
-"""Required types of fields, by name."""
+"""Required types of the fields of results, by name; families and their statistics check their own."""
 
 PARTS: dict[str, Any] = {
     "families": Family, "pooled": Family, "priors": dist.Distribution, "blocks": Statistics,
@@ -64,11 +74,7 @@ Arrays = dict[str, np.ndarray[Any, Any]]
 
 
 def encode(value: Any, arrays: Arrays) -> Any:
-    """The value as JSON; its arrays are added to ``arrays``.
-
-    Raises:
-        ValueError: if the value is of a type that cannot be saved.
-    """
+    """The value as JSON; its arrays are added to ``arrays``. ValueError if it is of a type that cannot be saved."""
     if value is None or type(value) in (bool, int, float, str):
         return value
     if isinstance(value, np.str_):
@@ -82,12 +88,22 @@ def encode(value: Any, arrays: Arrays) -> Any:
         arrays[key] = np.asarray(value)
         kind = "jax" if isinstance(value, jax.Array) else "number" if isinstance(value, np.generic) else "array"
         return {kind: key}
+    if isinstance(value, SPELLED):
+        content = value.values if isinstance(value, Positions) else tuple(value)
+        return {"spelling": [type(value).__name__, encode(content, arrays)]}
     if isinstance(value, tuple | list):
         return {type(value).__name__: [encode(part, arrays) for part in value]}
-    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+    if type(value) is range:
+        return {"range": [value.start, value.stop, value.step]}
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
         return {"dict": [[key, encode(part, arrays)] for key, part in value.items()]}
+    if isinstance(value, Mapping):  # by labels, or by positions of columns
+        return {"mapping": [[encode(key, arrays), encode(part, arrays)] for key, part in value.items()]}
     if node_type(type(value).__name__) is type(value):
-        parts = {name: encode(getattr(value, name), arrays) for name in _fields_of(type(value))}
+        names = _fields_of(type(value))
+        if type(value) is NaiveBayes and value.spelling is not None:
+            names = [*names, SPELLING]
+        parts = {name: encode(getattr(value, name), arrays) for name in names}
         return {"node": [type(value).__name__, parts]}
     if isinstance(value, dist.Distribution) and getattr(dist, type(value).__name__, None) is type(value):
         return {"distribution": [type(value).__name__, encode(_arguments(value), arrays)]}
@@ -95,8 +111,13 @@ def encode(value: Any, arrays: Arrays) -> Any:
         learned = {name: getattr(value, name) for name in LEARNED if hasattr(value, name)}
         if "fit_" not in learned:
             raise ValueError("it has not been fitted")
+        value.require_prior_of_fit()
         return {"estimator": [encode(part, arrays) for part in (value.get_params(deep=False), learned)]}
     raise ValueError(f"a {type(value).__name__} cannot be saved: give its content as numbers, text or a numpy array")
+
+
+def _parts(parts: Any) -> tuple[Any, ...]:
+    return parts if isinstance(parts, tuple) else (parts,)
 
 
 def is_result(value: Any) -> bool:
@@ -105,11 +126,7 @@ def is_result(value: Any) -> bool:
 
 
 def decode_result(code: Any, arrays: Arrays) -> Any:
-    """The decoded result, checked as strictly as user input.
-
-    Raises:
-        ValueError, KeyError, TypeError: if it is not a valid result.
-    """
+    """The decoded result, checked as strictly as user input; ValueError, KeyError or TypeError if it is not valid."""
     result = decode(code, arrays)
     check = check_estimator if type(result) is NaiveBayesClassifier else check_result
     check(result)
@@ -117,11 +134,7 @@ def decode_result(code: Any, arrays: Arrays) -> Any:
 
 
 def decode(code: Any, arrays: Arrays) -> Any:
-    """The inverse of ``encode``.
-
-    Raises:
-        ValueError, KeyError, TypeError: if ``encode`` cannot have written it.
-    """
+    """The inverse of ``encode``; ValueError, KeyError or TypeError if ``encode`` cannot have written it."""
     if not isinstance(code, dict):
         return code
     if len(code) != 1:
@@ -144,11 +157,17 @@ def decode(code: Any, arrays: Arrays) -> Any:
             if not all(isinstance(key, str) for key, _ in content):
                 raise ValueError(f"names must be text, got {[key for key, _ in content]}")
             return {key: decode(part, arrays) for key, part in content}
+        case "mapping":
+            return {decode(key, arrays): decode(part, arrays) for key, part in content}
+        case "range":
+            return range(*content)
         case "node":
             name, fields = content
             return _node(name, fields, arrays)
         case "labels":
             return np.array([decode(label, arrays) for label in content[1]], dtype=np.dtype(content[0]))
+        case "spelling":
+            return {cls.__name__: cls for cls in SPELLED}[content[0]](*_parts(decode(content[1], arrays)))
         case "estimator":
             return _estimator(*(decode(part, arrays) for part in content))
         case "distribution":
@@ -176,6 +195,8 @@ def _node(name: str, codes: dict[str, Any], arrays: Arrays) -> Any:
     if cls is None:
         raise ValueError(f"{name!r} is not a part of a result; define a family of your own before loading a fit of it")
     names = _fields_of(cls)
+    if cls is NaiveBayes and SPELLING in codes:
+        names = [*names, SPELLING]
     if set(codes) != set(names):
         raise ValueError(f"a {name} has the fields {', '.join(names)}, got {', '.join(codes)}")
     # skip __init__: fields of a checked object may have types and shapes that it refuses from users
@@ -187,7 +208,8 @@ def _node(name: str, codes: dict[str, Any], arrays: Arrays) -> Any:
             raise
         except Exception as error:  # a malformed header can raise anything
             raise _Unreadable(f"{field} of a {name} cannot be read: {error}") from error
-        _require_type(name, field, value)
+        if not issubclass(cls, Family | Statistics):  # a user's family, whose fields have any names
+            _require_type(name, field, value)
         object.__setattr__(node, field, value)
     return node
 
@@ -207,6 +229,7 @@ def _estimator(params: dict[str, Any], learned: dict[str, Any]) -> Any:
     for name, value in learned.items():
         _require_type("NaiveBayesClassifier", name, value)
         setattr(estimator, name, value)
+    estimator._prior_of_fit = estimator.class_prior
     return estimator
 
 
@@ -227,7 +250,7 @@ def _distribution(name: str, arguments: dict[str, Any]) -> dist.Distribution:
     for argument, value in arguments.items():
         if isinstance(value, str) and not isinstance(parameters[argument].default, str):
             raise ValueError(f"{argument} of the distribution {name} must be a number, got {value!r}")
-    with jax.numpy_rank_promotion("allow"):  # NumPyro's own distributions promote ranks
+    with allow_rank_promotion():
         if "validate_args" in parameters:
             cls(**arguments | {"validate_args": True})
         return cls(**arguments)

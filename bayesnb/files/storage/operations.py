@@ -75,7 +75,9 @@ def _require_allowed(operation: ir.Operation) -> None:
     operands, results = (list(map(_shape, values)) for values in (operation.operands, operation.results))
     good = True
     if target in FACTORS:
-        good = _is_square(operands[0]) and _is_factor(operands, results)
+        # a matrix of the operand's sizes, and one status for each matrix of the batch
+        good = operands == results[:1] and [status[:-1] for status in results[1:]] == [operands[0][:-3]]
+        good = good and _is_square(operands[0])
     elif target in SOLVERS:
         good = operands[1:2] == results and _fit(operands[0], operands[1], operation)
     if not good:
@@ -97,11 +99,6 @@ def _shape(value: ir.Value) -> tuple[Any, ...]:
 
 def _is_square(matrix: tuple[Any, ...]) -> bool:
     return len(matrix) > 2 and matrix[-2] == matrix[-3] is not None
-
-
-def _is_factor(operands: list[tuple[Any, ...]], results: list[tuple[Any, ...]]) -> bool:
-    """Whether the results are a matrix of the operand's sizes and one status for each matrix of the batch."""
-    return operands == results[:1] and [status[:-1] for status in results[1:]] == [operands[0][:-3]]
 
 
 def _fit(matrix: tuple[Any, ...], right: tuple[Any, ...], operation: ir.Operation) -> bool:

@@ -11,7 +11,6 @@ import jax
 
 from bayesnb.arrays.placement import Array, is_traced
 from bayesnb.files.storage import tensors
-from bayesnb.files.whole_file import require_file
 
 KIND, VERSION = "bayesnb result", 1
 """The kind of file, and the version of its format."""
@@ -66,8 +65,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Shapes, types, supports and names are checked like user input.
 
     Raises:
-        StorageError: if the file cannot be read, is damaged, was not written by ``save``, was written by a later
-            version, or does not hold a valid result.
+        StorageError: if the file cannot be read, is damaged or not valid, or was written by a later version.
     """
     from bayesnb.files.storage.encoding import decode_result
 
@@ -82,30 +80,16 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise StorageError(f"'{source}' does not contain a valid bayesnb result: {problem}") from error
 
 
-def require_place(path: Path) -> None:
-    """Raise StorageError if the path exists and is not a regular file; call this before long computations."""
-    try:
-        require_file(path)
-    except (OSError, ValueError) as error:
-        raise StorageError(f"'{path}' cannot be written: {getattr(error, 'strerror', None) or error}") from error
-
-
 def write_format(path: Path, kind: str, version: int, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
     """Write a file with its kind and version; raise StorageError if it cannot be written."""
     try:
         tensors.write(path, {"format": f"{kind} {version}", **header}, arrays)
-    except OSError as error:
-        raise StorageError(f"'{path}' cannot be written: {error.strerror or error}") from error
-    except ValueError as error:
-        raise StorageError(f"'{path}' cannot be written: {error}") from error
+    except (OSError, ValueError) as error:
+        raise StorageError(f"'{path}' cannot be written: {getattr(error, 'strerror', None) or error}") from error
 
 
 def read_format(path: Path, kind: str, version: int, writer: str) -> tuple[dict[str, Any], dict[str, Array]]:
-    """The header and the arrays of a file of this kind and version.
-
-    Raises:
-        StorageError: if the file cannot be read, is damaged, or has another kind or version.
-    """
+    """The header and the arrays of a file of this kind and version; StorageError if it is another file, or damaged."""
     try:
         header, arrays = tensors.read(path)
     except OSError as error:

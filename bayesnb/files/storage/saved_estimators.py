@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from bayesnb.arrays.pytree import fields_of
 from bayesnb.families import Family
-from bayesnb.files.storage.saved_models import check_statistics
-from bayesnb.files.storage.saved_results import check_result, require_alike
-from bayesnb.frames.column_kinds import KINDS, Column, in_order
-from bayesnb.frames.schema import ArraySchema, FrameSchema, Schema
+from bayesnb.files.storage.saved_results import check_result, check_statistics, require_alike
+from bayesnb.frames.blocks import BlocksSchema, Part, Schema
+from bayesnb.frames.column_kinds import KINDS, SKIP, Column, in_order
+from bayesnb.frames.schema import ArraySchema, FrameSchema
 from bayesnb.results.classifier import Classifier
 from bayesnb.rows.checks import match_statistics
 from bayesnb.sklearn.fit_methods import require, specification
@@ -21,7 +21,7 @@ def check_estimator(estimator: Any) -> None:
     """Raise ValueError, naming the part, unless the estimator is one that fitting could have produced."""
     require(estimator.method, estimator.smoothing)
     schema, fit, statistics = estimator.schema_, estimator.fit_, estimator.statistics_
-    _check_schema(schema)
+    check_schema(schema)
     names = getattr(estimator, "feature_names_in_", schema.names)
     if not estimator.n_features_in_ == len(names) == len(schema.names):
         raise ValueError(f"n_features_in_ is {estimator.n_features_in_}, the schema has {len(schema.names)} columns")
@@ -30,7 +30,7 @@ def check_estimator(estimator: Any) -> None:
     labels = estimator.classes_.tolist()
     if estimator.classes_.ndim != 1 or len(set(labels)) < len(labels) or any(label != label for label in labels):
         raise ValueError(f"classes_ must be different labels, got {labels}")
-    model = specification("posterior", 1.0, schema, len(labels))
+    model = specification("posterior", 1.0, schema, estimator.classes_, estimator.class_prior)
     check_statistics(statistics)
     match_statistics(model.families, len(labels), False, statistics)
     if not isinstance(fit, Classifier):
@@ -46,26 +46,45 @@ def check_estimator(estimator: Any) -> None:
     fit.predict_proba(no_rows["x"] if fit.model.single else no_rows)
 
 
-def _check_schema(schema: Schema) -> None:
-    if schema.family is not None:
-        type(schema.family)(**{field.name: getattr(schema.family, field.name) for field in fields_of(schema.family)})
+def check_schema(schema: Schema) -> None:
+    """Raise ValueError unless the schema is one that fitting could have produced."""
+    if isinstance(schema, BlocksSchema):
+        if not isinstance(schema.parts, dict) or not schema.parts:
+            raise ValueError(f"parts of the schema must be schemas by block, got {schema.parts!r}")
+        for part in schema.parts.values():
+            if not isinstance(part, Part):
+                raise ValueError(f"parts of the schema must be schemas of arrays or frames, got {part!r}")
+            check_schema(part)
+        return
     if isinstance(schema, ArraySchema):
-        good = isinstance(schema.kinds, tuple) and schema.kinds and set(schema.kinds) <= {*KINDS}
-        if not good and schema.family is None:
-            raise ValueError(f"kinds of the schema must be some of {', '.join(KINDS)}, got {schema.kinds!r}")
+        if not isinstance(schema.own, dict) or not all(isinstance(family, Family) for family in schema.own.values()):
+            raise ValueError(f"own of the schema must be families by name, got {schema.own!r}")
+        for family in schema.own.values():
+            _check_family(family)
+        known = {*KINDS, SKIP, *schema.own}
+        if not isinstance(schema.kinds, tuple) or not {SKIP} != set(schema.kinds) <= known or not schema.kinds:
+            raise ValueError(f"kinds of the schema must be some of {', '.join(known)}, got {schema.kinds!r}")
         if not isinstance(schema.sizes, tuple) or not all(type(size) is int and size > 0 for size in schema.sizes):
             raise ValueError(f"sizes of the schema must be positive ints, got {schema.sizes!r}")
         return
+    if schema.family is not None:
+        _check_family(schema.family)
     if not isinstance(schema.columns, tuple) or not schema.columns:
         raise ValueError(f"columns of the schema must be one or more, got {schema.columns!r}")
     for column in schema.columns:
         _check_column(column)
+    if not schema.used:
+        raise ValueError("columns of the schema must not all be left out")
     if len(set(schema.names)) < len(schema.names):
         raise ValueError(f"columns of the schema must have different names, got {schema.names}")
 
 
+def _check_family(family: Any) -> None:
+    replace(family)  # runs the checks of its constructor
+
+
 def _check_column(column: Any) -> None:
-    if not isinstance(column, Column) or not isinstance(column.name, str) or column.kind not in (*KINDS, "own"):
+    if not isinstance(column, Column) or not isinstance(column.name, str) or column.kind not in (*KINDS, "own", SKIP):
         raise ValueError(f"a column of the schema must have a name and a kind, got {column!r}")
     if not isinstance(column.own_block, str) or (column.kind == "own") != bool(column.own_block):
         raise ValueError(f"own_block of column {column.name!r} must be the name of a block, got {column.own_block!r}")
@@ -77,7 +96,7 @@ def _check_column(column: Any) -> None:
     values = column.values
     if not isinstance(values, tuple) or not all(isinstance(value, cells) and value == value for value in values):
         raise ValueError(f"values of column {column.name!r} must be texts or numbers, as its cells are, got {values!r}")
-    if column.text and column.kind not in ("bernoulli", "categorical"):
+    if column.text and column.kind not in ("bernoulli", "categorical", SKIP):
         raise ValueError(f"column {column.name!r} is {column.kind} and cannot contain text")
     if values != in_order(set(values)) or (column.kind == "bernoulli" and len(values) != 2):
         raise ValueError(f"values of column {column.name!r} must be different, and in order, got {values!r}")

@@ -1,8 +1,9 @@
-"""Check results loaded from files like user input: parameters, posteriors, draws."""
+"""Check models, statistics and results loaded from files like user input, but with the shapes of a fit."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import singledispatch
 from typing import Any
 
@@ -10,20 +11,103 @@ import jax
 import numpy as np
 
 from bayesnb.arrays.placement import to_double
-from bayesnb.families.parts.support import require_axes, require_finite, require_simplex
-from bayesnb.files.storage.saved_models import check_model, check_statistics
+from bayesnb.arrays.rank_promotion import allow_rank_promotion
+from bayesnb.families.parts.support import require_axes, require_finite_numbers, require_simplex
 from bayesnb.fits.averaged import AveragedPosterior
 from bayesnb.fits.bootstrap import Bootstrap
 from bayesnb.fits.em import EMEstimate
 from bayesnb.fits.empirical import EmpiricalPosterior
 from bayesnb.fits.hierarchical import HierarchicalDraws
 from bayesnb.fits.multilabel import MultiLabel
+from bayesnb.model.declarations import check_families
 from bayesnb.model.hyperpriors import hyperpriors
+from bayesnb.model.links import LINKS
 from bayesnb.model.naive_bayes import NaiveBayes
+from bayesnb.model.spelling import CONSTRAINTS
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.results.draws import Draws
 from bayesnb.rows import arguments
+from bayesnb.rows.checks import match_statistics
 from bayesnb.rows.statistics import ModelStatistics
+
+
+def check_model(model: NaiveBayes) -> None:
+    """Raise ValueError unless the model is one that a user could define, or that data could resolve."""
+    families: Mapping[str, Any] = model.families
+    columns = model.columns
+    check_families(families)
+    if not isinstance(model.single, bool) or (model.single and list(families) != ["x"]):
+        raise ValueError(f"the only block of a model is named 'x', got single={model.single!r} with {list(families)}")
+    sizes = set(columns.values())
+    if set(columns) != set(families) or not (sizes == {None} or all(type(size) is int and size >= 0 for size in sizes)):
+        raise ValueError(f"columns must be the number of columns of each block {list(families)}, got {columns!r}")
+    concentration = model.class_concentration
+    if concentration is None or np.ndim(concentration) > 1 or np.size(concentration) == 0:
+        raise ValueError(f"class_concentration must be a number, or one for each class, got {concentration!r}")
+    num_classes = arguments.check_num_classes(model.num_classes)
+    if not model.resolved:
+        for family in families.values():
+            replace(family)  # runs the checks of its constructor
+    elif num_classes is None:
+        raise ValueError("num_classes must be a positive int in a model that data have resolved, got None")
+    else:
+        axes = (("class_concentration", "K"),)
+        require_axes("NaiveBayes", {"class_concentration": concentration}, axes, {"K": num_classes})
+        for name, family in families.items():
+            size: Any = columns[name]
+            if family.declared_columns not in (None, size):
+                raise ValueError(f"block {name!r} has {size} columns, and its family {family.declared_columns}")
+            family.check_resolved(name, num_classes, size)
+            family.check_fit(np.zeros((0, size)), name)
+    if model.spelling is not None:
+        _check_spelling(model)
+    NaiveBayes(
+        families["x"] if model.single else families,
+        class_concentration=model.class_concentration,
+        class_probs=model.class_probs,
+        num_classes=model.num_classes,
+        priors=model.priors,
+    )
+
+
+def _check_spelling(model: NaiveBayes) -> None:
+    """Raise ValueError unless the spelling has sites for all parameters of the model, through known links."""
+    spelling: Any = model.spelling
+    own_shapes, shapes = ({s.name: s.shape for s in sites} for sites in (spelling.canonical, spelling.sites))
+    pairs = [(site, own_shapes) for site in spelling.sites] + [(site, shapes) for site in spelling.canonical]
+    for site, of_sources in pairs:
+        if site.constraint not in CONSTRAINTS or any(part.link not in LINKS for part in site.parts):
+            raise ValueError(f"the spelling of site {site.name!r} has an unknown link or support")
+        for part in site.parts:
+            size = int(np.prod(of_sources[part.source])) if part.source in of_sources else 0
+            if not ((part.taken.values >= 0) & (part.taken.values < size)).all():
+                raise ValueError(f"the spelling of site {site.name!r} takes elements that {part.source!r} lacks")
+        placed = np.concatenate([part.placed.values for part in site.parts])
+        if not np.array_equal(np.sort(placed), np.arange(int(np.prod(site.shape)))):
+            raise ValueError(f"the spelling of site {site.name!r} must place every element once")
+    own = set(model.respelled(None).sites()) - {"class_probs"}
+    if not own <= {site.name for site in spelling.canonical} or {c.block for c in spelling.cells} != set(
+        model.families
+    ):
+        raise ValueError("the spelling must have all parameters and blocks of the model")
+
+
+def check_statistics(statistics: ModelStatistics, model: NaiveBayes | None = None) -> None:
+    """Raise ValueError unless the statistics are possible for some rows (of the model, if given)."""
+    counts = statistics.class_counts
+    require_axes("statistics", {"class_counts": counts}, (("class_counts", "K"),), {"K": np.size(counts)})
+    if not ((np.asarray(counts) >= 0) & np.isfinite(np.asarray(counts, np.float64))).all():
+        raise ValueError("statistics: class_counts must be finite and not negative")
+    if not statistics.blocks:
+        raise ValueError("statistics must have at least one block")
+    for name, of_block in statistics.blocks.items():
+        of_block.check(name, len(counts))
+    if model is None:
+        return
+    match_statistics(model.families, model.num_classes, model.resolved, statistics)
+    for name, columns in model.columns.items():
+        if columns not in (None, found := statistics.blocks[name].num_columns):
+            raise ValueError(f"block {name!r} has {columns} columns in the model and {found} in the statistics")
 
 
 @singledispatch
@@ -68,7 +152,8 @@ def _(result: Posterior) -> None:
 @check_result.register
 def _(result: EmpiricalPosterior) -> None:
     check_result.dispatch(Posterior)(result)
-    require_finite("EmpiricalPosterior", start_log_evidence=result.start_log_evidence)
+    terms = {"start_log_evidence": result.start_log_evidence, "log_hyperprior": result.log_hyperprior}
+    require_finite_numbers("EmpiricalPosterior", **terms)
     for name, of_block in result.at_bound.items():
         _require_arrays(f"at_bound[{name!r}]", of_block)
 
@@ -89,16 +174,16 @@ def _(result: AveragedPosterior) -> None:
 def _(result: Draws) -> None:
     check_model(result.model)
     extra = hyperpriors(result.specification) if isinstance(result, HierarchicalDraws) else {}
-    params = _numbers("params", result.params)
-    _check_draws(result.model, {site: value for site, value in params.items() if site not in extra})
-    num_draws = len(params["class_probs"])
+    params = dict(result.model.own_params(_numbers("params", result.params)))
+    own = result.model.respelled(None)
+    _check_draws(own, {site: value for site, value in params.items() if site not in extra})
+    num_draws = len(next(iter(params.values())))
     if type(result.num_chains) is not int or result.num_chains < 1 or num_draws % result.num_chains:
         raise ValueError(f"num_chains must divide the number of draws, {num_draws}, got {result.num_chains!r}")
     _require_arrays("sample_stats", result.sample_stats)
     for site, law in extra.items():
         value = params.get(site, np.zeros(()))
-        # NumPyro's own distributions promote ranks
-        with jax.numpy_rank_promotion("allow"):
+        with allow_rank_promotion():
             good = value.shape == (num_draws, *law.shape()) and np.isfinite(value).all()
             if not good or not np.all(law.support(value)):
                 raise ValueError(f"params[{site!r}] must be {num_draws} draws in the support of {law!r}")
@@ -174,6 +259,7 @@ def _check_draws(model: NaiveBayes, params: dict[str, np.ndarray[Any, Any]]) -> 
     """Raise ValueError unless each draw, on the first axis, is a valid set of the model's parameters."""
     if set(params) != set(model.sites()):
         raise ValueError(f"params must have the sites {model.sites()}, got {list(params)}")
+    params, model = dict(model.own_params(params)), model.respelled(None)
     probs, common = params["class_probs"], model.common_sites()
     if probs.ndim != 2 or not len(probs) or model.num_classes not in (None, probs.shape[1]):
         raise ValueError(f"params['class_probs'] must be draws [S, {model.num_classes or 'K'}], got {probs.shape}")

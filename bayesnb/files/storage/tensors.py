@@ -24,9 +24,7 @@ NAME = "bayesnb"
 def write(path: Path, header: Mapping[str, Any], arrays: Arrays) -> None:
     """Write a file atomically, replacing an old one.
 
-    Raises:
-        OSError: if the file cannot be written, or ``path`` exists and is not a regular file; it stays unchanged.
-        ValueError: if the header or an array cannot be stored in this format.
+    OSError if it cannot be written or ``path`` is not a regular file, ValueError if the content cannot be stored.
     """
     text = json.dumps(header)
     arrays = {key: native(np.asarray(a, order="C")) for key, a in arrays.items()}
@@ -41,11 +39,9 @@ def write(path: Path, header: Mapping[str, Any], arrays: Arrays) -> None:
 def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
     """The header and the arrays.
 
-    Raises:
-        OSError: if the file cannot be read, or is not a regular file: a pipe, for example, may never end.
-        ValueError: if the file was not written by ``write``, or has changed since.
+    OSError if the file cannot be read, ValueError if it was not written by ``write`` or has changed since.
     """
-    require_file(path)
+    require_file(path)  # a pipe, for example, may never end
     path.open("rb").close()  # raise the real error: safetensors reports every file it cannot open as missing
     try:
         with safe_open(path, framework="numpy") as handle:

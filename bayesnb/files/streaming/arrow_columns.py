@@ -41,8 +41,7 @@ class ColumnChoice:
     def choose(cls, model: Specification, schema: pa.Schema, label: str | None, columns: Any, weight: Any) -> Self:
         """The columns of a model's blocks, as declared; for a single block, by default all remaining columns.
 
-        Raises:
-            ValueError: if the declared columns do not fit the model.
+        ValueError if they do not fit the model.
         """
         if label is None:
             raise ValueError(f"label is missing: give the name of the column of labels, one of {schema.names}")
@@ -70,14 +69,7 @@ class ColumnChoice:
 
     @property
     def targets(self) -> list[str]:
-        """The names of the label and weight columns."""
         return [self.label] if self.weight is None else [self.label, self.weight]
-
-    def csv_types(self, name: str) -> list[pa.DataType]:
-        """The types that a column may have in a CSV file, where whole numbers may be followed by fractions."""
-        if name == self.label:
-            return [pa.int64(), pa.float64(), pa.bool_(), pa.string()]
-        return [pa.float64(), pa.bool_()]
 
     def check(self, schema: pa.Schema, place: str) -> None:
         """Raise StreamError unless a table of this schema has these columns, with usable types."""
@@ -86,25 +78,26 @@ class ColumnChoice:
             if names[name] != 1:
                 found = f"{names[name]} columns" if names[name] else "no column"
                 raise StreamError(f"{place} has {found} {name!r}, its columns are {list(names)}")
-            kind = schema.field(name).type
-            if name != self.label and not _numeric(kind):
-                advice = "integer codes, or numbers such as 1.5 for 1,5" if is_text(kind) else "numbers, such as days"
+            held = schema.field(name).type
+            kind = held.value_type if types.is_dictionary(held) else held
+            whole = types.is_integer(kind) or types.is_boolean(kind) or types.is_null(kind)
+            if name != self.label and not (whole or types.is_floating(kind) or types.is_decimal(kind)):
+                advice = "integer codes, numbers such as 1.5 for 1,5, or the file to nb.fit_file, which encodes text"
+                advice = advice if is_text(kind) else "numbers, such as days"
                 raise StreamError(
-                    f"{place}: column {name!r} holds {kind} where numbers are expected; give {advice}, or leave it out "
+                    f"{place}: column {name!r} holds {held} where numbers are expected; give {advice}, or leave it out "
                     "with columns=[...]"
                 )
-            if name == self.label and not (is_text(kind) or _whole(kind) or types.is_null(kind)):
-                raise StreamError(f"{place}: the label column {name!r} holds {kind}, expected whole numbers or text")
+            if name == self.label and not (is_text(kind) or whole):
+                raise StreamError(f"{place}: the label column {name!r} holds {held}, expected whole numbers or text")
 
     def empty(self) -> Any:
-        """X without rows."""
         return self._collect({name: tuple(np.zeros((0, len(some))) for some in s) for name, s in self.blocks.items()})
 
     def rows(self, batch: pa.RecordBatch, classes: Sequence[Any] | None) -> tuple[Any, Array, Array | None]:
-        """X, y and weights of a batch: null features are NaN; null labels are allowed only in rows of weight zero.
+        """X, y and weights of a batch: null features are NaN; ValueError for a label that is null or unknown.
 
-        Raises:
-            ValueError: if a label is null or not one of the classes.
+        Such a label is allowed in a row of weight zero.
         """
         weight = None if self.weight is None else _dense([batch.column(self.weight)])[:, 0]
         y = self._codes(batch.column(self.label), classes, weight)
@@ -115,11 +108,7 @@ class ColumnChoice:
         return self._collect(arrays), y, weight
 
     def labels(self, batch: pa.RecordBatch, text: bool) -> set[Any]:
-        """The distinct labels of a batch in rows of positive weight.
-
-        Raises:
-            ValueError: if the labels are text and ``text`` is false, or vice versa.
-        """
+        """The distinct labels of a batch in rows of positive weight; ValueError unless they are text, if ``text``."""
         column = batch.column(self.label)
         if is_text(column.type) != text:
             raise ValueError(f"column {self.label!r} holds {column.type}, which differs from the files before")
@@ -137,7 +126,12 @@ class ColumnChoice:
             column = column.dictionary_decode()
         if classes is None and is_text(column.type):
             raise ValueError(f"column {self.label!r} holds text: give its labels as classes=[...]")
-        found = column if classes is None else pc.index_in(column, value_set=_value_set(classes, column.type))
+        found = column
+        if classes is not None:
+            try:
+                found = pc.index_in(column, value_set=pa.array(classes, type=column.type))
+            except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+                raise ValueError(f"the classes are {list(classes)}, the label column holds {column.type}") from error
         if types.is_boolean(found.type) or types.is_null(found.type):
             found = found.cast(pa.int64())
         if found.null_count == 0:
@@ -153,13 +147,6 @@ class ColumnChoice:
                 f"the label {bad[0].as_py()!r} in column {self.label!r} is not one of {list(classes or ())}"
             )
         return found.fill_null(-1).to_numpy()
-
-
-def _value_set(classes: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    try:
-        return pa.array(classes, type=kind)
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise ValueError(f"the classes are {list(classes)}, the label column holds {kind}") from error
 
 
 def _dense(columns: list[pa.Array]) -> Array:
@@ -188,16 +175,6 @@ def _plain(column: pa.Array) -> pa.Array:
     if types.is_integer(column.type) or types.is_floating(column.type):
         return column
     return column.cast(pa.float64())
-
-
-def _whole(kind: pa.DataType) -> bool:
-    kind = kind.value_type if types.is_dictionary(kind) else kind
-    return types.is_integer(kind) or types.is_boolean(kind)
-
-
-def _numeric(kind: pa.DataType) -> bool:
-    kind = kind.value_type if types.is_dictionary(kind) else kind
-    return _whole(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_null(kind)
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -27,27 +27,25 @@ from bayesnb.rows.specification import Specification
 
 CSV_MISSING = MISSING | {*pa.csv.ConvertOptions().null_values}
 
+READ_AHEAD = {"batch_readahead": 2, "fragment_readahead": 1}
+"""What Arrow's scanner holds in memory."""
+
 NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 """What Hive writes in a folder's name for a missing value."""
 
 
-class Batches(Protocol):
-    """An opened part of a source."""
-
-    schema: pa.Schema
-
-    def batches(self, names: Sequence[str], start: int = 0) -> Iterator[RowBatch]:
-        """The named columns from row ``start`` or an earlier row on; batches begin at the same rows for any start."""
-
-
 class Part(NamedTuple):
-    """A file or a table: ``mark`` changes if it does, ``size`` is in bytes or rows; ``keys`` come from folder names."""
+    """A file or a table: ``mark`` changes if it does, ``size`` is in bytes or rows; ``keys`` come from folder names.
+
+    An opened part has a ``schema`` and ``batches(names, start)``: the named columns from row ``start`` or an earlier
+    one on, in batches that begin at the same rows for any start.
+    """
 
     name: str
     mark: str
     size: float
     keys: Mapping[str, pa.Scalar]
-    open: Callable[[], Batches]
+    open: Callable[[], Any]
 
 
 class ScannedBatches:
@@ -57,12 +55,10 @@ class ScannedBatches:
         self._fragment, self._full = fragment, full
         self.schema: pa.Schema = fragment.physical_schema
 
-    def batches(self, names: Sequence[str], start: int = 0) -> Iterator[RowBatch]:
-        """Rows are scanned from the first one on."""
+    def batches(self, names: Sequence[str], start: int) -> Iterator[RowBatch]:
         del start
-        options = {"batch_size": rows_in_batch(names), "batch_readahead": 2, "fragment_readahead": 1}
         first = 0
-        for rows in self._fragment.to_batches(self._full, list(names), **options):
+        for rows in self._fragment.to_batches(self._full, list(names), batch_size=rows_in_batch(names), **READ_AHEAD):
             yield row_batch(rows, first, 0.0)
             first += rows.num_rows
 
@@ -77,26 +73,22 @@ class ArrowSource:
         self.total: float | None = sum(part.size for part in parts)
 
     def description(self) -> Any:
-        """The names of the columns."""
         columns = self._columns
         return {"columns": columns.blocks, "label": columns.label, "weight": columns.weight}
 
     def read(self, position: Position) -> Any:
-        """The marks of the parts read up to this position."""
         return [part.mark for part in self._parts[: position.done().part]]
 
     def empty(self) -> Any:
-        """X without rows."""
         return self._columns.empty()
 
     def classes(self, num_classes: int | None, classes: list[Any] | None) -> tuple[int, list[Any] | None]:
-        """K and the labels that 0..K-1 encode; unless they are declared, a pass over the labels finds them."""
         if classes is not None:
             return len(classes), classes
         text = is_text(self._label)
         if num_classes is not None and not text:
             return num_classes, None
-        found: set[Any] = set()
+        found: set[Any] = set()  # a pass over the labels
         for part in self._parts:
             for batch in self._batches(part, self._columns.targets, 0):
                 with at(part.name):
@@ -108,8 +100,7 @@ class ArrowSource:
         return num_classes or max(len(found), 1), sorted(found)
 
     def blocks(self, start: Position, classes: list[Any] | None) -> Generator[RowBlock]:
-        """The blocks after this position; each is read in a thread while the previous one is counted."""
-        blocks = self._blocks(start, classes)
+        blocks = self._blocks(start, classes)  # each is read in a thread while the previous one is counted
         with ThreadPoolExecutor(1) as pool:
             coming = pool.submit(next, blocks, None)
             while (block := coming.result()) is not None:
@@ -122,7 +113,9 @@ class ArrowSource:
             if index >= start.part:
                 first = start.row if index == start.part else 0
                 for batch in self._batches(part, [*columns.features, *columns.targets], first):
-                    where = partial(_where, batch, part.name)
+
+                    def where(row: int, batch: RowBatch = batch, name: str = part.name) -> str:
+                        return f"{name}, {batch.unit} {batch.numbers()[row]:,}"
 
                     def read(some: slice, batch: RowBatch = batch) -> Any:
                         return columns.rows(batch.rows[some], classes)
@@ -153,18 +146,9 @@ class ArrowSource:
 
 
 def open_arrow(
-    model: Specification,
-    source: Any,
-    label: str | None,
-    columns: Any,
-    weight: str | None,
-    classes: Sequence[Any] | None,
+    model: Specification, source: Any, label: str | None, columns: Any, weight: str | None, classes: list[Any] | None
 ) -> BlockSource:
-    """Open a path, a dataset, a table, or a stream of Arrow batches as a source of blocks.
-
-    Raises:
-        ValueError: if the path or the columns cannot be read or do not fit the model.
-    """
+    """A path, a dataset, a table or a stream of batches as a source; ValueError if the columns do not fit the model."""
     if isinstance(source, str | os.PathLike):
         return _open_path(model, Path(source), label, columns, weight)
     if isinstance(source, pa.Table | pa.RecordBatch):
@@ -176,8 +160,7 @@ def open_arrow(
             fragments = list(source.get_fragments())
         except ValueError:  # a filtered dataset has no fragments
             names = [*chosen.features, *chosen.targets]
-            ahead = {"batch_readahead": 2, "fragment_readahead": 1}
-            source = source.scanner(columns=names, batch_size=rows_in_batch(names), **ahead).to_reader()
+            source = source.scanner(columns=names, batch_size=rows_in_batch(names), **READ_AHEAD).to_reader()
         else:
             parts = [_fragment_part(fragment, index, source.schema) for index, fragment in enumerate(fragments)]
             return ArrowSource(source.schema, parts, chosen)
@@ -198,7 +181,12 @@ def _open_path(model: Specification, path: Path, label: str | None, columns: Any
     """
     if not path.exists():
         raise StreamError(f"there is no file or folder '{path}'; pyarrow.dataset.dataset opens what lies elsewhere")
-    files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if _is_data(file.relative_to(path)))
+    files = [path]
+    if not path.is_file():
+        shown = (
+            file for file in path.rglob("*") if not any(p.startswith((".", "_")) for p in file.relative_to(path).parts)
+        )
+        files = sorted(file for file in shown if format_of(file))
     kinds = {format_of(file) for file in files} - {""}
     if len(kinds) != 1:
         if kinds:
@@ -210,7 +198,7 @@ def _open_path(model: Specification, path: Path, label: str | None, columns: Any
     keys = _folder_keys([file if path.is_file() else file.relative_to(path) for file in files])
     with at(f"'{path}' cannot be read"):
         if kinds == {"parquet"}:
-            openers: list[Callable[[], Batches]] = [partial(ParquetFile, file) for file in files]
+            openers: list[Callable[[], Any]] = [partial(ParquetFile, file) for file in files]
             schema = openers[0]().schema
         else:
             first = CsvFile(files[0], CSV_MISSING)
@@ -219,7 +207,9 @@ def _open_path(model: Specification, path: Path, label: str | None, columns: Any
             schema = schema if name in schema.names else schema.append(pa.field(name, value.type))
         chosen = ColumnChoice.choose(model, schema, label, columns, weight)
         if kinds != {"parquet"}:
-            choices = {name: chosen.csv_types(name) for name in (*chosen.features, *chosen.targets)}
+            # whole numbers may be followed by fractions
+            choices = {name: [pa.float64(), pa.bool_()] for name in (*chosen.features, *chosen.targets)}
+            choices[chosen.label] = [pa.int64(), pa.float64(), pa.bool_(), pa.string()]
             types = first.infer_types({name: some for name, some in choices.items() if name in first.names})
             schema = pa.schema([field.with_type(types.get(field.name, field.type)) for field in schema])
             openers = [partial(CsvFile, file, CSV_MISSING, types=types) for file in files]
@@ -232,38 +222,31 @@ def _open_path(model: Specification, path: Path, label: str | None, columns: Any
     return ArrowSource(schema, parts, chosen)
 
 
-def _is_data(path: Path) -> bool:
-    hidden = any(part.startswith((".", "_")) for part in path.parts)
-    return not hidden and format_of(path) != ""
-
-
 def _folder_keys(files: Sequence[Path]) -> list[dict[str, pa.Scalar]]:
     """The columns in each file's folder names: whole numbers if they are so in all files, otherwise text."""
     pairs = [[part.partition("=") for part in file.parent.parts if "=" in part] for file in files]
     keys = [{unquote(name): unquote(value) for name, _, value in some} for some in pairs]
     texts = {name for some in keys for name, value in some.items() if not value.isdecimal() and value != NULL_FOLDER}
-    return [
-        {name: _scalar(value, pa.string() if name in texts else pa.int32()) for name, value in some.items()}
-        for some in keys
-    ]
 
+    def scalar(name: str, value: str) -> pa.Scalar:
+        text = pa.scalar(None if value == NULL_FOLDER else value, pa.string())
+        return text if name in texts else text.cast(pa.int32())
 
-def _scalar(value: str, kind: pa.DataType) -> pa.Scalar:
-    return pa.scalar(None if value == NULL_FOLDER else value, pa.string()).cast(kind)
+    return [{name: scalar(name, value) for name, value in some.items()} for some in keys]
 
 
 def _fragment_part(fragment: ds.Fragment, index: int, schema: pa.Schema) -> Part:
     keys = ds.get_partition_keys(fragment.partition_expression)
     keys = {name: pa.scalar(value, schema.field(name).type) for name, value in keys.items()}
+    scanned = partial(ScannedBatches, fragment, schema)
     if not (isinstance(fragment, ds.FileFragment) and fragment.path):
         head = hashlib.blake2b(repr(fragment.head(256).to_pydict()).encode(), digest_size=16).hexdigest()
         name, num_rows = f"table {index}", fragment.count_rows()
-        return Part(name, f"{num_rows} rows, {head}", num_rows, keys, partial(ScannedBatches, fragment, schema))
+        return Part(name, f"{num_rows} rows, {head}", num_rows, keys, scanned)
     info = fragment.filesystem.get_file_info(fragment.path)
     mark, name = f"{info.base_name} of {info.size} bytes, {info.mtime_ns}", f"'{fragment.path}'"
-    opener: Callable[[], Batches] = partial(ScannedBatches, fragment, schema)
-    if isinstance(fragment, ds.ParquetFileFragment):
-        opener = partial(ParquetFile, fragment.path, fragment.open)
+    parquet = isinstance(fragment, ds.ParquetFileFragment)
+    opener: Any = partial(ParquetFile, fragment.path, fragment.open) if parquet else scanned
     return Part(name, mark, info.size or 0, keys, opener)
 
 
@@ -277,7 +260,3 @@ def _blocks_of(
             with at(f"batch {index}"):
                 block = columns.rows(batch.slice(start, size), classes)
             yield block
-
-
-def _where(batch: RowBatch, name: str, row: int) -> str:
-    return f"{name}, {batch.unit} {batch.numbers()[row]:,}"

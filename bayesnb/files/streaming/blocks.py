@@ -6,13 +6,14 @@ import hashlib
 from bisect import bisect_left
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, NamedTuple, Protocol
 
 import jax
 import numpy as np
 from pyarrow import ArrowException
 
+from bayesnb.arrays.lazy import require_computed
 from bayesnb.arrays.masked import as_numpy, filled
 from bayesnb.files.tables.row_batches import words_of
 from bayesnb.frames.series import DataError
@@ -137,55 +138,50 @@ class ArrayBlocks:
         self._blocks = chain([(index, first)], self._blocks)
 
     def description(self) -> Any:
-        """A digest of the first rows of the first block."""
         digest = hashlib.blake2b(digest_size=16)
         for array in jax.tree.leaves(self._first):
-            head = array[:256]
+            head = array[:256]  # the first rows stand for the block
             head = head.toarray() if hasattr(head, "toarray") else np.ascontiguousarray(filled(head))
             digest.update(f"{array.shape} {head.dtype}".encode() + head.tobytes())
         return {"blocks": digest.hexdigest()}
 
     def read(self, position: Position) -> Any:
-        """None: ``blocks`` checks the blocks, as far as it can, as they arrive."""
-        del position
+        del position  # nothing is read again: ``blocks`` checks the blocks, as far as it can, as they arrive
 
     def empty(self) -> Any:
-        """X without rows."""
         return jax.tree.map(lambda x: x[:0], self._first[0])
 
     def classes(self, num_classes: int | None, classes: list[Any] | None) -> tuple[int, list[Any] | None]:
-        """K as declared, or the width of soft labels."""
         y = self._first[1]
         if num_classes is None and y.ndim < 2:
             raise StreamError("blocks cannot be read twice to find the classes: declare their number, num_classes=K")
         return num_classes or y.shape[1], classes
 
     def blocks(self, start: Position, classes: list[Any] | None) -> Generator[RowBlock]:
-        """The blocks after this position; earlier blocks are skipped, and must have as many rows as were counted."""
         del classes
-        rows, widths = 0, _widths(self._first[0])
-        index = -1
-        for index, given in self._blocks:
-            if index == start.part:
-                _same_rows(start, rows)
-            X, y, weight = _as_block(index, given)
-            if _widths(X) != widths:
-                raise StreamError(f"block {index} has the columns {_widths(X)}, the blocks before it {widths}")
+        blocks = self._alike()
+        before = [len(y) for _, y, _ in islice(blocks, start.part)]
+        if len(before) < start.part:
+            raise StreamError(f"the source ends after {len(before)} blocks, the checkpoint has counted {start.part}")
+        rows = sum(before)
+        if rows != start.rows:
+            raise StreamError(
+                f"the first {start.part} blocks have {rows:,} rows, the checkpoint has counted {start.rows:,} in them: "
+                "an iterator must give the same blocks again"
+            )
+        for index, (X, y, weight) in enumerate(blocks, start.part):
             rows += len(y)
-            if index >= start.part:
-                yield RowBlock(X, y, weight, f"block {index}", Position(index + 1, 0, rows), index + 1)
-        if index + 1 < start.part:
-            raise StreamError(f"the source ends after {index + 1} blocks, the checkpoint has counted {start.part}")
-        if index + 1 == start.part:
-            _same_rows(start, rows)
+            yield RowBlock(X, y, weight, f"block {index}", Position(index + 1, 0, rows), index + 1)
 
-
-def _same_rows(start: Position, rows: int) -> None:
-    if rows != start.rows:
-        raise StreamError(
-            f"the first {start.part} blocks have {rows:,} rows, the checkpoint has counted {start.rows:,} in them: "
-            "an iterator must give the same blocks again"
-        )
+    def _alike(self) -> Iterator[tuple[Any, Any, Any]]:
+        """The blocks as numpy arrays; StreamError if one has other columns than the first."""
+        widths = _widths(self._first[0])
+        for index, given in self._blocks:
+            block = _as_block(index, given)
+            found = _widths(block[0])
+            if found != widths:
+                raise StreamError(f"block {index} has the columns {found}, the blocks before it {widths}")
+            yield block
 
 
 def _as_block(index: int, block: Any) -> tuple[Any, Any, Any]:
@@ -199,10 +195,8 @@ def _as_block(index: int, block: Any) -> tuple[Any, Any, Any]:
         )
     X, y, weight = (*block, None)[:3]
     with at(f"block {index}"):
-        if isinstance(X, Mapping):
-            X = {name: tuple(map(_array, x)) if isinstance(x, tuple) else _array(x) for name, x in X.items()}
-        else:
-            X = tuple(map(_array, X)) if isinstance(X, tuple) else _array(X)
+        X = dict(X) if isinstance(X, Mapping) else X
+        X = jax.tree.map(_array, X, is_leaf=lambda part: not isinstance(part, dict | tuple))
         y = _array(y)
     if y.ndim == 0:
         raise StreamError(f"block {index} must be (X, y) or (X, y, sample_weight), got {y!r} for y")
@@ -210,12 +204,9 @@ def _as_block(index: int, block: Any) -> tuple[Any, Any, Any]:
 
 
 def _array(x: Any) -> Any:
+    require_computed("a block", x)
     return x if hasattr(x, "toarray") else as_numpy(x)
 
 
 def _widths(X: Any) -> Any:
-    return {name: _widths(x) for name, x in X.items()} if isinstance(X, Mapping) else [x.shape[1:] for x in _parts(X)]
-
-
-def _parts(X: Any) -> tuple[Any, ...]:
-    return X if isinstance(X, tuple) else (X,)
+    return jax.tree.map(lambda x: x.shape[1:], X)

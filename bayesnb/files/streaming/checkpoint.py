@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Mapping
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,12 +14,14 @@ import numpy as np
 
 from bayesnb.arrays.pytree import fields_of
 from bayesnb.files.storage import tensors
-from bayesnb.files.storage.saved_models import check_statistics
+from bayesnb.files.storage.saved_results import check_statistics
 from bayesnb.files.streaming.blocks import BlockSource, Position, StreamError
 from bayesnb.files.whole_file import require_file
 from bayesnb.rows import arguments
 from bayesnb.rows.specification import Specification
 from bayesnb.rows.statistics import ModelStatistics, sufficient_statistics
+
+Arrays = dict[str, np.ndarray[Any, Any]]
 
 FORMAT = "bayesnb stream 2"
 
@@ -52,7 +53,8 @@ class Checkpoint:
 
     def __init__(self, path: str | os.PathLike[str], model: Specification, source: BlockSource) -> None:
         self._path, self._model, self._source = Path(path), model, source
-        self._of = {"model": _description(model), "source": source.description()}
+        blocks = [[name, type(family).__name__, _sizes(family)] for name, family in model.families.items()]
+        self._of = {"model": {"single": model.single, "blocks": blocks}, "source": source.description()}
         self._due = time.monotonic() + LEAST_SECONDS
         if not self._path.parent.is_dir():
             raise StreamError(f"there is no folder '{self._path.parent}' for the checkpoint '{self._path.name}'")
@@ -64,46 +66,34 @@ class Checkpoint:
     def load(self, num_classes: int | None, classes: list[Any] | None) -> StreamState | None:
         """The earlier result, or None if there is no checkpoint yet; K and the classes are those the user declared.
 
-        Raises:
-            StreamError: if the checkpoint is damaged, or belongs to another model or source.
+        StreamError if the checkpoint is damaged, or belongs to another model or source.
         """
         if not self._path.exists():
             return None
         try:
             header, arrays = tensors.read(self._path)
-            if header["format"] != FORMAT:
-                raise ValueError(f"its format is {header['format']!r}, not {FORMAT!r}")
-        except (OSError, ValueError, KeyError) as error:
-            raise StreamError(
-                f"the checkpoint '{self._path}' is damaged, or is not a checkpoint ({error}): delete it to start over"
-            ) from error
-        try:
             return self._agreeing(header, arrays, num_classes, classes)
         except StreamError:
             raise
-        except Exception as error:  # a malformed header can raise anything
-            words = str(error) if isinstance(error, ValueError) else f"{type(error).__name__} {error}"
+        except Exception as error:  # a malformed file can raise anything
+            words = str(error) if isinstance(error, OSError | ValueError) else f"{type(error).__name__} {error}"
             raise StreamError(
-                f"the checkpoint '{self._path}' holds invalid statistics ({words}): delete it to start over"
+                f"the checkpoint '{self._path}' is damaged, or is not a checkpoint ({words}): delete it to start over"
             ) from error
 
     def _agreeing(
-        self,
-        header: Mapping[str, Any],
-        arrays: Mapping[str, np.ndarray[Any, Any]],
-        num_classes: int | None,
-        classes: list[Any] | None,
+        self, header: dict[str, Any], arrays: Arrays, num_classes: int | None, classes: list[Any] | None
     ) -> StreamState:
-        missing = [
-            name for name in ("of", "position", "read", "num_classes", "classes", "finished") if name not in header
-        ]
+        if header.get("format") != FORMAT:
+            raise ValueError(f"its format is {header.get('format')!r}, not {FORMAT!r}")
+        missing = {"of", "position", "read", "num_classes", "classes", "finished"} - set(header)
         if missing:
-            raise ValueError(f"it has no {', '.join(missing)}")
+            raise ValueError(f"it has no {', '.join(sorted(missing))}")
         if not isinstance(header["of"], dict) or set(header["of"]) != set(self._of):
             raise ValueError(f"its model and source must be a dict of both, got {header['of']!r}")
         for key, mine in self._of.items():
             self._compare(f"another {key}", header["of"][key], mine)
-        known, names, finished = header["num_classes"], header["classes"], header["finished"]
+        known, names, finished, numbers = (header[key] for key in ("num_classes", "classes", "finished", "position"))
         if arguments.check_num_classes(known) is None or isinstance(known, bool):
             raise ValueError(f"num_classes must be a positive int, got {known!r}")
         if names is not None and (not isinstance(names, list) or len(names) != known):
@@ -112,7 +102,6 @@ class Checkpoint:
             raise ValueError(f"finished must be True or False, got {finished!r}")
         self._compare("another number of classes", known, num_classes or known)
         self._compare("other classes", names, classes or names)
-        numbers = header["position"]
         if not isinstance(numbers, list) or [type(number) for number in numbers] != [int] * 3 or min(numbers) < 0:
             raise ValueError(f"position must be three whole numbers, got {numbers!r}")
         position = Position(*numbers)
@@ -130,8 +119,8 @@ class Checkpoint:
                 "give another path, or delete it to start over"
             )
 
-    def _rebuilt(self, arrays: Mapping[str, np.ndarray[Any, Any]], num_classes: int) -> ModelStatistics:
-        """Rebuild statistics from arrays, with the structure of the statistics of zero rows."""
+    def _rebuilt(self, arrays: Arrays, num_classes: int) -> ModelStatistics:
+        """The statistics with these arrays, in the structure of the statistics of zero rows."""
         none = sufficient_statistics(self._model, self._source.empty(), np.zeros(0, int), num_classes=num_classes)
         keys, structure = jax.tree_util.tree_flatten_with_path(none)
         wanted = {jax.tree_util.keystr(key): leaf for key, leaf in keys}
@@ -144,18 +133,11 @@ class Checkpoint:
         check_statistics(statistics)
         return statistics
 
-    def save_when_due(self, state: StreamState) -> None:
-        """Save, unless the last save was too recent."""
-        if time.monotonic() >= self._due:
-            self.save(state)
-
-    def save(self, state: StreamState) -> None:
-        """Write the checkpoint, replacing the old one atomically.
-
-        Raises:
-            StreamError: if the file cannot be written.
-        """
+    def save(self, state: StreamState, *, only_if_due: bool = False) -> None:
+        """Write the checkpoint, replacing the old one atomically; StreamError if it cannot be written."""
         start = time.monotonic()
+        if only_if_due and start < self._due:
+            return
         leaves = jax.tree_util.tree_flatten_with_path(state.statistics)[0]
         arrays = {jax.tree_util.keystr(key): np.asarray(leaf) for key, leaf in leaves}
         header = {
@@ -175,14 +157,8 @@ class Checkpoint:
         self._due = end + max(LEAST_SECONDS, (end - start) / SHARE)
 
 
-def _description(model: Specification) -> dict[str, Any]:
-    """The blocks in order, each with its family's name and sizes, and whether X is an array [N, D] or a dict."""
-
-    def sizes(family: Any) -> dict[str, str]:
-        return {f.name: repr(getattr(family, f.name)) for f in fields_of(family) if f.metadata.get("static")}
-
-    families = [[name, type(family).__name__, sizes(family)] for name, family in model.families.items()]
-    return {"single": model.single, "blocks": families}
+def _sizes(family: Any) -> dict[str, str]:
+    return {f.name: repr(getattr(family, f.name)) for f in fields_of(family) if f.metadata.get("static")}
 
 
 def _difference(there: Any, here: Any) -> str:

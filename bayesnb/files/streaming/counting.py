@@ -10,9 +10,11 @@ from typing import Any
 import jax
 import numpy as np
 
+from bayesnb.arrays.lazy import require_computed
 from bayesnb.files.streaming.arrow_source import open_arrow
 from bayesnb.files.streaming.blocks import ArrayBlocks, BlockSource, Position, StreamError, at_row
 from bayesnb.files.streaming.checkpoint import Checkpoint, StreamState
+from bayesnb.frames.series import as_frame
 from bayesnb.rows import arguments
 from bayesnb.rows.specification import Specification
 from bayesnb.rows.statistics import ModelStatistics, merge, sufficient_statistics
@@ -35,15 +37,15 @@ def stream(
 ) -> ModelStatistics:
     """The sufficient statistics of rows that need not fit in memory, for any fit: ``statistics=nb.stream(...)``.
 
-    They equal those of ``sufficient_statistics`` on all rows at once, in float64, however the rows are split into
-    blocks. In files, null features are missing, float32 columns are read as float32, and folder names such as
-    ``year=2020`` become columns.
+    They equal those of ``sufficient_statistics`` on all rows at once, in float64. In files, null features are missing,
+    and folder names such as ``year=2020`` become columns.
 
     Args:
         model: The model, for its blocks; its hyperparameters do not matter.
-        source: A Parquet or CSV file, or a folder of such files; a pyarrow Dataset or Table; a stream of Arrow
-            batches (a RecordBatchReader, or an object with ``__arrow_c_stream__``); or an iterable of blocks (X, y) or
-            (X, y, sample_weight) of arrays as ``sufficient_statistics`` takes them, a few thousand rows or more each.
+        source: A Parquet or CSV file, or a folder of such files; a data frame of pandas or polars; a pyarrow Dataset or
+            Table; a stream of Arrow batches (a RecordBatchReader, or an object with ``__arrow_c_stream__``, such as a
+            DuckDB relation); or an iterable of blocks (X, y) or (X, y, sample_weight) of arrays as
+            ``sufficient_statistics`` takes them, a few thousand rows or more each. ``fit_file`` encodes text.
         label: The column of labels: text, or whole numbers 0..K-1; null only in rows of weight zero.
         columns: The columns of features: a list of names (the default: all others, in the order of the file), or
             a dict of lists by block; a pair (successes, totals) is a tuple of two lists.
@@ -53,8 +55,8 @@ def stream(
         num_classes: K. If neither it, the model nor ``classes`` gives K, a first pass over the labels finds it; it must
             be declared for sources that can be read only once, such as an iterator or a stream.
         checkpoint: A file in which to save the counts every few seconds. After an interruption the same call resumes
-            from it and gives the same result: it counts new files, or the blocks that follow in an iterator (which must
-            give the same blocks again). A finished stream returns at once.
+            from it: it counts new files, or the blocks that follow in an iterator, which must give the same blocks
+            again. A finished stream returns at once.
         progress_bar: Whether to show a progress bar on stderr if that is a terminal.
 
     Raises:
@@ -110,7 +112,7 @@ def _count(
                     statistics = merge(state.statistics, statistics)
                 state = state._replace(statistics=statistics, position=end)
                 if kept is not None:
-                    kept.save_when_due(state)
+                    kept.save(state, only_if_due=True)
                 show(done, end.rows)
         state = state._replace(position=state.position.done(), finished=True)
         if kept is not None:
@@ -148,11 +150,19 @@ def _open(
 ) -> BlockSource:
     if isinstance(source, ArrayBlocks):  # such as ``DescribedRows``, with its own description
         return source
+    if not hasattr(source, "__arrow_c_stream__"):
+        require_computed("source", source)
     kind = type(source).__module__.partition(".")[0]
+    # a frame can be read twice, a stream of batches, such as DuckDB's relations, only once
+    frame = None if kind.endswith("duckdb") else as_frame(source)
+    if frame is not None:
+        source, kind = frame.to_arrow(), "pyarrow"
     if isinstance(source, str | os.PathLike) or kind == "pyarrow" or hasattr(source, "__arrow_c_stream__"):
         return open_arrow(model, source, label, columns, weight, classes)
     if not isinstance(source, Iterable) or isinstance(source, dict):
-        raise ValueError(f"source must be a path, Arrow data or an iterable of (X, y), got {type(source).__name__}")
+        raise ValueError(
+            f"source must be a path, a data frame, Arrow data or an iterable of (X, y), got {type(source).__name__}"
+        )
     if not (label is columns is weight is classes is None):
-        raise ValueError("label, columns, weight and classes are for files and Arrow data: a block of arrays is (X, y)")
+        raise ValueError("label, columns, weight and classes are for files, frames and Arrow data: a block is (X, y)")
     return ArrayBlocks(source)

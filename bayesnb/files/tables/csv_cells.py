@@ -26,12 +26,16 @@ QUOTED = ',;\t\r\n"'
 """Characters that separate cells or rows in some locale or dialect of CSV, and the quote."""
 
 
+TEXT = pa.dictionary(pa.int32(), pa.string())
+"""The type of text: each distinct cell once, so that nothing is done for every cell."""
+
+
 def convert(column: pa.Array, kind: pa.DataType, missing: Collection[str], *, exact: bool) -> pa.Array | None:
     """Cells that were read as text, converted to a type; missing cells become null.
 
     Args:
-        column: The cells, as strings.
-        kind: The type to convert them to: string, or a type of numbers.
+        column: The cells, as strings or as ``TEXT``.
+        kind: The type to convert them to: string, ``TEXT``, or a type of numbers.
         missing: The cells that are missing, apart from spaces around them.
         exact: Whether to refuse whole numbers that float64 would round.
 
@@ -40,15 +44,20 @@ def convert(column: pa.Array, kind: pa.DataType, missing: Collection[str], *, ex
     """
     encoded = column.dictionary_encode()  # a column has fewer values than cells
     stripped = [cell.strip() for cell in encoded.dictionary.to_pylist()]
-    values = _convert([None if cell in missing else cell for cell in stripped], kind, exact)
-    return None if values is None else values.take(encoded.indices)
+    cells = [None if cell in missing else cell for cell in stripped]
+    values = _convert(cells, pa.string() if kind == TEXT else kind, exact)
+    if kind != TEXT or values is None:
+        return None if values is None else values.take(encoded.indices)
+    codes = pa.array([None if cell is None else code for code, cell in enumerate(cells)], pa.int32())
+    return pa.DictionaryArray.from_arrays(codes.take(encoded.indices), values.fill_null(""))
 
 
 def first_refused_cell(column: pa.Array, kind: pa.DataType, missing: Collection[str]) -> tuple[int, str]:
     """The position and the text of the first cell that ``convert`` refuses with ``exact=False``."""
-    for cell in column.dictionary_encode().dictionary.to_pylist():
+    encoded = column.dictionary_encode()
+    for code, cell in enumerate(encoded.dictionary.to_pylist()):
         if convert(pa.array([cell]), kind, missing, exact=False) is None:
-            return pc.index(column, cell).as_py(), cell.strip()
+            return pc.index(encoded.indices, code).as_py(), cell.strip()
     raise ValueError(f"all cells are {kind}")
 
 

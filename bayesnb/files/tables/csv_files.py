@@ -20,14 +20,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from bayesnb.files.tables.csv_cells import MISSING, convert, first_refused_cell
+from bayesnb.files.tables.csv_cells import MISSING, TEXT, convert, first_refused_cell
 from bayesnb.files.tables.csv_lines import count_lines, end_of_rows, lines_of, lines_of_rows, most_frequent_mark
 from bayesnb.files.tables.file_kinds import format_of, open_content, require_kind
 from bayesnb.files.tables.row_batches import RowBatch, in_sentences
 from bayesnb.frames.series import LARGEST_INTEGER, Array, DataError, is_number, why_text
 
-BLOCK_BYTES = 4 << 20
-"""Bytes parsed at a time."""
+BLOCK_BYTES = 16 << 20
+"""Bytes parsed at a time. The distinct texts of a column cost time once a block."""
+
+HEAD_BYTES = 1 << 16
+"""Bytes read at first to find the header."""
 
 BLOCK_ROWS = 4096
 """Rows converted at a time if the standard library reads them."""
@@ -71,7 +74,7 @@ class CsvFile:
         self.path, self._missing, self._texts, self._types = path, missing, texts, types or {}
         self.names: list[str] = []
         with in_sentences(path), open_content(path) as (_, content):
-            head = content.read(BLOCK_BYTES)
+            head = content.read(HEAD_BYTES)
             require_kind(path, head, "CSV")
             start = len(BYTE_ORDER_MARK) if head.startswith(BYTE_ORDER_MARK) else 0
             self._delimiter = "\t" if format_of(path) == "tsv" else most_frequent_mark(head[start:], ",;\t")
@@ -131,9 +134,12 @@ class CsvFile:
             if rows is None:
                 yield from self._read_slowly(chain([block], _chunks(content)), line, names)
                 return
+            num_lines = count_lines(raw)
             lines = partial(lines_of_rows, raw, line)
+            if num_lines + (not raw.endswith((b"\r", b"\n"))) == rows.num_rows:  # neither blank lines nor long rows
+                lines = partial(np.arange, line, line + rows.num_rows)
             yield self._convert_texts(rows, lines), lines
-            line += count_lines(raw)
+            line += num_lines
 
     def _parse(self, raw: bytes, names: Sequence[str]) -> pa.RecordBatch | None:
         """The rows of a block, with columns that are or may be text as text; None if it is not CSV."""
@@ -141,12 +147,12 @@ class CsvFile:
             rows = self._parse_as(raw, {name: self._type(name) for name in names})
         except pa.ArrowInvalid:  # a cell is not a number, or a row is not as wide as the header
             try:
-                rows = self._parse_as(raw, dict.fromkeys(names, pa.string()))
+                rows = self._parse_as(raw, dict.fromkeys(names, TEXT))
             except pa.ArrowInvalid:
                 return None
         large = [name for name in names if name not in self._types and _is_large(rows[name])]
         if large:
-            texts = self._parse_as(raw, dict.fromkeys(large, pa.string()))
+            texts = self._parse_as(raw, dict.fromkeys(large, TEXT))
             for name in large:
                 rows = rows.set_column(names.index(name), name, texts[name])
         return rows
@@ -174,16 +180,16 @@ class CsvFile:
     def _convert_texts(self, rows: pa.RecordBatch, lines: Callable[[], Array]) -> pa.RecordBatch:
         for position, name in enumerate(rows.schema.names):
             column, kind, exact = rows[name], self._type(name), name not in self._types
-            if pa.types.is_string(column.type):
+            if column.type in (pa.string(), TEXT):
                 found = convert(column, kind, self._missing, exact=exact)
                 if found is None and not exact:
                     self._refuse(name, column, kind, lines)
-                column = convert(column, pa.string(), self._missing, exact=True) if found is None else found
+                column = convert(column, TEXT, self._missing, exact=True) if found is None else found
                 rows = rows.set_column(position, name, column)
         return rows
 
     def _type(self, name: str) -> pa.DataType:
-        return self._types.get(name, pa.string() if name in self._texts else pa.float64())
+        return self._types.get(name, TEXT if name in self._texts else pa.float64())
 
     def _refuse(self, name: str, column: pa.Array, kind: pa.DataType, lines: Callable[[], Array]) -> NoReturn:
         row, cell = first_refused_cell(column, kind, self._missing)

@@ -1,35 +1,24 @@
-"""Choose the features, their likelihoods and the classes of a table from summaries of its columns.
-
-By default, columns with two values are Bernoulli, text and whole numbers with at most 10 values Categorical, and other
-numbers Normal. A column is left out, with a reason, if it has no cells, only one value, or a different text in nearly
-every row.
-"""
+"""Choose the features, their likelihoods and the classes of a table from summaries of its columns."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, cast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from bayesnb.files.tables.summaries import (
-    NOTHING,
-    ONE_VALUE,
-    Summary,
-    classes_from,
-    describe_column,
-    infer_kind,
-    no_use,
-    number_warnings,
-)
-from bayesnb.frames.column_kinds import Column, Kind
-from bayesnb.frames.likelihoods import expand
+import numpy as np
+
+from bayesnb.families import Family
+from bayesnb.files.tables.row_batches import RowBatch
+from bayesnb.frames.column_kinds import Column, in_order
+from bayesnb.frames.inference import FEW, Choice, on_command_line, warnings_of
+from bayesnb.frames.likelihoods import choose_columns, choose_kinds, left_out
 from bayesnb.frames.schema import FrameSchema
-from bayesnb.frames.series import LARGEST_INTEGER, DataError, closest, listing
+from bayesnb.frames.series import LARGEST_INTEGER, Array, DataError, Frame, closest, label, listing
+from bayesnb.frames.summaries import MOST_VALUES, Summary, summarise
 
-SKIP = "skip"
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Description:
     """The features and the classes of a table.
 
@@ -37,89 +26,107 @@ class Description:
         data: The name of the data.
         target: The column whose values are the classes.
         classes: The K classes, sorted; as integers if they are whole numbers.
-        columns: The features, in the order of the table.
-        left_out: Name and reason of each column that is not used.
+        chosen: The kinds or families that the user has chosen, by column, or one family for all columns.
+        schema: The features, in the order of the table, with those that are left out.
         num_rows: The number of rows with a class.
         num_unlabelled: The number of rows without a class, which are left out.
         warnings: Whole sentences for the user.
+        kept: The rows, if the file is small.
     """
 
     data: str
     target: Column
     classes: tuple[Any, ...]
-    columns: tuple[Column, ...]
-    left_out: tuple[tuple[str, str], ...]
+    chosen: Any
+    schema: FrameSchema
     num_rows: int
     num_unlabelled: int
     warnings: tuple[str, ...]
+    kept: tuple[RowBatch, ...] = ()
 
     @property
-    def schema(self) -> FrameSchema:
-        """The features as those of a classifier.
+    def left_out(self) -> tuple[tuple[str, str], ...]:
+        """Name and reason of each column that is not used."""
+        return tuple((column.name, column.reason) for column in self.schema.columns if column not in self.schema.used)
 
-        Two values other than 0 and 1 become two categories: the same model, but later rows may have a third value.
-        """
-        return FrameSchema(
-            tuple(
-                replace(column, kind="categorical")
-                if column.kind == "bernoulli" and {*column.values} != {0.0, 1.0}
-                else column
-                for column in self.columns
-            )
-        )
+
+def summarise_rows(rows: Frame, labelled: Array, target: str, place: Callable[[int], str]) -> dict[str, Summary]:
+    """The summary of every column by name: of the target over all rows, of the others over rows with a target.
+
+    Args:
+        rows: The rows.
+        labelled: Which of them have a target [N].
+        target: The name of its column.
+        place: The words for the place of a row, from its position.
+    """
+    some, positions = (rows, None) if labelled.all() else (rows.filter(labelled.tolist()), np.flatnonzero(labelled))
+
+    def place_of_labelled(row: int) -> str:
+        return place(row if positions is None else positions[row])
+
+    return {
+        name: summarise(rows[name], place) if name == target else summarise(some[name], place_of_labelled)
+        for name in rows.columns
+    }
+
+
+def choose(names: Sequence[str], target: str, likelihoods: Any) -> Mapping[str, Any]:
+    """The kinds or families that the user has chosen, by column.
+
+    Args:
+        names: The columns, with the target.
+        target: The column of classes.
+        likelihoods: As for ``NaiveBayesClassifier``.
+    """
+    if isinstance(likelihoods, Mapping) and target in likelihoods:
+        raise DataError(f"column '{target}' is the target, so it has no kind to choose")
+    features = [name for name in names if name != target]
+    # a family takes numbers
+    return dict.fromkeys(features, "normal") if isinstance(likelihoods, Family) else choose_kinds(likelihoods, features)
 
 
 def describe(
     data: str,
     target: str,
     summaries: Mapping[str, Summary],
-    overrides: Mapping[str, str],
-    kinds: Sequence[Kind],
+    likelihoods: Any,
     warnings: Sequence[str],
+    how: Callable[..., str] = on_command_line,
 ) -> Description:
-    """The features, their likelihoods and the classes; overrides take precedence over what the columns contain.
+    """The features, their likelihoods and the classes; the choices of the user take precedence over the cells.
 
     Args:
         data: The name of the data.
         target: The column of classes.
         summaries: The summary of each column by name: for the target over all rows, for others over labelled rows.
-        overrides: Maps a column name or pattern, such as `pixel_*`, to a kind or `skip`.
-        kinds: The kinds that may be used.
+        likelihoods: As for ``NaiveBayesClassifier``.
         warnings: Earlier warnings, which come first.
+        how: The words of warnings for choosing a likelihood, as for ``warnings_of``.
 
     Raises:
-        DataError: if the target or an override does not fit the data, or no column is left to learn from.
+        DataError: if the target or a likelihood does not fit the data, or no column is left to learn from.
     """
     labels = summaries[target]
-    if target in overrides:
-        raise DataError(f"column '{target}' is the target, so it has no kind to choose")
+    chosen = choose([*summaries], target, likelihoods)
     classes = classes_from(labels)
-    features = [summary for name, summary in summaries.items() if name != target]
-    wanted = expand(overrides, [column.name for column in features])
-    warnings = (*warnings, *number_warnings([column for column in features if column.name not in wanted]))
-    columns: list[Column] = []
-    left_out: list[tuple[str, str]] = []
-    for column in features:
-        kind = wanted.get(column.name) or infer_kind(column)
-        reason = "skipped, as asked" if kind == SKIP else no_use(column) or (kind if kind not in kinds else "")
-        if reason:
-            left_out.append((column.name, reason))
-        else:
-            columns.append(describe_column(column, cast(Kind, kind)))
-    if not columns:
-        reasons = "; ".join(f"'{name}' ({reason})" for name, reason in left_out[:3])
-        why = f"; left out are {reasons}" if reasons else f" but the target, '{target}'"
+    names = [name for name in summaries if name != target]
+    family = likelihoods if isinstance(likelihoods, Family) else None
+    schema = FrameSchema(choose_columns(names, summaries, chosen), family)
+    choices = [Choice(column.name, column.kind, column.reason) for column in schema.columns if column.inferred]
+    warnings = (*warnings, *warnings_of(summaries, choices, how))
+    if not schema.used:
+        why = left_out(schema.columns) or f" but the target, '{target}'"
         raise DataError("; ".join((f"'{data}' has no column to learn from{why}", *warnings[:1])))
     whole = not labels.text and labels.whole and max(map(abs, labels.span)) <= LARGEST_INTEGER
     return Description(
         data=data,
         target=Column(target, "categorical", classes, labels.text),
         classes=tuple(map(int, classes)) if whole else classes,
-        columns=tuple(columns),
-        left_out=tuple(left_out),
+        chosen=family or chosen,
+        schema=schema,
         num_rows=labels.num_cells,
         num_unlabelled=labels.missing,
-        warnings=(*warnings, *_left_out_warnings(left_out)),
+        warnings=warnings,
     )
 
 
@@ -130,11 +137,26 @@ def require_target(data: str, names: Sequence[str], target: str) -> None:
         raise DataError(f"'{data}' has no column '{target}'{hint}")
 
 
-def _left_out_warnings(left_out: Sequence[tuple[str, str]]) -> list[str]:
-    found = []
-    for reason in (NOTHING, ONE_VALUE):
-        names = [name for name, why in left_out if why == reason]
-        if names:
-            noun, verb, be = ("column", "has", "is") if len(names) == 1 else ("columns", "have", "are")
-            found.append(f"{noun} {listing(names)} {verb} {reason} and {be} left out")
-    return found
+def classes_from(target: Summary) -> tuple[Any, ...]:
+    """The classes, sorted.
+
+    Raises:
+        DataError: if the target is not a column of classes.
+    """
+    name, rows = target.name, target.num_cells
+    distinct = target.distinct
+    if rows == 0:
+        raise DataError(f"the target '{name}' has nothing in it; choose another with --target")
+    if target.values is not None and distinct == 1:
+        raise DataError(f"the target '{name}' has one class only, '{label(*target.values)}'")
+    shown = f"{distinct}" if target.values is not None else f"more than {MOST_VALUES:,}"
+    if not target.text:
+        few = distinct <= FEW or (target.whole and (distinct <= 20 or rows >= 20 * distinct))
+        if not few:
+            raise DataError(
+                f"the target '{name}' is a measurement ({shown} different numbers in {rows} rows); "
+                "classification needs classes"
+            )
+    if target.values is None or 2 * distinct > rows:
+        raise DataError(f"the target '{name}' has {shown} classes in {rows} rows; most would be seen once")
+    return in_order(target.values.tolist())

@@ -1,91 +1,154 @@
-"""Fit a file of any size: one pass over its blocks describes the columns, a second one counts the rows."""
+"""Fit a file of any size: one pass over its batches describes the columns, a second one counts the rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
 from bayesnb.files.streaming import stream
 from bayesnb.files.streaming.blocks import ArrayBlocks
-from bayesnb.files.streaming.counting import Advance
-from bayesnb.files.tables.description import SKIP, Description, describe, require_target
-from bayesnb.files.tables.reading import BUILT_IN, FrameBlock, RowData, open_data, require_finite
-from bayesnb.files.tables.summaries import Summary, summarise, summarise_frame
-from bayesnb.frames.column_kinds import KINDS
-from bayesnb.frames.likelihoods import kind_for_column
+from bayesnb.files.streaming.counting import Advance, progress
+from bayesnb.files.tables.description import Description, choose, describe, require_target, summarise_rows
+from bayesnb.files.tables.parquet_files import row_batch
+from bayesnb.files.tables.reading import BUILT_IN, RowData, as_pandas, open_data, require_finite_frame
+from bayesnb.files.tables.row_batches import RowBatch
+from bayesnb.frames.column_kinds import SKIP
+from bayesnb.frames.inference import in_python, on_command_line
+from bayesnb.frames.likelihoods import AUTO
 from bayesnb.frames.schema import FrameSchema
 from bayesnb.frames.series import Array, DataError, label
+from bayesnb.frames.summaries import Summary, summarise
 from bayesnb.sklearn.estimator import NaiveBayesClassifier
-from bayesnb.sklearn.fit_methods import specification
+from bayesnb.sklearn.fit_methods import require, specification
+
+KEPT_BYTES = 512 << 20
+"""A file whose batches take at most so much memory is read once."""
+
+
+def fit_file(
+    data: str | os.PathLike[str],
+    target: str | None = None,
+    likelihoods: Any = AUTO,
+    *,
+    method: str = "posterior",
+    class_prior: Any = None,
+    smoothing: float = 1.0,
+    random_state: Any = None,
+    num_samples: int = 1000,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress_bar: bool = True,
+) -> NaiveBayesClassifier:
+    """A classifier fitted to a CSV or Parquet file of any size, as `bayesnb fit` fits it.
+
+    The first pass over the file finds the kinds, the categories and the classes, the second counts, a few batches of
+    rows at a time; a file of less than 500 MB is read once. Rows without a class are left out. The result equals
+    ``NaiveBayesClassifier.fit`` on the same rows.
+
+    Args:
+        data: The path of the file, which has a header line if it is CSV.
+        target: The column of classes; by default the last.
+        likelihoods, method, class_prior, smoothing, random_state, num_samples: As for ``NaiveBayesClassifier``.
+        checkpoint: A file from which the same call resumes when it is repeated, as for ``stream``.
+        progress_bar: Whether to show a progress bar on stderr if that is a terminal.
+
+    Raises:
+        ValueError: if the file, the target or another argument does not fit.
+    """
+    require(method, smoothing)
+    with progress(1.0, wanted=progress_bar) as advance:
+        described = describe_file(os.fspath(data), target, likelihoods, advance, in_python)
+    for warning in described.warnings:
+        warnings.warn(warning, UserWarning, stacklevel=2)
+    params = {"method": method, "class_prior": class_prior, "smoothing": smoothing}
+    params |= {"random_state": random_state, "num_samples": num_samples}
+    return fit_described(described, checkpoint=checkpoint, progress_bar=progress_bar, **params)
 
 
 def describe_file(
-    data: str, target: str | None = None, overrides: Mapping[str, str] | None = None, advance: Advance | None = None
+    data: str,
+    target: str | None = None,
+    likelihoods: Any = AUTO,
+    advance: Advance | None = None,
+    how: Callable[..., str] = on_command_line,
 ) -> Description:
     """The features and the classes of a file, by the rules of ``compare``.
 
     Args:
         data: A CSV or Parquet file, or the name of one of scikit-learn's data sets.
         target: The column of classes; by default the last.
-        overrides: Maps a column name, or a pattern, to one of the five kinds or `skip`.
-        advance: Called after each block.
+        likelihoods: As for ``NaiveBayesClassifier``.
+        advance: Called after each batch.
+        how: The words of warnings for choosing a likelihood, as for ``warnings_of``.
 
     Raises:
-        DataError: if the file, the target or an override does not fit.
+        DataError: if the file, the target or a likelihood does not fit.
     """
-    source, kinds = open_data(data), overrides or {}
+    source = open_data(data)
     target = source.names[-1] if target is None else target
     require_target(data, source.names, target)
-    skipped = {name for name in source.names if name != target and kind_for_column(kinds, name) == SKIP}
-    texts: set[str] = set()
-    while (read := _summaries(source, [n for n in source.names if n not in skipped], target, texts, advance)) is None:
+    chosen, texts = choose(source.names, target, likelihoods), set[str]()
+    names = [name for name in source.names if chosen.get(name) != SKIP]
+    while (read := _summaries(source, names, target, texts, advance)) is None:
         pass  # a column that began with numbers contains text: start over
-    summaries = {name: read.get(name) or Summary(name, 0, 0, text=False) for name in source.names}
-    return describe(data, target, summaries, kinds, KINDS, source.warnings)
+    found, kept = read
+    summaries = {name: found.get(name) or Summary(name, 0, 0) for name in source.names}
+    return replace(describe(data, target, summaries, likelihoods, source.warnings, how), kept=kept)
 
 
 def _summaries(
     source: RowData, names: list[str], target: str, texts: set[str], advance: Advance | None
-) -> dict[str, Summary] | None:
-    """The summaries of columns; text columns are added to ``texts``. None if one was read as numbers before."""
+) -> tuple[dict[str, Summary], tuple[RowBatch, ...]] | None:
+    """The summaries of columns, and the batches if they are small enough to be kept for a second reading.
+
+    Text columns are added to ``texts``. None if one was read as numbers before.
+    """
     summaries: dict[str, Summary] = {}
-    rows, again = 0, False
-    for block in source.read(names, texts):
-        require_finite(source.data, block.frame)
-        for name, found in summarise_frame(block.frame, target).items():
+    kept: list[RowBatch] = []
+    rows, again, room = 0, False, KEPT_BYTES
+    for batch in source.read(names, texts):
+        room -= batch.rows.nbytes
+        kept = [*kept, row_batch(batch.rows, 0, 1.0)] if room >= 0 else []  # without the bytes that tell the lines
+        require_finite_frame(source.data, batch.frame, batch.place)
+        for name, found in summarise_rows(batch.frame, batch.present(target), target, batch.place).items():
             before = summaries.get(name, found)
             again |= found.text and not before.text and before.num_cells > 0
             if found.text:
                 texts.add(name)
             summaries[name] = found if again or before is found else before.merged(found)
-        rows += len(block.frame)
+        rows += batch.rows.num_rows
         if advance is not None:
-            advance(block.done, rows)
-    return None if again else summaries
+            advance(batch.done, rows)
+    return None if again else (summaries, tuple(kept))
 
 
-def fit_file(
-    described: Description, *, checkpoint: Path | None = None, progress_bar: bool = True, **params: Any
+def fit_described(
+    described: Description,
+    *,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress_bar: bool = True,
+    **params: Any,
 ) -> NaiveBayesClassifier:
-    """A classifier fitted to the rows of a file, with a few blocks in memory at a time.
+    """A classifier fitted to the rows of a file.
 
     Args:
         described: The description of the file.
         checkpoint: A file from which the same call resumes when it is repeated, as for ``stream``.
         progress_bar: Whether to show a progress bar on stderr.
-        **params: Parameters of the classifier other than ``likelihoods``, which come from ``described``.
+        **params: Parameters of the classifier other than ``likelihoods``, which are those that the user has chosen.
 
     Raises:
         StreamError: if a block does not fit the description; the rows counted before stay in the checkpoint.
     """
     schema, classes = described.schema, np.array(described.classes)
-    classifier = NaiveBayesClassifier({column.name: column.kind for column in schema.columns}, **params)
-    model = specification(classifier.method, classifier.smoothing, schema, len(classes), classifier.class_prior)
+    classifier = NaiveBayesClassifier(described.chosen or AUTO, **params)
+    model = specification(classifier.method, classifier.smoothing, schema, classes, classifier.class_prior)
     rows = DescribedRows(described)
     statistics = stream(model, rows, num_classes=len(classes), checkpoint=checkpoint, progress_bar=progress_bar)
     return classifier.learned(schema, classes, statistics)
@@ -106,29 +169,29 @@ class DescribedRows(ArrayBlocks):
             "file": described.data if file is None else [str(path.resolve()), file.st_size, file.st_mtime_ns],
             "target": described.target.name,
             "classes": [label(value) for value in described.classes],
-            "columns": [
-                [column.name, column.kind, [*map(label, column.values)]] for column in described.schema.columns
-            ],
+            "columns": [[column.name, column.kind, [*map(label, column.values)]] for column in described.schema.used],
         }
 
 
 def _encoded_blocks(described: Description) -> Iterator[tuple[Any, Array]]:
     schema, target = described.schema, described.target
-    texts = {column.name for column in (*schema.columns, target) if column.text}
-    for block in open_data(described.data).read([*schema.names, target.name], texts):
-        labelled = block.frame[block.frame[target.name].notna()]
-        if len(labelled):
-            yield schema.encode(nw.from_native(labelled)), target.encode(labelled[target.name])
+    used = [*schema.used, target]
+    texts = {column.name for column in used if column.text}
+    for batch in described.kept or open_data(described.data).read([column.name for column in used], texts):
+        present = batch.present(target.name)
+        if present.any():
+            labelled = batch.frame if present.all() else batch.frame.filter(present.tolist())
+            yield schema.encode(labelled), target.encode(labelled[target.name])
 
 
-def predict_file(classifier: NaiveBayesClassifier, data: str) -> Iterator[tuple[FrameBlock, Array]]:
-    """Yield each block of rows of a file with its predictions p(y = k | x), [N, K].
+def predict_file(classifier: NaiveBayesClassifier, data: str) -> Iterator[tuple[RowBatch, Array]]:
+    """Yield each batch of rows of a file with its predictions p(y = k | x), [N, K].
 
     Raises:
         DataError: if the file cannot be read, or its columns or cells differ from those of the fit.
     """
-    for block in _blocks_for(classifier, data):
-        yield block, classifier.fit_.predict_proba(_schema(classifier).encode(nw.from_native(block.frame)))
+    for batch in _batches_for(classifier, data):
+        yield batch, classifier.fit_.predict_proba(_schema(classifier).encode(batch.frame))
 
 
 def row_of(classifier: NaiveBayesClassifier, data: str, row: int) -> pd.DataFrame:
@@ -138,28 +201,28 @@ def row_of(classifier: NaiveBayesClassifier, data: str, row: int) -> pd.DataFram
         DataError: if the file has no such row, or lacks columns of the fit.
     """
     before = 0
-    for block in _blocks_for(classifier, data):
-        if row <= before + len(block.frame):
-            return block.frame.iloc[row - before - 1 : row - before]
-        before += len(block.frame)
+    for batch in _batches_for(classifier, data):
+        if row <= before + batch.rows.num_rows:
+            return as_pandas(batch)[row - before - 1 : row - before].reindex(columns=_schema(classifier).names)
+        before += batch.rows.num_rows
     raise DataError(f"'{data}' has {before:,} rows, so there is no row {row:,}; the first is 1")
 
 
-def _blocks_for(classifier: NaiveBayesClassifier, data: str) -> Iterator[FrameBlock]:
-    """The columns of the fit, block by block."""
+def _batches_for(classifier: NaiveBayesClassifier, data: str) -> Iterator[RowBatch]:
+    """The columns of the fit, batch by batch."""
     source, schema = open_data(data), _schema(classifier)
     schema.require(source.names)
-    for block in source.read(schema.names, schema.texts):
-        require_finite(source.data, block.frame)
-        for column in schema.columns:
-            cells = block.frame[column.name]
-            if column.text is False and cells.dtype == object:
-                _, place = summarise(cells).odd or ("", "")
+    for batch in source.read([column.name for column in schema.used], schema.texts):
+        require_finite_frame(source.data, batch.frame, batch.place)
+        for column in schema.used:
+            cells = batch.frame[column.name]
+            if column.text is False and not cells.dtype.is_float():
                 try:
                     column.encode(cells)
                 except DataError as error:
-                    raise DataError(f"{place} of '{data}': {error}") from error
-        yield block
+                    _, place = summarise(cells, batch.place).odd or ("", "")
+                    raise DataError(f"{place.partition(' ')[2]} of '{data}': {error}") from error
+        yield batch
 
 
 def _schema(classifier: NaiveBayesClassifier) -> FrameSchema:

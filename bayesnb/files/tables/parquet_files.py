@@ -58,7 +58,8 @@ class ParquetFile:
             DataError: if a row group is damaged, after the batches before it.
         """
         size = rows_in_batch(names)
-        with in_sentences(self.path, "Parquet"), self._open() as file:
+        texts = [name for name in names if pa.types.is_string(self.schema.field(name).type)]
+        with in_sentences(self.path, "Parquet"), self._open(texts) as file:
             for groups, first, last in _row_groups(file.metadata, size):
                 if last <= start:
                     continue
@@ -74,10 +75,11 @@ class ParquetFile:
                     raise DataError(f"{place}, cannot be read: {words_of(error)}") from error
 
     @contextmanager
-    def _open(self) -> Iterator[pq.ParquetFile]:
+    def _open(self, texts: Sequence[str] = ()) -> Iterator[pq.ParquetFile]:
+        """The open file; each distinct cell of ``texts`` is read once."""
         with (
             self._opener() as handle,
-            pq.ParquetFile(handle, buffer_size=BUFFER_BYTES, pre_buffer=False) as file,
+            pq.ParquetFile(handle, buffer_size=BUFFER_BYTES, pre_buffer=False, read_dictionary=[*texts]) as file,
         ):
             yield file
 

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, TextIO
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from bayesnb.files.tables.csv_cells import line
@@ -67,14 +68,13 @@ def _parquet(handle: BinaryIO, names: list[str], classes: Sequence[Any]) -> Iter
 
 def _writer(handle: TextIO, names: list[str], classes: Sequence[Any]) -> Write:
     """A function that writes CSV; the header comes with the first rows, so no rows give no output."""
-    labels = [label(value) for value in classes]
+    labels = pa.array([line([label(value)])[:-1] for value in classes])
     header = [line(["prediction", *names])]
 
     def write(proba: Array) -> None:
         while header:
             handle.write(header.pop())
-        best = proba.argmax(axis=1)
-        rows = zip(best.tolist(), proba.tolist(), strict=True)
-        handle.writelines(line([labels[k], *shares]) for k, shares in rows)
+        cells = [labels.take(pa.array(proba.argmax(axis=1))), *(pa.array(p).cast(pa.string()) for p in proba.T)]
+        handle.writelines(f"{row}\n" for row in pc.binary_join_element_wise(*cells, ",").to_pylist())
 
     return write

@@ -1,13 +1,14 @@
-"""Read files and scikit-learn's data sets into data frames of numbers and text, whole or in blocks of rows.
+"""Read files and scikit-learn's data sets as numbers and text: in batches of Arrow columns, or whole as a data frame.
 
-Columns are float64 (missing is NaN) or object (text; missing is None). The index is the line on which each row begins,
-or the row number for Parquet, so that error messages can name the place of a cell.
+The columns of a batch are float64 (missing is NaN) or text (missing is null), which remains encoded: Python sees each
+distinct text of a batch, never each cell. In the data frame text is object (missing is None), and the index is the line
+on which each row begins, or the row number for Parquet, so that error messages can name the place of a cell.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -18,9 +19,11 @@ import pyarrow as pa
 
 from bayesnb.files.tables.csv_files import CsvFile
 from bayesnb.files.tables.file_kinds import format_of
-from bayesnb.files.tables.parquet_files import ParquetFile
-from bayesnb.files.tables.row_batches import RowBatch, in_sentences
-from bayesnb.frames.series import DataError, closest, numbers, round_floats, sort_of, texts
+from bayesnb.files.tables.parquet_files import ParquetFile, row_batch
+from bayesnb.files.tables.row_batches import RowBatch, in_sentences, place_of
+from bayesnb.frames.column_kinds import SKIP, require_finite
+from bayesnb.frames.likelihoods import kind_for_column
+from bayesnb.frames.series import DataError, Frame, closest, factorise, numbers, round_floats, sort_of, texts
 
 BUILT_IN = ("iris", "wine", "breast_cancer", "digits")
 
@@ -41,18 +44,14 @@ class NamedFrame:
     target: str
     warnings: tuple[str, ...] = ()
 
-
-@dataclass(frozen=True, eq=False)
-class FrameBlock:
-    """Some rows of a file, and the fraction of the file read so far, including them."""
-
-    frame: pd.DataFrame
-    done: float
+    def place(self, row: int) -> str:
+        """The place of a row in the file, such as `on line 7`."""
+        return place_of("row" if self.frame.index.name == "row" else "line", self.frame.index[row])
 
 
 @dataclass(frozen=True, eq=False)
 class RowData:
-    """A file, or a data set of scikit-learn, to be read in blocks.
+    """A file, or a data set of scikit-learn, to be read in batches.
 
     Attributes:
         data: The path, or the name of the data set.
@@ -60,19 +59,19 @@ class RowData:
         names: The names of its columns.
         warnings: Sentences about a header that looks wrong.
         read: Takes names of columns, and of those to read as text, and yields the rows, at least one in total.
-            Other columns are text in a block if one of its cells is not a number, or is one that float64 would round.
-            Texts added during iteration apply to the blocks that follow.
+            Other columns are text in a batch if one of its cells is not a number, or is one that float64 would round.
+            Texts added during iteration apply to the batches that follow.
     """
 
     data: str
     name: str
     names: Sequence[str]
     warnings: tuple[str, ...]
-    read: Callable[[Sequence[str], Collection[str]], Iterator[FrameBlock]]
+    read: Callable[[Sequence[str], Collection[str]], Iterator[RowBatch]]
 
 
 def open_data(data: str) -> RowData:
-    """A CSV or Parquet file, or one of the data sets that come with scikit-learn, to be read in blocks.
+    """A CSV or Parquet file, or one of the data sets that come with scikit-learn, to be read in batches.
 
     Args:
         data: The path of a file, or one of `iris`, `wine`, `breast_cancer`, `digits`. Write `./iris` for a
@@ -82,9 +81,9 @@ def open_data(data: str) -> RowData:
         DataError: if the file does not exist, cannot be read, or is not a table.
     """
     if data in BUILT_IN:
-        frame = _built_in(data)
+        rows = pa.RecordBatch.from_pandas(_built_in(data), preserve_index=False)
         return RowData(
-            data, data, list(frame.columns), (), lambda names, _: iter([FrameBlock(frame[list(names)], 1.0)])
+            data, data, rows.schema.names, (), lambda names, _: iter([row_batch(rows.select(list(names)), 0, 1.0)])
         )
     path = Path(data)
     with in_sentences(path):
@@ -97,61 +96,75 @@ def open_data(data: str) -> RowData:
     file = _open(path)
     if not file.names:
         raise DataError(f"'{path}' has no columns")
-    return RowData(data, path.stem, file.names, file.warnings, partial(_blocks, path))
+    return RowData(data, path.stem, file.names, file.warnings, partial(_batches, path))
 
 
-def read(data: str) -> NamedFrame:
-    """All rows of what ``open_data`` opens."""
+def read(data: str, target: str | None = None, kinds: Mapping[str, str] | None = None) -> NamedFrame:
+    """All rows of what ``open_data`` opens; the columns that ``kinds`` leave out are empty."""
     source, as_text = open_data(data), set[str]()
+    names = columns_to_read(source.names, source.names[-1] if target is None else target, kinds or {})
     while True:
-        frames = [block.frame for block in source.read(source.names, as_text)]
-        kinds = [{name for name in frame if frame[name].dtype == object} for frame in frames]
-        mixed = set.union(*kinds) - set.intersection(*kinds)
+        frames = [as_pandas(batch) for batch in source.read(names, as_text)]
+        texts_of = [{name for name in frame if frame[name].dtype == object} for frame in frames]
+        mixed = set.union(*texts_of) - set.intersection(*texts_of)
         if not mixed:
             frame = pd.concat(frames) if len(frames) > 1 else frames[0]
-            require_finite(data, frame)
-            return NamedFrame(source.name, frame, source.names[-1], source.warnings)
+            found = NamedFrame(source.name, frame.reindex(columns=source.names), source.names[-1], source.warnings)
+            require_finite_frame(data, nw.from_native(frame), found.place)
+            return found
         as_text |= mixed  # a column is text in some blocks only: start over
 
 
-def require_finite(data: str, frame: pd.DataFrame) -> None:
-    """Raise DataError, naming the line or row, if a number is infinite."""
-    for name, cells in frame.select_dtypes("number").items():
-        infinite = np.isinf(cells.to_numpy())
-        if infinite.any():
-            place = f"{'in row' if frame.index.name == 'row' else 'on line'} {frame.index[np.argmax(infinite)]}"
-            raise DataError(f"column '{name}' holds an infinite number {place} of '{data}'")
+def columns_to_read(names: Sequence[str], target: str, kinds: Mapping[str, str]) -> list[str]:
+    """The columns but those that ``kinds``, by name or by patterns, leave out."""
+    return [name for name in names if name == target or kind_for_column(kinds, name, names) != SKIP]
+
+
+def require_finite_frame(data: str, rows: Frame, place: Callable[[int], str]) -> None:
+    """Raise DataError, naming the place, if a number is infinite."""
+    for name in rows.columns:
+        if rows[name].dtype.is_float():
+            require_finite(rows[name].to_numpy(), name, lambda row: f" {place(row)} of '{data}'")
 
 
 def _open(path: Path, as_text: Collection[str] = ()) -> CsvFile | ParquetFile:
     return ParquetFile(path) if format_of(path) == "parquet" else CsvFile(path, texts=as_text)
 
 
-def _blocks(path: Path, names: Sequence[str], as_text: Collection[str]) -> Iterator[FrameBlock]:
+def _batches(path: Path, names: Sequence[str], as_text: Collection[str]) -> Iterator[RowBatch]:
     file, given = _open(path, as_text), False
     for batch in file.batches(names):
         given = True
-        yield FrameBlock(_frame(batch, as_text), batch.done)
+        yield _as_numbers_and_text(batch, as_text)
     if not given:
         raise DataError(f"'{path}' has {'a header and ' if isinstance(file, CsvFile) else ''}no rows")
 
 
-def _frame(batch: RowBatch, as_text: Collection[str]) -> pd.DataFrame:
-    frame = nw.from_native(pa.Table.from_batches([batch.rows]), eager_only=True)
+def _as_numbers_and_text(batch: RowBatch, as_text: Collection[str]) -> RowBatch:
+    columns = {}
+    for name in batch.frame.columns:
+        cells = batch.frame[name]
+        sort, whole = sort_of(cells), not cells.dtype.is_float()
+        if sort == "text":
+            columns[name] = batch.rows[name]
+        # True and False are text, as in a CSV file
+        elif sort == "flag" or (sort == "number" and whole and (name in as_text or round_floats(cells) is not None)):
+            codes, found = factorise(cells)
+            positions = pa.array(codes, mask=codes < 0)
+            columns[name] = pa.DictionaryArray.from_arrays(positions, pa.array(found, pa.string()))
+        else:
+            columns[name] = pa.array(np.asarray(numbers(cells), np.float64))
+    return replace(batch, rows=pa.RecordBatch.from_pydict(columns))
+
+
+def as_pandas(batch: RowBatch) -> pd.DataFrame:
+    """The rows as a data frame of float64 and object columns."""
     index = pd.Index(batch.numbers(), name=batch.unit)
     columns = {}
-    for name in frame.columns:
-        cells = frame[name]
-        sort, whole = sort_of(cells), not cells.dtype.is_float()
-        # True and False are text, as in a CSV file
-        if sort in ("text", "flag") or (
-            sort == "number" and whole and (name in as_text or round_floats(cells) is not None)
-        ):
-            found = cells.to_list() if cells.dtype == nw.String else texts(cells)
-            columns[name] = pd.Series(found, index=index, dtype=object)
-            continue
-        columns[name] = pd.Series(np.asarray(numbers(cells), np.float64), index=index)
-    return pd.DataFrame(columns, index=index)
+    for name in batch.frame.columns:
+        cells = batch.frame[name]
+        columns[name] = numbers(cells) if cells.dtype.is_float() else pd.Series(texts(cells), index, dtype=object)
+    return pd.DataFrame(columns, index)
 
 
 def _built_in(name: str) -> pd.DataFrame:

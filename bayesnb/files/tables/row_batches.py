@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 
+import narwhals.stable.v2 as nw
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from bayesnb.frames.series import Array, DataError
+from bayesnb.frames.series import Array, DataError, Frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,10 +32,28 @@ class RowBatch:
     unit: str
     numbers: Callable[[], Array]
 
+    @cached_property
+    def frame(self) -> Frame:
+        """The rows as a data frame."""
+        return nw.from_native(pa.Table.from_batches([self.rows]), eager_only=True)
+
+    def place(self, row: int) -> str:
+        """The place of one of the rows, such as `on line 7`."""
+        return place_of(self.unit, self.numbers()[row])
+
+    def present(self, name: str) -> Array:
+        """Whether each cell of a column [N] is there."""
+        return ~pc.is_null(self.rows[name], nan_is_null=True).to_numpy(zero_copy_only=False)
+
     def drop(self, num_rows: int) -> RowBatch:
         """The same batch without its first rows."""
         rows, first = self.rows.slice(num_rows), self.first + num_rows
         return replace(self, rows=rows, first=first, numbers=lambda: self.numbers()[num_rows:])
+
+
+def place_of(unit: str, number: int) -> str:
+    """The place of a cell, from the unit and the number of its row."""
+    return f"{'in' if unit == 'row' else 'on'} {unit} {number}"
 
 
 def words_of(error: BaseException) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
-from bayesnb.files.tables.description import describe, require_target
+from bayesnb.files.tables.description import describe, require_target, summarise_rows
 from bayesnb.files.tables.reading import NamedFrame
-from bayesnb.files.tables.summaries import summarise_frame
 from bayesnb.frames.column_kinds import BLOCKS, Column, Kind
 from bayesnb.frames.series import Array, label
 
@@ -68,9 +68,11 @@ def make_table(source: NamedFrame, target: str | None = None, overrides: Mapping
     """
     frame, target = source.frame, source.target if target is None else target
     require_target(source.name, list(frame.columns), target)
-    found = describe(source.name, target, summarise_frame(frame, target), overrides or {}, KINDS, source.warnings)
-    labelled = frame[frame[target].notna()]
-    columns = tuple(column for kind in KINDS for column in found.columns if column.kind == kind)
+    kept = frame[target].notna().to_numpy()
+    summaries = summarise_rows(nw.from_native(frame), kept, target, source.place)
+    found = describe(source.name, target, summaries, overrides or {}, source.warnings)
+    labelled = frame[kept]
+    columns = tuple(column for kind in KINDS for column in found.schema.columns if column.kind == kind)
     blocks = dict.fromkeys(column.block for column in columns)
     return Table(
         name=source.name,

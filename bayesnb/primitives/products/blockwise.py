@@ -12,7 +12,7 @@ import numpy as np
 
 from bayesnb.arrays import memory
 from bayesnb.arrays.host_calls import at_once
-from bayesnb.arrays.placement import Array, on_host, pad_rows
+from bayesnb.arrays.placement import Array, on_host, pad_rows, padded_size
 from bayesnb.arrays.sparse import STORED_BYTES, bytes_per_row, dense, is_sparse, part_of
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.numerics.log_prob import LogProb
@@ -25,24 +25,29 @@ PRECISE_CELL = 1e-5
 PRECISE_ROW = 1e-3
 """Nats a row that float32 may lose to rounding before numpy rows are recomputed in float64."""
 
+FEW, FINE = 512, 32
+"""Up to so many rows, which numpy mostly evaluates, blocks are padded to multiples of the second number."""
+
 SINGLE_EPS = float(np.finfo(np.float32).eps)
 
 
-def by_rows(function: Callable[..., Any], args: tuple[Any, ...], x: Any) -> Any:
-    """``function(*args, x)`` for a jitted function of rows, whose results have rows on their first axis.
+def by_rows(function: Callable[..., Any], args: tuple[Any, ...], x: Any, **static: Any) -> Any:
+    """``function(*args, x, **static)`` for a jitted function of rows, whose results have rows on their first axis.
 
-    On the host it runs in float64 on blocks of rows, the last one padded to a power of two, so that only a few sizes
-    are compiled and the working set is bounded. ``x`` is an array or a pytree of arrays [N, ...].
+    On the host it runs in float64 on blocks of rows, the last one padded, so that only a few sizes are traced or
+    compiled and the working set is bounded. ``x`` is an array or a pytree of arrays [N, ...].
     """
     if not on_host(args, x):
-        return function(*args, x)
+        return function(*args, x, **static)
     leaves = jax.tree.leaves(x)
     num_rows = leaves[0].shape[0]
     row_bytes = sum(8 * int(np.prod(leaf.shape[1:])) for leaf in leaves)
     parts = []
     for rows in row_blocks(num_rows, row_bytes) if num_rows else [slice(0, 0)]:
         size = rows.stop - rows.start
-        answer = at_once(function, *args, jax.tree.map(lambda a, rows=rows: pad_rows(dense(part_of(a, rows))), x))
+        room = max(-(-size // FINE), 1) * FINE if size <= FEW else padded_size(size)
+        block = jax.tree.map(lambda a, rows=rows, room=room: pad_rows(dense(part_of(a, rows)), room), x)
+        answer = at_once(function, *args, block, **static)
         parts.append(jax.tree.map(lambda a, size=size: a[:size], answer))
     return parts[0] if len(parts) == 1 else jax.tree.map(lambda *pieces: np.concatenate(pieces), *parts)
 
@@ -52,30 +57,13 @@ def sum_terms(terms: str, family: tuple[Any, ...], rows: tuple[Array, ...]) -> A
 
     ``family`` holds the family of the method, and the method's arguments before the rows.
     """
-    return by_rows(partial(_sum_terms, terms), family, rows)
+    return by_rows(_sum_terms, family, rows, terms=terms)
 
 
-@partial(jax.jit, static_argnums=0)
-def _sum_terms(terms: str, family: Any, *rest: Any) -> Array:
+@partial(jax.jit, static_argnames="terms")
+def _sum_terms(family: Any, *rest: Any, terms: str) -> Array:
     *first, rows = rest
     return getattr(family, terms)(*first, *rows).sum(axis=-1)
-
-
-def score_table(
-    quick: Callable[[Any, Array], Array], careful: Callable[[Any, Array], Array], table: Any, x: Array, *, single: bool
-) -> Array:
-    """A jitted function of a table [K, ...] and numpy rows, [N, K]: ``quick``, or ``careful`` if that overflows."""
-    tables = in_precision(table)
-
-    def score(block: Array, dtype: Any) -> LogProb:
-        rows = pad_rows(block.astype(dtype, copy=False))
-        part = at_once(quick, tables(dtype), rows)[: len(block)]
-        if dtype is np.float64 and not np.isfinite(part).all():
-            part = at_once(careful, tables(dtype), rows)[: len(block)]
-        return LogProb(part, None)
-
-    num_classes = len(jax.tree.leaves(table)[0])
-    return score_blocks(score, x, num_classes, zeros=False, single=single, threads=False).finite
 
 
 def single_precision(condition: Array | None) -> bool:
@@ -96,7 +84,14 @@ def in_precision(table: T, order: Literal["K", "F"] = "K") -> Callable[[Any], T]
 
 
 def score_blocks(
-    score: Callable[[Array, Any], LogProb], x: Array, num_classes: int, *, zeros: bool, single: bool, threads: bool
+    score: Callable[[Array, Any], LogProb],
+    x: Array,
+    num_classes: int,
+    *,
+    zeros: bool,
+    single: bool,
+    threads: bool,
+    block_bytes: int | None = None,
 ) -> LogProb:
     """Scores [N, K] of numpy rows, computed block by block by ``score(block, dtype)``, with zeros or without.
 
@@ -117,9 +112,8 @@ def score_blocks(
         if out.zeros is not None:
             out.zeros[rows] = part.zeros
 
-    blocks = row_blocks(
-        x.shape[0], bytes_per_row(x) * max(1, 4 // x.dtype.itemsize), block_bytes=STORED_BYTES if is_sparse(x) else None
-    )
+    block_bytes = STORED_BYTES if is_sparse(x) else block_bytes
+    blocks = row_blocks(x.shape[0], bytes_per_row(x) * max(1, 4 // x.dtype.itemsize), block_bytes=block_bytes)
     if threads:
         in_threads(block, blocks)
     else:

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays.compiled import compiled, for_loops
+from bayesnb.arrays.compiled import compiled_unless_few, for_loops
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.codes import Codes
@@ -38,7 +38,8 @@ def _on_host(codes: Callable[[Array], Codes], table: LogProb) -> Callable[[Array
         coded = codes(for_loops(block))
         if coded.starts[-1] != len(finite):  # the loop would read outside of the table
             raise ValueError(f"the columns have {coded.starts[-1]} categories together, and the table {len(finite)}")
-        return LogProb(_look_up(coded, finite), None if zeros is None else _look_up(coded, zeros))
+        tables = LogProb(finite, zeros)
+        return jax.tree.map(lambda part: _look_up(coded.cells, coded.starts, part), tables)
 
     def score(x: Array) -> LogProb:
         return score_blocks(of_block, x, finite.shape[1], zeros=zeros is not None, single=False, threads=True)
@@ -46,20 +47,16 @@ def _on_host(codes: Callable[[Array], Codes], table: LogProb) -> Callable[[Array
     return score
 
 
-def _look_up(coded: Codes, table: Array) -> Array:
-    out = np.zeros((len(coded.cells), table.shape[1]))
-    _add_entries(coded.cells, coded.starts, table, out)
-    return out
-
-
-@compiled
-def _add_entries(cells: Array, starts: Array, table: Array, out: Array) -> None:
+@compiled_unless_few
+def _look_up(cells: Array, starts: Array, table: Array) -> Array:
+    out = np.zeros((cells.shape[0], table.shape[1]))
     for n in range(cells.shape[0]):
         for d in range(cells.shape[1]):
             if 0 <= cells[n, d] < starts[d + 1] - starts[d]:
                 place = starts[d] + np.int64(cells[n, d])
                 for k in range(out.shape[1]):
                     out[n, k] += table[place, k]
+    return out
 
 
 def _gather(table: Array, coded: Codes) -> Array:

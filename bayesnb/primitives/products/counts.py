@@ -36,8 +36,8 @@ MOST_BYTES = 1 << 27
 def log_rising(a: Array, x: Any) -> Array:
     """sum_d log Gamma(a_kd + x_nd) / Gamma(a_kd), [N, K], of counts x >= 0; NaN counts as 0.
 
-    For a whole count the term is log a + log(a + 1) + ... + log(a + x - 1). On the host these sums are tabulated:
-    0.04 of the time of log-gamma functions for 20,000 rows of 100 counts and 10 classes.
+    For a whole count it is log a + log(a + 1) + ... + log(a + x - 1). On the host these sums are tabulated, in 0.04 of
+    the time of log-gamma functions for 20,000 rows of 100 counts and 10 classes.
     """
     if not on_host(a, x):
         return _total(a, jnp.asarray(x))
@@ -63,44 +63,33 @@ def _of_block(a: Array, x: Any) -> Array:
     cells, pointers = cells_by_row(x)
     cells, columns = for_loops(cells), x.indices if is_sparse(x) else None
     parts = [pointers[rows.start : rows.stop + 1] for rows in row_blocks(x.shape[0], bytes_per_row(x), 0, PART_BYTES)]
-
-    def highest_in(rows: Array) -> Array:
-        highest = np.zeros(x.shape[1], np.int64)
-        _raise_to_counts(cells, columns, rows, highest)
-        return highest
-
-    highest = merge_in_threads(np.maximum, highest_in, parts)
-    table, start = _table(a.T, _levels(highest, min(MOST_BYTES // (8 * len(a)), WORTH * cells.size)))
+    highest = merge_in_threads(np.maximum, lambda rows: _highest(cells, columns, rows, x.shape[1]), parts)
+    most_entries = min(MOST_BYTES // (8 * len(a)), WORTH * cells.size)
+    columns_at = np.bincount(highest)[:0:-1].cumsum()[::-1]  # the number of columns that reach each count
+    levels = np.minimum(highest, np.searchsorted(columns_at.cumsum(), most_entries, side="right"))
+    table, start = _table(a.T, levels)
     rest = np.zeros(cells.shape, bool)
-
-    def sums_of(rows: Array) -> Array:
-        out = np.zeros((len(rows) - 1, len(a)))
-        _add_entries(cells, columns, rows, table, start, out, rest)
-        return out
-
-    out = np.concatenate(in_threads(sums_of, parts))
+    out = np.concatenate(in_threads(lambda rows: _look_up(cells, columns, rows, table, start, rest), parts))
     where = np.flatnonzero(rest)
     if columns is None and 2 * len(where) > cells.size:
         return by_rows(_total, (a,), x)
     row = np.searchsorted(pointers, where, side="right") - 1
     column = where - pointers[row] if columns is None else columns[where]
-    _add_cell_by_cell(out, a, row, column, cells[where])
+    for some in row_blocks(len(where), 16 * len(a)):  # cell by cell, some thousands at a time
+        pairs = a.T[column[some]], cells[where[some], None].astype(np.float64)
+        np.add.at(out, row[some], by_rows(_of_pairs, (), pairs))
     return out
 
 
 @compiled
-def _raise_to_counts(cells: Array, columns: Array | None, pointers: Array, highest: Array) -> None:
-    """Raises ``highest`` [D] to the largest count of each column that a table may hold."""
+def _highest(cells: Array, columns: Array | None, pointers: Array, num_columns: int) -> Array:
+    """The largest count of each column that a table may hold, [D]."""
+    highest = np.zeros(num_columns, np.int64)
     for n in range(pointers.shape[0] - 1):
         for i in range(pointers[n + 1] - pointers[n]):
             cell, d = cells[pointers[n] + i], i if columns is None else columns[pointers[n] + i]
             highest[d] = cell if (cell <= MOST_LEVELS) & (cell > highest[d]) else highest[d]
-
-
-def _levels(highest: Array, most_entries: int) -> Array:
-    """The number of counts 1, 2, ... of each column that a table of at most ``most_entries`` rows holds, [D]."""
-    columns_at = np.bincount(highest)[:0:-1].cumsum()[::-1]  # the number of columns that reach each count
-    return np.minimum(highest, np.searchsorted(columns_at.cumsum(), most_entries, side="right"))
+    return highest
 
 
 def _table(a: Array, levels: Array) -> tuple[Array, Array]:
@@ -125,10 +114,9 @@ def _accumulate(table: Array, start: Array) -> None:
 
 
 @compiled
-def _add_entries(
-    cells: Array, columns: Array | None, pointers: Array, table: Array, start: Array, out: Array, rest: Array
-) -> None:
-    """Adds the table's entries for the counts of each row, and marks the other positive cells in ``rest``."""
+def _look_up(cells: Array, columns: Array | None, pointers: Array, table: Array, start: Array, rest: Array) -> Array:
+    """The sums of the table's entries for the counts of each row; marks the other positive cells in ``rest``."""
+    out = np.zeros((pointers.shape[0] - 1, table.shape[1]))
     for n in range(out.shape[0]):
         for i in range(pointers[n], pointers[n + 1]):
             cell = cells[i]
@@ -140,18 +128,10 @@ def _add_entries(
                         out[n, k] += table[place, k]
                 else:
                     rest[i] = True
+    return out
 
 
-def _add_cell_by_cell(out: Array, a: Array, row: Array, column: Array, count: Array) -> None:
-    """Adds the terms of single cells, some thousands at a time."""
-    for some in row_blocks(len(row), 16 * len(a)):
-        pairs = a.T[column[some]], count[some, None].astype(np.float64)
-        np.add.at(out, row[some], by_rows(_of_pairs, (), pairs))
-
-
-@jax.jit
-def _of_pairs(pairs: tuple[Array, Array]) -> Array:
-    return log_gamma.log_gamma_ratio(*pairs)
+_of_pairs = jax.jit(lambda pairs: log_gamma.log_gamma_ratio(*pairs))
 
 
 @jax.jit

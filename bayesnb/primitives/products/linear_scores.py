@@ -16,7 +16,7 @@ from bayesnb.arrays.sparse import is_sparse
 from bayesnb.arrays.threads import row_blocks
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.products.blockwise import PRECISE_CELL, in_precision, score_blocks, single_precision
-from bayesnb.primitives.products.stored import multiply_stored
+from bayesnb.primitives.products.loops import multiply_stored
 from bayesnb.primitives.scoring import Score
 
 
@@ -65,34 +65,28 @@ def linear(family: Featured, table: Linear, direct: Callable[[Array], Array] | N
 
 def linear_terms(family: Featured, table: Linear, x: Array) -> LogProb:
     """The terms of the product, column by column, [N, K, D]. Pure JAX."""
-    return _product(family, table, x, _terms)
 
+    def terms(features: tuple[Array, ...], weights: tuple[Array, ...], offset: Any, seen: Array | None) -> Array:
+        total = 0.0 if offset is None else offset[None]
+        total = total if seen is None else jnp.where(seen[:, None, :], total, 0.0)
+        for feature, weight in zip(features, weights, strict=True):
+            total = total + feature[:, None, :] * weight[None]
+        return total
 
-def _terms(
-    features: tuple[Array, ...], coefficients: tuple[Array, ...], offset: Array | None, seen: Array | None
-) -> Array:
-    total = 0.0 if offset is None else offset[None]
-    total = total if seen is None else jnp.where(seen[:, None, :], total, 0.0)
-    for feature, weight in zip(features, coefficients, strict=True):
-        total = total + feature[:, None, :] * weight[None]
-    return total
+    return _product(family, table, x, terms)
 
 
 def _on_device(family: Featured, table: Linear, direct: Callable[[Array], Array] | None, x: Array) -> LogProb:
     floating = jnp.issubdtype(x.dtype, jnp.inexact)
     x = x.astype(jnp.promote_types(x.dtype, jnp.float32) if floating else jnp.result_type(float))
     table = jax.tree.map(lambda a: jnp.asarray(a, x.dtype), table)
-    product = _product(family, table, x, partial(_weigh, _device_matmul))
+    product = _product(family, table, x, partial(_weigh, partial(jnp.matmul, precision="highest")))
     if direct is None or table.condition is None:
         return product
     precise = table.condition * jnp.finfo(x.dtype).eps < PRECISE_CELL
     good = precise & jnp.isfinite(product.finite).all()
     finite = jax.lax.cond(good, lambda _: product.finite, lambda x: direct(x).astype(x.dtype), x)
     return LogProb(finite, product.zeros)
-
-
-def _device_matmul(a: Array, b: Array) -> Array:
-    return jnp.matmul(a, b, precision="highest")
 
 
 def _on_host(family: Featured, table: Linear, direct: Callable[[Array], Array] | None) -> Score:
@@ -152,10 +146,8 @@ def _product(family: Featured, table: Linear, x: Array, weigh: Callable[..., Arr
 def _weigh(
     matmul: Any, features: tuple[Array, ...], coefficients: tuple[Array, ...], offset: Array | None, seen: Array | None
 ) -> Array:
-    parts = [] if offset is None else [_whole(matmul, offset, seen)]
-    parts += [matmul(feature, weight.T) for feature, weight in zip(features, coefficients, strict=True)]
+    parts = [matmul(feature, weight.T) for feature, weight in zip(features, coefficients, strict=True)]
+    if offset is not None:
+        whole = offset.sum(axis=1)[None] if seen is None else matmul(seen.astype(offset.dtype), offset.T)
+        parts.insert(0, whole)
     return reduce(operator.add, parts)
-
-
-def _whole(matmul: Any, offset: Array, seen: Array | None) -> Array:
-    return offset.sum(axis=1)[None] if seen is None else matmul(seen.astype(offset.dtype), offset.T)

@@ -32,7 +32,7 @@ class DeviceSums:
     def cell_counts(self, seen: Array | None, num_columns: int) -> Array:
         if seen is None:
             return jnp.repeat(self.counts()[:, None], num_columns, axis=1)
-        return self._count(seen)
+        return self._segment_sum(seen.astype(jnp.int32))
 
     def sum(self, values: Array, seen: Array | None = None) -> Array:
         values = values if seen is None else jnp.where(seen, values, 0)
@@ -44,11 +44,9 @@ class DeviceSums:
 
     def trials(self, x: Array) -> tuple[Array, Array]:
         seen = observed(x)
-        return self._count(x if seen is None else jnp.where(seen, x, 0)), self.cell_counts(seen, x.shape[1])
-
-    def _count(self, values: Array) -> Array:
-        """Sums of zeros and ones as integers, which are exact for unweighted rows."""
-        return self._segment_sum(values.astype(jnp.int32))
+        ones = x if seen is None else jnp.where(seen, x, 0)
+        # integers are exact for unweighted rows
+        return self._segment_sum(ones.astype(jnp.int32)), self.cell_counts(seen, x.shape[1])
 
     def table(self, codes: Codes, size: int) -> Array:
         places, seen = codes.places()
@@ -67,7 +65,13 @@ class DeviceSums:
         count = self.cell_counts(seen, x.shape[1])
         if self.soft:
             # one class at a time, or the working set would be K times that of x
-            return count, *jax.lax.map(lambda w: _weighted_moments(x, seen, w), self.y.T)
+
+            def of_class(weight: Array) -> tuple[Array, Array]:
+                w = jnp.where(seen, weight[:, None], 0.0)
+                mean, deviations = _weighted_deviations(x, w)
+                return mean, (w * jnp.square(deviations)).sum(axis=0)
+
+            return count, *jax.lax.map(of_class, self.y.T)
         # the smallest value of each class is the origin: a constant column is exact, and no other class can spoil it
         present = seen if self.weight is None else seen & (self.weight > 0)[:, None]
         origin = jax.ops.segment_min(jnp.where(present, x, jnp.inf), self.y, self.num_classes)
@@ -84,8 +88,13 @@ class DeviceSums:
         weights = self.y if self.soft else jax.nn.one_hot(self.y, self.num_classes, dtype=x.dtype)
         if not self.soft and self.weight is not None:
             weights = weights * self.weight[:, None]
-        # one class at a time: the working set is that of x
-        mean, scatter = jax.lax.map(lambda w: _weighted_scatter(x, jnp.where(whole, w, 0.0)), weights.T)
+
+        def of_class(weight: Array) -> tuple[Array, Array]:
+            w = jnp.broadcast_to(jnp.where(whole, weight, 0.0)[:, None], x.shape)
+            mean, deviations = _weighted_deviations(x, w)
+            return mean, jnp.matmul((w * deviations).T, deviations, precision="highest")
+
+        mean, scatter = jax.lax.map(of_class, weights.T)  # one class at a time: the working set is that of x
         return mean, count, scatter
 
     def _segment_sum(self, values: Array) -> Array:
@@ -102,20 +111,6 @@ class DeviceSums:
         ones = jnp.ones(places.shape, jnp.int32) if seen is None else seen.astype(jnp.int32)
         values = ones if weight is None else jnp.where(weight[:, None] > 0, ones * weight[:, None], 0.0)
         return jnp.zeros(size, values.dtype).at[jnp.clip(places, 0, size - 1)].add(values)
-
-
-def _weighted_moments(x: Array, seen: Array, weight: Array) -> tuple[Array, Array]:
-    """Mean and squared deviations [D] of rows with these weights."""
-    w = jnp.where(seen, weight[:, None], 0.0)
-    mean, deviations = _weighted_deviations(x, w)
-    return mean, (w * jnp.square(deviations)).sum(axis=0)
-
-
-def _weighted_scatter(x: Array, weight: Array) -> tuple[Array, Array]:
-    """Mean [D] and scatter matrix [D, D] of rows with these weights."""
-    w = jnp.broadcast_to(weight[:, None], x.shape)
-    mean, deviations = _weighted_deviations(x, w)
-    return mean, jnp.matmul((w * deviations).T, deviations, precision="highest")
 
 
 def _weighted_deviations(x: Array, w: Array) -> tuple[Array, Array]:

@@ -122,15 +122,11 @@ class HostSums:
     def scatter(self, x: Array) -> tuple[Array, Array, Array]:
         seen = observed(x)
         whole = np.ones(len(x), bool) if seen is None else seen.all(axis=1)
-        weights = (self._weights_of(k, whole) for k in range(self.num_classes))
-        mean, count, scatter = zip(*(_scatter(x, w) for w in weights), strict=True)
-        return np.stack(mean), np.array(count), np.stack(scatter)
-
-    def _weights_of(self, k: int, whole: Array) -> Array:
         y, weight = self.labels
-        if self.labels.soft:
-            return np.where(whole, y[:, k], 0.0)
-        return ((y == k) & whole) * (1.0 if weight is None else weight.astype(np.float64))
+        weight = 1.0 if weight is None else weight.astype(np.float64)
+        own = y.T if self.labels.soft else ((y == k) * weight for k in range(self.num_classes))
+        mean, count, scatter = zip(*(_scatter(x, np.where(whole, w, 0.0)) for w in own), strict=True)
+        return np.stack(mean), np.array(count), np.stack(scatter)
 
 
 def _moments(x: Array, labels: Labels, num_classes: int) -> tuple[Array, Array, Array]:

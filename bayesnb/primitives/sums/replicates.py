@@ -36,7 +36,13 @@ class ReplicateSums(HostSums):
     def moments(self, x: Array) -> tuple[Array, Array, Array]:
         seen = observed(x)
         count = self.cell_counts(seen, x.shape[1])
-        origin = _central(x)
+        # the origin is the observed value of each column nearest its mean, or 0: a constant column is exact
+        cells = np.ones(x.shape, bool) if seen is None else seen
+        origin = np.where(cells, x, 0).sum(axis=0, dtype=np.float64) / np.maximum(cells.sum(axis=0), 1)
+        if len(x):
+            distance = np.where(cells, np.abs(x - origin), np.inf)
+            nearest = x[distance.argmin(axis=0), np.arange(x.shape[1])]
+            origin = np.nan_to_num(nearest.astype(np.float64))
         deviations = x.astype(np.float64) - origin
         if seen is not None:
             deviations[~seen] = 0.0
@@ -48,14 +54,3 @@ class ReplicateSums(HostSums):
         if columns.size:
             _, mean[:, columns], squares[:, columns] = super().moments(x[:, columns])
         return count, mean, squares
-
-
-def _central(x: Array) -> Array:
-    """The observed value of each column nearest its mean, or 0; with it as origin a constant column is exact."""
-    seen = ~np.isnan(x)
-    mean = np.where(seen, x, 0).sum(axis=0, dtype=np.float64) / np.maximum(seen.sum(axis=0), 1)
-    distance = np.where(seen, np.abs(x - mean), np.inf)
-    if not len(x):
-        return mean
-    nearest = x[distance.argmin(axis=0), np.arange(x.shape[1])].astype(np.float64)
-    return np.nan_to_num(nearest)

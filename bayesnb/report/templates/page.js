@@ -1,7 +1,7 @@
 // A click on a column's header, or Enter or Space, sorts the rows by that column; a second one reverses the order.
 "use strict";
 
-for (const table of document.querySelectorAll("table.sortable")) {
+for (const table of document.querySelectorAll("table")) {
   [...table.tHead.rows[0].cells].forEach((header, column) => {
     const button = document.createElement("button");
     button.type = "button";

@@ -6,17 +6,17 @@ import operator
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache, partial
 from typing import Any, ClassVar
 
 import jax
 import numpy as np
 import scipy.sparse
 from sklearn.utils import Tags, get_tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import assert_all_finite, check_is_fitted, check_non_negative, validate_data
 
 from bayesnb.arrays.masked import filled, without_mask
 from bayesnb.arrays.placement import Array
-from bayesnb.arrays.sparse import stored
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.scoring import Score
@@ -29,17 +29,17 @@ from bayesnb.sklearn.incremental import IncrementalClassifier, drop_zero_weights
 class BaseNB(IncrementalClassifier):
     """Mixin that replaces fitting and prediction; list it before scikit-learn's class among the bases."""
 
+    _model: NaiveBayes  # of the rows; its prior is not used
+    _precision: type  # of the first rows
+
     _parameters: ClassVar[tuple[str, ...]] = ("class_log_prior_", "feature_log_prob_")
     """The fitted attributes that determine predictions; their arrays are read-only, but may be replaced."""
 
     _arrays_of_fit: Sequence[Array] = ()
     """The arrays of these attributes as the fit set them."""
 
-    _exact_parameters: tuple[Array, ...]
+    _exact_parameters: tuple[Any, ...]
     """The ``_visible_parameters`` of the fit, before rounding to the attributes' precision."""
-
-    _score_of_fit: list[Score]
-    """Their ``_score``, once there has been a prediction."""
 
     def predict_joint_log_proba(self, X: Any) -> Array:
         """log p(y = k, x) of rows X [N, D], float64 [N, K]; -inf if the class is impossible."""
@@ -58,32 +58,35 @@ class BaseNB(IncrementalClassifier):
         best = self._scores(X).best()
         return self.classes_[best]
 
-    # defined by each class
-
-    @property
     @abstractmethod
-    def _model(self) -> NaiveBayes:
-        """The model of the rows, whose prior is not used."""
+    def _set_features(self, statistics: Any) -> tuple[Any, ...]:
+        """Set the fitted attributes of the features, and return the arguments of ``_table`` in full precision."""
 
-    def _remember(self, X: Array) -> None:
-        """Set state other than the statistics from the first rows of a fit."""
+    @abstractmethod
+    def _table(self, *parameters: Any) -> Any:
+        """The table from which the family scores rows."""
 
-    def _sum(self, X: Array, codes: Array, weight: Array | None, num_classes: int) -> ModelStatistics:
+    def _cells(self, X: Any) -> Any:
+        """The cells of validated rows as the model takes them."""
+        return X
+
+    def _sum(self, X: Any, codes: Array, weight: Array | None, num_classes: int) -> ModelStatistics:
         return summarise(label_rows(self._model, X, codes, weight, num_classes), evidence=False)
 
-    @abstractmethod
-    def _set_parameters(self, statistics: Any, class_counts: Array) -> tuple[Array, ...]:
-        """Set the fitted attributes, and return their parameters in full precision."""
+    def _set_class_prior(self) -> Array:
+        """Set the fitted attribute of the class probabilities [K], and return them in full precision."""
+        given = None if self.class_prior is None else check_class_probs(self.class_prior, len(self.classes_))
+        with np.errstate(divide="ignore"):  # classes of probability zero
+            self._update_class_log_prior(given)
+        return np.exp(self.class_log_prior_)
 
-    @abstractmethod
-    def _visible_parameters(self) -> tuple[Array, ...]:
+    def _visible_parameters(self) -> tuple[Any, ...]:
         """The arguments of ``_score``, computed from the fitted attributes."""
+        return np.exp(self.class_log_prior_), self.feature_log_prob_
 
-    @abstractmethod
     def _score(self, class_probs: Array, *parameters: Any) -> Score:
-        """The function that scores rows, log p(y = k, x), given class probabilities [K] and other parameters."""
-
-    # fits
+        """The function that scores rows, log p(y = k, x), given class probabilities [K] and the table's arguments."""
+        return self._model.likelihood_scorer((class_probs, {"x": self._table(*parameters)}))
 
     def _validate_rows(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
         # scikit-learn checks for NaN and infinity in sparse rows only: for dense rows families do it, saving a pass
@@ -91,87 +94,102 @@ class BaseNB(IncrementalClassifier):
         X, y = filled(X), without_mask("y", y)
         return validate_data(self, X, y, accept_sparse=sparse, ensure_all_finite=finite, reset=reset)
 
-    def _rows(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Array, Array, Array | None]:
+    def _rows(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Any, Array, Array | None]:
         if reset:
             self._validate_params()
         X, y = self._validate_rows(X, y, reset=reset)
+        if reset:
+            self._precision = np.float32 if X.dtype == np.float32 else np.float64
         return drop_zero_weights(X, y, sample_weight, require_some=True)
 
-    def _learn(self, X: Array, classes: Array, codes: Array, weight: Array | None, *, reset: bool) -> None:
-        if reset:
-            self._remember(X)
+    def _learn(self, X: Any, classes: Array, codes: Array, weight: Array | None, *, reset: bool) -> None:
         with self._sklearn_errors(X):
-            statistics = self._sum(X, codes, weight, len(classes))
+            statistics = self._sum(self._cells(X), codes, weight, len(classes))
         if not reset:
             statistics = merge_alike(self.statistics_, statistics)
-        self.classes_ = classes
         self.__dict__.pop("statistics_", None)  # unfitted if a parameter is invalid
-        self._exact_parameters = self._set_parameters(statistics.blocks["x"], statistics.class_counts)
-        self.statistics_, self._arrays_of_fit = statistics, self._visible_arrays()
+        self.classes_, self.class_count_ = classes, statistics.class_counts
+        self._exact_parameters = (self._set_class_prior(), *self._set_features(statistics.blocks["x"]))
+        self.statistics_ = statistics
         self._freeze()
 
     @contextmanager
     def _sklearn_errors(self, X: Any) -> Iterator[None]:
-        """Replace a family's error about cells by scikit-learn's message, if it has one."""
+        """Raise scikit-learn's error in place of a family's, if it has one for these cells."""
         try:
             yield
         except ValueError:
-            cells = stored(X)
-            if np.isinf(cells).any():
-                raise ValueError("Input X contains infinity: give finite numbers, or NaN for a missing cell") from None
-            if get_tags(self).input_tags.positive_only and (cells < 0).any():
-                raise ValueError(
-                    f"Negative values in data passed to {type(self).__name__} (input X): give cells of 0 or more"
-                ) from None
+            assert_all_finite(X, allow_nan=True, input_name="X")
+            if get_tags(self).input_tags.positive_only:
+                check_non_negative(X, f"{type(self).__name__} (input X)")
             raise
-
-    # predictions
 
     def _visible_arrays(self) -> list[Array]:
         return jax.tree.leaves([getattr(self, name) for name in self._parameters])
 
     def _freeze(self) -> None:
+        self._arrays_of_fit = self._visible_arrays()
         for array in self._arrays_of_fit:
             array.setflags(write=False)
-        self._score_of_fit = []
+        self._score_of_fit = cache(partial(self._score, *self._exact_parameters))
 
     def _scores(self, X: Any) -> LogProb:
         check_is_fitted(self)
         X = self._validate_rows(X, reset=False)
-        families = self._model.families
         with self._sklearn_errors(X):
-            rows = check_rows(families, True, X, sparse=True)
-            return self._present_score()(rows)
+            rows = check_rows(self._model.families, True, self._cells(X), sparse=True)
+            # else from attributes that the user has replaced
+            score = self._score_of_fit() if self._as_fitted() else self._score(*self._visible_parameters())
+            return score(rows)
 
-    def _present_score(self) -> Score:
-        arrays = self._visible_arrays()
-        replaced = len(arrays) != len(self._arrays_of_fit) or any(map(operator.is_not, arrays, self._arrays_of_fit))
-        if replaced:  # predict with what the user set, otherwise with the fit in full precision
-            return self._score(*self._visible_parameters())
-        if not self._score_of_fit:
-            self._score_of_fit.append(self._score(*self._exact_parameters))
-        return self._score_of_fit[0]
+    def _as_fitted(self) -> bool:
+        """Whether the visible arrays are those that the fit set."""
+        arrays, of_fit = self._visible_arrays(), self._arrays_of_fit
+        return len(arrays) == len(of_fit) and all(map(operator.is_, arrays, of_fit))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in super().__getstate__().items() if name != "_score_of_fit"}
+        # joblib does not keep the identity of arrays
+        state = {**super().__getstate__(), "_as_fitted": self.__sklearn_is_fitted__() and self._as_fitted()}
+        return {name: value for name, value in state.items() if name not in ("_score_of_fit", "_arrays_of_fit")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        as_fitted = state.pop("_as_fitted", False)
         super().__setstate__(state)
-        if self.__sklearn_is_fitted__():
+        if as_fitted:
             self._freeze()
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.array_api_support = False
-        tags.input_tags.allow_nan = True
+        # a row of counts that is partly missing has an unknown total
+        tags.input_tags.allow_nan = not (tags.input_tags.positive_only and tags.input_tags.sparse)
         return tags
 
 
 def check_class_probs(given: Any, num_classes: int) -> Array:
-    """Class probabilities up to a factor, [K]; ValueError if they are invalid."""
+    """Class probabilities [K], divided by their sum; ValueError if they are invalid."""
     probs = np.asarray(given, np.float64)
     if probs.shape != (num_classes,):
         raise ValueError(f"Number of priors must match number of classes: got shape {probs.shape} for {num_classes}")
     if not (np.isfinite(probs).all() and (probs >= 0).all() and probs.any()):
         raise ValueError(f"Priors must be non-negative and finite, and not all zero, got {probs.tolist()}")
-    return probs
+    return probs / probs.sum()
+
+
+def log_frequencies(counts: Array, alpha: Any, sizes: Any) -> Array:
+    """log((count + alpha) / sum(count + alpha)), [K, S], for simplexes of these sizes laid end to end.
+
+    If alpha is 0, a class without counts gets the counts of all classes, or ones if these are zero as well.
+    """
+    if not np.isfinite(alpha).all():
+        raise ValueError(f"alpha must be finite, got {alpha!r}")
+    starts = np.cumsum(sizes) - sizes
+    raised = counts + alpha
+    totals = np.add.reduceat(raised, starts, axis=1)
+    if not totals.all():
+        pooled = raised.sum(axis=0)
+        pooled = np.where(np.repeat(np.add.reduceat(pooled, starts), sizes) > 0, pooled, 1.0)
+        raised = np.where(np.repeat(totals > 0, sizes, axis=1), raised, pooled)
+        totals = np.add.reduceat(raised, starts, axis=1)
+    with np.errstate(divide="ignore"):
+        return np.log(raised) - np.repeat(np.log(totals), sizes, axis=1)

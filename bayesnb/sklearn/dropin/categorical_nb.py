@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from sklearn import naive_bayes
 
@@ -16,7 +14,7 @@ from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.rows.labelled_rows import label_rows
 from bayesnb.rows.statistics import ModelStatistics, summarise
-from bayesnb.sklearn.dropin.discrete_nb import BaseDiscreteNB, count_zeros, log_frequencies
+from bayesnb.sklearn.dropin.base_nb import BaseNB, log_frequencies
 
 
 @pytree
@@ -29,7 +27,7 @@ class WholeParts(OpenCategorical):
             raise ValueError(f"block {block!r} has a cell that is not a code: give finite numbers of 0 or more, or NaN")
 
 
-class CategoricalNB(BaseDiscreteNB, naive_bayes.CategoricalNB):
+class CategoricalNB(BaseNB, naive_bayes.CategoricalNB):
     """Codes 0, 1, ... of categories: x_d | y = k ~ Categorical(theta_kd), with smoothed frequencies,
 
         theta_kdc = (n_kdc + alpha) / (n_kd + alpha C_d).
@@ -40,16 +38,13 @@ class CategoricalNB(BaseDiscreteNB, naive_bayes.CategoricalNB):
         alpha: Pseudo-counts; 0 is the maximum likelihood.
         min_categories: The smallest C_d, a number or one per column [D]; by default the largest code plus one.
 
-    Other arguments, the attributes and the answers are scikit-learn's, except for these intended differences:
+    Intended differences from scikit-learn, besides those of all five classes (``bayesnb.sklearn.dropin``):
 
-    * A code that was not in the fitted rows drops its factor, and so does NaN.
-    * With ``alpha=0`` a category of probability zero makes the class impossible. A class without cells in a column gets
-      the frequencies of all classes.
-    * ``n_categories_`` is that of all rows so far, not of the last batch.
+    * A code that was not in the fitted rows drops its factor. ``n_categories_`` is that of all rows so far.
     """
 
     @property
-    def _model(self) -> NaiveBayes:
+    def _model(self) -> NaiveBayes:  # type: ignore[override]
         return NaiveBayes(WholeParts(tuple(table.shape[1] for table in self.feature_log_prob_)))
 
     def _sum(self, X: Array, codes: Array, weight: Array | None, num_classes: int) -> ModelStatistics:
@@ -59,12 +54,12 @@ class CategoricalNB(BaseDiscreteNB, naive_bayes.CategoricalNB):
         counted = summarise(label_rows(model, X, codes, weight, num_classes), evidence=False)
         return counted.with_block("x", counted.blocks["x"].without_room(least))
 
-    def _set_features(self, statistics: CategoricalStatistics, alpha: Any) -> tuple[Array, ...]:
+    def _set_features(self, statistics: CategoricalStatistics) -> tuple[list[Array]]:
         self.n_categories_ = np.array(statistics.sizes, np.int64)
         self.category_count_ = statistics.columns()
-        logs = log_frequencies(statistics.counts, alpha, self.n_categories_)
+        logs = log_frequencies(statistics.counts, self._check_alpha(), self.n_categories_)
         self.feature_log_prob_ = CategoricalStatistics(logs, statistics.sizes).columns()
-        return self._visible_parameters()
+        return (self.feature_log_prob_,)
 
     def _table(self, tables: list[Array]) -> LogProb:
-        return count_zeros(np.concatenate(tables, axis=1))
+        return LogProb.of(np.concatenate(tables, axis=1))

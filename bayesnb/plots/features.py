@@ -1,4 +1,4 @@
-"""Bar plots: contributions of features to a row's log odds, and their probabilities of depending on the class."""
+"""Plots of features: contributions to a row's log odds, dependence on the class, and on each other given the class."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ import numpy as np
 
 from bayesnb.arrays.placement import Array
 from bayesnb.fits.averaged import FeatureInclusion
+from bayesnb.inspection.dependence import STRONG, Dependence
 from bayesnb.inspection.explanation import Explanation
-from bayesnb.plots.style import AGAINST, FOR, NEUTRAL, heading, name_lines
+from bayesnb.plots.style import AGAINST, FOR, NEUTRAL, escape_dollars, heading, name_lines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def contribution_bars(ax: Axes, told: Explanation, row: int = 0, of: int | str | None = None, count: int = 10) -> Axes:
+def contribution_bars(
+    ax: Axes, explanation: Explanation, row: int = 0, of: int | str | None = None, count: int = 10
+) -> Axes:
     """Draw the contributions to a prediction: class prior, strongest features, all others combined, and their sum.
 
     Bars to the right are evidence for the class, hatched bars to the left against it. Whiskers are credible intervals,
     if the explanation has them. Infinite bars are drawn longer than all others, and marked.
 
-    Args:
-        ax: The axes to draw on.
-        told: The result of ``explain``.
-        row: The index of the row.
-        of: A class by number or name; by default the most probable one other than the class it is compared with.
-        count: The maximum number of features.
+    ``explanation`` is the result of ``explain``, ``row`` the index of one of its rows, and ``of`` a class by number or
+    name, by default the most probable one besides the class it is compared with.
     """
-    parts = [*told.parts(row, count, of), told.total(row, of)]
+    classes = explanation.class_names
+    parts = [*explanation.parts(row, count, of), explanation.total(row, of)]
     nats, low, high = (np.array([getattr(part, name) for part in parts]) for name in ("log_odds", "low", "high"))
     longest = 1.25 * np.abs(nats[np.isfinite(nats)]).max(initial=0.8)
     places = np.arange(len(parts), dtype=float)
     places[-1] += 0.4  # separate the sum from its parts
-    features = range(1, 1 + len(told.top(row, count, of)))
+    features = range(1, 1 + len(explanation.top(row, count, of)))
     colours = [(FOR if x > 0 else AGAINST) if i in features else NEUTRAL for i, x in enumerate(nats)]
     _draw_bars(ax, places, np.clip(nats, -longest, longest), colours, nats > 0, nats)
     finite = np.isfinite(low) & np.isfinite(high) & np.isfinite(nats)
@@ -45,28 +45,22 @@ def contribution_bars(ax: Axes, told: Explanation, row: int = 0, of: int | str |
     ax.axhline(places[-1] - 0.7, color="0.6", linewidth=0.8)
     ax.margins(x=0.08)
     ax.set_xlabel("log odds [nats]")
-    ax.set_title(heading(told.class_names[told.of_row(row, of)], told.class_names[told.against]), fontsize=10)
+    ax.set_title(heading(classes[explanation.of_row(row, of)], classes[explanation.against]), fontsize=10)
     return name_lines(ax, places, [part.label for part in parts])
 
 
 def inclusion_bars(
     ax: Axes,
-    found: FeatureInclusion,
+    inclusion: FeatureInclusion,
     feature_names: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
     count: int = 20,
 ) -> Axes:
     """Draw each feature's probability of depending on the class, the largest on top, next to its log Bayes factor.
 
-    Args:
-        ax: The axes to draw on.
-        found: The result of ``feature_inclusion``.
-        feature_names: D names, or a dict of them by block; ``x[3]`` if not given.
-        count: The maximum number of features.
-
-    Raises:
-        ValueError: if the number of names differs from the number of features.
+    ``inclusion`` is the result of ``feature_inclusion``. ValueError unless there is a name for each feature, as in
+    ``forest``.
     """
-    probability, factor = (part if isinstance(part, Mapping) else {"x": part} for part in found)
+    probability, factor = (part if isinstance(part, Mapping) else {"x": part} for part in inclusion)
     given: Any = feature_names if isinstance(feature_names, Mapping) or feature_names is None else {"x": feature_names}
     names = [str(name) for block, part in probability.items() for name in _names(block, len(part), given or {})]
     chance, evidence = (np.concatenate([np.asarray(part) for part in by.values()]) for by in (probability, factor))
@@ -77,6 +71,43 @@ def inclusion_bars(
     ax.set(xlim=(0, 1), xlabel="P(depends on the class)")
     ax.set_title("log Bayes factor [nats]", fontsize=8, loc="right")
     return name_lines(ax, places, [names[f] for f in order])
+
+
+def dependence(ax: Axes, pairs: Dependence, strong: float = STRONG) -> Axes:
+    """Draw the evidence that pairs of columns depend on each other given the class, below the diagonal of a matrix.
+
+    Shades are the log Bayes factor per row, in nats: with many rows the mutual information, but white for columns that
+    are independent, even if they are nearly unique; those have a star. A dot marks shaded pairs whose log Bayes factor
+    is above ``strong``. Shades are proportional to the square root of the nats: pairs differ by orders of magnitude.
+    ``pairs`` is the result of `bayesnb.dependence`.
+    """
+    from matplotlib.collections import EllipseCollection
+    from matplotlib.colors import PowerNorm
+
+    size = len(pairs.names)
+    below = np.tri(size, k=-1, dtype=bool)
+    per_row = pairs.evidence_per_row
+    nats = np.ma.masked_array(per_row, ~below)
+    norm = PowerNorm(0.5, 0.0, max(float(nats.max()), 1e-3))
+    edges = np.where(below, "0.85", "none").ravel()
+    shades = ax.pcolormesh(nats, cmap="Greys", norm=norm, edgecolors=edges, linewidth=0.4)
+    rows, columns = (below & (per_row > 0) & (pairs.log_bayes_factor > strong)).nonzero()
+    colours = np.where(norm(per_row[rows, columns]) > 0.5, "white", "black")
+    middles, width = np.stack([columns, rows], axis=1) + 0.5, min(0.3, 0.03 * size)
+    ax.add_collection(
+        EllipseCollection(width, width, 0, units="x", offsets=middles, offset_transform=ax.transData, color=colours)
+    )
+    ax.set(xlim=(0, size - 1), ylim=(size, 1), aspect="equal")
+    stars = [" *" if place in pairs.nearly_unique else "" for place in range(size)]
+    names = [escape_dollars(name) + star for name, star in zip(pairs.names, stars, strict=True)]
+    fontsize = float(np.clip(240 / size, 6, 9))
+    ax.set_xticks(np.arange(size - 1) + 0.5, names[:-1], rotation=90, fontsize=fontsize)
+    ax.set_yticks(np.arange(1, size) + 0.5, names[1:], fontsize=fontsize)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    ax.set_title(f"dot: log Bayes factor above {strong:g}{'; *: nearly unique' if any(stars) else ''}", fontsize=9)
+    ax.figure.colorbar(shades, ax=ax, label="log Bayes factor per row (nats)", shrink=0.6)
+    return ax
 
 
 def _draw_bars(ax: Axes, places: Array, widths: Array, colours: Sequence[str], plain: Array, numbers: Array) -> None:

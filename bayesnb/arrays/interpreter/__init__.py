@@ -1,0 +1,8 @@
+"""JAX functions of small arrays, evaluated by numpy without compilation.
+
+It knows JAX's primitives, and must not know what they are used for.
+"""
+
+from bayesnb.arrays.interpreter.program import evaluate as evaluate
+from bayesnb.arrays.interpreter.program import has_numpy_form as has_numpy_form
+from bayesnb.arrays.interpreter.program import prepare as prepare

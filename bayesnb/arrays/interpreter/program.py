@@ -1,0 +1,252 @@
+"""JAX traces a function once for its arguments' shapes, and numpy then evaluates the operations one by one.
+
+A trace takes some milliseconds, a compilation some hundred, and one of random numbers seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from jax.extend.core import Literal
+
+from bayesnb.arrays.interpreter.equation import bind
+from bayesnb.arrays.interpreter.random import is_key, to_numpy
+from bayesnb.arrays.interpreter.rules import RULES
+
+Values = list[Any]
+
+LONG = 100
+"""The most steps of a loop that is not compiled: from there on compiled loops are worth their time."""
+
+KEPT = 1 << 12
+"""The most numbers of a constant that is kept between calls, and of a value that is kept to the end of one."""
+
+CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr"}
+"""Primitives that call another program, with the name of the parameter that holds it."""
+
+
+def evaluate(function: Callable[..., Any], *args: Any, **static: Any) -> Any:
+    """``function(*args, **static)``, a pure JAX function, in float64 and with numpy leaves.
+
+    Arguments are pytrees of numpy arrays, numbers and threefry keys. Pass module-level functions and hashable static
+    arguments: a new function is traced at every call. Integers and normal numbers that are drawn are JAX's; gamma
+    variates are numpy's, also a function of the key alone.
+    """
+    return prepare(function, *args, **static)()
+
+
+class Call(NamedTuple):
+    """A program with its arguments."""
+
+    program: Program
+    of_answer: Any
+    leaves: list[Any]
+
+    def __call__(self) -> Any:
+        """The result, with numpy leaves."""
+        with np.errstate(all="ignore"):
+            answer = self.program(*[x if type(x) is np.ndarray else to_numpy(x) for x in self.leaves])
+        return self.of_answer.unflatten([_own(value) for value in answer])
+
+
+def prepare(function: Callable[..., Any], *args: Any, **static: Any) -> Call:
+    """The call that ``evaluate`` makes."""
+    leaves, structure = jax.tree.flatten(args)
+    kinds = tuple([(x.shape, x.dtype, False) if type(x) is np.ndarray else _kind(x) for x in leaves])
+    trace = _trace if _is_hashable(static) else _trace.__wrapped__
+    return Call(*trace(function, tuple(static.items()), structure, kinds), leaves)
+
+
+def has_numpy_form(leaf: Any) -> bool:
+    """False for random keys of another generator than JAX's default, which numpy cannot follow."""
+    return type(leaf) is np.ndarray or not is_key(leaf) or str(jax.random.key_impl(leaf)) == "threefry2x32"
+
+
+def _is_hashable(static: dict[str, Any]) -> bool:
+    try:
+        hash(tuple(static.values()))
+    except TypeError:
+        return False
+    return True
+
+
+def _kind(leaf: Any) -> tuple[Any, ...]:
+    """Shape, dtype, and whether the leaf is a number that takes the dtype of what it meets."""
+    with jax.enable_x64(True):
+        kind = jax.typeof(leaf)
+    return kind.shape, kind.dtype, kind.weak_type
+
+
+def _own(value: Any) -> Any:
+    """A copy in memory of its own, read-only as the results of compiled functions are."""
+    copy = np.array(value, order="C")
+    copy.flags.writeable = False
+    return copy
+
+
+@lru_cache(maxsize=1024)
+def _trace(
+    function: Callable[..., Any], static: tuple[tuple[str, Any], ...], structure: Any, kinds: tuple[Any, ...]
+) -> tuple[Program, Any]:
+    """The program for arguments of this structure, and the structure of its results."""
+
+    def of_leaves(*leaves: Any) -> Any:
+        return function(*jax.tree.unflatten(structure, leaves), **dict(static))
+
+    like = [jax.ShapeDtypeStruct(shape, dtype, weak_type=weak) for shape, dtype, weak in kinds]
+    with jax.core.eval_context(), jax.enable_x64(True):
+        traced, answer = jax.make_jaxpr(of_leaves, return_shape=True)(*like)
+        return compose(traced), jax.tree.structure(answer)
+
+
+class Step(NamedTuple):
+    """One operation, with the places of its arguments and results."""
+
+    function: Callable[..., Any]
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    last: tuple[int, ...] = ()
+    """The places of large values that no later operation reads."""
+
+
+class Program:
+    """Operations in order. Values have places in a list; those that depend on no argument are computed already."""
+
+    def __init__(self, num_arguments: int) -> None:
+        self.values: Values = [None] * num_arguments
+        self.known: set[int] = set()
+        self.large: set[int] = set()
+        self.steps: list[Step] = []
+        self.answers: list[int] = []
+        self.work = 0  # how many numbers the operations compute; the steps of a loop count once
+
+    def __call__(self, *args: Any) -> Values:
+        """The results for these arguments."""
+        values = self.values.copy()
+        values[: len(args)] = args
+        for function, before, after, last in self.steps:
+            found = function(*[values[place] for place in before])
+            if len(after) == 1:
+                values[after[0]] = found
+            else:
+                for place, value in zip(after, found, strict=True):
+                    values[place] = value
+            for place in last:
+                values[place] = None
+        return [values[place] for place in self.answers]
+
+    def add(self, jaxpr: Any, constants: Any, arguments: list[int]) -> list[int]:
+        """Append the operations of a jaxpr, and return the places of its results."""
+        places = dict(zip(jaxpr.invars, arguments, strict=True))
+        places.update((name, self._constant(value)) for name, value in zip(jaxpr.constvars, constants, strict=True))
+
+        def place(atom: Any) -> int:
+            literal: Any = atom if isinstance(atom, Literal) else None
+            return places[atom] if literal is None else self._constant(np.asarray(literal.val, literal.aval.dtype))
+
+        for equation in jaxpr.eqns:
+            before = [place(atom) for atom in equation.invars]
+            if (name := equation.primitive.name) in CALLS:
+                called = equation.params[CALLS[name]]
+                after = self.add(called.jaxpr, called.consts, before)
+            else:
+                size = sum(variable.aval.size for variable in equation.outvars)
+                self.work += size
+                after = self._step(_function(equation), before, len(equation.outvars), folds=size <= KEPT)
+                if size > KEPT:
+                    self.large.update(after)
+            places.update(zip(equation.outvars, after, strict=True))
+        return [place(atom) for atom in jaxpr.outvars]
+
+    def _constant(self, value: Any) -> int:
+        self.values.append(np.asarray(value))
+        self.known.add(len(self.values) - 1)
+        return len(self.values) - 1
+
+    def _step(self, function: Callable[..., Any], before: list[int], num_results: int, folds: bool) -> list[int]:
+        if folds and self.known.issuperset(before):
+            with np.errstate(all="ignore"):
+                found = function(*[self.values[place] for place in before])
+            return [self._constant(value) for value in ([found] if num_results == 1 else found)]
+        after = list(range(len(self.values), len(self.values) + num_results))
+        self.values.extend([None] * num_results)
+        self.steps.append(Step(function, tuple(before), tuple(after)))
+        return after
+
+
+def compose(traced: Any) -> Program:
+    """The program of a closed jaxpr: only the operations that its results need."""
+    program = Program(len(traced.jaxpr.invars))
+    program.answers = program.add(traced.jaxpr, traced.consts, list(range(len(traced.jaxpr.invars))))
+    needed, steps = set(program.answers), []
+    for step in reversed(program.steps):
+        if not needed.isdisjoint(step.after):
+            last = tuple(place for place in {*step.before} - needed - program.known if place in program.large)
+            steps.append(step._replace(last=last))
+            needed.update(step.before)
+    program.steps = steps[::-1]
+    return program
+
+
+def _function(equation: Any) -> Callable[..., Any]:
+    """The numpy function of an equation; a primitive without a rule is one operation of JAX, which compiles it."""
+    name = equation.primitive.name
+    if name in LOOPS:
+        return LOOPS[name](equation, **equation.params)
+    return RULES.get(name, bind)(equation)
+
+
+def _while(_: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nconsts: int) -> Callable[..., Any]:
+    proceed, body = compose(cond_jaxpr), compose(body_jaxpr)
+
+    def run(*args: Any) -> Any:
+        of_cond, rest = args[:cond_nconsts], args[cond_nconsts:]
+        of_body, state = rest[:body_nconsts], [*rest[body_nconsts:]]
+        while proceed(*of_cond, *state)[0]:
+            state = body(*of_body, *state)
+        return state[0] if len(state) == 1 else state
+
+    return run
+
+
+def _scan(equation: Any, jaxpr: Any, length: int, reverse: bool, **_: Any) -> Callable[..., Any]:
+    if length > LONG:
+        return bind(equation)
+    body = compose(jaxpr)
+    # columns have an axis more than what the body takes or gives of them
+    inside, outside = ([v.aval for v in jaxpr.jaxpr.outvars], [v.aval for v in equation.outvars])
+    like = [(one.shape, one.dtype) for one, all_ in zip(inside, outside, strict=True) if one.ndim < all_.ndim]
+    pairs = zip(jaxpr.jaxpr.invars, equation.invars, strict=True)
+    num_carry = len(inside) - len(like)
+    num_consts = len(equation.invars) - num_carry - sum(one.aval.ndim < all_.aval.ndim for one, all_ in pairs)
+
+    def run(*args: Any) -> Any:
+        constants, state, columns = args[:num_consts], [*args[num_consts:][:num_carry]], args[num_consts + num_carry :]
+        found = [np.empty((length, *shape), dtype) for shape, dtype in like]
+        for i in reversed(range(length)) if reverse else range(length):
+            answer = body(*constants, *state, *[column[i] for column in columns])
+            state = answer[:num_carry]
+            for whole, part in zip(found, answer[num_carry:], strict=True):
+                whole[i] = part
+        every = [*state, *found]
+        return every[0] if len(every) == 1 else every
+
+    return run
+
+
+def _cond(_: Any, branches: Any, **__: Any) -> Callable[..., Any]:
+    programs = [compose(branch) for branch in branches]
+
+    def run(index: Any, *args: Any) -> Any:
+        answer = programs[min(max(int(index), 0), len(programs) - 1)](*args)
+        return answer[0] if len(answer) == 1 else answer
+
+    return run
+
+
+LOOPS: dict[str, Callable[..., Any]] = {"while": _while, "scan": _scan, "cond": _cond}
+"""The primitives of control, from their parameters."""

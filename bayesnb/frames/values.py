@@ -1,0 +1,41 @@
+"""Values of cells, and how messages show them. It imports no data frames, so that a served model starts quickly."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+LARGEST_INTEGER = 2**53
+"""float64 represents every whole number up to this one."""
+
+FLAGS = {"false": "False", "true": "True"}
+"""How booleans are written as text, by their lower case."""
+
+
+def label(value: Any) -> str:
+    """The text of a category or a class; whole numbers are written without a decimal point."""
+    if isinstance(value, float | np.floating):
+        return str(int(value)) if float(value).is_integer() else repr(float(value))
+    return str(value)
+
+
+def listing(names: Sequence[str], most: int = 8) -> str:
+    """The names, quoted and separated by commas; at most the first ``most``, then the number of the rest."""
+    shown = ", ".join(f"'{name}'" for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def warn(message: str) -> None:
+    """Issue a warning to the user."""
+    warnings.warn(message, UserWarning, stacklevel=6)
+
+
+def warn_of_unseen(name: str, values: Sequence[Any], cell: Any) -> None:
+    """Warn of a column in which no cell is among the values of the fit; ``cell`` is one of them."""
+    warn(
+        f"column '{name}' holds no value that the model was fitted to, so all its cells count as missing: expected "
+        f"{listing([label(value) for value in values])}, got '{label(cell)}'"
+    )

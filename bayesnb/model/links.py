@@ -1,0 +1,117 @@
+"""The fixed list of functions by which a program's latent enters as a parameter: a precision as a variance, and so on.
+
+    parameter = forward(latent),    log |d parameter / d latent| = sum of powers times the parameter's logs
+
+The logs are log c, and for a probability log (1 - c), or log |det| of a matrix: a change of variables only tilts the
+conjugate prior, so modes and densities of the latents have closed forms too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from numpyro.distributions import constraints, transforms
+
+from bayesnb.arrays.placement import Array, namespace
+
+
+class Link(NamedTuple):
+    """``forward`` and ``inverse`` between a latent and a parameter, elementwise or of matrices; both take arrays."""
+
+    forward: Callable[[Array], Array]
+    inverse: Callable[[Array], Array]
+    powers: tuple[float, ...] = (0.0, 0.0)
+    constant: float = 1.0
+    """|d parameter / d latent| is this constant times the powers of the parameter."""
+    transform: Any = transforms.IdentityTransform()
+    """The same function as NumPyro's transform."""
+    matrix: bool = False
+
+
+def _logit(p: Array) -> Array:
+    xp = namespace(p)
+    return xp.log(p) - xp.log1p(-p)
+
+
+def _expit(x: Array) -> Array:
+    xp = namespace(x)
+    tail = xp.exp(-abs(x))
+    return xp.where(x >= 0, 1.0, tail) / (1.0 + tail)
+
+
+def _exp(x: Array) -> Array:
+    return namespace(x).exp(x)
+
+
+def _log(x: Array) -> Array:
+    return namespace(x).log(x)
+
+
+def _sqrt(x: Array) -> Array:
+    return namespace(x).sqrt(x)
+
+
+def _inverse_matrix(x: Array) -> Array:
+    return (np if namespace(x) is np else jnp).linalg.inv(x)
+
+
+def _power(power: float) -> Any:
+    return transforms.PowerTransform(power)
+
+
+LINKS: dict[str, Link] = {
+    "identity": Link(lambda t: t, lambda c: c),
+    "one minus": Link(
+        lambda t: 1.0 - t,
+        lambda c: 1.0 - c,
+        transform=transforms.AffineTransform(1.0, -1.0, constraints.unit_interval),
+    ),
+    "expit": Link(_expit, _logit, (1.0, 1.0), transform=transforms.SigmoidTransform()),
+    "expit of minus": Link(
+        lambda t: _expit(-t),
+        lambda c: -_logit(c),
+        (1.0, 1.0),
+        transform=transforms.ComposeTransform([transforms.AffineTransform(0.0, -1.0), transforms.SigmoidTransform()]),
+    ),
+    "odds": Link(
+        lambda t: t / (1.0 + t),
+        lambda c: c / (1.0 - c),
+        (0.0, 2.0),
+        transform=transforms.ComposeTransform([transforms.ExpTransform().inv, transforms.SigmoidTransform()]),
+    ),
+    "exp": Link(_exp, _log, (1.0,), transform=transforms.ExpTransform()),
+    "exp of minus": Link(
+        lambda t: _exp(-t),
+        lambda c: -_log(c),
+        (1.0,),
+        transform=transforms.ComposeTransform([transforms.AffineTransform(0.0, -1.0), transforms.ExpTransform()]),
+    ),
+    "exp of double": Link(
+        lambda t: _exp(2.0 * t),
+        lambda c: 0.5 * _log(c),
+        (1.0,),
+        2.0,
+        transforms.ComposeTransform([transforms.AffineTransform(0.0, 2.0), transforms.ExpTransform()]),
+    ),
+    "square": Link(lambda t: t * t, _sqrt, (0.5,), 2.0, _power(2.0)),
+    "root": Link(_sqrt, lambda c: c * c, (-1.0,), 0.5, _power(0.5)),
+    "reciprocal": Link(lambda t: 1.0 / t, lambda c: 1.0 / c, (2.0,), 1.0, _power(-1.0)),
+    "reciprocal square": Link(lambda t: t**-2, lambda c: c**-0.5, (1.5,), 2.0, _power(-2.0)),
+    "minus": Link(lambda t: -t, lambda c: -c, transform=transforms.AffineTransform(0.0, -1.0)),
+    "inverse matrix": Link(_inverse_matrix, _inverse_matrix, (1.0,), matrix=True),
+}
+"""By name; files store the names."""
+
+
+def log_slope(link: Link, terms: tuple[Array, ...], size: int = 1) -> Array | float:
+    """log |d parameter / d latent|, from the logs of the parameter; ``size`` is that of a matrix."""
+    powers = matrix_powers(link, size) if link.matrix else link.powers
+    return sum((p * term for p, term in zip(powers, terms, strict=False) if p), 0.0) + float(np.log(link.constant))
+
+
+def matrix_powers(link: Link, size: int) -> tuple[float, ...]:
+    """The powers for a symmetric matrix of this size: |d inv(t)| = |det t|^-(size + 1)."""
+    return tuple(p * (size + 1.0) for p in link.powers) if link.matrix else link.powers

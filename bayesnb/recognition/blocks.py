@@ -1,0 +1,96 @@
+"""The observed sites as blocks of a model: the parameters of each by class, named and shaped as its family has them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bayesnb.families.base import Family
+from bayesnb.recognition.classes import same
+from bayesnb.recognition.matching import Values
+from bayesnb.recognition.points import Observed
+from bayesnb.recognition.refusals import NotNaiveBayes
+
+
+@dataclass(frozen=True)
+class Block:
+    """An observed site: its family, and by short name the ``params`` at P points, [P, K, D, ...] or common, [P, D]."""
+
+    name: str
+    site: str
+    family: type[Family]
+    params: dict[str, Values]
+    common: tuple[str, ...]
+    shape: tuple[int, ...]
+    """Of one row."""
+    totals: Any
+
+    @property
+    def num_columns(self) -> int:
+        """D."""
+        return int(np.prod(self.shape))
+
+    def canonical(self, short: str) -> str:
+        """The model's name of a parameter."""
+        return f"{self.name}_{short}"
+
+    def tables(self, num_classes: int) -> dict[str, Any]:
+        """The parameters with their class axis, [P, K, D, ...]."""
+        return {
+            short: np.repeat(v.values[:, None], num_classes, axis=1) if short in self.common else v.values
+            for short, v in self.params.items()
+        }
+
+    def rows(self, value: Any, totals: Any, mask: Any) -> Any:
+        """The block's cells [N, D] from the site's value; with their totals, if these differ between rows.
+
+        Cells that the ``mask`` leaves out are NaN.
+        """
+        cells = np.array(value, np.float64).reshape(len(value), -1)
+        if mask is not None:
+            seen = np.asarray(mask).reshape(len(cells), -1)
+            cells = np.where(seen, cells, np.nan)
+        if totals is not None and not self.family.one_feature and self.fixed_totals is None:
+            return cells, np.asarray(totals, np.float64).reshape(cells.shape)
+        return cells
+
+    @property
+    def fixed_totals(self) -> tuple[int, ...] | None:
+        """The totals of each column, if all rows have the same ones."""
+        totals = np.asarray(self.totals).reshape(len(self.totals), -1)
+        return tuple(totals[0].astype(int).tolist()) if (totals == totals[0]).all() else None
+
+
+def make_blocks(observed: dict[str, Observed], tables: dict[str, Any], num_classes: int) -> list[Block]:
+    """The blocks of the observed sites, given the parameters by class."""
+    names = ["x"] if len(observed) == 1 else [re.sub(r"\W", "_", site) for site in observed]
+    if len(set(names)) < len(names) or any(not name.isidentifier() for name in names):
+        raise NotNaiveBayes(f"the observed sites {list(observed)} need names that are different Python identifiers")
+    return [
+        _block(name, site, observed[site], tables[site], num_classes)
+        for name, site in zip(names, observed, strict=True)
+    ]
+
+
+def _block(name: str, site: str, cells: Observed, tables: dict[str, Any], num_classes: int) -> Block:
+    shape, common, params = tuple(np.shape(cells.value)[1:]), [], {}
+    if cells.family.one_feature and len(shape) != 1:
+        raise NotNaiveBayes(f"site {site!r} has cells of shape {shape} in each row: one vector a row is expected")
+    family, tables = cells.family.simplify(tables)
+    columns = () if family.one_feature else (int(np.prod(shape)),)
+    for short, values in tables.items():
+        event = dict(family.site_supports)[short].event_dim
+        table = values.reshape(len(values), num_classes, *columns, *values.shape[values.ndim - event :])
+        if short == getattr(family, "may_be_common", "") and num_classes > 1 and _is_common(table):
+            common.append(short)
+            table = table[:, 0]
+        params[short] = Values(table, event)
+    totals = None if cells.totals is None else np.asarray(cells.totals)
+    return Block(name, site, family, params, tuple(common), shape, totals)
+
+
+def _is_common(table: Any) -> bool:
+    return bool(same(table, table[:, :1]).all()) and not bool(same(table[0], table[-1]).all())

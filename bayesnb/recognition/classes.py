@@ -1,0 +1,182 @@
+"""The parameters of each class: the label is set to each of them, and the parameters of the cells are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+from numpyro.infer.inspect import get_dependencies
+
+from bayesnb.recognition.points import Points, evaluate
+from bayesnb.recognition.refusals import NotNaiveBayes
+from bayesnb.recognition.running import Program, type_like
+
+SAME = 1e-9
+"""Numbers with a smaller relative difference are the same."""
+
+MOST_CLASSES = 4096
+
+
+class Labels:
+    """How to give the program labels: the site, the argument, or both."""
+
+    def __init__(self, program: Program, shape: tuple[int, ...], old: Any, *, site: bool) -> None:
+        self.program, self.shape, self.old, self.site = program, shape, old, site
+
+    def program_with(self, y: np.ndarray[Any, Any]) -> Program:
+        """The program with the labels ``y`` [N] in its arguments."""
+        return self.program.with_labels(self.old, y)
+
+    def of_site(self, y: np.ndarray[Any, Any]) -> Callable[[Any], Any] | None:
+        """The value of the label's site, a function of its message."""
+        if not self.site:
+            return None
+        kind = np.int32 if self.old is None or self.old.dtype == bool else self.old.dtype
+        return lambda _: y.astype(kind).reshape(self.shape)
+
+    def evaluate(self, y: np.ndarray[Any, Any], keys: Any, values: Any = None) -> Points:
+        """The program at points under the labels ``y`` [N]."""
+        return evaluate(self.program_with(y), keys, values, self.of_site(y))
+
+
+def same(a: Any, b: Any) -> Any:
+    """Whether numbers are equal up to rounding, elementwise; NaN is equal to nothing."""
+    return np.abs(a - b) <= SAME * (np.abs(a) + np.abs(b)) + 1e-300
+
+
+def by_row(values: np.ndarray[Any, Any], num_rows: int, site: str) -> np.ndarray[Any, Any]:
+    """Parameters [P, N, ...] of cells, whose first axis must be the rows'."""
+    if values.ndim < 2 or values.shape[1] != num_rows:
+        raise NotNaiveBayes(
+            f"site {site!r} has cells of shape {values.shape[1:]} and the label has {num_rows} rows: the first axis of "
+            "an observed site must be the rows"
+        )
+    return values
+
+
+def parameters_by_class(labels: Labels, num_classes: int, num_rows: int, keys: Any) -> tuple[Points, dict[str, Any]]:
+    """The points, and by observed site the parameters by short name, [P, K, ...].
+
+    Raises:
+        NotNaiveBayes: if the parameters of a row depend on anything but its label.
+    """
+    cycle = [np.arange(start, start + num_rows) % num_classes for start in range(0, num_classes, num_rows)]
+    runs = [labels.evaluate(y, keys) for y in cycle]
+    tables: dict[str, Any] = {}
+    for site, cells in runs[0].observed.items():
+        tables[site] = {}
+        for short in cells.params:
+            rows = np.concatenate([by_row(run.observed[site].params[short], num_rows, site) for run in runs], axis=1)
+            tables[site][short] = rows[:, :num_classes]
+            _check_rows(labels, site, rows, tables[site][short], np.concatenate(cycle), runs[0], keys)
+    other = uneven_labels(num_rows, num_classes)
+    # the same latents, and other keys, of which the program must not make draws of its own
+    latents = {name: latent.values for name, latent in runs[0].latents.items()}
+    again = labels.evaluate(other, jax.random.split(keys[0], len(keys)), latents)
+    for name, latent in again.latents.items():
+        if not same(latent.log_prob, runs[0].latents[name].log_prob).all():
+            raise NotNaiveBayes(
+                f"site {name!r} has another prior in a second run with other labels: it must not depend on the label, "
+                "on global state, or on random draws of the program's own"
+            )
+    for site, cells in again.observed.items():
+        if not np.array_equal(cells.value, runs[0].observed[site].value, equal_nan=True):
+            raise NotNaiveBayes(
+                f"site {site!r} has other cells in a second run with other labels: they must not depend on the "
+                "label, on global state, or on random draws of the program's own"
+            )
+        before = runs[0].observed[site].mask
+        if (cells.mask is None) != (before is None) or not np.array_equal(cells.mask, before):
+            raise NotNaiveBayes(f"site {site!r} has a mask that depends on the label")
+    for site, table in tables.items():
+        for short, values in table.items():
+            _check_rows(labels, site, again.observed[site].params[short], values, other, again, keys)
+    return runs[0], tables
+
+
+def uneven_labels(num_rows: int, num_classes: int) -> np.ndarray[Any, Any]:
+    """Labels with a different number of rows in each class, in no order."""
+    shares = np.square(np.arange(num_rows) / num_rows)
+    return np.random.default_rng(3).permutation((num_classes * shares).astype(int))
+
+
+def _check_rows(labels: Labels, site: str, rows: Any, table: Any, y: Any, run: Points, keys: Any) -> None:
+    if same(rows, table[:, y]).all():
+        return
+    parents = parents_of(labels.program, site)
+    cells = [name for name, observed in parents.items() if observed and name != labels.program.label]
+    cells = cells or [name for name in run.observed if name != site and _looks_at(labels, site, name, y, run, keys)]
+    if cells:
+        raise NotNaiveBayes(
+            f"site {site!r} depends on {cells[0]!r} given the label: the features are not conditionally independent"
+        )
+    raise NotNaiveBayes(
+        f"site {site!r} does not depend on its row's label alone: rows of one class have different parameters, as in "
+        "a regression, with a latent for each row, a random draw of its own, or if it depends on other cells; it "
+        f"depends on the sites {', '.join(map(repr, parents)) or 'of nothing'}"
+    )
+
+
+def _looks_at(labels: Labels, site: str, other: str, y: Any, run: Points, keys: Any) -> bool:
+    """Whether the parameters of a site change when the cells of another one are exchanged between rows."""
+    num_rows = len(run.observed[other].value)
+    columns = np.asarray(run.observed[other].value, np.float64).reshape(num_rows, -1)
+
+    def exchange(leaf: Any) -> Any:
+        if not hasattr(leaf, "dtype") or np.shape(leaf)[:1] != (num_rows,):
+            return leaf
+        whole = np.array(leaf).reshape(num_rows, -1)
+        for d in range(whole.shape[1]):
+            if (whole[:, d, None] == columns).all(axis=0).any():
+                whole[:, d] = np.roll(whole[:, d], 1)
+        return type_like(leaf, whole.reshape(np.shape(leaf)))
+
+    y = y[:num_rows]
+    latents = {name: latent.values for name, latent in run.latents.items()}
+    before = labels.evaluate(y, keys, latents).observed[site].params
+    changed = Labels(labels.program.map(exchange), labels.shape, labels.old, site=labels.site)
+    after = changed.evaluate(y, keys, latents).observed[site].params
+    return not all(same(before[short], after[short]).all() for short in before)
+
+
+def parents_of(program: Program, site: str) -> dict[str, bool]:
+    """The sites on which a site depends directly, and whether they are observed; for messages."""
+    try:
+        found = get_dependencies(program.fn, program.args, dict(program.kwargs))
+    except Exception:  # NumPyro cannot say for every program
+        return {}
+    latents = set(found["posterior_dependencies"])
+    return {name: name not in latents for name in found["prior_dependencies"].get(site, {}) if name != site}
+
+
+def count_classes(labels: Labels, num_rows: int, observed: int, keys: Any) -> int:
+    """The number of classes that the program reads, when only an argument holds the labels: the first label beyond it
+    repeats the parameters of an earlier one, as JAX keeps indices inside an axis, or gives invalid ones."""
+    seen: list[np.ndarray[Any, Any]] = []
+    for start in range(0, MOST_CLASSES, num_rows):
+        points = labels.evaluate(np.arange(start, start + num_rows), keys)
+        rows = np.concatenate(
+            [
+                by_row(values, num_rows, site).reshape(len(keys), num_rows, -1)
+                for site, cells in points.observed.items()
+                for values in cells.params.values()
+            ],
+            axis=-1,
+        )
+        for n in range(num_rows):
+            row = rows[:, n]
+            if not np.isfinite(row).all() or (row == 0).all() or any(same(row, other).all() for other in seen):
+                return _at_least(len(seen), observed)
+            seen.append(row)
+    return _at_least(len(seen), observed)
+
+
+def _at_least(found: int, observed: int) -> int:
+    if found < observed:
+        raise NotNaiveBayes(
+            f"the labels have {observed} classes, and the program reads parameters of {found}: an index beyond an axis "
+            "is kept inside by JAX, so that classes would share parameters"
+        )
+    return found

@@ -1,0 +1,257 @@
+"""Recognise a NumPyro program as Naive Bayes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import numpy as np
+
+from bayesnb.arrays.placement import to_host
+from bayesnb.arrays.rank_promotion import allow_rank_promotion
+from bayesnb.model.naive_bayes import NaiveBayes
+from bayesnb.recognition.blocks import Block, make_blocks
+from bayesnb.recognition.certificate import Certificate, Checks, key_of
+from bayesnb.recognition.classes import Labels, count_classes, parameters_by_class, same, uneven_labels
+from bayesnb.recognition.compose import Matches, compose
+from bayesnb.recognition.matching import Values
+from bayesnb.recognition.points import Points, base_of
+from bayesnb.recognition.refusals import NotNaiveBayes
+from bayesnb.recognition.running import MOST_ROWS, Program
+
+POINTS = 10
+"""Random points of the latents; more if a prior has more hyperparameters."""
+
+
+def from_numpyro(
+    fn: Callable[..., Any],
+    model_args: tuple[Any, ...] = (),
+    model_kwargs: Mapping[str, Any] | None = None,
+    *,
+    label: str,
+) -> NaiveBayes:
+    """The `NaiveBayes` that a NumPyro program is, with the program's names, shapes and hyperparameters.
+
+    The program runs on the example rows several times, with all labels, and its numbers are compared: parameters by
+    class, priors, densities. The answer is certified: ``model.certificate`` says what was recognised, and that the
+    density is the program's own.
+
+    Args:
+        fn: A NumPyro program: a function with ``sample`` sites for parameters, labels and features.
+        model_args: Its arguments with example rows, as in NumPyro's ``log_density``.
+        model_kwargs: Its arguments by keyword.
+        label: The sample site of the labels, or the name of the argument that holds them; the class prior is then ours.
+
+    Raises:
+        NotNaiveBayes: a ValueError that names the site and the reason.
+    """
+    if not callable(fn):
+        raise ValueError(f"fn must be a NumPyro program, a function, got {type(fn).__name__}")
+    if not isinstance(model_args, tuple):
+        raise ValueError(f"model_args must be a tuple of the program's arguments, got {type(model_args).__name__}")
+    with jax.enable_x64(True), allow_rank_promotion():
+        program = Program(fn, model_args, dict(model_kwargs or {}), label).in_double()
+        return _recognise(program)
+
+
+def _recognise(program: Program) -> NaiveBayes:
+    labels, num_rows = _find_labels(program)
+    keys = jax.random.split(key_of(1), POINTS)
+    first = labels.evaluate(np.zeros(num_rows, int), keys)
+    if not first.observed:
+        raise NotNaiveBayes(
+            f"the program has no observed site beside the label {program.label!r}: pass the example rows to it"
+        )
+    if labels.site:
+        num_classes = np.asarray(first.label).shape[-1]
+    else:
+        highest = int(np.max(labels.old)) + 1 if labels.old is not None else 1
+        num_classes = count_classes(labels, num_rows, highest, keys)
+    if labels.old is not None and labels.old.max() >= num_classes:
+        raise NotNaiveBayes(
+            f"the labels reach {int(labels.old.max())}, and {program.label!r} has {num_classes} classes, 0 to "
+            f"{num_classes - 1}"
+        )
+    points, tables = parameters_by_class(labels, num_classes, num_rows, keys)
+    blocks = make_blocks(points.observed, tables, num_classes)
+    needed = _points_needed(blocks, points)
+    if needed > len(keys):
+        keys = jax.random.split(key_of(1), needed)
+        points, tables = parameters_by_class(labels, num_classes, num_rows, keys)
+        blocks = make_blocks(points.observed, tables, num_classes)
+    class_probs, fixed = _class_probs(points, program.label)
+    matches = Matches(points, blocks, class_probs, _laws(labels, points, num_rows), program.label)
+    rows = {b.name: b.rows(points.observed[b.site].value, b.totals, points.observed[b.site].mask) for b in blocks}
+    label = program.label if labels.site else "label"
+    settings = [points.latents]
+    if matches.hyper:
+        settings = [_with_hyper(labels, matches.hyper, points, at, num_rows, keys) for at in range(3)]
+    model, own = compose(matches, settings, num_classes, fixed, rows, label)
+    checks = _certify(model, labels, blocks, points, num_rows)
+    model.certificate = _certificate(model, matches, labels, own, checks)
+    return to_host_model(model)
+
+
+def to_host_model(model: NaiveBayes) -> NaiveBayes:
+    """The model with numpy hyperparameters, whose precision no configuration changes."""
+    certificate, model = model.certificate, to_host(model)
+    model.certificate = certificate
+    return model
+
+
+def _with_hyper(labels: Labels, hyper: list[str], points: Points, at: int, num_rows: int, keys: Any) -> Any:
+    """The latents at points with the hyperparameters of one of them."""
+    values = {name: np.repeat(points.latents[name].values[at, None], len(keys), axis=0) for name in hyper}
+    return labels.evaluate(np.zeros(num_rows, int), jax.random.split(keys[at], len(keys)), values).latents
+
+
+def _laws(labels: Labels, points: Points, num_rows: int) -> dict[str, list[Any]]:
+    """The distribution of each latent, with known parameters, at the first two points."""
+    y = np.zeros(num_rows, int)
+    program, value = labels.program_with(y), labels.of_site(y)
+    fixed = {} if value is None else {labels.program.label: value}
+    laws: dict[str, list[Any]] = {name: [] for name in points.latents}
+    for point in (0, 1):
+        at = {name: site.values[point] for name, site in points.latents.items()}
+        trace = program.trace(fixed | at, key_of(2))
+        for name, found in laws.items():
+            found.append(base_of(trace[name]["fn"]))
+    return laws
+
+
+def _points_needed(blocks: list[Block], points: Points) -> int:
+    """More points than any prior has coefficients, but those that are read off a Dirichlet."""
+    sizes = [
+        len(block.family.prior_terms(short, block.tables(1) if short not in block.common else _plain(block)))
+        for block in blocks
+        for short, values in block.params.items()
+        if not (values.event == 1 and any(s.concentration is not None for s in points.latents.values()))
+    ]
+    return max(sizes, default=0) + 6
+
+
+def _plain(block: Block) -> dict[str, Any]:
+    return {short: values.values for short, values in block.params.items()}
+
+
+def _find_labels(program: Program) -> tuple[Labels, int]:
+    """How to give labels, with at most ``MOST_ROWS`` rows where they come from the arguments, and their number."""
+    trace = program.trace({program.label: _default_label}, key_of(0))
+    site = trace.get(program.label)
+    if site is not None and site["type"] == "sample":
+        value = np.asarray(site["value"])
+        old = value if site["is_observed"] else None
+        labels = _labels_of_site(program, site, old)
+    else:
+        arguments = program.arguments
+        if program.label not in arguments:
+            names = [name for name, s in trace.items() if s["type"] == "sample"]
+            raise NotNaiveBayes(
+                f"label={program.label!r} is neither a sample site nor an argument of the program; its sites are "
+                f"{', '.join(names)}, its arguments {', '.join(arguments)}"
+            )
+        old = np.asarray(arguments[program.label])
+        if old.dtype.kind not in "biuf" or old.ndim == 0:
+            raise NotNaiveBayes(f"the argument {program.label!r} must be an array of labels, one for each row")
+        labels = Labels(program, old.shape, old, site=False)
+    num_rows = int(np.prod(labels.shape))
+    if not num_rows:
+        raise NotNaiveBayes("the example data have no rows: give at least two")
+    if num_rows > MOST_ROWS and labels.old is not None:
+        shorter = program.first_rows(num_rows, MOST_ROWS)
+        try:
+            fewer, rows = _find_labels(shorter)
+        except NotNaiveBayes:
+            return labels, num_rows
+        if rows == MOST_ROWS:
+            return fewer, rows
+    return labels, num_rows
+
+
+def _default_label(msg: Any) -> Any:
+    """The observed label, or class 0."""
+    if msg["value"] is not None:
+        return msg["value"]
+    return np.zeros(msg["fn"].shape(msg["kwargs"].get("sample_shape", ())), np.int32)
+
+
+def _labels_of_site(program: Program, site: Any, old: Any) -> Labels:
+    value = np.asarray(site["value"])
+    if value.ndim == 0:
+        raise NotNaiveBayes(f"site {program.label!r}, the label, must have one value for each row")
+    return Labels(program, value.shape, old, site=True)
+
+
+def _class_probs(points: Points, label: str) -> tuple[Values | None, Any]:
+    """The class probabilities as a canonical site, or fixed ones; both None if the label is an argument."""
+    if points.label is None:
+        return None, None
+    probs = points.label
+    if not same(probs, probs[:, :1]).all():
+        raise NotNaiveBayes(f"site {label!r}, the label, has other probabilities in other rows: it has a parent")
+    probs = probs[:, 0]
+    if same(probs, probs[:1]).all():
+        return None, probs[0]
+    return Values(probs, 1), None
+
+
+def _certify(model: NaiveBayes, labels: Labels, blocks: list[Block], points: Points, num_rows: int) -> Checks:
+    checks = Checks(model, labels, blocks, own_label=not labels.site)
+    random, num_classes = np.random.default_rng(5), int(model.num_classes or 0)
+    whole_rows = any(block.totals is not None and block.family.one_feature for block in blocks)
+    orders = [random.permutation(num_rows) for _ in range(64)]
+    programs = [(labels, num_rows)]
+    mixed = labels.program.permuted(num_rows, labels.old, lambda d: orders[0 if whole_rows else d % len(orders)])
+    programs.append((Labels(mixed, labels.shape, labels.old, site=labels.site), num_rows))
+    shorter = _one_row_less(labels, num_rows)
+    if shorter is not None:
+        programs.append((shorter, num_rows - 1))
+    for number, (variant, rows) in enumerate(programs):
+        for turn in range(2):
+            # the second labelling has another number of rows in each class
+            y = random.permutation(np.arange(rows) % num_classes) if turn == 0 else uneven_labels(rows, num_classes)
+            at = (2 * number + turn) % len(next(iter(points.latents.values())).values)
+            params = {name: site.values[at] for name, site in points.latents.items()}
+            if "class_probs" in model.sites() and "class_probs" not in params:
+                params["class_probs"] = (
+                    np.full(num_classes, 1.0 / num_classes)
+                    if model.class_probs is None
+                    else (np.asarray(model.class_probs))
+                )
+            checks.compare(variant, y, params, key_of(10 + number), {})
+    return checks
+
+
+def _one_row_less(labels: Labels, num_rows: int) -> Labels | None:
+    """The labels of the program with a row less, if its rows are arguments."""
+    if labels.old is None or num_rows < 2 or labels.shape != (num_rows, *labels.shape[1:]):
+        return None
+    program = labels.program.first_rows(num_rows, num_rows - 1)
+    shape = (num_rows - 1, *labels.shape[1:])
+    try:
+        trace = program.trace({} if not labels.site else {program.label: _default_label}, key_of(0))
+    except NotNaiveBayes:
+        return None
+    for name, site in trace.items():
+        if site["type"] != "sample" or not (site["is_observed"] or name == program.label):
+            continue
+        # a number of rows that the program has fixed
+        if np.shape(site["value"])[:1] != shape[:1] or site["fn"].batch_shape[:1] not in ((), shape[:1]):
+            return None
+    return Labels(program, shape, labels.old[: num_rows - 1], site=labels.site)
+
+
+def _certificate(model: NaiveBayes, matches: Matches, labels: Labels, own: list[str], checks: Checks) -> Certificate:
+    lines = [f"{model.num_classes} classes, label {labels.program.label!r}"]
+    if not labels.site:
+        lines[0] += ", an argument of the program: the class prior is ours"
+    for block in matches.blocks:
+        family = model.families[block.name]
+        lines.append(f"site {block.site!r}: {type(family).__name__}, {block.num_columns} columns")
+        for short in block.params:
+            fed = matches.fed[block.canonical(short)]
+            for part in dict.fromkeys((part.source, part.link) for part in fed.parts):
+                prior = "a prior of its own" if block.canonical(short) in own else "conjugate"
+                lines.append(f"  {short}: {part[1]} of site {part[0]!r}, {prior}")
+    return Certificate(tuple(lines), checks.largest, checks.count)

@@ -1,0 +1,88 @@
+"""Priors that are not conjugate, carried over to the model's parameters by a change of variables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import numpyro.distributions as dist
+from numpyro.distributions import constraints
+
+from bayesnb.model.links import LINKS
+from bayesnb.recognition.classes import same
+from bayesnb.recognition.points import Latent
+from bayesnb.recognition.priors import Fed
+from bayesnb.recognition.refusals import NotNaiveBayes
+
+Laws = Mapping[str, list[Any]]
+"""By latent, its distribution at several points of the latents."""
+
+FAR = 30.0
+"""An unconstrained value far out."""
+
+
+def covers(fed: Fed, laws: Laws, support: Any) -> bool:
+    """Whether the latents reach the whole support of the canonical site; Uniform(0.2, 0.8) does not."""
+    for part in fed.parts:
+        law = laws[part.source][0]
+        if law.event_dim:
+            continue  # a simplex, or positive definite
+        free = dist.biject_to(law.support)
+        ends = jnp.stack([free(jnp.full(free.inverse_shape(law.batch_shape), end)) for end in (-FAR, FAR)])
+        reached = LINKS[part.link].forward(ends)
+        # of a simplex of two, one number
+        scale = dist.biject_to(constraints.unit_interval if support.event_dim else support)
+        unconstrained = np.sort(np.asarray(scale.inv(reached)), axis=0)
+        if not ((unconstrained[0] < -FAR / 4) & (unconstrained[1] > FAR / 4)).all():
+            return False
+    return True
+
+
+def own_prior(fed: Fed, latents: Mapping[str, Latent], laws: Laws, site: str) -> dist.Distribution:
+    """The distribution of the canonical site, by draw of it."""
+    names, links = list(dict.fromkeys(part.source for part in fed.parts)), {part.link for part in fed.parts}
+    what = f"the prior of {', '.join(repr(name) for name in names)}, a parameter of site {site!r},"
+    for name in names:
+        first, second = laws[name]
+        value = fed_value(first)
+        if not same(np.asarray(first.log_prob(value)), np.asarray(second.log_prob(value))).all():
+            raise NotNaiveBayes(f"{what} is not conjugate, and it depends on other latent sites")
+    if len(links) > 1:
+        raise NotNaiveBayes(f"{what} is not conjugate, and enters through different functions")
+    link = LINKS[links.pop()]
+    if fed.values.event:
+        whole = [part.taken.all_in_order and part.placed.all_in_order for part in fed.parts]
+        if link is not LINKS["identity"] or len(names) > 1 or not all(whole):
+            raise NotNaiveBayes(f"{what} is not conjugate: only single numbers may have such a prior with other axes")
+        return laws[names[0]][0]
+    law = _arranged(fed, [laws[name][0] for name in names], [latents[name].log_prob.shape[1:] for name in names], what)
+    return law if link is LINKS["identity"] else dist.TransformedDistribution(law, link.transform)
+
+
+def fed_value(law: Any) -> Any:
+    """A value inside the support of a distribution."""
+    inside = dist.biject_to(law.support)
+    return inside(jnp.full(inside.inverse_shape(law.shape()), 0.3))
+
+
+def _arranged(fed: Fed, laws: list[Any], batches: list[tuple[int, ...]], what: str) -> Any:
+    """The law of every draw of the canonical site: of numbers that all have, or with parameters of its shape."""
+    kinds = {type(law) for law in laws}
+    names = [name for name in laws[0].arg_constraints if getattr(laws[0], name, None) is not None]
+    values = [{name: np.asarray(getattr(law, name)) for name in names} for law in laws]
+    if len(laws) == 1 and not laws[0].batch_shape:
+        return laws[0]
+    if len(kinds) > 1 or not names:
+        raise NotNaiveBayes(f"{what} is not conjugate, and not one distribution with its parameters")
+    if all((np.ravel(v[name]) == np.ravel(values[0][name])[0]).all() for v in values for name in names):
+        return kinds.pop()(**{name: float(np.ravel(values[0][name])[0]) for name in names})
+    params = {}
+    for name in names:
+        found = np.zeros(len(fed.units))
+        for number, batch in enumerate(batches):
+            mine = fed.sources == number
+            found[mine] = np.broadcast_to(values[number][name], batch).ravel()[fed.units[mine]]
+        params[name] = found.reshape(fed.values.shape)
+    return kinds.pop()(**params)

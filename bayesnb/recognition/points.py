@@ -1,0 +1,197 @@
+"""The program at random points of its latents: their values and densities, and the parameters of every cell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro.distributions as dist
+
+from bayesnb.families.base import Family
+from bayesnb.recognition.refusals import NotNaiveBayes
+from bayesnb.recognition.running import Program, Trace
+
+Arrays = dict[str, np.ndarray[Any, Any]]
+
+
+@dataclass
+class Latent:
+    """A latent site at P points: ``values`` [P, *shape], ``log_prob`` [P, *batch], one for each of its draws."""
+
+    law: Any
+    event: int
+    values: Any = None
+    log_prob: Any = None
+    concentration: Any = None
+    """Of a Dirichlet, else None."""
+
+
+@dataclass
+class Observed:
+    """An observed site: the family of its likelihood, and ``params`` [P, N, ...] of its cells by short name."""
+
+    family: type[Family]
+    law: Any
+    value: Any
+    params: dict[str, Any] = field(default_factory=dict)
+    totals: Any = None
+    mask: Any = None
+    """Which cells count; None if all do."""
+
+
+@dataclass
+class Points:
+    """The program at P points of its latents, under one labelling of its rows."""
+
+    latents: dict[str, Latent]
+    observed: dict[str, Observed]
+    label: np.ndarray[Any, Any] | None
+    """The label's probabilities [P, K, ...], or None if the program has no site of the label."""
+    label_law: Any
+    trace: Trace
+
+
+WRAPPERS = (dist.Independent, dist.ExpandedDistribution, dist.MaskedDistribution)
+
+
+def base_of(law: Any) -> Any:
+    """The distribution without masks, and ``to_event`` and ``expand``, which change the meaning of axes only."""
+    while isinstance(law, WRAPPERS):
+        law = law.base_dist
+    return law
+
+
+def evaluate(program: Program, keys: Any, values: Mapping[str, Any] | None = None, label: Any = None) -> Points:
+    """The program at the points that ``keys`` [P] draw.
+
+    ``values`` are those of latents, [P, ...]; ``label`` is a function of the label's message, its value.
+    """
+    found: dict[str, Any] = {}
+    fixed = {} if label is None else {program.label: label}
+
+    def at(key: Any, values: Any) -> dict[str, Any]:
+        trace = program.trace({**fixed, **values}, key)
+        points = _read(trace, program.label)
+        found["points"] = points
+        return {
+            "latents": {n: (s.values, s.log_prob, s.concentration) for n, s in points.latents.items()},
+            "cells": {n: s.params for n, s in points.observed.items()},
+            "label": points.label,
+        }
+
+    arrays = jax.tree.map(np.asarray, jax.vmap(at)(keys, dict(values or {})))
+    points: Points = found["points"]
+    for name, latent in points.latents.items():
+        latent.values, latent.log_prob, latent.concentration = arrays["latents"][name]
+    for name, site in points.observed.items():
+        site.params = arrays["cells"][name]
+    points.label = arrays["label"]
+    return points
+
+
+def _read(trace: Trace, label: str) -> Points:
+    latents: dict[str, Latent] = {}
+    observed: dict[str, Observed] = {}
+    label_probs, label_law = None, None
+    for name, site in trace.items():
+        if site["type"] != "sample":
+            continue
+        _refuse_scale(name, site, label)
+        if name == label:
+            label_probs, label_law = _label_probs(name, site), site["fn"]
+        elif site["is_observed"]:
+            observed[name] = _read_cells(name, site)
+        elif site["fn"].support.is_discrete:
+            raise NotNaiveBayes(
+                f"site {name!r} is discrete and not observed: mixtures, and features without data, are not recognised"
+            )
+        else:
+            latents[name] = _read_latent(site)
+    return Points(latents, observed, label_probs, label_law, trace)
+
+
+def _refuse_scale(name: str, site: dict[str, Any], label: str) -> None:
+    scale = site.get("scale")
+    if scale is not None and not (isinstance(scale, int | float) and scale == 1):
+        raise NotNaiveBayes(
+            f"site {name!r} has handlers.scale: give weights to the fit as sample_weight instead, for label and "
+            "features alike"
+        )
+    if mask_of(site) is not None and (name == label or not site["is_observed"]):
+        raise NotNaiveBayes(f"site {name!r} has a mask: only observed features may have one, for missing cells")
+
+
+def mask_of(site: dict[str, Any]) -> Any:
+    """Which values of a site count, in the shape of the draws of its base distribution; None if all do."""
+    law, found = site["fn"], None
+    shape = np.shape(site["value"])[: np.ndim(site["value"]) - base_of(law).event_dim]
+    while isinstance(law, WRAPPERS):
+        if isinstance(law, dist.MaskedDistribution):
+            mask = jnp.asarray(law._mask)
+            mask = jnp.broadcast_to(mask, law.batch_shape)
+            mask = jnp.broadcast_to(mask.reshape(*mask.shape, *[1] * (len(shape) - mask.ndim)), shape)
+            found = mask if found is None else found & mask
+        law = law.base_dist
+    return found
+
+
+def _read_latent(site: dict[str, Any]) -> Latent:
+    law, value = base_of(site["fn"]), jnp.asarray(site["value"])
+    event = law.event_dim
+    batch = value.shape[: value.ndim - event]
+    found = Latent(law, event, value, jnp.broadcast_to(law.log_prob(value), batch))
+    if isinstance(law, dist.Dirichlet):
+        found.concentration = jnp.broadcast_to(law.concentration, value.shape)
+    return found
+
+
+def _label_probs(name: str, site: dict[str, Any]) -> Any:
+    law, value = base_of(site["fn"]), jnp.asarray(site["value"])
+    if isinstance(law, dist.CategoricalProbs | dist.CategoricalLogits):
+        probs = law.probs
+    elif isinstance(law, dist.BernoulliProbs | dist.BernoulliLogits):
+        probs = jnp.stack([1.0 - law.probs, law.probs], axis=-1)
+    else:
+        raise NotNaiveBayes(
+            f"site {name!r}, the label, is a {type(law).__name__}: it must be Categorical, or Bernoulli for two classes"
+        )
+    _require_terms(name, site, value.size)
+    return probs.reshape(-1, probs.shape[-1])
+
+
+def _require_terms(name: str, site: dict[str, Any], size: int) -> None:
+    """Refuse a site whose density has more terms than its value has rows."""
+    law, value = site["fn"], site["value"]
+    with np.errstate(all="ignore"):
+        shape = np.broadcast_shapes(law.batch_shape, np.shape(value)[: np.ndim(value) - law.event_dim])
+    terms = int(np.prod(shape))
+    event = int(np.prod(np.shape(value)[np.ndim(value) - law.event_dim :]))
+    if terms * event > size:
+        raise NotNaiveBayes(
+            f"site {name!r} has a value of shape {np.shape(value)} in a distribution of shape {law.batch_shape}, so "
+            f"that each value counts {terms * event // size} times: make both shapes the same"
+        )
+
+
+def _read_cells(name: str, site: dict[str, Any]) -> Observed:
+    law, value = base_of(site["fn"]), site["value"]
+    families = [(family, params) for family in Family.known.values() if (params := family.read(law)) is not None]
+    if not families:
+        raise NotNaiveBayes(
+            f"site {name!r} is a {type(law).__name__}, which is not a likelihood of this package: "
+            f"{', '.join(sorted(Family.known))}"
+        )
+    _require_terms(name, site, int(np.size(value)))
+    family, params = families[0]
+    batch = np.shape(value)[: np.ndim(value) - int(family.one_feature)]
+    full = {}
+    for short, param in params.items():
+        event = param.shape[param.ndim - dict(family.site_supports)[short].event_dim :]
+        full[short] = jnp.broadcast_to(param, (*batch, *event))
+    totals = getattr(law, "total_count", None)
+    totals = None if totals is None else jnp.broadcast_to(totals, batch)
+    return Observed(family, law, value, full, totals, mask_of(site))

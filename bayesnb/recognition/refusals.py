@@ -1,0 +1,24 @@
+"""The error for programs that are not recognised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class NotNaiveBayes(ValueError):
+    """The program is not a Naive Bayes model that this package knows; the message names the site and the reason."""
+
+
+@contextmanager
+def explain_errors(call: str) -> Iterator[None]:
+    """Errors that the program raises, preceded by which call it was."""
+    try:
+        yield
+    except NotNaiveBayes:
+        raise
+    except Exception as error:
+        words = " ".join(str(error).split("\n--------------------")[0].split())
+        raise NotNaiveBayes(
+            f"the program fails when it is called as {call}: {type(error).__name__}: {words}"
+        ) from error

@@ -1,0 +1,155 @@
+"""Runs of the user's program: with given labels, rows and latents, or at random points of its latents."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro.distributions as dist
+from numpyro import handlers
+from numpyro.primitives import Messenger
+
+from bayesnb.arrays.pytree import short_repr
+from bayesnb.arrays.rank_promotion import allow_rank_promotion
+from bayesnb.recognition.refusals import NotNaiveBayes, explain_errors
+
+MOST_ROWS = 64
+"""The most example rows with which the program runs, if it takes its rows from its arguments."""
+
+Trace = dict[str, Any]
+
+
+class given(Messenger):
+    """A context in which sites have these values, and other latents random values well inside their supports."""
+
+    def __init__(self, fn: Any, values: Mapping[str, Any], key: Any) -> None:
+        super().__init__(fn)
+        self.values, self.key = values, key
+
+    def process_message(self, msg: dict[str, Any]) -> None:
+        """Set the value of a sample site."""
+        if msg["type"] == "plate" and msg["args"][1] not in (None, msg["args"][0]):
+            raise NotNaiveBayes(
+                f"plate {msg['name']!r} has a subsample_size: a model of some rows only is not certified; leave it out"
+            )
+        if msg["type"] == "param":
+            raise NotNaiveBayes(f"site {msg['name']!r} is a numpyro.param: give it a prior with numpyro.sample")
+        if msg["type"] != "sample":
+            return
+        name, law = msg["name"], jax.tree.map(_double, msg["fn"])
+        msg["fn"] = law
+        if isinstance(law, dist.Unit):
+            raise NotNaiveBayes(f"site {name!r} is a numpyro.factor, whose density belongs to no distribution")
+        if name in self.values:
+            value = self.values[name]
+            msg["value"] = value(msg) if callable(value) else value
+        elif msg["value"] is None and not law.support.is_discrete:
+            self.key, key = jax.random.split(self.key)
+            inside = dist.biject_to(law.support)
+            shape = inside.inverse_shape(law.shape(msg["kwargs"].get("sample_shape", ())))
+            msg["value"] = inside(jax.random.uniform(key, shape, minval=-1.2, maxval=1.2))
+
+
+def _double(leaf: Any) -> Any:
+    """A float32 parameter of a distribution, such as a constant of the program, in float64."""
+    return leaf.astype(jnp.float64) if getattr(leaf, "dtype", None) == jnp.float32 else leaf
+
+
+@dataclass(frozen=True)
+class Program:
+    """A NumPyro program with example arguments. ``label`` is the label's site, or the name of an argument."""
+
+    fn: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    label: str
+
+    def trace(self, values: Mapping[str, Any], key: Any) -> Trace:
+        """The sites of one run."""
+        call = (
+            f"fn({', '.join([*map(short_repr, self.args), *(f'{k}={short_repr(v)}' for k, v in self.kwargs.items())])})"
+        )
+        with allow_rank_promotion(), explain_errors(call):
+            seeded = handlers.seed(given(self.fn, values, key), key)
+            return handlers.trace(seeded).get_trace(*self.args, **self.kwargs)
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The program's arguments by name."""
+        fn = self.fn
+        while isinstance(fn, Messenger):
+            fn = fn.fn
+        try:
+            bound = inspect.signature(fn).bind(*self.args, **self.kwargs)
+        except (TypeError, ValueError) as error:
+            raise NotNaiveBayes(f"the program cannot be called with model_args and model_kwargs: {error}") from error
+        return dict(bound.arguments)
+
+    def map(self, change: Callable[[Any], Any]) -> Program:
+        """The same program with each leaf of its arguments changed."""
+        args, kwargs = jax.tree.map(change, (self.args, dict(self.kwargs)), is_leaf=lambda leaf: leaf is None)
+        return replace(self, args=args, kwargs=kwargs)
+
+    def in_double(self) -> Program:
+        """The same program with float64 arguments."""
+
+        def double(leaf: Any) -> Any:
+            kind = getattr(leaf, "dtype", None)
+            if kind is None or not hasattr(leaf, "shape") or not jnp.issubdtype(kind, jnp.floating):
+                return leaf
+            return jnp.asarray(np.asarray(leaf, np.float64))
+
+        return self.map(double)
+
+    def with_labels(self, old: np.ndarray[Any, Any] | None, new: np.ndarray[Any, Any]) -> Program:
+        """The same program with other labels in the arguments that hold them; ``old`` are those that the site has."""
+        if old is None:
+            return self
+
+        def swap(leaf: Any) -> Any:
+            if not hasattr(leaf, "dtype") or np.size(leaf) != old.size or np.ndim(leaf) == 0:
+                return leaf
+            same = np.array_equal(np.asarray(leaf, np.float64).ravel(), old.ravel().astype(np.float64))
+            return type_like(leaf, new.reshape(np.shape(leaf))) if same else leaf
+
+        return self.map(swap)
+
+    def permuted(
+        self, num_rows: int, label: np.ndarray[Any, Any] | None, order: Callable[[int], np.ndarray[Any, Any]]
+    ) -> Program:
+        """The same program with the cells of its arguments, but the label, exchanged between rows.
+
+        ``order`` gives the rows' new order in each column; it is the same for all arguments.
+        """
+
+        def shuffle(leaf: Any) -> Any:
+            if not hasattr(leaf, "dtype") or np.ndim(leaf) == 0 or np.shape(leaf)[0] != num_rows:
+                return leaf
+            whole = np.array(leaf).reshape(num_rows, -1)
+            if label is not None and whole.size == label.size and np.array_equal(whole.ravel(), label.ravel()):
+                return leaf
+            mixed = [whole[order(d), d] for d in range(whole.shape[1])]
+            return type_like(leaf, np.stack(mixed, axis=1).reshape(np.shape(leaf))) if mixed else leaf
+
+        return self.map(shuffle)
+
+    def first_rows(self, num_rows: int, rows: int) -> Program:
+        """The same program with the first ``rows`` of all arguments that have ``num_rows``."""
+
+        def cut(leaf: Any) -> Any:
+            if type(leaf) is int and leaf == num_rows:
+                return rows
+            return leaf[:rows] if hasattr(leaf, "dtype") and np.shape(leaf)[:1] == (num_rows,) else leaf
+
+        return self.map(cut)
+
+
+def type_like(leaf: Any, value: np.ndarray[Any, Any]) -> Any:
+    """The value with the type of the leaf."""
+    value = value.astype(leaf.dtype)
+    return jnp.asarray(value) if isinstance(leaf, jax.Array) else value

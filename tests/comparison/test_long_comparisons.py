@@ -1,0 +1,79 @@
+"""Comparisons that take long: forecasts, stopping, methods by name, and when NUTS is left out."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from bayesnb.comparison.compare import compare
+from bayesnb.comparison.experiment import Experiment
+from bayesnb.comparison.first_split import too_long_for_nuts
+from bayesnb.comparison.forecast import Forecast
+from bayesnb.files.tables.reading import NamedFrame
+from bayesnb.files.tables.table import make_table
+from bayesnb.frames.series import DataError
+from tests.comparison.test_compare import QUICK, synthetic
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError(), ValueError("too much")], ids=str)
+def test_a_stopped_comparison_has_the_sizes_that_are_complete(error):
+    table = synthetic()
+    whole = compare(Experiment(table, (10,), 4, 1), methods=QUICK)
+
+    def stop(size, method):
+        if (size, method) == (at, "MAP"):
+            raise error
+
+    at = 84
+    result = compare(Experiment(table, (10, 84), 4, 1), stop, QUICK)
+    assert (result.sizes, {key[0] for key in result.bins}) == ((10,), {10})
+    assert result.stopped == {"": "interrupted", "too much": "too much"}.get(str(error)) or "out of memory"
+    assert_array_equal(result.values(10, "MLE", "brier"), whole.values(10, "MLE", "brier"))
+    assert len(result.records) == 4 * len(QUICK)
+    assert whole.stopped is None
+    at = 10
+    with pytest.raises(type(error)):
+        compare(Experiment(table, (10, 84), 4, 1), stop, QUICK)
+
+
+def test_a_forecast_is_a_line_through_the_times():
+    forecast = Forecast((20, 100_000), 3, {"MLE": None, "MAP": None, "tempered": 20_000})
+    for size, seconds in ((20, 1.0), (100, 1.8)):  # 0.8 + 0.01 n
+        forecast.add(size, "MLE", seconds)
+        forecast.add(size, "tempered", seconds)
+        forecast.add(size, "MAP", 2.0)
+    assert_allclose(forecast.left(), 3 * (1.0 + 1000.8) + 3 * (1.0 + 200.8) + 6 * 2.0)
+    forecast.finish(100_000, "MLE")
+    assert_allclose(forecast.left(), 3 * 1.0 + 2 * 1000.8 + 3 * (1.0 + 200.8) + 6 * 2.0)
+
+
+def test_forecasts_come_before_the_first_fit_and_after_every_size():
+    seconds, probed = [], []
+    experiment = Experiment(synthetic("b", rows=40), (5, 10), 3, 0)
+    compare(experiment, None, QUICK, seconds.append, lambda *step: probed.append(step))
+    assert len(seconds) == 2
+    assert seconds[0] > 0
+    assert probed == [(size, method) for size in (5, 10) for method in QUICK]
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("posterior", "called 'full Bayes'"), ("temper", "called 'tempered'"), ("per_feature", "'feature weights'"),
+        ("empirical", "'learned prior'"), ("map", "did you mean 'MAP'"), ("nuts", "--nuts"),
+        ("svm", "there is no method"),
+    ],
+)  # fmt: skip
+def test_methods_of_other_names_are_pointed_at(name, advice):
+    with pytest.raises(DataError, match=advice):
+        compare(Experiment(synthetic("b", rows=40), (5,), 1, 0), methods=("full Bayes", name))
+    with pytest.raises(DataError, match="must include 'full Bayes'"):
+        compare(Experiment(synthetic("b", rows=40), (5,), 1, 0), methods=("MLE",))
+
+
+def test_a_check_of_many_parameters_would_take_too_long():
+    assert too_long_for_nuts(Experiment(synthetic("bn", rows=60), (20,), 1, 0).first, 1.0) is None
+    wide = pd.DataFrame({f"x{d}": np.sin(np.arange(60) * (d + 1)) for d in range(100)} | {"y": ["a", "b"] * 30})
+    first = Experiment(make_table(NamedFrame("wide", wide, "y")), (20,), 1, 0).first
+    assert too_long_for_nuts(first, 70.0) is None  # 30 s, of 100
+    assert "with 401 free parameters it would take about 30 s" in too_long_for_nuts(first, 60.0)

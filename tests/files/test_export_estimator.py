@@ -1,0 +1,135 @@
+"""An exported estimator takes the estimator's rows, answers as it does, and starts without what it does not need."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import bayesnb as nb
+from bayesnb.files.storage import tensors
+from tests.sklearn.test_few_rows import FRAME, KINDS, Y, outcome
+
+CLOSE = {"rtol": 1e-4, "atol": 1e-5}  # the functions are in float32
+NUMBERS = FRAME[["age", "visits", "stays"]]
+COUNTS = FRAME[["class", "visits", "stays"]]
+PLAIN = {name: kind for name, kind in KINDS.items() if name != "stays"}
+MADE = {
+    "columns of every kind": (PLAIN, FRAME, Y),
+    "a column of a family": ({"stays": nb.Poisson()}, NUMBERS, Y),
+    "one family": (nb.MultivariateNormal(), NUMBERS, Y == "old"),
+    "words": ("multinomial", COUNTS, Y),
+    "an array of numbers": ("auto", NUMBERS.to_numpy(), np.where(Y == "old", 3, 7)),
+    "an array of codes": (["categorical", "poisson", "normal"], COUNTS.to_numpy(), Y),
+    "an array of words": ("multinomial", COUNTS.to_numpy(), Y),
+}
+
+
+def make(kind, path):
+    likelihoods, X, y = MADE[kind]
+    clf = nb.NaiveBayesClassifier(likelihoods).fit(X, y)
+    nb.export(clf, path, platforms=["cpu"])
+    return clf, nb.load_exported(path), X
+
+
+@pytest.mark.filterwarnings("ignore:column 'empty':UserWarning")
+@pytest.mark.parametrize("kind", MADE)
+def test_the_served_estimator_answers_as_the_estimator(kind, tmp_path):
+    clf, served, X = make(kind, tmp_path / "model")
+    assert isinstance(served, nb.ExportedEstimator)
+    assert "Posterior" in repr(served)
+    assert_array_equal(served.classes_, clf.classes_)
+    given = [X, X[:3], X[:0]]
+    if isinstance(X, pd.DataFrame):
+        assert_array_equal(served.feature_names_in_, clf.feature_names_in_)
+        given += [X[:1].to_dict("records"), X.to_dict("records"), X.iloc[4].to_dict(), pl.DataFrame(X)]
+    for rows in given:
+        assert_array_equal(served.predict(rows), clf.predict(rows))
+        for name in ("predict_proba", "predict_log_proba", "predict_joint_log_proba"):
+            answer = getattr(served, name)(rows)
+            assert type(answer) is np.ndarray
+            assert_allclose(answer, getattr(clf, name)(rows), err_msg=name, **CLOSE)
+
+
+@pytest.mark.filterwarnings("ignore:column 'empty':UserWarning")
+@pytest.mark.parametrize(
+    ("kind", "alter"),
+    [
+        ("columns of every kind", lambda X: X.assign(age=np.inf)),
+        ("columns of every kind", lambda X: X.assign(age="old")),
+        ("columns of every kind", lambda X: X.assign(port=1)),
+        ("columns of every kind", lambda X: X.assign(visits=-1)),
+        ("columns of every kind", lambda X: X.drop(columns="age")),
+        ("columns of every kind", lambda X: X.assign(id=1)),
+        ("columns of every kind", lambda X: X.drop(columns="age").to_dict("records")),
+        ("columns of every kind", lambda X: X.to_numpy()),
+        ("a column of a family", lambda X: X.assign(stays=0.5)),
+        ("one family", lambda X: X.assign(age=np.inf)),
+        ("words", lambda X: X.assign(stays=-1)),
+        ("an array of numbers", lambda X: X[:, :2]),
+        ("an array of numbers", lambda X: X + np.inf),
+        ("an array of numbers", lambda X: X[0]),
+        ("an array of numbers", lambda X: X.astype(str) + "a"),
+        ("an array of codes", lambda X: X + 0.5),
+        ("an array of words", lambda X: X - 100),
+    ],
+)
+def test_other_rows_are_refused_in_the_same_sentences(kind, alter, tmp_path):
+    clf, served, X = make(kind, tmp_path / "model")
+    answer, warned = outcome(clf, alter(X))
+    assert isinstance(answer, str)
+    assert outcome(served, alter(X)) == (answer, warned)
+
+
+@pytest.mark.filterwarnings("ignore:column 'empty':UserWarning")
+def test_unseen_categories_and_missing_cells_are_as_in_the_estimator(tmp_path):
+    clf, served, X = make("columns of every kind", tmp_path / "model")
+    for name, cell in (("port", "unseen"), ("class", 9), ("age", None), ("alone", pd.NA), ("seen", 2)):
+        row = X.iloc[0].to_dict() | {name: cell}
+        (expected, warned), (found, told) = (outcome(one, row) for one in (clf, served))
+        assert told == warned
+        assert_allclose(found, expected, **CLOSE)
+
+
+SERVE = """
+import json, sys
+import bayesnb as nb
+served, (row, X) = nb.load_exported(sys.argv[1]), json.loads(sys.argv[2])
+print(served.predict_proba(row).tolist())
+assert not {"numpyro", "pandas", "narwhals", "sklearn", "numba"} & {*sys.modules}, sys.modules.keys()
+try:
+    served.predict_proba(row | {"age": "old"})
+except ValueError as error:
+    print(error)
+"""
+
+
+@pytest.mark.filterwarnings("ignore:column 'empty':UserWarning")
+def test_a_new_process_answers_a_dict_with_jax_and_numpy_alone(tmp_path):
+    clf, _, X = make("columns of every kind", tmp_path / "model")
+    row = json.loads(X[:1].to_json(orient="records"))[0]
+    command = [sys.executable, "-c", SERVE, str(tmp_path / "model"), json.dumps([row, None])]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    answer, sentence = done.stdout.splitlines()
+    assert_allclose(json.loads(answer), clf.predict_proba(row), **CLOSE)
+    assert sentence == outcome(clf, row | {"age": "old"})[0].removeprefix("DataError: ")
+
+
+def test_what_cannot_be_exported_or_loaded_is_said(tmp_path):
+    with pytest.raises(nb.StorageError, match="has not been fitted"):
+        nb.export(nb.NaiveBayesClassifier(), tmp_path / "model")
+    clf, _, _ = make("an array of numbers", tmp_path / "model")
+    with pytest.raises(nb.StorageError, match="class_prior was set to 'uniform' after the fit"):
+        nb.export(clf.set_params(class_prior="uniform"), tmp_path / "other", platforms=["cpu"])
+    header, arrays = tensors.read(tmp_path / "model")
+    for change in ({"classes": [[1], "<i8"]}, {"classes": None}, {"plain": {"names": 1}}):
+        tensors.write(tmp_path / "other", header | {"estimator": header["estimator"] | change}, arrays)
+        with pytest.raises(nb.StorageError, match="does not describe a valid estimator"):
+            nb.load_exported(tmp_path / "other")
+    tensors.write(tmp_path / "other", header | {"estimator": header["estimator"] | {"schema": {"node": 1}}}, arrays)
+    with pytest.raises(nb.StorageError, match="does not describe a valid estimator"):
+        nb.load_exported(tmp_path / "other").predict([[1, 2]])

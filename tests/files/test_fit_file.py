@@ -1,0 +1,174 @@
+"""`nb.fit_file`: what `bayesnb fit` does, from Python; data frames in `nb.stream`; rows that are not computed yet."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import bayesnb as nb
+from bayesnb.files.tables import file_fit
+
+ROWS = 60
+
+
+def mixed():
+    rng = np.random.default_rng(3)
+    label = np.where(rng.random(ROWS) < 0.4, "yes", "no")
+    return pd.DataFrame(
+        {
+            "colour": np.where(rng.random(ROWS) < 0.5, label, rng.choice(["red", "blue"], ROWS)),
+            "flag": rng.random(ROWS) < 0.3,
+            "height": rng.normal(size=ROWS).round(2) + (label == "yes"),
+            "visits": rng.poisson(4.0, ROWS),
+            "name": [f"row {i}" for i in range(ROWS)],
+            "bought": label,
+        }
+    )
+
+
+@pytest.fixture(scope="module", params=["csv", "parquet"])
+def path(request, tmp_path_factory):
+    path = tmp_path_factory.mktemp("rows") / f"rows.{request.param}"
+    mixed().to_csv(path, index=False) if request.param == "csv" else mixed().to_parquet(path)
+    return path
+
+
+@pytest.mark.filterwarnings("ignore:column 'name'")
+@pytest.mark.parametrize(
+    "likelihoods",
+    ["auto", {"visits": "poisson", "flag": "skip"}, {"vis*": nb.Poisson(2.0, 0.5)}],
+    ids=["auto", "kinds", "family"],
+)
+def test_the_same_as_the_estimator(path, likelihoods):
+    frame = mixed()
+    X, y = frame.drop(columns="bought"), frame["bought"]
+    fitted = nb.fit_file(path, "bought", likelihoods, smoothing=2.0)
+    asked = nb.NaiveBayesClassifier(likelihoods, smoothing=2.0).fit(X, y)
+    assert fitted.likelihoods_ == asked.likelihoods_
+    assert_array_equal(fitted.classes_, asked.classes_)
+    assert_allclose(fitted.predict_proba(X), asked.predict_proba(X), rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:column 'name'")
+def test_a_small_file_is_read_once_with_the_same_result(path, monkeypatch):
+    opened, fits = [], []
+    open_data = file_fit.open_data
+    monkeypatch.setattr(file_fit, "open_data", lambda data: opened.append(data) or open_data(data))
+    for kept, times in ((1 << 20, 1), (0, 3)):
+        monkeypatch.setattr(file_fit, "KEPT_BYTES", kept)
+        fits.append(nb.fit_file(path))
+        assert len(opened) == times
+    assert_array_equal(*(fit.predict_proba(mixed().drop(columns="bought")) for fit in fits))
+
+
+def test_one_family_for_all_columns(path):
+    family = nb.MultivariateNormal()
+    frame = mixed()[["height", "visits", "bought"]]
+    file = path.with_name("numbers.parquet")
+    frame.to_parquet(file)
+    fitted = nb.fit_file(file, "bought", family)
+    rows = frame.drop(columns="bought")
+    asked = nb.NaiveBayesClassifier(family).fit(rows, frame["bought"])
+    assert_allclose(fitted.predict_proba(rows), asked.predict_proba(rows), rtol=1e-9)
+
+
+def test_warnings_say_what_to_write_in_python(path):
+    with pytest.warns(UserWarning, match="to keep it, write likelihoods={'name': 'categorical'}"):
+        nb.fit_file(path)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"target": "bougth"}, "has no column 'bougth'; did you mean 'bought'"),
+        ({"likelihoods": {"bought": "normal"}}, "'bought' is the target"),
+        ({"likelihoods": {"flga": "normal"}}, "no column 'flga'.*did you mean 'flag'"),
+        ({"likelihoods": "gaussian"}, "'gaussian' is not a likelihood"),
+        ({"likelihoods": {"colour": "normal"}}, "'colour' holds text, which cannot be normal"),
+        ({"method": "mpa"}, "method must be one of"),
+    ],
+)
+def test_mistakes(path, options, message):
+    with pytest.raises(ValueError, match=message):
+        nb.fit_file(path, **options)
+
+
+NUMBERS = pd.DataFrame({"a": [1.0, 2.0, 4.0, 8.0], "b": [0, 3, 5, 1], "label": ["x", "y", "x", "z"]})
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [NUMBERS, NUMBERS.set_index([[4, 2, 1, 0]]), pl.from_pandas(NUMBERS), pa.Table.from_pandas(NUMBERS),
+     pl.from_pandas(NUMBERS).with_columns(pl.col("label").cast(pl.Categorical))],
+    ids=["pandas", "pandas with an index", "polars", "pyarrow", "polars categories"],
+)  # fmt: skip
+def test_frames_are_read_twice_so_their_classes_need_not_be_declared(frame):
+    model = nb.NaiveBayes(nb.Normal())
+    found = nb.stream(model, frame, label="label", columns=["a", "b"], progress_bar=False)
+    wanted = nb.sufficient_statistics(model, NUMBERS[["a", "b"]].to_numpy(float), np.array([0, 1, 0, 2]))
+    assert_array_equal(found.class_counts, wanted.class_counts)
+    assert_allclose(found.blocks["x"].mean, wanted.blocks["x"].mean)
+
+
+class Query:
+    """Stands in for a query of DuckDB."""
+
+    def fetch_record_batch(self):
+        """Read batches of rows."""
+
+
+Query.__module__, Query.__name__ = "_duckdb", "DuckDBPyRelation"
+TAKES_ROWS = {
+    "fit": lambda rows: nb.fit_posterior(nb.NaiveBayes(nb.Normal()), rows, np.array([0, 1, 0, 1])),
+    "estimator": lambda rows: nb.NaiveBayesClassifier().fit(rows, [0, 1, 0, 1]),
+    "labels": lambda rows: nb.NaiveBayesClassifier().fit(np.ones((4, 1)), rows),
+    "inference": nb.infer_likelihoods,
+    "stream": lambda rows: nb.stream(nb.NaiveBayes(nb.Normal()), rows, label="label"),
+    "stream of blocks": lambda rows: nb.stream(nb.NaiveBayes(nb.Normal()), [(rows, rows)], num_classes=2),
+}
+
+
+@pytest.mark.parametrize("door", TAKES_ROWS)
+@pytest.mark.parametrize(
+    ("module", "name", "methods"),
+    [
+        ("dask.dataframe.dask_expr._collection", "DataFrame", [r"\.compute\(\)", r"in \w+( \w+)?\.partitions"]),
+        ("dask.array.core", "Array", [r"\.compute\(\)", r"\.blocks\.ravel\(\)"]),
+        ("dask.bag.core", "Bag", [r"\.compute\(\)", r"\.to_delayed\(\)"]),
+        ("duckdb", "DuckDBPyRelation", [r"\.df\(\)", r"\.to_arrow_reader\(\) to nb.stream"]),
+    ],
+)
+def test_rows_that_are_not_computed_are_refused_with_their_own_methods(door, module, name, methods):
+    kind = type(name, (), {"__module__": module, "__array__": lambda *_: pytest.fail("all rows were computed")})
+    with pytest.raises(ValueError) as refused:
+        TAKES_ROWS[door](kind())
+    for method in methods:
+        assert refused.match(method)
+
+
+def test_an_older_query_names_its_older_method():
+    with pytest.raises(ValueError, match=r"X\.fetch_record_batch\(\) to nb.stream"):
+        nb.NaiveBayesClassifier().fit(Query(), [0, 1])
+
+
+def test_the_methods_are_those_of_dask():
+    array, bag = pytest.importorskip("dask.array"), pytest.importorskip("dask.bag")
+    frame = pytest.importorskip("dask.dataframe").from_pandas(NUMBERS, npartitions=2)
+    assert sum(len(part.compute()) for part in frame.partitions) == 4
+    assert sum(len(part.compute()) for part in array.ones((4, 2), chunks=2).blocks.ravel()) == 4
+    assert sum(len(part.compute()) for part in bag.from_sequence(range(4)).to_delayed()) == 4
+    with pytest.raises(ValueError, match=r"X is a Dask DataFrame.*X\.partitions"):
+        nb.NaiveBayesClassifier().fit(frame, NUMBERS["label"])
+
+
+def test_a_query_that_gives_batches_is_streamed():
+    table = pa.Table.from_pandas(NUMBERS)
+    streams = {
+        "__module__": "_duckdb",
+        "__arrow_c_stream__": lambda _, schema=None: table.__arrow_c_stream__(schema),
+    }
+    query = type("DuckDBPyRelation", (), streams)()
+    found = nb.stream(nb.NaiveBayes(nb.Normal()), query, label="label", columns=["a"], classes=["x", "y", "z"])
+    assert_array_equal(found.class_counts, [2, 1, 1])

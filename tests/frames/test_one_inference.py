@@ -1,0 +1,151 @@
+"""`compare`, `bayesnb fit`, the estimator and `infer_likelihoods` choose one likelihood for each column of a table."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+from numpy.testing import assert_allclose
+
+import bayesnb as nb
+from bayesnb.cli import main
+from bayesnb.files.tables.file_fit import describe_file
+from bayesnb.files.tables.reading import read
+from bayesnb.files.tables.table import make_table
+from bayesnb.frames.likelihoods import make_schema
+from bayesnb.frames.series import as_frame
+
+pytestmark = pytest.mark.filterwarnings("ignore:column")
+SMALL = ("balance-scale", "haberman", "ionosphere", "tic-tac-toe", "glass", "processed.cleveland")
+
+
+def passengers(rows=891):
+    rng = np.random.default_rng(1912)
+    sex = rng.choice(["male", "female"], rows, p=[0.65, 0.35])
+    return pd.DataFrame(
+        {
+            "id": np.arange(1, rows + 1),
+            "name": [f"{['Mr', 'Mrs'][i % 2]} {i * 7919 % 9973}" for i in range(rows)],
+            "class": rng.choice([1, 2, 3], rows, p=[0.24, 0.21, 0.55]),
+            "sex": sex,
+            "age": np.where(rng.random(rows) < 0.2, np.nan, rng.integers(1, 80, rows)),
+            "siblings": np.minimum(rng.poisson(0.5, rows), 8),
+            "parents": np.minimum(rng.poisson(0.4, rows), 6),
+            "fare": rng.lognormal(3, 1, rows).round(2),
+            "ship": "one",
+            "born": [f"18{i % 90 + 10}-{i % 12 + 1:02}-{i % 28 + 1:02}" for i in range(rows)],
+            "crew": rng.random(rows) < 0.1,
+            "married": rng.integers(0, 2, rows),
+            "survived": np.where(rng.random(rows) < 0.2 + 0.5 * (sex == "female"), "yes", "no"),
+        }
+    )
+
+
+PASSENGERS = {
+    "id": "skip", "name": "skip", "class": "categorical", "sex": "categorical", "age": "normal",
+    "siblings": "categorical", "parents": "categorical", "fare": "normal", "ship": "skip", "born": "skip",
+    "crew": "bernoulli", "married": "bernoulli",
+}  # fmt: skip
+
+
+def table(name, request):
+    """A table with its target as the last column."""
+    if name == "passengers":
+        return passengers()
+    data = request.getfixturevalue("data")
+    if name == "penguins":
+        frame = pd.read_csv(data / "penguins.csv")
+        return frame[[*frame.columns.drop("species"), "species"]]
+    if name == "adult":
+        return pd.read_csv(data / "adult" / "adult.data", header=None, nrows=4000, skipinitialspace=True, na_values="?")
+    if name == "mushroom":
+        frame = pd.read_csv(data / "mushroom" / "agaricus-lepiota.data", header=None, na_values="?")
+        return frame[[*range(1, 23), 0]]
+    frame = pd.read_csv(data / "small" / f"{name}.data", header=None, na_values="?")
+    return frame[[*frame.columns[1:], 0]] if name == "balance-scale" else frame
+
+
+@pytest.mark.parametrize("name", ["passengers", "penguins", "adult", "mushroom", *SMALL])
+def test_all_agree_on_every_column(name, request, tmp_path):
+    frame = table(name, request).rename(columns="column {}".format if name not in ("passengers", "penguins") else str)
+    features, target = frame.iloc[:, :-1], frame.columns[-1]
+    expected = nb.infer_likelihoods(features)
+    if name == "passengers":
+        assert expected == PASSENGERS
+    for one in (pl.from_pandas(features), pa.table(features), features.convert_dtypes()):
+        assert nb.infer_likelihoods(one).choices == expected.choices
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    for path in (str(tmp_path / "rows.csv"), str(tmp_path / "rows.parquet")):
+        fitted = describe_file(path).schema
+        assert dict(zip(fitted.names, fitted.kinds, strict=True)) == expected
+        compared = make_table(read(path), target)
+        assert {column.name: column.kind for column in compared.columns} | dict.fromkeys(
+            dict(compared.left_out), "skip"
+        ) == expected
+    for one in (features, pl.from_pandas(features)):
+        schema, _ = make_schema(as_frame(one), "auto")  # what the estimator fits
+        assert dict(zip(schema.names, schema.kinds, strict=True)) == expected
+        values = {column.name: column.values for column in schema.columns}
+        assert values == {column.name: column.values for column in fitted.columns}
+
+
+def test_the_estimator_and_the_command_make_one_model(tmp_path):
+    frame = passengers()
+    features, target = frame.drop(columns="survived"), frame["survived"]
+    clf = nb.NaiveBayesClassifier().fit(features, target)
+    assert clf.likelihoods_ == PASSENGERS
+    assert repr(clf) == "NaiveBayesClassifier(): 4 categorical, 2 normal, 2 bernoulli, 4 left out"
+    again = nb.NaiveBayesClassifier(nb.infer_likelihoods(features)).fit(features, target)
+    proba = clf.predict_proba(features)
+    assert_allclose(again.predict_proba(pa.table(features)), proba, rtol=1e-9)
+    for name in ("rows.csv", "rows.parquet"):
+        path = tmp_path / name
+        frame.to_csv(path, index=False) if name.endswith("csv") else frame.to_parquet(path)
+        result = CliRunner().invoke(main, ["fit", str(path), "--save", str(tmp_path / "a.model")])
+        assert result.exit_code == 0, result.output
+        assert "class: categorical (1, 2, 3)" in result.output
+        assert "name: left out (a different text in nearly every row)" in result.output
+        assert "to keep it, write --as name=categorical" in result.output
+        loaded = nb.load(tmp_path / "a.model")
+        assert loaded.likelihoods_ == PASSENGERS
+        assert repr(loaded).endswith("): 4 categorical, 2 normal, 2 bernoulli, 4 left out")
+        assert_allclose(loaded.predict_proba(features), proba, rtol=1e-9)
+
+
+ANSWERS = ["true", "False", "TRUE", "false", None, "True"] * 5
+READ = {
+    "objects": lambda cells: pd.DataFrame({"c": pd.Series(cells, dtype=object)}),
+    "polars": lambda cells: pl.DataFrame({"c": cells}),
+    "pyarrow": lambda cells: pa.table({"c": cells}),
+    "booleans": lambda cells: pl.DataFrame({"c": [c if c is None else c.casefold() == "true" for c in cells]}),
+    "pandas booleans": lambda cells: READ["booleans"](cells).to_pandas(),
+    "numbers": lambda cells: READ["booleans"](cells).cast(pl.Int64),
+}
+
+
+def test_booleans_are_one_value_however_they_are_written(tmp_path):
+    y = np.arange(30) % 3 % 2
+    models = {name: nb.NaiveBayesClassifier().fit(make(ANSWERS), y) for name, make in READ.items()}
+    rows = pd.DataFrame({"c": ANSWERS, "label": y})
+    rows.to_csv(tmp_path / "text.csv", index=False)
+    READ["pandas booleans"](ANSWERS).assign(label=y).to_parquet(tmp_path / "flags.parquet")
+    for name in ("text.csv", "flags.parquet"):
+        args = ["fit", str(tmp_path / name), "--save", str(tmp_path / "a.model")]
+        assert CliRunner().invoke(main, args).exit_code == 0
+        models[name] = nb.load(tmp_path / "a.model")
+    expected = models["booleans"].predict_proba(READ["booleans"](ANSWERS))
+    assert len(np.unique(expected.round(6))) == 6  # true, false and missing differ
+    for clf in models.values():
+        assert clf.likelihoods_ == {"c": "bernoulli"}
+        for make in READ.values():
+            assert_allclose(clf.predict_proba(make(ANSWERS)), expected, rtol=1e-9)
+
+
+def test_booleans_among_text_are_text():
+    cells = ["true", "maybe", "False"] * 4
+    clf = nb.NaiveBayesClassifier().fit(pd.DataFrame({"c": cells}), [0, 1, 0] * 4)
+    assert clf.schema_.columns[0].values == ("False", "True", "maybe")
+    proba = clf.predict_proba(pd.DataFrame({"c": ["TRUE", "false"]}))
+    assert_allclose(clf.predict_proba(pd.DataFrame({"c": [True, False]})), proba, rtol=1e-12)

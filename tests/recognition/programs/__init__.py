@@ -1,0 +1,13 @@
+"""Programs by theme; importing this package declares every case."""
+
+from tests.recognition.case import CASES as CASES
+from tests.recognition.programs import bernoulli as bernoulli
+from tests.recognition.programs import categorical as categorical
+from tests.recognition.programs import counts as counts
+from tests.recognition.programs import labels as labels
+from tests.recognition.programs import multivariate as multivariate
+from tests.recognition.programs import normal as normal
+from tests.recognition.programs import not_accepted as not_accepted
+from tests.recognition.programs import not_naive as not_naive
+from tests.recognition.programs import own_priors as own_priors
+from tests.recognition.programs import several as several

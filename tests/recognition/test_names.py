@@ -1,0 +1,147 @@
+"""A recognised model shows names, shapes and parameterisations of the program at every door."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+import pytest
+from numpy.testing import assert_allclose
+from numpyro.infer import Predictive
+from numpyro.infer.util import log_density
+
+import bayesnb as nb
+
+RANDOM = np.random.default_rng(0)
+ROWS = 40
+Y = RANDOM.integers(0, 2, ROWS)
+WORDS = (RANDOM.random((ROWS, 4)) < 0.3 + 0.3 * Y[:, None]).astype(int)
+REALS = RANDOM.normal(size=(ROWS, 3)) + Y[:, None]
+COUNTS = RANDOM.poisson(3.0, ROWS)
+LOGIT_OF_BETA = dist.TransformedDistribution(dist.Beta(2.0, 2.0), dist.transforms.SigmoidTransform().inv)
+SHAPES = {"p": (), "l": (4, 2), "tau": (2, 3), "mu": (2, 3), "rate": (2,)}
+X = {"words": WORDS, "reals": REALS, "counts": COUNTS}
+
+
+def mixed(words, reals, counts, label=None):
+    """Every site is spelled in another way than the model's own: a scalar for two classes, logits, precisions."""
+    p = numpyro.sample("p", dist.Beta(2.0, 3.0))
+    with numpyro.plate("word", 4, dim=-2), numpyro.plate("class", 2, dim=-1):
+        logits = numpyro.sample("l", LOGIT_OF_BETA)
+    with numpyro.plate("class", 2, dim=-2), numpyro.plate("column", 3, dim=-1):
+        tau = numpyro.sample("tau", dist.Gamma(2.0, 3.0))
+        mu = numpyro.sample("mu", dist.Normal(1.0, 1 / jnp.sqrt(0.5 * tau)))
+    rate = numpyro.sample("rate", dist.Gamma(2.0, 1.0).expand([2]))
+    with numpyro.plate("rows", words.shape[0]):
+        y = numpyro.sample("y", dist.Bernoulli(p), obs=label).astype(int)
+        numpyro.sample("words", dist.Bernoulli(logits=logits.T[y]).to_event(1), obs=words)
+        numpyro.sample("reals", dist.Normal(mu[y], tau[y] ** -0.5).to_event(1), obs=reals)
+        numpyro.sample("counts", dist.Poisson(rate[y]), obs=counts)
+
+
+ARGS = (WORDS, REALS, COUNTS, Y)
+
+
+@pytest.fixture(autouse=True)
+def _numpyro_promotes_ranks():
+    with jax.numpy_rank_promotion("allow"):
+        yield
+
+
+@pytest.fixture(scope="module")
+def model():
+    return nb.from_numpyro(mixed, ARGS, label="y")
+
+
+def shapes(params):
+    return {site: np.shape(value) for site, value in params.items()}
+
+
+def test_hyperparameters(model):
+    words, reals, counts = model.families.values()
+    assert_allclose([words.a, words.b], 2.0, rtol=1e-9)
+    assert_allclose(reals.loc, 1.0, rtol=1e-9)
+    assert_allclose(reals.strength, 0.5, rtol=1e-9)
+    assert_allclose([reals.shape, reals.rate], np.broadcast_to(np.reshape([2.0, 3.0], (2, 1, 1)), (2, 2, 3)), rtol=1e-9)
+    assert_allclose([counts.shape, counts.rate], [[[2.0]] * 2, [[1.0]] * 2], rtol=1e-9)
+    assert_allclose(model.class_concentration, [3.0, 2.0], rtol=1e-9)
+    assert "expit of site 'l'" in repr(model.certificate)
+
+
+@pytest.mark.slow
+def test_the_map_maximises_the_density_of_the_programs_own_parameters(model):
+    """A mode depends on the parameterisation: that of a precision is not one over that of the variance."""
+    params = nb.fit_map(model, X, Y).params
+    assert shapes(params) == SHAPES
+    with jax.enable_x64(True):
+        slopes = jax.jit(jax.grad(lambda q: log_density(mixed, ARGS, {}, q)[0]))(jax.tree.map(jnp.asarray, params))
+    assert max(np.abs(slope).max() for slope in jax.tree.map(np.asarray, slopes).values()) < 1e-8
+    assert_allclose(log_density(model, (X, Y), {}, params)[0], log_density(mixed, ARGS, {}, params)[0], rtol=1e-5)
+
+
+def test_draws_run_through_the_program(model, key):
+    posterior = nb.fit_posterior(model, X, Y)
+    draws = posterior.sample(key, 16)
+    assert shapes(draws) == {site: (16, *shape) for site, shape in SHAPES.items()}
+    again = Predictive(mixed, draws)(key, WORDS, REALS, COUNTS)
+    assert again["y"].shape == (16, ROWS)
+    rows, y = posterior.generate(key=key, num_rows=5)
+    assert shapes(rows) == {"words": (5, 4), "reals": (5, 3), "counts": (5,)}
+    assert y.shape == (5,)
+
+
+def test_files_keep_the_spelling(model, tmp_path):
+    for fit in (model, nb.fit_map(model, X, Y), nb.fit_posterior(model, X, Y)):
+        nb.save(fit, tmp_path / "fit.nb")
+        again = nb.load(tmp_path / "fit.nb")
+        found = again if isinstance(again, nb.NaiveBayes) else again.model
+        assert found.spelling == model.spelling
+    assert_allclose(again.predict_proba(X), fit.predict_proba(X), rtol=1e-12)
+
+
+def test_known_class_probabilities_leave_their_site_out(model):
+    fit = nb.fit_map(model, X, Y).with_class_probs([0.5, 0.5])
+    assert shapes(fit.params) == {**{s: v for s, v in SHAPES.items() if s != "p"}, "class_probs": (2,)}
+    assert fit.predict_proba(X).shape == (ROWS, 2)
+
+
+def test_parameters_of_the_program_make_a_classifier(model):
+    fit = nb.fit_map(model, X, Y)
+    assert_allclose(nb.PointEstimate(model, fit.params).predict_proba(X), fit.predict_proba(X), rtol=1e-12)
+    with pytest.raises(ValueError, match=r"params\['l'\] must have the shape \(4, 2\)"):
+        nb.PointEstimate(model, {**fit.params, "l": fit.params["l"].T})
+
+
+def test_held_out_predictions_do_not_depend_on_the_spelling(model):
+    own = model.respelled(None)
+    rows = {**X, "counts": COUNTS[:, None]}
+    assert_allclose(nb.leave_one_out(model, X, Y), nb.leave_one_out(own, rows, Y), rtol=1e-10)
+    assert_allclose(nb.fit_posterior(model, X, Y).log_evidence, nb.fit_posterior(own, rows, Y).log_evidence, rtol=1e-12)
+
+
+def flags(X, y):
+    pi = numpyro.sample("pi", dist.Dirichlet(jnp.ones(2)))
+    theta = numpyro.sample("theta", dist.Beta(2.0, 3.0).expand([4, 2]))
+    y = numpyro.sample("y", dist.Categorical(pi), obs=y)
+    numpyro.sample("x", dist.Bernoulli(theta.T[y]), obs=X)
+
+
+@pytest.mark.slow
+def test_the_estimator_takes_a_model_of_one_block(model):
+    one = nb.from_numpyro(flags, (WORDS, Y), label="y")
+    fit = nb.NaiveBayesClassifier(likelihoods=one).fit(WORDS, Y)
+    assert_allclose(fit.predict_proba(WORDS), nb.fit_posterior(one, WORDS, Y).predict_proba(WORDS), rtol=1e-6)
+    with pytest.raises(ValueError, match="takes one of one block"):
+        nb.NaiveBayesClassifier(likelihoods=model).fit(WORDS, Y)
+
+
+@pytest.mark.slow
+def test_nuts_and_arviz(model, key):
+    draws = nb.fit_nuts(model, X, Y, key=key, num_samples=300, num_warmup=300, progress_bar=False)
+    exact = nb.fit_posterior(model, X, Y).sample(key, 2000)
+    assert shapes(draws.params) == {site: (1200, *shape) for site, shape in SHAPES.items()}
+    for site, value in draws.params.items():
+        assert_allclose(value.mean(axis=0), exact[site].mean(axis=0), atol=6 * exact[site].std(axis=0).max() / 25)
+    assert set(nb.to_arviz(draws).posterior.data_vars) == set(SHAPES)

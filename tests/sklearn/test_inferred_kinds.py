@@ -1,0 +1,304 @@
+"""What the estimator infers from the first rows: it is kept, and is no reason to refuse later numbers."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+
+import bayesnb as nb
+
+RNG = np.random.default_rng(3)
+N = 60
+Y = np.arange(N) % 2
+FRAME = pd.DataFrame(
+    {
+        "rooms": RNG.integers(1, 5, N),
+        "flag": RNG.integers(0, 2, N),
+        "size": RNG.normal(Y, 1.0),
+        "colour": RNG.choice(["red", "green", "blue"], N),
+        "name": [f"house {i}" for i in range(N)],
+        "town": "one",
+    }
+)
+KINDS = {
+    "rooms": "categorical", "flag": "bernoulli", "size": "normal", "colour": "categorical", "name": "skip",
+    "town": "skip",
+}  # fmt: skip
+NAMED = "column 'name' has a different text in nearly every row and is left out; to keep it, write likelihoods="
+DECLARED = {**KINDS, "name": "categorical", "town": "categorical"}
+
+
+def fitted(likelihoods=KINDS, frame=FRAME):
+    return nb.NaiveBayesClassifier(likelihoods).fit(frame, Y)
+
+
+def inferred(frame=FRAME, y=Y):
+    with pytest.warns(UserWarning, match=NAMED):
+        return nb.NaiveBayesClassifier().fit(frame, y)
+
+
+def test_what_is_left_out_makes_no_difference_and_is_said():
+    clf = inferred()
+    assert clf.likelihoods_ == KINDS
+    used = FRAME[["rooms", "flag", "size", "colour"]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # nothing is said of a column with one value
+        alone = nb.NaiveBayesClassifier().fit(used, Y)
+        assert_array_equal(clf.predict_proba(FRAME), alone.predict_proba(used))
+        assert_array_equal(clf.predict_proba(FRAME.assign(name="x", town=3.5)), alone.predict_proba(used))
+    assert repr(clf) == "NaiveBayesClassifier(): 2 categorical, 1 bernoulli, 1 normal, 2 left out"
+    assert repr(clone(clf)) == "NaiveBayesClassifier()"
+    assert repr(make_pipeline(clf)) == "Pipeline(steps=[('naivebayesclassifier', NaiveBayesClassifier())])"
+    assert clf._repr_html_()
+
+
+def test_inferred_likelihoods_can_be_given_and_changed():
+    found = nb.infer_likelihoods(FRAME)
+    clf = fitted(found)
+    assert clone(clf).get_params()["likelihoods"] == found
+    assert_array_equal(clf.predict_proba(FRAME), inferred().predict_proba(FRAME))
+    assert fitted({**found, "rooms": "poisson"}).likelihoods_["rooms"] == "poisson"
+
+
+def test_a_dict_of_likelihoods_is_one_line():
+    found = nb.infer_likelihoods(FRAME)
+    assert repr(nb.NaiveBayesClassifier(found)) == f"NaiveBayesClassifier(likelihoods={dict(sorted(found.items()))})"
+
+
+def test_columns_are_skipped_by_name_by_pattern_and_by_position():
+    for likelihoods in ({"name": "skip", "town": "skip"}, {"[nt]*": "skip"}, list(KINDS.values())):
+        assert fitted(likelihoods).likelihoods_ == KINDS
+    dates = FRAME.assign(name=pd.Timestamp("2020-01-01"))
+    assert_array_equal(fitted(frame=dates).predict(dates), fitted().predict(FRAME))
+    rows = np.column_stack([FRAME["size"], np.full(N, np.inf), FRAME["rooms"]])
+    clf = nb.NaiveBayesClassifier(["normal", "skip", "categorical"]).fit(rows, Y)
+    assert clf.likelihoods_ == {"x0": "normal", "x1": "skip", "x2": "categorical"}
+    assert_allclose(clf.predict_proba(rows), nb.NaiveBayesClassifier(["normal", "categorical"]).fit(
+        rows[:, [0, 2]], Y
+    ).predict_proba(rows[:, [0, 2]]), rtol=1e-12)  # fmt: skip
+    for X in (FRAME, rows):
+        with pytest.raises(ValueError, match="no column to learn from"):
+            nb.NaiveBayesClassifier("skip").fit(X, Y)
+
+
+@pytest.mark.parametrize("how", ["saved", "pickled"])
+def test_what_was_chosen_is_kept_with_the_model(how, tmp_path):
+    clf = fitted(nb.infer_likelihoods(FRAME))
+    nb.save(clf, tmp_path / "a.model")
+    again = nb.load(tmp_path / "a.model") if how == "saved" else pickle.loads(pickle.dumps(clf))
+    assert again.likelihoods_ == KINDS
+    assert again.get_params()["likelihoods"] == KINDS
+    assert_array_equal(again.predict_proba(FRAME), clf.predict_proba(FRAME))
+    again.partial_fit(FRAME, Y)
+    assert again.class_count_.sum() == 2 * N
+
+
+def test_any_split_with_declared_likelihoods_is_one_fit():
+    whole, parts = fitted(DECLARED), nb.NaiveBayesClassifier(DECLARED)
+    for rows in np.split(np.arange(N), [1, 5, 30]):
+        parts.partial_fit(FRAME.iloc[rows], Y[rows], classes=[0, 1])
+    assert_allclose(parts.predict_log_proba(FRAME), whole.predict_log_proba(FRAME), atol=1e-9)
+
+
+def in_two(first, second, **params):
+    """A classifier that has seen the first rows, and a call that adds the second."""
+    clf = nb.NaiveBayesClassifier(**params).partial_fit(FRAME[["size"]].assign(c=first), Y, classes=[0, 1])
+    return clf, lambda: clf.partial_fit(FRAME[["size"]].assign(c=second), Y)
+
+
+RUNS = np.arange(N)
+LATER = [
+    (RUNS % 2, RUNS % 3, "bernoulli", "column 'c' is bernoulli, as its first rows suggested, so 2 counts as missing"),
+    (RUNS % 3, RUNS % 4 + 0.5, "categorical", "column 'c' is categorical, .* so 0.5 counts as missing"),
+    (
+        RUNS % 3,
+        RUNS % 50,
+        "categorical",
+        "column 'c' stays categorical, .* all rows together suggest that it is normal",
+    ),
+    (RUNS * 0 + 1, RUNS % 50, "skip", "column 'c' stays left out, .* all rows together suggest that it is normal"),
+    ([None] * N, ["x", "y"] * 30, "skip", "column 'c' stays left out, .* suggest that it is categorical"),
+    (RUNS % 2 == 1, RUNS % 7, "bernoulli", "so 2 counts as missing"),
+]
+
+
+@pytest.mark.parametrize(("first", "second", "kind", "words"), LATER)
+def test_later_rows_keep_the_kind_of_the_first_with_one_warning(first, second, kind, words):
+    clf, add = in_two(first, second)
+    with pytest.warns(UserWarning, match=words) as caught:
+        add()
+    assert len(caught) == 1
+    assert clf.likelihoods_["c"] == kind
+    assert clf.class_count_.sum() == 2 * N
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (RUNS % 2, RUNS * 0),
+        (RUNS % 3, [2, 3] * 30),
+        (RUNS % 50, RUNS % 3),
+        (["x", "y"] * 30, ["x", "z"] * 30),
+        (RUNS % 2 == 1, RUNS % 2),
+        (RUNS % 2, RUNS % 2 == 0),
+    ],
+)
+def test_later_rows_that_fit_cause_no_warning(first, second):
+    _, add = in_two(first, second)
+    add()
+
+
+def test_a_number_outside_the_support_of_an_inferred_kind_drops_its_factor():
+    clf = fitted("auto", FRAME[["rooms", "flag", "size"]])
+    rows = FRAME[["rooms", "flag", "size"]].head(4)
+    for name, odd in (("rooms", 2.5), ("flag", 2)):
+        cells = [odd, *rows[name][1:]]
+        with pytest.warns(
+            UserWarning, match=f"column '{name}' is {KINDS[name]}, .* so {odd} counts as missing"
+        ) as caught:
+            found = clf.predict_proba(rows.assign(**{name: cells}))
+        assert len(caught) == 1
+        assert_array_equal(found, clf.predict_proba(rows.assign(**{name: [np.nan, *rows[name][1:]]})))
+    clf, add = in_two(RUNS % 2, RUNS % 3)
+    same, add_missing = in_two(RUNS % 2, np.where(RUNS % 3 == 2, np.nan, RUNS % 3))
+    with pytest.warns(UserWarning, match="so 2 counts as missing"):
+        add()
+    add_missing()
+    rows = FRAME[["size"]].assign(c=RUNS % 2)
+    assert_allclose(clf.predict_proba(rows), same.predict_proba(rows), rtol=1e-12)
+
+
+def test_a_declared_kind_refuses_what_is_outside_its_support():
+    _, add = in_two(RUNS % 2, RUNS % 3, likelihoods={"c": "bernoulli"})
+    with pytest.raises(ValueError, match=r"column 'c' is bernoulli, so its cells are 0, 1 or missing, got 2 in row 2"):
+        add()
+
+
+def test_a_column_of_unseen_categories_is_pointed_out():
+    clf = fitted("auto", FRAME[["colour", "rooms"]])
+    rows = FRAME[["colour", "rooms"]].head(3)
+    clf.predict(rows.assign(colour=["pink", "red", None]))
+    for odd in ({"colour": ["pink", "grey", None]}, {"rooms": [70, 80, 90]}):
+        with pytest.warns(UserWarning, match=f"column '{next(iter(odd))}' holds no value that the model was fitted to"):
+            clf.predict(rows.assign(**odd))
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+def test_categories_that_are_nearly_alike_stay_two_with_a_warning(make):
+    for cells in (["male", "Male", "female"], ["a b", "ab", "c"], ["x", " x", "y"]):
+        frame = make({"sex": cells * 20})
+        with pytest.warns(UserWarning, match=f"categories '{cells[0]}' and '{cells[1]}', which differ only in case"):
+            clf = nb.NaiveBayesClassifier().fit(frame, Y)
+        assert len(clf.schema_.columns[0].values) == 3
+        nb.NaiveBayesClassifier({"sex": "categorical"}).fit(frame, Y)
+
+
+BITS = (RNG.random((N, 5)) < 0.2 + 0.6 * Y[:, None]).astype(float)
+SAID = "all cells of X are zeros and ones, so its columns are Bernoulli: .* or likelihoods='normal' for numbers"
+
+
+@pytest.mark.parametrize(
+    "bits", [BITS, BITS.astype(int), BITS > 0, np.where(RNG.random(BITS.shape) < 0.1, np.nan, BITS)]
+)
+def test_zeros_and_ones_are_bernoulli_with_a_warning(bits):
+    with pytest.warns(UserWarning, match=SAID):
+        clf = nb.NaiveBayesClassifier().fit(bits, Y)
+    declared = nb.NaiveBayesClassifier("bernoulli").fit(bits, Y)
+    assert {*clf.likelihoods_.values()} == {"bernoulli"}
+    assert_array_equal(clf.predict_proba(bits), declared.predict_proba(bits))
+    assert {*nb.NaiveBayesClassifier("normal").fit(bits, Y).likelihoods_.values()} == {"normal"}
+
+
+def test_other_arrays_stay_normal():
+    for rows in (BITS + 1, BITS * 0, np.column_stack([BITS, FRAME["size"]])):
+        assert {*nb.NaiveBayesClassifier().fit(rows, Y).likelihoods_.values()} == {"normal"}
+
+
+def test_zeros_and_ones_are_predicted_better_as_bernoulli():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    likelier = (y[:, None] == 1) ^ (rng.random(200) < 0.5)
+    rare = (rng.random((200, 200)) < np.where(likelier, 0.06, 0.02)).astype(float)
+    with pytest.warns(UserWarning, match=SAID):
+        ours = cross_val_score(nb.NaiveBayesClassifier(), rare, y).mean()
+    assert ours > cross_val_score(nb.NaiveBayesClassifier("normal"), rare, y).mean() + 0.05  # 0.90 and 0.81
+
+
+def test_a_small_first_batch_of_zeros_and_ones_stays_normal_with_a_warning():
+    clf = nb.NaiveBayesClassifier().partial_fit(BITS[:5], Y[:5], classes=[0, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # still too few, or not all zeros and ones
+        clf.partial_fit(BITS[5:8], Y[5:8])
+        pickle.loads(pickle.dumps(clf)).partial_fit(BITS[8:] * 1.5, Y[8:]).partial_fit(BITS[8:], Y[8:])
+        nb.NaiveBayesClassifier("normal").partial_fit(BITS[:5], Y[:5], classes=[0, 1]).partial_fit(BITS[5:], Y[5:])
+    with pytest.warns(UserWarning, match="X stays normal, .* all rows together suggest that it is bernoulli") as caught:
+        clf.partial_fit(BITS[8:], Y[8:]).partial_fit(BITS, Y)
+    assert len(caught) == 1
+    assert {*clf.likelihoods_.values()} == {"normal"}
+
+
+@pytest.mark.parametrize("cells", [RUNS % 3, RUNS % 2, RUNS / 7])
+def test_infinity_is_refused_whatever_the_other_numbers(cells):
+    frame = pd.DataFrame({"c": np.r_[np.inf, cells[1:]]})
+    assert dict(nb.infer_likelihoods(frame)) == {"c": "normal"}
+    with pytest.raises(ValueError, match="column 'c' holds an infinite number in row 0: leave out the cell or its row"):
+        nb.NaiveBayesClassifier().fit(frame, Y)
+
+
+def test_later_numbers_of_an_array_of_zeros_and_ones_drop_their_factor():
+    with pytest.warns(UserWarning, match=SAID):
+        clf = nb.NaiveBayesClassifier().partial_fit(BITS, Y, classes=[0, 1])
+    odd, missing = np.where(BITS == 1, BITS, [[0, 0, 0, 0, 2.5]]), BITS.copy()
+    missing[BITS[:, 4] == 0, 4] = np.nan
+    with pytest.warns(
+        UserWarning, match="X is bernoulli, as its first rows suggested, so 2.5 counts as missing"
+    ) as caught:
+        assert_array_equal(clf.predict_proba(odd), clf.predict_proba(missing))
+    assert len(caught) == 1
+    with pytest.warns(UserWarning, match="so 2.5 counts as missing"):
+        clf.partial_fit(odd, Y)
+    assert clf.class_count_.sum() == 2 * N
+    assert {*clf.likelihoods_.values()} == {"bernoulli"}
+
+
+@pytest.mark.parametrize("make", [scipy.sparse.csr_array, scipy.sparse.csc_matrix])
+def test_sparse_rows_need_a_choice(make):
+    with pytest.raises(TypeError, match=r"X is sparse: .*'bernoulli' .* or likelihoods='multinomial' .*range"):
+        nb.NaiveBayesClassifier().fit(make(BITS), Y)
+
+
+def test_an_exact_name_is_no_pattern():
+    frame = pd.DataFrame({"x[1]": [0, 1, 4, 2], "x1": [0.5, -1.5, 2.5, 0.0]})
+    clf = nb.NaiveBayesClassifier({"x[1]": "poisson"}).fit(frame, [0, 1, 1, 0])
+    assert clf.likelihoods_ == {"x[1]": "poisson", "x1": "normal"}
+
+
+def test_declared_flags_are_one_value_however_they_are_written():
+    cells = ["true", "false", "unknown", "true", "false", "unknown"]
+    typed = nb.NaiveBayesClassifier().fit(pd.DataFrame({"c": pd.Categorical(cells)}), [0, 1] * 3)
+    plain = nb.NaiveBayesClassifier().fit(pd.DataFrame({"c": cells}), [0, 1] * 3)
+    assert typed.schema_.columns[0].values == plain.schema_.columns[0].values == ("False", "True", "unknown")
+
+
+def test_numbers_that_repeat_are_no_row_numbers(recwarn):
+    rng = np.random.default_rng(0)
+    draws = np.r_[0, 9999, rng.integers(0, 10_000, 9998)]
+    clf = nb.NaiveBayesClassifier()
+    for part in np.split(draws, 5):
+        clf.partial_fit(pd.DataFrame({"n": part}), part % 2, classes=[0, 1])
+    assert clf.likelihoods_ == {"n": "normal"}
+    assert not recwarn
+
+
+@pytest.mark.parametrize("cells", [["1.2.30", "2.1.11", "1.10.12"], ["1.2.3", "4.5.6", "7.8.9"]])
+def test_versions_are_no_dates(cells):
+    found = nb.infer_likelihoods(pd.DataFrame({"version": cells * 5}))
+    assert found["version"] == "categorical"
