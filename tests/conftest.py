@@ -8,6 +8,7 @@ import importlib
 import os
 from pathlib import Path
 
+import hypothesis
 import jax
 import matplotlib
 import numpy as np
@@ -53,6 +54,9 @@ def _few_compiled_functions():
         ctypes.CDLL(None).malloc_trim(0)
 
 
+# the same examples in every run, so that a change is judged by itself; `-m fuzz` searches by the thousand
+hypothesis.settings.register_profile("reproducible", derandomize=True)
+hypothesis.settings.load_profile("reproducible")
 matplotlib.use("Agg")
 jax.config.update("jax_numpy_rank_promotion", "raise")
 

@@ -47,7 +47,7 @@ def as_frame(X: Any) -> Frame | None:
     become text; a pandas frame of sparse columns with such names gives None, so that it is read as a sparse matrix.
 
     Raises:
-        DataError: for a lazy frame, and for two columns with the same name.
+        DataError: for a lazy frame, for two columns with the same name, and for a name with a NUL character.
     """
     if isinstance(X, np.ndarray):
         return None
@@ -67,7 +67,12 @@ def as_frame(X: Any) -> Frame | None:
         raise DataError(f"the data frame has more than one column named '{twice}': rename one") from error
     if isinstance(frame, nw.LazyFrame):
         raise DataError(f"a {type(X).__name__} has no rows before it is computed: give frame.collect()")
-    return frame if isinstance(frame, nw.DataFrame) else None
+    if not isinstance(frame, nw.DataFrame):
+        return None
+    if "\0" in "".join(frame.columns):  # names in Arrow's C interface end there: polars panics
+        name = next(name for name in frame.columns if "\0" in name)
+        raise DataError(f"the data frame has a NUL character in the column name {name!r}: rename the column")
+    return frame
 
 
 def has_names(X: Any) -> bool:

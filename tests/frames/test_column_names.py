@@ -4,6 +4,8 @@ import io
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse
 from numpy.testing import assert_array_equal
@@ -88,3 +90,12 @@ def test_a_frame_of_sparse_columns_stays_an_array():
     rows = pd.DataFrame.sparse.from_spmatrix(scipy.sparse.csr_array(np.eye(4)))
     clf = nb.NaiveBayesClassifier("multinomial").fit(rows, Y)
     assert_array_equal(clf.predict(rows), nb.NaiveBayesClassifier("multinomial").fit(np.eye(4), Y).predict(np.eye(4)))
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_a_name_with_a_nul_character_is_refused(make):
+    frame = make({"a": list("xyxy"), "b\0c": list("yxxy")})
+    with pytest.raises(ValueError, match=r"NUL character in the column name 'b\\x00c': rename the column"):
+        nb.NaiveBayesClassifier().fit(frame, Y)
+    with pytest.raises(ValueError, match="NUL character"):
+        nb.stream(nb.NaiveBayes({"a": nb.Categorical(2)}), frame, label="a")

@@ -25,8 +25,8 @@ from tests.fuzz import arguments, data, files, laws, tables
 from tests.fuzz.models import FEW, Size, some_sizes
 from tests.fuzz.sentences import Refused, answer, in_time
 
-SHORT = settings(derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck))
-LONG = settings(database=None, deadline=None, print_blob=True, suppress_health_check=list(HealthCheck))
+SHORT = settings(database=None, deadline=None, suppress_health_check=list(HealthCheck))
+LONG = settings(derandomize=False, database=None, deadline=None, print_blob=True, suppress_health_check=list(HealthCheck))
 NUMBER = int(os.environ.get("BAYESNB_FUZZ", "20000"))
 PART = 500
 """Examples of one part, which have few sizes of models in common."""
