@@ -11,7 +11,7 @@ One power T for all features (an inverse temperature; the class prior stays) max
 plus log N(log T; 0, 1). It is at most 1: rows that leave-one-out predicts without error would favour ever larger ones.
 
 One power per feature, w_d = T (1 + delta_d) >= 0 with delta_d ~ N(0, scale^2), is a multinomial logit whose covariates
-are the leave-one-out evidence of the features, convex in delta at that T. The scale, at most 0.3, has the largest
+are the leave-one-out evidence of the features, convex in delta at that T. The scale, at most 1, has the largest
 evidence by Laplace's approximation: with few rows it becomes small, and single rows are not overfitted. Zaidi,
 Cerquides, Carman and Webb, Alleviating naive Bayes attribute independence assumption by attribute weighting (2013),
 weight features similarly, but without leaving rows out.
@@ -27,7 +27,6 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 import scipy  # scipy.optimize is loaded on first use
-import scipy.special
 
 from bayesnb.arrays.placement import Array, as_array, to_host
 from bayesnb.arrays.threads import in_threads, one_blas_thread, row_blocks
@@ -43,7 +42,7 @@ from bayesnb.validation.leave_one_out import class_part
 LOG_TEMPERATURES = (-12.0, 0.0)
 """Bounds of log T, whose prior has standard deviation 1: the common power never makes the model more confident."""
 
-SCALES = (0.3, 0.2, 0.1, 0.03)
+SCALES = (1.0, 0.3, 0.2, 0.1, 0.03)
 """The standard deviations of delta that are compared by evidence."""
 
 MOST_ROWS = 20_000
@@ -116,9 +115,9 @@ def _temper_classifier(classifier: Any, X: Any, y: Any, per_feature: bool, sampl
 
 
 class _LeftOutEvidence(NamedTuple):
-    """log p(k, x_i | D without i) = prior_ik + sum_f evidence_ikf, all relative to the row's own class.
+    """log p(k, x_i | D without i) / p(y_i, x_i | D without i) = prior_ik + sum_f evidence_ikf, for all k but y_i.
 
-    ``prior`` [N, K]; ``evidence`` [N, K, F]; ``weight`` [N] of the rows, those of rows that are not in the table
+    ``prior`` [N, K-1]; ``evidence`` [N, K-1, F]; ``weight`` [N] of the rows, those of rows that are not in the table
     included; ``sizes``, the number of features by block.
     """
 
@@ -131,9 +130,9 @@ class _LeftOutEvidence(NamedTuple):
         """-sum_i weight_i log p(y_i | x_i) under powers [F], and its gradient [F]."""
 
         def part(rows: slice) -> tuple[float, Array]:
-            probs, log_sum = self._probs(rows, powers)
-            gradient = np.einsum("nk,nkf->f", self.weight[rows, None] * probs, self.evidence[rows], optimize=True)
-            return float(self.weight[rows] @ log_sum), gradient
+            probs, nats = self._probs(rows, powers)
+            gradient = (self.weight[rows, None] * probs).ravel() @ self._flat(rows)
+            return float(self.weight[rows] @ nats), gradient
 
         parts = in_threads(part, self._blocks())
         return sum(loss for loss, _ in parts), np.sum([gradient for _, gradient in parts], axis=0)
@@ -142,34 +141,50 @@ class _LeftOutEvidence(NamedTuple):
         """The matrix of the loss's second derivatives in the powers, [F, F]."""
 
         def part(rows: slice) -> Array:
-            probs, _ = self._probs(rows, powers)
-            evidence, weight = self.evidence[rows], self.weight[rows, None]
-            mean = np.sqrt(weight) * np.einsum("nk,nkf->nf", probs, evidence, optimize=True)
-            spread = (np.sqrt(weight * probs).astype(evidence.dtype)[:, :, None] * evidence).reshape(probs.size, -1)
+            spread, mean = self._spread(rows, powers)
             return spread.T @ spread - mean.T @ mean
 
         return np.sum(in_threads(part, self._blocks()), axis=0, dtype=np.float64)
 
     def information(self, powers: Array) -> Array:
         """Eigenvalues of that matrix; zeros may be left out."""
-        num_rows, num_classes, num_features = self.evidence.shape
-        if num_features <= num_rows * num_classes:
+        num_rows, num_others, num_features = self.evidence.shape
+        if num_features <= num_rows * (num_others + 1):
             return np.maximum(np.linalg.eigvalsh(self.hessian(powers)), 0.0)
-        # S S' has the nonzero eigenvalues of S' S
+        # S S' has the nonzero eigenvalues of S' S; S has a row for each class, with evidence about the mean
         probs, _ = self._probs(slice(None), powers)
-        mean = np.einsum("nk,nkf->nf", probs, self.evidence, optimize=True)
-        root = np.sqrt(self.weight[:, None] * probs)[:, :, None]
-        spread = (root * (self.evidence - mean[:, None])).reshape(-1, num_features)
+        mean = np.einsum("nk,nkf->nf", probs, self.evidence)[:, None]
+        own = 1.0 - probs.sum(axis=1, keepdims=True)
+        root = np.sqrt(self.weight[:, None] * np.concatenate([probs, np.maximum(own, 0.0)], axis=1))[:, :, None]
+        spread = (root * np.concatenate([self.evidence - mean, -mean], axis=1)).reshape(-1, num_features)
         return np.maximum(np.linalg.eigvalsh(spread @ spread.T), 0.0)
 
     def _probs(self, rows: slice, powers: Array) -> tuple[Array, Array]:
-        joint = self.prior[rows] + self.evidence[rows] @ powers
-        log_sum = scipy.special.logsumexp(joint, axis=1)
-        return np.exp(joint - log_sum[:, None]), log_sum
+        """The probabilities of the other classes, [N, K-1], and -log p(y_i | x_i), [N]."""
+        return _softmax(self.prior[rows] + self.evidence[rows] @ powers)
+
+    def _spread(self, rows: slice, powers: Array) -> tuple[Array, Array]:
+        """Two matrices S [N (K-1), F] and M [N, F]: the second derivatives are S' S - M' M."""
+        probs, _ = self._probs(rows, powers)
+        weight, kind = self.weight[rows, None], self.evidence.dtype
+        spread = np.sqrt(weight * probs).astype(kind).reshape(-1, 1) * self._flat(rows)
+        mean = np.einsum("nk,nkf->nf", (np.sqrt(weight) * probs).astype(kind), self.evidence[rows])
+        return spread, mean
+
+    def _flat(self, rows: slice) -> Array:
+        return self.evidence[rows].reshape(-1, self.evidence.shape[2])
 
     def _blocks(self) -> Any:
-        num_rows, num_classes, num_features = self.evidence.shape
-        return row_blocks(num_rows, self.evidence.itemsize * num_classes * max(num_features, 1))
+        num_rows, num_others, num_features = self.evidence.shape
+        return row_blocks(num_rows, self.evidence.itemsize * max(num_others * num_features, 1))
+
+
+def _softmax(joint: Array) -> tuple[Array, Array]:
+    """The probabilities of classes with these log odds against a row's own [N, K-1], and -log of its own, [N]."""
+    highest = joint.max(axis=1, initial=0.0, keepdims=True)
+    shares = np.exp(joint - highest)
+    total = np.exp(-highest) + shares.sum(axis=1, keepdims=True)
+    return shares / total, (highest + np.log(total))[:, 0]
 
 
 def _left_out_evidence(posterior: Posterior, rows: LabelledRows, *, by_feature: bool) -> _LeftOutEvidence:
@@ -188,15 +203,16 @@ def _left_out_evidence(posterior: Posterior, rows: LabelledRows, *, by_feature: 
         else:
             blocks[name] = family.leave_one_out(statistics, *cells)[..., None]
     sizes = {name: block.shape[2] for name, block in blocks.items()}
-    shape = weight.size, rows.num_classes, sum(sizes.values())
+    others = np.arange(rows.num_classes - 1)[None, :] + (np.arange(rows.num_classes - 1) >= own[:, None])
+    shape = (*others.shape, sum(sizes.values()))
     evidence = np.empty(shape, np.float64 if 8 * np.prod(shape) <= DOUBLE_BYTES else np.float32)
-    start = 0
+    each, start = np.arange(own.size), 0
     for name, block in blocks.items():
-        of_own = np.take_along_axis(block, own[:, None, None], axis=1)
-        np.subtract(block, of_own, out=evidence[:, :, start : start + sizes[name]], casting="same_kind")
+        out = evidence[:, :, start : start + sizes[name]]
+        np.subtract(block[each[:, None], others], block[each, own][:, None], out=out, casting="same_kind")
         start += sizes[name]
     prior = class_part(posterior, own, weight)
-    prior = prior - np.take_along_axis(prior, own[:, None], axis=1)
+    prior = prior[each[:, None], others] - prior[each, own][:, None]
     return _LeftOutEvidence(prior, evidence, weight * (total / weight.sum()), sizes)
 
 
@@ -225,9 +241,8 @@ def _temperature(table: _LeftOutEvidence) -> float:
     evidence = table.evidence.sum(axis=2, dtype=np.float64)
 
     def loss(log_t: float) -> float:
-        # the own class has 0, so its log probability is minus the logsumexp over classes
-        log_sum = scipy.special.logsumexp(table.prior + np.exp(log_t) * evidence, axis=1)
-        return float(table.weight @ log_sum) + 0.5 * log_t * log_t
+        _, nats = _softmax(table.prior + np.exp(log_t) * evidence)
+        return float(table.weight @ nats) + 0.5 * log_t * log_t
 
     options = {"xatol": 1e-8}
     return float(np.exp(scipy.optimize.minimize_scalar(loss, bounds=LOG_TEMPERATURES, options=options).x))
