@@ -14,7 +14,8 @@ from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior
 from bayesnb.fits.empirical import EmpiricalPosterior, fit_empirical
 from bayesnb.frames.series import DataError, closest
 from bayesnb.model.naive_bayes import NaiveBayes
-from bayesnb.validation.temper import MOST_ROWS, temper
+from bayesnb.validation.left_out_evidence import MOST_ROWS
+from bayesnb.validation.temper import temper
 
 if TYPE_CHECKING:
     from bayesnb.comparison.experiment import Experiment

@@ -1,0 +1,154 @@
+"""The evidence of each feature for the classes of the fitted rows, each row left out of the fit that judges it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bayesnb.arrays.host_calls import without_compiling
+from bayesnb.arrays.placement import Array
+from bayesnb.arrays.threads import in_threads, row_blocks
+from bayesnb.families.base import Family
+from bayesnb.results.classifier import Posterior
+from bayesnb.rows.labelled_rows import LabelledRows
+from bayesnb.validation.leave_one_out import class_part
+
+MOST_ROWS = 20_000
+"""Powers are learned on at most this many rows. F powers learned from N rows cost about F / (2 N) nats a new row."""
+
+IN_CACHE = 1 << 20
+"""Bytes of a block of the table that is computed at a time."""
+
+DOUBLE_BYTES = 1 << 28
+"""Tables larger than this in float64 are stored in float32."""
+
+
+class LeftOutEvidence(NamedTuple):
+    """log p(k, x_i | D without i) / p(y_i, x_i | D without i) = prior_ik + sum_f evidence_ikf, for all k but y_i.
+
+    ``prior`` [N, K-1]; ``evidence`` [N, K-1, F]; ``weight`` [N] of the rows, those of rows that are not in the table
+    included; ``sizes``, the number of features by block.
+    """
+
+    prior: Array
+    evidence: Array
+    weight: Array
+    sizes: dict[str, int]
+
+    def loss(self, powers: Array) -> tuple[float, Array]:
+        """-sum_i weight_i log p(y_i | x_i) under powers [F], and its gradient [F]."""
+
+        def part(rows: slice) -> tuple[float, Array]:
+            probs, nats = self._probs(rows, powers)
+            gradient = (self.weight[rows, None] * probs).ravel() @ self._flat(rows)
+            return float(self.weight[rows] @ nats), gradient
+
+        parts = in_threads(part, self._blocks())
+        return sum(loss for loss, _ in parts), np.sum([gradient for _, gradient in parts], axis=0)
+
+    def hessian(self, powers: Array) -> Array:
+        """The matrix of the loss's second derivatives in the powers, [F, F]."""
+
+        def part(rows: slice) -> Array:
+            spread, mean = self._spread(rows, powers)
+            return spread.T @ spread - mean.T @ mean
+
+        return np.sum(in_threads(part, self._blocks()), axis=0, dtype=np.float64)
+
+    def information(self, powers: Array) -> Array:
+        """Eigenvalues of that matrix; zeros may be left out."""
+        num_rows, num_others, num_features = self.evidence.shape
+        if num_features <= num_rows * (num_others + 1):
+            return np.maximum(np.linalg.eigvalsh(self.hessian(powers)), 0.0)
+        # S S' has the nonzero eigenvalues of S' S; S has a row for each class, with evidence about the mean
+        probs, _ = self._probs(slice(None), powers)
+        mean = np.einsum("nk,nkf->nf", probs, self.evidence)[:, None]
+        own = 1.0 - probs.sum(axis=1, keepdims=True)
+        root = np.sqrt(self.weight[:, None] * np.concatenate([probs, np.maximum(own, 0.0)], axis=1))[:, :, None]
+        spread = (root * np.concatenate([self.evidence - mean, -mean], axis=1)).reshape(-1, num_features)
+        return np.maximum(np.linalg.eigvalsh(spread @ spread.T), 0.0)
+
+    def _probs(self, rows: slice, powers: Array) -> tuple[Array, Array]:
+        """The probabilities of the other classes, [N, K-1], and -log p(y_i | x_i), [N]."""
+        return softmax(self.prior[rows] + self.evidence[rows] @ powers)
+
+    def _spread(self, rows: slice, powers: Array) -> tuple[Array, Array]:
+        """Two matrices S [N (K-1), F] and M [N, F]: the second derivatives are S' S - M' M."""
+        probs, _ = self._probs(rows, powers)
+        weight, kind = self.weight[rows, None], self.evidence.dtype
+        spread = np.sqrt(weight * probs).astype(kind).reshape(-1, 1) * self._flat(rows)
+        mean = np.einsum("nk,nkf->nf", (np.sqrt(weight) * probs).astype(kind), self.evidence[rows])
+        return spread, mean
+
+    def _flat(self, rows: slice) -> Array:
+        return self.evidence[rows].reshape(-1, self.evidence.shape[2])
+
+    def _blocks(self) -> Any:
+        num_rows, num_others, num_features = self.evidence.shape
+        row_bytes = self.evidence.itemsize * max(num_others * num_features, 1)
+        return row_blocks(num_rows, row_bytes, block_bytes=IN_CACHE)
+
+
+def softmax(joint: Array) -> tuple[Array, Array]:
+    """The probabilities of classes with these log odds against a row's own [N, K-1], and -log of its own, [N]."""
+    highest = joint.max(axis=1, initial=0.0, keepdims=True)
+    shares = np.exp(joint - highest)
+    total = np.exp(-highest) + shares.sum(axis=1, keepdims=True)
+    return shares / total, (highest + np.log(total))[:, 0]
+
+
+def left_out_evidence(posterior: Posterior, rows: LabelledRows, *, by_feature: bool) -> LeftOutEvidence:
+    """The leave-one-out evidence of the fitted rows, in numpy; without ``by_feature`` each block is one feature."""
+    rows = rows.counted()
+    every = max(-(-rows.num_rows // MOST_ROWS), 1)
+    total = rows.weight().sum()
+    if every > 1:  # of each class alike, whatever the order of the rows
+        rows = rows.select(np.sort(np.argsort(rows.labels.y, kind="stable")[::every]))
+    own, weight = rows.labels.y, rows.weight()
+    families, relative = posterior.prior.families, _Relative(own, rows.num_classes)
+    sizes = {
+        name: 1 if family.one_feature or not by_feature else family.columns_in(rows.arrays[name])
+        for name, family in families.items()
+    }
+    shape = (*relative.others.shape, sum(sizes.values()))
+    evidence = np.empty(shape, np.float64 if 8 * np.prod(shape) <= DOUBLE_BYTES else np.float32)
+    ends = np.cumsum(list(sizes.values()))
+    for (name, family), end in zip(families.items(), ends, strict=True):
+        out = evidence[:, :, end - sizes[name] : end]
+        statistics, cells = posterior.statistics.blocks[name], (rows.arrays[name], own, weight)
+        if by_feature:
+            _fill_by_feature(out, family, statistics, cells, relative)
+        else:
+            out[:, :, 0] = relative(family.leave_one_out(statistics, *cells))
+    prior = relative(class_part(posterior, own, weight))
+    return LeftOutEvidence(prior, evidence, weight * (total / weight.sum()), sizes)
+
+
+class _Relative:
+    """Log densities [N, K, ...] of the classes other than each row's own, relative to its own, [N, K-1, ...]."""
+
+    def __init__(self, own: Array, num_classes: int) -> None:
+        others = np.arange(num_classes - 1)
+        self.own = own[:, None]
+        self.others = others + (others >= self.own)
+
+    def __call__(self, table: Array, rows: slice = slice(None)) -> Array:
+        each = np.arange(len(table))[:, None]
+        return table[each, self.others[rows]] - table[each, self.own[rows]]
+
+
+def _fill_by_feature(
+    out: Array, family: Family, statistics: Any, cells: tuple[Array, ...], relative: _Relative
+) -> None:
+    # nothing is compiled, as that would depend on the number of columns, and it takes as long as compiled code
+    def part(rows: slice) -> None:
+        terms = without_compiling(_left_out_terms, family, statistics, *(cell[rows] for cell in cells))
+        out[rows] = relative(terms, rows)
+
+    row_bytes = 8 * (out.shape[1] + 1) * family.columns_in(cells[0])
+    in_threads(part, row_blocks(len(out), row_bytes, block_bytes=IN_CACHE))
+
+
+def _left_out_terms(family: Family, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
+    return family.leave_one_out_terms(statistics, x, y, weight)
