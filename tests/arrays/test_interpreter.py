@@ -225,3 +225,12 @@ def test_much_work_is_compiled(compilations):
     for size, compiled in ((16, False), (1 + int(host_calls.LITTLE**0.5), True)):
         assert host_calls.at_once(function, np.ones(size)) == size**2
         assert bool(compilations) == compiled
+
+
+def test_powers_of_features_compile_nothing(compilations, rng):
+    """Of a table that is too large for the interpreter at once, in blocks of rows."""
+    X, y = rng.normal(size=(2003, 19)), rng.integers(0, 3, 2003)
+    posterior = nb.fit_posterior(nb.NaiveBayes(nb.Normal()), X, y)
+    compilations.clear()
+    assert nb.temper(posterior, X, y, per_feature=True).weights["x"].shape == (19,)
+    assert compilations == []
