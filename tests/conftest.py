@@ -39,19 +39,33 @@ def pytest_configure(config: pytest.Config) -> None:
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 
-MUCH_MEMORY = 1.3e9
-"""Bytes of a process; each function that JAX compiles takes about one million."""
+MUCH_MEMORY, ROOM = 1.3e9, 3e8
+"""Bytes of a process, and those for which more are worth clearing what JAX compiled: about one million a function."""
+
+
+@pytest.fixture(scope="session")
+def _most_memory():
+    return [MUCH_MEMORY]
 
 
 @pytest.fixture(autouse=True)
-def _few_compiled_functions():
-    """A process that compiled hundreds of functions forgets them and returns their memory to the system."""
+def _few_compiled_functions(_most_memory):
+    """A process that compiled hundreds of functions forgets them and returns their memory to the system.
+
+    What cannot be returned then counts as the process's own, or every later test would compile everything again.
+    """
     yield
-    resident = Path("/proc/self/statm")
-    if resident.exists() and int(resident.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") > MUCH_MEMORY:
+    if _resident() > _most_memory[0]:
         jax.clear_caches()
         gc.collect()
         ctypes.CDLL(None).malloc_trim(0)
+        _most_memory[0] = max(MUCH_MEMORY, _resident() + ROOM)
+
+
+def _resident() -> int:
+    """Bytes of memory that the process holds; 0 where the system does not say."""
+    known = Path("/proc/self/statm")
+    return int(known.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if known.exists() else 0
 
 
 # the same examples in every run, so that a change is judged by itself; `-m fuzz` searches by the thousand
