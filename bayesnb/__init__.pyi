@@ -9,6 +9,7 @@ from .families import Family as Family
 from .families import Multinomial as Multinomial
 from .families import MultivariateNormal as MultivariateNormal
 from .families import Normal as Normal
+from .families import NormalKnownVariance as NormalKnownVariance
 from .families import Poisson as Poisson
 from .files.storage.export import export as export
 from .files.storage.exported import ExportedClassifier as ExportedClassifier

@@ -58,6 +58,7 @@ def _families(rng: np.random.Generator) -> dict[str, nb.Family]:
         "discriminant": nb.MultivariateNormal(
             "shared", loc=rng.normal(size=(K, 3)), strength=[0.5, 1.0, 2.0], df=4.5, scale=np.eye(3) + 0.3
         ),
+        "known": nb.NormalKnownVariance(rng.uniform(0.5, 3, (K, 3)), loc=rng.normal(size=3), scale=[0.5, 1.0, 2.0]),
         "informed": nb.Normal(loc=rng.normal(size=(K, 3)), strength=0.7, shape=2.5, rate=rng.uniform(0.5, 3, 3)),
     }
 
@@ -80,6 +81,7 @@ def _blocks(rng: np.random.Generator, y: np.ndarray) -> dict[str, np.ndarray]:
         "covariance": _dependent(rng, shift) * [1.0, 100.0, 1e-3] + [0.0, 1e4, 0.0],
         "discriminant": _dependent(rng, shift),
         "informed": rng.normal(shift, 2.0, (N, 3)),
+        "known": _missing(rng.normal(shift, 2.0, (N, 3)), rng),
     }
 
 
@@ -110,6 +112,7 @@ NAMES = [
     "poisson",
     "normal",
     "informed",
+    "known",
     "shared",
     "covariance",
     "discriminant",

@@ -82,6 +82,8 @@ def _spread(params: dict[str, Any], site: str) -> np.ndarray:
     block = site.removesuffix("_loc")
     if f"{block}_variance" in params:
         return np.sqrt(params[f"{block}_variance"])
+    if f"{block}_covariance" not in params:
+        return np.ones(())
     return np.sqrt(np.diagonal(params[f"{block}_covariance"], axis1=-2, axis2=-1))
 
 
@@ -223,7 +225,7 @@ def statistics_hold_the_likelihood(case: Case) -> None:
 def missing_counts_by_column(case: Case) -> None:
     """In a fit a missing cell is as if only its column lacked the row."""
     family = case.model.families["x"] if case.model.single else None
-    if not isinstance(family, nb.Bernoulli | nb.Normal | nb.Poisson):
+    if not isinstance(family, nb.Bernoulli | nb.Normal | nb.NormalKnownVariance | nb.Poisson):
         return
     statistics = nb.sufficient_statistics(case.model, case.X, case.y).blocks["x"]
     full = ~np.isnan(case.X[:, 1])

@@ -98,7 +98,7 @@ def missing_is_marginalised(case: Case) -> None:
 
 def _completions(family: nb.Family, X: Any) -> tuple[Any, Any, np.ndarray]:
     """A row with a hole in column 1, the rows that fill it with all values, and the measure of each."""
-    if isinstance(family, nb.Normal | nb.MultivariateNormal):
+    if isinstance(family, nb.Normal | nb.NormalKnownVariance | nb.MultivariateNormal):
         row, scale, centre = np.nanmean(X, axis=0)[None], np.nanstd(X[:, 1]), np.nanmean(X[:, 1])
         values = centre + scale * np.sinh(np.linspace(-12, 12, 20_001))
         measure = np.gradient(values)

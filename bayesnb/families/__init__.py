@@ -10,4 +10,5 @@ from bayesnb.families.categorical import Categorical as Categorical
 from bayesnb.families.multinomial import Multinomial as Multinomial
 from bayesnb.families.multivariate_normal import MultivariateNormal as MultivariateNormal
 from bayesnb.families.normal import Normal as Normal
+from bayesnb.families.normal_known_variance import NormalKnownVariance as NormalKnownVariance
 from bayesnb.families.poisson import Poisson as Poisson

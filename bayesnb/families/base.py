@@ -159,6 +159,9 @@ class Family(Hyperparameters, Scoring, Traits):
     site_supports: ClassVar[tuple[tuple[str, Constraint], ...]] = ()
     """The support of each site."""
 
+    known_parameter: ClassVar[tuple[type[Family], str] | None] = None
+    """The family with the same likelihood in which one of this one's hyperparameters is a parameter, and its name."""
+
     @classmethod
     def read(cls, law: dist.Distribution) -> dict[str, Array] | None:
         """The parameters of a NumPyro distribution of cells; None if it is not this family's likelihood."""

@@ -37,6 +37,9 @@ class Hyperparameters(Node):
     squared: ClassVar[tuple[str, ...]] = ()
     """Hyperparameters of either sign that are squared, so they are bounded in size."""
 
+    learned: ClassVar[tuple[str, ...]] = ()
+    """The hyperparameters that ``fit_empirical`` learns, if not all: no scale of real cells."""
+
     def __post_init__(self) -> None:
         owner = type(self).__name__
         for name, value in self._values(static=False).items():

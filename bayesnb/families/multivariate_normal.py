@@ -79,6 +79,7 @@ class MultivariateNormal(Tied):
     required = ("strength", "smoothing")
     positive = ("strength", "df")
     squared = ("loc", "smoothing")
+    learned = ("strength",)
     statistics_type = MultivariateNormalStatistics
     one_feature = True
 

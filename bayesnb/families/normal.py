@@ -81,6 +81,7 @@ class Normal(Tied, LinearFamily):
     required = ("strength", "shape")
     positive = ("strength", "shape", "rate")
     squared = ("loc",)
+    learned = ("strength",)
     statistics_type = NormalStatistics
     gaussian_pairs = True
 
@@ -205,12 +206,7 @@ class Normal(Tied, LinearFamily):
 
     def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
         loc, variance = jnp.asarray(params["loc"])[None], self.as_table(jnp.asarray(params["variance"]))[None]
-        off = variance == 0
-        variance = jnp.where(off, 1.0, variance)
-        x = x[:, None, :]
-        missing = jnp.isnan(x)
-        z = stable.squarable((jnp.where(missing, 0.0, x) - loc) / jnp.sqrt(variance))
-        terms = jnp.where(missing | off, 0.0, -0.5 * (z * z + jnp.log(variance) + LOG_2PI))
+        terms = log_normal_cells(x[:, None, :], loc, variance)
         return LogProb(terms, jnp.zeros_like(terms))
 
     def form(self, params: Params) -> tuple[Array | None, Array, Array]:
@@ -288,6 +284,14 @@ class Normal(Tied, LinearFamily):
 
     def log_base_measure(self, statistics: NormalStatistics) -> Array:
         return jnp.where(self.prior.scaleless, 0.0, -0.5 * LOG_2PI * self.tied(statistics.count))
+
+
+def log_normal_cells(x: Array, loc: Array, variance: Array) -> Array:
+    """The log density, cell by cell; 0 for NaN and for columns without a scale."""
+    off, missing = variance == 0, jnp.isnan(x)
+    variance = jnp.where(off, 1.0, variance)
+    z = stable.squarable((jnp.where(missing, 0.0, x) - loc) / jnp.sqrt(variance))
+    return jnp.where(missing | off, 0.0, -0.5 * (z * z + jnp.log(variance) + LOG_2PI))
 
 
 @jax.jit

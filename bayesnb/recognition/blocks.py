@@ -27,6 +27,8 @@ class Block:
     shape: tuple[int, ...]
     """Of one row."""
     totals: Any
+    known: dict[str, Any]
+    """Parameters that are no latents but hyperparameters of the family, by short name, [K, D]."""
 
     @property
     def num_columns(self) -> int:
@@ -80,8 +82,12 @@ def _block(name: str, site: str, cells: Observed, tables: dict[str, Any], num_cl
     if cells.family.one_feature and len(shape) != 1:
         raise NotNaiveBayes(f"site {site!r} has cells of shape {shape} in each row: one vector a row is expected")
     family, tables = cells.family.simplify(tables)
+    family, fixed = _with_known(family, tables, site)
     columns = () if family.one_feature else (int(np.prod(shape)),)
+    known = {short: values.reshape(num_classes, *columns) for short, values in fixed.items()}
     for short, values in tables.items():
+        if short in known:
+            continue
         event = dict(family.site_supports)[short].event_dim
         table = values.reshape(len(values), num_classes, *columns, *values.shape[values.ndim - event :])
         if short == getattr(family, "may_be_common", "") and num_classes > 1 and _is_common(table):
@@ -89,7 +95,22 @@ def _block(name: str, site: str, cells: Observed, tables: dict[str, Any], num_cl
             table = table[:, 0]
         params[short] = Values(table, event)
     totals = None if cells.totals is None else np.asarray(cells.totals)
-    return Block(name, site, family, params, tuple(common), shape, totals)
+    return Block(name, site, family, params, tuple(common), shape, totals, known)
+
+
+def _with_known(family: type[Family], tables: dict[str, Any], site: str) -> tuple[type[Family], dict[str, Any]]:
+    """The family in which a parameter that is the same at all points is known, with its values, [K, ...]."""
+    known = {short: values[0] for short, values in tables.items() if same(values, values[:1]).all()}
+    if len(known) == len(tables):
+        raise NotNaiveBayes(
+            f"site {site!r} has no latent site among its parameters, only known numbers: nothing is to be learned "
+            f"there; give {' or '.join(map(repr, known))} a prior"
+        )
+    for short in known:
+        for special in Family.known.values():
+            if special.known_parameter == (family, short):
+                return special, {short: known[short]}
+    return family, {}
 
 
 def _is_common(table: Any) -> bool:

@@ -65,7 +65,7 @@ class Matches:
             if same(flat, flat[:1]).all():
                 raise NotNaiveBayes(
                     f"{where} has a known {name.rpartition('_')[2]}: only likelihoods whose parameters all have priors "
-                    "are recognised"
+                    "are recognised, and Normal ones of known variance"
                 )
             raise NotNaiveBayes(
                 f"{where}: its {name.rpartition('_')[2]} is not an element of a latent site, nor a known function of "
@@ -251,7 +251,7 @@ FILLED: Mapping[str, float] = {"loc": 0.0}
 
 def make_family(block: Block, found: Mapping[str, Any]) -> Any:
     """The family of a block with these hyperparameters."""
-    cls, given = block.family, dict(found)
+    cls, given = block.family, {**found, **block.known}
     given |= {name: FILLED.get(name, 1.0) for name, _ in cls.axes if name not in given and name != "scale"}
     if block.common:
         given[cls.may_be_common] = "shared"  # type: ignore[attr-defined]

@@ -249,6 +249,7 @@ def _certificate(model: NaiveBayes, matches: Matches, labels: Labels, own: list[
     for block in matches.blocks:
         family = model.families[block.name]
         lines.append(f"site {block.site!r}: {type(family).__name__}, {block.num_columns} columns")
+        lines += [f"  {short}: known" for short in block.known]
         for short in block.params:
             fed = matches.fed[block.canonical(short)]
             for part in dict.fromkeys((part.source, part.link) for part in fed.parts):

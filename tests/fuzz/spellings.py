@@ -101,6 +101,18 @@ INVERSE_GAMMA = (
     normal("log_variance", lambda o: log_of(dist.InverseGamma(o(A), B)), jnp.exp),
     normal("sigma", lambda o: root_of(dist.InverseGamma(o(A), B)), jnp.square),
 )
+KNOWN_VARIANCE = (
+    Spelling(
+        {"mu": lambda o, _: dist.Normal(o(LOC), STRENGTH)},
+        lambda v: {"loc": v["mu"]},
+        lambda v: {"loc": v["mu"], "scale": jnp.broadcast_to(jnp.sqrt(A), v["mu"].shape)},
+    ),
+    Spelling(
+        {"loss": lambda o, _: dist.Normal(-o(LOC), STRENGTH)},
+        lambda v: {"loc": -v["loss"]},
+        lambda v: {"loc": -v["loss"], "scale": jnp.broadcast_to(A**0.5, v["loss"].shape)},
+    ),
+)
 
 
 class Kind(NamedTuple):
@@ -122,4 +134,5 @@ KINDS = {
     "multinomial": Kind(COUNTS, nb.Multinomial(WORDS), "probs", dirichlet(WORDS),
                         dist.Multinomial, False),
     "normal": Kind(REALS, nb.Normal(LOC, STRENGTH, A, B), "", INVERSE_GAMMA, dist.Normal),
+    "known variance": Kind(REALS, nb.NormalKnownVariance(A, LOC, STRENGTH), "", KNOWN_VARIANCE, dist.Normal),
 }  # fmt: skip

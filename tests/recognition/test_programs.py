@@ -23,6 +23,7 @@ pytestmark = pytest.mark.skipif(not hasattr(nb, "from_numpyro"), reason="bayesnb
 QUICK = (
     "bernoulli: flipped",
     "normal: gamma on a precision",
+    "known variance: a scale a column",
     "labels: label is an argument",
     "own priors: lognormal scale",
 )

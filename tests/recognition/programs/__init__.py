@@ -4,6 +4,7 @@ from tests.recognition.case import CASES as CASES
 from tests.recognition.programs import bernoulli as bernoulli
 from tests.recognition.programs import categorical as categorical
 from tests.recognition.programs import counts as counts
+from tests.recognition.programs import known_variance as known_variance
 from tests.recognition.programs import labels as labels
 from tests.recognition.programs import multivariate as multivariate
 from tests.recognition.programs import normal as normal

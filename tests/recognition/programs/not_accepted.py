@@ -57,6 +57,32 @@ def beta_binomial_cells(X, y):
     rows(X, y, lambda y: dist.BetaBinomial(a[y], 1.0, 15))
 
 
+RATES = np.array([[1.0, 2.0, 0.5], [3.0, 1.0, 1.0]])
+
+
+@refuse("x", r"no latent .* nothing is to be learned there; give 'rate' a prior", COUNTS)
+def known_rates(X, y):
+    rows(X, y, lambda y: dist.Poisson(jnp.asarray(RATES)[y]))
+
+
+@refuse("x", r"no latent .* give 'loc' or 'variance' a prior", REALS)
+def known_means_and_variances(X, y):
+    rows(X, y, lambda y: dist.Normal(jnp.asarray(RATES)[y], 1.0))
+
+
+@refuse("x", r"known loc: only likelihoods whose parameters all have priors", REALS)
+def known_mean(X, y):
+    variance = table("variance", dist.InverseGamma(2.5, 3.0))
+    rows(X, y, lambda y: dist.Normal(1.0, jnp.sqrt(variance)[y]))
+
+
+@refuse("x", r"known variance", REALS)
+def a_variance_that_is_known_in_one_column(X, y):
+    variance = table("variance", dist.InverseGamma(2.5, 3.0))
+    mu = table("mu", dist.Normal(0.0, jnp.sqrt(variance)))
+    rows(X, y, lambda y: dist.Normal(mu[y], jnp.sqrt(variance * jnp.array([0, 1, 1]) + jnp.array([1, 0, 0]))[y]))
+
+
 @refuse("rows", r"subsampl", FLAGS)
 def a_subsample_of_rows(X, y):
     theta = table("theta", BETA)

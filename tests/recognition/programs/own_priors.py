@@ -125,42 +125,16 @@ def lognormal_odds(X, y):
     rows(X, y, lambda y: dist.Binomial(15, odds[y] / (1.0 + odds[y])))
 
 
-def known(fixed, *sites, canonical):
-    """A latent alone, with the other parameter known: a family of its own, or else the program's priors."""
-    model = nb.NaiveBayes(fixed, class_concentration=PI, num_classes=K)
-    return accept(model, lambda v: {"class_probs": v["pi"], **canonical(v)}, REALS, answer="either", sites=sites)
-
-
 VARIANCES = np.array([1.0, 4.0, 2.0])
 
 
-@known(nb.Normal(), "mu", canonical=lambda v: {"x_loc": v["mu"], "x_variance": jnp.broadcast_to(VARIANCES, (K, D))})
-def known_variance(X, y):
-    mu = table("mu", INDEPENDENT)
+@own(
+    nb.NormalKnownVariance(VARIANCES, LOC, SPREAD),
+    "mu",
+    canonical=lambda v: {"x_loc": v["mu"]},
+    X=REALS,
+    loc=dist.StudentT(4.0, LOC, SPREAD),
+)
+def student_mean_of_known_variance(X, y):
+    mu = table("mu", dist.StudentT(4.0, LOC, SPREAD))
     rows(X, y, lambda y: dist.Normal(mu[y], np.sqrt(VARIANCES)))
-
-
-@known(
-    nb.Normal(),
-    "variance",
-    canonical=lambda v: {"x_loc": jnp.broadcast_to(LOC, (K, D)), "x_variance": v["variance"]},
-)
-def known_mean(X, y):
-    variance = table("variance", dist.InverseGamma(2.5, 3.0))
-    rows(X, y, lambda y: dist.Normal(LOC, jnp.sqrt(variance)[y]))
-
-
-RATES = np.array([[1.0, 2.0, 0.5], [3.0, 1.0, 1.0]])
-
-
-@accept(
-    nb.NaiveBayes(nb.Poisson(), class_concentration=PI, num_classes=K),
-    lambda v: {"class_probs": v["pi"], "x_rate": jnp.asarray(RATES)},
-    COUNTS,
-    answer="either",
-)
-def known_rates(X, y):
-    pi = numpyro.sample("pi", dist.Dirichlet(PI))
-    with numpyro.plate("rows", len(y)):
-        y = numpyro.sample("y", dist.Categorical(pi), obs=y)
-        numpyro.sample("x", dist.Poisson(jnp.asarray(RATES)[y]).to_event(1), obs=X)

@@ -1,0 +1,191 @@
+"""Normal columns of known variance: scipy's densities, conjugacy worked out on paper, and every door."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import stats
+from sklearn.base import clone
+
+import bayesnb as nb
+from tests import cases, laws
+from tests.families.test_multivariate_normal import NEW, D, K, N, X, Y, counts, fits, log_class_mean, means
+
+VARIANCE, LOC, SCALE = np.array([0.5, 2.0, 1.0])[:D], 0.3, np.array([1.5, 0.7, 2.0])[:D]
+
+
+def known(variance=VARIANCE, loc=LOC, scale=SCALE):
+    return nb.NaiveBayes(nb.NormalKnownVariance(variance, loc, scale), num_classes=K)
+
+
+def posterior():
+    """Mean and variance of mu by precisions, [K, D]."""
+    n = counts()[:, None]
+    total = np.array([X[k == Y].sum(axis=0) for k in range(K)])
+    precision = SCALE**-2.0 + n / VARIANCE
+    return (LOC / SCALE**2 + total / VARIANCE) / precision, 1.0 / precision
+
+
+def test_the_mean_has_the_posterior_of_precisions_that_add_up():
+    post = nb.fit_posterior(known(), X, Y)
+    loc, variance = posterior()
+    family = post.model.families["x"]
+    assert_allclose(family.loc, loc, rtol=1e-12)
+    assert_allclose(family.scale, np.sqrt(variance), rtol=1e-12)
+    assert_allclose(nb.fit_map(known(), X, Y).params["x_loc"], loc, rtol=1e-12)
+    assert_allclose(nb.fit_mle(known(), X, Y).params["x_loc"], means(), rtol=1e-12, atol=1e-14)
+    expected = stats.norm.logpdf(NEW[:, None], loc, np.sqrt(VARIANCE + variance)).sum(axis=2) + log_class_mean()
+    assert_allclose(post.log_joint(NEW), expected, rtol=1e-10)
+
+
+def test_the_evidence_is_a_multivariate_normal_density():
+    """The rows of a class are jointly normal: a column's cells share the variance of their mean."""
+    found = nb.fit_posterior(known(), X, Y).evidence_table().features["x"]
+    for k in range(K):
+        for d in range(D):
+            x = X[k == Y, d]
+            covariance = VARIANCE[d] * np.eye(len(x)) + SCALE[d] ** 2
+            expected = stats.multivariate_normal.logpdf(x, np.full(len(x), LOC), covariance)
+            assert_allclose(found[k, d], expected, rtol=1e-9)
+
+
+def test_the_defaults_are_one_pseudo_row_at_the_pooled_mean():
+    prior = nb.fit_posterior(nb.NaiveBayes(nb.NormalKnownVariance(VARIANCE)), X, Y).prior.families["x"]
+    assert_allclose(prior.loc, np.tile(X.mean(axis=0), (K, 1)), rtol=1e-12)
+    assert_allclose(prior.scale, np.tile(np.sqrt(VARIANCE), (K, 1)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("prior", [{"variance": 0.0}, {"variance": None}, {"variance": 1.0, "scale": -1.0}])
+def test_a_variance_must_be_given_and_positive(prior):
+    with pytest.raises(ValueError, match="NormalKnownVariance: (variance|scale) must be"):
+        nb.NormalKnownVariance(**prior)
+
+
+@fits
+@pytest.mark.parametrize("variance", [2.0, VARIANCE, np.outer([1.0, 2.0, 0.5], VARIANCE)], ids=["one", "D", "K, D"])
+def test_a_variance_of_any_shape_in_float32_far_from_zero(fit, variance):
+    """JAX rows in float32, against numpy rows in float64."""
+    x = (1e4 + X).astype(np.float32)
+    new = (1e4 + NEW).astype(np.float32)
+    model = known(variance, loc=None)
+    device = fit(model, jnp.asarray(x), jnp.asarray(Y)).log_joint(jnp.asarray(new))
+    assert_allclose(device, fit(model, x.astype(float), Y).log_joint(new.astype(float)), rtol=1e-3, atol=1e-2)
+
+
+def test_every_class_has_its_known_variance():
+    """At the door of known parameters, before any data are seen, and in rows that are generated."""
+    variance = np.array([[1e-4], [1.0], [100.0]])
+    loc = np.zeros((K, 2))
+    fit = nb.PointEstimate(
+        nb.NaiveBayes(nb.NormalKnownVariance(variance)), {"class_probs": np.full(K, 1 / K), "x_loc": loc}
+    )
+    expected = stats.norm.logpdf(NEW[:, None, :2], 0.0, np.sqrt(variance)).sum(axis=2) - np.log(K)
+    assert_allclose(fit.log_joint(NEW[:, :2]), expected, rtol=1e-10)
+    rows, y = fit.generate(key=jax.random.key(0), num_rows=3000)
+    spread = [rows[y == k].std() for k in range(K)]
+    assert_allclose(spread, np.sqrt(variance[:, 0]), rtol=0.1)
+    form = nb.quadratic_form(fit)
+    total = np.einsum("nd,kde,ne->nk", NEW[:, :2], form.matrix, NEW[:, :2]) + NEW[:, :2] @ form.weights.T
+    assert_allclose(np.diff(total + form.intercept), np.diff(expected), rtol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e100])
+@pytest.mark.parametrize("variance", [1e-100, 1e100])
+def test_nothing_at_the_bounds_is_nan(scale, variance):
+    fit = nb.fit_posterior(known(variance, scale, scale), X, Y)
+    assert not np.isnan(fit.log_evidence)
+    assert_allclose(fit.predict_proba(NEW).sum(axis=1), 1.0)
+    assert not np.isnan(nb.leave_one_out(fit.prior, X, Y)).any()
+
+
+def test_a_prior_that_is_sure_leaves_the_likelihood():
+    fit = nb.fit_posterior(known(scale=1e-90), X, Y)
+    expected = stats.norm.logpdf(X, LOC, np.sqrt(VARIANCE)).sum()
+    assert_allclose(fit.evidence_table().features["x"].sum(), expected, rtol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def case():
+    return cases.make("known")
+
+
+def test_it_is_stored_streamed_and_exported(case, tmp_path):
+    post = nb.fit_posterior(*case)
+    nb.save(post, tmp_path / "fit")
+    again = nb.load(tmp_path / "fit")
+    assert_allclose(again.log_joint(case.X), post.log_joint(case.X), rtol=0)
+    whole = nb.sufficient_statistics(*case)
+    laws.equal(nb.stream(case.model, iter([(case.X[:9], case.y[:9]), (case.X[9:], case.y[9:])])), whole, rtol=1e-9)
+    nb.export(post, tmp_path / "function")
+    proba = nb.load_exported(tmp_path / "function").predict_proba(case.X.astype(np.float32))
+    assert_allclose(proba, post.predict_proba(case.X), rtol=1e-4, atol=1e-6)
+
+
+def test_it_is_explained(case, key):
+    post = nb.fit_posterior(*case)
+    told = nb.explain(post, case.X, against=0, key=key)
+    log_odds = np.asarray(post.predict_log_proba(case.X))
+    assert_allclose(told.log_odds, log_odds - log_odds[:, [0]], rtol=1e-6, atol=1e-9)
+    top, family = nb.top_features(post)["0"][0], post.model.families["x"]
+    d = int(top.name[2])
+    own = stats.norm(family.loc[0, d], np.sqrt(family.variance[0, d]))
+    others = [stats.norm(family.loc[j, d], np.sqrt(family.variance[j, d])) for j in (1, 2)]
+    nats = [own.expect(lambda x, other=other: own.logpdf(x) - other.logpdf(x)) for other in others]
+    weight = np.asarray(post.model.class_mean())[1:]
+    assert_allclose(top.nats, weight @ nats / weight.sum(), rtol=1e-5)
+    x, y = nb.plots.class_densities(plt.figure().add_subplot(), post, d, key=key, num_draws=2000).lines[0].get_data()
+    predictive = stats.norm(family.loc[0, d], np.hypot(family.scale[0, d], np.sqrt(family.variance[0, d])))
+    assert_allclose(y, predictive.pdf(x), rtol=0.1, atol=0.02)
+    plt.close("all")
+    data = nb.to_arviz(post, key=key, num_samples=50, feature_names=["a", "b", "c"])
+    assert data.posterior["x_loc"].dims == ("chain", "draw", "classes", "x_features")
+    assert nb.num_parameters(post.model).total == K * 3 + K - 1
+
+
+def test_pairs_are_those_of_real_columns(case):
+    full = np.nan_to_num(case.X)
+    assert_allclose(
+        nb.dependence(full, case.y, model=case.model).mutual_information, nb.dependence(full, case.y).mutual_information
+    )
+
+
+def test_the_other_fits_take_it(case, key):
+    model, x, y = case
+    post = nb.fit_posterior(model, x, y)
+    assert np.isfinite(nb.cross_validate(model, x, y, folds=3)).all()
+    assert_allclose(nb.temper(post, x, y).predict_proba(x).sum(axis=1), 1.0, rtol=1e-6)
+    assert nb.bootstrap(model, x, y, key=key, replicates=20).params["x_loc"].shape == (20, K, 3)
+    learned = nb.fit_empirical(model, x, y)
+    assert learned.log_evidence > post.log_evidence
+    assert_allclose(learned.prior.families["x"].variance, post.prior.families["x"].variance, rtol=0)
+    assert nb.fit_em(model, x, np.where(np.arange(len(y)) % 4, y, -1)).predict(x).shape == y.shape
+
+
+def test_a_feature_depends_on_the_class_if_the_evidence_of_one_mean_is_less():
+    model = nb.NaiveBayes(nb.NormalKnownVariance(VARIANCE, LOC, SCALE))
+    apart = nb.fit_posterior(model, X, Y).evidence_table().features["x"].sum(axis=0)
+    together = nb.fit_posterior(known(), X, np.zeros(N, int)).evidence_table().features["x"][0]
+    found = nb.feature_inclusion(model, X, Y)
+    assert_allclose(found.log_bayes_factor, apart - together, rtol=1e-9)
+
+
+def test_the_estimator_takes_it(case):
+    clf = nb.NaiveBayesClassifier(likelihoods=nb.NormalKnownVariance(2.0))
+    x = np.nan_to_num(case.X)
+    again = clone(clf).fit(x, case.y)
+    same = nb.fit_posterior(nb.NaiveBayes(nb.NormalKnownVariance(2.0)), x, case.y)
+    assert_allclose(again.predict_proba(x), same.predict_proba(x), rtol=1e-9)
+
+
+@pytest.mark.slow
+def test_nuts_takes_it(key):
+    """Far from zero, where the sampler needs coordinates of order one."""
+    model = known(loc=1e4)
+    draws = nb.fit_nuts(model, 1e4 + X, Y, key=key, num_samples=1000, num_chains=2, progress_bar=False)
+    exact = nb.fit_posterior(model, 1e4 + X, Y).model.families["x"]
+    assert_allclose((draws.params["x_loc"].mean(axis=0) - exact.loc) / exact.scale, 0.0, atol=0.15)
+    assert_allclose(draws.params["x_loc"].std(axis=0), exact.scale, rtol=0.1)
