@@ -26,7 +26,9 @@ from tests.fuzz.models import FEW, Size, some_sizes
 from tests.fuzz.sentences import Refused, answer, in_time
 
 SHORT = settings(database=None, deadline=None, suppress_health_check=list(HealthCheck))
-LONG = settings(derandomize=False, database=None, deadline=None, print_blob=True, suppress_health_check=list(HealthCheck))
+LONG = settings(
+    derandomize=False, database=None, deadline=None, print_blob=True, suppress_health_check=list(HealthCheck)
+)
 NUMBER = int(os.environ.get("BAYESNB_FUZZ", "20000"))
 PART = 500
 """Examples of one part, which have few sizes of models in common."""
