@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bayesnb.cli.compare_progress import ends_like_ctrl_c, watch
+from bayesnb.cli.model_file import ModelArgument, load_program
 from bayesnb.cli.options import override_option, report_errors, seed_option, target_option
 
 if TYPE_CHECKING:
@@ -77,6 +78,14 @@ class Sizes(click.ParamType):
     "--nuts/--no-nuts", default=None,
     help="Check the exact posterior with one NUTS run.  [default: if that takes at most a third of the whole time]",
 )  # fmt: skip
+@click.option(
+    "--model", "place", metavar="FILE[:FUNCTION]",
+    help="Compare the methods on the NumPyro program in this Python file, which runs: use only files that you trust.",
+)  # fmt: skip
+@click.option(
+    "--model-arg", "arguments", type=ModelArgument(), multiple=True, metavar="NAME=VALUE",
+    help="An argument of the program; may be repeated.",
+)  # fmt: skip
 @click.option("--rivals", is_flag=True, help="Add scikit-learn's logistic regression and random forest.")
 @report_errors
 def compare(
@@ -90,6 +99,8 @@ def compare(
     out: Path | None,
     seed: int,
     nuts: bool | None,
+    place: str | None,
+    arguments: tuple[tuple[str, Any], ...],
     rivals: bool,
 ) -> None:
     """Compare MLE, MAP, full Bayes and its extensions on DATA at growing training sizes.
@@ -103,6 +114,11 @@ def compare(
     three times on average, Categorical; other numbers Normal. Columns that differ in every row, such as names and row
     numbers, dates, and columns with one value are left out.
 
+    With --model all methods fit your own NumPyro program, if it is a Naive Bayes model, with the prior that it has. A
+    model file is code that runs. Its first argument takes the columns, in order, as an array: numbers as they are, text
+    and columns with --as COLUMN=categorical as codes 0, 1, ... in the order of their values. The argument y, label or
+    labels takes the classes 0, 1, ..., and num_classes their number; --model-arg gives the others.
+
     Ctrl-C, or a signal to terminate, ends the comparison with a report of the sizes that are complete.
 
     Files of an earlier comparison in DIR are replaced; other files are never overwritten.
@@ -113,17 +129,32 @@ def compare(
       bayesnb compare penguins.csv --target species --as year=categorical
       bayesnb compare patients.csv --target outcome --sizes 20,50,100 --no-nuts
       bayesnb compare wine --rivals
+      bayesnb compare wine --model models/normal.py --model-arg strength=0.5
     """
     from rich.console import Console
     from rich.padding import Padding
 
     from bayesnb.files.tables.reading import BUILT_IN, read
     from bayesnb.files.tables.table import make_table
+    from bayesnb.frames.likelihoods import kind_for_column
+    from bayesnb.frames.series import DataError
 
     screen, notes = Console(highlight=False), Console(stderr=True, highlight=False)
     if data not in BUILT_IN and Path(data).is_file() and Path(data).stat().st_size > LARGE_FILE:
         notes.print(f"Reading {data} ...", markup=False)
-    table = make_table(read(data, target, dict(overrides)), target, dict(overrides))
+    if arguments and place is None:
+        raise DataError("--model-arg gives an argument of a program: name its file with --model FILE")
+    program = None if place is None else load_program(place)
+    source, model = read(data, target, dict(overrides)), None
+    table = make_table(source, target, dict(overrides))
+    if program is not None:
+        from bayesnb.comparison.own_program import recognise_table
+
+        notes.print(f"Recognising {place} ...", markup=False)
+        codes = [
+            name for name in source.frame if kind_for_column(dict(overrides), name, list(source.frame)) == "categorical"
+        ]
+        table, model = recognise_table(program, table, list(source.frame), dict(arguments), codes)
 
     from bayesnb.comparison.experiment import Experiment
     from bayesnb.comparison.methods import NAIVE_BAYES, RIVALS, check_methods
@@ -135,12 +166,14 @@ def compare(
     chosen = (NAIVE_BAYES if methods is None else methods) + tuple(name for name in RIVALS if rivals)
     check_methods(chosen := tuple(dict.fromkeys(chosen)))
     repeats = default_repeats(len(table.y)) if repeats is None else repeats
-    experiment = Experiment(table, choose_sizes(table, sizes), repeats, seed, test_rows)
+    experiment = Experiment(table, choose_sizes(table, sizes), repeats, seed, test_rows, model)
     out = Path("bayesnb-report") / table.name if out is None else out
     with ends_like_ctrl_c(), stage(out, *([] if data in BUILT_IN else [Path(data)])) as folder:
         if target is None and data not in BUILT_IN:
             screen.print(f"No --target is given, so the last column, '{table.target}', is the target", markup=False)
         print_data(screen, summarise_data(experiment))
+        if model is not None:
+            screen.print(model.certificate, "", sep="\n", markup=False)
         for warning in table.warnings:
             notes.print("warning:", warning, style="yellow", markup=False)
         findings = _find(notes, experiment, chosen, nuts)

@@ -151,7 +151,8 @@ def compare(
         if not sizes:
             raise
         stopped = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error) or "out of memory"
-    priors = {name: COMPARED[name].full_prior("numeric" in experiment.table.blocks) for name in methods}
+    numeric, own = "numeric" in experiment.table.blocks, experiment.model is not None
+    priors = {name: COMPARED[name].full_prior(numeric, own) for name in methods}
     return Comparison(tuple(sizes), priors, tuple(records), bins, stopped)
 
 

@@ -37,6 +37,7 @@ class Experiment:
         repeats: The number of random splits.
         seed: The random seed of the splits and of the random forest.
         most_test: The most test rows that are scored in each split.
+        model: The model of all methods, with a prior of its own; None for the models of ``bayes_model``.
     """
 
     table: Table
@@ -44,6 +45,7 @@ class Experiment:
     repeats: int
     seed: int
     most_test: int = MOST_TEST_ROWS
+    model: NaiveBayes | None = None
 
     @property
     def num_test(self) -> int:
@@ -53,12 +55,12 @@ class Experiment:
     @cached_property
     def bayes(self) -> NaiveBayes:
         """The model of full Bayes."""
-        return bayes_model(self.table)
+        return bayes_model(self.table) if self.model is None else self.model
 
     @cached_property
     def laplace(self) -> NaiveBayes:
         """The model of MAP."""
-        return bayes_model(self.table, laplace=True)
+        return bayes_model(self.table, laplace=True) if self.model is None else self.model
 
     @cached_property
     def splits(self) -> list[Split]:

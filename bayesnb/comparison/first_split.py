@@ -17,6 +17,7 @@ from bayesnb.fits.closed_form import fit_posterior
 from bayesnb.fits.nuts import fit_nuts
 from bayesnb.inspection.dependence import Dependence, dependence
 from bayesnb.inspection.num_parameters import num_parameters
+from bayesnb.rows.statistics import ModelStatistics
 
 MOST_CHECKED_ROWS = 500
 MOST_PAIRED_ROWS = 2000  # enough to separate strong pairs from weak ones, in a fraction of a second
@@ -137,25 +138,38 @@ def check_with_nuts(
 
 
 def dependent_columns(first: FirstSplit) -> Dependence | None:
-    """A test of the naive assumption on at most 2,000 training rows; None for a single column."""
+    """A test of the naive assumption on at most 2,000 training rows; None for a single column, or other families."""
     columns = first.table.columns
     if len(columns) < 2:
         return None
     X, y = first.train
     X = {block: x[:MOST_PAIRED_ROWS] for block, x in X.items()}
-    pairs = dependence(X, y[:MOST_PAIRED_ROWS], model=first.model)
+    try:
+        pairs = dependence(X, y[:MOST_PAIRED_ROWS], model=first.model)
+    except ValueError:  # a program's likelihoods may have no closed form for pairs
+        return None
     return replace(pairs, names=tuple(str(column.name) for column in columns))
+
+
+def _inclusions(first: FirstSplit, statistics: ModelStatistics) -> list[Inclusion]:
+    try:
+        probability, factor = feature_inclusion(first.model, statistics=statistics)
+    except ValueError:  # a program's prior may differ between classes
+        return []
+    found = []
+    for block, columns in first.table.blocks.items():
+        one_feature = first.model.families[block].one_feature
+        names = [", ".join(str(column.name) for column in columns)] if one_feature else [str(c.name) for c in columns]
+        found += [
+            Inclusion(*each) for each in zip(names, probability[block].tolist(), factor[block].tolist(), strict=True)
+        ]
+    return found
 
 
 def compute_evidence(first: FirstSplit) -> Evidence:
     """The evidence of the given prior, the learned prior and every column, on the training set."""
     X, y = first.train
     learned = fit_learned_prior(first.model, X, y)
-    probability, factor = feature_inclusion(first.model, statistics=learned.statistics)
-    columns = [
-        Inclusion(str(column.name), float(p), float(log_bf))
-        for block, columns_of_block in first.table.blocks.items()
-        for column, p, log_bf in zip(columns_of_block, probability[block], factor[block], strict=True)
-    ]
+    columns = _inclusions(first, learned.statistics)
     columns.sort(key=lambda column: -column.log_bayes_factor)
     return Evidence(len(y), float(learned.start_log_evidence), float(learned.log_evidence), tuple(columns))

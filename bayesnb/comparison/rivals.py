@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,36 +28,45 @@ class Rival:
     """A fitted pipeline with the prediction interface of the other methods."""
 
     pipeline: Pipeline
+    numbers: Collection[str]
     num_classes: int
 
     def predict_log_proba(self, X: Mapping[str, Array]) -> Array:
         """log p(y = k | x), [N, K]; -inf for a class without training rows."""
-        matrix = _matrix(X)
+        matrix = _matrix(X, self.numbers)
         proba = np.zeros((len(matrix), self.num_classes))
         proba[:, self.pipeline.classes_] = self.pipeline.predict_proba(matrix)
         with np.errstate(divide="ignore"):
             return np.log(proba)
 
 
-def fit_rival(method: str, X: Mapping[str, Array], y: Array, *, num_classes: int, seed: int) -> Rival:
+def fit_rival(
+    method: str,
+    X: Mapping[str, Array],
+    y: Array,
+    numbers: Collection[str] = ("numeric",),
+    *,
+    num_classes: int,
+    seed: int,
+) -> Rival:
     """One of the two rivals, fitted to the rows of a table; some of the classes may have no rows.
 
-    Binary and categorical columns are one-hot encoded, and a missing cell is a level of its own; numbers are
+    Columns in other blocks than ``numbers`` are one-hot encoded, and a missing cell is a level of its own; numbers are
     standardised, and missing ones replaced by the column's mean. The seed is that of the random forest.
     """
-    num_numeric = X["numeric"].shape[1] if "numeric" in X else 0
+    num_numeric = sum(X[block].shape[1] for block in X if block in numbers)
     num_columns = sum(values.shape[1] for values in X.values())
     columns = list(range(num_columns))
-    levels, numbers = columns[: num_columns - num_numeric], columns[num_columns - num_numeric :]
+    levels, standardised = columns[: num_columns - num_numeric], columns[num_columns - num_numeric :]
     features = make_column_transformer(
         (OneHotEncoder(handle_unknown="ignore"), levels),
-        (make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler()), numbers),
+        (make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler()), standardised),
     )
     pipeline = make_pipeline(features, _classifier(method, y, seed))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # keep the result at the step limit, as a user would
-        pipeline.fit(_matrix(X), y)
-    return Rival(pipeline, num_classes)
+        pipeline.fit(_matrix(X, numbers), y)
+    return Rival(pipeline, numbers, num_classes)
 
 
 def _classifier(method: str, y: Array, seed: int) -> ClassifierMixin:
@@ -68,6 +77,6 @@ def _classifier(method: str, y: Array, seed: int) -> ClassifierMixin:
     return RandomForestClassifier(NUM_TREES, random_state=seed)
 
 
-def _matrix(X: Mapping[str, Array]) -> Array:
+def _matrix(X: Mapping[str, Array], numbers: Collection[str]) -> Array:
     """All blocks concatenated, [N, D]; numbers come last."""
-    return np.hstack([X[block] for block in ("binary", "categorical", "numeric") if block in X])
+    return np.hstack([X[block] for block in sorted(X, key=lambda block: block in numbers)])

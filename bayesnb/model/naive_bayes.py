@@ -142,6 +142,10 @@ class NaiveBayes(Scoring):
         """The same model with its parameters and rows named and shaped like those of a program; None for its own."""
         return self._replace(spelling=spelling)
 
+    def in_blocks(self) -> Self:
+        """The same model, whose rows are a dict by block even if it has one block only."""
+        return self._replace(single=False)
+
     def own_params(self, params: Mapping[str, Array]) -> Mapping[str, Array]:
         """Parameters by the model's own sites, whatever its spelling."""
         return params if self.spelling is None else self.spelling.read(params)

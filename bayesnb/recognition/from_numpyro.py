@@ -61,7 +61,8 @@ def _recognise(program: Program) -> NaiveBayes:
     first = labels.evaluate(np.zeros(num_rows, int), keys)
     if not first.observed:
         raise NotNaiveBayes(
-            f"the program has no observed site beside the label {program.label!r}: pass the example rows to it"
+            f"the program has no observed site beside the label {program.label!r}: pass the example rows to it; a "
+            "regression of the label on them is another model"
         )
     if labels.site:
         num_classes = np.asarray(first.label).shape[-1]

@@ -93,6 +93,22 @@ def evaluate(program: Program, keys: Any, values: Mapping[str, Any] | None = Non
     return points
 
 
+def observed_cells(program: Program) -> dict[str, Any]:
+    """The value of every observed site in one run, in float64, NaN where its mask leaves it out."""
+    with jax.enable_x64(True):
+        trace = program.in_double().trace({}, jax.random.key(0))
+        found = {}
+        for name, site in trace.items():
+            if site["type"] == "sample" and site["is_observed"]:
+                value, mask = np.array(site["value"], np.float64), mask_of(site)
+                found[name] = value if mask is None else np.where(_on_draws(mask, value), value, np.nan)
+    return found
+
+
+def _on_draws(mask: Any, value: Any) -> Any:
+    return np.reshape(mask, np.shape(mask) + (1,) * (value.ndim - np.ndim(mask)))
+
+
 def _read(trace: Trace, label: str) -> Points:
     latents: dict[str, Latent] = {}
     observed: dict[str, Observed] = {}

@@ -46,7 +46,14 @@ def conjugate_prior(
         coefficients, good = coefficients.reshape(-1, *shape), good.reshape(shape)
     with np.errstate(all="ignore"):
         found, valid = prior_of(jnp.asarray(coefficients))
-    return {name: np.asarray(value) for name, value in found.items()}, good & np.asarray(valid)
+    return {name: _as_first(np.asarray(value)) for name, value in found.items()}, good & np.asarray(valid)
+
+
+def _as_first(values: Any) -> Any:
+    """Hyperparameters that are those of the first class but for rounding are exactly these."""
+    return (
+        np.where(np.isclose(values, values[:1], rtol=1e-9, atol=1e-12), values[:1], values) if values.ndim else values
+    )
 
 
 def _units(term: Any) -> Any:

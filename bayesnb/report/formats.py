@@ -43,3 +43,8 @@ def whole(value: int) -> str:
 def plural(count: int, noun: str) -> str:
     """A count with its noun: 1 row, 2,000 rows."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def titled(kind: str) -> str:
+    """A likelihood with a capital: Bernoulli, MultivariateNormal."""
+    return kind[:1].upper() + kind[1:]

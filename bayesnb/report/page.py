@@ -13,12 +13,15 @@ from rich.cells import cell_len, set_cell_size
 from bayesnb.comparison.methods import REFERENCE
 from bayesnb.comparison.metrics import METRICS
 from bayesnb.report.figures import PAGE_DPI
-from bayesnb.report.formats import number, plural, probability, tenths, with_error
+from bayesnb.report.formats import number, plural, probability, tenths, titled, with_error
 from bayesnb.report.summary import rank
 
 LONGEST_TARGET = 17  # the number of letters with room in the plate diagram
 CSS_DPI = 96
 PNG_WIDTH = slice(16, 20)  # the bytes of a PNG file that hold its width
+
+TOGETHER = {"kind": "one feature", "values": "", "missing": 0}
+"""About columns that are one feature together."""
 
 Summary = Mapping[str, Any]
 
@@ -32,7 +35,7 @@ def render_page(summary: Summary, figures: Mapping[str, bytes]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    formats = (number, plural, probability, tenths, with_error)
+    formats = (number, plural, probability, tenths, titled, with_error)
     environment.filters |= {format.__name__: format for format in formats}
     environment.filters |= {"breakable": _breakable, "short": _short}
     sizes = summary["splits"]["sizes"]
@@ -48,7 +51,7 @@ def render_page(summary: Summary, figures: Mapping[str, bytes]) -> str:
         ranking=sorted(summary["priors"], key=lambda method: rank(method, scores["log_loss"][method][-1]["mean"])),
         ends=ends,
         times={method: [row for row in _rows(summary, method) if row["size"] in ends] for method in summary["priors"]},
-        columns=[about[column["column"]] | column for column in summary["evidence"]["columns"]],
+        columns=[about.get(column["column"], TOGETHER) | column for column in summary["evidence"]["columns"]],
         warnings=_warnings(summary),
     )
 

@@ -55,9 +55,12 @@ def summarise_data(experiment: Experiment) -> dict[str, Any]:
         "rows_without_target": table.num_unlabelled,
         "classes": dict(zip(table.classes, counts, strict=True)),
         "columns": [
-            {"name": c.name, "kind": c.kind, "values": c.describe(), "missing": c.missing} for c in table.columns
+            {"name": c.name, "kind": c.likelihood, "values": c.describe(), "missing": c.missing} for c in table.columns
         ],
-        "kinds": {columns[0].kind: _kind(columns) for columns in table.blocks.values()},
+        "kinds": {
+            kind: _kind([column for column in table.columns if column.likelihood == kind])
+            for kind in dict.fromkeys(column.likelihood for column in table.columns)
+        },
         "left_out": dict(table.left_out),
         "warnings": list(table.warnings),
         "parameters": f"Naive Bayes has {plural(count.total, 'free parameter')}; {joint}.",
@@ -96,7 +99,7 @@ def summarise(findings: Findings, command: str) -> dict[str, Any]:
             "finding": [_finding(result, size) for size in sorted({result.sizes[0], result.sizes[-1]}, reverse=True)],
             "mean": f"mean ± standard error of {repeats} splits" if repeats > 1 else "one split",
             "impossible": _impossible(result),
-            "equal": None if "numeric" in experiment.table.blocks else EQUAL,
+            "equal": None if "numeric" in experiment.table.blocks or experiment.model is not None else EQUAL,
             "evidence": _evidence(evidence),
             "dependence": None if pairs is None else _dependence(pairs),
             "overconfidence": None if pairs is None else _overconfidence(result, pairs),
@@ -131,12 +134,11 @@ def _test_rows(experiment: Experiment) -> str | None:
 
 
 def _kind(columns: Sequence[Column]) -> dict[str, Any]:
-    values = "two values"
-    if columns[0].kind == "normal":
-        ends = [end for column in columns for end in column.span or ()]
+    values, sizes = "two values", [len(column.values) for column in columns]
+    ends = [end for column in columns for end in column.span or ()]
+    if ends and not all(sizes):
         values = f"{min(ends):g} to {max(ends):g}"
-    elif columns[0].kind == "categorical":
-        sizes = [len(column.values) for column in columns]
+    elif columns[0].kind != "bernoulli":
         values = f"{min(sizes)} to {max(sizes)} categories"
     return {"columns": len(columns), "values": values, "missing": sum(column.missing for column in columns)}
 

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from bayesnb.comparison.compare import compare
 from bayesnb.comparison.experiment import Experiment, bayes_model
 from bayesnb.comparison.first_split import compute_evidence
-from bayesnb.comparison.methods import COMPARED, CURES, NAIVE_BAYES, PRIOR_MEANINGS, REFERENCE, RIVALS
+from bayesnb.comparison.methods import COMPARED, CURES, NAIVE_BAYES, OWN_PRIOR, PRIOR_MEANINGS, REFERENCE, RIVALS
 from bayesnb.comparison.metrics import log_loss
 from bayesnb.comparison.rivals import fit_rival
 from bayesnb.comparison.splits import make_splits
@@ -67,8 +67,9 @@ def test_every_method_has_a_prior_with_a_meaning():
     assert {REFERENCE, *CURES} <= {*NAIVE_BAYES}
     assert COMPARED["tempered"].full_prior(numeric=True) == "Dirichlet 1, NIG"
     assert COMPARED["averaged"].full_prior(numeric=False) == "Dirichlet 1"
-    assert COMPARED["learned prior"].full_prior(numeric=True) == "learned"
-    assert {method.prior for method in COMPARED.values()} | {"NIG"} == {*PRIOR_MEANINGS, "none"}
+    assert COMPARED["learned prior"].full_prior(numeric=True, own=True) == "learned"
+    assert COMPARED["tempered"].full_prior(numeric=True, own=True) == OWN_PRIOR
+    assert {method.prior for method in COMPARED.values()} | {"NIG", OWN_PRIOR} == {*PRIOR_MEANINGS, "none"}
 
 
 @pytest.mark.parametrize("method", RIVALS)

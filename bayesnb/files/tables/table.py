@@ -11,7 +11,7 @@ import numpy as np
 
 from bayesnb.files.tables.description import describe, require_target, summarise_rows
 from bayesnb.files.tables.reading import NamedFrame
-from bayesnb.frames.column_kinds import BLOCKS, Column, Kind
+from bayesnb.frames.column_kinds import Column, Kind
 from bayesnb.frames.series import Array, label
 
 KINDS: tuple[Kind, ...] = ("bernoulli", "categorical", "normal")
@@ -25,7 +25,8 @@ class Table:
     Attributes:
         name: The name of the data.
         target: The name of the column of classes.
-        X: For each block, an array [N, D]; the blocks are `binary`, `categorical` and `numeric`, unless empty.
+        X: For each block, an array [N, D]; the blocks are `binary`, `categorical` and `numeric`, unless empty, or those
+            of a program.
         y: Labels [N], integers 0 to K - 1.
         classes: The K class names, in the order of the integers.
         columns: The features, block by block, in the order of the columns of X.
@@ -47,8 +48,8 @@ class Table:
     @cached_property
     def blocks(self) -> dict[str, tuple[Column, ...]]:
         """The columns of each block, in the order of the block's array."""
-        by_block = {BLOCKS[kind]: tuple(c for c in self.columns if c.kind == kind) for kind in KINDS}
-        return {block: columns for block, columns in by_block.items() if columns}
+        names = dict.fromkeys(column.block for column in self.columns)
+        return {block: tuple(c for c in self.columns if c.block == block) for block in names}
 
     def rows(self, index: Array) -> tuple[dict[str, Array], Array]:
         """The features and the labels of some rows."""
