@@ -97,7 +97,7 @@ def _read(trace: Trace, label: str) -> Points:
     for name, site in trace.items():
         if site["type"] != "sample":
             continue
-        _refuse_scale(name, site, label)
+        _refuse_scale_and_mask(name, site, label)
         if name == label:
             label_probs, label_law = _label_probs(name, site), site["fn"]
         elif site["is_observed"]:
@@ -111,14 +111,16 @@ def _read(trace: Trace, label: str) -> Points:
     return Points(latents, observed, label_probs, label_law, trace)
 
 
-def _refuse_scale(name: str, site: dict[str, Any], label: str) -> None:
-    scale = site.get("scale")
+def _refuse_scale_and_mask(name: str, site: dict[str, Any], label: str) -> None:
+    scale, of_rows = site.get("scale"), name == label or site["is_observed"]
     if scale is not None and not (isinstance(scale, int | float) and scale == 1):
-        raise NotNaiveBayes(
-            f"site {name!r} has handlers.scale: give weights to the fit as sample_weight instead, for label and "
-            "features alike"
+        instead = (
+            "give weights of rows to the fit as sample_weight, for label and features alike"
+            if of_rows
+            else "write the prior that its power is"
         )
-    if mask_of(site) is not None and (name == label or not site["is_observed"]):
+        raise NotNaiveBayes(f"site {name!r} has handlers.scale, which is not part of a model: {instead}")
+    if mask_of(site) is not None and (name == label or not of_rows):
         raise NotNaiveBayes(f"site {name!r} has a mask: only observed features may have one, for missing cells")
 
 
