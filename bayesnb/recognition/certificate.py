@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from numpyro import handlers
 from numpyro.infer.util import compute_log_probs
 
 from bayesnb.arrays.pytree import pytree
@@ -15,7 +16,7 @@ from bayesnb.arrays.rank_promotion import allow_rank_promotion
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.recognition.blocks import Block
 from bayesnb.recognition.classes import Labels
-from bayesnb.recognition.points import base_of, mask_of
+from bayesnb.recognition.missing_cells import base_of, join_missing_cells, mask_of
 from bayesnb.recognition.refusals import NotNaiveBayes
 from bayesnb.recognition.running import given
 
@@ -55,8 +56,9 @@ class Checks:
             values[program.label] = labels.of_site(y)
         latents = {site: value for site, value in params.items() if site != "class_probs" or site in self._names}
         with allow_rank_promotion():
-            fn = given(program.fn, values, key)
+            fn = handlers.seed(given(program.fn, values, key), key)
             theirs, trace = compute_log_probs(fn, program.args, dict(program.kwargs), latents)
+            trace = join_missing_cells(trace, program.label)
             X = {b.name: _rows(b, trace[b.site]) for b in self.blocks}
             X = {b.site: X[b.name] for b in self.blocks} if not self.model.single else X["x"]
             ours, _ = compute_log_probs(self.model, (X, y), {}, params)
@@ -64,7 +66,7 @@ class Checks:
         if not self._names & {"class_probs"}:
             skipped |= {"class_probs"}
         mine = {name: float(jnp.sum(value)) for name, value in ours.items() if name not in skipped}
-        own = {name: float(jnp.sum(value)) for name, value in theirs.items()}
+        own = {name: float(theirs[site["name"]]) for name, site in trace.items() if site["type"] == "sample"}
         for name in own.keys() & mine.keys():
             self._compare(f"site {name!r}", own[name], mine[name], [own[name], mine[name]])
         self._compare("the program", sum(own.values()), sum(mine.values()), [*own.values(), *mine.values()])

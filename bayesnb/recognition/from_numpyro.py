@@ -16,7 +16,8 @@ from bayesnb.recognition.certificate import Certificate, Checks, key_of
 from bayesnb.recognition.classes import Labels, count_classes, parameters_by_class, same, uneven_labels
 from bayesnb.recognition.compose import Matches, compose
 from bayesnb.recognition.matching import Values
-from bayesnb.recognition.points import Points, base_of
+from bayesnb.recognition.missing_cells import base_of
+from bayesnb.recognition.points import Points
 from bayesnb.recognition.refusals import NotNaiveBayes
 from bayesnb.recognition.running import MOST_ROWS, Program
 
@@ -249,7 +250,8 @@ def _certificate(model: NaiveBayes, matches: Matches, labels: Labels, own: list[
         lines[0] += ", an argument of the program: the class prior is ours"
     for block in matches.blocks:
         family = model.families[block.name]
-        lines.append(f"site {block.site!r}: {type(family).__name__}, {block.num_columns} columns")
+        latent = "; the latents of missing cells are integrated out" * matches.points.observed[block.site].latent_cells
+        lines.append(f"site {block.site!r}: {type(family).__name__}, {block.num_columns} columns{latent}")
         lines += [f"  {short}: known" for short in block.known]
         for short in block.params:
             fed = matches.fed[block.canonical(short)]

@@ -11,7 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
 
+from bayesnb.arrays.placement import is_traced
 from bayesnb.families.base import Family
+from bayesnb.recognition.missing_cells import base_of, mask_of
 from bayesnb.recognition.refusals import NotNaiveBayes
 from bayesnb.recognition.running import Program, Trace
 
@@ -41,6 +43,8 @@ class Observed:
     totals: Any = None
     mask: Any = None
     """Which cells count; None if all do."""
+    latent_cells: bool = False
+    """Whether the others are latents of ``obs_mask``."""
 
 
 @dataclass
@@ -53,16 +57,6 @@ class Points:
     """The label's probabilities [P, K, ...], or None if the program has no site of the label."""
     label_law: Any
     trace: Trace
-
-
-WRAPPERS = (dist.Independent, dist.ExpandedDistribution, dist.MaskedDistribution)
-
-
-def base_of(law: Any) -> Any:
-    """The distribution without masks, and ``to_event`` and ``expand``, which change the meaning of axes only."""
-    while isinstance(law, WRAPPERS):
-        law = law.base_dist
-    return law
 
 
 def evaluate(program: Program, keys: Any, values: Mapping[str, Any] | None = None, label: Any = None) -> Points:
@@ -79,7 +73,7 @@ def evaluate(program: Program, keys: Any, values: Mapping[str, Any] | None = Non
         found["points"] = points
         return {
             "latents": {n: (s.values, s.log_prob, s.concentration) for n, s in points.latents.items()},
-            "cells": {n: s.params for n, s in points.observed.items()},
+            "cells": {n: (s.params, s.mask) for n, s in points.observed.items()},
             "label": points.label,
         }
 
@@ -88,7 +82,10 @@ def evaluate(program: Program, keys: Any, values: Mapping[str, Any] | None = Non
     for name, latent in points.latents.items():
         latent.values, latent.log_prob, latent.concentration = arrays["latents"][name]
     for name, site in points.observed.items():
-        site.params = arrays["cells"][name]
+        site.params, masks = arrays["cells"][name]
+        if is_traced(site.value) or (masks is not None and (masks != masks[:1]).any()):
+            raise NotNaiveBayes(f"site {name!r} has cells, or a mask, that depend on latent sites or random draws")
+        site.mask = None if masks is None or masks.all() else masks[0]
     points.label = arrays["label"]
     return points
 
@@ -116,7 +113,7 @@ def _read(trace: Trace, label: str) -> Points:
     for name, site in trace.items():
         if site["type"] != "sample":
             continue
-        _refuse_scale(name, site, label)
+        _refuse_scale_and_mask(name, site, label)
         if name == label:
             label_probs, label_law = _label_probs(name, site), site["fn"]
         elif site["is_observed"]:
@@ -130,29 +127,17 @@ def _read(trace: Trace, label: str) -> Points:
     return Points(latents, observed, label_probs, label_law, trace)
 
 
-def _refuse_scale(name: str, site: dict[str, Any], label: str) -> None:
-    scale = site.get("scale")
+def _refuse_scale_and_mask(name: str, site: dict[str, Any], label: str) -> None:
+    scale, of_rows = site.get("scale"), name == label or site["is_observed"]
     if scale is not None and not (isinstance(scale, int | float) and scale == 1):
-        raise NotNaiveBayes(
-            f"site {name!r} has handlers.scale: give weights to the fit as sample_weight instead, for label and "
-            "features alike"
+        instead = (
+            "give weights of rows to the fit as sample_weight, for label and features alike"
+            if of_rows
+            else "write the prior that its power is"
         )
-    if mask_of(site) is not None and (name == label or not site["is_observed"]):
+        raise NotNaiveBayes(f"site {name!r} has handlers.scale, which is not part of a model: {instead}")
+    if mask_of(site) is not None and (name == label or not of_rows):
         raise NotNaiveBayes(f"site {name!r} has a mask: only observed features may have one, for missing cells")
-
-
-def mask_of(site: dict[str, Any]) -> Any:
-    """Which values of a site count, in the shape of the draws of its base distribution; None if all do."""
-    law, found = site["fn"], None
-    shape = np.shape(site["value"])[: np.ndim(site["value"]) - base_of(law).event_dim]
-    while isinstance(law, WRAPPERS):
-        if isinstance(law, dist.MaskedDistribution):
-            mask = jnp.asarray(law._mask)
-            mask = jnp.broadcast_to(mask, law.batch_shape)
-            mask = jnp.broadcast_to(mask.reshape(*mask.shape, *[1] * (len(shape) - mask.ndim)), shape)
-            found = mask if found is None else found & mask
-        law = law.base_dist
-    return found
 
 
 def _read_latent(site: dict[str, Any]) -> Latent:
@@ -199,7 +184,7 @@ def _read_cells(name: str, site: dict[str, Any]) -> Observed:
     if not families:
         raise NotNaiveBayes(
             f"site {name!r} is a {type(law).__name__}, which is not a likelihood of this package: "
-            f"{', '.join(sorted(Family.known))}"
+            f"{', '.join(sorted(name for name, family in Family.known.items() if 'read' in vars(family)))}"
         )
     _require_terms(name, site, int(np.size(value)))
     family, params = families[0]
@@ -210,4 +195,5 @@ def _read_cells(name: str, site: dict[str, Any]) -> Observed:
         full[short] = jnp.broadcast_to(param, (*batch, *event))
     totals = getattr(law, "total_count", None)
     totals = None if totals is None else jnp.broadcast_to(totals, batch)
-    return Observed(family, law, value, full, totals, mask_of(site))
+    latent = bool(site["name"] != name)  # ``obs_mask`` made two sites of one
+    return Observed(family, law, value, full, totals, mask_of(site), latent)

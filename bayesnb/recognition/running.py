@@ -16,6 +16,7 @@ from numpyro.primitives import Messenger
 
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.arrays.rank_promotion import allow_rank_promotion
+from bayesnb.recognition.missing_cells import join_missing_cells
 from bayesnb.recognition.refusals import NotNaiveBayes, explain_errors
 
 MOST_ROWS = 64
@@ -76,7 +77,8 @@ class Program:
         )
         with allow_rank_promotion(), explain_errors(call):
             seeded = handlers.seed(given(self.fn, values, key), key)
-            return handlers.trace(seeded).get_trace(*self.args, **self.kwargs)
+            trace = handlers.trace(seeded).get_trace(*self.args, **self.kwargs)
+        return join_missing_cells(trace, self.label)
 
     @property
     def arguments(self) -> dict[str, Any]:
