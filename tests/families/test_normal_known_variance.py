@@ -61,7 +61,7 @@ def test_the_defaults_are_one_pseudo_row_at_the_pooled_mean():
 
 @pytest.mark.parametrize("prior", [{"variance": 0.0}, {"variance": None}, {"variance": 1.0, "scale": -1.0}])
 def test_a_variance_must_be_given_and_positive(prior):
-    with pytest.raises(ValueError, match="NormalKnownVariance: (variance|scale) must be"):
+    with pytest.raises(ValueError, match=r"NormalKnownVariance: (variance|scale) must be"):
         nb.NormalKnownVariance(**prior)
 
 

@@ -78,9 +78,7 @@ def a_row_of_known_scales(X, y):
 
 
 @accept(
-    nb.NaiveBayes(
-        nb.NormalKnownVariance(VARIANCE, LOC, dist.HalfNormal(2.0)), class_concentration=PI, num_classes=K
-    ),
+    nb.NaiveBayes(nb.NormalKnownVariance(VARIANCE, LOC, dist.HalfNormal(2.0)), class_concentration=PI, num_classes=K),
     lambda v: {"class_probs": v["pi"], "x_loc": v["mu"], "x_prior_scale": v["tau"]},
     REALS,
 )
