@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import jax
 import numpy as np
 import pytest
 
@@ -36,3 +37,13 @@ def test_borrowing(run):
     laplace, learnt = (np.array(line[24:].split(), float) for line in out.splitlines()[2:4])
     assert learnt[-1] < laplace[-1]
     assert learnt[0] < laplace[0]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:do not trust these draws yet")
+def test_bring_your_own_model(run):
+    with jax.numpy_rank_promotion("allow"):  # as it is for users; NumPyro's samplers promote ranks
+        out = run("bring_your_own_model", "--rows", 60, "--samples", 100)
+    assert "variance: identity of site 'variance', conjugate" in out
+    assert "variance: square of site 'scale', a prior of its own" in out
+    assert out.count("Monte Carlo standard errors") == 2

@@ -6,11 +6,11 @@ from dataclasses import field
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from numpyro import handlers
 from numpyro.infer.util import compute_log_probs
 
+from bayesnb.arrays.interpreter import evaluate
 from bayesnb.arrays.pytree import pytree
 from bayesnb.arrays.rank_promotion import allow_rank_promotion
 from bayesnb.model.naive_bayes import NaiveBayes
@@ -18,7 +18,7 @@ from bayesnb.recognition.blocks import Block
 from bayesnb.recognition.classes import Labels
 from bayesnb.recognition.missing_cells import base_of, join_missing_cells, mask_of
 from bayesnb.recognition.refusals import NotNaiveBayes
-from bayesnb.recognition.running import given
+from bayesnb.recognition.running import given, numbers
 
 TOLERANCE = 1e-9
 """The largest difference of log densities, relative to the sum of their parts' sizes."""
@@ -55,18 +55,23 @@ class Checks:
         if labels.site:
             values[program.label] = labels.of_site(y)
         latents = {site: value for site, value in params.items() if site != "class_probs" or site in self._names}
-        with allow_rank_promotion():
+
+        def run(latents: dict[str, Any]) -> Any:
             fn = handlers.seed(given(program.fn, values, key), key)
-            theirs, trace = compute_log_probs(fn, program.args, dict(program.kwargs), latents)
+            densities, trace = compute_log_probs(fn, program.args, dict(program.kwargs), latents)
             trace = join_missing_cells(trace, program.label)
-            X = {b.name: _rows(b, trace[b.site]) for b in self.blocks}
-            X = {b.site: X[b.name] for b in self.blocks} if not self.model.single else X["x"]
-            ours, _ = compute_log_probs(self.model, (X, y), {}, params)
+            of_sites = {name: densities[s["name"]] for name, s in trace.items() if s["type"] == "sample"}
+            return of_sites, {b.site: _cells(trace[b.site]) for b in self.blocks}
+
+        with allow_rank_promotion():
+            theirs, cells = numbers(run, latents)
+            X = {b.site: b.rows(*cells[b.site]) for b in self.blocks}
+            ours = evaluate(_log_probs, self.model, X[self.blocks[0].site] if self.model.single else X, y, params)
         skipped = {"class_probs", self.spelling.label} if self.own_label else set()
         if not self._names & {"class_probs"}:
             skipped |= {"class_probs"}
-        mine = {name: float(jnp.sum(value)) for name, value in ours.items() if name not in skipped}
-        own = {name: float(theirs[site["name"]]) for name, site in trace.items() if site["type"] == "sample"}
+        mine = {name: float(np.sum(value)) for name, value in ours.items() if name not in skipped}
+        own = {name: float(np.sum(value)) for name, value in theirs.items()}
         for name in own.keys() & mine.keys():
             self._compare(f"site {name!r}", own[name], mine[name], [own[name], mine[name]])
         self._compare("the program", sum(own.values()), sum(mine.values()), [*own.values(), *mine.values()])
@@ -86,8 +91,12 @@ class Checks:
         self.largest, self.count = max(self.largest, difference), self.count + 1
 
 
-def _rows(block: Block, site: dict[str, Any]) -> Any:
-    return block.rows(site["value"], getattr(base_of(site["fn"]), "total_count", None), mask_of(site))
+def _log_probs(model: NaiveBayes, X: Any, y: Any, params: dict[str, Any]) -> Any:
+    return compute_log_probs(model, (X, y), {}, params)[0]
+
+
+def _cells(site: dict[str, Any]) -> Any:
+    return site["value"], getattr(base_of(site["fn"]), "total_count", None), mask_of(site)
 
 
 def key_of(seed: int) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from numpyro.infer.inspect import get_dependencies
 
@@ -34,7 +35,7 @@ class Labels:
         if not self.site:
             return None
         kind = np.int32 if self.old is None or self.old.dtype == bool else self.old.dtype
-        return lambda _: y.astype(kind).reshape(self.shape)
+        return lambda _: jnp.asarray(y.astype(kind).reshape(self.shape))
 
     def evaluate(self, y: np.ndarray[Any, Any], keys: Any, values: Any = None) -> Points:
         """The program at points under the labels ``y`` [N]."""

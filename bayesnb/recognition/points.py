@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -11,11 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
 
-from bayesnb.arrays.placement import is_traced
 from bayesnb.families.base import Family
 from bayesnb.recognition.missing_cells import base_of, mask_of
 from bayesnb.recognition.refusals import NotNaiveBayes
-from bayesnb.recognition.running import Program, Trace
+from bayesnb.recognition.running import Program, Trace, numbers
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 
@@ -24,10 +23,9 @@ Arrays = dict[str, np.ndarray[Any, Any]]
 class Latent:
     """A latent site at P points: ``values`` [P, *shape], ``log_prob`` [P, *batch], one for each of its draws."""
 
-    law: Any
     event: int
-    values: Any = None
-    log_prob: Any = None
+    values: Any
+    log_prob: Any
     concentration: Any = None
     """Of a Dirichlet, else None."""
 
@@ -37,11 +35,10 @@ class Observed:
     """An observed site: the family of its likelihood, and ``params`` [P, N, ...] of its cells by short name."""
 
     family: type[Family]
-    law: Any
     value: Any
-    params: dict[str, Any] = field(default_factory=dict)
-    totals: Any = None
-    mask: Any = None
+    params: dict[str, Any]
+    totals: Any
+    mask: Any
     """Which cells count; None if all do."""
     latent_cells: bool = False
     """Whether the others are latents of ``obs_mask``."""
@@ -55,8 +52,6 @@ class Points:
     observed: dict[str, Observed]
     label: np.ndarray[Any, Any] | None
     """The label's probabilities [P, K, ...], or None if the program has no site of the label."""
-    label_law: Any
-    trace: Trace
 
 
 def evaluate(program: Program, keys: Any, values: Mapping[str, Any] | None = None, label: Any = None) -> Points:
@@ -64,30 +59,35 @@ def evaluate(program: Program, keys: Any, values: Mapping[str, Any] | None = Non
 
     ``values`` are those of latents, [P, ...]; ``label`` is a function of the label's message, its value.
     """
-    found: dict[str, Any] = {}
+    static: dict[str, Points] = {}
     fixed = {} if label is None else {program.label: label}
 
-    def at(key: Any, values: Any) -> dict[str, Any]:
-        trace = program.trace({**fixed, **values}, key)
-        points = _read(trace, program.label)
-        found["points"] = points
-        return {
-            "latents": {n: (s.values, s.log_prob, s.concentration) for n, s in points.latents.items()},
-            "cells": {n: (s.params, s.mask) for n, s in points.observed.items()},
-            "label": points.label,
-        }
+    def at(key: Any, values: Any) -> Any:
+        points = static["of"] = _read(program.trace({**fixed, **values}, key), program.label)
+        latents = {n: (s.values, s.log_prob, s.concentration) for n, s in points.latents.items()}
+        observed = {n: (s.params, s.value, s.totals, s.mask) for n, s in points.observed.items()}
+        return latents, observed, points.label
 
-    arrays = jax.tree.map(np.asarray, jax.vmap(at)(keys, dict(values or {})))
-    points: Points = found["points"]
-    for name, latent in points.latents.items():
-        latent.values, latent.log_prob, latent.concentration = arrays["latents"][name]
-    for name, site in points.observed.items():
-        site.params, masks = arrays["cells"][name]
-        if is_traced(site.value) or (masks is not None and (masks != masks[:1]).any()):
-            raise NotNaiveBayes(f"site {name!r} has cells, or a mask, that depend on latent sites or random draws")
-        site.mask = None if masks is None or masks.all() else masks[0]
-    points.label = arrays["label"]
-    return points
+    latents, observed, probs = numbers(jax.vmap(at), keys, dict(values or {}))
+    run = static["of"]  # has the sites in the program's order
+    return Points(
+        {name: Latent(site.event, *latents[name]) for name, site in run.latents.items()},
+        {name: _observed(name, site, *observed[name]) for name, site in run.observed.items()},
+        probs,
+    )
+
+
+def _observed(name: str, run: Observed, params: Any, *data: Any) -> Observed:
+    """The site with its parameters at all points, and its cells, totals and mask, which must be the same at all."""
+    for array in data:
+        if array is not None and not np.array_equal(array, np.broadcast_to(array[:1], array.shape), equal_nan=True):
+            raise NotNaiveBayes(
+                f"site {name!r} has other cells or another mask in a second run: they must not depend on latents, on "
+                "global state, or on random draws of the program's own"
+            )
+    value, totals, mask = (None if array is None else array[0] for array in data)
+    mask = None if mask is None or mask.all() else mask
+    return Observed(run.family, value, params, totals, mask, run.latent_cells)
 
 
 def observed_cells(program: Program) -> dict[str, Any]:
@@ -109,13 +109,13 @@ def _on_draws(mask: Any, value: Any) -> Any:
 def _read(trace: Trace, label: str) -> Points:
     latents: dict[str, Latent] = {}
     observed: dict[str, Observed] = {}
-    label_probs, label_law = None, None
+    label_probs = None
     for name, site in trace.items():
         if site["type"] != "sample":
             continue
         _refuse_scale_and_mask(name, site, label)
         if name == label:
-            label_probs, label_law = _label_probs(name, site), site["fn"]
+            label_probs = _label_probs(name, site)
         elif site["is_observed"]:
             observed[name] = _read_cells(name, site)
         elif site["fn"].support.is_discrete:
@@ -124,7 +124,7 @@ def _read(trace: Trace, label: str) -> Points:
             )
         else:
             latents[name] = _read_latent(site)
-    return Points(latents, observed, label_probs, label_law, trace)
+    return Points(latents, observed, label_probs)
 
 
 def _refuse_scale_and_mask(name: str, site: dict[str, Any], label: str) -> None:
@@ -144,10 +144,8 @@ def _read_latent(site: dict[str, Any]) -> Latent:
     law, value = base_of(site["fn"]), jnp.asarray(site["value"])
     event = law.event_dim
     batch = value.shape[: value.ndim - event]
-    found = Latent(law, event, value, jnp.broadcast_to(law.log_prob(value), batch))
-    if isinstance(law, dist.Dirichlet):
-        found.concentration = jnp.broadcast_to(law.concentration, value.shape)
-    return found
+    concentration = jnp.broadcast_to(law.concentration, value.shape) if isinstance(law, dist.Dirichlet) else None
+    return Latent(event, value, jnp.broadcast_to(law.log_prob(value), batch), concentration)
 
 
 def _label_probs(name: str, site: dict[str, Any]) -> Any:
@@ -196,4 +194,4 @@ def _read_cells(name: str, site: dict[str, Any]) -> Observed:
     totals = getattr(law, "total_count", None)
     totals = None if totals is None else jnp.broadcast_to(totals, batch)
     latent = bool(site["name"] != name)  # ``obs_mask`` made two sites of one
-    return Observed(family, law, value, full, totals, mask_of(site), latent)
+    return Observed(family, value, full, totals, mask_of(site), latent)

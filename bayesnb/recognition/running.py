@@ -14,6 +14,7 @@ import numpyro.distributions as dist
 from numpyro import handlers
 from numpyro.primitives import Messenger
 
+from bayesnb.arrays.interpreter import evaluate_once
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.arrays.rank_promotion import allow_rank_promotion
 from bayesnb.recognition.missing_cells import join_missing_cells
@@ -23,6 +24,19 @@ MOST_ROWS = 64
 """The most example rows with which the program runs, if it takes its rows from its arguments."""
 
 Trace = dict[str, Any]
+
+NEEDS_NUMBERS = (jax.errors.JAXTypeError, jax.errors.JAXIndexError, NotImplementedError)
+"""What is raised where a number is needed that a trace has not, and for random keys that numpy cannot follow."""
+
+
+def numbers(function: Callable[..., Any], *args: Any) -> Any:
+    """``function(*args)`` with numpy leaves, by numpy from its trace, or operation by operation if it needs numbers."""
+    try:
+        return evaluate_once(function, *args)
+    except (NotNaiveBayes, *NEEDS_NUMBERS) as error:
+        if not isinstance(error.__cause__ or error, NEEDS_NUMBERS):
+            raise
+    return jax.tree.map(np.asarray, function(*args))
 
 
 class given(Messenger):
@@ -98,13 +112,15 @@ class Program:
         return replace(self, args=args, kwargs=kwargs)
 
     def in_double(self) -> Program:
-        """The same program with float64 arguments."""
+        """The same program with float64 arguments, and integers as JAX arrays."""
 
         def double(leaf: Any) -> Any:
             kind = getattr(leaf, "dtype", None)
-            if kind is None or not hasattr(leaf, "shape") or not jnp.issubdtype(kind, jnp.floating):
+            if kind is None or not hasattr(leaf, "shape"):
                 return leaf
-            return jnp.asarray(np.asarray(leaf, np.float64))
+            if isinstance(leaf, np.ndarray) and kind.kind in "iu":
+                return jnp.asarray(leaf)  # JAX may fail to index by a numpy array that it has seen in float32
+            return jnp.asarray(np.asarray(leaf, np.float64)) if jnp.issubdtype(kind, jnp.floating) else leaf
 
         return self.map(double)
 

@@ -13,7 +13,7 @@ from scipy import stats
 
 import bayesnb as nb
 from bayesnb.arrays import host_calls
-from bayesnb.arrays.interpreter import evaluate
+from bayesnb.arrays.interpreter import by_numpy, evaluate
 from tests import cases
 
 A = np.random.default_rng(1).normal(size=(3, 4))
@@ -218,6 +218,43 @@ def test_nothing_is_compiled_for_the_size_of_a_host_problem(compilations, key):
     assert np.isfinite(posterior.log_evidence)
     posterior.sample(key, 7)
     assert compilations == []
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_operations_as_they_come_are_what_jax_computes(name):
+    function, *args = FUNCTIONS[name]
+    with jax.enable_x64(True):
+        expected = jax.tree.map(np.asarray, jax.jit(function)(*args))
+        with by_numpy():
+            found = function(*map(jnp.asarray, args))
+    assert jax.tree.structure(found) == jax.tree.structure(expected)
+    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        assert not isinstance(one, jax.core.Tracer)
+        assert (one.shape, one.dtype) == (other.shape, other.dtype)
+        assert_allclose(one, other, rtol=1e-6 if one.dtype == np.float32 else 1e-12, atol=1e-14)
+
+
+def test_operations_as_they_come_are_concrete_and_compile_nothing(compilations):
+    compilations.clear()
+    x = np.arange(7.0)
+    with by_numpy():
+        assert int(jnp.max(jnp.asarray(x))) == 6
+        assert jnp.zeros(7).at[2].add(jnp.float32(1)).sum() == 1
+        assert_allclose(jax.vmap(jax.grad(lambda a: jax.nn.softplus(a) ** 2))(x)[0], np.log(2.0), rtol=1e-6)
+        drawn = jax.random.normal(jax.random.key(-3), (7,))
+    assert compilations == []
+    assert_allclose(drawn, jax.random.normal(jax.random.key(-3), (7,)), rtol=1e-5, atol=1e-6)
+
+
+def test_keys_of_another_generator_are_left_to_jax():
+    def draw():
+        return jax.random.normal(jax.random.key(4, impl="rbg"), (3,))
+
+    with by_numpy():
+        found = draw()
+    assert_array_equal(found, draw())
+    with pytest.raises(NotImplementedError, match="threefry2x32"):
+        evaluate(draw)
 
 
 def test_much_work_is_compiled(compilations):

@@ -3,6 +3,8 @@
 It knows JAX's primitives, and must not know what they are used for.
 """
 
+from bayesnb.arrays.interpreter.eager import by_numpy as by_numpy
 from bayesnb.arrays.interpreter.program import evaluate as evaluate
+from bayesnb.arrays.interpreter.program import evaluate_once as evaluate_once
 from bayesnb.arrays.interpreter.program import has_numpy_form as has_numpy_form
 from bayesnb.arrays.interpreter.program import prepare as prepare

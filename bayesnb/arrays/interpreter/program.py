@@ -39,6 +39,11 @@ def evaluate(function: Callable[..., Any], *args: Any, **static: Any) -> Any:
     return prepare(function, *args, **static)()
 
 
+def evaluate_once(function: Callable[..., Any], *args: Any) -> Any:
+    """``evaluate`` for a closure, whose trace is not kept."""
+    return _prepare(_trace.__wrapped__, function, args, {})()
+
+
 class Call(NamedTuple):
     """A program with its arguments."""
 
@@ -48,16 +53,24 @@ class Call(NamedTuple):
 
     def __call__(self) -> Any:
         """The result, with numpy leaves."""
+        return self.of_answer.unflatten([_own(value) for value in self.values()])
+
+    def values(self) -> Values:
+        """The leaves of the result, which may share memory with the arguments."""
         with np.errstate(all="ignore"):
-            answer = self.program(*[x if type(x) is np.ndarray else to_numpy(x) for x in self.leaves])
-        return self.of_answer.unflatten([_own(value) for value in answer])
+            return self.program(*[x if type(x) is np.ndarray else to_numpy(x) for x in self.leaves])
 
 
 def prepare(function: Callable[..., Any], *args: Any, **static: Any) -> Call:
     """The call that ``evaluate`` makes."""
+    return _prepare(_trace if _is_hashable(static) else _trace.__wrapped__, function, args, static)
+
+
+def _prepare(
+    trace: Callable[..., tuple[Program, Any]], function: Callable[..., Any], args: Any, static: dict[str, Any]
+) -> Call:
     leaves, structure = jax.tree.flatten(args)
     kinds = tuple([(x.shape, x.dtype, False) if type(x) is np.ndarray else _kind(x) for x in leaves])
-    trace = _trace if _is_hashable(static) else _trace.__wrapped__
     return Call(*trace(function, tuple(static.items()), structure, kinds), leaves)
 
 
@@ -122,6 +135,7 @@ class Program:
         self.large: set[int] = set()
         self.steps: list[Step] = []
         self.answers: list[int] = []
+        self.kinds: list[Any] = []  # of the answers, as JAX has them
         self.work = 0  # how many numbers the operations compute; the steps of a loop count once
 
     def __call__(self, *args: Any) -> Values:
@@ -163,7 +177,7 @@ class Program:
         return [place(atom) for atom in jaxpr.outvars]
 
     def _constant(self, value: Any) -> int:
-        self.values.append(np.asarray(value))
+        self.values.append(to_numpy(value))
         self.known.add(len(self.values) - 1)
         return len(self.values) - 1
 
@@ -181,6 +195,7 @@ class Program:
 def compose(traced: Any) -> Program:
     """The program of a closed jaxpr: only the operations that its results need."""
     program = Program(len(traced.jaxpr.invars))
+    program.kinds = traced.out_avals
     program.answers = program.add(traced.jaxpr, traced.consts, list(range(len(traced.jaxpr.invars))))
     needed, steps = set(program.answers), []
     for step in reversed(program.steps):

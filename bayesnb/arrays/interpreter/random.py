@@ -25,16 +25,23 @@ def is_key(x: Any) -> bool:
 def to_numpy(x: Any) -> Array:
     """The value in numpy, a key as its integer."""
     if not is_key(x):
-        return np.asarray(x)
+        return np.asarray(x, getattr(x, "dtype", None))  # a number that JAX gave a dtype is a Python number else
+    require_threefry(jax.random.key_impl(x))
     words = np.asarray(jax.random.key_data(x))
     return _join(words[..., 0], words[..., 1])
+
+
+def require_threefry(generator: Any) -> None:
+    """Raise NotImplementedError for keys of another generator than JAX's default, which numpy cannot follow."""
+    if str(generator) not in ("threefry2x32", "fry"):
+        raise NotImplementedError(f"only keys of threefry2x32 have a form in numpy, not of {generator}")
 
 
 def to_jax(x: Array, kind: Any) -> Any:
     """The value that a primitive of JAX takes for its argument of this kind."""
     if not jnp.issubdtype(kind.dtype, jax.dtypes.prng_key):
         return np.asarray(x)
-    return jax.random.wrap_key_data(jnp.asarray(np.stack(_halves(np.asarray(x)), -1)), impl="threefry2x32")
+    return jax.random.wrap_key_data(jax.device_put(np.stack(_halves(np.asarray(x)), -1)), impl="threefry2x32")
 
 
 def _join(high: Array, low: Array) -> Array:
@@ -103,7 +110,14 @@ def _gamma(equation: Any) -> Callable[..., Array]:
     return draw
 
 
-def _wrap(_: Any) -> Callable[..., Array]:
+def _seed(equation: Any) -> Callable[..., Array]:
+    require_threefry(equation.params["impl"].tag)
+    words = np.uint64(2**64 - 1 if equation.invars[0].aval.dtype.itemsize == 8 else 2**32 - 1)
+    return lambda seed: seed.astype(np.uint64) & words
+
+
+def _wrap(equation: Any) -> Callable[..., Array]:
+    require_threefry(equation.params["impl"].tag)
     return lambda words: _join(words[..., 0], words[..., 1])
 
 
@@ -112,6 +126,7 @@ def _unwrap(_: Any) -> Callable[..., Array]:
 
 
 RULES: dict[str, Callable[..., Any]] = {
+    "random_seed": _seed,
     "random_wrap": _wrap,
     "random_unwrap": _unwrap,
     "random_split": _split,

@@ -69,11 +69,14 @@ def _arg(function: Function) -> Function:
     return rule
 
 
-def _cumsum(equation: Any) -> Function:
-    axis, dtype, reverse = int(equation.params["axis"]), dtype_of(equation), equation.params["reverse"]
-    if reverse:
-        return lambda x: np.flip(np.cumsum(np.flip(x, axis), axis, dtype), axis)
-    return lambda x: np.cumsum(x, axis, dtype)
+def _accumulate(ufunc: np.ufunc) -> Function:
+    def rule(equation: Any) -> Function:
+        axis, dtype, reverse = int(equation.params["axis"]), dtype_of(equation), equation.params["reverse"]
+        if reverse:
+            return lambda x: np.flip(ufunc.accumulate(np.flip(x, axis), axis, dtype), axis)
+        return lambda x: ufunc.accumulate(x, axis, dtype)
+
+    return rule
 
 
 def _reduce_precision(equation: Any) -> Function:
@@ -127,7 +130,10 @@ RULES: dict[str, Function] = {name: _always(function) for name, function in ELEM
     "reduce_or": _reduce(np.logical_or),
     "argmax": _arg(np.argmax),
     "argmin": _arg(np.argmin),
-    "cumsum": _cumsum,
+    "cumsum": _accumulate(np.add),
+    "cumprod": _accumulate(np.multiply),
+    "cummax": _accumulate(np.maximum),
+    "cummin": _accumulate(np.minimum),
     "gather": gather,
     "scatter": scatter(None),
     "scatter-add": scatter(np.add),

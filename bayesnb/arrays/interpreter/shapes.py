@@ -99,6 +99,11 @@ def _pad(equation: Any) -> Function:
     return pad
 
 
+def _rev(equation: Any) -> Function:
+    axes = tuple(int(axis) for axis in equation.params["dimensions"])
+    return lambda x: np.flip(x, axes)
+
+
 def _iota(equation: Any) -> Function:
     shape, axis = shape_of(equation), int(equation.params["dimension"])
     along = [-1 if i == axis else 1 for i in range(len(shape))]
@@ -118,6 +123,7 @@ RULES: dict[str, Function] = {
     "dynamic_slice": _dynamic_slice,
     "dynamic_update_slice": _dynamic_update_slice,
     "pad": _pad,
+    "rev": _rev,
     "iota": _iota,
 }
 """The rules by the primitive's name."""
