@@ -26,6 +26,16 @@ class Labels:
     def __init__(self, program: Program, shape: tuple[int, ...], old: Any, *, site: bool) -> None:
         self.program, self.shape, self.old, self.site = program, shape, old, site
 
+    @property
+    def num_rows(self) -> int:
+        """N."""
+        return int(np.prod(self.shape))
+
+    @property
+    def given(self) -> np.ndarray[Any, Any]:
+        """The labels of the example rows [N], from which a program may read the number of classes; else class 0."""
+        return np.zeros(self.num_rows, int) if self.old is None else np.maximum(self.old.ravel(), 0).astype(int)
+
     def program_with(self, y: np.ndarray[Any, Any]) -> Program:
         """The program with the labels ``y`` [N] in its arguments."""
         return self.program.with_labels(self.old, y)

@@ -58,9 +58,11 @@ def from_numpyro(
 
 
 def _recognise(program: Program) -> NaiveBayes:
-    labels, num_rows = _find_labels(program)
+    whole = _find_labels(program)
+    labels = _some_rows(whole)
+    num_rows = labels.num_rows
     keys = jax.random.split(key_of(1), POINTS)
-    first = labels.evaluate(np.zeros(num_rows, int), keys)
+    first = labels.evaluate(labels.given, keys)
     if not first.observed:
         raise NotNaiveBayes(
             f"the program has no observed site beside the label {program.label!r}: pass the example rows to it; a "
@@ -71,9 +73,9 @@ def _recognise(program: Program) -> NaiveBayes:
     else:
         highest = int(np.max(labels.old)) + 1 if labels.old is not None else 1
         num_classes = count_classes(labels, num_rows, highest, keys)
-    if labels.old is not None and labels.old.max() >= num_classes:
+    if whole.old is not None and whole.old.max() >= num_classes:
         raise NotNaiveBayes(
-            f"the labels reach {int(labels.old.max())}, and {program.label!r} has {num_classes} classes, 0 to "
+            f"the labels reach {int(whole.old.max())}, and {program.label!r} has {num_classes} classes, 0 to "
             f"{num_classes - 1}"
         )
     points, tables = parameters_by_class(labels, num_classes, num_rows, keys)
@@ -84,14 +86,14 @@ def _recognise(program: Program) -> NaiveBayes:
         points, tables = parameters_by_class(labels, num_classes, num_rows, keys)
         blocks = make_blocks(points.observed, tables, num_classes)
     class_probs, fixed = _class_probs(points, program.label)
-    matches = Matches(points, blocks, class_probs, _laws(labels, points, num_rows), program.label)
+    matches = Matches(points, blocks, class_probs, _laws(labels, points), program.label)
     rows = {b.name: b.rows(points.observed[b.site].value, b.totals, points.observed[b.site].mask) for b in blocks}
     label = program.label if labels.site else "label"
     settings = [points.latents]
     if matches.hyper:
-        settings = [_with_hyper(labels, matches.hyper, points, at, num_rows, keys) for at in range(3)]
+        settings = [_with_hyper(labels, matches.hyper, points, at, keys) for at in range(3)]
     model, own = compose(matches, settings, num_classes, fixed, rows, label)
-    checks = _certify(model, labels, blocks, points, num_rows)
+    checks = _certify(model, labels, blocks, points, whole)
     model.certificate = _certificate(model, matches, labels, own, checks)
     return to_host_model(model)
 
@@ -103,15 +105,15 @@ def to_host_model(model: NaiveBayes) -> NaiveBayes:
     return model
 
 
-def _with_hyper(labels: Labels, hyper: list[str], points: Points, at: int, num_rows: int, keys: Any) -> Any:
+def _with_hyper(labels: Labels, hyper: list[str], points: Points, at: int, keys: Any) -> Any:
     """The latents at points with the hyperparameters of one of them."""
     values = {name: np.repeat(points.latents[name].values[at, None], len(keys), axis=0) for name in hyper}
-    return labels.evaluate(np.zeros(num_rows, int), jax.random.split(keys[at], len(keys)), values).latents
+    return labels.evaluate(labels.given, jax.random.split(keys[at], len(keys)), values).latents
 
 
-def _laws(labels: Labels, points: Points, num_rows: int) -> dict[str, list[Any]]:
+def _laws(labels: Labels, points: Points) -> dict[str, list[Any]]:
     """The distribution of each latent, with known parameters, at the first two points."""
-    y = np.zeros(num_rows, int)
+    y = labels.given
     program, value = labels.program_with(y), labels.of_site(y)
     fixed = {} if value is None else {labels.program.label: value}
     laws: dict[str, list[Any]] = {name: [] for name in points.latents}
@@ -138,8 +140,8 @@ def _plain(block: Block) -> dict[str, Any]:
     return {short: values.values for short, values in block.params.items()}
 
 
-def _find_labels(program: Program) -> tuple[Labels, int]:
-    """How to give labels, with at most ``MOST_ROWS`` rows where they come from the arguments, and their number."""
+def _find_labels(program: Program) -> Labels:
+    """How to give the program labels."""
     trace = program.trace({program.label: _default_label}, key_of(0))
     site = trace.get(program.label)
     if site is not None and site["type"] == "sample":
@@ -158,18 +160,23 @@ def _find_labels(program: Program) -> tuple[Labels, int]:
         if old.dtype.kind not in "biuf" or old.ndim == 0:
             raise NotNaiveBayes(f"the argument {program.label!r} must be an array of labels, one for each row")
         labels = Labels(program, old.shape, old, site=False)
-    num_rows = int(np.prod(labels.shape))
-    if not num_rows:
+    if not labels.num_rows:
         raise NotNaiveBayes("the example data have no rows: give at least two")
-    if num_rows > MOST_ROWS and labels.old is not None:
-        shorter = program.first_rows(num_rows, MOST_ROWS)
-        try:
-            fewer, rows = _find_labels(shorter)
-        except NotNaiveBayes:
-            return labels, num_rows
-        if rows == MOST_ROWS:
-            return fewer, rows
-    return labels, num_rows
+    return labels
+
+
+def _some_rows(labels: Labels) -> Labels:
+    """The labels of the program with about ``MOST_ROWS`` rows, of every class, if its rows are arguments."""
+    if labels.num_rows <= MOST_ROWS or labels.old is None:
+        return labels
+    _, of_classes = np.unique(labels.old, return_index=True)
+    spread = np.linspace(0, labels.num_rows - 1, max(MOST_ROWS - len(of_classes), 2)).astype(int)
+    rows = np.union1d(of_classes, spread)
+    try:
+        fewer = _find_labels(labels.program.select_rows(labels.num_rows, rows))
+    except NotNaiveBayes:
+        return labels
+    return fewer if fewer.num_rows == len(rows) else labels
 
 
 def _default_label(msg: Any) -> Any:
@@ -199,7 +206,8 @@ def _class_probs(points: Points, label: str) -> tuple[Values | None, Any]:
     return Values(probs, 1), None
 
 
-def _certify(model: NaiveBayes, labels: Labels, blocks: list[Block], points: Points, num_rows: int) -> Checks:
+def _certify(model: NaiveBayes, labels: Labels, blocks: list[Block], points: Points, whole: Labels) -> Checks:
+    num_rows = labels.num_rows
     checks = Checks(model, labels, blocks, own_label=not labels.site)
     random, num_classes = np.random.default_rng(5), int(model.num_classes or 0)
     whole_rows = any(block.totals is not None and block.family.one_feature for block in blocks)
@@ -214,23 +222,28 @@ def _certify(model: NaiveBayes, labels: Labels, blocks: list[Block], points: Poi
         for turn in range(2):
             # the second labelling has another number of rows in each class
             y = random.permutation(np.arange(rows) % num_classes) if turn == 0 else uneven_labels(rows, num_classes)
-            at = (2 * number + turn) % len(next(iter(points.latents.values())).values)
-            params = {name: site.values[at] for name, site in points.latents.items()}
-            if "class_probs" in model.sites() and "class_probs" not in params:
-                params["class_probs"] = (
-                    np.full(num_classes, 1.0 / num_classes)
-                    if model.class_probs is None
-                    else (np.asarray(model.class_probs))
-                )
+            params = _params_at(model, points, 2 * number + turn)
             checks.compare(variant, y, params, key_of(10 + number), {})
+    if whole is not labels and whole.old is not None:  # the rows that no probe saw
+        checks.compare(whole, whole.old.ravel().astype(int), _params_at(model, points, 0), key_of(20), {})
     return checks
+
+
+def _params_at(model: NaiveBayes, points: Points, at: int) -> dict[str, Any]:
+    """The parameters of the composed model at one of the points."""
+    at %= len(next(iter(points.latents.values())).values)
+    params = {name: site.values[at] for name, site in points.latents.items()}
+    if "class_probs" in model.sites() and "class_probs" not in params:
+        uniform = np.full(int(model.num_classes or 0), 1.0 / int(model.num_classes or 1))
+        params["class_probs"] = uniform if model.class_probs is None else np.asarray(model.class_probs)
+    return params
 
 
 def _one_row_less(labels: Labels, num_rows: int) -> Labels | None:
     """The labels of the program with a row less, if its rows are arguments."""
     if labels.old is None or num_rows < 2 or labels.shape != (num_rows, *labels.shape[1:]):
         return None
-    program = labels.program.first_rows(num_rows, num_rows - 1)
+    program = labels.program.select_rows(num_rows, np.arange(num_rows - 1))
     shape = (num_rows - 1, *labels.shape[1:])
     try:
         trace = program.trace({} if not labels.site else {program.label: _default_label}, key_of(0))

@@ -21,7 +21,7 @@ from bayesnb.recognition.missing_cells import join_missing_cells
 from bayesnb.recognition.refusals import NotNaiveBayes, explain_errors
 
 MOST_ROWS = 64
-"""The most example rows with which the program runs, if it takes its rows from its arguments."""
+"""The most example rows with which the program is probed, if it takes its rows from its arguments."""
 
 Trace = dict[str, Any]
 
@@ -156,13 +156,13 @@ class Program:
 
         return self.map(shuffle)
 
-    def first_rows(self, num_rows: int, rows: int) -> Program:
-        """The same program with the first ``rows`` of all arguments that have ``num_rows``."""
+    def select_rows(self, num_rows: int, rows: np.ndarray[Any, Any]) -> Program:
+        """The same program with these ``rows``, by position, of all arguments that have ``num_rows``."""
 
         def cut(leaf: Any) -> Any:
             if type(leaf) is int and leaf == num_rows:
-                return rows
-            return leaf[:rows] if hasattr(leaf, "dtype") and np.shape(leaf)[:1] == (num_rows,) else leaf
+                return len(rows)
+            return leaf[rows] if hasattr(leaf, "dtype") and np.shape(leaf)[:1] == (num_rows,) else leaf
 
         return self.map(cut)
 
