@@ -30,6 +30,7 @@ from bayesnb.fits.multilabel import MultiLabel
 from bayesnb.frames.blocks import BlocksSchema
 from bayesnb.frames.column_kinds import Column
 from bayesnb.frames.schema import ArraySchema, FrameSchema
+from bayesnb.model.links import LINKS
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.model.spelling import Cells, Part, Positions, Site, Spelling
 from bayesnb.results.classifier import PointEstimate, Posterior
@@ -105,6 +106,9 @@ def encode(value: Any, arrays: Arrays) -> Any:
             names = [*names, SPELLING]
         parts = {name: encode(getattr(value, name), arrays) for name in names}
         return {"node": [type(value).__name__, parts]}
+    if type(value) is dist.TransformedDistribution:
+        links = [_link_of(transform) for transform in value.transforms]
+        return {"transformed": [encode(value.base_dist, arrays), links]}
     if isinstance(value, dist.Distribution) and getattr(dist, type(value).__name__, None) is type(value):
         return {"distribution": [type(value).__name__, encode(_arguments(value), arrays)]}
     if type(value) is NaiveBayesClassifier:
@@ -172,6 +176,9 @@ def decode(code: Any, arrays: Arrays) -> Any:
             return _estimator(*(decode(part, arrays) for part in content))
         case "distribution":
             return _distribution(content[0], decode(content[1], arrays))
+        case "transformed":
+            base, names = decode(content[0], arrays), content[1]
+            return dist.TransformedDistribution(base, [LINKS[name].transform for name in names])
     raise ValueError(f"a value has the unknown kind {kind!r}")
 
 
@@ -231,6 +238,15 @@ def _estimator(params: dict[str, Any], learned: dict[str, Any]) -> Any:
         setattr(estimator, name, value)
     estimator._prior_of_fit = estimator.class_prior
     return estimator
+
+
+def _link_of(transform: Any) -> str:
+    """The name of a transform, of the fixed list of links."""
+    for name, link in LINKS.items():
+        if transform == link.transform:
+            return name
+    kind = type(transform).__name__
+    raise ValueError(f"a distribution changed by {kind} cannot be saved: only changes to {', '.join(LINKS)} can")
 
 
 def _arguments(distribution: dist.Distribution) -> dict[str, Any]:
