@@ -223,8 +223,9 @@ def known_or_hyper(
         return given[0]
     for name in matches.hyper:
         values = [latents[name].values[0] for latents in settings]
-        law, batch = matches.laws[name], np.shape(values[0])
-        if batch not in ((), np.shape(given[0])[-1:]) or law[0].event_dim or name in hyper:
+        law, batch, shape = matches.laws[name], np.shape(values[0]), np.shape(given[0])
+        fits = len(batch) <= len(shape) and all(n in (1, m) for n, m in zip(batch[::-1], shape[::-1], strict=False))
+        if not fits or law[0].event_dim or name in hyper:
             continue
         pairs = zip(values, given, strict=True)
         if not all(np.allclose(value, np.broadcast_to(v, np.shape(value)), rtol=1e-6) for v, value in pairs):

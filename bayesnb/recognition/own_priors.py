@@ -70,11 +70,16 @@ def fed_value(law: Any) -> Any:
 def _arranged(fed: Fed, laws: list[Any], batches: list[tuple[int, ...]], what: str) -> Any:
     """The law of every draw of the canonical site: of numbers that all have, or with parameters of its shape."""
     kinds = {type(law) for law in laws}
+    if len(kinds) > 1:
+        raise NotNaiveBayes(
+            f"{what} is not conjugate, and mixes {', '.join(sorted(kind.__name__ for kind in kinds))}: only one "
+            "distribution for all classes and columns is recognised, such as a prior by class with its parameters"
+        )
     names = [name for name in laws[0].arg_constraints if getattr(laws[0], name, None) is not None]
     values = [{name: np.asarray(getattr(law, name)) for name in names} for law in laws]
     if len(laws) == 1 and not laws[0].batch_shape:
         return laws[0]
-    if len(kinds) > 1 or not names:
+    if not names:
         raise NotNaiveBayes(f"{what} is not conjugate, and not one distribution with its parameters")
     if all((np.ravel(v[name]) == np.ravel(values[0][name])[0]).all() for v in values for name in names):
         return kinds.pop()(**{name: float(np.ravel(values[0][name])[0]) for name in names})
