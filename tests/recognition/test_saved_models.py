@@ -51,7 +51,7 @@ CASES = {"logits": (logits, FLAGS), "scales": (scales, REALS), "odds": (odds, CO
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
-def test_priors_of_their_own_are_kept(name, tmp_path, key):
+def test_priors_of_their_own_are_kept(name, tmp_path):
     program, X = CASES[name]
     model = nb.from_numpyro(program, (X, Y), label="y")
     nb.save(model, tmp_path / "model.nb")
