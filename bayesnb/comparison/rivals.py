@@ -28,8 +28,8 @@ class Rival:
     """A fitted pipeline with the prediction interface of the other methods."""
 
     pipeline: Pipeline
-    numbers: Collection[str]
     num_classes: int
+    numbers: Collection[str] = ("numeric",)
 
     def predict_log_proba(self, X: Mapping[str, Array]) -> Array:
         """log p(y = k | x), [N, K]; -inf for a class without training rows."""
@@ -66,7 +66,7 @@ def fit_rival(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # keep the result at the step limit, as a user would
         pipeline.fit(_matrix(X, numbers), y)
-    return Rival(pipeline, numbers, num_classes)
+    return Rival(pipeline, num_classes, numbers)
 
 
 def _classifier(method: str, y: Array, seed: int) -> ClassifierMixin:

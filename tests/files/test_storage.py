@@ -28,7 +28,7 @@ NUTS = {"key": jax.random.key(0), "num_warmup": 20, "num_samples": 30, "num_chai
 HYPER = nb.NaiveBayes(nb.Bernoulli(a=dist.Gamma(2.0, 1.0), b=dist.TruncatedNormal(1.0, 2.0, low=0.1)))
 OWN = nb.NaiveBayes(nb.Bernoulli(), priors={"x_probs": dist.Uniform(0.2, 0.8)})
 
-OPAQUE = dist.TransformedDistribution(dist.Normal(), dist.transforms.SigmoidTransform())
+OPAQUE = dist.TransformedDistribution(dist.Normal(), dist.transforms.AffineTransform(0.0, 0.5))
 
 RESULTS = {
     "model": lambda: MODEL,

@@ -28,6 +28,7 @@ DIMENSIONS = {
     "poisson": {"rate": TABLE},
     "normal": {"loc": TABLE, "variance": TABLE},
     "informed": {"loc": TABLE, "variance": TABLE},
+    "known": {"loc": TABLE},
     "shared": {"loc": TABLE, "variance": ("features",)},
     "covariance": {"loc": TABLE, "covariance": (*TABLE, "features_other")},
     "discriminant": {"loc": TABLE, "covariance": ("features", "features_other")},
