@@ -163,6 +163,11 @@ class Family(Hyperparameters, Scoring, Traits):
     """The family with the same likelihood in which one of this one's hyperparameters is a parameter, and its name."""
 
     @classmethod
+    def support_of(cls, site: str) -> Constraint:
+        """The support of a site, or of the site of one column, such as ``probs_3``."""
+        return dict(cls.site_supports)[site.partition("_")[0]]
+
+    @classmethod
     def read(cls, law: dist.Distribution) -> dict[str, Array] | None:
         """The parameters of a NumPyro distribution of cells; None if it is not this family's likelihood."""
         del law

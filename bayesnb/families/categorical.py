@@ -15,7 +15,7 @@ from jax.scipy.special import rel_entr
 from bayesnb.arrays.cells import all_codes, unless_all
 from bayesnb.arrays.placement import Array, namespace
 from bayesnb.arrays.sparse import is_sparse
-from bayesnb.families.base import Hyperparameter, Params, Score, pytree
+from bayesnb.families.base import Family, Hyperparameter, Params, Score, pytree
 from bayesnb.families.parts.dirichlet_prior import DirichletPrior
 from bayesnb.families.parts.end_to_end import EndToEnd, codes_of_one_hot
 from bayesnb.families.parts.plates import plates
@@ -122,6 +122,15 @@ class Categorical(DirichletPrior):
     @classmethod
     def read(cls, law: dist.Distribution) -> dict[str, Array] | None:
         return {"probs": law.probs} if isinstance(law, dist.CategoricalProbs | dist.CategoricalLogits) else None
+
+    @classmethod
+    def simplify(cls, params: dict[str, Array]) -> tuple[type[Family], dict[str, Array]]:
+        probs = params["probs"].reshape(*params["probs"].shape[:2], -1, params["probs"].shape[-1])
+        last = (probs > 0).any(axis=(0, 1))[:, ::-1].argmax(axis=-1)
+        if not last.any():
+            return cls, params
+        # the columns' tables were padded to one size
+        return cls, {f"probs_{d}": probs[:, :, d, : probs.shape[-1] - zeros] for d, zeros in enumerate(last)}
 
     def observe(self, block: str, params: Params, x: Array | None, total_count: Array | None) -> Array:
         if x is not None:

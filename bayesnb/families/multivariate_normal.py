@@ -17,7 +17,13 @@ from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.placement import Array, is_traced
 from bayesnb.families.base import Family, Hyperparameter, Params, Score, conjugate_update, pytree
 from bayesnb.families.normal import Normal
-from bayesnb.families.parts.multivariate_rows import generating, log_ratio_of_rows, quadratic_form, sample_normals
+from bayesnb.families.parts.multivariate_rows import (
+    NormalOfSeen,
+    generating,
+    log_ratio_of_rows,
+    quadratic_form,
+    sample_normals,
+)
 from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import MultivariateNormalStatistics
 from bayesnb.families.parts.support import require_finite_numbers, require_positive, require_shapes
@@ -158,7 +164,7 @@ class MultivariateNormal(Tied):
 
     @classmethod
     def read(cls, law: dist.Distribution) -> dict[str, Array] | None:
-        known = type(law) is dist.MultivariateNormal
+        known = type(law) in (dist.MultivariateNormal, NormalOfSeen)
         return {"loc": law.loc, "covariance": law.covariance_matrix} if known else None
 
     @classmethod
@@ -207,11 +213,7 @@ class MultivariateNormal(Tied):
         if x is None:
             return numpyro.sample(block, self.likelihood({"loc": loc, "covariance": generating(loc, covariance)}))
         seen = ~jnp.isnan(x) & on
-        law = self.likelihood({"loc": loc, "covariance": proper(covariance, seen)})
-        if is_traced(seen) or not seen.all():
-            # missing cells are set to their mean, with variance one; this factor removes their density again
-            numpyro.factor(f"{block}_missing", 0.5 * LOG_2PI * (~seen).sum(axis=-1))
-        return numpyro.sample(block, law, obs=jnp.where(seen, x, loc))
+        return numpyro.sample(block, NormalOfSeen(loc, covariance, seen), obs=jnp.nan_to_num(x))
 
     def sample_rows(self, block: str, params: Params, y: Array, draw: Array, total_count: Array | None) -> Array:
         del block, total_count

@@ -61,9 +61,11 @@ class Block:
 
     @property
     def fixed_totals(self) -> tuple[int, ...] | None:
-        """The totals of each column, if all rows have the same ones."""
-        totals = np.asarray(self.totals).reshape(len(self.totals), -1)
-        return tuple(totals[0].astype(int).tolist()) if (totals == totals[0]).all() else None
+        """The totals of each column, if all its observed cells have the same one."""
+        totals = self.totals.reshape(len(self.totals), -1)
+        largest = np.fmax.reduce(totals, axis=0)
+        same = (totals == largest) | (np.isnan(totals) & ~np.isnan(largest))
+        return tuple(largest.astype(int).tolist()) if same.all() else None
 
 
 def make_blocks(observed: dict[str, Observed], tables: dict[str, Any], num_classes: int) -> list[Block]:
@@ -83,19 +85,25 @@ def _block(name: str, site: str, cells: Observed, tables: dict[str, Any], num_cl
         raise NotNaiveBayes(f"site {site!r} has cells of shape {shape} in each row: one vector a row is expected")
     family, tables = cells.family.simplify(tables)
     family, fixed = _with_known(family, tables, site)
-    columns = () if family.one_feature else (int(np.prod(shape)),)
-    known = {short: values.reshape(num_classes, *columns) for short, values in fixed.items()}
+    known = {short: values.reshape(num_classes, *_columns(family, short, shape)) for short, values in fixed.items()}
     for short, values in tables.items():
         if short in known:
             continue
-        event = dict(family.site_supports)[short].event_dim
+        event, columns = family.support_of(short).event_dim, _columns(family, short, shape)
         table = values.reshape(len(values), num_classes, *columns, *values.shape[values.ndim - event :])
         if short == getattr(family, "may_be_common", "") and num_classes > 1 and _is_common(table):
             common.append(short)
             table = table[:, 0]
         params[short] = Values(table, event)
-    totals = None if cells.totals is None else np.asarray(cells.totals)
+    totals = cells.totals
+    if totals is not None:
+        totals = np.where(True if cells.mask is None else cells.mask, totals, np.nan)
     return Block(name, site, family, params, tuple(common), shape, totals, known)
+
+
+def _columns(family: type[Family], short: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The number of columns of a parameter's table; none for a family of one feature, or for one column, `probs_3`."""
+    return () if family.one_feature or "_" in short else (int(np.prod(shape)),)
 
 
 def _with_known(family: type[Family], tables: dict[str, Any], site: str) -> tuple[type[Family], dict[str, Any]]:

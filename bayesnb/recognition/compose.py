@@ -40,6 +40,7 @@ class Matches:
         self.canonical = {b.canonical(short): v for b in blocks for short, v in b.params.items()}
         self.site_names = {b.canonical(short): b.site for b in blocks for short in b.params}
         self.site_names[CLASS_PROBS] = label
+        self.parameters = {b.canonical(short): short for b in blocks for short in b.params} | {CLASS_PROBS: "probs"}
         if class_probs is not None:
             self.canonical[CLASS_PROBS] = class_probs
         self.fed = {name: self._feed(name, values) for name, values in self.canonical.items()}
@@ -53,7 +54,7 @@ class Matches:
         for name, fed in self.fed.items():
             if len({LINKS[part.link].powers for part in fed.parts}) > 1:
                 raise NotNaiveBayes(
-                    f"site {self.site_names[name]!r}: its {name.rpartition('_')[2]} is a different "
+                    f"site {self.site_names[name]!r}: its {self.parameters[name]} is a different "
                     "function of its latent in different classes or columns"
                 )
 
@@ -64,11 +65,11 @@ class Matches:
             flat = values.values.reshape(len(values.values), -1)[:, missing]
             if same(flat, flat[:1]).all():
                 raise NotNaiveBayes(
-                    f"{where} has a known {name.rpartition('_')[2]}: only likelihoods whose parameters all have priors "
+                    f"{where} has a known {self.parameters[name]}: only likelihoods whose parameters all have priors "
                     "are recognised, and Normal ones of known variance"
                 )
             raise NotNaiveBayes(
-                f"{where}: its {name.rpartition('_')[2]} is not an element of a latent site, nor a known function of "
+                f"{where}: its {self.parameters[name]} is not an element of a latent site, nor a known function of "
                 f"one: each parameter of each class must be one latent number, of {', '.join(map(repr, self.latents))}"
             )
         count = values.values[0].size
@@ -79,7 +80,7 @@ class Matches:
             elements[part.placed.values] = part.taken.values // self.latents[part.source].unit
         sources, elements = sources.reshape(-1, values.unit), elements.reshape(-1, values.unit)
         if (sources != sources[:, :1]).any() or (elements != elements[:, :1]).any():
-            raise NotNaiveBayes(f"{where}: its {name.rpartition('_')[2]} mixes several draws of its latent sites")
+            raise NotNaiveBayes(f"{where}: its {self.parameters[name]} mixes several draws of its latent sites")
         return Fed(name, values, parts, sources[:, 0], elements[:, 0])
 
     def _site(self, name: str, values: Values) -> Site:
@@ -136,19 +137,22 @@ def compose(
     families: dict[str, Any] = {}
     hyper: dict[str, str] = {}
     for block in matches.blocks:
-        found: dict[str, Any] = {}
+        found: dict[str, list[Any]] = {}
         for short in block.params:
-            name, support = block.canonical(short), dict(block.family.site_supports)[short]
+            name, support = block.canonical(short), block.family.support_of(short)
             prior_of = partial(block.family.prior_of, short)
             values = _conjugate(matches, settings, name, partial(_terms, block, short, num_classes), prior_of, support)
             if values is None:
                 own[name] = own_prior(matches.fed[name], settings[0], matches.laws, block.site)
             else:
-                found |= {
-                    field: known_or_hyper(matches, settings, given, f"{block.name}_prior_{field}", hyper)
-                    for field, given in values.items()
-                }
-        families[block.name] = make_family(block, found)
+                found |= {field: _end_to_end(found.get(field), given) for field, given in values.items()}
+        families[block.name] = make_family(
+            block,
+            {
+                field: known_or_hyper(matches, settings, given, f"{block.name}_prior_{field}", hyper)
+                for field, given in found.items()
+            },
+        )
     concentration: Any = 1.0
     if CLASS_PROBS in matches.fed:
         values = _conjugate(matches, settings, CLASS_PROBS, _class_terms, _class_prior, dist.constraints.simplex)
@@ -172,6 +176,11 @@ def compose(
     if not hyper:
         model = model.resolve(rows["x"] if single else rows)
     return model.respelled(_spelling(matches, label)._replace(hyper=tuple(hyper.items()))), list(own)
+
+
+def _end_to_end(found: list[Any] | None, more: list[Any]) -> list[Any]:
+    """Hyperparameters under each setting, after those of the columns before."""
+    return more if found is None else [np.concatenate(pair, axis=-1) for pair in zip(found, more, strict=True)]
 
 
 def _terms(block: Block, short: str, num_classes: int, values: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -258,7 +267,8 @@ def make_family(block: Block, found: Mapping[str, Any]) -> Any:
         given[cls.may_be_common] = "shared"  # type: ignore[attr-defined]
     fields = {field.name for field in cls.__dataclass_fields__.values()}  # type: ignore[attr-defined]
     if "num_categories" in fields:
-        given["num_categories"] = block.params["probs"].shape[-1]
+        sizes = tuple(values.shape[-1] for values in block.params.values())
+        given["num_categories"] = sizes[0] if "probs" in block.params else sizes
     if "total_count" in fields:
         given["total_count"] = block.fixed_totals
     return cls(**given)

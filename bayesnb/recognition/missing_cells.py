@@ -30,7 +30,8 @@ def mask_of(site: dict[str, Any]) -> Any:
             mask = jnp.broadcast_to(mask.reshape(*mask.shape, *[1] * (law.event_dim - event)), shape)
             found = mask if found is None else found & mask
         law = law.base_dist
-    return found
+    seen = getattr(law, "seen", None)  # cells of vectors
+    return found if seen is None else seen if found is None else seen & found[..., None]
 
 
 def join_missing_cells(trace: dict[str, Any], label: str) -> dict[str, Any]:

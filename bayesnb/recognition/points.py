@@ -189,7 +189,7 @@ def _read_cells(name: str, site: dict[str, Any]) -> Observed:
     batch = np.shape(value)[: np.ndim(value) - int(family.one_feature)]
     full = {}
     for short, param in params.items():
-        event = param.shape[param.ndim - dict(family.site_supports)[short].event_dim :]
+        event = param.shape[param.ndim - family.support_of(short).event_dim :]
         full[short] = jnp.broadcast_to(param, (*batch, *event))
     totals = getattr(law, "total_count", None)
     totals = None if totals is None else jnp.broadcast_to(totals, batch)

@@ -17,6 +17,7 @@ from numpyro.primitives import Messenger
 from bayesnb.arrays.interpreter import evaluate_once
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.arrays.rank_promotion import allow_rank_promotion
+from bayesnb.recognition.draws import draw_inside
 from bayesnb.recognition.missing_cells import join_missing_cells
 from bayesnb.recognition.refusals import NotNaiveBayes, explain_errors
 
@@ -65,9 +66,7 @@ class given(Messenger):
             msg["value"] = value(msg) if callable(value) else value
         elif msg["value"] is None and not law.support.is_discrete:
             self.key, key = jax.random.split(self.key)
-            inside = dist.biject_to(law.support)
-            shape = inside.inverse_shape(law.shape(msg["kwargs"].get("sample_shape", ())))
-            msg["value"] = inside(jax.random.uniform(key, shape, minval=-1.2, maxval=1.2))
+            msg["value"] = draw_inside(law, key, msg["kwargs"].get("sample_shape", ()))
 
 
 def _double(leaf: Any) -> Any:

@@ -25,16 +25,7 @@ def case_of(name, call, X, y, expected):
     return Case(name, call, X, y, "conjugate", "label", expected)
 
 
-REFUSED = ("binomial", "ragged", "normal", "informed", "shared", "covariance", "discriminant", "mixed")
-"""Not recognised yet: their rows have missing cells, or columns of different numbers of categories."""
-
-
-def _marks(name):
-    refused = [pytest.mark.xfail(raises=(nb.NotNaiveBayes, AssertionError), strict=True)] if name in REFUSED else []
-    return [*refused, *([] if name == "bernoulli" else [pytest.mark.slow])]
-
-
-@pytest.mark.parametrize("name", [pytest.param(name, marks=_marks(name)) for name in cases.NAMES])
+@pytest.mark.parametrize("name", cases.by_default(cases.NAMES, "bernoulli", "ragged"))
 def test_the_program_of_a_resolved_model_is_that_model(name):
     model, X, y = cases.make(name)
     model = model.resolve(X, y)

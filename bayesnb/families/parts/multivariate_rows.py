@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import jax
 import jax.numpy as jnp
+import numpyro.distributions as dist
 
 from bayesnb.arrays.placement import Array
 from bayesnb.families.parts.statistics import MultivariateNormalStatistics
 from bayesnb.families.parts.tied import sum_shared
 from bayesnb.numerics.covariances import inside, log_determinant, log_ratio_excess, outer, proper, variances, whiten
+from bayesnb.primitives.distances import LOG_2PI
+
+
+class NormalOfSeen(dist.Distribution):
+    """The normal distribution of those cells of a row that are ``seen`` [..., D]; the others have density one."""
+
+    arg_constraints: ClassVar = {
+        "loc": dist.constraints.real_vector,
+        "covariance_matrix": dist.constraints.positive_semidefinite,
+    }
+    pytree_data_fields = ("loc", "covariance_matrix", "seen")
+    support = dist.constraints.real_vector
+
+    def __init__(self, loc: Array, covariance_matrix: Array, seen: Array) -> None:
+        self.loc, self.covariance_matrix, self.seen = loc, covariance_matrix, seen
+        super().__init__(seen.shape[:-1], seen.shape[-1:], validate_args=False)
+
+    def log_prob(self, value: Array) -> Array:
+        """Other cells stand at their mean, with variance one, and their density is taken away again."""
+        law = dist.MultivariateNormal(self.loc, covariance_matrix=proper(self.covariance_matrix, self.seen))
+        return law.log_prob(jnp.where(self.seen, value, self.loc)) + 0.5 * LOG_2PI * (~self.seen).sum(axis=-1)
 
 
 def generating(loc: Array, covariance: Array) -> Array:
