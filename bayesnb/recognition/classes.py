@@ -147,7 +147,7 @@ def _looks_at(labels: Labels, site: str, other: str, y: Any, run: Points, keys: 
     y = y[:num_rows]
     latents = {name: latent.values for name, latent in run.latents.items()}
     before = labels.evaluate(y, keys, latents).observed[site].params
-    changed = Labels(labels.program.map(exchange), labels.shape, labels.old, site=labels.site)
+    changed = Labels(labels.program.map(exchange, of_rows=True), labels.shape, labels.old, site=labels.site)
     after = changed.evaluate(y, keys, latents).observed[site].params
     return not all(same(before[short], after[short]).all() for short in before)
 

@@ -20,6 +20,7 @@ from bayesnb.recognition.matching import Values
 from bayesnb.recognition.missing_cells import base_of
 from bayesnb.recognition.points import Points
 from bayesnb.recognition.refusals import NotNaiveBayes
+from bayesnb.recognition.row_arguments import hold_hyperparameters, shorten
 from bayesnb.recognition.running import MOST_ROWS, Program
 
 POINTS = 10
@@ -59,6 +60,7 @@ def from_numpyro(
 
 def _recognise(program: Program) -> NaiveBayes:
     whole = _find_labels(program)
+    whole.program = hold_hyperparameters(program, whole.num_rows, {program.label: _default_label})
     labels = _some_rows(whole)
     num_rows = labels.num_rows
     keys = jax.random.split(key_of(1), POINTS)
@@ -172,8 +174,11 @@ def _some_rows(labels: Labels) -> Labels:
     _, of_classes = np.unique(labels.old, return_index=True)
     spread = np.linspace(0, labels.num_rows - 1, max(MOST_ROWS - len(of_classes), 2)).astype(int)
     rows = np.union1d(of_classes, spread)
+    shorter = shorten(labels.program, labels.num_rows, rows, {labels.program.label: _default_label})
+    if shorter is None:
+        return labels
     try:
-        fewer = _find_labels(labels.program.select_rows(labels.num_rows, rows))
+        fewer = _find_labels(shorter[0])
     except NotNaiveBayes:
         return labels
     return fewer if fewer.num_rows == len(rows) else labels
@@ -243,12 +248,12 @@ def _one_row_less(labels: Labels, num_rows: int) -> Labels | None:
     """The labels of the program with a row less, if its rows are arguments."""
     if labels.old is None or num_rows < 2 or labels.shape != (num_rows, *labels.shape[1:]):
         return None
-    program = labels.program.select_rows(num_rows, np.arange(num_rows - 1))
-    shape = (num_rows - 1, *labels.shape[1:])
-    try:
-        trace = program.trace({} if not labels.site else {program.label: _default_label}, key_of(0))
-    except NotNaiveBayes:
+    values = {} if not labels.site else {labels.program.label: _default_label}
+    shorter = shorten(labels.program, num_rows, np.arange(num_rows - 1), values)
+    if shorter is None:
         return None
+    program, trace = shorter
+    shape = (num_rows - 1, *labels.shape[1:])
     for name, site in trace.items():
         if site["type"] != "sample" or not (site["is_observed"] or name == program.label):
             continue

@@ -82,6 +82,8 @@ class Program:
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any]
     label: str
+    held: frozenset[int] = frozenset()
+    """The numbers of leaves of the arguments that are not rows, although they have as many."""
 
     def trace(self, values: Mapping[str, Any], key: Any) -> Trace:
         """The sites of one run."""
@@ -105,9 +107,16 @@ class Program:
             raise NotNaiveBayes(f"the program cannot be called with model_args and model_kwargs: {error}") from error
         return dict(bound.arguments)
 
-    def map(self, change: Callable[[Any], Any]) -> Program:
-        """The same program with each leaf of its arguments changed."""
-        args, kwargs = jax.tree.map(change, (self.args, dict(self.kwargs)), is_leaf=lambda leaf: leaf is None)
+    @property
+    def leaves(self) -> list[Any]:
+        """The leaves of the arguments."""
+        return jax.tree.leaves((self.args, dict(self.kwargs)), is_leaf=lambda leaf: leaf is None)
+
+    def map(self, change: Callable[[Any], Any], *, of_rows: bool = False) -> Program:
+        """The same program with each leaf of its arguments changed, but those held if the change is one ``of_rows``."""
+        structure = jax.tree.structure((self.args, dict(self.kwargs)), is_leaf=lambda leaf: leaf is None)
+        leaves = [leaf if of_rows and n in self.held else change(leaf) for n, leaf in enumerate(self.leaves)]
+        args, kwargs = jax.tree.unflatten(structure, leaves)
         return replace(self, args=args, kwargs=kwargs)
 
     def in_double(self) -> Program:
@@ -153,17 +162,20 @@ class Program:
             mixed = [whole[order(d), d] for d in range(whole.shape[1])]
             return type_like(leaf, np.stack(mixed, axis=1).reshape(np.shape(leaf))) if mixed else leaf
 
-        return self.map(shuffle)
+        return self.map(shuffle, of_rows=True)
 
-    def select_rows(self, num_rows: int, rows: np.ndarray[Any, Any]) -> Program:
-        """The same program with these ``rows``, by position, of all arguments that have ``num_rows``."""
+    def select_rows(self, num_rows: int, rows: np.ndarray[Any, Any], *, counts: bool) -> Program:
+        """The same program with these ``rows``, by position, of all arguments that have ``num_rows``.
+
+        With ``counts`` arguments that are this number change too.
+        """
 
         def cut(leaf: Any) -> Any:
-            if type(leaf) is int and leaf == num_rows:
+            if counts and type(leaf) is int and leaf == num_rows:
                 return len(rows)
             return leaf[rows] if hasattr(leaf, "dtype") and np.shape(leaf)[:1] == (num_rows,) else leaf
 
-        return self.map(cut)
+        return self.map(cut, of_rows=True)
 
 
 def type_like(leaf: Any, value: np.ndarray[Any, Any]) -> Any:

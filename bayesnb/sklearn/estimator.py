@@ -48,8 +48,9 @@ class NaiveBayesClassifier(ChecksRows):
             column; a dict of them, or of families, by name or by patterns such as `pixel_*`; `auto` chooses for other
             columns, and columns that share one family object form one block; for an array a dict by position, ranges of
             them, and `*` for all others; a family, such as ``nb.MultivariateNormal()``, for all columns as one block;
-            or a ``NaiveBayes`` of one block with its own priors, such as ``nb.from_numpyro`` gives. A column that is
-            `skip` is left out. For blocks a list, or a dict by block, of any of these.
+            or a ``NaiveBayes`` with its own priors, such as ``nb.from_numpyro`` gives, whose blocks are the columns
+            in its order, or blocks by name. A column that is `skip` is left out. For blocks a list, or a dict by
+            block, of any of these.
         method: `posterior`, the exact posterior predictive; `map`, the joint mode; `mle`; `nuts`; `empirical`, the
             posterior under a learned prior, which on pixels and words may predict worse (see ``fit_empirical``);
             `averaged`, the average over all subsets of features.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from bayesnb.frames.classes import plain_labels
 from bayesnb.frames.likelihoods import AUTO, takes_sparse
 from bayesnb.frames.schema import ArraySchema, FrameSchema
 from bayesnb.frames.series import Array, DataError, as_frame, has_names, listing
+from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.sklearn.incremental import IncrementalClassifier, drop_zero_weights
 
 SPARSE_FORMATS = ["csr", "csc"]
@@ -59,6 +61,8 @@ class ChecksRows(IncrementalClassifier):
     def _features(self, X: Any, *, reset: bool) -> Any:
         """X as a frame, an array, a sparse matrix or blocks of these, with the columns of the fit."""
         blocks = as_blocks(X)
+        if blocks is None and isinstance(self.likelihoods, NaiveBayes) and not self.likelihoods.single:
+            blocks = as_blocks(_columns_by_block(X, self.likelihoods))
         if not reset and isinstance(self.schema_, BlocksSchema):
             return self.schema_.require(blocks)
         if blocks is not None and reset:
@@ -149,6 +153,24 @@ def as_blocks(X: Any) -> Blocks | None:
     if len(set(rows.values())) > 1:
         raise DataError(f"all blocks must have the same number of rows, got {rows}")
     return blocks
+
+
+def _columns_by_block(X: Any, model: NaiveBayes) -> dict[str, Any]:
+    """The columns of an array or a frame by block, which they fill in the model's order."""
+    widths = [model.columns[block] for block in model.families]
+    named, frame = listing(list(model.families)), as_frame(X)
+    if None in widths:
+        raise DataError(f"the model's blocks have no fixed numbers of columns: give a dict of the blocks {named}")
+    X = np.asarray(X) if frame is None and not issparse(X) else X
+    ends = np.cumsum([0, *widths]).tolist()
+    if np.ndim(X) != 2 or X.shape[1] != ends[-1]:
+        raise DataError(
+            f"X has the shape {np.shape(X)}, and the model's blocks {named} have "
+            f"{', '.join(map(str, widths))} columns: give them side by side, {ends[-1]} columns, or a dict by block"
+        )
+    places = [range(*pair) for pair in pairwise(ends)]
+    columns = [frame[:, [*place]].to_native() if frame is not None else X[:, place] for place in places]
+    return dict(zip(model.families, columns, strict=True))
 
 
 def _block(name: Any, given: Any) -> Any:

@@ -36,15 +36,10 @@ METHODS = tuple(FITS)
 
 
 def families_of(likelihoods: Any) -> Any:
-    """The likelihoods, or the family of a ``NaiveBayes`` of one block."""
+    """The likelihoods, or the family of a ``NaiveBayes`` of one block, or its families by block."""
     if not isinstance(likelihoods, NaiveBayes):
         return likelihoods
-    if not likelihoods.single:
-        raise ValueError(
-            f"likelihoods is a model with the blocks {', '.join(likelihoods.families)}, and the estimator takes one of "
-            "one block: fit it with nb.fit_posterior and a dict of arrays"
-        )
-    return likelihoods.families["x"]
+    return likelihoods.families["x"] if likelihoods.single else likelihoods.families
 
 
 def specification(

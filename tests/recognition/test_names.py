@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from numpyro.infer import Predictive
@@ -129,12 +130,35 @@ def flags(X, y):
 
 
 @pytest.mark.slow
-def test_the_estimator_takes_a_model_of_one_block(model):
+def test_the_estimator_takes_a_model_of_one_block():
     one = nb.from_numpyro(flags, (WORDS, Y), label="y")
     fit = nb.NaiveBayesClassifier(likelihoods=one).fit(WORDS, Y)
     assert_allclose(fit.predict_proba(WORDS), nb.fit_posterior(one, WORDS, Y).predict_proba(WORDS), rtol=1e-6)
-    with pytest.raises(ValueError, match="takes one of one block"):
-        nb.NaiveBayesClassifier(likelihoods=model).fit(WORDS, Y)
+
+
+BLOCKS = {**X, "counts": COUNTS[:, None]}
+ARRAY = np.hstack(list(BLOCKS.values()))
+NAMES = [f"c{d}" for d in range(ARRAY.shape[1])]
+
+
+FORMS = {"blocks": BLOCKS, "array": ARRAY, "frame": pd.DataFrame(ARRAY, columns=NAMES), "lists": ARRAY.tolist()}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_estimator_takes_several_blocks_by_name_or_side_by_side(model, form):
+    rows = FORMS[form]
+    fit = nb.NaiveBayesClassifier(likelihoods=model).fit(rows, Y)
+    assert_allclose(fit.predict_proba(rows), nb.fit_posterior(model, X, Y).predict_proba(X), rtol=1e-6)
+    assert fit.classes_.tolist() == [0, 1]
+    assert fit.n_features_in_ == 8
+
+
+def test_the_estimator_refuses_other_columns(model):
+    fit = nb.NaiveBayesClassifier(likelihoods=model)
+    with pytest.raises(ValueError, match=r"X has the shape \(40, 7\), .* have 4, 3, 1 columns: .* 8 columns"):
+        fit.fit(ARRAY[:, 1:], Y)
+    with pytest.raises(ValueError, match=r"'?reals'?"):
+        fit.fit({"words": WORDS, "counts": COUNTS[:, None]}, Y)
 
 
 @pytest.mark.slow

@@ -1,0 +1,83 @@
+"""Which arguments of a program hold its rows: a prior's table may happen to have as many."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import jax
+import numpy as np
+
+from bayesnb.recognition.classes import same
+from bayesnb.recognition.refusals import NotNaiveBayes
+from bayesnb.recognition.running import Program, Trace, type_like
+
+KEY = 0
+"""The seed of these runs."""
+
+
+def hold_hyperparameters(program: Program, num_rows: int, values: Mapping[str, Any]) -> Program:
+    """The program with those arguments held that only priors read, although they have as many rows as the data.
+
+    ``values`` are those with which it runs. The arguments are rolled by a row, and the latents' densities compared.
+    """
+    before = program.trace(values, jax.random.key(KEY))
+    sites = {name: site for name, site in before.items() if site["type"] == "sample"}
+    latents = {n: site["value"] for n, site in sites.items() if not site["is_observed"] and n != program.label}
+
+    def is_prior(number: int | None) -> bool:
+        try:
+            after = _rolled(program, num_rows, number).trace({**values, **latents}, jax.random.key(KEY))
+        except NotNaiveBayes:
+            return False
+        if not sites.keys() <= after.keys():
+            return False
+        densities = [[run[name]["fn"].log_prob(value) for name, value in latents.items()] for run in (before, after)]
+        changed = not all(same(np.asarray(one), np.asarray(other)).all() for one, other in zip(*densities, strict=True))
+        if number is None:
+            return changed
+        cells = [name for name, site in sites.items() if site["is_observed"]]
+        kept = (np.array_equal(before[n]["value"], after[n]["value"], equal_nan=True) for n in cells)
+        return changed and all(kept)
+
+    if not is_prior(None):
+        return program
+    leaves = program.leaves
+    return replace(program, held=frozenset(n for n, leaf in enumerate(leaves) if _rows(leaf, num_rows) and is_prior(n)))
+
+
+def shorten(
+    program: Program, num_rows: int, rows: np.ndarray[Any, Any], values: Mapping[str, Any]
+) -> tuple[Program, Trace] | None:
+    """The program with these rows alone, by position, and a run of it; None if its latents would be others."""
+    before = _shapes(program.trace(values, jax.random.key(KEY)), program.label)
+    for counts in (True, False):  # a number may be that of the rows, or of something else
+        shorter = program.select_rows(num_rows, rows, counts=counts)
+        try:
+            trace = shorter.trace(values, jax.random.key(KEY))
+        except NotNaiveBayes:
+            continue
+        if _shapes(trace, program.label) == before:
+            return shorter, trace
+    return None
+
+
+def _shapes(trace: Trace, label: str) -> dict[str, tuple[int, ...]]:
+    latent = {n: s for n, s in trace.items() if s["type"] == "sample" and not s["is_observed"] and n != label}
+    return {name: np.shape(site["value"]) for name, site in latent.items()}
+
+
+def _rows(leaf: Any, num_rows: int) -> bool:
+    return hasattr(leaf, "dtype") and np.shape(leaf)[:1] == (num_rows,)
+
+
+def _rolled(program: Program, num_rows: int, number: int | None) -> Program:
+    """The program with this argument rolled by a row, or all that have as many rows."""
+    numbers = iter(range(len(program.leaves)))
+
+    def roll(leaf: Any) -> Any:
+        chosen = next(numbers) == number or number is None
+        return type_like(leaf, np.roll(np.asarray(leaf), 1, axis=0)) if chosen and _rows(leaf, num_rows) else leaf
+
+    return program.map(roll)
