@@ -43,14 +43,15 @@ def rows(num_rows, num_columns):
     return rng.integers(0, 2, (num_rows, num_columns)), rng.uniform(1.0, 3.0, (num_rows, 3))
 
 
-@pytest.mark.parametrize("num_rows", [6, 70])
+@pytest.mark.parametrize("num_rows", [pytest.param(6, marks=pytest.mark.slow), 70])
 def test_a_prior_with_a_row_for_each_class(num_rows):
     X, a = rows(num_rows, 3)
     model = nb.from_numpyro(a_row_for_each_class, (X, np.arange(num_rows), a), label="y")
     assert_allclose(model.families["x"].a, a, rtol=1e-6)
 
 
-@pytest.mark.parametrize("num_rows", [6, pytest.param(70, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("num_rows", [6, 70])
 def test_a_prior_with_a_number_for_each_column(num_rows):
     X, _ = rows(num_rows, num_rows)
     a = np.linspace(1.0, 3.0, num_rows)
@@ -58,6 +59,7 @@ def test_a_prior_with_a_number_for_each_column(num_rows):
     assert_allclose(model.families["x"].a, np.broadcast_to(a, (2, num_rows)), rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_rows", [6, 70])
 def test_as_many_classes_as_rows(num_rows):
     X, _ = rows(num_rows, 3)
@@ -65,12 +67,14 @@ def test_as_many_classes_as_rows(num_rows):
     assert model.num_classes == num_rows
 
 
+@pytest.mark.slow
 def test_a_constant_prior_with_a_row_for_each_class():
     X, _ = rows(70, 3)
     model = nb.from_numpyro(a_row_for_each_class, (X, np.arange(70), np.full((70, 3), 2.0)), label="y")
     assert_allclose(model.families["x"].a, np.full((70, 3), 2.0), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_prior_that_reads_the_first_row_is_refused():
     def program(X, y):
         cells(X, y, numpyro.sample("theta", dist.Beta(1.0 + X[0], 2.5).expand([2, 3])), 2)

@@ -37,7 +37,8 @@ def test_what_numpyro_does_not_collapse():
     assert_same_model(model, Case("", None, data, y, "conjugate", expected=expected))
 
 
-@pytest.mark.parametrize("shape", [(K, 1), pytest.param((K, D), marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", [(K, 1), (K, D)])
 def test_a_hyperprior_by_class(shape):
     law = dist.Gamma(2.0, 1.0)
 

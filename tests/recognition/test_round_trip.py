@@ -25,7 +25,7 @@ def case_of(name, call, X, y, expected):
     return Case(name, call, X, y, "conjugate", "label", expected)
 
 
-@pytest.mark.parametrize("name", cases.by_default(cases.NAMES, "bernoulli", "ragged"))
+@pytest.mark.parametrize("name", cases.by_default(cases.NAMES, "bernoulli"))
 def test_the_program_of_a_resolved_model_is_that_model(name):
     model, X, y = cases.make(name)
     model = model.resolve(X, y)
