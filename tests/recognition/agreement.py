@@ -39,7 +39,7 @@ def assert_same_model(model: nb.NaiveBayes, case: Case) -> None:
 def _assert_same_family(ours: nb.Family, wanted: nb.Family, *, of_types: bool) -> None:
     assert type(ours) is type(wanted)
     for field in () if of_types else fields_of(wanted):
-        _assert_same(getattr(ours, field.name), getattr(wanted, field.name), field.name)
+        _assert_same(getattr(ours, field.name), getattr(wanted, field.name), f"{type(wanted).__name__}.{field.name}")
 
 
 def _assert_same(ours: Any, wanted: Any, name: str) -> None:
@@ -52,10 +52,11 @@ def _assert_same(ours: Any, wanted: Any, name: str) -> None:
         assert ours == wanted, name
     else:
         one, other = np.broadcast_arrays(np.asarray(ours, float), np.asarray(wanted, float))
-        if name == "scale":  # of a covariance: a correlation may be 0
+        correlated = name == "MultivariateNormal.scale"
+        if correlated:  # a correlation may be 0
             size = np.sqrt(np.diagonal(other, axis1=-2, axis2=-1))
             one, other = (matrix / size[..., :, None] / size[..., None, :] for matrix in (one, other))
-        assert_allclose(one, other, rtol=RTOL, atol=RTOL if name == "scale" else 0.0, err_msg=name)
+        assert_allclose(one, other, rtol=RTOL, atol=RTOL if correlated else 0.0, err_msg=name)
 
 
 def message(error: BaseException) -> str:
