@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import bayesnb as nb
+from bayesnb.families import TiedNormal
 
 N, K = 24, 3
 
@@ -59,6 +60,7 @@ def _families(rng: np.random.Generator) -> dict[str, nb.Family]:
             "shared", loc=rng.normal(size=(K, 3)), strength=[0.5, 1.0, 2.0], df=4.5, scale=np.eye(3) + 0.3
         ),
         "known": nb.NormalKnownVariance(rng.uniform(0.5, 3, (K, 3)), loc=rng.normal(size=3), scale=[0.5, 1.0, 2.0]),
+        "tied": TiedNormal(loc=rng.normal(size=(K, 2)), strength=[0.7, 2.0], columns=(0, 1, 0, 0)),
         "informed": nb.Normal(loc=rng.normal(size=(K, 3)), strength=0.7, shape=2.5, rate=rng.uniform(0.5, 3, 3)),
     }
 
@@ -82,6 +84,7 @@ def _blocks(rng: np.random.Generator, y: np.ndarray) -> dict[str, np.ndarray]:
         "discriminant": _dependent(rng, shift),
         "informed": rng.normal(shift, 2.0, (N, 3)),
         "known": _missing(rng.normal(shift, 2.0, (N, 3)), rng),
+        "tied": _missing(rng.normal(shift, 2.0, (N, 4)), rng),
     }
 
 
@@ -114,6 +117,7 @@ NAMES = [
     "informed",
     "known",
     "shared",
+    "tied",
     "covariance",
     "discriminant",
     "mixed",

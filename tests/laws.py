@@ -225,7 +225,7 @@ def statistics_hold_the_likelihood(case: Case) -> None:
 def missing_counts_by_column(case: Case) -> None:
     """In a fit a missing cell is as if only its column lacked the row."""
     family = case.model.families["x"] if case.model.single else None
-    if not isinstance(family, nb.Bernoulli | nb.Normal | nb.NormalKnownVariance | nb.Poisson):
+    if not isinstance(family, nb.Bernoulli | nb.Normal | nb.NormalKnownVariance | nb.Poisson) or family.one_feature:
         return
     statistics = nb.sufficient_statistics(case.model, case.X, case.y).blocks["x"]
     full = ~np.isnan(case.X[:, 1])

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
+from bayesnb.families.parts.tied_columns import TiedColumns
 from bayesnb.rows.checks import check_shapes
 from tests.cases import Case
 
@@ -72,7 +73,12 @@ def _rearranged(family: nb.Family, classes: np.ndarray, columns: np.ndarray) -> 
         return value[:, :, columns] if value.ndim > 2 else value
 
     values = {f.name: getattr(family, f.name) for f in dataclasses.fields(family)}
-    moved = {name: move(value) if np.ndim(value) else value for name, value in values.items() if name != "total_count"}
+    if isinstance(family, TiedColumns):  # groups are numbered in the order of their first columns
+        groups = [family.columns[d] for d in columns]
+        columns = np.array([*dict.fromkeys(groups)])
+        values["columns"] = tuple(columns.tolist().index(group) for group in groups)
+    kept = ("total_count", "columns")
+    moved = {name: move(value) if np.ndim(value) and name not in kept else value for name, value in values.items()}
     if isinstance(family, nb.Binomial):
         totals = family.total_count
         moved["total_count"] = None if totals is None else [totals[d] for d in columns]

@@ -12,3 +12,7 @@ from bayesnb.families.multivariate_normal import MultivariateNormal as Multivari
 from bayesnb.families.normal import Normal as Normal
 from bayesnb.families.normal_known_variance import NormalKnownVariance as NormalKnownVariance
 from bayesnb.families.poisson import Poisson as Poisson
+from bayesnb.families.tied_columns import TiedBernoulli as TiedBernoulli
+from bayesnb.families.tied_columns import TiedCategorical as TiedCategorical
+from bayesnb.families.tied_columns import TiedNormal as TiedNormal
+from bayesnb.families.tied_columns import TiedPoisson as TiedPoisson

@@ -228,6 +228,10 @@ class Family(Hyperparameters, Scoring, Traits):
     def statistics(self, x: Array, z: ClassSums) -> Any:
         """The sufficient statistics of rows ``x`` [N, D] under the labels ``z``."""
 
+    def columns_behind(self, statistics: Any) -> int:
+        """The number of columns D of the rows that these are the statistics of."""
+        return statistics.num_columns
+
     def accepts(self, statistics: Any) -> bool:
         """True if the statistics are of this family."""
         return isinstance(statistics, self.statistics_type)

@@ -22,7 +22,6 @@ from bayesnb.inspection.display_names import steps_of
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Posterior
 from bayesnb.rows import arguments
-from bayesnb.rows.statistics import ModelStatistics
 
 POOLED = (
     "A prior from the pooled rows has seen them, though not their labels. Models that share it compare well; beside a\n"
@@ -134,12 +133,13 @@ def _fit(name: str, given: Any, X: Any, y: Any, sample_weight: Any) -> Posterior
 def _require_same_rows(name: str, fit: Posterior, other_name: str, other: Posterior) -> None:
     """Raise ValueError if the statistics show that two fits are of different rows; families may differ."""
     ours, theirs = to_double((fit.statistics, other.statistics))
-    pairs = [(ours.class_counts, theirs.class_counts), (_num_columns(ours), _num_columns(theirs))]
+    pairs = [(ours.class_counts, theirs.class_counts), (_num_columns(fit), _num_columns(other))]
     for block in ours.blocks.keys() & theirs.blocks.keys():
         a, b = vars(ours.blocks[block]), vars(theirs.blocks[block])
         # sums of one name are comparable if they have one shape: means of Normal and of MultivariateNormal
         names = a.keys() if type(ours.blocks[block]) is type(theirs.blocks[block]) else {"mean"} & a.keys() & b.keys()
-        pairs += [(a[key], b[key]) for key in names if key != "log_base"]
+        comparable = (key for key in names if key != "log_base" and np.shape(a[key]) == np.shape(b[key]))
+        pairs += [(a[key], b[key]) for key in comparable]
     if not all(_close(a, b) for a, b in pairs):
         raise ValueError(
             f"{name!r} and {other_name!r} are fits of different rows, by their statistics: evidence is comparable only "
@@ -152,8 +152,8 @@ def _close(a: Any, b: Any) -> bool:
     return a.shape == b.shape and np.allclose(a, b, rtol=1e-5, atol=1e-6 * float(np.abs(b).max(initial=0.0)))
 
 
-def _num_columns(statistics: ModelStatistics) -> int:
-    return sum(block.num_columns for block in statistics.blocks.values())
+def _num_columns(fit: Posterior) -> int:
+    return sum(columns or 0 for columns in fit.columns().values())
 
 
 def _from_data(fit: Posterior) -> tuple[str, ...]:

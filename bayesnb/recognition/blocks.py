@@ -29,6 +29,8 @@ class Block:
     totals: Any
     known: dict[str, Any]
     """Parameters that are no latents but hyperparameters of the family, by short name, [K, D]."""
+    groups: tuple[int, ...] | None
+    """The group of each column, if columns share their parameters: then the tables have a column for each group."""
 
     @property
     def num_columns(self) -> int:
@@ -98,7 +100,43 @@ def _block(name: str, site: str, cells: Observed, tables: dict[str, Any], num_cl
     totals = cells.totals
     if totals is not None:
         totals = np.where(True if cells.mask is None else cells.mask, totals, np.nan)
-    return Block(name, site, family, params, tuple(common), shape, totals, known)
+    groups = None if family.one_feature or common or known else _groups(params, site)
+    if groups is not None:
+        family = _tied(family, site)
+        first = [groups.index(group) for group in range(max(groups) + 1)]
+        params = {short: values._replace(values=values.values[:, :, first]) for short, values in params.items()}
+    return Block(name, site, family, params, tuple(common), shape, totals, known, groups)
+
+
+def _groups(params: dict[str, Values], site: str) -> tuple[int, ...] | None:
+    """The group of each column, where those that have the same parameters at all points are one; None if none do."""
+    found: dict[tuple[int, ...], str] = {}
+    for short, values in params.items():
+        if "_" in short:
+            return None
+        rows = np.moveaxis(values.values, 2, 0).reshape(values.values.shape[2], -1)
+        _, first, group = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+        order = np.argsort(np.argsort(first))
+        found[tuple(order[group.ravel()].tolist())] = short
+    if len(found) > 1:
+        tied, free = (found[groups] for groups in sorted(found, key=lambda groups: len({*groups}))[:2])
+        raise NotNaiveBayes(
+            f"site {site!r}: its columns share their {tied}, but not their {free}: columns may share all parameters or "
+            "none"
+        )
+    groups = next(iter(found))
+    return None if len({*groups}) == len(groups) else groups
+
+
+def _tied(family: type[Family], site: str) -> type[Family]:
+    """The family whose columns share their parameters."""
+    tied = {known.untied: known for known in Family.known.values() if hasattr(known, "untied")}
+    if family not in tied:
+        raise NotNaiveBayes(
+            f"site {site!r}: columns that share their parameters are recognised of "
+            f"{', '.join(known.__name__ for known in tied)} alone, not of {family.__name__}"
+        )
+    return tied[family]
 
 
 def _columns(family: type[Family], short: str, shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -269,6 +269,8 @@ def make_family(block: Block, found: Mapping[str, Any]) -> Any:
     if "num_categories" in fields:
         sizes = tuple(values.shape[-1] for values in block.params.values())
         given["num_categories"] = sizes[0] if "probs" in block.params else sizes
+    if block.groups is not None:
+        given["columns"] = block.groups
     if "total_count" in fields:
         given["total_count"] = block.fixed_totals
     return cls(**given)

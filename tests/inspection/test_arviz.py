@@ -29,6 +29,7 @@ DIMENSIONS = {
     "normal": {"loc": TABLE, "variance": TABLE},
     "informed": {"loc": TABLE, "variance": TABLE},
     "known": {"loc": TABLE},
+    "tied": {"loc": ("classes", "groups"), "variance": ("classes", "groups")},
     "shared": {"loc": TABLE, "variance": ("features",)},
     "covariance": {"loc": TABLE, "covariance": (*TABLE, "features_other")},
     "discriminant": {"loc": TABLE, "covariance": ("features", "features_other")},
@@ -64,6 +65,8 @@ def check_coordinates(data, name, columns, feature_names):
                 features = feature_names.get(block, list(range(columns[block])))
                 known = CLASSES if dim == "classes" else features
                 labels = list(range(CATEGORIES[dim])) if dim in CATEGORIES else known
+                if dim == "groups":
+                    labels = [f"{features[0]}+{features[2]}+{features[3]}", str(features[1])]
                 assert array[full].values.tolist() == labels
     assert set(posterior.data_vars) == sites
 

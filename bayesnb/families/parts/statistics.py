@@ -59,6 +59,28 @@ class Statistics(Node):
         """The statistics of all classes together, [1, ...]."""
         return jax.tree.map(lambda a: a.sum(axis=0, keepdims=True), self)
 
+    def minus(self, part: Self) -> Self:
+        """The statistics without those of some of the rows."""
+        return jax.tree.map(without, self, part)
+
+    def join_columns(self, groups: Sequence[int]) -> Self:
+        """The statistics of groups of columns, whose cells are as if of one column, [K, G]; of arrays [K, D]."""
+        pooled = jax.tree.map(lambda a: _by_group(a, groups), self).pool()
+        return jax.tree.map(lambda a: a[0], pooled)
+
+
+def _by_group(table: Array, groups: Sequence[int]) -> Array:
+    """The columns of a table [K, D, ...] by group, [M, K, G, ...], with zeros where a group has fewer than M."""
+    if table.shape[1] < len(groups):  # [K, 1], a sum that nobody asked for
+        return table[None]
+    members = [np.flatnonzero(np.asarray(groups) == g) for g in range(max(groups) + 1)]
+    places = np.full((max(map(len, members)), len(members)), len(groups))
+    for g, columns in enumerate(members):
+        places[: len(columns), g] = columns
+    xp = namespace(table)
+    padded = xp.concatenate([table, xp.zeros_like(table[:, :1])], axis=1)
+    return xp.moveaxis(padded[:, places], 1, 0)
+
 
 @pytree
 class CategoricalStatistics(Statistics):
@@ -86,6 +108,10 @@ class CategoricalStatistics(Statistics):
             return super().merge(other)
         sizes = tuple(map(max, self.sizes, other.sizes))
         return self.resize(sizes).merge(other.resize(sizes))
+
+    def join_columns(self, groups: Sequence[int]) -> Self:
+        table = _by_group(self.counts.reshape(len(self.counts), len(self.sizes), -1), groups).sum(axis=0)
+        return type(self)(table.reshape(len(table), -1), self.sizes[: table.shape[1]])
 
     def columns(self) -> list[Array]:
         """The counts of each column, [K, C]."""
@@ -144,12 +170,16 @@ class NormalStatistics(Statistics):
 
     def without(self, x: Array, y: Array, weight: Array) -> Self:
         """The statistics of each row's class without the row's own cells, [N, D]."""
-        n, mean, squares = self.count[y], self.mean[y], self.squares[y]
-        weight = jnp.where(jnp.isnan(x), 0.0, weight[:, None])
-        left, change = without(n, weight), jnp.where(jnp.isnan(x), 0.0, x - mean)
-        share = jnp.where(left > 0, weight / jnp.where(left > 0, left, 1.0), 0.0)
-        lost = jnp.where(left > 0, n * share * jnp.square(change), squares)
-        return type(self)(left, mean - share * change, without(squares, lost))
+        missing, of_class = jnp.isnan(x), jax.tree.map(lambda table: table[y], self)
+        cells = type(self)(jnp.where(missing, 0.0, weight[:, None]), x, jnp.zeros(()))
+        return of_class.minus(cells)
+
+    def minus(self, part: Self) -> Self:
+        left, change = without(self.count, part.count), jnp.where(part.count > 0, part.mean - self.mean, 0.0)
+        share = jnp.where(left > 0, part.count / jnp.where(left > 0, left, 1.0), 0.0)
+        between = self.count * share * jnp.square(change)
+        lost = jnp.where(left > 0, part.squares + between, self.squares)
+        return type(self)(left, self.mean - share * change, without(self.squares, lost))
 
     @property
     def variance(self) -> Array:

@@ -40,7 +40,7 @@ def check_estimator(estimator: Any) -> None:
     if fit.model.num_classes != len(labels):
         raise ValueError(f"classes_ has {len(labels)} labels, fit_ has {fit.model.num_classes} classes")
     for block, columns in schema.blocks.items():
-        if statistics.blocks[block].num_columns != len(columns):
+        if fit.model.families[block].columns_behind(statistics.blocks[block]) != len(columns):
             raise ValueError(f"block {block!r}: statistics_ must have the {len(columns)} columns of the schema")
     no_rows = {block: np.zeros((0, len(columns))) for block, columns in schema.blocks.items()}
     fit.predict_proba(no_rows["x"] if fit.model.single else no_rows)

@@ -106,7 +106,7 @@ def check_statistics(statistics: ModelStatistics, model: NaiveBayes | None = Non
         return
     match_statistics(model.families, model.num_classes, model.resolved, statistics)
     for name, columns in model.columns.items():
-        if columns not in (None, found := statistics.blocks[name].num_columns):
+        if columns not in (None, found := model.families[name].columns_behind(statistics.blocks[name])):
             raise ValueError(f"block {name!r} has {columns} columns in the model and {found} in the statistics")
 
 

@@ -12,3 +12,4 @@ from tests.recognition.programs import not_accepted as not_accepted
 from tests.recognition.programs import not_naive as not_naive
 from tests.recognition.programs import own_priors as own_priors
 from tests.recognition.programs import several as several
+from tests.recognition.programs import tied as tied
