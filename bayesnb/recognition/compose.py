@@ -102,9 +102,9 @@ class Matches:
                 if (latent, element) in readers:
                     raise NotNaiveBayes(
                         f"site {latent!r}: one element is a parameter of several classes or columns "
-                        f"({readers[latent, element]}, and element {unit} of {self.site_names[name]!r}): only a "
-                        "variance or covariance may be shared, by all classes; an index beyond its axis, which JAX "
-                        "keeps inside, looks the same"
+                        f"({readers[latent, element]}, and element {unit} of {self.site_names[name]!r}): "
+                        "all classes may share a variance or covariance, and columns of one site all their parameters, "
+                        "but nothing else; an index beyond its axis, which JAX keeps inside, looks the same"
                     )
                 readers[latent, element] = f"element {unit} of {self.site_names[name]!r}"
 
