@@ -16,7 +16,7 @@ A family is a frozen dataclass and a pytree. Its fields are the prior's hyperpar
    ``left_out_terms``: the same for each row's own class, with the row's contribution removed from the statistics;
 9. ``log_partition``, its change ``log_partition_ratio`` and ``log_base_measure``, which give the evidence.
 
-``traits`` has what tables, plots and files need besides, each with a default.
+``traits`` has what tables, plots and files need besides, ``readable`` what recognition needs, each with a default.
 
 The tests check the laws that every family obeys, such as prior times likelihood equals evidence times posterior.
 Arrays are numpy's or JAX's, traced or not; a family never checks which. Missing cells are NaN.
@@ -42,6 +42,7 @@ from bayesnb.arrays.pytree import Node as Node
 from bayesnb.arrays.pytree import pytree as pytree
 from bayesnb.families.hyperparameters import Hyperparameters
 from bayesnb.families.parts.support import broadcast, require_finite_numbers, require_shapes, require_support
+from bayesnb.families.readable import Readable
 from bayesnb.families.traits import Traits
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
@@ -56,7 +57,7 @@ Hyperparameter = Any
 """A number or an array that broadcasts to [K, D]."""
 
 
-class Family(Hyperparameters, Scoring, Traits):
+class Family(Hyperparameters, Readable, Scoring, Traits):
     """A likelihood for a block of columns and its conjugate prior; the module's docstring describes the interface."""
 
     statistics_type: ClassVar[type]
@@ -153,51 +154,6 @@ class Family(Hyperparameters, Scoring, Traits):
     def sample_rows(self, block: str, params: Params, y: Array, draw: Array, total_count: Array | None) -> Array:
         """Sample rows of the classes ``y`` [N], each from its own draw of the parameters [S, ...]."""
         return self.observe(block, self.params_of_rows(params, y, draw), None, total_count)
-
-    # the same, read from a user's program
-
-    site_supports: ClassVar[tuple[tuple[str, Constraint], ...]] = ()
-    """The support of each site."""
-
-    known_parameter: ClassVar[tuple[type[Family], str] | None] = None
-    """The family with the same likelihood in which one of this one's hyperparameters is a parameter, and its name."""
-
-    @classmethod
-    def support_of(cls, site: str) -> Constraint:
-        """The support of a site, or of the site of one column, such as ``probs_3``."""
-        return dict(cls.site_supports)[site.partition("_")[0]]
-
-    @classmethod
-    def read(cls, law: dist.Distribution) -> dict[str, Array] | None:
-        """The parameters of a NumPyro distribution of cells; None if it is not this family's likelihood."""
-        del law
-        return None
-
-    @classmethod
-    def simplify(cls, params: dict[str, Array]) -> tuple[type[Family], dict[str, Array]]:
-        """A simpler family with the same likelihood, and its parameters; by default this one."""
-        return cls, params
-
-    @classmethod
-    def prior_terms(cls, site: str, params: Params) -> tuple[Array, ...]:
-        """The functions of the parameters of which the log density of the site's prior is a linear combination.
-
-        The first ones are the logs that ``tilt`` multiplies.
-        """
-        raise NotImplementedError
-
-    @classmethod
-    def prior_of(cls, site: str, coefficients: Array) -> tuple[dict[str, Array], Array]:
-        """Hyperparameters from the coefficients [F, ...] of ``prior_terms``, and where they are a valid prior."""
-        raise NotImplementedError
-
-    def tilt(self, site: str, powers: tuple[float, ...]) -> Self:
-        """The prior times powers of the parameter: x^p, or x^p (1 - x)^q for a probability.
-
-        Its mode is the mode of the density of a function of the parameter, such as a precision.
-        """
-        del site, powers
-        return self
 
     # 4. - 6. statistics and estimates
 

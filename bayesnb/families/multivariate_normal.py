@@ -17,6 +17,7 @@ from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.placement import Array, is_traced
 from bayesnb.families.base import Family, Hyperparameter, Params, Score, conjugate_update, pytree
 from bayesnb.families.normal import Normal
+from bayesnb.families.parts.inverse_wishart_prior import InverseWishartPrior
 from bayesnb.families.parts.multivariate_rows import (
     NormalOfSeen,
     generating,
@@ -27,7 +28,6 @@ from bayesnb.families.parts.multivariate_rows import (
 from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import MultivariateNormalStatistics
 from bayesnb.families.parts.support import require_finite_numbers, require_positive, require_shapes
-from bayesnb.families.parts.tied import Tied
 from bayesnb.families.priors import normal_inverse_wishart
 from bayesnb.families.priors.normal_inverse_wishart import NormalInverseWishart
 from bayesnb.numerics.covariances import divergence, first_singular, proper, require_covariance, variances
@@ -38,7 +38,7 @@ from bayesnb.primitives.sums import ClassSums
 
 
 @pytree
-class MultivariateNormal(Tied):
+class MultivariateNormal(InverseWishartPrior):
     """Real features with a covariance: Sigma_k ~ InverseWishart(df, scale), mu_k | Sigma_k ~ Normal(loc, Sigma_k /
     strength), x_n | y_n = k ~ Normal(mu_k, Sigma_k), which is quadratic discriminant analysis.
 
@@ -160,13 +160,6 @@ class MultivariateNormal(Tied):
     def likelihood(self, params: Params) -> dist.Distribution:
         return dist.MultivariateNormal(params["loc"], covariance_matrix=params["covariance"])
 
-    site_supports = (("loc", dist.constraints.real_vector), ("covariance", dist.constraints.positive_definite))
-
-    @classmethod
-    def read(cls, law: dist.Distribution) -> dict[str, Array] | None:
-        known = type(law) in (dist.MultivariateNormal, NormalOfSeen)
-        return {"loc": law.loc, "covariance": law.covariance_matrix} if known else None
-
     @classmethod
     def simplify(cls, params: dict[str, Array]) -> tuple[type[Family], dict[str, Array]]:
         covariance = params["covariance"]
@@ -174,37 +167,6 @@ class MultivariateNormal(Tied):
         if (covariance == variance[..., None] * np.eye(covariance.shape[-1])).all():
             return Normal, {"loc": params["loc"], "variance": variance}
         return cls, params
-
-    @classmethod
-    def prior_terms(cls, site: str, params: Params) -> tuple[Array, ...]:
-        precision = jnp.linalg.inv(params["covariance"])
-        rows, columns = np.triu_indices(precision.shape[-1])
-        log = jnp.linalg.slogdet(params["covariance"])[1][None]
-        matrix = jnp.moveaxis(precision[..., rows, columns] * np.where(rows == columns, 1.0, 2.0), -1, 0)
-        if site == "covariance":
-            return (*log, *matrix)
-        slope = jnp.einsum("...de,...e->...d", precision, params["loc"])
-        return (*log, *matrix, *jnp.moveaxis(slope, -1, 0), (slope * params["loc"]).sum(axis=-1))
-
-    @classmethod
-    def prior_of(cls, site: str, coefficients: Array) -> tuple[dict[str, Array], Array]:
-        size = round((np.sqrt(8.0 * len(coefficients) - 7.0) - 1.0) / 2.0)  # 1 + size (size + 1) / 2 coefficients
-        size = size - 1 if site == "loc" else size
-        rows, columns = np.triu_indices(size)
-        matrix = jnp.zeros((*coefficients.shape[1:], size, size))
-        values = -2.0 * jnp.moveaxis(coefficients[1 : 1 + len(rows)], 0, -1)
-        matrix = matrix.at[..., rows, columns].set(values).at[..., columns, rows].set(values)
-        if site == "covariance":
-            df = -2.0 * coefficients[0] - size - 1.0
-            return {"df": df, "scale": matrix}, (df > size - 1.0) & (jnp.linalg.eigvalsh(matrix)[..., 0] > 0)
-        strength = -2.0 * coefficients[-1]
-        loc = jnp.moveaxis(coefficients[1 + len(rows) : -1], 0, -1) / jnp.where(strength > 0, strength, 1.0)[..., None]
-        outer = strength[..., None, None] * loc[..., :, None] * loc[..., None, :]
-        near = (jnp.abs(matrix - outer) < 1e-6 * (1.0 + jnp.abs(outer))).all(axis=(-2, -1))
-        return {"loc": loc, "strength": strength}, near & (strength > 1e-9) & (jnp.abs(coefficients[0] + 0.5) < 1e-6)
-
-    def tilt(self, site: str, powers: tuple[float, ...]) -> Self:
-        return self._replace(df=self.df - 2.0 * powers[0]) if site == "covariance" else self
 
     def observe(self, block: str, params: Params, x: Array | None, total_count: Array | None) -> Array:
         del total_count

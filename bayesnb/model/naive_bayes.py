@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
@@ -22,6 +21,7 @@ from bayesnb.model.class_prior import joint_score
 from bayesnb.model.declarations import check_families, check_float32, declared_classes, declared_concentration
 from bayesnb.model.hyperpriors import hyperpriors
 from bayesnb.model.nonconjugate import check_priors, own_priors
+from bayesnb.model.parameters import Parameters, Sites
 from bayesnb.model.spelling import Spelling, sample_spelled
 from bayesnb.numerics import dirichlet
 from bayesnb.primitives.scoring import Score, Scoring, prepare_predictive
@@ -32,12 +32,9 @@ from bayesnb.rows.statistics import ModelStatistics, pooled_statistics
 Tables = tuple[Array, dict[str, Any]]
 """Class probabilities [K], and by block the tables that score rows, from parameters or hyperparameters."""
 
-Sites = dict[str, Array]
-"""Parameters by site name: ``class_probs`` [K], and ``block_name`` [K, D, ...]."""
-
 
 @jax.tree_util.register_pytree_with_keys_class
-class NaiveBayes(Scoring):
+class NaiveBayes(Parameters, Scoring):
     """A class prior and one family for each block of columns.
 
     Args:
@@ -69,9 +66,6 @@ class NaiveBayes(Scoring):
         self.priors = check_priors(priors, self.sites(), fixed=class_probs is not None)
         self.num_classes = declared_classes(num_classes, self.class_probs, self.class_concentration, families)
         self.columns: dict[str, int | None] = dict.fromkeys(families)
-
-    spelling: Spelling | None = None
-    """How a program names and shapes its parameters and rows, if the model shows them like that program."""
 
     certificate: Any = None
     """What ``from_numpyro`` recognised, and how it was checked; None for other models."""
@@ -129,15 +123,6 @@ class NaiveBayes(Scoring):
 
     # parameters by site
 
-    def sites(self) -> list[str]:
-        """The names of the parameters' sites."""
-        own = ["class_probs", *(f"{b}_{site}" for b, f in self.families.items() for site in f.sites)]
-        return own if self.spelling is None else self.spelling.names(own)
-
-    def common_sites(self) -> set[str]:
-        """The model's own sites that all classes share: they have no class axis."""
-        return {f"{b}_{site}" for b, f in self.families.items() for site in f.common_sites}
-
     def respelled(self, spelling: Spelling | None) -> Self:
         """The same model with its parameters and rows named and shaped like those of a program; None for its own."""
         return self._replace(spelling=spelling)
@@ -146,51 +131,15 @@ class NaiveBayes(Scoring):
         """The same model, whose rows are a dict by block even if it has one block only."""
         return self._replace(single=False)
 
-    def own_params(self, params: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Parameters by the model's own sites, whatever its spelling."""
-        return params if self.spelling is None else self.spelling.read(params)
-
-    def spell(self, own: Sites) -> Sites:
-        """Parameters by the model's own sites as its spelling has them."""
-        return own if self.spelling is None else self.spelling.write(own)
-
-    def by_block(self, X: Any) -> Any:
-        """Rows by block; given by the sites of the program, if the model is spelled like one."""
-        return X if self.spelling is None else self.spelling.rows(X, self.single)
-
-    def labels_of(self, y: Any) -> Any:
-        """Labels [N]; a program may have them as a column [N, 1]."""
-        return y if self.spelling is None or np.ndim(y) != 2 or np.shape(y)[1] != 1 else y.reshape(-1)
-
-    def class_probs_of(self, params: Mapping[str, Array]) -> Array:
-        """The class probabilities among the parameters, [..., K]."""
-        return self.own_params(params)["class_probs"]
-
-    def block_params(self, params: Mapping[str, Array]) -> dict[str, Sites]:
-        """Parameters by block and short name."""
-        params = self.own_params(params)
-        return {b: {site: params[f"{b}_{site}"] for site in f.sites} for b, f in self.families.items()}
-
     def reference(self) -> Sites:
         """A central point of the conjugate model, always interior: means, and rate / shape for a variance."""
         return self._collect(self.class_mean(), {b: f.reference() for b, f in self.families.items()})
 
     def mode(self) -> Sites:
         """The joint mode of the parameters under conjugacy."""
-        families, concentration = self._tilted()
+        families, concentration = self.tilted()
         probs = dirichlet.dirichlet_mode(concentration) if self.class_probs is None else self.class_mean()
         return self._collect(jnp.asarray(probs), {b: f.mode() for b, f in families.items()})
-
-    def _tilted(self) -> tuple[dict[str, Family], Hyperparameter]:
-        """The families and the class concentration whose densities are those of the program's own parameters."""
-        tilts = {} if self.spelling is None else self.spelling.tilts()
-        families = dict(self.families)
-        for block, family in self.families.items():
-            for site in family.sites:
-                if f"{block}_{site}" in tilts:
-                    families[block] = families[block].tilt(site, tilts[f"{block}_{site}"])
-        # only two classes have a probability that is a function of one latent: p^q (1 - p)^q
-        return families, self.class_concentration + tilts.get("class_probs", (0.0,))[0]
 
     def mle(self, statistics: ModelStatistics) -> Sites:
         """The maximiser of the likelihood; a class without rows has probability 0."""

@@ -1,0 +1,71 @@
+"""Parameters and rows of a model by name: its own names, or those of a program that it is spelled like."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from bayesnb.arrays.placement import Array
+from bayesnb.families.base import Family, Hyperparameter
+from bayesnb.model.spelling import Spelling
+
+Sites = dict[str, Array]
+"""Parameters by site name: ``class_probs`` [K], and ``block_name`` [K, D, ...]."""
+
+
+class Parameters:
+    """What a model calls its parameters and rows."""
+
+    families: dict[str, Family]
+    class_concentration: Hyperparameter
+    single: bool
+
+    spelling: Spelling | None = None
+    """How a program names and shapes its parameters and rows, if the model shows them like that program."""
+
+    def sites(self) -> list[str]:
+        """The names of the parameters' sites."""
+        own = ["class_probs", *(f"{b}_{site}" for b, f in self.families.items() for site in f.sites)]
+        return own if self.spelling is None else self.spelling.names(own)
+
+    def common_sites(self) -> set[str]:
+        """The model's own sites that all classes share: they have no class axis."""
+        return {f"{b}_{site}" for b, f in self.families.items() for site in f.common_sites}
+
+    def own_params(self, params: Mapping[str, Array]) -> Mapping[str, Array]:
+        """Parameters by the model's own sites, whatever its spelling."""
+        return params if self.spelling is None else self.spelling.read(params)
+
+    def spell(self, own: Sites) -> Sites:
+        """Parameters by the model's own sites as its spelling has them."""
+        return own if self.spelling is None else self.spelling.write(own)
+
+    def by_block(self, X: Any) -> Any:
+        """Rows by block; given by the sites of the program, if the model is spelled like one."""
+        return X if self.spelling is None else self.spelling.rows(X, self.single)
+
+    def labels_of(self, y: Any) -> Any:
+        """Labels [N]; a program may have them as a column [N, 1]."""
+        return y if self.spelling is None or np.ndim(y) != 2 or np.shape(y)[1] != 1 else y.reshape(-1)
+
+    def class_probs_of(self, params: Mapping[str, Array]) -> Array:
+        """The class probabilities among the parameters, [..., K]."""
+        return self.own_params(params)["class_probs"]
+
+    def block_params(self, params: Mapping[str, Array]) -> dict[str, Sites]:
+        """Parameters by block and short name."""
+        params = self.own_params(params)
+        return {b: {site: params[f"{b}_{site}"] for site in f.sites} for b, f in self.families.items()}
+
+    def tilted(self) -> tuple[dict[str, Family], Hyperparameter]:
+        """The families and the class concentration whose densities are those of the program's own parameters."""
+        tilts = {} if self.spelling is None else self.spelling.tilts()
+        families = dict(self.families)
+        for block, family in self.families.items():
+            for site in family.sites:
+                if f"{block}_{site}" in tilts:
+                    families[block] = families[block].tilt(site, tilts[f"{block}_{site}"])
+        # only two classes have a probability that is a function of one latent: p^q (1 - p)^q
+        return families, self.class_concentration + tilts.get("class_probs", (0.0,))[0]
