@@ -17,14 +17,8 @@ from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.placement import Array, is_traced
 from bayesnb.families.base import Family, Hyperparameter, Params, Score, conjugate_update, pytree
 from bayesnb.families.normal import Normal
+from bayesnb.families.parts import multivariate_rows as of_rows
 from bayesnb.families.parts.inverse_wishart_prior import InverseWishartPrior
-from bayesnb.families.parts.multivariate_rows import (
-    NormalOfSeen,
-    generating,
-    log_ratio_of_rows,
-    quadratic_form,
-    sample_normals,
-)
 from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import MultivariateNormalStatistics
 from bayesnb.families.parts.support import require_finite_numbers, require_positive, require_shapes
@@ -161,6 +155,11 @@ class MultivariateNormal(InverseWishartPrior):
         return dist.MultivariateNormal(params["loc"], covariance_matrix=params["covariance"])
 
     @classmethod
+    def read(cls, law: dist.Distribution) -> dict[str, Array] | None:
+        known = type(law) in (dist.MultivariateNormal, of_rows.NormalOfSeen)
+        return {"loc": law.loc, "covariance": law.covariance_matrix} if known else None
+
+    @classmethod
     def simplify(cls, params: dict[str, Array]) -> tuple[type[Family], dict[str, Array]]:
         covariance = params["covariance"]
         variance = np.diagonal(covariance, axis1=-2, axis2=-1)
@@ -173,16 +172,18 @@ class MultivariateNormal(InverseWishartPrior):
         loc, covariance = params["loc"], params["covariance"]
         on = variances(covariance) > 0
         if x is None:
-            return numpyro.sample(block, self.likelihood({"loc": loc, "covariance": generating(loc, covariance)}))
+            return numpyro.sample(
+                block, self.likelihood({"loc": loc, "covariance": of_rows.generating(loc, covariance)})
+            )
         seen = ~jnp.isnan(x) & on
-        return numpyro.sample(block, NormalOfSeen(loc, covariance, seen), obs=jnp.nan_to_num(x))
+        return numpyro.sample(block, of_rows.NormalOfSeen(loc, covariance, seen), obs=jnp.nan_to_num(x))
 
     def sample_rows(self, block: str, params: Params, y: Array, draw: Array, total_count: Array | None) -> Array:
         del block, total_count
         loc, covariance = jnp.asarray(params["loc"]), jnp.asarray(params["covariance"])
         covariance = covariance[:, None] if self.shared else covariance
         noise = jax.random.normal(numpyro.prng_key(), (len(y), loc.shape[-1]))
-        return sample_normals(loc, covariance, noise, draw, y)
+        return of_rows.sample_normals(loc, covariance, noise, draw, y)
 
     def check_params(self, params: Params, block: str) -> None:
         require_shapes(block, params, loc="KD", covariance="DD" if self.shared else "KDD")
@@ -244,7 +245,7 @@ class MultivariateNormal(InverseWishartPrior):
 
     def form(self, params: Params) -> tuple[Array | None, Array, Array]:
         loc, covariance = jnp.asarray(params["loc"]), self.as_table(jnp.asarray(params["covariance"]))
-        precision, coefficients, offset, log_det = quadratic_form(loc, covariance)
+        precision, coefficients, offset, log_det = of_rows.quadratic_form(loc, covariance)
         if self.shared:
             return None, coefficients, offset
         return -0.5 * precision, coefficients, offset - 0.5 * log_det
@@ -253,7 +254,7 @@ class MultivariateNormal(InverseWishartPrior):
         self, statistics: MultivariateNormalStatistics, params: Params, reference: Params
     ) -> Array:
         before, after = ((p["loc"], self.as_table(p["covariance"])) for p in (reference, params))
-        return log_ratio_of_rows(statistics, before, after, self.prior.varying)
+        return of_rows.log_ratio_of_rows(statistics, before, after, self.prior.varying)
 
     def centre(self, statistics: MultivariateNormalStatistics) -> tuple[Self, MultivariateNormalStatistics]:
         prior, statistics = normal_inverse_wishart.centre(self.prior, statistics)

@@ -112,7 +112,7 @@ def _groups(params: dict[str, Values], site: str) -> tuple[int, ...] | None:
     """The group of each column, where those that have the same parameters at all points are one; None if none do."""
     found: dict[tuple[int, ...], str] = {}
     for short, values in params.items():
-        if "_" in short:
+        if "_" in short or same(values.values, values.values[:1]).all():
             return None
         rows = np.moveaxis(values.values, 2, 0).reshape(values.values.shape[2], -1)
         _, first, group = np.unique(rows, axis=0, return_index=True, return_inverse=True)

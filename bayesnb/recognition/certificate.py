@@ -47,6 +47,8 @@ class Checks:
         self.model, self.labels, self.blocks, self.own_label = model, labels, blocks, own_label
         self.spelling: Any = model.spelling
         self.largest, self.count = 0.0, 0
+        self.seen: dict[str, Any] = {}
+        """Whether any row compared had a cell in each column, by site."""
 
     def compare(self, labels: Labels, y: np.ndarray[Any, Any], params: dict[str, Any], key: Any, cells: Any) -> None:
         """Compare at one point: these labels and parameters, with cells of observed sites by name."""
@@ -66,6 +68,9 @@ class Checks:
         with allow_rank_promotion():
             theirs, cells = numbers(run, latents)
             X = {b.site: b.rows(*cells[b.site]) for b in self.blocks}
+            for site, rows in X.items():
+                first = rows[0] if isinstance(rows, tuple) else rows
+                self.seen[site] = self.seen.get(site, False) | ~np.isnan(first).all(axis=0)
             ours = evaluate(_log_probs, self.model, X[self.blocks[0].site] if self.model.single else X, y, params)
         skipped = {"class_probs", self.spelling.label} if self.own_label else set()
         if not self._names & {"class_probs"}:
@@ -75,6 +80,15 @@ class Checks:
         for name in own.keys() & mine.keys():
             self._compare(f"site {name!r}", own[name], mine[name], [own[name], mine[name]])
         self._compare("the program", sum(own.values()), sum(mine.values()), [*own.values(), *mine.values()])
+
+    def require_cells(self) -> None:
+        """Refuse a mask that leaves out a whole column: the model would count its cells."""
+        for site, seen in self.seen.items():
+            if not seen.all():
+                raise NotNaiveBayes(
+                    f"site {site!r}: the mask leaves out every cell of column {np.argmin(seen)}: leave the column out "
+                    "of the program, or give example rows that have it"
+                )
 
     @property
     def _names(self) -> set[str]:

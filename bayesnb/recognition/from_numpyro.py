@@ -231,6 +231,7 @@ def _certify(model: NaiveBayes, labels: Labels, blocks: list[Block], points: Poi
             checks.compare(variant, y, params, key_of(10 + number), {})
     if whole is not labels and whole.old is not None:  # the rows that no probe saw
         checks.compare(whole, whole.old.ravel().astype(int), _params_at(model, points, 0), key_of(20), {})
+    checks.require_cells()
     return checks
 
 

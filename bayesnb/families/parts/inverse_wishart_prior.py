@@ -10,7 +10,6 @@ import numpyro.distributions as dist
 
 from bayesnb.arrays.placement import Array
 from bayesnb.families.base import Params
-from bayesnb.families.parts.multivariate_rows import NormalOfSeen
 from bayesnb.families.parts.tied import Tied
 
 
@@ -20,11 +19,6 @@ class InverseWishartPrior(Tied):
     df: Any
 
     site_supports = (("loc", dist.constraints.real_vector), ("covariance", dist.constraints.positive_definite))
-
-    @classmethod
-    def read(cls, law: dist.Distribution) -> dict[str, Array] | None:
-        known = type(law) in (dist.MultivariateNormal, NormalOfSeen)
-        return {"loc": law.loc, "covariance": law.covariance_matrix} if known else None
 
     @classmethod
     def prior_terms(cls, site: str, params: Params) -> tuple[Array, ...]:

@@ -227,7 +227,7 @@ def a_tempered_prior(X, y):
     rows(X, y, lambda y: dist.Bernoulli(theta[y]))
 
 
-@refuse("x", r"mask|cells|column", FLAGS, answer="honoured")
+@refuse("x", r"the mask leaves out every cell of column 2", FLAGS)
 def a_column_that_is_masked_always(X, y):
     theta = table("theta", BETA)
     rows(X, y, lambda y: dist.Bernoulli(theta[y]).mask(jnp.array([True, True, False])))
