@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from numpyro import handlers
 from numpyro.infer.util import compute_log_probs
@@ -16,12 +18,20 @@ from bayesnb.arrays.rank_promotion import allow_rank_promotion
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.recognition.blocks import Block
 from bayesnb.recognition.classes import Labels
+from bayesnb.recognition.draws import CORNERS, draw_far
 from bayesnb.recognition.missing_cells import base_of, join_missing_cells, mask_of
 from bayesnb.recognition.refusals import NotNaiveBayes
 from bayesnb.recognition.running import given, numbers
 
 TOLERANCE = 1e-9
 """The largest difference of log densities, relative to the sum of their parts' sizes."""
+
+ELSEWHERE = ": it depends on something else too, such as labels, other rows, cells or classes"
+
+FAR_OUT = (
+    ", where latents are far from the middle of their priors: leave out what changes a parameter or a prior there, "
+    "such as jnp.clip or jnp.where"
+)
 
 
 @pytree
@@ -43,43 +53,49 @@ class Certificate:
 class Checks:
     """Comparisons of the program's log densities with the composed model's."""
 
-    def __init__(self, model: NaiveBayes, labels: Labels, blocks: list[Block], *, own_label: bool) -> None:
-        self.model, self.labels, self.blocks, self.own_label = model, labels, blocks, own_label
-        self.spelling: Any = model.spelling
+    def __init__(self, model: NaiveBayes, blocks: list[Block], *, own_label: bool) -> None:
+        self.model, self.blocks = model, blocks
+        spelling: Any = model.spelling
+        self.names = {site.name for site in spelling.sites} | {name for name, _ in spelling.hyper}
+        parts = [part for site in spelling.canonical for part in site.parts]
+        self.bent = {part.source for part in parts if part.link not in ("identity", "minus")}
+        self.skipped = {"class_probs"} - self.names | ({spelling.label} if own_label else set())
         self.largest, self.count = 0.0, 0
         self.seen: dict[str, Any] = {}
         """Whether any row compared had a cell in each column, by site."""
 
-    def compare(self, labels: Labels, y: np.ndarray[Any, Any], params: dict[str, Any], key: Any, cells: Any) -> None:
-        """Compare at one point: these labels and parameters, with cells of observed sites by name."""
+    def compare(self, labels: Labels, y: np.ndarray[Any, Any], latents: Mapping[str, Any], key: Any) -> None:
+        """Compare with these labels at P points, the values [P, ...] of all latents; far out if there are none."""
         program = labels.program_with(y)
-        values = dict(cells)
-        if labels.site:
-            values[program.label] = labels.of_site(y)
-        latents = {site: value for site, value in params.items() if site != "class_probs" or site in self._names}
+        values = {program.label: labels.of_site(y)} if labels.site else {}
 
-        def run(latents: dict[str, Any]) -> Any:
-            fn = handlers.seed(given(program.fn, values, key), key)
-            densities, trace = compute_log_probs(fn, program.args, dict(program.kwargs), latents)
-            trace = join_missing_cells(trace, program.label)
-            of_sites = {name: densities[s["name"]] for name, s in trace.items() if s["type"] == "sample"}
-            return of_sites, {b.site: _cells(trace[b.site]) for b in self.blocks}
+        def run(latents: Mapping[str, Any], corner: Any) -> Any:
+            def draw(name: str, law: Any, key: Any, shape: tuple[int, ...]) -> Any:
+                return draw_far(law, key, shape, corner, widest=1.0 if name in self.bent else np.inf)
 
+            fn = handlers.seed(given(program.fn, {**values, **latents}, key, draw), key)
+            densities, trace = compute_log_probs(fn, program.args, dict(program.kwargs), {})
+            sites = {n: s for n, s in join_missing_cells(trace, program.label).items() if s["type"] == "sample"}
+            latents = {name: site["value"] for name, site in sites.items() if name in self.names}
+            of_sites = {name: jnp.sum(densities[site["name"]]) for name, site in sites.items()}
+            return of_sites, latents, {b.site: _cells(sites[b.site]) for b in self.blocks}
+
+        corners = CORNERS[: len(next(iter(latents.values()), CORNERS))]
+        reason = FAR_OUT if not latents else ELSEWHERE
         with allow_rank_promotion():
-            theirs, cells = numbers(run, latents)
-            X = {b.site: b.rows(*cells[b.site]) for b in self.blocks}
+            theirs, latents, cells = numbers(jax.vmap(run), latents, corners)
+            X = {b.site: b.rows(*(None if part is None else part[0] for part in cells[b.site])) for b in self.blocks}
             for site, rows in X.items():
                 first = rows[0] if isinstance(rows, tuple) else rows
                 self.seen[site] = self.seen.get(site, False) | ~np.isnan(first).all(axis=0)
+            params = self._with_class_probs(latents)
             ours = evaluate(_log_probs, self.model, X[self.blocks[0].site] if self.model.single else X, y, params)
-        skipped = {"class_probs", self.spelling.label} if self.own_label else set()
-        if not self._names & {"class_probs"}:
-            skipped |= {"class_probs"}
-        mine = {name: float(np.sum(value)) for name, value in ours.items() if name not in skipped}
-        own = {name: float(np.sum(value)) for name, value in theirs.items()}
-        for name in own.keys() & mine.keys():
-            self._compare(f"site {name!r}", own[name], mine[name], [own[name], mine[name]])
-        self._compare("the program", sum(own.values()), sum(mine.values()), [*own.values(), *mine.values()])
+        ours = {name: value for name, value in ours.items() if name not in self.skipped}
+        for at in range(len(corners)):
+            own, mine = ({n: float(value[at]) for n, value in parts.items()} for parts in (theirs, ours))
+            for name in own.keys() & mine.keys():
+                self._require_equal(f"site {name!r}", {"": own[name]}, {"": mine[name]}, reason)
+            self._require_equal("the program", own, mine, reason)
 
     def require_cells(self) -> None:
         """Refuse a mask that leaves out a whole column: the model would count its cells."""
@@ -90,23 +106,32 @@ class Checks:
                     "of the program, or give example rows that have it"
                 )
 
-    @property
-    def _names(self) -> set[str]:
-        return {site.name for site in self.spelling.sites}
+    def _with_class_probs(self, latents: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters of the composed model, which has class probabilities where the program has none."""
+        probs, num_classes = self.model.class_probs, int(self.model.num_classes or 1)
+        probs = np.full(num_classes, 1.0 / num_classes) if probs is None else np.asarray(probs)
+        points = len(next(iter(latents.values())))
+        return {"class_probs": np.broadcast_to(probs, (points, num_classes)), **latents}
 
-    def _compare(self, what: str, theirs: float, ours: float, parts: list[float]) -> None:
-        size = 1.0 + sum(abs(part) for part in parts)
+    def _require_equal(self, what: str, own: dict[str, float], mine: dict[str, float], reason: str) -> None:
+        theirs, ours = sum(own.values()), sum(mine.values())
+        size = 1.0 + sum(abs(part) for part in (*own.values(), *mine.values()))
         difference = abs(theirs - ours) / size
         if not difference <= TOLERANCE:
             raise NotNaiveBayes(
                 f"{what} has another density than the Naive Bayes model that it seems to be, {theirs:.10g} instead of "
-                f"{ours:.10g}: it depends on something else too, such as labels, other rows, cells or classes"
+                f"{ours:.10g}{reason}"
             )
         self.largest, self.count = max(self.largest, difference), self.count + 1
 
 
 def _log_probs(model: NaiveBayes, X: Any, y: Any, params: dict[str, Any]) -> Any:
-    return compute_log_probs(model, (X, y), {}, params)[0]
+    """The log density of each site, [P]."""
+
+    def at(params: dict[str, Any]) -> Any:
+        return {name: jnp.sum(density) for name, density in compute_log_probs(model, (X, y), {}, params)[0].items()}
+
+    return jax.vmap(at)(params)
 
 
 def _cells(site: dict[str, Any]) -> Any:

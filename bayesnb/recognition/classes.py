@@ -53,8 +53,10 @@ class Labels:
 
 
 def same(a: Any, b: Any) -> Any:
-    """Whether numbers are equal up to rounding, elementwise; NaN is equal to nothing."""
-    return np.abs(a - b) <= SAME * (np.abs(a) + np.abs(b)) + 1e-300
+    """Whether numbers are equal up to rounding, elementwise; NaN and infinity are equal to nothing."""
+    size = np.abs(a) + np.abs(b)
+    with np.errstate(invalid="ignore"):
+        return (np.abs(a - b) <= SAME * size + 1e-300) & np.isfinite(size)
 
 
 def by_row(values: np.ndarray[Any, Any], num_rows: int, site: str) -> np.ndarray[Any, Any]:

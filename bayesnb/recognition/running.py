@@ -41,11 +41,13 @@ def numbers(function: Callable[..., Any], *args: Any) -> Any:
 
 
 class given(Messenger):
-    """A context in which sites have these values, and other latents random values well inside their supports."""
+    """A context in which sites have these values, and other latents random ones, given their name and distribution."""
 
-    def __init__(self, fn: Any, values: Mapping[str, Any], key: Any) -> None:
+    def __init__(
+        self, fn: Any, values: Mapping[str, Any], key: Any, draw: Callable[..., Any] = lambda _, *law: draw_inside(*law)
+    ) -> None:
         super().__init__(fn)
-        self.values, self.key = values, key
+        self.values, self.key, self.draw = values, key, draw
 
     def process_message(self, msg: dict[str, Any]) -> None:
         """Set the value of a sample site."""
@@ -63,10 +65,11 @@ class given(Messenger):
             raise NotNaiveBayes(f"site {name!r} is a numpyro.factor, whose density belongs to no distribution")
         if name in self.values:
             value = self.values[name]
-            msg["value"] = value(msg) if callable(value) else value
+            # a JAX array, as it would have been drawn: programs use its methods
+            msg["value"] = jnp.asarray(value(msg) if callable(value) else value)
         elif msg["value"] is None and not law.support.is_discrete:
             self.key, key = jax.random.split(self.key)
-            msg["value"] = draw_inside(law, key, msg["kwargs"].get("sample_shape", ()))
+            msg["value"] = self.draw(name, law, key, msg["kwargs"].get("sample_shape", ()))
 
 
 def _double(leaf: Any) -> Any:

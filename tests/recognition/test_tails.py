@@ -1,0 +1,162 @@
+"""Programs that are naive Bayes but for values of their latents far out: in a tail they have another density."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro.distributions as dist
+import pytest
+
+import bayesnb as nb
+from bayesnb.arrays.interpreter import by_numpy
+from bayesnb.recognition.draws import CORNERS, FAR, draw_far
+from tests.recognition.case import CODES, COUNTS, FLAGS, REALS, C, Y
+from tests.recognition.programs.parts import rows, table
+
+BETA, GAMMA, NORMAL = dist.Beta(2.0, 2.5), dist.Gamma(2.0, 0.5), dist.Normal(1.0, 2.0)
+
+
+@pytest.fixture(autouse=True)
+def _ranks_are_promoted():
+    with jax.numpy_rank_promotion("allow"):
+        yield
+
+
+def recognise(X, *parts):
+    """The answer to rows of this likelihood, whose parameters are the latents of these priors, each changed."""
+    likelihood, *latents = parts
+
+    def program(X, y):
+        params = [change(table(f"latent{n}", prior)) for n, (prior, change) in enumerate(latents)]
+        rows(X, y, lambda y: likelihood(*(param[y] for param in params)))
+
+    return nb.from_numpyro(program, (X, Y), label="y")
+
+
+def same(value):
+    return value
+
+
+class Step(dist.Beta):
+    """A Beta whose density doubles above 0.97."""
+
+    def log_prob(self, value, _=None):
+        return super().log_prob(value) + jnp.log(2.0) * (value > 0.97)
+
+
+def probability(change):
+    return FLAGS, dist.Bernoulli, (BETA, change)
+
+
+def logit(change):
+    return FLAGS, lambda eta: dist.Bernoulli(logits=eta), (dist.Normal(0.0, 1.5), change)
+
+
+def rate(change):
+    return COUNTS, dist.Poisson, (GAMMA, change)
+
+
+def mean(change):
+    return REALS, dist.Normal, (NORMAL, change), (dist.HalfNormal(3.0), same)
+
+
+def scale(change):
+    return REALS, dist.Normal, (NORMAL, same), (dist.HalfNormal(3.0), change)
+
+
+CHANGED = {
+    "a probability": probability(lambda p: jnp.clip(p, 0.05, 0.95)),
+    "a mean above": mean(lambda m: jnp.minimum(m, 7.0)),
+    "a prior with a step": (FLAGS, dist.Bernoulli, (Step(2.0, 2.5), same)),
+}
+
+MORE = {
+    "another value": probability(lambda p: jnp.where(p > 0.95, 0.5, p)),
+    "one element below": probability(lambda p: p.at[1, 2].set(jnp.maximum(p[1, 2], 0.05))),
+    "one element above": probability(lambda p: p.at[0, 0].set(jnp.minimum(p[0, 0], 0.96))),
+    "a logit": logit(lambda eta: jnp.clip(eta, -3.0, 3.0)),
+    "a floor of a rate": rate(lambda r: jnp.maximum(r, 1e-3)),
+    "a ceiling of a rate": rate(lambda r: jnp.minimum(r, 1e3)),
+    "a floor of a scale": scale(lambda s: jnp.maximum(s, 1e-3)),
+    "a ceiling of a scale": scale(lambda s: jnp.minimum(s, 1e3)),
+    "a mean below": mean(lambda m: jnp.maximum(m, -5.0)),
+    "categories": (
+        CODES,
+        dist.Categorical,
+        (dist.Dirichlet(jnp.ones(C)), lambda p: jnp.maximum(p, 1e-3)),
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [*CHANGED.values(), *(pytest.param(parts, marks=pytest.mark.slow) for parts in MORE.values())],
+    ids=[*CHANGED, *MORE],
+)
+def test_what_changes_a_tail_is_refused(parts):
+    with pytest.raises(nb.NotNaiveBayes, match=r"^site '(x|latent0)' has another density .* far from the middle"):
+        recognise(*parts)
+
+
+KEPT = {
+    "a probability's safeguard": probability(lambda p: jnp.clip(p, 1e-7, 1.0 - 1e-7)),
+    "means of about a thousand": (
+        REALS,
+        dist.Normal,
+        (dist.Normal(1013.0, 1.0), same),
+        (dist.LogNormal(0.0, 5.0), same),
+    ),
+}
+
+MORE_KEPT = {
+    "wide logits": (FLAGS, lambda eta: dist.Bernoulli(logits=eta), (dist.Normal(0.0, 10.0), same)),
+    "wide log rates": (COUNTS, lambda eta: dist.Poisson(jnp.exp(eta)), (dist.Normal(0.0, 10.0), same)),
+    "truncated": (
+        REALS,
+        dist.Normal,
+        (dist.TruncatedNormal(0.0, 1.0, low=-2.0, high=3.0), same),
+        (dist.TruncatedNormal(0.0, 1.0, low=0.01), same),
+    ),
+    "vague": (REALS, dist.Normal, (dist.Normal(0.0, 1e3), same), (dist.HalfCauchy(5.0), same)),
+    "a vague rate": (COUNTS, dist.Poisson, (dist.Gamma(1e-3, 1e-3), same)),
+    "a prior at one end": (FLAGS, dist.Bernoulli, (dist.Beta(1e4, 1e-2), same)),
+    "elements that are set": probability(lambda p: p.at[0].set(p[0])),
+}
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [*KEPT.values(), *(pytest.param(parts, marks=pytest.mark.slow) for parts in MORE_KEPT.values())],
+    ids=[*KEPT, *MORE_KEPT],
+)
+def test_what_changes_nothing_there_is_accepted(parts):
+    assert recognise(*parts).certificate.difference < 1e-10
+
+
+@pytest.mark.parametrize(
+    ("law", "low", "high"),
+    [
+        (dist.Beta(2.0, 3.0), (0.0, 1e-3), (0.999, 1.0)),
+        (dist.Uniform(0.2, 0.8), (0.2, 0.201), (0.799, 0.8)),
+        (dist.TruncatedNormal(0.0, 1.0, low=-2.0, high=3.0), (-2.0, -1.999), (2.999, 3.0)),
+        (dist.Gamma(4.0, 2.0), (0.0, 1e-3), (1e4, np.inf)),
+        (dist.Normal(1.0, 2.0), (-21.0, -17.0), (19.0, 21.0)),
+        (dist.Dirichlet(jnp.ones(3)), (0.0, 1e-3), (0.98, 1.0)),
+    ],
+    ids=lambda law: type(law).__name__ if isinstance(law, dist.Distribution) else "",
+)
+def test_values_far_out_are_inside_the_support_and_at_both_ends(law, low, high):
+    with jax.enable_x64(True), by_numpy():
+        values = [draw_far(law, jax.random.key(0), (), corner, widest=np.inf) for corner in CORNERS]
+        assert all(law.support(value).all() for value in values)
+        ends = np.min(np.asarray(values)), np.max(np.asarray(values))
+    assert low[0] < ends[0] <= low[1]
+    assert high[0] <= ends[1] < high[1]
+
+
+def test_a_real_that_bends_stays_where_a_probability_is_not_one():
+    law = dist.Normal(0.0, 100.0)
+    with by_numpy():
+        values = [draw_far(law, jax.random.key(0), (), corner, widest=1.0) for corner in CORNERS]
+        assert 0.9 * FAR <= np.max(np.abs(np.asarray(values))) <= FAR
