@@ -29,20 +29,24 @@ QUICK = (
 )
 """The cases of the default tests."""
 
+QUICKEST = ("normal: gamma on a precision", "own priors: lognormal scale")
+"""Those of default tests that compile for seconds."""
+
 SLOW = ("counts: multinomial softmax", "several: four likelihoods")
 """Cases of the slow tests, beside one in twelve of the others."""
 
 
-def some(*answers: str, simple: bool = False) -> Any:
+def some(*answers: str, simple: bool = False, costly: bool = False) -> Any:
     """A parametrization over the cases with these answers; ``simple`` leaves hyperpriors out.
 
-    Every program compiles anew: those of ``QUICK`` are default tests, one in twelve is a slow test, and the rest run
-    with ``-m fuzz``.
+    Every program compiles anew: those of ``QUICK``, or ``QUICKEST`` if the test is ``costly``, are default tests, one
+    in twelve is a slow test, and the rest run with ``-m fuzz``.
     """
     found = [case for case in CASES if case.answer in answers and not (simple and case.hierarchical)]
-    rest = [case for case in found if case.name not in QUICK]
-    quick = [case for case in found if case.name in QUICK] or [rest.pop(0)]
-    slow = [*rest[::12], *(case for case in rest if case.name in SLOW)]
+    names = QUICKEST if costly else QUICK
+    rest = [case for case in found if case.name not in names]
+    quick = [case for case in found if case.name in names] or [rest.pop(0)]
+    slow = [*rest[::12], *(case for case in rest if case.name in (*QUICK, *SLOW))]
     marked = [(case, ()) for case in quick]
     marked += [(case, pytest.mark.slow if case in slow else pytest.mark.fuzz) for case in rest]
     params = [pytest.param(case, id=case.name, marks=mark) for case, mark in marked]
@@ -112,7 +116,7 @@ def assert_same_density(case: Case) -> None:
     assert_allclose(difference, 0.0, atol=1e-7)
 
 
-@some("conjugate", "own priors", "either")
+@some("conjugate", "own priors", "either", costly=True)
 def test_the_model_runs_with_the_density_of_the_program(case):
     assert_same_density(case)
 
@@ -156,7 +160,7 @@ def unconstrained(call: Any, label: str) -> tuple[Any, Any]:
     return lambda values: {site: to.inv(jnp.asarray(values[site], float)) for site, to in maps.items()}, restore
 
 
-@some("conjugate", simple=True)
+@some("conjugate", simple=True, costly=True)
 def test_the_map_is_a_maximum_of_the_programs_density(case):
     call = program(case)
     from_values, restore = unconstrained(call, case.label)
@@ -166,7 +170,7 @@ def test_the_map_is_a_maximum_of_the_programs_density(case):
         assert_allclose(value, 0.0, atol=1e-5, err_msg=site)
 
 
-@some("conjugate", "own priors", simple=True)
+@some("conjugate", "own priors", simple=True, costly=True)
 def test_predictions_are_an_enumeration_of_the_programs_label(case):
     if case.name == "own priors: uniform in the middle":
         pytest.skip("the MLE is outside the prior's support")
@@ -184,7 +188,7 @@ def test_predictions_are_an_enumeration_of_the_programs_label(case):
     assert_allclose(proba, softmax(table, axis=1), rtol=1e-6)
 
 
-@some("conjugate", simple=True)
+@some("conjugate", simple=True, costly=True)
 def test_posterior_draws_satisfy_steins_identities(case, key):
     """E[d log p] = 0 and E[u d log p] = -1 under p, in unconstrained coordinates u."""
     call, draws = program(case), 4000
