@@ -92,6 +92,7 @@ def run(folder, script, *args):
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_a_forked_process_fits_or_says_why_it_cannot(tmp_path):
     first, *others = run(tmp_path, FORKED)
     *others, here = others

@@ -60,6 +60,7 @@ def test_overrides_target_and_a_second_run_into_the_same_place(place):
     assert json.loads((place / "here" / "summary.json").read_text())["data"]["target"] == "flag"
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_scores(place):
     def scores(seed):
         run("good.csv", "--sizes", "10", "--repeats", "2", "--no-nuts", "--out", "o", "--seed", seed)
@@ -69,6 +70,7 @@ def test_the_same_seed_gives_the_same_scores(place):
     assert scores("1") != scores("2")
 
 
+@pytest.mark.slow
 def test_a_data_set_of_scikit_learn_with_the_nuts_check(place, monkeypatch):
     calls = []
 

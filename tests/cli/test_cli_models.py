@@ -195,6 +195,7 @@ CELL = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(st.lists(CELL, min_size=3, max_size=3), min_size=0, max_size=12))
 def test_any_file_gives_a_model_or_a_sentence(place, rows):

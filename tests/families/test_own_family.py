@@ -176,6 +176,7 @@ def test_the_other_fits_take_it(case, key):
     assert jax.tree.structure(post.model) == jax.tree.structure(post.prior)
 
 
+@pytest.mark.slow
 def test_nuts_takes_it(case, key):
     model, X, y = case
     draws = nb.fit_nuts(model, X, y, key=key, num_warmup=300, num_samples=800, num_chains=2, progress_bar=False)

@@ -133,6 +133,7 @@ def kill(code, *args):
     return seen
 
 
+@pytest.mark.slow
 def test_killed_in_the_middle(path):
     """kill -9 at any moment, also while the checkpoint is written."""
     seen = kill(ENDLESS, path)

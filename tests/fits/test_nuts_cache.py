@@ -110,6 +110,7 @@ def test_nothing_of_the_data_is_kept():
     assert not any(np.isclose(array, 20 * np.pi).any() for array in floats)
 
 
+@pytest.mark.slow
 def test_bounds_of_a_prior_are_data(compiled):
     """Other bounds, like other rows, must reach the transformations: against a Beta that is cut off at them."""
     for X, (low, high) in ((FEW, (0.2, 0.6)), (MANY, (0.4, 0.9))):

@@ -40,6 +40,7 @@ def close(draws, samples, expected):
     assert_allclose(samples.mean(), expected, atol=5 * samples.std() / np.sqrt(draws.min_ess))
 
 
+@pytest.mark.slow
 def test_the_posterior_is_that_of_a_grid(draws):
     successes = np.array([X[k == Y].sum(axis=0) for k in range(3)])
     failures = 20 - successes

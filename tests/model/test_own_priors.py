@@ -33,6 +33,7 @@ def sample(model, *args, **kwargs):
     return nb.fit_nuts(model, *args, key=jax.random.key(1), progress_bar=False, **kwargs)
 
 
+@pytest.mark.slow
 def test_a_uniform_prior_between_bounds():
     """Its posterior is a Beta cut off at the bounds."""
     draws = sample(FLAT, FLAGS, Y, num_samples=500, num_warmup=500)

@@ -239,6 +239,7 @@ def test_numbers_in_other_orders_of_bytes_and_widths(name, dtype):
     assert_allclose(nb.leave_one_out(model, other, y), nb.leave_one_out(model, whole, y), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_block_without_columns_leaves_the_class_prior():
     y = np.array([0, 1, 1])
     for family in (nb.Normal(), nb.Bernoulli(), nb.Multinomial()):

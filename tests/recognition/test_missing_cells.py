@@ -43,6 +43,7 @@ def flags(X, y):
         numpyro.sample("x", dist.Bernoulli(theta[y]), obs=X, obs_mask=~jnp.isnan(X))
 
 
+@pytest.mark.slow
 def test_latents_of_missing_cells_are_summed_out():
     X = np.where(HOLES, np.nan, FLAGS)
     model = nb.from_numpyro(flags, (X, Y), label="y")

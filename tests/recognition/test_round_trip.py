@@ -33,6 +33,7 @@ def test_the_program_of_a_resolved_model_is_that_model(name):
     assert_same_model(case.recognise(), case)
 
 
+@pytest.mark.slow
 def test_the_program_of_a_hierarchical_model_is_that_model():
     model = nb.NaiveBayes(nb.Bernoulli(dist.Gamma(2.0, 1.0), 2.5), class_concentration=1.5, num_classes=K)
     case = case_of("hierarchical", lambda X, y: (model, (X, y), {}), FLAGS, Y, model)

@@ -85,6 +85,7 @@ def test_each_method_is_the_fit_of_the_same_name(method):
     assert_allclose(clf.predict_log_proba(rows), fit.predict_log_proba(rows), atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:do not trust these draws yet")
 def test_nuts_is_seeded_by_the_random_state():
     X_few, y_few = X[::10, :1], Y[::10]

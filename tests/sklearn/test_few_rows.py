@@ -60,6 +60,7 @@ def outcome(clf, X):
     return answer, {str(one.message) for one in caught if one.category is UserWarning}
 
 
+@pytest.mark.slow
 def test_a_row_of_any_cell_is_answered_as_many_are(clf):
     row = FRAME.iloc[0].to_dict()
     direct = 0
