@@ -64,6 +64,7 @@ def test_the_posterior_is_that_of_a_grid(draws):
     assert_allclose(draws.predict_proba(X[:1])[0], joint / joint.sum(), atol=0.01)
 
 
+@pytest.mark.slow
 def test_predictions_average_the_exact_predictive(draws):
     """Of each draw of the hyperparameters, also for another population."""
     few = replace(draws, params={site: value[:5] for site, value in draws.params.items()})
