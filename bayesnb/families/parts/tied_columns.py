@@ -89,8 +89,6 @@ class TiedColumns(Family):
     def category_sizes(self, num_columns: int) -> tuple[int, ...]:
         return self.wide.category_sizes(num_columns)
 
-    term_sizes = Traits.term_sizes
-
     # rows
 
     def check_params(self, params: Params, block: str) -> None:
