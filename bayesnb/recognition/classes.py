@@ -100,9 +100,10 @@ def parameters_by_class(labels: Labels, num_classes: int, num_rows: int, keys: A
                 f"site {site!r} has other cells in a second run with other labels: they must not depend on the "
                 "label, on global state, or on random draws of the program's own"
             )
-        before = runs[0].observed[site].mask
-        if (cells.mask is None) != (before is None) or not np.array_equal(cells.mask, before):
-            raise NotNaiveBayes(f"site {site!r} has a mask that depends on the label")
+        before = runs[0].observed[site]
+        for what, one, two in (("mask", before.mask, cells.mask), ("total_count", before.totals, cells.totals)):
+            if not np.array_equal(one, two):
+                raise NotNaiveBayes(f"site {site!r} has a {what} that depends on the label")
     for site, table in tables.items():
         for short, values in table.items():
             _check_rows(labels, site, again.observed[site].params[short], values, other, again, keys)
@@ -113,6 +114,13 @@ def uneven_labels(num_rows: int, num_classes: int) -> np.ndarray[Any, Any]:
     """Labels with a different number of rows in each class, in no order."""
     shares = np.square(np.arange(num_rows) / num_rows)
     return np.random.default_rng(3).permutation((num_classes * shares).astype(int))
+
+
+def lopsided_labels(num_rows: int, num_classes: int, most: int) -> np.ndarray[Any, Any]:
+    """Labels of one class, but for a row of each of the others, in no order."""
+    y = np.full(num_rows, most)
+    y[:num_classes] = np.arange(num_classes)[:num_rows]
+    return np.random.default_rng(4).permutation(y)
 
 
 def _check_rows(labels: Labels, site: str, rows: Any, table: Any, y: Any, run: Points, keys: Any) -> None:
@@ -127,8 +135,8 @@ def _check_rows(labels: Labels, site: str, rows: Any, table: Any, y: Any, run: P
         )
     raise NotNaiveBayes(
         f"site {site!r} does not depend on its row's label alone: rows of one class have different parameters, as in "
-        "a regression, with a latent for each row, a random draw of its own, or if it depends on other cells; it "
-        f"depends on the sites {', '.join(map(repr, parents)) or 'of nothing'}"
+        "a regression, with a latent for each row, a random draw of its own, or if it depends on other cells"
+        + (f"; it depends on the sites {', '.join(map(repr, parents))}" if parents else "")
     )
 
 

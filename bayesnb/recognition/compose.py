@@ -174,7 +174,10 @@ def compose(
         priors=own or None,
     )
     if not hyper:
-        model = model.resolve(rows["x"] if single else rows)
+        try:
+            model = model.resolve(rows["x"] if single else rows)
+        except ValueError as error:
+            raise NotNaiveBayes(f"the example rows do not fit their likelihoods: {error}") from error
     return model.respelled(_spelling(matches, label)._replace(hyper=tuple(hyper.items()))), list(own)
 
 

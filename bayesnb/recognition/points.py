@@ -43,6 +43,11 @@ class Observed:
     latent_cells: bool = False
     """Whether the others are latents of ``obs_mask``."""
 
+    @property
+    def with_holes(self) -> Any:
+        """The cells, NaN where the mask leaves them out."""
+        return self.value if self.mask is None else np.where(_on_draws(self.mask, self.value), self.value, np.nan)
+
 
 @dataclass
 class Points:
@@ -87,7 +92,12 @@ def _observed(name: str, run: Observed, params: Any, *data: Any) -> Observed:
             )
     value, totals, mask = (None if array is None else array[0] for array in data)
     mask = None if mask is None or mask.all() else mask
-    return Observed(run.family, value, params, totals, mask, run.latent_cells)
+    site = Observed(run.family, value, params, totals, mask, run.latent_cells)
+    if (np.isnan(site.with_holes) & (True if mask is None else _on_draws(mask, value))).any():
+        raise NotNaiveBayes(
+            f"site {name!r} observes NaN: leave missing cells out by a mask, such as obs_mask=~jnp.isnan(X)"
+        )
+    return site
 
 
 def observed_cells(program: Program) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
@@ -11,7 +11,7 @@ class NotNaiveBayes(ValueError):
 
 
 @contextmanager
-def explain_errors(call: str) -> Iterator[None]:
+def explain_errors(call: Callable[[], str]) -> Iterator[None]:
     """Errors that the program raises, preceded by which call it was."""
     try:
         yield
@@ -20,5 +20,5 @@ def explain_errors(call: str) -> Iterator[None]:
     except Exception as error:
         words = " ".join(str(error).split("\n--------------------")[0].split())
         raise NotNaiveBayes(
-            f"the program fails when it is called as {call}: {type(error).__name__}: {words}"
+            f"the program fails when it is called as {call()}: {type(error).__name__}: {words}"
         ) from error
