@@ -134,8 +134,8 @@ def _check_rows(labels: Labels, site: str, rows: Any, table: Any, y: Any, run: P
             f"site {site!r} depends on {cells[0]!r} given the label: the features are not conditionally independent"
         )
     raise NotNaiveBayes(
-        f"site {site!r} does not depend on its row's label alone: rows of one class have different parameters, as in "
-        "a regression, with a latent for each row, a random draw of its own, or if it depends on other cells"
+        f"site {site!r} has different parameters in rows of one class: they may depend on the label alone, not on a "
+        "covariate, on other cells, on a latent of each row, or on a random draw of the program's own"
         + (f"; it depends on the sites {', '.join(map(repr, parents))}" if parents else "")
     )
 
@@ -197,7 +197,7 @@ def count_classes(labels: Labels, num_rows: int, observed: int, keys: Any) -> in
 def _at_least(found: int, observed: int) -> int:
     if found < observed:
         raise NotNaiveBayes(
-            f"the labels have {observed} classes, and the program reads parameters of {found}: an index beyond an axis "
-            "is kept inside by JAX, so that classes would share parameters"
+            f"the labels have {observed} classes, and the program has parameters of {found}: JAX keeps an index inside "
+            "its axis, so that classes would share parameters; give every class its own"
         )
     return found

@@ -212,7 +212,10 @@ def _class_probs(points: Points, label: str) -> tuple[Values | None, Any]:
         return None, None
     probs = points.label
     if not same(probs, probs[:, :1]).all():
-        raise NotNaiveBayes(f"site {label!r}, the label, has other probabilities in other rows: it has a parent")
+        raise NotNaiveBayes(
+            f"site {label!r}, the label, has different probabilities in different rows: they may not depend on cells, nor "
+            "on other labels"
+        )
     probs = probs[:, 0]
     if same(probs, probs[:1]).all():
         return None, probs[0]

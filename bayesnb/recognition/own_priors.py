@@ -59,12 +59,15 @@ def own_prior(fed: Fed, latents: Mapping[str, Latent], laws: Laws, site: str) ->
                 "distribution with a sample method"
             ) from error
     if len(links) > 1:
-        raise NotNaiveBayes(f"{what} is not conjugate, and enters through different functions")
+        raise NotNaiveBayes(f"{what} is not conjugate, and is used through different functions: use one for all")
     link = LINKS[links.pop()]
     if fed.values.event:
         whole = [part.taken.all_in_order and part.placed.all_in_order for part in fed.parts]
         if link is not LINKS["identity"] or len(names) > 1 or not all(whole):
-            raise NotNaiveBayes(f"{what} is not conjugate: only single numbers may have such a prior with other axes")
+            raise NotNaiveBayes(
+                f"{what} is not conjugate: a vector or matrix with such a prior must be the parameter itself, with its "
+                "classes and columns in order"
+            )
         return laws[names[0]][0]
     law = _arranged(fed, [laws[name][0] for name in names], [latents[name].log_prob.shape[1:] for name in names], what)
     return law if link is LINKS["identity"] else dist.TransformedDistribution(law, link.transform)

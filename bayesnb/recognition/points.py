@@ -130,7 +130,8 @@ def _read(trace: Trace, label: str) -> Points:
             observed[name] = _read_cells(name, site)
         elif site["fn"].support.is_discrete:
             raise NotNaiveBayes(
-                f"site {name!r} is discrete and not observed: mixtures, and features without data, are not recognised"
+                f"site {name!r} is discrete and not observed: give a feature its data; a discrete latent, as in a "
+                "mixture, is not recognised"
             )
         else:
             latents[name] = _read_latent(site)
@@ -143,7 +144,7 @@ def _refuse_scale_and_mask(name: str, site: dict[str, Any], label: str) -> None:
         instead = (
             "give weights of rows to the fit as sample_weight, for label and features alike"
             if of_rows
-            else "write the prior that its power is"
+            else "write out the prior that this power of it is"
         )
         raise NotNaiveBayes(f"site {name!r} has handlers.scale, which is not part of a model: {instead}")
     if mask_of(site) is not None and (name == label or not of_rows):
@@ -191,7 +192,7 @@ def _read_cells(name: str, site: dict[str, Any]) -> Observed:
     families = [(family, params) for family in Family.known.values() if (params := family.read(law)) is not None]
     if not families:
         raise NotNaiveBayes(
-            f"site {name!r} is a {type(law).__name__}, which is not a likelihood of this package: "
+            f"site {name!r} is observed, and a {type(law).__name__} is not a likelihood of this package, which has "
             f"{', '.join(sorted(name for name, family in Family.known.items() if 'read' in vars(family)))}"
         )
     _require_terms(name, site, int(np.size(value)))

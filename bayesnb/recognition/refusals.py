@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import jax
+
 
 class NotNaiveBayes(ValueError):
     """The program is not a Naive Bayes model that this package knows; the message names the site and the reason."""
@@ -19,6 +21,10 @@ def explain_errors(call: Callable[[], str]) -> Iterator[None]:
         raise
     except Exception as error:
         words = " ".join(str(error).split("\n--------------------")[0].split())
+        if isinstance(error, jax.errors.JAXTypeError):
+            words = (
+                str(error).splitlines()[0] + ": latents are traced, so use jnp.where instead of if, and jnp, not numpy"
+            )
         raise NotNaiveBayes(
             f"the program fails when it is called as {call()}: {type(error).__name__}: {words}"
         ) from error

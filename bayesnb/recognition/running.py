@@ -62,7 +62,7 @@ class given(Messenger):
         name, law = msg["name"], jax.tree.map(_double, msg["fn"])
         msg["fn"] = law
         if isinstance(law, dist.Unit):
-            raise NotNaiveBayes(f"site {name!r} is a numpyro.factor, whose density belongs to no distribution")
+            raise NotNaiveBayes(f"site {name!r} is a numpyro.factor: write its density as a prior, with numpyro.sample")
         if name in self.values:
             value = self.values[name]
             # a JAX array, as it would have been drawn: programs use its methods
