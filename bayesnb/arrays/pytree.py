@@ -70,6 +70,8 @@ def short_repr(value: Any) -> str:
     if isinstance(value, np.ndarray | np.generic | jax.Array):
         if value.shape or is_traced(value):
             return f"array{list(value.shape)}"
+        if jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
+            return "key"
         return f"{float(value):g}" if jnp.isrealobj(value) and value.dtype.kind not in "OUSMmV" else repr(value)
     if hasattr(value, "arg_constraints"):  # a NumPyro distribution; its import would slow exported models' start
         given = (f"{name}={short_repr(getattr(value, name))}" for name in value.arg_constraints)

@@ -58,7 +58,7 @@ class Block:
             seen = np.asarray(mask).reshape(len(cells), -1)
             cells = np.where(seen, cells, np.nan)
         if totals is not None and not self.family.one_feature and self.fixed_totals is None:
-            return cells, np.asarray(totals, np.float64).reshape(cells.shape)
+            return cells, np.broadcast_to(np.asarray(totals, np.float64), np.shape(value)).reshape(cells.shape)
         return cells
 
     @property

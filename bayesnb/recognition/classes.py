@@ -100,9 +100,10 @@ def parameters_by_class(labels: Labels, num_classes: int, num_rows: int, keys: A
                 f"site {site!r} has other cells in a second run with other labels: they must not depend on the "
                 "label, on global state, or on random draws of the program's own"
             )
-        before = runs[0].observed[site].mask
-        if (cells.mask is None) != (before is None) or not np.array_equal(cells.mask, before):
-            raise NotNaiveBayes(f"site {site!r} has a mask that depends on the label")
+        before = runs[0].observed[site]
+        for what, one, two in (("mask", before.mask, cells.mask), ("total_count", before.totals, cells.totals)):
+            if not np.array_equal(one, two):
+                raise NotNaiveBayes(f"site {site!r} has a {what} that depends on the label")
     for site, table in tables.items():
         for short, values in table.items():
             _check_rows(labels, site, again.observed[site].params[short], values, other, again, keys)
@@ -113,6 +114,13 @@ def uneven_labels(num_rows: int, num_classes: int) -> np.ndarray[Any, Any]:
     """Labels with a different number of rows in each class, in no order."""
     shares = np.square(np.arange(num_rows) / num_rows)
     return np.random.default_rng(3).permutation((num_classes * shares).astype(int))
+
+
+def lopsided_labels(num_rows: int, num_classes: int, most: int) -> np.ndarray[Any, Any]:
+    """Labels of one class, but for a row of each of the others, in no order."""
+    y = np.full(num_rows, most)
+    y[:num_classes] = np.arange(num_classes)[:num_rows]
+    return np.random.default_rng(4).permutation(y)
 
 
 def _check_rows(labels: Labels, site: str, rows: Any, table: Any, y: Any, run: Points, keys: Any) -> None:
@@ -126,9 +134,9 @@ def _check_rows(labels: Labels, site: str, rows: Any, table: Any, y: Any, run: P
             f"site {site!r} depends on {cells[0]!r} given the label: the features are not conditionally independent"
         )
     raise NotNaiveBayes(
-        f"site {site!r} does not depend on its row's label alone: rows of one class have different parameters, as in "
-        "a regression, with a latent for each row, a random draw of its own, or if it depends on other cells; it "
-        f"depends on the sites {', '.join(map(repr, parents)) or 'of nothing'}"
+        f"site {site!r} has different parameters in rows of one class: they may depend on the label alone, not on a "
+        "covariate, on other cells, on a latent of each row, or on a random draw of the program's own"
+        + (f"; it depends on the sites {', '.join(map(repr, parents))}" if parents else "")
     )
 
 
@@ -189,7 +197,7 @@ def count_classes(labels: Labels, num_rows: int, observed: int, keys: Any) -> in
 def _at_least(found: int, observed: int) -> int:
     if found < observed:
         raise NotNaiveBayes(
-            f"the labels have {observed} classes, and the program reads parameters of {found}: an index beyond an axis "
-            "is kept inside by JAX, so that classes would share parameters"
+            f"the labels have {observed} classes, and the program has parameters of {found}: JAX keeps an index inside "
+            "its axis, so that classes would share parameters; give every class its own"
         )
     return found

@@ -70,7 +70,8 @@ class Matches:
                 )
             raise NotNaiveBayes(
                 f"{where}: its {self.parameters[name]} is not an element of a latent site, nor a known function of "
-                f"one: each parameter of each class must be one latent number, of {', '.join(map(repr, self.latents))}"
+                "one: each parameter of each class must be one number of a latent site, here of "
+                f"{', '.join(map(repr, self.latents))}"
             )
         count = values.values[0].size
         sources, elements = np.zeros(count, int), np.zeros(count, int)
@@ -80,7 +81,10 @@ class Matches:
             elements[part.placed.values] = part.taken.values // self.latents[part.source].unit
         sources, elements = sources.reshape(-1, values.unit), elements.reshape(-1, values.unit)
         if (sources != sources[:, :1]).any() or (elements != elements[:, :1]).any():
-            raise NotNaiveBayes(f"{where}: its {self.parameters[name]} mixes several draws of its latent sites")
+            raise NotNaiveBayes(
+                f"{where}: its {self.parameters[name]} mixes several draws of latent sites: each vector or matrix must "
+                "be one draw"
+            )
         return Fed(name, values, parts, sources[:, 0], elements[:, 0])
 
     def _site(self, name: str, values: Values) -> Site:
@@ -163,7 +167,8 @@ def compose(
     idle = [name for name in matches.hyper if name not in hyper]
     if idle:
         raise NotNaiveBayes(
-            f"site {idle[0]!r} feeds no observed site: it is no parameter of the cells or the label, nor of a prior"
+            f"site {idle[0]!r} is not used: it is no parameter of an observed site, of the label or of a prior; leave "
+            "it out"
         )
     single = len(matches.blocks) == 1
     model = NaiveBayes(
@@ -174,7 +179,10 @@ def compose(
         priors=own or None,
     )
     if not hyper:
-        model = model.resolve(rows["x"] if single else rows)
+        try:
+            model = model.resolve(rows["x"] if single else rows)
+        except ValueError as error:
+            raise NotNaiveBayes(f"the example rows do not fit their likelihoods: {error}") from error
     return model.respelled(_spelling(matches, label)._replace(hyper=tuple(hyper.items()))), list(own)
 
 
@@ -244,8 +252,8 @@ def known_or_hyper(
             hyper[name] = site
             return law[0].expand(batch) if batch else law[0]
     raise NotNaiveBayes(
-        f"the hyperparameter {site!r} depends on {', '.join(map(repr, matches.hyper))}: only a latent number that is "
-        "one hyperparameter, with a prior that depends on nothing, is recognised as a hyperprior"
+        f"the hyperparameter {site!r} depends on {', '.join(map(repr, matches.hyper))}: a hyperprior is recognised "
+        "where a latent is itself one hyperparameter, and its own prior depends on nothing"
     )
 
 

@@ -13,12 +13,12 @@ from bayesnb.arrays.placement import to_host
 from bayesnb.arrays.rank_promotion import allow_rank_promotion
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.recognition.blocks import Block, make_blocks
-from bayesnb.recognition.certificate import Certificate, Checks, key_of
-from bayesnb.recognition.classes import Labels, count_classes, parameters_by_class, same, uneven_labels
+from bayesnb.recognition.certificate import ALL, ELSEWHERE, EXCHANGED, FAR_OUT, FEWER, Certificate, Checks, key_of
+from bayesnb.recognition.classes import Labels, count_classes, lopsided_labels, parameters_by_class, same, uneven_labels
 from bayesnb.recognition.compose import Matches, compose
 from bayesnb.recognition.matching import Values
 from bayesnb.recognition.missing_cells import base_of
-from bayesnb.recognition.points import Points
+from bayesnb.recognition.points import Observed, Points
 from bayesnb.recognition.refusals import NotNaiveBayes
 from bayesnb.recognition.row_arguments import hold_hyperparameters, shorten
 from bayesnb.recognition.running import MOST_ROWS, Program
@@ -77,11 +77,11 @@ def _recognise(program: Program) -> NaiveBayes:
     else:
         highest = int(np.max(labels.old)) + 1 if labels.old is not None else 1
         num_classes = count_classes(labels, num_rows, highest, keys)
-    if whole.old is not None and whole.old.max() >= num_classes:
-        raise NotNaiveBayes(
-            f"the labels reach {int(whole.old.max())}, and {program.label!r} has {num_classes} classes, 0 to "
-            f"{num_classes - 1}"
-        )
+    for extreme in () if whole.old is None else (int(whole.old.min()), int(whole.old.max())):
+        if not 0 <= extreme < num_classes:
+            raise NotNaiveBayes(
+                f"the labels reach {extreme}, and {program.label!r} has {num_classes} classes, 0 to {num_classes - 1}"
+            )
     points, tables = parameters_by_class(labels, num_classes, num_rows, keys)
     blocks = make_blocks(points.observed, tables, num_classes)
     needed = _points_needed(blocks, points)
@@ -161,8 +161,11 @@ def _find_labels(program: Program) -> Labels:
                 f"{', '.join(names)}, its arguments {', '.join(arguments)}"
             )
         old = np.asarray(arguments[program.label])
-        if old.dtype.kind not in "biuf" or old.ndim == 0:
-            raise NotNaiveBayes(f"the argument {program.label!r} must be an array of labels, one for each row")
+        if old.dtype.kind not in "biuf" or old.ndim == 0 or old.size != len(old):
+            raise NotNaiveBayes(
+                f"the argument {program.label!r} must be an array of labels, one for each row, [N] or [N, 1], got "
+                f"shape {old.shape} of {old.dtype}"
+            )
         labels = Labels(program, old.shape, old, site=False)
     if not labels.num_rows:
         raise NotNaiveBayes("the example data have no rows: give at least two")
@@ -195,8 +198,11 @@ def _default_label(msg: Any) -> Any:
 
 def _labels_of_site(program: Program, site: Any, old: Any) -> Labels:
     value = np.asarray(site["value"])
-    if value.ndim == 0:
-        raise NotNaiveBayes(f"site {program.label!r}, the label, must have one value for each row")
+    if value.ndim == 0 or value.size != len(value):
+        raise NotNaiveBayes(
+            f"site {program.label!r}, the label, must have one value for each row, [N] or [N, 1], got shape "
+            f"{value.shape}"
+        )
     return Labels(program, value.shape, old, site=True)
 
 
@@ -206,7 +212,10 @@ def _class_probs(points: Points, label: str) -> tuple[Values | None, Any]:
         return None, None
     probs = points.label
     if not same(probs, probs[:, :1]).all():
-        raise NotNaiveBayes(f"site {label!r}, the label, has other probabilities in other rows: it has a parent")
+        raise NotNaiveBayes(
+            f"site {label!r}, the label, has different probabilities in different rows: they may not depend on cells, "
+            "nor on other labels"
+        )
     probs = probs[:, 0]
     if same(probs, probs[:1]).all():
         return None, probs[0]
@@ -219,24 +228,25 @@ def _certify(model: NaiveBayes, labels: Labels, blocks: list[Block], points: Poi
     random, num_classes = np.random.default_rng(5), int(model.num_classes or 0)
     whole_rows = any(block.totals is not None and block.family.one_feature for block in blocks)
     orders = [random.permutation(num_rows) for _ in range(64)]
-    programs = [(labels, num_rows)]
+    programs = [(labels, num_rows, ELSEWHERE)]
     mixed = labels.program.permuted(num_rows, labels.old, lambda d: orders[0 if whole_rows else d % len(orders)])
-    programs.append((Labels(mixed, labels.shape, labels.old, site=labels.site), num_rows))
+    programs.append((Labels(mixed, labels.shape, labels.old, site=labels.site), num_rows, EXCHANGED))
     shorter = _one_row_less(labels, num_rows)
     if shorter is not None:
-        programs.append((shorter, num_rows - 1))
+        programs.append((shorter, num_rows - 1, FEWER))
 
     def latents(first: int, last: int) -> dict[str, Any]:
         return {name: site.values[first:last] for name, site in points.latents.items()}
 
-    for number, (variant, rows) in enumerate(programs):
-        for turn in range(2):
-            # the second labelling has another number of rows in each class
-            y = random.permutation(np.arange(rows) % num_classes) if turn == 0 else uneven_labels(rows, num_classes)
-            checks.compare(variant, y, latents(number + turn, number + turn + 4), key_of(10 + number))
-    checks.compare(labels, uneven_labels(num_rows, num_classes), {}, key_of(13))
+    for number, (variant, rows, reason) in enumerate(programs):
+        labellings = [lopsided_labels(rows, num_classes, most) for most in (0, num_classes - 1)]
+        if number:
+            labellings = [random.permutation(np.arange(rows) % num_classes), uneven_labels(rows, num_classes)]
+        for turn, y in enumerate(labellings):
+            checks.compare(variant, y, latents(number + turn, number + turn + 4), key_of(10 + number), reason)
+    checks.compare(labels, uneven_labels(num_rows, num_classes), {}, key_of(13), FAR_OUT)
     if whole is not labels and whole.old is not None:  # the rows that no probe saw
-        checks.compare(whole, whole.old.ravel().astype(int), latents(0, 1), key_of(20))
+        checks.compare(whole, whole.old.ravel().astype(int), latents(0, 1), key_of(20), ALL)
     checks.require_cells()
     return checks
 
@@ -260,14 +270,23 @@ def _one_row_less(labels: Labels, num_rows: int) -> Labels | None:
     return Labels(program, shape, labels.old[: num_rows - 1], site=labels.site)
 
 
+def _is_changed(labels: Labels, cells: Observed) -> bool:
+    """Whether arguments are shaped like the observed cells, and none of them is these cells."""
+    alike = [leaf for leaf in labels.program.leaves if np.shape(leaf) == cells.value.shape and leaf is not labels.old]
+    numbers = [np.asarray(leaf) for leaf in alike if getattr(leaf, "dtype", np.dtype(object)).kind in "biuf"]
+    return bool(numbers) and not any(np.array_equal(leaf, cells.with_holes, equal_nan=True) for leaf in numbers)
+
+
 def _certificate(model: NaiveBayes, matches: Matches, labels: Labels, own: list[str], checks: Checks) -> Certificate:
     lines = [f"{model.num_classes} classes, label {labels.program.label!r}"]
     if not labels.site:
         lines[0] += ", an argument of the program: the class prior is ours"
     for block in matches.blocks:
         family = model.families[block.name]
-        latent = "; the latents of missing cells are integrated out" * matches.points.observed[block.site].latent_cells
-        lines.append(f"site {block.site!r}: {type(family).__name__}, {block.num_columns} columns{latent}")
+        cells = matches.points.observed[block.site]
+        latent = "; the latents of missing cells are integrated out" * cells.latent_cells
+        other = "; no argument: rows of the model are what it observes, NaN where masked" * _is_changed(labels, cells)
+        lines.append(f"site {block.site!r}: {type(family).__name__}, {block.num_columns} columns{latent}{other}")
         lines += [f"  {short}: known" for short in block.known]
         for short in block.params:
             fed = matches.fed[block.canonical(short)]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
@@ -49,13 +51,23 @@ def own_prior(fed: Fed, latents: Mapping[str, Latent], laws: Laws, site: str) ->
         value = fed_value(first)
         if not same(np.asarray(first.log_prob(value)), np.asarray(second.log_prob(value))).all():
             raise NotNaiveBayes(f"{what} is not conjugate, and it depends on other latent sites")
+        try:
+            first.sample(jax.random.key(0))
+        except NotImplementedError as error:
+            raise NotNaiveBayes(
+                f"{what} is not conjugate, and no draws can be made from it, as from an improper prior: give it a "
+                "distribution with a sample method"
+            ) from error
     if len(links) > 1:
-        raise NotNaiveBayes(f"{what} is not conjugate, and enters through different functions")
+        raise NotNaiveBayes(f"{what} is not conjugate, and is used through different functions: use one for all")
     link = LINKS[links.pop()]
     if fed.values.event:
         whole = [part.taken.all_in_order and part.placed.all_in_order for part in fed.parts]
         if link is not LINKS["identity"] or len(names) > 1 or not all(whole):
-            raise NotNaiveBayes(f"{what} is not conjugate: only single numbers may have such a prior with other axes")
+            raise NotNaiveBayes(
+                f"{what} is not conjugate: a vector or matrix with such a prior must be the parameter itself, with its "
+                "classes and columns in order"
+            )
         return laws[names[0]][0]
     law = _arranged(fed, [laws[name][0] for name in names], [latents[name].log_prob.shape[1:] for name in names], what)
     return law if link is LINKS["identity"] else dist.TransformedDistribution(law, link.transform)
@@ -75,12 +87,17 @@ def _arranged(fed: Fed, laws: list[Any], batches: list[tuple[int, ...]], what: s
             f"{what} is not conjugate, and mixes {', '.join(sorted(kind.__name__ for kind in kinds))}: only one "
             "distribution for all classes and columns is recognised, such as a prior by class with its parameters"
         )
+    in_order = batches[0] == fed.values.shape and np.array_equal(fed.units, np.arange(len(fed.units)))
+    if len(laws) == 1 and (in_order or not laws[0].batch_shape):
+        return laws[0]
     names = [name for name in laws[0].arg_constraints if getattr(laws[0], name, None) is not None]
     values = [{name: np.asarray(getattr(law, name)) for name in names} for law in laws]
-    if len(laws) == 1 and not laws[0].batch_shape:
-        return laws[0]
-    if not names:
-        raise NotNaiveBayes(f"{what} is not conjugate, and not one distribution with its parameters")
+    # a truncated or transformed distribution is more than its own parameters
+    if not names or set(inspect.signature(type(laws[0])).parameters) - {*names, "validate_args"}:
+        raise NotNaiveBayes(
+            f"{what} is not conjugate, and not one distribution with its parameters: write it with a draw for each "
+            "class and column, [K, D]"
+        )
     if all((np.ravel(v[name]) == np.ravel(values[0][name])[0]).all() for v in values for name in names):
         return kinds.pop()(**{name: float(np.ravel(values[0][name])[0]) for name in names})
     params = {}

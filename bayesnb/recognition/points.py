@@ -43,6 +43,11 @@ class Observed:
     latent_cells: bool = False
     """Whether the others are latents of ``obs_mask``."""
 
+    @property
+    def with_holes(self) -> Any:
+        """The cells, NaN where the mask leaves them out."""
+        return self.value if self.mask is None else np.where(_on_draws(self.mask, self.value), self.value, np.nan)
+
 
 @dataclass
 class Points:
@@ -87,7 +92,12 @@ def _observed(name: str, run: Observed, params: Any, *data: Any) -> Observed:
             )
     value, totals, mask = (None if array is None else array[0] for array in data)
     mask = None if mask is None or mask.all() else mask
-    return Observed(run.family, value, params, totals, mask, run.latent_cells)
+    site = Observed(run.family, value, params, totals, mask, run.latent_cells)
+    if (np.isnan(site.with_holes) & (True if mask is None else _on_draws(mask, value))).any():
+        raise NotNaiveBayes(
+            f"site {name!r} observes NaN: leave missing cells out by a mask, such as obs_mask=~jnp.isnan(X)"
+        )
+    return site
 
 
 def observed_cells(program: Program) -> dict[str, Any]:
@@ -120,7 +130,8 @@ def _read(trace: Trace, label: str) -> Points:
             observed[name] = _read_cells(name, site)
         elif site["fn"].support.is_discrete:
             raise NotNaiveBayes(
-                f"site {name!r} is discrete and not observed: mixtures, and features without data, are not recognised"
+                f"site {name!r} is discrete and not observed: give a feature its data; a discrete latent, as in a "
+                "mixture, is not recognised"
             )
         else:
             latents[name] = _read_latent(site)
@@ -133,7 +144,7 @@ def _refuse_scale_and_mask(name: str, site: dict[str, Any], label: str) -> None:
         instead = (
             "give weights of rows to the fit as sample_weight, for label and features alike"
             if of_rows
-            else "write the prior that its power is"
+            else "write out the prior that this power of it is"
         )
         raise NotNaiveBayes(f"site {name!r} has handlers.scale, which is not part of a model: {instead}")
     if mask_of(site) is not None and (name == label or not of_rows):
@@ -181,7 +192,7 @@ def _read_cells(name: str, site: dict[str, Any]) -> Observed:
     families = [(family, params) for family in Family.known.values() if (params := family.read(law)) is not None]
     if not families:
         raise NotNaiveBayes(
-            f"site {name!r} is a {type(law).__name__}, which is not a likelihood of this package: "
+            f"site {name!r} is observed, and a {type(law).__name__} is not a likelihood of this package, which has "
             f"{', '.join(sorted(name for name, family in Family.known.items() if 'read' in vars(family)))}"
         )
     _require_terms(name, site, int(np.size(value)))

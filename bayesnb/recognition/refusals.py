@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+import jax
 
 
 class NotNaiveBayes(ValueError):
@@ -11,7 +13,7 @@ class NotNaiveBayes(ValueError):
 
 
 @contextmanager
-def explain_errors(call: str) -> Iterator[None]:
+def explain_errors(call: Callable[[], str]) -> Iterator[None]:
     """Errors that the program raises, preceded by which call it was."""
     try:
         yield
@@ -19,6 +21,10 @@ def explain_errors(call: str) -> Iterator[None]:
         raise
     except Exception as error:
         words = " ".join(str(error).split("\n--------------------")[0].split())
+        if isinstance(error, jax.errors.JAXTypeError):
+            words = (
+                str(error).splitlines()[0] + ": latents are traced, so use jnp.where instead of if, and jnp, not numpy"
+            )
         raise NotNaiveBayes(
-            f"the program fails when it is called as {call}: {type(error).__name__}: {words}"
+            f"the program fails when it is called as {call()}: {type(error).__name__}: {words}"
         ) from error

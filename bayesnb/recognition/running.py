@@ -62,7 +62,7 @@ class given(Messenger):
         name, law = msg["name"], jax.tree.map(_double, msg["fn"])
         msg["fn"] = law
         if isinstance(law, dist.Unit):
-            raise NotNaiveBayes(f"site {name!r} is a numpyro.factor, whose density belongs to no distribution")
+            raise NotNaiveBayes(f"site {name!r} is a numpyro.factor: write its density as a prior, with numpyro.sample")
         if name in self.values:
             value = self.values[name]
             # a JAX array, as it would have been drawn: programs use its methods
@@ -90,13 +90,15 @@ class Program:
 
     def trace(self, values: Mapping[str, Any], key: Any) -> Trace:
         """The sites of one run."""
-        call = (
-            f"fn({', '.join([*map(short_repr, self.args), *(f'{k}={short_repr(v)}' for k, v in self.kwargs.items())])})"
-        )
-        with allow_rank_promotion(), explain_errors(call):
+        with allow_rank_promotion(), explain_errors(self._call):
             seeded = handlers.seed(given(self.fn, values, key), key)
             trace = handlers.trace(seeded).get_trace(*self.args, **self.kwargs)
         return join_missing_cells(trace, self.label)
+
+    def _call(self) -> str:
+        """The call in short, on one line."""
+        parts = [*map(short_repr, self.args), *(f"{name}={short_repr(value)}" for name, value in self.kwargs.items())]
+        return " ".join(f"fn({', '.join(parts)})".split())
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -126,12 +128,11 @@ class Program:
         """The same program with float64 arguments, and integers as JAX arrays."""
 
         def double(leaf: Any) -> Any:
-            kind = getattr(leaf, "dtype", None)
-            if kind is None or not hasattr(leaf, "shape"):
+            if not isinstance(leaf, np.ndarray | jax.Array):
                 return leaf
-            if isinstance(leaf, np.ndarray) and kind.kind in "iu":
+            if isinstance(leaf, np.ndarray) and leaf.dtype.kind in "iu":
                 return jnp.asarray(leaf)  # JAX may fail to index by a numpy array that it has seen in float32
-            return jnp.asarray(np.asarray(leaf, np.float64)) if jnp.issubdtype(kind, jnp.floating) else leaf
+            return jnp.asarray(np.asarray(leaf, np.float64)) if jnp.issubdtype(leaf.dtype, jnp.floating) else leaf
 
         return self.map(double)
 
@@ -184,4 +185,6 @@ class Program:
 def type_like(leaf: Any, value: np.ndarray[Any, Any]) -> Any:
     """The value with the type of the leaf."""
     value = value.astype(leaf.dtype)
-    return jnp.asarray(value) if isinstance(leaf, jax.Array) else value
+    if isinstance(leaf, np.ndarray):
+        return value
+    return jnp.asarray(value) if isinstance(leaf, jax.Array) else type(leaf)(value)  # of pandas or polars

@@ -59,7 +59,7 @@ def test_a_hyperprior_with_a_hyperprior_is_refused():
         rate = table("rate", dist.Gamma(a, 0.5))
         rows(X, y, lambda y: dist.Poisson(rate[y]))
 
-    with pytest.raises(nb.NotNaiveBayes, match="'x_prior_shape' depends on 'b', 'a': only a latent number"):
+    with pytest.raises(nb.NotNaiveBayes, match="'x_prior_shape' depends on 'b', 'a': a hyperprior is recognised where"):
         nb.from_numpyro(program, (COUNTS, Y), label="y")
 
 

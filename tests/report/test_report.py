@@ -207,7 +207,10 @@ def test_parameters_are_counted_beside_the_full_joint_table(counted, mixed):
     sentence = "Naive Bayes has 17 free parameters; a table of the full joint distribution would need 29"
     assert sentence in words(printed_data(counted[0]))
     text = words(printed_data(mixed[0]))
-    assert "Naive Bayes has 23 free parameters; the full joint distribution has no finite table" in text
+    assert (
+        "Naive Bayes has 23 free parameters; the full joint distribution has no finite table, because some columns"
+        in text
+    )
 
 
 def surely(confidence, correct):

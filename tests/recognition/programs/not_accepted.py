@@ -180,6 +180,12 @@ def a_program_that_raises(X, y):
     rows(X, y, lambda y: dist.Bernoulli(theta[y] @ jnp.ones(K + D)))
 
 
+@refuse("x", r"one value for each row, \[N\] or \[N, 1\], got shape \(12, 3\)", FLAGS, answer="bad input", label="x")
+def a_label_of_several_columns(X, y):
+    theta = table("theta", BETA)
+    rows(X, y, lambda y: dist.Bernoulli(theta[y]))
+
+
 @refuse("y", r"Normal|integer|class|discrete|Categorical", FLAGS)
 def a_label_of_real_numbers(X, y):
     theta = table("theta", BETA)

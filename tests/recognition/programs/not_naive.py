@@ -164,6 +164,44 @@ def a_prior_that_counts_the_labels(X, y):
     rows(X, y, lambda y: dist.Bernoulli(theta[y]))
 
 
+@refuse("theta", r"with a row less: .* sum or mean", FLAGS)
+def a_prior_that_is_the_mean_of_the_rows(X, y):
+    mean = 0.2 + 0.6 * jnp.asarray(X).mean(axis=0)
+    theta = table("theta", dist.Beta(4.0 * mean, 4.0 * (1.0 - mean)))
+    rows(X, y, lambda y: dist.Bernoulli(theta[y]))
+
+
+@refuse("x", r"with a row less: .* sum or mean", REALS)
+def a_variance_that_is_the_mean_of_another_column(X, y):
+    mu = table("mu", dist.Normal(0.0, 1.0))
+    rows(X, y, lambda y: dist.Normal(mu[y], 1.0 + jnp.abs(jnp.asarray(X)[:, 0].mean())))
+
+
+@refuse("theta", r"exchanged between rows: .* cells", FLAGS)
+def a_prior_that_reads_the_first_row(X, y):
+    first = 0.2 + 0.6 * jnp.asarray(X)[0]
+    theta = table("theta", dist.Beta(4.0 * first, 4.0 * (1.0 - first)))
+    rows(X, y, lambda y: dist.Bernoulli(theta[y]))
+
+
+@refuse("x", r"other density .* such as labels", FLAGS)
+def most_labels_decide(X, y):
+    theta = table("theta", BETA)
+    rows(X, y, lambda y: dist.Bernoulli(jnp.where(y.mean() > 0.8, 0.5, theta[y])))
+
+
+@refuse("x", r"other density .* such as labels", FLAGS)
+def a_class_of_one_row(X, y):
+    theta = table("theta", BETA)
+    rows(X, y, lambda y: dist.Bernoulli(jnp.where(jnp.sum(y == 1) == 1, 0.5, theta[y])))
+
+
+@refuse("x", r"total_count that depends on the label", COUNTS)
+def totals_that_follow_the_label(X, y):
+    theta = table("theta", BETA)
+    rows(X, y, lambda y: dist.Binomial(jnp.array([30, 40])[y][:, None], theta[y]))
+
+
 @refuse("y", r"'theta'|depend|share|both|latent", FLAGS)
 def one_latent_for_labels_and_features(X, y):
     theta = by_column("theta", BETA)

@@ -101,6 +101,15 @@ def lognormal_rate(X, y):
     rows(X, y, lambda y: dist.Poisson(rate[y]))
 
 
+TRUNCATED = dist.TruncatedNormal(np.array([1.0, 2.0, 3.0]), 1.0, low=0.0)
+
+
+@own(nb.Poisson(), "rate", canonical=lambda v: {"x_rate": v["rate"]}, X=COUNTS, rate=TRUNCATED)
+def a_truncated_rate_with_a_mean_for_each_column(X, y):
+    rate = table("rate", TRUNCATED)
+    rows(X, y, lambda y: dist.Poisson(rate[y]))
+
+
 @own(
     nb.Poisson(),
     "log_rate",

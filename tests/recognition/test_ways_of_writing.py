@@ -1,0 +1,138 @@
+"""Programs with loops, maps and handlers inside, and arguments that are not plain arrays: the model is the same."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from numpyro import handlers
+from numpyro.contrib.control_flow import scan
+
+import bayesnb as nb
+from tests.recognition.case import COUNTS, FLAGS, PI, REALS, D, K, Y
+from tests.recognition.programs.parts import rows, table
+
+BETA = dist.Beta(2.0, 2.5)
+
+
+@pytest.fixture(autouse=True)
+def _ranks_are_promoted():
+    with jax.numpy_rank_promotion("allow"):
+        yield
+
+
+def a_key_and_a_series(X, y, key):
+    theta = table("theta", BETA)
+    del key
+    rows(X, jnp.asarray(y.values), lambda y: dist.Bernoulli(theta[y]))
+
+
+def a_loop_of_rows(X, y):
+    theta, pi = table("theta", BETA), numpyro.sample("pi", dist.Dirichlet(PI))
+
+    def row(_, cells):
+        label = numpyro.sample("y", dist.Categorical(pi), obs=cells[1])
+        numpyro.sample("x", dist.Bernoulli(theta[label]).to_event(1), obs=cells[0])
+        return _, None
+
+    scan(row, None, (jnp.asarray(X), jnp.asarray(y)))
+
+
+def a_loop_over_classes(X, y):
+    theta = table("theta", BETA)
+    copy = jax.lax.fori_loop(0, K, lambda k, found: found.at[k].set(theta[k]), jnp.zeros((K, D)))
+    rows(X, y, lambda y: dist.Bernoulli(copy[y]))
+
+
+def flips_in_a_loop(X, y):
+    theta = table("theta", BETA)
+    flipped = jax.lax.while_loop(lambda s: s[0] < 4, lambda s: (s[0] + 1, 1.0 - s[1]), (0, theta))[1]
+    rows(X, y, lambda y: dist.Bernoulli(flipped[y]))
+
+
+def a_map_over_rows(X, y):
+    theta = table("theta", BETA)
+    rows(X, y, lambda y: dist.Bernoulli(jax.vmap(jax.jit(lambda k: theta[k]))(y)))
+
+
+def names_with_a_prefix(X, y):
+    with handlers.scope(prefix="own"):
+        theta = table("theta", BETA)
+    rows(X, y, lambda y: dist.Bernoulli(theta[y]))
+
+
+QUICK = {"a key and a series": (a_key_and_a_series, (FLAGS, pd.Series(Y), jax.random.key(0)))}
+SLOW = [a_loop_of_rows, a_loop_over_classes, flips_in_a_loop, a_map_over_rows, names_with_a_prefix]
+
+
+@pytest.mark.parametrize(
+    ("program", "args"),
+    [
+        *(pytest.param(*case, id=name) for name, case in QUICK.items()),
+        *(pytest.param(fn, (FLAGS, Y), marks=pytest.mark.slow, id=fn.__name__) for fn in SLOW),
+    ],
+)
+def test_the_model_is_the_same(program, args):
+    family = nb.from_numpyro(program, args, label="y").families["x"]
+    assert_allclose(family.a, np.full((K, D), 2.0), rtol=1e-6)
+    assert_allclose(family.b, np.full((K, D), 2.5), rtol=1e-6)
+
+
+def test_totals_may_be_one_for_each_row():
+    def program(X, y, totals):
+        theta = table("theta", BETA)
+        rows(X, y, lambda y: dist.Binomial(totals[:, None], theta[y]))
+
+    totals = np.arange(len(Y)) + 20
+    model = nb.from_numpyro(program, (COUNTS, Y, totals), label="y")
+    full = np.broadcast_to(totals[:, None], COUNTS.shape)
+    fit = nb.fit_map(model, (COUNTS, full), Y)
+    expected = nb.NaiveBayes(nb.Binomial(None, 2.0, 2.5), class_concentration=PI)
+    assert_allclose(fit.params["theta"], nb.fit_map(expected, (COUNTS, full), Y).params["x_probs"], rtol=1e-5)
+
+
+@pytest.mark.parametrize("changed", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_the_certificate_says_where_cells_are_not_those_of_the_arguments(changed):
+    def program(X, y):
+        mu = table("mu", dist.Normal(0.0, 1.0))
+        rows(jnp.clip(jnp.asarray(X), -1.0, 1.0) if changed else X, y, lambda y: dist.Normal(mu[y], 1.0))
+
+    text = repr(nb.from_numpyro(program, (REALS, Y), label="y").certificate)
+    assert ("no argument: rows of the model are what it observes" in text) == changed
+
+
+NOT_NUMBERS = np.where(np.arange(REALS.size).reshape(REALS.shape) == 7, np.nan, REALS)
+NORMAL = dist.Normal(0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "prior", "likelihood", "sentence"),
+    [
+        pytest.param(NOT_NUMBERS, Y, NORMAL, lambda mu: dist.Normal(mu, 1.0), r"site 'x' observes NaN: .* by a mask"),
+        pytest.param(FLAGS, Y - 1, BETA, dist.Bernoulli, r"the labels reach -1, and 'y' has 2 classes, 0 to 1"),
+        pytest.param(
+            FLAGS + 2.0, Y, BETA, dist.Bernoulli, r"rows do not fit .* is 0, 1 or NaN", marks=pytest.mark.slow
+        ),
+        pytest.param(
+            COUNTS,
+            Y,
+            dist.ImproperUniform(dist.constraints.positive, (), ()),
+            dist.Poisson,
+            r"'latent', a parameter of site 'x', is not conjugate, and no draws can be made from it",
+            marks=pytest.mark.slow,
+        ),
+    ],
+    ids=["NaN", "a label below zero", "cells outside the support", "an improper prior"],
+)
+def test_rows_and_priors_without_a_density_are_refused_in_a_sentence(X, y, prior, likelihood, sentence):
+    def program(X, y):
+        latent = table("latent", prior)
+        rows(X, y, lambda y: likelihood(latent[y]))
+
+    with pytest.raises(nb.NotNaiveBayes, match=sentence):
+        nb.from_numpyro(program, (X, y), label="y")
