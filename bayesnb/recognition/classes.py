@@ -12,7 +12,7 @@ from numpyro.infer.inspect import get_dependencies
 
 from bayesnb.recognition.points import Points, evaluate
 from bayesnb.recognition.refusals import NotNaiveBayes
-from bayesnb.recognition.running import Program, type_like
+from bayesnb.recognition.running import Program, Trace, type_like
 
 SAME = 1e-9
 """Numbers with a smaller relative difference are the same."""
@@ -25,6 +25,8 @@ class Labels:
 
     def __init__(self, program: Program, shape: tuple[int, ...], old: Any, *, site: bool) -> None:
         self.program, self.shape, self.old, self.site = program, shape, old, site
+        self.trace: Trace = {}
+        """A run of the program."""
 
     @property
     def num_rows(self) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from bayesnb.recognition.classes import same
+from bayesnb.recognition.classes import Labels, same
 from bayesnb.recognition.refusals import NotNaiveBayes
 from bayesnb.recognition.running import Program, Trace, type_like
 
@@ -17,13 +17,18 @@ KEY = 0
 """The seed of these runs."""
 
 
-def hold_hyperparameters(program: Program, num_rows: int, values: Mapping[str, Any]) -> Program:
+def hold_hyperparameters(labels: Labels, values: Mapping[str, Any]) -> Program:
     """The program with those arguments held that only priors read, although they have as many rows as the data.
 
-    ``values`` are those with which it runs. The arguments are rolled by a row, and the latents' densities compared.
+    ``values`` are those with which it runs. The arguments are rolled by a row, and the latents' densities compared;
+    cells and labels are looked at no further.
     """
-    before = program.trace(values, jax.random.key(KEY))
+    program, num_rows, before = labels.program, labels.num_rows, labels.trace
     sites = {name: site for name, site in before.items() if site["type"] == "sample"}
+    rows = [labels.old, *(site["value"] for site in sites.values() if site["is_observed"])]
+    suspects = [n for n, leaf in enumerate(program.leaves) if _rows(leaf, num_rows) and not _is_one_of(leaf, rows)]
+    if not suspects:
+        return program
     latents = {n: site["value"] for n, site in sites.items() if not site["is_observed"] and n != program.label}
 
     def is_prior(number: int | None) -> bool:
@@ -43,17 +48,14 @@ def hold_hyperparameters(program: Program, num_rows: int, values: Mapping[str, A
 
     if not is_prior(None):
         return program
-    leaves = program.leaves
-    return replace(program, held=frozenset(n for n, leaf in enumerate(leaves) if _rows(leaf, num_rows) and is_prior(n)))
+    return replace(program, held=frozenset(n for n in suspects if is_prior(n)))
 
 
-def shorten(
-    program: Program, num_rows: int, rows: np.ndarray[Any, Any], values: Mapping[str, Any]
-) -> tuple[Program, Trace] | None:
+def shorten(labels: Labels, rows: np.ndarray[Any, Any], values: Mapping[str, Any]) -> tuple[Program, Trace] | None:
     """The program with these rows alone, by position, and a run of it; None if its latents would be others."""
-    before = _shapes(program.trace(values, jax.random.key(KEY)), program.label)
+    program, before = labels.program, _shapes(labels.trace, labels.program.label)
     for counts in (True, False):  # a number may be that of the rows, or of something else
-        shorter = program.select_rows(num_rows, rows, counts=counts)
+        shorter = program.select_rows(labels.num_rows, rows, counts=counts)
         try:
             trace = shorter.trace(values, jax.random.key(KEY))
         except NotNaiveBayes:
@@ -66,6 +68,13 @@ def shorten(
 def _shapes(trace: Trace, label: str) -> dict[str, tuple[int, ...]]:
     latent = {n: s for n, s in trace.items() if s["type"] == "sample" and not s["is_observed"] and n != label}
     return {name: np.shape(site["value"]) for name, site in latent.items()}
+
+
+def _is_one_of(leaf: Any, arrays: list[Any]) -> bool:
+    return any(
+        array is not None and np.shape(leaf) == np.shape(array) and np.array_equal(leaf, array, equal_nan=True)
+        for array in arrays
+    )
 
 
 def _rows(leaf: Any, num_rows: int) -> bool:
