@@ -213,8 +213,8 @@ def _class_probs(points: Points, label: str) -> tuple[Values | None, Any]:
     probs = points.label
     if not same(probs, probs[:, :1]).all():
         raise NotNaiveBayes(
-            f"site {label!r}, the label, has different probabilities in different rows: they may not depend on cells, nor "
-            "on other labels"
+            f"site {label!r}, the label, has different probabilities in different rows: they may not depend on cells, "
+            "nor on other labels"
         )
     probs = probs[:, 0]
     if same(probs, probs[:1]).all():
