@@ -144,7 +144,7 @@ def _refuse_scale_and_mask(name: str, site: dict[str, Any], label: str) -> None:
         instead = (
             "give weights of rows to the fit as sample_weight, for label and features alike"
             if of_rows
-            else "write out the prior that this power of it is"
+            else "write the prior that this power of it is"
         )
         raise NotNaiveBayes(f"site {name!r} has handlers.scale, which is not part of a model: {instead}")
     if mask_of(site) is not None and (name == label or not of_rows):

@@ -235,7 +235,7 @@ def a_tempered_prior(X, y):
 
 @refuse("x", r"the mask leaves out every cell of column 2", FLAGS)
 def a_column_that_is_masked_always(X, y):
-    theta = table("theta", BETA)
+    theta = table("theta", dist.Beta(2.0, 2.5))
     rows(X, y, lambda y: dist.Bernoulli(theta[y]).mask(jnp.array([True, True, False])))
 
 
