@@ -17,6 +17,8 @@ from bayesnb.results.intervals import tails
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from bayesnb.model.naive_bayes import NaiveBayes
+
 MOST_BARS = 60
 """Maximum number of bars, values times classes; above it lines are drawn."""
 
@@ -120,15 +122,21 @@ def forest(
         ValueError: if there is no such site or line, a key is missing, or the names do not fit.
     """
     draws = sample_parameters(fit, key, num_draws)
-    if site not in draws or draws[site].ndim < 2:
-        raise ValueError(f"site is one of {', '.join(draws)}, got {site!r}")
+    own = _by_own_site(fit.model, draws, site)
+    if not own:
+        found = ", ".join(name for name in draws if _by_own_site(fit.model, draws, name))
+        raise ValueError(f"site is one of {found}, got {site!r}")
     classes = names.check_class_names(class_names, fit.model.class_probs_of(draws).shape[1])
-    if site == "class_probs":  # each class is a line of its own
-        values, lines, classes = draws[site][:, None], classes, ("",)
+    if "class_probs" in own:  # each class is a line of its own
+        values, lines, classes = own["class_probs"][:, None], classes, ("",)
     else:
-        values, lines = _lines(fit, site, draws[site], feature_names)
+        parts = [_lines(fit, name, value, feature_names) for name, value in own.items()]
+        values = np.concatenate([value for value, _ in parts], axis=-1)
+        lines = tuple(line for _, some in parts for line in some)
         if values.shape[1] == 1 < len(classes):
             classes = ("all classes",)
+    drawn = ~np.isnan(values).all(axis=(0, 1))  # a program may have a site a class or a column
+    values, lines = values[..., drawn], [line for line, seen in zip(lines, drawn, strict=True) if seen]
     mean, (low, high) = values.mean(axis=0), np.quantile(values, tails(level), axis=0)
     order = np.arange(len(lines)) if columns is None else np.asarray(columns)
     if order.ndim != 1 or order.dtype.kind not in "iu" or not ((order >= 0) & (order < len(lines))).all():
@@ -137,6 +145,8 @@ def forest(
         spread = np.sqrt(values.var(axis=0).mean(axis=0))
         order = np.sort(np.argsort(-np.ptp(mean, axis=0) / np.maximum(spread, 1e-300), kind="stable")[:count])
     for k, name in enumerate(classes):
+        if np.isnan(mean[k]).all():
+            continue
         places = np.arange(len(order)) + (k - (len(classes) - 1) / 2) * 0.8 / len(classes)
         style = {**class_line(k), "linestyle": "none", "markersize": 4 if len(classes) > 4 else 5}
         ax.hlines(places, low[k, order], high[k, order], color=class_colour(k), linewidth=1.4)
@@ -171,6 +181,20 @@ def sample_parameters(fit: Classifier, key: Any, num_draws: int) -> dict[str, Ar
         raise ValueError("the parameters are drawn from their posterior: give key, such as key=jax.random.key(0)")
     params, which = to_host(fit.draws(key, num_draws))
     return {site: value[which] for site, value in params.items()}
+
+
+def _by_own_site(model: NaiveBayes, draws: Mapping[str, Array], site: str) -> dict[str, Array]:
+    """The site's draws by the model's own sites that it feeds, with their axes; NaN where other sites feed them."""
+    spelled = () if model.spelling is None else model.spelling.sites
+    own = next((one for one in spelled if one.name == site), None)
+    if own is None or model.spelling is None:
+        known = {"class_probs", *(f"{b}_{s}" for b, f in model.families.items() for s in f.sites)}
+        return {site: draws[site]} if site in known & draws.keys() else {}
+    values = {one.name: np.full((len(draws[site]), *one.shape), np.nan) for one in model.spelling.canonical}
+    flat = draws[site].reshape(len(draws[site]), -1)
+    for part in sorted(own.parts, key=lambda part: part.link == "identity"):  # of p and 1 - p at last p
+        values[part.source].reshape(len(flat), -1)[:, part.taken.values] = part.placed.of(flat)
+    return {name: value for name, value in values.items() if name in own.sources}
 
 
 def _lines(fit: Classifier, site: str, draws: Array, given: Any) -> tuple[Array, tuple[str, ...]]:

@@ -61,7 +61,7 @@ def cross_validate(
         (6, 2)
     """
     require_fit(fit, *CLOSED_FORMS)
-    models = [conjugate(one) for one in (model if isinstance(model, Sequence) else [model])]
+    models = [_for_fit(one, fit) for one in (model if isinstance(model, Sequence) else [model])]
     if not models:
         raise ValueError("give at least one model")
     arguments.require_known("cross_validate", X, y, sample_weight)
@@ -96,6 +96,12 @@ def cross_validate(
     return table.swapaxes(0, 1) if isinstance(model, Sequence) else table[:, 0]
 
 
+def _for_fit(model: NaiveBayes, fit: Callable[..., Any]) -> NaiveBayes:
+    """The model without the priors that an MLE ignores. ValueError if another fit needs other priors."""
+    arguments.check_model(model)
+    return model.conjugate() if fit is fit_mle else conjugate(model)
+
+
 def _tables_of_folds(grid: NaiveBayes, others: list[ModelStatistics], fit: Callable[..., Any]) -> list[Tables]:
     """For each fold, the tables that score rows by fits to the others, [N, G K]: G fits of K classes are one."""
     tables, params = finalise(_fold_tables, grid, _stack(others), formula=CLOSED_FORMS[fit])
@@ -123,7 +129,7 @@ def _fold_tables(
             return _as_one(found, rest.num_classes).predictive_tables(), None
         common = grid.common_sites()
         own = {site: value[:, None] if site in common else value for site, value in found.items()}
-        tables = _untie(grid).likelihood_tables(_as_one(own, rest.num_classes))
+        tables = _untie(grid.respelled(None)).likelihood_tables(_as_one(own, rest.num_classes))
         return tables, found if formula is CLOSED_FORMS[fit_mle] else None
 
     return jax.vmap(of_fold)(others)
