@@ -53,7 +53,7 @@ def labels_are_an_argument(X, label):
         numpyro.sample("x", dist.Bernoulli(theta[label]).to_event(1), obs=X)
 
 
-ROWS, PRIOR = r"has handlers.scale.*sample_weight", r"has handlers.scale.*write out the prior"
+ROWS, PRIOR = r"has handlers.scale.*sample_weight", r"has handlers.scale.*write the prior"
 SCALED = [
     ("y", ROWS, program, (WEIGHTS, "rows")),
     ("y", ROWS, program, (0.5, "plate")),
