@@ -136,7 +136,7 @@ def forest(
         if values.shape[1] == 1 < len(classes):
             classes = ("all classes",)
     drawn = ~np.isnan(values).all(axis=(0, 1))  # a program may have a site a class or a column
-    values, lines = values[..., drawn], [line for line, seen in zip(lines, drawn, strict=True) if seen]
+    values, lines = values[..., drawn], tuple(line for line, seen in zip(lines, drawn, strict=True) if seen)
     mean, (low, high) = values.mean(axis=0), np.quantile(values, tails(level), axis=0)
     order = np.arange(len(lines)) if columns is None else np.asarray(columns)
     if order.ndim != 1 or order.dtype.kind not in "iu" or not ((order >= 0) & (order < len(lines))).all():
