@@ -140,7 +140,8 @@ def _arguments(
         if named[name].default is inspect.Parameter.empty and name not in values and name != label:
             raise DataError(
                 f"the program's argument '{name}' has no value: give --model-arg {name}=VALUE; all columns are one "
-                f"array, the argument '{features}'"
+                f"array, the argument '{features}': if '{name}' takes columns too, write a function of one array that "
+                "calls the program with its parts, such as X[:, :2]"
             )
     return signature, features, label, values
 

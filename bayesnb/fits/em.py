@@ -171,9 +171,9 @@ def fit_em(
         raise ValueError(f"initial must be a PointEstimate such as fit_map gives, got {type(initial).__name__}")
     arguments.require_known("fit_em", X, y, sample_weight, model, key, initial)
     rows = separate(model, X, y, sample_weight, float(unlabelled_weight), sparse=True)
-    declared = rows.model
+    specification = rows.model
     if fit is fit_mle:  # which ignores priors
-        rows = rows._replace(model=declared.conjugate())
+        rows = rows._replace(model=specification.conjugate())
     exact = fit_posterior(rows.model, statistics=rows.labelled)
     base = np.broadcast_to(rows.model.row_base_measure(rows.arrays), rows.weight.shape)
     problem = _Problem(rows, fit, exact.model, float(exact.log_evidence + rows.weight @ base))
@@ -195,7 +195,7 @@ def fit_em(
         params, share = candidate, after
         trace.append(value)
     _warn(rows, converged, fell, len(trace) - 1)
-    return EMEstimate(declared, params, np.array(trace), converged, len(trace) - 1)
+    return EMEstimate(specification, params, np.array(trace), converged, len(trace) - 1)
 
 
 def has_unlabelled(y: Any) -> bool:

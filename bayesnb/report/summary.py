@@ -44,7 +44,7 @@ def summarise_data(experiment: Experiment) -> dict[str, Any]:
     counts = np.bincount(table.y, minlength=len(table.classes)).tolist()
     count = num_parameters(experiment.bayes, table.X)
     joint = (
-        "the full joint distribution has no finite table, because some columns have no end of values"
+        "the full joint distribution has no finite table, as columns of numbers or counts take any value"
         if count.full_joint is None
         else f"a table of the full joint distribution would need {whole(count.full_joint)}"
     )

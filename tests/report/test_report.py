@@ -208,7 +208,7 @@ def test_parameters_are_counted_beside_the_full_joint_table(counted, mixed):
     assert sentence in words(printed_data(counted[0]))
     text = words(printed_data(mixed[0]))
     assert (
-        "Naive Bayes has 23 free parameters; the full joint distribution has no finite table, because some columns"
+        "Naive Bayes has 23 free parameters; the full joint distribution has no finite table, as columns of numbers"
         in text
     )
 
