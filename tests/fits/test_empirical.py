@@ -55,9 +55,11 @@ def slopes(prior, statistics, by):
 
 
 def learned_names(family):
-    """Of real cells the strength alone, else every number: by its own list, not that of the code."""
+    """Of real cells how far the means spread, else every number: by its own list, not that of the code."""
     if isinstance(family, nb.Normal | nb.MultivariateNormal):
         return ["strength"]
+    if isinstance(family, nb.NormalKnownVariance):
+        return ["scale"]
     values = {f.name: getattr(family, f.name) for f in dataclasses.fields(family)}
     return [name for name, value in values.items() if isinstance(value, np.ndarray) and name != "smoothing"]
 
