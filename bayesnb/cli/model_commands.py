@@ -28,7 +28,7 @@ MOST_SHOWN = 20
 @target_option
 @click.option("--save", "path", type=FILE, required=True, metavar="MODEL", help="The file to write the model to.")
 @click.option(
-    "--method", type=click.Choice(FIT_METHODS), default="posterior", show_default=True,
+    "--method", metavar=f"[{'|'.join(FIT_METHODS)}]", default="posterior", show_default=True,
     help="The exact posterior, MAP, MLE, NUTS, the posterior under a learned prior, or the average over "
     "all subsets of columns.",
 )  # fmt: skip

@@ -114,7 +114,9 @@ class Column:
         sort = sort_of(cells)
         if sort == "number" or (sort == "flag" and not self.text):
             if self.text:
-                raise DataError(f"column '{self.name}' holds numbers, and the model was fitted to text in it")
+                raise DataError(
+                    f"column '{self.name}' holds numbers, and the model was fitted to text in it: convert them to text"
+                )
             return None, self._check(numbers(cells))
         positions, names = factorise(cells)
         if self.text:
@@ -126,9 +128,12 @@ class Column:
         if {*names} <= {*FLAGS.values()}:
             return positions, np.array([*(name == FLAGS["true"] for name in names), np.nan])
         odd = next((name for name in names if not is_number(name)), None)
-        what = "numbers that are written as text" if odd is None else f"text, '{odd}'"
-        why = f"; '{odd}' {why_text(odd)}" if odd is not None and is_meant_as_number(odd) else ""
-        raise DataError(f"column '{self.name}' holds {what}, and the model was fitted to numbers in it{why}")
+        if odd is None:
+            what, why = "numbers that are written as text", ": convert them to numbers"
+        else:
+            what, why = f"text, '{odd}'", f"; '{odd}' {why_text(odd)}" if is_meant_as_number(odd) else ""
+        fitted = "true and false" if any(isinstance(value, bool) for value in self.values) else "numbers"
+        raise DataError(f"column '{self.name}' holds {what}, and the model was fitted to {fitted} in it{why}")
 
     def _warn_of_others(self, found: Array, codes: Array) -> None:
         """Warn of cells that count as missing, if all do, or some are outside the support of an inferred kind."""
@@ -137,7 +142,7 @@ class Column:
         if len(outside):
             warn(
                 f"column '{self.name}' is {self.kind}, as its first rows suggested, so {outside[0]:g} counts as "
-                f"missing: choose its likelihood, likelihoods={{'{self.name}': ...}}, if it is another"
+                f"missing: if it is another, choose it in the fit, likelihoods={{'{self.name}': ...}} or --as"
             )
         elif len(others) and codes.max() < 0:
             warn_of_unseen(self.name, self.values, others[0])

@@ -21,7 +21,7 @@ from bayesnb.frames.series import Array, Frame, label
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows.statistics import ModelStatistics, merge
 from bayesnb.sklearn.estimator_rows import ChecksRows
-from bayesnb.sklearn.fit_methods import FITS, families_of, specification, temper_fit
+from bayesnb.sklearn.fit_methods import FITS, families_of, require, require_temper, specification, temper_fit
 
 
 class NaiveBayesClassifier(ChecksRows):
@@ -210,6 +210,8 @@ class NaiveBayesClassifier(ChecksRows):
         return tags
 
     def _learn(self, X: Any, classes: Array, codes: Array, weight: Array | None, *, reset: bool) -> None:
+        require(self.method, self.smoothing)
+        require_temper(self.temper, self.method)
         before, seen = (None, None) if reset else (self.schema_, getattr(self, "_summaries", None))
         given, summaries = make_schema(X, families_of(self.likelihoods), before, seen)
         model = specification(self.method, self.smoothing, given, classes, self.class_prior, self.likelihoods)

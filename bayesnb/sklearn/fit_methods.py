@@ -34,6 +34,12 @@ FITS: dict[str, Callable[..., Classifier]] = {
 
 METHODS = tuple(FITS)
 
+COMPARED_AS = {"full Bayes": "posterior", "learned prior": "empirical", "MAP": "map", "MLE": "mle", "NUTS": "nuts"}
+"""The methods by their names in a comparison and in prose."""
+
+TEMPERED = ("tempered", "feature weights", "temper", "per_feature")
+"""Names of tempered fits elsewhere; here it is an argument."""
+
 
 def families_of(likelihoods: Any) -> Any:
     """The likelihoods, or the family of a ``NaiveBayes`` of one block, or its families by block."""
@@ -89,9 +95,7 @@ def ordered_probs(given: Any, classes: Array) -> Array | None:
 def require(method: Any, smoothing: Any) -> None:
     """Raise ValueError if the method is unknown or the smoothing is invalid for it."""
     if not isinstance(method, str) or method not in METHODS:
-        hint = closest(method, METHODS) if isinstance(method, str) else ""
-        hint = "; temper=True, or temper='per_feature', is an argument" if "temper" in str(method) else hint
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}{hint}")
+        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}{_hint(method)}")
     number = not isinstance(smoothing, bool) and isinstance(smoothing, int | float | np.number)
     may_be_zero = method in ("map", "mle")
     low, high = BOUNDS
@@ -102,14 +106,28 @@ def require(method: Any, smoothing: Any) -> None:
         )
 
 
-def temper_fit(fit: Classifier, how: bool | str, X: Any, codes: Array, weight: Array | None) -> Posterior:
-    """The fit tempered by one power (True) or one per feature (`per_feature`), learned from its rows.
+def _hint(method: Any) -> str:
+    """The end of a sentence about an unknown method: its name here, or one like it."""
+    if not isinstance(method, str):
+        return ""
+    if method in TEMPERED:
+        return (
+            "; tempering is an argument of NaiveBayesClassifier, temper=True or 'per_feature', or "
+            "nb.temper(clf, X, y) after a fit"
+        )
+    if method in COMPARED_AS:
+        return f"; here it is called '{COMPARED_AS[method]}'"
+    return closest(method, METHODS)
 
-    Raises:
-        ValueError: if ``how`` is invalid, or the fit cannot be tempered.
-    """
-    if how not in (True, "per_feature"):
+
+def require_temper(how: Any, method: str) -> None:
+    """Raise ValueError if the fits of the method cannot be tempered so."""
+    if how not in (True, False, "per_feature"):
         raise ValueError(f"temper must be True, False or 'per_feature', got {how!r}")
-    if not isinstance(fit, Posterior):
-        raise ValueError(f"temper needs method 'posterior' or 'empirical', got a {type(fit).__name__}")
+    if how and method not in ("posterior", "empirical"):
+        raise ValueError(f"temper needs method 'posterior' or 'empirical', got '{method}'")
+
+
+def temper_fit(fit: Classifier, how: bool | str, X: Any, codes: Array, weight: Array | None) -> Posterior:
+    """The fit tempered by one power (True) or one per feature (`per_feature`), learned from its rows."""
     return temper(fit, X, codes, per_feature=how == "per_feature", sample_weight=weight)

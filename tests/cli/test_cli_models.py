@@ -143,7 +143,8 @@ def test_a_stopped_run_goes_on():
         (["fit", "good.csv"], "Missing option '--save'"),
         (["fit", "good.csv", "--save", "no/m"], "there is no folder"),
         (["fit", "good.csv", "--save", "m", "--target", "lable"], "did you mean 'label'"),
-        (["fit", "good.csv", "--save", "m", "--method", "mpa"], "'mpa' is not one of"),
+        (["fit", "good.csv", "--save", "m", "--method", "mpa"], "did you mean 'map'?"),
+        (["fit", "good.csv", "--save", "m", "--method", "tempered"], "tempering is an argument"),
         (["fit", "good.csv", "--save", "m", "--smoothing", "lots"], "'lots' is not a valid float"),
         (["fit", "good.csv", "--save", "m", "--smoothing", "0"], "smoothing must be a number from"),
         (
@@ -158,6 +159,7 @@ def test_a_stopped_run_goes_on():
         (["predict", "nowhere", "good.csv"], "'nowhere' cannot be read"),
         (["predict", "m.model", "narrow.csv"], "the rows have no column 'height'"),
         (["predict", "m.model", "odd.csv"], "column 'height' holds text, 'tall', and the model was fitted to numbers"),
+        (["predict", "m.model", "texts.parquet"], "bayesnb: 'texts.parquet': column 'height' holds numbers that are"),
         (["predict", "m.model", "good.csv", "--out", "x.xls"], "written to a .csv or a .parquet file"),
         (["predict", "m.model", "good.csv", "--out", "no/x.csv"], "'no/x.csv' cannot be written"),
         (["explain", "m.model", "good.csv", "--row", "41"], "has 40 rows, so there is no row 41"),
@@ -182,6 +184,7 @@ def test_every_mistake_is_one_sentence_and_status_2(place, args, words):
     (place / "cut.parquet").write_bytes(b"PAR1 and then nothing")
     (place / "narrow.csv").write_text("flag,colour,rooms\nyes,red,1\n")
     (place / "odd.csv").write_text("flag,colour,height,rooms\nyes,red,tall,1\n")
+    pd.read_csv("good.csv").astype({"height": str}).to_parquet("texts.parquet")
     files = sorted(path.name for path in place.iterdir())
     result = run(*args)
     assert result.exit_code == 2, result.output

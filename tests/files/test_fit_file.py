@@ -95,6 +95,11 @@ def test_mistakes(path, options, message):
         nb.fit_file(path, **options)
 
 
+def test_a_frame_is_no_file():
+    with pytest.raises(ValueError, match="takes the path of a file, got a DataFrame: .* with NaiveBayesClassifier"):
+        nb.fit_file(mixed(), "bought")
+
+
 NUMBERS = pd.DataFrame({"a": [1.0, 2.0, 4.0, 8.0], "b": [0, 3, 5, 1], "label": ["x", "y", "x", "z"]})
 
 

@@ -62,6 +62,11 @@ def fit_file(
         ValueError: if the file, the target or another argument does not fit.
     """
     require(method, smoothing)
+    if not isinstance(data, str | os.PathLike):
+        raise DataError(
+            f"fit_file takes the path of a file, got a {type(data).__name__}: fit rows in memory with "
+            "NaiveBayesClassifier"
+        )
     with progress(1.0, wanted=progress_bar) as advance:
         described = describe_file(os.fspath(data), target, likelihoods, advance, in_python)
     for warning in described.warnings:
@@ -220,8 +225,9 @@ def _batches_for(classifier: NaiveBayesClassifier, data: str) -> Iterator[RowBat
                 try:
                     column.encode(cells)
                 except DataError as error:
-                    _, place = summarise(cells, batch.place).odd or ("", "")
-                    raise DataError(f"{place.partition(' ')[2]} of '{data}': {error}") from error
+                    _, place = summarise(cells, batch.place).odd or ("", "")  # numbers as text have no odd cell
+                    file = f"{place.partition(' ')[2]} of '{data}'" if place else f"'{data}'"
+                    raise DataError(f"{file}: {error}") from error
         yield batch
 
 
