@@ -10,7 +10,8 @@ import numpy as np
 
 from bayesnb.arrays.sparse import is_sparse
 from bayesnb.frames import likelihoods
-from bayesnb.frames.likelihoods import AUTO, takes_sparse
+from bayesnb.frames.column_kinds import SKIP, Column
+from bayesnb.frames.likelihoods import ASKED, AUTO, takes_sparse
 from bayesnb.frames.schema import ArraySchema, FrameSchema, Likelihoods
 from bayesnb.frames.series import Array, DataError, Frame, listing
 from bayesnb.model.naive_bayes import NaiveBayes
@@ -54,15 +55,20 @@ class BlocksSchema:
         return [kind for part in self.parts.values() for kind in part.kinds]
 
     @property
+    def used(self) -> dict[str, Part]:
+        """The blocks that are not skipped."""
+        return {name: part for name, part in self.parts.items() if {*part.kinds} != {SKIP}}
+
+    @property
     def blocks(self) -> dict[str, Any]:
         """The columns of each block of the model."""
-        return _flat({name: dict(part.blocks) for name, part in self.parts.items()})
+        return _flat({name: dict(part.blocks) for name, part in self.used.items()})
 
     @property
     def names_by_block(self) -> dict[str, list[str]]:
         """The names of the columns of each block of the model."""
         by_part = {}
-        for name, part in self.parts.items():
+        for name, part in self.used.items():
             shown = dict(zip(part.names, _names(name, part), strict=True))
             by_part[name] = {block: [shown[column] for column in own] for block, own in part.names_by_block.items()}
         return _flat(by_part)
@@ -74,7 +80,7 @@ class BlocksSchema:
 
     def likelihoods(self, smoothing: float, *, laplace: bool) -> Likelihoods:
         """The families of the model's blocks."""
-        return _flat({name: part.likelihoods(smoothing, laplace=laplace) for name, part in self.parts.items()})
+        return _flat({name: part.likelihoods(smoothing, laplace=laplace) for name, part in self.used.items()})
 
     def require(self, X: Blocks | None) -> Blocks:
         """X itself; DataError unless it has the blocks of the fit, with as many columns."""
@@ -91,13 +97,12 @@ class BlocksSchema:
 
     def encode(self, X: Blocks) -> dict[str, Any]:
         """X by block of the model; DataError if a block does not fit its schema."""
-        return _flat({name: part.encode(X.by_name[name]) for name, part in self.parts.items()})
+        return _flat({name: part.encode(X.by_name[name]) for name, part in self.used.items()})
 
     def count(self, model: NaiveBayes, X: Any, codes: Array, weight: Array | None) -> tuple[Self, ModelStatistics]:
         """The schema with the values that occur in encoded rows, and the statistics of the rows."""
-        parts: dict[str, Part] = {}
-        counted = {}
-        for name, part in self.parts.items():
+        parts, counted = dict(self.parts), {}
+        for name, part in self.used.items():
             own = NaiveBayes(part.likelihoods(1.0, laplace=False), num_classes=model.num_classes)
             rows = _part_of(X, name, part)
             parts[name], counted[name] = part.count(own, rows["x"] if own.single else rows, codes, weight)
@@ -106,7 +111,7 @@ class BlocksSchema:
     def spread(self, statistics: ModelStatistics, over: Any) -> ModelStatistics:
         """The statistics, counted under this schema, for the schema ``over``, which has more values."""
         counted = {}
-        for name, part in self.parts.items():
+        for name, part in self.used.items():
             own = ModelStatistics(statistics.class_counts, _part_of(statistics.blocks, name, part))
             counted[name] = part.spread(own, over.parts[name])
         return _together(counted)
@@ -122,6 +127,9 @@ def make_schema(X: Any, given: Any, before: Any = None, seen: Any = None) -> tup
     parts, summaries = {}, {}
     for name, own in _by_block(given, list(X.by_name)).items():
         block = X.by_name[name]
+        if own == SKIP:
+            parts[name], summaries[name] = _skipped(block), None
+            continue
         if is_sparse(block) and not takes_sparse(own):
             raise DataError(
                 f"block '{name}' is a sparse matrix, and its likelihood is {own!r}: choose 'bernoulli' if it matters "
@@ -130,6 +138,8 @@ def make_schema(X: Any, given: Any, before: Any = None, seen: Any = None) -> tup
         earlier = None if before is None else before.parts[name]
         parts[name], summaries[name] = likelihoods.make_schema(block, own, earlier, seen[name] if seen else None)
     schema = BlocksSchema(parts)
+    if not schema.used:
+        raise DataError("X has no block to learn from: all are skipped, as asked")
     if len(set(schema.names)) < len(schema.names):
         twice = next(name for name in schema.names if schema.names.count(name) > 1)
         raise DataError(f"two blocks have a column named '{twice}': rename one")
@@ -148,6 +158,13 @@ def _by_block(given: Any, names: list[str]) -> dict[str, Any]:
     if len(given) != len(names):
         raise DataError(f"likelihoods has {len(given)} entries, and X has {len(names)} blocks: give one per block")
     return dict(zip(names, given, strict=True))
+
+
+def _skipped(block: Any) -> Part:
+    """The schema of a block that is left out."""
+    if isinstance(block, Frame):
+        return FrameSchema(tuple(Column(name, SKIP, text=None, reason=ASKED) for name in block.columns))
+    return ArraySchema((SKIP,) * block.shape[1])
 
 
 def _names(name: str, part: Part) -> list[str]:

@@ -142,7 +142,7 @@ class Column:
         if len(outside):
             warn(
                 f"column '{self.name}' is {self.kind}, as its first rows suggested, so {outside[0]:g} counts as "
-                f"missing: if it is another, choose it in the fit, likelihoods={{'{self.name}': ...}} or --as"
+                f"missing: choose its likelihood, likelihoods={{'{self.name}': ...}} or --as, if it is another"
             )
         elif len(others) and codes.max() < 0:
             warn_of_unseen(self.name, self.values, others[0])

@@ -96,7 +96,7 @@ def test_mistakes(path, options, message):
 
 
 def test_a_frame_is_no_file():
-    with pytest.raises(ValueError, match="takes the path of a file, got a DataFrame: .* with NaiveBayesClassifier"):
+    with pytest.raises(ValueError, match=r"takes the path of a file, got a DataFrame: .* with NaiveBayesClassifier"):
         nb.fit_file(mixed(), "bought")
 
 

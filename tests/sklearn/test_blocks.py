@@ -148,6 +148,18 @@ def test_a_part_of_an_array_with_its_own_family():
     assert list(clf.likelihoods_.values()) == ["multinomial"] * 5 + ["MultivariateNormal"] * 2
 
 
+def test_a_block_may_be_skipped(tmp_path):
+    X = {"words": SPARSE, "ids": FRAME[["text"]], "more": NUMBERS} | BLOCKS
+    kinds = {"words": "skip", "ids": "skip", "more": "skip", "numbers": "normal"}
+    clf = nb.NaiveBayesClassifier(kinds).fit(X, Y)
+    expected = nb.NaiveBayesClassifier("normal").fit(NUMBERS, Y).predict_log_proba(NUMBERS)
+    assert_allclose(clf.predict_log_proba(X), expected)
+    assert list(clf.likelihoods_.values()) == ["skip"] * 6 + ["skip"] * 2 + ["normal"] * 2
+    assert clf.partial_fit(X, Y).class_count_.sum() == 2 * N
+    nb.save(clf, tmp_path / "model.safetensors")
+    assert_array_equal(nb.load(tmp_path / "model.safetensors").predict_proba(X), clf.predict_proba(X))
+
+
 BOTH = ["multinomial", "normal"]
 
 
@@ -168,6 +180,7 @@ BOTH = ["multinomial", "normal"]
         ({range(5): "multinomial", 6: "normal"}, BESIDE, "likelihoods has no entry for column 5 of X: add one, or '*'"),
         ({0.5: "normal", "*": "multinomial"}, BESIDE, "likelihoods has the key 0.5: expected a position, a range"),
         ({"*": "skip"}, BESIDE.toarray(), "no column to learn from"),
+        ("skip", BLOCKS, "X has no block to learn from: all are skipped, as asked"),
     ],
 )
 def test_blocks_that_do_not_fit(likelihoods, X, words):

@@ -46,15 +46,17 @@ def check_estimator(estimator: Any) -> None:
     fit.predict_proba(no_rows["x"] if fit.model.single else no_rows)
 
 
-def check_schema(schema: Schema) -> None:
-    """Raise ValueError unless the schema is one that fitting could have produced."""
+def check_schema(schema: Schema, *, may_skip_all: bool = False) -> None:
+    """Raise ValueError unless the schema is one that fitting could have produced; a block of several may be skipped."""
     if isinstance(schema, BlocksSchema):
         if not isinstance(schema.parts, dict) or not schema.parts:
             raise ValueError(f"parts of the schema must be schemas by block, got {schema.parts!r}")
         for part in schema.parts.values():
             if not isinstance(part, Part):
                 raise ValueError(f"parts of the schema must be schemas of arrays or frames, got {part!r}")
-            check_schema(part)
+            check_schema(part, may_skip_all=True)
+        if not schema.used:
+            raise ValueError("parts of the schema must not all be left out")
         return
     if isinstance(schema, ArraySchema):
         if not isinstance(schema.own, dict) or not all(isinstance(family, Family) for family in schema.own.values()):
@@ -62,7 +64,8 @@ def check_schema(schema: Schema) -> None:
         for family in schema.own.values():
             _check_family(family)
         known = {*KINDS, SKIP, *schema.own}
-        if not isinstance(schema.kinds, tuple) or not {SKIP} != set(schema.kinds) <= known or not schema.kinds:
+        some = isinstance(schema.kinds, tuple) and schema.kinds and set(schema.kinds) <= known
+        if not some or (set(schema.kinds) == {SKIP} and not may_skip_all):
             raise ValueError(f"kinds of the schema must be some of {', '.join(known)}, got {schema.kinds!r}")
         if not isinstance(schema.sizes, tuple) or not all(type(size) is int and size > 0 for size in schema.sizes):
             raise ValueError(f"sizes of the schema must be positive ints, got {schema.sizes!r}")
@@ -73,7 +76,7 @@ def check_schema(schema: Schema) -> None:
         raise ValueError(f"columns of the schema must be one or more, got {schema.columns!r}")
     for column in schema.columns:
         _check_column(column)
-    if not schema.used:
+    if not schema.used and not may_skip_all:
         raise ValueError("columns of the schema must not all be left out")
     if len(set(schema.names)) < len(schema.names):
         raise ValueError(f"columns of the schema must have different names, got {schema.names}")
