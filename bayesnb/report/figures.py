@@ -87,7 +87,8 @@ def dependence_figure(summary: Summary, pairs: Dependence) -> Figure:
     """The dependence of all columns, or if there are too many, of those with the strongest pairs."""
     strongest = np.argsort(-pairs.log_bayes_factor.max(axis=1), kind="stable")[:MOST_COLUMNS_DRAWN]
     part = pairs.among(np.sort(strongest))
-    short = [name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…" for name in part.names]
+    half = LONGEST_NAME // 2  # names may differ at either end
+    short = [name if len(name) <= LONGEST_NAME else f"{name[:half]}…{name[1 - half :]}" for name in part.names]
     side = max(2.5, 0.18 * len(short))
     figure = _figure(side + 2.8, side + 2.2)
     dependence(figure.subplots(), replace(part, names=tuple(short)))

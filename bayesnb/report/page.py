@@ -52,7 +52,8 @@ def render_page(summary: Summary, figures: Mapping[str, bytes]) -> str:
         ends=ends,
         times={method: [row for row in _rows(summary, method) if row["size"] in ends] for method in summary["priors"]},
         columns=[about.get(column["column"], TOGETHER) | column for column in summary["evidence"]["columns"]],
-        warnings=_warnings(summary),
+        warning=summary["sentences"]["overconfidence"],
+        notes=_notes(summary),
     )
 
 
@@ -72,11 +73,11 @@ def _scores(summary: Summary, metric: str) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def _warnings(summary: Summary) -> list[str]:
-    """Every warning, each of them once."""
-    overconfidence, nuts = summary["sentences"]["overconfidence"], summary["nuts"]
-    found = [*summary["data"]["warnings"], overconfidence, *(nuts["warnings"] if nuts else ())]
-    return list(dict.fromkeys(filter(None, found)))
+def _notes(summary: Summary) -> list[str]:
+    """The warnings about the data and the check with NUTS, each of them once; not that the comparison was stopped."""
+    nuts = summary["nuts"]
+    found = [*summary["data"]["warnings"], *(nuts["warnings"] if nuts else ())]
+    return [text for text in dict.fromkeys(found) if text != summary["sentences"]["stopped"]]
 
 
 def _figure(content: bytes) -> dict[str, Any]:

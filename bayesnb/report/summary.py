@@ -102,7 +102,7 @@ def summarise(findings: Findings, command: str) -> dict[str, Any]:
             "equal": None if "numeric" in experiment.table.blocks or experiment.model is not None else EQUAL,
             "evidence": _evidence(evidence),
             "dependence": None if pairs is None else _dependence(pairs),
-            "overconfidence": None if pairs is None else _overconfidence(result, pairs),
+            "overconfidence": _overconfidence(result, pairs),
             "nuts": None if check is None else _nuts(check),
             "no_nuts": no_check,
             "stopped": stopped,
@@ -233,19 +233,24 @@ def _dependence(pairs: Dependence) -> str:
     return f"Dependent pairs of columns within the classes: {strong} of {len(every):,} (dependence.png)."
 
 
-def _overconfidence(result: Comparison, pairs: Dependence) -> str | None:
-    """A warning if full Bayes is over-confident and columns depend on each other, with the methods that help."""
+def _overconfidence(result: Comparison, pairs: Dependence | None) -> str | None:
+    """A warning if full Bayes is over-confident, with a reason if columns depend on each other, and what helps."""
     size = result.sizes[-1]
     gap, error = result.overconfidence(size, REFERENCE)
-    strongest = pairs.strongest(1)[0]
-    dependent = strongest.log_bayes_factor > STRONG and strongest.per_row > 0
-    if not dependent or not (gap > LEAST_OVERCONFIDENCE and gap > 2 * error):
+    if not (gap > LEAST_OVERCONFIDENCE and gap > 2 * error):
         return None
     warning = (
         f"Do not trust the probabilities of full Bayes. At n = {size:,} its largest probability is on average "
-        f"{with_error(gap, error)} higher than its accuracy (reliability.png). Columns depend on each other within the "
-        f"classes, most surely '{strongest.first}' and '{strongest.second}' (dependence.png)."
+        f"{with_error(gap, error)} higher than its accuracy (reliability.png)."
     )
+    if pairs is not None:
+        strongest = pairs.strongest(1)[0]
+        warning += (
+            " Columns depend on each other within the classes, most surely "
+            f"'{strongest.first}' and '{strongest.second}' (dependence.png)."
+            if strongest.log_bayes_factor > STRONG and strongest.per_row > 0
+            else " No two columns surely depend on each other within the classes, so that is not why (dependence.png)."
+        )
     cures = [_cure(result, size, cure) for cure in result.cures(size)]
     if not cures:
         return warning

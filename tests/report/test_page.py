@@ -14,6 +14,7 @@ from bayesnb.comparison.methods import PRIOR_MEANINGS
 from bayesnb.comparison.metrics import METRICS
 from bayesnb.files.tables.reading import NamedFrame
 from bayesnb.files.tables.table import make_table
+from bayesnb.inspection.dependence import Dependence
 from bayesnb.report.console import print_results
 from bayesnb.report.figures import PAGE_DPI, draw_figures, png
 from bayesnb.report.page import render_page
@@ -63,6 +64,7 @@ def test_the_finding_the_picture_and_a_table_come_first(written, document):
     assert order[:4] == ["finding", "learning_curve.png", "best", "details"]
     for part in summary["sentences"]["finding"]:
         assert f"{part['claim']} {part['scores']}" in document.text
+    assert order[4:6] == ["h2", "details"]  # the warnings about the data are folded
     losses = [values[0] for values in document.values("best").values()]
     assert losses == sorted(row["log_loss"]["mean"] for row in summary["table"] if row["size"] == 40)
 
@@ -190,6 +192,19 @@ def test_one_column_one_split_and_no_sampling():
     assert [cell["text"] for cell in document.tables["columns"][0]][-2:] == ["probability", "log Bayes factor"]
     assert not {"missing"} & {cell["text"] for cell in document.tables["columns"][0]}  # a column of noughts
     assert "pairs" not in document.tables
+
+
+def test_columns_that_are_independent_have_no_table_and_no_picture_and_those_nearly_unique_are_named():
+    findings = made_up(large(3, 2))
+    nothing = np.zeros((3, 3))
+    pairs = Dependence(("a", "b_c", "d"), nothing, nothing - 1.0, nothing, (1,))
+    document = Document(render_page(summarise(findings._replace(pairs=pairs), ""), {"dependence.png": bytes(24)}))
+    assert (
+        "No two columns surely depend on each other within the classes. Nearly every row has a value" in document.text
+    )
+    assert "value of its own in b_c." in document.text
+    assert "pairs" not in document.tables
+    assert "dependence.png" not in document.attributes("id")
 
 
 def test_many_columns_and_classes_keep_the_page_small():

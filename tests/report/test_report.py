@@ -269,16 +269,24 @@ def test_dependence_is_a_warning_where_it_makes_full_bayes_over_confident():
     assert "within the classes, most surely 'a[1]' and 'c' (dependence.png)." in text
 
 
+def test_over_confidence_is_a_warning_without_dependence_too():
+    sure = surely([39.0, 38.0, 39.5], [36.0, 36.0, 35.0])
+    text = about_dependence(sure, PAIRS.among([0, 1]))
+    assert "is on average .079 ±.018 higher than its accuracy (reliability.png). No two columns surely depend" in text
+    alone = about_dependence(sure, None)
+    assert alone.startswith("warning: Do not trust the probabilities of full Bayes.")
+    assert alone.endswith("higher than its accuracy (reliability.png).")
+
+
 @pytest.mark.parametrize(
     ("confidence", "correct", "pairs"),
     [
-        ([39.0, 38.0, 39.5], [36.0, 36.0, 35.0], PAIRS.among([0, 1])),  # independent
         ([36.0, 36.0, 35.0], [39.0, 38.0, 39.5], PAIRS),  # too modest
         ([39.0, 36.0, 39.5], [36.0, 39.5, 38.0], PAIRS),  # within the noise
         ([39.0, 38.0, 39.5], [38.8, 37.8, 39.3], PAIRS),  # by half a percent
         ([39.0], [36.0], PAIRS),  # one split, whose noise is unknown
     ],
 )
-def test_there_is_no_warning_where_either_is_missing(confidence, correct, pairs):
+def test_there_is_no_warning_where_full_bayes_is_not_over_confident(confidence, correct, pairs):
     text = about_dependence(surely(confidence, correct), pairs)
     assert re.fullmatch(r"Dependent pairs of columns within the classes: \d of \d \(dependence.png\).", text)
