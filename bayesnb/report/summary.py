@@ -240,7 +240,7 @@ def _overconfidence(result: Comparison, pairs: Dependence | None) -> str | None:
     if not (gap > LEAST_OVERCONFIDENCE and gap > 2 * error):
         return None
     warning = (
-        f"Do not trust the probabilities of full Bayes. At n = {size:,} its largest probability is on average "
+        f"Full Bayes is over-confident: at n = {size:,} its largest probability is on average "
         f"{with_error(gap, error)} higher than its accuracy (reliability.png)."
     )
     if pairs is not None:
@@ -249,7 +249,7 @@ def _overconfidence(result: Comparison, pairs: Dependence | None) -> str | None:
             " Columns depend on each other within the classes, most surely "
             f"'{strongest.first}' and '{strongest.second}' (dependence.png)."
             if strongest.log_bayes_factor > STRONG and strongest.per_row > 0
-            else " No two columns surely depend on each other within the classes, so that is not why (dependence.png)."
+            else " No two columns surely depend on each other within the classes (dependence.png)."
         )
     cures = [_cure(result, size, cure) for cure in result.cures(size)]
     if not cures:

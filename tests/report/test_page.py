@@ -16,7 +16,7 @@ from bayesnb.files.tables.reading import NamedFrame
 from bayesnb.files.tables.table import make_table
 from bayesnb.inspection.dependence import Dependence
 from bayesnb.report.console import print_results
-from bayesnb.report.figures import PAGE_DPI, draw_figures, png
+from bayesnb.report.figures import LONGEST_NAME, PAGE_DPI, dependence_figure, draw_figures, png
 from bayesnb.report.page import render_page
 from bayesnb.report.summary import summarise
 from tests.comparisons import CHECK
@@ -199,12 +199,19 @@ def test_columns_that_are_independent_have_no_table_and_no_picture_and_those_nea
     nothing = np.zeros((3, 3))
     pairs = Dependence(("a", "b_c", "d"), nothing, nothing - 1.0, nothing, (1,))
     document = Document(render_page(summarise(findings._replace(pairs=pairs), ""), {"dependence.png": bytes(24)}))
-    assert (
-        "No two columns surely depend on each other within the classes. Nearly every row has a value" in document.text
-    )
+    assert "No two columns surely depend on each other within the classes. Nearly every row has" in document.text
     assert "value of its own in b_c." in document.text
     assert "pairs" not in document.tables
     assert "dependence.png" not in document.attributes("id")
+
+
+def test_long_names_that_differ_at_their_ends_differ_in_the_picture():
+    names = [f"mean temperature of the sensor number {d}" for d in range(5)]
+    pairs = Dependence(tuple(names), np.eye(5), np.eye(5), np.eye(5))
+    figure = dependence_figure(summarise(made_up(large(2, 2)), ""), pairs)
+    labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert len({*labels}) == 4
+    assert max(map(len, labels)) == LONGEST_NAME
 
 
 def test_many_columns_and_classes_keep_the_page_small():

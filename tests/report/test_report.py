@@ -262,9 +262,7 @@ def test_the_warning_points_at_the_cure_where_it_cures(tempered, weights, end):
 
 def test_dependence_is_a_warning_where_it_makes_full_bayes_over_confident():
     text = about_dependence(surely([39.0, 38.0, 39.5], [36.0, 36.0, 35.0]), PAIRS)
-    assert text.startswith(
-        "warning: Do not trust the probabilities of full Bayes. At n = 20 its largest probability is"
-    )
+    assert text.startswith("warning: Full Bayes is over-confident: at n = 20 its largest probability is")
     assert "is on average .079 ±.018 higher than its accuracy (reliability.png). Columns depend on each other" in text
     assert "within the classes, most surely 'a[1]' and 'c' (dependence.png)." in text
 
@@ -274,7 +272,7 @@ def test_over_confidence_is_a_warning_without_dependence_too():
     text = about_dependence(sure, PAIRS.among([0, 1]))
     assert "is on average .079 ±.018 higher than its accuracy (reliability.png). No two columns surely depend" in text
     alone = about_dependence(sure, None)
-    assert alone.startswith("warning: Do not trust the probabilities of full Bayes.")
+    assert alone.startswith("warning: Full Bayes is over-confident: at n = 20")
     assert alone.endswith("higher than its accuracy (reliability.png).")
 
 
