@@ -11,6 +11,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
+from bayesnb.comparison.compare import compare
+from bayesnb.comparison.experiment import Experiment
+from bayesnb.files.tables.reading import read
+from bayesnb.files.tables.table import make_table
+from bayesnb.report import formats
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -43,6 +48,18 @@ def test_the_lines_run(tmp_path, monkeypatch):
 def test_what_it_points_at_exists():
     for target in re.findall(r"\]\(([^)h][^)]*)\)", README):
         assert (ROOT / target).exists(), target
+
+
+@pytest.mark.slow
+def test_the_scores_are_those_of_the_first_command():
+    methods = ("MLE", "MAP", "full Bayes", "tempered", "feature weights")
+    result = compare(Experiment(make_table(read("breast_cancer")), (398,), 20, 0), methods=methods)
+    behind = {name: result.difference(398, name, "log_loss") for name in ("MLE", "MAP")}
+    loss = {name: formats.number(result.mean(398, name, "log_loss")[0]) for name in methods}
+    lead = [" ± ".join([formats.number(-mean), formats.number(error)]) for mean, error in behind.values()]
+    assert f"at 398 rows full Bayes is {lead[0]} nats behind MLE and {lead[1]} behind MAP" in README
+    cut = f"full Bayes from {loss['full Bayes']} to {loss['tempered']} and {loss['feature weights']}."
+    assert f"At 398 rows this cuts the log loss of {cut}" in README
 
 
 @pytest.mark.parametrize("smoothing", [0.5, 1.0, 2.0])

@@ -29,8 +29,8 @@ MOST_SHOWN = 20
 @click.option("--save", "path", type=FILE, required=True, metavar="MODEL", help="The file to write the model to.")
 @click.option(
     "--method", metavar=f"[{'|'.join(FIT_METHODS)}]", default="posterior", show_default=True,
-    help="The exact posterior, MAP, MLE, NUTS, the posterior under a learned prior, or the average over "
-    "all subsets of columns.",
+    help="The exact posterior, MAP, MLE, NUTS, the posterior under a learned prior, which may predict worse, or the "
+    "average over all subsets of columns.",
 )  # fmt: skip
 @click.option(
     "--smoothing", type=click.FloatRange(min=0), default=1.0, show_default=True,
