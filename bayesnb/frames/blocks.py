@@ -124,7 +124,8 @@ def make_schema(X: Any, given: Any, before: Any = None, seen: Any = None) -> tup
     """As ``likelihoods.make_schema``, also for ``Blocks``, with one entry of the likelihoods for each block."""
     if not isinstance(X, Blocks):
         return likelihoods.make_schema(X, given, before, seen)
-    parts, summaries = {}, {}
+    parts: dict[str, Part] = {}
+    summaries: dict[str, Any] = {}
     for name, own in _by_block(given, list(X.by_name)).items():
         block = X.by_name[name]
         if own == SKIP:
