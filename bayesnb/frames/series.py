@@ -33,6 +33,7 @@ NO_DATES = (
 )
 
 WHOLE = re.compile(r"([+-]?[0-9]+)(\.0*)?")
+THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}((,[0-9]{3})+\.[0-9]+|(,[0-9]{3}){2,})")
 DECIMAL_COMMA = re.compile(r"[+-]?([0-9]{1,3}(\.[0-9]{3})+|[0-9]+),[0-9]+([eE][+-]?[0-9]+)?")
 
 
@@ -224,8 +225,8 @@ def is_rounded(cell: str, number: float) -> bool:
 
 
 def is_meant_as_number(cell: str) -> bool:
-    """Whether text that is not a number looks like one: it has a decimal comma, or is whole and too large."""
-    return has_decimal_comma(cell) or WHOLE.fullmatch(cell) is not None
+    """Whether text that is not a number looks like one: it has commas, or is whole and too large."""
+    return has_decimal_comma(cell) or THOUSANDS.fullmatch(cell) is not None or WHOLE.fullmatch(cell) is not None
 
 
 def has_decimal_comma(cell: str) -> bool:
@@ -240,6 +241,8 @@ def why_text(cell: str) -> str:
         if len(part) == 3 and "." not in whole:
             return f"may have a decimal comma or a comma between thousands: write {whole}.{part} or {whole}{part}"
         return f"looks like a number with a decimal comma: write {cell.replace('.', '').replace(',', '.')}"
+    if THOUSANDS.fullmatch(cell):
+        return f"looks like a number with commas between thousands: write {cell.replace(',', '')}"
     if WHOLE.fullmatch(cell):
         return f"would be rounded to {float(cell):.0f} as a number"
     return "is not a number"

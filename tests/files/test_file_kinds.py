@@ -104,6 +104,14 @@ def test_decimal_commas_are_named_with_what_to_write(place, model):
         nb.stream(nb.NaiveBayes(nb.Normal()), "rows.csv", label="label", columns=["price"])
 
 
+@pytest.mark.parametrize(("cell", "number"), [("1,876.40", "1876.40"), ("-1,234,567", "-1234567")])
+def test_commas_between_thousands_are_named_with_what_to_write(cell, number):
+    frame = pd.DataFrame({"price": [cell, "3.5", cell, "4.25"], "size": [1.0, 2.5, 0.5, 3.0]})
+    words = f"because of '{cell}' in row 0, which looks like a number with commas between thousands: write {number}"
+    with pytest.warns(UserWarning, match=words):
+        nb.NaiveBayesClassifier().fit(frame, [0, 1, 0, 1])
+
+
 def test_decimal_commas_in_a_frame_are_warned_of_unless_the_column_is_declared():
     frame, y = pd.DataFrame({"price": ["0,5", "1,5", "0,5", None]}), [0, 1, 0, 1]
     with pytest.warns(
