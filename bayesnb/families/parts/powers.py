@@ -13,7 +13,6 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.special
 
-from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.families.base import Family, Score
 from bayesnb.families.parts.student_mixture import log_student_mixture
@@ -21,7 +20,7 @@ from bayesnb.families.parts.student_t import Student
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
 from bayesnb.primitives.products import Linear
-from bayesnb.primitives.scoring import prepare_predictive
+from bayesnb.primitives.scoring import predictive_tables, prepare_predictive
 
 
 def to_powers(family: Family, powers: Array | None) -> Score:
@@ -61,7 +60,7 @@ def _host_tables(family: Family, by_feature: Array) -> Any:
     """The predictive's tables if they are numpy's, and of Student's t or of log probabilities by category, or None."""
     if not on_host(family, by_feature):
         return None
-    tables = finalise(_tables, family)
+    tables = predictive_tables(family)
     by_category = isinstance(tables, Linear | LogProb) and all(family.category_sizes(len(by_feature)))
     return tables if by_category or isinstance(tables, Student) else None
 
@@ -85,11 +84,6 @@ def _from_category_logs(family: Family, tables: Linear | LogProb, logs: Array) -
 def _of_categories(family: Family, by_feature: Array) -> Array:
     """Numbers by feature [D], repeated for each category, [S]."""
     return np.repeat(by_feature, family.category_sizes(len(by_feature)))
-
-
-@jax.jit
-def _tables(family: Family) -> Any:
-    return family.predictive_tables()
 
 
 def log_mixture_terms(family: Family, pooled: Family, log_odds: Array, x: Array) -> Array:

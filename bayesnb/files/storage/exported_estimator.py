@@ -113,7 +113,6 @@ class ExportedEstimator:
         estimator.schema_, estimator.classes_, estimator.n_features_in_ = schema, self.classes_, len(schema.names)
         if self.feature_names_in_ is not None:
             estimator.feature_names_in_ = self.feature_names_in_
-        estimator._prior_of_fit = estimator.class_prior
         estimator.fit_ = specification("posterior", 1.0, schema, self.classes_)
         estimator._prior_of_fit = estimator.class_prior
         return estimator
