@@ -86,7 +86,7 @@ def hidden_folder(parent: Path) -> Iterator[Path]:
         OSError: if the parent folder is not writable.
     """
     _remove_left_over(parent)
-    folder, lock = _locked(parent)
+    folder, lock = _lock_folder(parent)
     try:
         yield folder
     finally:
@@ -95,7 +95,7 @@ def hidden_folder(parent: Path) -> Iterator[Path]:
             os.close(lock)
 
 
-def _locked(parent: Path) -> tuple[Path, int | None]:
+def _lock_folder(parent: Path) -> tuple[Path, int | None]:
     while True:
         folder = parent / f"{PREFIX}{uuid.uuid4().hex}"
         folder.mkdir(mode=0o700)  # nobody else can read the file until it has the old one's permissions

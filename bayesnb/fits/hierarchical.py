@@ -18,7 +18,7 @@ from bayesnb.arrays.host_calls import at_once, finalise
 from bayesnb.arrays.placement import Array, to_host
 from bayesnb.arrays.pytree import pytree
 from bayesnb.fits import sampler
-from bayesnb.model.hyperpriors import filled, hyperpriors, sample_hyperparameters
+from bayesnb.model.hyperpriors import fill_hyperpriors, hyperpriors, sample_hyperparameters
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
@@ -63,7 +63,7 @@ def sample(model: NaiveBayes, statistics: ModelStatistics, key: Array, **setting
 
 @jax.jit
 def _resolve(model: NaiveBayes, statistics: ModelStatistics, values: Sites) -> NaiveBayes:
-    return filled(model, values).resolve(statistics=statistics)
+    return fill_hyperpriors(model, values).resolve(statistics=statistics)
 
 
 def _log_likelihood(values: Sites, model: NaiveBayes, statistics: ModelStatistics) -> Array:

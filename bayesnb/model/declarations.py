@@ -32,7 +32,7 @@ def check_families(families: Mapping[str, Any]) -> None:
         raise ValueError(f"two parts of the program would have the name {twice[0]!r}: rename a block")
 
 
-def declared_concentration(given: Any) -> Any:
+def check_concentration(given: Any) -> Any:
     """The concentration of the class probabilities, an array if it is given by class.
 
     Raises:
@@ -50,12 +50,12 @@ def check_float32(families: Mapping[str, Family], class_concentration: Any) -> N
     checks.check_float32(families)
     if jnp.result_type(float) == np.float32:
         try:
-            declared_concentration(single(class_concentration))
+            check_concentration(single(class_concentration))
         except ValueError as error:
             raise ValueError(f"in float32, {error}; {WIDER}") from None
 
 
-def declared_classes(
+def count_classes(
     num_classes: int | None, class_probs: Any, class_concentration: Any, families: Mapping[str, Family]
 ) -> int | None:
     """K, or None if nothing declares it.

@@ -16,7 +16,6 @@ from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.masked import without_mask
 from bayesnb.arrays.placement import Array, as_array, to_host
 from bayesnb.arrays.threads import in_threads, row_blocks
-from bayesnb.families.parts.tied import Tied
 from bayesnb.fits.closed_form import CLOSED_FORMS, conjugate, fit_mle, fit_posterior, require_fit, require_maximum
 from bayesnb.model.naive_bayes import NaiveBayes, Sites, Tables
 from bayesnb.rows import arguments
@@ -136,7 +135,7 @@ def _fold_tables(
 
 
 def _untie(grid: NaiveBayes) -> NaiveBayes:
-    families = {name: f.untie() if isinstance(f, Tied) else f for name, f in grid.families.items()}
+    families = {name: family.untie() for name, family in grid.families.items()}
     return grid.with_hyperparameters(families, grid.class_concentration)
 
 

@@ -51,7 +51,7 @@ def sample_normals(loc: Array, covariance: Array, noise: Array, draw: Array, y: 
     return loc[draw, y] + jnp.where(constant, 0.0, varying)
 
 
-def quadratic_form(loc: Array, covariance: Array) -> tuple[Array, Array, Array, Array]:
+def precision_form(loc: Array, covariance: Array) -> tuple[Array, Array, Array, Array]:
     """P, w, b, l with log p(x | k) = -x' P x / 2 + w x + b - l / 2 up to a constant; P [T, D, D] are precisions."""
     on = variances(covariance) > 0
     factor = jnp.linalg.cholesky(proper(covariance, on))

@@ -36,7 +36,7 @@ def to_powers(family: Family, powers: Array | None) -> Score:
     return lambda x: LogProb(products.by_rows(_to_powers, (family, powers), x), None)
 
 
-def mixed(family: Family, pooled: Family, log_odds: Array) -> Score:
+def mix(family: Family, pooled: Family, log_odds: Array) -> Score:
     """sum_d log(p_d p(x_d | y = k) + (1 - p_d) p(x_d)), [N, K].
 
     ``log_odds`` [D] are log(p / (1 - p)); ``pooled`` is the same family fitted to all rows as one class.
@@ -49,7 +49,7 @@ def mixed(family: Family, pooled: Family, log_odds: Array) -> Score:
         depends = scipy.special.log_expit(odds) + _category_logs(tables)
         free = scipy.special.log_expit(-odds) + _category_logs(of_pooled)
         return _from_category_logs(family, tables, np.logaddexp(depends, free))
-    return lambda x: LogProb(products.by_rows(_mixed, (family, pooled, log_odds), x), None)
+    return lambda x: LogProb(products.by_rows(_mix, (family, pooled, log_odds), x), None)
 
 
 def _times(power: Array, score: LogProb) -> LogProb:
@@ -101,5 +101,5 @@ def _to_powers(family: Family, powers: Array, x: Array) -> Array:
 
 
 @jax.jit
-def _mixed(family: Family, pooled: Family, log_odds: Array, x: Array) -> Array:
+def _mix(family: Family, pooled: Family, log_odds: Array, x: Array) -> Array:
     return log_mixture_terms(family, pooled, log_odds, x).sum(axis=-1)

@@ -129,7 +129,7 @@ class CategoricalStatistics(Statistics):
 
     def without_room(self, least: Sequence[int]) -> Self:
         """The same counts without unused last categories, but with at least ``least`` categories per column."""
-        return self.resize(tuple(map(max, self.shown(), least)))
+        return self.resize(tuple(map(max, self.used_sizes(), least)))
 
     def spread(self, codes: Sequence[Array], sizes: Sequence[int]) -> Self:
         """The same counts recoded, with other ``sizes``: category c of column d becomes ``codes[d][c]``."""
@@ -138,7 +138,7 @@ class CategoricalStatistics(Statistics):
             new[:, places] = old
         return spread
 
-    def shown(self) -> tuple[int, ...]:
+    def used_sizes(self) -> tuple[int, ...]:
         """The number of categories of each column up to the last with a count, at least 1."""
         ends = np.cumsum(self.sizes)
         counted = np.flatnonzero(self.counts.any(axis=0))

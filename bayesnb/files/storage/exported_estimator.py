@@ -84,12 +84,12 @@ class ExportedEstimator:
     def encoded(self, X: Any) -> Any:
         """Checked rows as the functions take them."""
         plain = self._plain_rows.encode(X) if self._plain_rows else _numbers(X, self._stored["num_numbers"])
-        return self._checked(X) if plain is None else plain
+        return self._check_rows(X) if plain is None else plain
 
     def __repr__(self) -> str:
         return f"ExportedEstimator({self.classifier.fit}, classes {self.classes_.tolist()})"
 
-    def _checked(self, X: Any) -> Any:
+    def _check_rows(self, X: Any) -> Any:
         from bayesnb.rows.checks import check_rows
 
         model = self._without_fit.fit_
