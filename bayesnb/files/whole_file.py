@@ -27,7 +27,7 @@ except ModuleNotFoundError:  # without locks, dead writers cannot be recognised 
 PREFIX = f".bayesnb-{re.sub(r'[^A-Za-z0-9.]', '_', platform.node())[:64]}-"
 """Prefix of the names of this host's hidden folders; the rest of the name is random."""
 
-KINDS = {
+FILE_TYPES = {
     stat.S_IFDIR: "a folder", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFIFO: "a pipe",
     stat.S_IFSOCK: "a socket",
 }  # fmt: skip
@@ -41,7 +41,7 @@ def require_file(path: Path) -> None:
         return
     if kind != stat.S_IFREG:
         code = errno.EISDIR if kind == stat.S_IFDIR else errno.EINVAL
-        raise OSError(code, f"it is {KINDS.get(kind, 'something else')}, expected a regular file", str(path))
+        raise OSError(code, f"it is {FILE_TYPES.get(kind, 'something else')}, expected a regular file", str(path))
 
 
 @contextmanager

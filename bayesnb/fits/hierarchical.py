@@ -53,7 +53,7 @@ def sample(model: NaiveBayes, statistics: ModelStatistics, key: Array, **setting
     """
     sampler_key, draw_key = jax.random.split(key)
     with jax.enable_x64(True):
-        values, sample_stats = sampler.sample(PROGRAM, (model, statistics), sampler_key, **settings)
+        values, sample_stats = sampler.sample(TARGET, (model, statistics), sampler_key, **settings)
         keys = jax.random.split(draw_key, settings["num_samples"] * settings["num_chains"])
     values = to_host(values)
     params = {**values, **at_once(_parameters, model, statistics, values, keys)}
@@ -70,7 +70,7 @@ def _log_likelihood(values: Sites, model: NaiveBayes, statistics: ModelStatistic
     return evidence(_resolve(model, statistics, values), statistics).total
 
 
-PROGRAM = sampler.Program(lambda model, *_: sample_hyperparameters(model), _log_likelihood)
+TARGET = sampler.Target(lambda model, *_: sample_hyperparameters(model), _log_likelihood)
 
 
 @jax.jit

@@ -45,7 +45,7 @@ def check_concentration(given: Any) -> Any:
     return value
 
 
-def check_float32(families: Mapping[str, Family], class_concentration: Any) -> None:
+def check_model_float32(families: Mapping[str, Family], class_concentration: Any) -> None:
     """``check_float32`` of ``rows.checks`` for a whole model."""
     checks.check_float32(families)
     if jnp.result_type(float) == np.float32:
@@ -55,7 +55,7 @@ def check_float32(families: Mapping[str, Family], class_concentration: Any) -> N
             raise ValueError(f"in float32, {error}; {WIDER}") from None
 
 
-def count_classes(
+def find_num_classes(
     num_classes: int | None, class_probs: Any, class_concentration: Any, families: Mapping[str, Family]
 ) -> int | None:
     """K, or None if nothing declares it.

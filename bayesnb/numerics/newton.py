@@ -18,7 +18,7 @@ from bayesnb.arrays.placement import Array
 FLAT = 1e-6
 """The smallest curvature that is distinguished from rounding."""
 
-LONGEST = 4.0
+LARGEST_RADIUS = 4.0
 """The largest radius of a step."""
 
 
@@ -72,7 +72,7 @@ def minimise(
         # a tiny increase may be the rounding of large sums
         helped = trial.loss <= point.loss + 1e-6 + 1e-13 * jnp.abs(point.loss)
         taken = helped & (point.promise > tolerance)
-        radius = jnp.where(helped, jnp.minimum(2.0 * radius, LONGEST), 0.25 * jnp.abs(x - point.x).max(axis=0))
+        radius = jnp.where(helped, jnp.minimum(2.0 * radius, LARGEST_RADIUS), 0.25 * jnp.abs(x - point.x).max(axis=0))
         return jax.tree.map(lambda new, old: jnp.where(taken, new, old), trial, point), radius, n + 1
 
     def proceed(state: tuple[_Point, Array, Array]) -> Array:

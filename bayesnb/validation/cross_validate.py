@@ -24,7 +24,7 @@ from bayesnb.rows.statistics import ModelStatistics, from_host, merge_alike
 
 T = TypeVar("T")
 
-TABLE_BYTES = 1 << 26
+GRID_BYTES = 1 << 26
 """Bytes of hyperparameters of the folds that are finalised together."""
 
 
@@ -81,7 +81,7 @@ def cross_validate(
     table = np.empty((num_rows, len(models), num_classes))
     scorer = grid.predictive_scorer if fit is fit_posterior else _untie(grid.respelled(None)).likelihood_scorer
     grid_bytes = sum(leaf.nbytes for leaf in jax.tree.leaves(grid))
-    for some in row_blocks(len(others), grid_bytes, block_bytes=TABLE_BYTES):
+    for some in row_blocks(len(others), grid_bytes, block_bytes=GRID_BYTES):
         tables = _tables_of_folds(grid, others[some], fit)
 
         def predict(one: tuple[int, Tables]) -> None:

@@ -10,12 +10,12 @@ from sklearn import naive_bayes
 
 import bayesnb as nb
 from bayesnb.arrays import cells, threads
-from bayesnb.families.open_categorical import FEW, OpenCategorical
+from bayesnb.families.open_categorical import SAMPLE_ROWS, OpenCategorical
 from bayesnb.families.parts.statistics import CategoricalStatistics, class_bytes
 from bayesnb.frames.schema import MOST_CODES
 from bayesnb.sklearn import CategoricalNB
 
-N, D, K = 6 * FEW, 5, 3
+N, D, K = 6 * SAMPLE_ROWS, 5, 3
 
 
 def rows_of(rng, dtype=np.int64):
@@ -158,7 +158,7 @@ def test_rows_are_looked_at_once(rng, monkeypatch):
     )
     x, y = rng.integers(0, 4, (N, D)), rng.integers(0, K, N)
     fit = nb.NaiveBayesClassifier("categorical").fit(x, y)
-    assert [len(rows) for rows in looks] == [FEW - FEW // 7]  # one in seven
+    assert [len(rows) for rows in looks] == [SAMPLE_ROWS - SAMPLE_ROWS // 7]  # one in seven
     assert_counted(fit.statistics_.blocks["x"], counts_of(x, y))
     fit.fit(x, y, sample_weight=rng.random(N) + 0.1)  # whose sums do not tell that all are counted
     assert len(looks[-1]) == N

@@ -64,14 +64,14 @@ class Statistics(Node):
         return jax.tree.map(without, self, part)
 
     def join_columns(self, groups: Sequence[int]) -> Self:
-        """The statistics of groups of columns, whose cells are as if of one column, [K, G]; of arrays [K, D]."""
+        """The statistics with each group of columns joined into one, [K, G]; for arrays [K, D]."""
         pooled = jax.tree.map(lambda a: _by_group(a, groups), self).pool()
         return jax.tree.map(lambda a: a[0], pooled)
 
 
 def _by_group(table: Array, groups: Sequence[int]) -> Array:
     """The columns of a table [K, D, ...] by group, [M, K, G, ...], with zeros where a group has fewer than M."""
-    if table.shape[1] < len(groups):  # [K, 1], a sum that nobody asked for
+    if table.shape[1] < len(groups):  # [K, 1]: a base measure that was not summed
         return table[None]
     members = [np.flatnonzero(np.asarray(groups) == g) for g in range(max(groups) + 1)]
     places = np.full((max(map(len, members)), len(members)), len(groups))

@@ -1,4 +1,4 @@
-"""Families whose columns share parameters: the block is one feature, because the cells of a row tell of each other."""
+"""Families whose columns share parameters: the block is one feature, because the cells of a row depend on each other."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class TiedColumns(Family):
 
     @property
     def wide(self) -> Family:
-        """The family ``untied``, which has a column for each of ours; its hyperparameters mean nothing."""
+        """The family ``untied`` with as many columns as the rows; its hyperparameters are not used."""
         structure = {name: value for name, value in self._values(static=True).items() if name != "columns"}
         sizes = structure.get("num_categories")
         if isinstance(sizes, tuple):
