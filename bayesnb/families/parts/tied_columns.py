@@ -1,4 +1,4 @@
-"""Families whose columns share parameters: the block is one feature, because the cells of a row depend on each other."""
+"""Families whose columns share parameters: the block is one feature, as the cells of a row depend on each other."""
 
 from __future__ import annotations
 
