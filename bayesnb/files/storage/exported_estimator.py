@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -23,22 +23,6 @@ CHECKED = {"bernoulli", "categorical", "normal", "poisson"}
 """The likelihoods that take every row that is encoded; others check it once more."""
 
 
-class Functions(Protocol):
-    """The exported functions of encoded rows."""
-
-    fit: str
-    num_classes: int
-
-    def predict_proba(self, X: Any) -> Any:
-        """p(y = k | x), [N, K]."""
-
-    def predict_log_proba(self, X: Any) -> Any:
-        """log p(y = k | x), [N, K]."""
-
-    def log_joint(self, X: Any) -> Any:
-        """log p(y = k, x), [N, K]."""
-
-
 class ExportedEstimator:
     """An exported ``NaiveBayesClassifier``: it takes the same rows, with the same errors, and gives numpy arrays.
 
@@ -50,7 +34,7 @@ class ExportedEstimator:
         feature_names_in_: The names of the columns, or None if the estimator was fitted to an array.
     """
 
-    def __init__(self, classifier: Functions, stored: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+    def __init__(self, classifier: Any, stored: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         self.classifier, self._stored, self._arrays = classifier, stored, arrays
         labels, dtype = stored["classes"]
         self.classes_ = np.array(labels, np.dtype(dtype))
