@@ -1,11 +1,11 @@
-"""Rows of Dask and DuckDB, which are not computed before they are asked for."""
+"""Rows of Dask and DuckDB, which are computed only on request."""
 
 from __future__ import annotations
 
 from typing import Any
 
-PARTS = {"DataFrame": "partitions", "Series": "partitions", "Array": "blocks.ravel()"}
-"""How the parts of Dask's collections are called."""
+DASK_PARTS = {"DataFrame": "partitions", "Series": "partitions", "Array": "blocks.ravel()"}
+"""The attributes of Dask's collections that hold their parts."""
 
 READERS = ("to_arrow_reader", "fetch_record_batch", "fetch_arrow_reader")
 """The methods of DuckDB's relations, from the newest version to the oldest, that read batches of rows."""
@@ -17,7 +17,7 @@ def require_computed(name: str, given: Any) -> None:
     if library == "dask":
         raise ValueError(
             f"{name} is a Dask {kind}, whose rows are not computed: give {name}.compute() if they fit in memory, else "
-            f"part.compute() for each part in {name}.{PARTS.get(kind, 'to_delayed()')}, to partial_fit, or to "
+            f"part.compute() for each part in {name}.{DASK_PARTS.get(kind, 'to_delayed()')}, to partial_fit, or to "
             "nb.stream, whose statistics nb.merge adds up"
         )
     if library == "duckdb":

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 
-def filled(x: Any) -> Any:
+def fill_masked(x: Any) -> Any:
     """X with masked cells replaced by NaN, in its own dtype if that has NaN; X itself if it is not a masked array."""
     masked = _masked_array(x)
     if masked is None:
@@ -19,10 +19,10 @@ def filled(x: Any) -> Any:
 
 
 def fill_masked_codes(x: Any) -> Any:
-    """As ``filled``, but integers and booleans stay integers, with -1 for masked cells."""
+    """As ``fill_masked``, but integers and booleans stay integers, with -1 for masked cells."""
     masked = _masked_array(x)
     if masked is None or not np.ma.is_masked(masked) or masked.dtype.kind not in "iub":
-        return filled(x)
+        return fill_masked(x)
     return masked.astype(np.int64).filled(-1)
 
 

@@ -82,7 +82,7 @@ def part_of(x: Any, rows: slice, order: Literal["C", "K"] = "C") -> Any:
     return part
 
 
-def stored(x: Any) -> Array:
+def stored_cells(x: Any) -> Array:
     """The stored cells of a sparse matrix; a dense array itself."""
     return x.data if is_sparse(x) else x
 

@@ -45,7 +45,7 @@ def merge_in_threads(merge: Callable[[T, T], T], function: Callable[[S], T], par
 
 def _results(function: Callable[[S], T], parts: Iterable[S]) -> Iterator[T]:
     parts = list(parts)
-    if len(parts) < 2 or threading.current_thread().name.startswith(NAME):
+    if len(parts) < 2 or threading.current_thread().name.startswith(THREAD_NAME):
         yield from map(function, parts)
         return
     workers, ahead = _workers(os.getpid()), deque[Future[T]]()
@@ -63,7 +63,7 @@ def _results(function: Callable[[S], T], parts: Iterable[S]) -> Iterator[T]:
             wait(ahead)
 
 
-NAME = "bayesnb"
+THREAD_NAME = "bayesnb"
 """The names of our threads begin with this."""
 
 MOST_WAITING = 2 * (os.cpu_count() or 1)
@@ -74,7 +74,7 @@ MOST_WAITING = 2 * (os.cpu_count() or 1)
 def _workers(process: int) -> ThreadPoolExecutor:
     """Threads that are kept: starting them takes longer than many a block. A forked process gets its own."""
     del process
-    return ThreadPoolExecutor(os.cpu_count(), NAME)
+    return ThreadPoolExecutor(os.cpu_count(), THREAD_NAME)
 
 
 class _OneBlasThread:

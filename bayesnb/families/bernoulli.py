@@ -55,9 +55,7 @@ class Bernoulli(BetaFamily):
     def likelihood(self, params: Params) -> dist.Distribution:
         return dist.Bernoulli(probs=params["probs"])
 
-    @classmethod
-    def read(cls, law: dist.Distribution) -> dict[str, Array] | None:
-        return {"probs": law.probs} if isinstance(law, dist.BernoulliProbs | dist.BernoulliLogits) else None
+    laws = (dist.BernoulliProbs, dist.BernoulliLogits)
 
     def statistics(self, x: Array, z: ClassSums) -> BernoulliStatistics:
         return BernoulliStatistics(*z.trials(x))

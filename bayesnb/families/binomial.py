@@ -97,9 +97,7 @@ class Binomial(BetaFamily):
         totals = self.total_count if total_count is None else total_count
         return dist.Binomial(total_count=jnp.asarray(1 if totals is None else totals), probs=params["probs"])
 
-    @classmethod
-    def read(cls, law: dist.Distribution) -> dict[str, Array] | None:
-        return {"probs": law.probs} if isinstance(law, dist.BinomialProbs | dist.BinomialLogits) else None
+    laws = (dist.BinomialProbs, dist.BinomialLogits)
 
     def observe(self, block: str, params: Params, x: Array | None, total_count: Array | None) -> Array:
         if x is not None:

@@ -119,9 +119,7 @@ class Categorical(DirichletPrior):
         padding = [[(0, 0)] * (p.ndim - 1) + [(0, largest - p.shape[-1])] for p in columns]
         return dist.Categorical(probs=jnp.stack([jnp.pad(p, w) for p, w in zip(columns, padding, strict=True)], -2))
 
-    @classmethod
-    def read(cls, law: dist.Distribution) -> dict[str, Array] | None:
-        return {"probs": law.probs} if isinstance(law, dist.CategoricalProbs | dist.CategoricalLogits) else None
+    laws = (dist.CategoricalProbs, dist.CategoricalLogits)
 
     @classmethod
     def simplify(cls, params: dict[str, Array]) -> tuple[type[Family], dict[str, Array]]:

@@ -82,9 +82,7 @@ class Multinomial(DirichletPrior, LinearFamily):
     def likelihood(self, params: Params, total_count: Array | int = 1) -> dist.Distribution:
         return dist.Multinomial(total_count=total_count, probs=params["probs"])
 
-    @classmethod
-    def read(cls, law: dist.Distribution) -> dict[str, Array] | None:
-        return {"probs": law.probs} if isinstance(law, dist.MultinomialProbs | dist.MultinomialLogits) else None
+    laws = (dist.MultinomialProbs, dist.MultinomialLogits)
 
     def observe(self, block: str, params: Params, x: Array | None, total_count: Array | None) -> Array:
         if not params["probs"].shape[-1]:

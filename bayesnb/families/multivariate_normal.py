@@ -231,7 +231,7 @@ class MultivariateNormal(InverseWishartPrior):
         loc = jnp.where(seen[:, None], statistics.mean, pooled.mean)
         if self.shared:
             count = jnp.where(pooled.count > 0, pooled.count, 1)
-            covariance = self.tied(statistics.scatter) / count[:, None, None]
+            covariance = self.sum_tied(statistics.scatter) / count[:, None, None]
         else:
             covariance = jnp.where(seen[:, None, None], statistics.covariance, pooled.covariance)
         return {"loc": loc, "covariance": self.as_site(covariance + self.smoothing * jnp.eye(loc.shape[1])[None])}
@@ -245,7 +245,7 @@ class MultivariateNormal(InverseWishartPrior):
 
     def form(self, params: Params) -> tuple[Array | None, Array, Array]:
         loc, covariance = jnp.asarray(params["loc"]), self.as_table(jnp.asarray(params["covariance"]))
-        precision, coefficients, offset, log_det = of_rows.quadratic_form(loc, covariance)
+        precision, coefficients, offset, log_det = of_rows.precision_form(loc, covariance)
         if self.shared:
             return None, coefficients, offset
         return -0.5 * precision, coefficients, offset - 0.5 * log_det
@@ -295,4 +295,4 @@ class MultivariateNormal(InverseWishartPrior):
         return normal_inverse_wishart.log_partition_ratio(self.prior, statistics)
 
     def log_base_measure(self, statistics: MultivariateNormalStatistics) -> Array:
-        return (-0.5 * LOG_2PI * self.prior.varying.sum(axis=1) * self.tied(statistics.count))[:, None]
+        return (-0.5 * LOG_2PI * self.prior.varying.sum(axis=1) * self.sum_tied(statistics.count))[:, None]

@@ -174,7 +174,7 @@ class Normal(Tied, LinearFamily):
         loc = jnp.where(seen, statistics.mean, pooled.mean)
         if self.shared:
             count = jnp.where(pooled.count > 0, pooled.count, 1)
-            variance = self.tied(statistics.squares) / count
+            variance = self.sum_tied(statistics.squares) / count
         else:
             variance = jnp.where(seen, statistics.variance, pooled.variance)
         return {"loc": loc, "variance": self.as_site(jnp.maximum(variance, VARIANCE_FLOOR * pooled.variance))}
@@ -227,8 +227,8 @@ class Normal(Tied, LinearFamily):
         moved = params["loc"] - reference["loc"]
         shift = n * moved * (2.0 * (reference["loc"] - statistics.mean) + moved) / new
         # sum first: n - fitted is of order one only in the sum over the classes that share the variance
-        excess = self.tied(n) * stable.log_ratio_excess(r) + self.tied(n - fitted) * r / (1.0 + r)
-        terms = -0.5 * (excess + self.tied(shift))
+        excess = self.sum_tied(n) * stable.log_ratio_excess(r) + self.sum_tied(n - fitted) * r / (1.0 + r)
+        terms = -0.5 * (excess + self.sum_tied(shift))
         return jnp.where(off, 0.0, terms).sum()
 
     def centre(self, statistics: NormalStatistics) -> tuple[Self, NormalStatistics]:
@@ -252,13 +252,13 @@ class Normal(Tied, LinearFamily):
 
     def left_out_terms(self, statistics: NormalStatistics, x: Array, y: Array, weight: Array) -> Array:
         x = jnp.asarray(x, jnp.result_type(float))
-        return log_student_cells(normal_inverse_gamma.left_out(self.prior, statistics, x, y, weight), x)
+        return log_student_cells(normal_inverse_gamma.leave_out(self.prior, statistics, x, y, weight), x)
 
     def leave_one_out_terms(self, statistics: NormalStatistics, x: Array, y: Array, weight: Array) -> Array:
         if not self.shared:
             return super().leave_one_out_terms(statistics, x, y, weight)
         x = jnp.asarray(x, jnp.result_type(float))
-        posteriors = normal_inverse_gamma.left_out_by_class(self.prior, statistics, x, y, weight)
+        posteriors = normal_inverse_gamma.leave_out_by_class(self.prior, statistics, x, y, weight)
         return log_student_cells(posteriors, x[:, None, :])
 
     def cell_law(self, params: Params, column: int) -> dist.Distribution:
@@ -283,7 +283,7 @@ class Normal(Tied, LinearFamily):
         return normal_inverse_gamma.log_partition_ratio(self.prior, statistics)
 
     def log_base_measure(self, statistics: NormalStatistics) -> Array:
-        return jnp.where(self.prior.scaleless, 0.0, -0.5 * LOG_2PI * self.tied(statistics.count))
+        return jnp.where(self.prior.scaleless, 0.0, -0.5 * LOG_2PI * self.sum_tied(statistics.count))
 
 
 def log_normal_cells(x: Array, loc: Array, variance: Array) -> Array:

@@ -18,7 +18,7 @@ from bayesnb.families.categorical import Categorical
 from bayesnb.families.parts.statistics import CategoricalStatistics
 from bayesnb.primitives.sums import ClassSums, HostSums
 
-FEW = 1024
+SAMPLE_ROWS = 1024
 """The number of rows, spread over X, that are sampled to estimate the size of a table."""
 
 MOST_PLACES = np.iinfo(np.int32).max
@@ -39,7 +39,7 @@ class OpenCategorical(Categorical):
 
     def with_room(self, x: Array) -> Self:
         """A copy with room for the codes in a sample of the rows, and a quarter more."""
-        sizes = self._sizes_in(native(x[:: 1 + len(x) // FEW]))
+        sizes = self._sizes_in(native(x[:: 1 + len(x) // SAMPLE_ROWS]))
         wider = tuple(min(size + (size + 3) // 4, self.most) for size in sizes)
         return self._replace(num_categories=wider if sum(wider) <= MOST_PLACES else sizes)
 

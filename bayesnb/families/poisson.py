@@ -75,10 +75,7 @@ class Poisson(LinearFamily):
         return dist.Poisson(params["rate"])
 
     site_supports = (("rate", dist.constraints.positive),)
-
-    @classmethod
-    def read(cls, law: dist.Distribution) -> dict[str, Array] | None:
-        return {"rate": law.rate} if isinstance(law, dist.Poisson) else None
+    laws = (dist.Poisson,)
 
     @classmethod
     def prior_terms(cls, site: str, params: Params) -> tuple[Array, ...]:

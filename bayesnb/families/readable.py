@@ -17,6 +17,9 @@ class Readable:
     site_supports: ClassVar[tuple[tuple[str, Constraint], ...]] = ()
     """The support of each site."""
 
+    laws: ClassVar[tuple[type[dist.Distribution], ...]] = ()
+    """NumPyro's classes of this likelihood, with attributes that have the sites' names."""
+
     known_parameter: ClassVar[tuple[type[Any], str] | None] = None
     """The family with the same likelihood in which one of this one's hyperparameters is a parameter, and its name."""
 
@@ -28,8 +31,7 @@ class Readable:
     @classmethod
     def read(cls, law: dist.Distribution) -> dict[str, Array] | None:
         """The parameters of a NumPyro distribution of cells; None if it is not this family's likelihood."""
-        del law
-        return None
+        return {site: getattr(law, site) for site, _ in cls.site_supports} if isinstance(law, cls.laws) else None
 
     @classmethod
     def simplify(cls, params: dict[str, Array]) -> tuple[type[Any], dict[str, Array]]:

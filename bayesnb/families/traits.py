@@ -56,6 +56,10 @@ class Traits:
         """The parameters that all classes share: they have no class axis."""
         return ()
 
+    def untie(self) -> Self:
+        """The same family with parameters of its own for each class, as by default."""
+        return self
+
     # sizes and formulas
 
     def num_parameters(self, num_columns: int) -> tuple[int, int]:

@@ -27,7 +27,7 @@ except ModuleNotFoundError:  # without locks, dead writers cannot be recognised 
 PREFIX = f".bayesnb-{re.sub(r'[^A-Za-z0-9.]', '_', platform.node())[:64]}-"
 """Prefix of the names of this host's hidden folders; the rest of the name is random."""
 
-KINDS = {
+FILE_TYPES = {
     stat.S_IFDIR: "a folder", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFIFO: "a pipe",
     stat.S_IFSOCK: "a socket",
 }  # fmt: skip
@@ -41,7 +41,7 @@ def require_file(path: Path) -> None:
         return
     if kind != stat.S_IFREG:
         code = errno.EISDIR if kind == stat.S_IFDIR else errno.EINVAL
-        raise OSError(code, f"it is {KINDS.get(kind, 'something else')}, expected a regular file", str(path))
+        raise OSError(code, f"it is {FILE_TYPES.get(kind, 'something else')}, expected a regular file", str(path))
 
 
 @contextmanager
@@ -86,7 +86,7 @@ def hidden_folder(parent: Path) -> Iterator[Path]:
         OSError: if the parent folder is not writable.
     """
     _remove_left_over(parent)
-    folder, lock = _locked(parent)
+    folder, lock = _lock_folder(parent)
     try:
         yield folder
     finally:
@@ -95,7 +95,7 @@ def hidden_folder(parent: Path) -> Iterator[Path]:
             os.close(lock)
 
 
-def _locked(parent: Path) -> tuple[Path, int | None]:
+def _lock_folder(parent: Path) -> tuple[Path, int | None]:
     while True:
         folder = parent / f"{PREFIX}{uuid.uuid4().hex}"
         folder.mkdir(mode=0o700)  # nobody else can read the file until it has the old one's permissions

@@ -23,7 +23,7 @@ from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.placement import Array, is_traced, namespace, to_double
 from bayesnb.arrays.pytree import pytree
 from bayesnb.families.base import Family
-from bayesnb.families.parts.powers import mixed
+from bayesnb.families.parts.powers import mix
 from bayesnb.fits.closed_form import conjugate, gather
 from bayesnb.model.class_prior import joint_score
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
@@ -128,7 +128,7 @@ class AveragedPosterior(Classifier):
         return self.model.spell(params), np.arange(num_draws)
 
     def _scorer(self) -> Score:
-        scores = {b: mixed(f, self.pooled[b], self.log_odds[b]) for b, f in self.model.families.items()}
+        scores = {b: mix(f, self.pooled[b], self.log_odds[b]) for b, f in self.model.families.items()}
         return joint_score(self.model.class_mean(), scores)
 
 

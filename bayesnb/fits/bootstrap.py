@@ -40,7 +40,7 @@ SCHEMES = ("poisson", "multinomial")
 WEIGHT_BYTES = 1 << 26
 """Bytes of weights, one per row and replicate, in memory at once."""
 
-FEWEST = 8
+FEWEST_REPLICATES = 8
 """The fewest replicates at once: fewer would not repay a pass over many rows."""
 
 
@@ -106,7 +106,7 @@ def bootstrap(
     if not rows.num_rows:
         raise ValueError("the bootstrap resamples rows: give at least one row with a positive weight")
     arguments.check_draws(estimate.params, replicates=replicates)
-    size = max(WEIGHT_BYTES // rows.num_rows, FEWEST)
+    size = max(WEIGHT_BYTES // rows.num_rows, FEWEST_REPLICATES)
     parts = []
     for start in range(0, replicates, size):
         weights = _weights(key, rows.num_rows, range(start, min(start + size, replicates)), scheme)

@@ -22,7 +22,7 @@ import numpy as np
 
 from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.placement import is_traced, on_host, to_host
-from bayesnb.model.declarations import check_float32
+from bayesnb.model.declarations import check_model_float32
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.model.nonconjugate import require_conjugacy
 from bayesnb.results.classifier import PointEstimate, Posterior
@@ -162,7 +162,7 @@ def gather(
     if on_host(statistics) and not is_traced(model):
         model = to_host(model)
     elif not model.resolved:
-        check_float32(model.families, model.class_concentration)
+        check_model_float32(model.families, model.class_concentration)
     return model, statistics
 
 

@@ -18,7 +18,7 @@ from bayesnb.arrays.host_calls import at_once, finalise
 from bayesnb.arrays.placement import Array, to_host
 from bayesnb.arrays.pytree import pytree
 from bayesnb.fits import sampler
-from bayesnb.model.hyperpriors import filled, hyperpriors, sample_hyperparameters
+from bayesnb.model.hyperpriors import fill_hyperpriors, hyperpriors, sample_hyperparameters
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
@@ -53,7 +53,7 @@ def sample(model: NaiveBayes, statistics: ModelStatistics, key: Array, **setting
     """
     sampler_key, draw_key = jax.random.split(key)
     with jax.enable_x64(True):
-        values, sample_stats = sampler.sample(PROGRAM, (model, statistics), sampler_key, **settings)
+        values, sample_stats = sampler.sample(TARGET, (model, statistics), sampler_key, **settings)
         keys = jax.random.split(draw_key, settings["num_samples"] * settings["num_chains"])
     values = to_host(values)
     params = {**values, **at_once(_parameters, model, statistics, values, keys)}
@@ -63,14 +63,14 @@ def sample(model: NaiveBayes, statistics: ModelStatistics, key: Array, **setting
 
 @jax.jit
 def _resolve(model: NaiveBayes, statistics: ModelStatistics, values: Sites) -> NaiveBayes:
-    return filled(model, values).resolve(statistics=statistics)
+    return fill_hyperpriors(model, values).resolve(statistics=statistics)
 
 
 def _log_likelihood(values: Sites, model: NaiveBayes, statistics: ModelStatistics) -> Array:
     return evidence(_resolve(model, statistics, values), statistics).total
 
 
-PROGRAM = sampler.Program(lambda model, *_: sample_hyperparameters(model), _log_likelihood)
+TARGET = sampler.Target(lambda model, *_: sample_hyperparameters(model), _log_likelihood)
 
 
 @jax.jit

@@ -13,7 +13,7 @@ from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.placement import Array, to_host
 from bayesnb.fits import hierarchical, sampler
 from bayesnb.fits.closed_form import gather
-from bayesnb.fits.em import Rows, has_unlabelled, separate
+from bayesnb.fits.em import PartlyLabelled, has_unlabelled, separate
 from bayesnb.model.hyperpriors import hyperpriors
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.model.nonconjugate import initial_params
@@ -25,7 +25,7 @@ from bayesnb.rows.statistics import ModelStatistics
 R_HAT, ESS = 1.01, 400
 """Draws beyond these bounds cause a warning: Vehtari et al., Rank-normalization, folding, localization (2021)."""
 
-FEWEST = 4
+FEWEST_DRAWS = 4
 """The fewest draws per chain for which R-hat is defined."""
 
 NOT_EXACT = "take more num_warmup, or a smoother or narrower prior"
@@ -74,8 +74,10 @@ def fit_nuts(
     """
     arguments.check_key(key)
     arguments.check_counts(num_samples=num_samples, num_warmup=num_warmup, num_chains=num_chains)
-    if num_samples < FEWEST:
-        raise ValueError(f"num_samples must be at least {FEWEST}, so that chains can be compared, got {num_samples}")
+    if num_samples < FEWEST_DRAWS:
+        raise ValueError(
+            f"num_samples must be at least {FEWEST_DRAWS}, so that chains can be compared, got {num_samples}"
+        )
     arguments.require_known("fit_nuts", model, X, y, sample_weight, statistics, key)
     arguments.check_model(model)
     spelling, X, model = model.spelling, model.by_block(X), model.respelled(None)
@@ -114,7 +116,7 @@ def fit_nuts(
 
 
 def _sample(
-    model: NaiveBayes, statistics: ModelStatistics, rows: Rows | None, key: Array, settings: dict[str, Any]
+    model: NaiveBayes, statistics: ModelStatistics, rows: PartlyLabelled | None, key: Array, settings: dict[str, Any]
 ) -> Draws:
     """Draws of a resolved model's parameters, from statistics of labelled rows and from unlabelled ``rows``."""
     centred, standard, reference = finalise(_centre, model, statistics)
@@ -123,30 +125,30 @@ def _sample(
     # centred statistics need only float32; unlabelled rows, and priors in their own units, would lose digits
     with nullcontext() if rows is None and not model.priors else jax.enable_x64(True):
         data = centred, standard, reference, rows
-        samples, sample_stats = sampler.sample(PROGRAM, data, key, start=start, **settings)
+        samples, sample_stats = sampler.sample(TARGET, data, key, start=start, **settings)
     return Draws(model, finalise(_restore, model, statistics, samples), sample_stats, settings["num_chains"])
 
 
 def _log_likelihood(
-    params: Sites, model: NaiveBayes, statistics: ModelStatistics, reference: Sites, rows: Rows | None
+    params: Sites, model: NaiveBayes, statistics: ModelStatistics, reference: Sites, rows: PartlyLabelled | None
 ) -> Array:
     """The log likelihood of labelled rows relative to that at ``reference``, plus that of unlabelled rows."""
     labelled = model.log_likelihood_ratio(statistics, params, reference)
     return labelled if rows is None else labelled + _log_density(rows, params)
 
 
-PROGRAM = sampler.Program(lambda model, *_: model.params(), _log_likelihood)
+TARGET = sampler.Target(lambda model, *_: model.params(), _log_likelihood)
 
 
 @jax.custom_vjp
-def _log_density(rows: Rows, params: Sites) -> Array:
+def _log_density(rows: PartlyLabelled, params: Sites) -> Array:
     """sum_n w_n log sum_k p(y = k, x_n | params) over the unlabelled rows; params are centred."""
     return _with_slope(rows, params)[0]
 
 
 # one chain after another: under vmap a conditional would compute both branches, the slow one too
 @jax.custom_batching.sequential_vmap
-def _with_slope(rows: Rows, params: Sites) -> tuple[Array, Sites]:
+def _with_slope(rows: PartlyLabelled, params: Sites) -> tuple[Array, Sites]:
     def value(params: Sites) -> Array:
         joint = rows.model.log_likelihood(rows.model.restore(rows.labelled, params), rows.arrays).log()
         return rows.weight @ logsumexp(joint)

@@ -32,7 +32,7 @@ UPDATES = 50
 """How many times the progress bar is updated."""
 
 
-class Program(NamedTuple):
+class Target(NamedTuple):
     """``prior`` samples its sites given the data; ``log_likelihood`` takes what ``prior`` returns, and the data.
 
     Use module-level functions, not closures: compiled code is cached by these functions.
@@ -47,7 +47,7 @@ class Program(NamedTuple):
 
 
 def sample(
-    program: Program,
+    target: Target,
     data: tuple[Any, ...],
     key: Array,
     *,
@@ -59,7 +59,7 @@ def sample(
 ) -> tuple[Sites, dict[str, Array]]:
     """Draws by site, chain after chain, [C S, ...], and the sampler statistics of each draw, [C S]; on the host.
 
-    ``data`` are the arguments of both functions of the program, pytrees of arrays. ``start`` has the initial values;
+    ``data`` are the arguments of both functions of the target, pytrees of arrays. ``start`` has the initial values;
     sites left out start at random. If it is None, chains start at the median of a few draws from the prior. The rest is
     as in ``fit_nuts``. ValueError if no initial point with finite density is found.
     """
@@ -67,8 +67,8 @@ def sample(
     from rich.progress import Progress
 
     data, total = jax.device_put(data), num_warmup + num_samples
-    init, transition = _kernel(program, num_warmup)
-    state, draws, sites = _begin(program, init, data, key, start, num_samples, num_chains)
+    init, transition = _kernel(target, num_warmup)
+    state, draws, sites = _begin(target, init, data, key, start, num_samples, num_chains)
     if not all(np.isfinite(leaf).all() for leaf in (state.potential_energy, state.z_grad)):
         raise ValueError(
             "NUTS found no initial point with finite log density: the priors rule out the data or almost all parameter "
@@ -81,28 +81,28 @@ def sample(
             last = min(first + step, num_samples)
             state, draws = jax.block_until_ready(_advance(transition, state, draws, (data, sites), first, last))
             progress.update(task, completed=num_warmup + last, description="warm-up" if last < 0 else "sampling")
-    return to_host(_constrain(program, data, draws, sites, num_chains))
+    return to_host(_constrain(target, data, draws, sites, num_chains))
 
 
 @cache
-def _kernel(program: Program, num_warmup: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def _kernel(target: Target, num_warmup: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """NumPyro's ``init`` and transition functions; the potential energy depends on the data and on ``sites``.
 
     Both are arguments of the transition, so that it is compiled once: JAX caches compiled code by function object, and
     this cache gives the same object to every call. ``init`` sets the kernel up while JAX traces it. It gets the point
     with its potential energy and gradient, but no data: the kernel would keep them.
     """
-    init, transition = hmc(potential_fn_gen=lambda *arguments: partial(_potential, program, *arguments), algo="NUTS")
+    init, transition = hmc(potential_fn_gen=lambda *arguments: partial(_potential, target, *arguments), algo="NUTS")
     return lambda point, key: init(point, num_warmup, rng_key=key), transition
 
 
-def _potential(program: Program, data: tuple[Any, ...], sites: Sites, vector: Array) -> Array:
-    return potential_energy(program, data, {}, ravel_pytree(sites)[1](vector))
+def _potential(target: Target, data: tuple[Any, ...], sites: Sites, vector: Array) -> Array:
+    return potential_energy(target, data, {}, ravel_pytree(sites)[1](vector))
 
 
 @partial(jax.jit, static_argnums=(0, 1, 5, 6))
 def _begin(
-    program: Program,
+    target: Target,
     init: Callable[..., Any],
     data: tuple[Any, ...],
     key: Array,
@@ -113,7 +113,7 @@ def _begin(
     """The chains at their initial points, empty draws, and the unconstrained sites of one chain."""
     starting, walking = jax.random.split(key, (2, num_chains)) if num_chains > 1 else jax.random.split(key)
     strategy = init_to_median() if start is None else init_to_value(values=start)
-    info = initialize_model(starting, program, init_strategy=strategy, model_args=data).param_info
+    info = initialize_model(starting, target, init_strategy=strategy, model_args=data).param_info
 
     def begin(info: ParamInfo, key: Array) -> Any:
         vector, gradient = (ravel_pytree(sites)[0] for sites in (info.z, info.z_grad))
@@ -141,13 +141,13 @@ def _advance(
 
 @partial(jax.jit, static_argnums=(0, 4))
 def _constrain(
-    program: Program, data: tuple[Any, ...], draws: Any, sites: Sites, num_chains: int
+    target: Target, data: tuple[Any, ...], draws: Any, sites: Sites, num_chains: int
 ) -> tuple[Sites, dict[str, Array]]:
     """The draws by site, constrained to their supports, and the sampler statistics; chain after chain."""
     unravel = ravel_pytree(sites)[1]
 
     def constrain(vector: Array) -> Sites:
-        return constrain_fn(program.prior, data, {}, unravel(vector), return_deterministic=True)
+        return constrain_fn(target.prior, data, {}, unravel(vector), return_deterministic=True)
 
     if num_chains > 1:
         draws = jax.tree.map(lambda rows: jnp.swapaxes(rows, 0, 1).reshape(-1, *rows.shape[2:]), draws)

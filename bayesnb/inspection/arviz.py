@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays import memory
-from bayesnb.arrays.masked import filled
+from bayesnb.arrays.masked import fill_masked
 from bayesnb.arrays.placement import Array, to_host
 from bayesnb.fits.em import has_unlabelled
 from bayesnb.inspection.display_names import check_list, check_lists
@@ -173,8 +173,8 @@ def _observed_cells(model: NaiveBayes, X: Any) -> tuple[dict[str, Array], dict[s
     for block in model.families:
         cells = X if model.single else X[block]
         if isinstance(cells, tuple) and len(cells) == 2:
-            totals[f"{block}_total_count"] = np.asarray(filled(cells[1]))
-        data[block] = np.asarray(filled(cells[0] if isinstance(cells, tuple) else cells))
+            totals[f"{block}_total_count"] = np.asarray(fill_masked(cells[1]))
+        data[block] = np.asarray(fill_masked(cells[0] if isinstance(cells, tuple) else cells))
     return data, totals
 
 

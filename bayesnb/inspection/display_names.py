@@ -79,7 +79,7 @@ def _words(given: Any) -> Any:
 
 def check_list(what: str, given: Any, size: int) -> list[Any]:
     """The given names as a list. ValueError unless ``given`` is a list of ``size`` names that differ as text."""
-    names = _listed(what, given, size)
+    names = _to_list(what, given, size)
     if len(names) != size:
         raise ValueError(f"{what} must be a list of {size} names, got {len(names)}")
     name, count = Counter(map(str, names)).most_common(1)[0] if names else ("", 0)
@@ -113,7 +113,7 @@ def check_value_names(
             words = given.get(name, given.get(column))
             if words is None or not size:
                 continue
-            found[name] = tuple(map(str, _listed(f"value_names[{name!r}]", words, size)))
+            found[name] = tuple(map(str, _to_list(f"value_names[{name!r}]", words, size)))
             if len(found[name]) < size:
                 raise ValueError(f"value_names[{name!r}] must be a list of {size} names, got {len(found[name])}")
             used |= {name, column}
@@ -123,7 +123,7 @@ def check_value_names(
     return found
 
 
-def _listed(what: str, given: Any, size: int) -> list[Any]:
+def _to_list(what: str, given: Any, size: int) -> list[Any]:
     # an array without dimensions has __iter__ but cannot be iterated
     if isinstance(given, str | Mapping) or not isinstance(given, Iterable) or not getattr(given, "ndim", 1):
         raise ValueError(f"{what} must be a list of {size} names, got {given!r}")

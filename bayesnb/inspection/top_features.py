@@ -21,7 +21,7 @@ from bayesnb.arrays.rank_promotion import allow_rank_promotion
 from bayesnb.families.base import Family, Params
 from bayesnb.inspection import display_names as names
 from bayesnb.inspection.additive_terms import class_probs
-from bayesnb.model.naive_bayes import NaiveBayes, Sites
+from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.rows import arguments
 
@@ -131,16 +131,10 @@ def _labels(family: Family, block: str, columns: Sequence[str], value_names: Map
 
 
 @jax.jit
-def _reference(model: NaiveBayes) -> Sites:
-    return model.reference()
-
-
-@jax.jit
 def _means(family: Family, params: Params) -> Array:
     with allow_rank_promotion():
         return family.means(params)
 
 
-@jax.jit
-def _divergence(family: Family, params: Params, k: Array) -> Array:
-    return family.divergence(params, k)
+_reference = jax.jit(NaiveBayes.reference)
+_divergence = jax.jit(lambda family, params, k: family.divergence(params, k))

@@ -32,7 +32,7 @@ def check_families(families: Mapping[str, Any]) -> None:
         raise ValueError(f"two parts of the program would have the name {twice[0]!r}: rename a block")
 
 
-def declared_concentration(given: Any) -> Any:
+def check_concentration(given: Any) -> Any:
     """The concentration of the class probabilities, an array if it is given by class.
 
     Raises:
@@ -45,17 +45,17 @@ def declared_concentration(given: Any) -> Any:
     return value
 
 
-def check_float32(families: Mapping[str, Family], class_concentration: Any) -> None:
+def check_model_float32(families: Mapping[str, Family], class_concentration: Any) -> None:
     """``check_float32`` of ``rows.checks`` for a whole model."""
     checks.check_float32(families)
     if jnp.result_type(float) == np.float32:
         try:
-            declared_concentration(single(class_concentration))
+            check_concentration(single(class_concentration))
         except ValueError as error:
             raise ValueError(f"in float32, {error}; {WIDER}") from None
 
 
-def declared_classes(
+def find_num_classes(
     num_classes: int | None, class_probs: Any, class_concentration: Any, families: Mapping[str, Family]
 ) -> int | None:
     """K, or None if nothing declares it.

@@ -32,7 +32,7 @@ def hyperpriors(model: Specification) -> dict[str, dist.Distribution]:
     return found
 
 
-def filled(model: Model, values: Mapping[str, Array]) -> Model:
+def fill_hyperpriors(model: Model, values: Mapping[str, Array]) -> Model:
     """The model with values in place of its hyperpriors; pure JAX."""
     families = {
         block: family._replace(**{field: values[f"{block}_prior_{field}"] for field in _distributions(family)})

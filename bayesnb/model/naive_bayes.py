@@ -18,7 +18,7 @@ from bayesnb.families.parts.powers import to_powers
 from bayesnb.families.parts.support import broadcast
 from bayesnb.model import program
 from bayesnb.model.class_prior import joint_score
-from bayesnb.model.declarations import check_families, check_float32, declared_classes, declared_concentration
+from bayesnb.model.declarations import check_concentration, check_families, check_model_float32, find_num_classes
 from bayesnb.model.hyperpriors import hyperpriors
 from bayesnb.model.nonconjugate import check_priors, own_priors
 from bayesnb.model.parameters import Parameters, Sites
@@ -61,10 +61,10 @@ class NaiveBayes(Parameters, Scoring):
         families = {"x": likelihoods} if not isinstance(likelihoods, Mapping) else dict(likelihoods)
         check_families(families)
         self.families: dict[str, Family] = families
-        self.class_concentration = declared_concentration(class_concentration)
+        self.class_concentration = check_concentration(class_concentration)
         self.class_probs = None if class_probs is None else arguments.check_class_probs(class_probs)
         self.priors = check_priors(priors, self.sites(), fixed=class_probs is not None)
-        self.num_classes = declared_classes(num_classes, self.class_probs, self.class_concentration, families)
+        self.num_classes = find_num_classes(num_classes, self.class_probs, self.class_concentration, families)
         self.columns: dict[str, int | None] = dict.fromkeys(families)
 
     certificate: Any = None
@@ -94,7 +94,7 @@ class NaiveBayes(Parameters, Scoring):
             )
         statistics = pooled_statistics(self, X, y, sample_weight, statistics)
         if not on_host(self, statistics):
-            check_float32(self.families, self.class_concentration)
+            check_model_float32(self.families, self.class_concentration)
         return finalise(_resolve, self, statistics)
 
     def conjugate(self) -> Self:

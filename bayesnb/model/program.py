@@ -28,7 +28,7 @@ import numpyro.distributions as dist
 from numpyro import handlers
 
 from bayesnb.arrays.placement import Array, is_traced
-from bayesnb.model.hyperpriors import filled, hyperpriors, sample_hyperparameters
+from bayesnb.model.hyperpriors import fill_hyperpriors, hyperpriors, sample_hyperparameters
 from bayesnb.rows.checks import check_rows
 from bayesnb.rows.labels import check_labels
 from bayesnb.rows.specification import Specification
@@ -65,7 +65,7 @@ def run(model: Specification, X: Any, y: Any, num_rows: int | None, total_count:
         y = _labels(model, y, num_rows, latent=arrays is not None)
     if hyperpriors(model):
         names = {} if model.spelling is None else {own: name for name, own in model.spelling.hyper}
-        model = filled(model, sample_hyperparameters(model, names)).resolve(statistics=statistics)
+        model = fill_hyperpriors(model, sample_hyperparameters(model, names)).resolve(statistics=statistics)
     with given:
         params = model.params()
     with numpyro.plate("rows", num_rows):

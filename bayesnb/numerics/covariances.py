@@ -13,7 +13,7 @@ from jax.scipy.special import gammaln
 from bayesnb.arrays.placement import Array, is_traced, namespace
 from bayesnb.numerics import log_gamma, stable
 
-LITTLE = 1e-3
+SMALL_CHANGE = 1e-3
 """The Frobenius norm of W below which log|I + W| is computed as a series of four terms."""
 
 SINGULAR = 1e3
@@ -46,7 +46,7 @@ def log_determinant(factor: Array) -> Array:
     return 2.0 * namespace(factor).log(variances(factor)).sum(axis=-1)
 
 
-def log_ratio_excess(count: Array, fitted: Array, old: Array, new: Array, seen: Array) -> Array:
+def log_determinant_excess(count: Array, fitted: Array, old: Array, new: Array, seen: Array) -> Array:
     """n log |S'| + tr(S'^-1 M) minus the same at S, [K], without cancellation when S' is near S and M near n S.
 
     With E = L^-1 S' L^-T - I, S = L L', it is n sum_i (log(1 + e_i) - e_i / (1 + e_i)) over the eigenvalues of E, plus
@@ -90,7 +90,7 @@ def log_wishart_ratio(df: Array, more: Array, scale: Array, grown: Array, seen: 
     after = log_determinant(jnp.linalg.cholesky(proper(scale + grown, seen)))
     change, growth = after - log_determinant(factor), whiten_matrix(factor, grown)
     # if the prior outweighs the rows, the difference is lost to rounding: tr W - tr W^2 / 2 + tr W^3 / 3 - ...
-    little = jnp.square(growth).sum(axis=(-1, -2)) < LITTLE**2
+    little = jnp.square(growth).sum(axis=(-1, -2)) < SMALL_CHANGE**2
     small = jnp.where(little[..., None, None], growth, 0.0)
     square = small @ small
     powers = (small * small / 2 - square * small / 3 + square * square / 4).sum(axis=(-1, -2))

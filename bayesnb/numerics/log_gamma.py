@@ -16,7 +16,7 @@ from bayesnb.arrays.placement import Array, on_host
 from bayesnb.arrays.sparse import bytes_per_row, cells_by_row, part_of, sums_between
 from bayesnb.arrays.threads import in_threads, row_blocks
 
-MANY = 1000
+NUM_FACTORIALS = 1000
 """The length of the table of log-factorials, which is worthwhile for more than this many numbers."""
 
 
@@ -26,7 +26,7 @@ def log_factorial(x: Array) -> Array:
         return gammaln(jnp.asarray(x, jnp.promote_types(x.dtype, jnp.result_type(float))) + 1.0)
     x = np.asarray(x)
     # many numbers that are small and whole are looked up in a table
-    if x.size > MANY and x.dtype.kind in "fiu":
+    if x.size > NUM_FACTORIALS and x.dtype.kind in "fiu":
         out = np.empty(x.shape)
         if _look_up(x.ravel(), _log_factorials(), out.reshape(-1)):
             return out
@@ -59,8 +59,8 @@ def _add_looked_up(cells: Array, pointers: Array, table: Array, out: Array) -> b
 
 @cache
 def _log_factorials() -> Array:
-    """log 0!, log 1!, ... log (MANY - 1)!"""
-    return scipy.special.gammaln(np.arange(1.0, MANY + 1.0))
+    """log 0!, log 1!, ... log (NUM_FACTORIALS - 1)!"""
+    return scipy.special.gammaln(np.arange(1.0, NUM_FACTORIALS + 1.0))
 
 
 def row_log_factorials(x: Any) -> Array:

@@ -18,7 +18,7 @@ from bayesnb.arrays.placement import Array
 FLAT = 1e-6
 """The smallest curvature that is distinguished from rounding."""
 
-LONGEST = 4.0
+LARGEST_RADIUS = 4.0
 """The largest radius of a step."""
 
 
@@ -67,21 +67,21 @@ def minimise(
 
     def advance(state: tuple[_Point, Array, Array]) -> tuple[_Point, Array, Array]:
         point, radius, n = state
-        x = _reached(point, lower, upper, radius)
+        x = _move(point, lower, upper, radius)
         trial = at(x)
         # a tiny increase may be the rounding of large sums
         helped = trial.loss <= point.loss + 1e-6 + 1e-13 * jnp.abs(point.loss)
         taken = helped & (point.promise > tolerance)
-        radius = jnp.where(helped, jnp.minimum(2.0 * radius, LONGEST), 0.25 * jnp.abs(x - point.x).max(axis=0))
+        radius = jnp.where(helped, jnp.minimum(2.0 * radius, LARGEST_RADIUS), 0.25 * jnp.abs(x - point.x).max(axis=0))
         return jax.tree.map(lambda new, old: jnp.where(taken, new, old), trial, point), radius, n + 1
 
-    def unfinished(state: tuple[_Point, Array, Array]) -> Array:
+    def proceed(state: tuple[_Point, Array, Array]) -> Array:
         return (state[0].promise > tolerance).any() & (state[2] < max_iterations)
 
     # the first iteration only evaluates the starting point
     still, unknown = jnp.zeros_like(lower), jnp.full(num_problems, jnp.inf)
     start = _Point(still, unknown, still, still, unknown), jnp.ones(num_problems), jnp.array(-1)
-    point, _, n = jax.lax.while_loop(unfinished, advance, start)
+    point, _, n = jax.lax.while_loop(proceed, advance, start)
     at_lower, at_upper = (point.x == lower) & (point.slope > 0), (point.x == upper) & (point.slope < 0)
     return Minimum(point.x, at_upper.astype(int) - at_lower.astype(int), (point.promise <= tolerance).all(), n)
 
@@ -102,7 +102,7 @@ def _step(slope: Array, curvature: Array, at_lower: Array, at_upper: Array) -> t
     return step, 0.5 * (along * scaled).sum(axis=1)
 
 
-def _reached(point: _Point, lower: Array, upper: Array, radius: Array) -> Array:
+def _move(point: _Point, lower: Array, upper: Array, radius: Array) -> Array:
     """The end of the step, shortened to stay within the bounds [P, F] and the radius [F]."""
     room = jnp.minimum(jnp.where(point.step > 0, upper - point.x, point.x - lower), radius[None])
     share = jnp.where(point.step == 0, 1.0, room / jnp.abs(point.step)).min(axis=0)

@@ -30,7 +30,7 @@ SMALL = 0.03
 SURE = 7.0
 """The sum axis shows log odds of at most this magnitude."""
 
-FEWEST = 4.0
+SHORTEST_SUM = 4.0
 """Minimum span of the sum axis, in log odds."""
 
 PROBABILITIES = (0.5, 0.1, 0.9, 0.01, 0.99, 0.001, 0.999, 0.3, 0.7, 0.05, 0.95, 0.2, 0.8, 0.4, 0.6, 0.005, 0.995)
@@ -119,7 +119,7 @@ def nomogram(
     # the reachable sums whose probabilities are distinguishable; all distinguishable ones if that range is short
     least, most = ends.sum(axis=0) + others
     start, stop = max(least, -SURE - prior), min(most, SURE - prior)
-    window = (start, stop) if stop - start > FEWEST else (-SURE - prior, SURE - prior)
+    window = (start, stop) if stop - start > SHORTEST_SUM else (-SURE - prior, SURE - prior)
     paper.draw_sum(bottom, window, (low, high), prior, None if nats is None else float(nats.sum()))
     return ax
 

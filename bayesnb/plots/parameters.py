@@ -135,7 +135,7 @@ def forest(
         lines = tuple(line for _, some in parts for line in some)
         if values.shape[1] == 1 < len(classes):
             classes = ("all classes",)
-    drawn = ~np.isnan(values).all(axis=(0, 1))  # a program may have a site a class or a column
+    drawn = ~np.isnan(values).all(axis=(0, 1))  # a recognised program may have one site per class or per column
     values, lines = values[..., drawn], tuple(line for line, seen in zip(lines, drawn, strict=True) if seen)
     mean, (low, high) = values.mean(axis=0), np.quantile(values, tails(level), axis=0)
     order = np.arange(len(lines)) if columns is None else np.asarray(columns)
@@ -184,7 +184,7 @@ def sample_parameters(fit: Classifier, key: Any, num_draws: int) -> dict[str, Ar
 
 
 def _by_own_site(model: NaiveBayes, draws: Mapping[str, Array], site: str) -> dict[str, Array]:
-    """The site's draws by the model's own sites that it feeds, with their axes; NaN where other sites feed them."""
+    """The site's draws, placed in the model's own sites that it fills; NaN where other sites fill them."""
     spelled = () if model.spelling is None else model.spelling.sites
     own = next((one for one in spelled if one.name == site), None)
     if own is None or model.spelling is None:
@@ -192,7 +192,7 @@ def _by_own_site(model: NaiveBayes, draws: Mapping[str, Array], site: str) -> di
         return {site: draws[site]} if site in known & draws.keys() else {}
     values = {one.name: np.full((len(draws[site]), *one.shape), np.nan) for one in model.spelling.canonical}
     flat = draws[site].reshape(len(draws[site]), -1)
-    for part in sorted(own.parts, key=lambda part: part.link == "identity"):  # of p and 1 - p at last p
+    for part in sorted(own.parts, key=lambda part: part.link == "identity"):  # p after 1 - p, which it replaces
         values[part.source].reshape(len(flat), -1)[:, part.taken.values] = part.placed.of(flat)
     return {name: value for name, value in values.items() if name in own.sources}
 

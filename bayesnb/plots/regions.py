@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesnb.arrays.masked import filled, without_mask
+from bayesnb.arrays.masked import fill_masked, without_mask
 from bayesnb.arrays.placement import Array
 from bayesnb.inspection import display_names as names
 from bayesnb.plots.parameters import require_block
@@ -56,7 +56,7 @@ def decision_regions(
         ValueError: if there is no such block or columns, or the names do not fit.
     """
     block = require_block(fit, block)
-    X = np.asarray(filled(X), float)
+    X = np.asarray(fill_masked(X), float)
     if len(set(columns)) != 2 or X.ndim != 2 or not all(0 <= d < X.shape[1] for d in columns):
         raise ValueError(
             f"columns are two different ones of the block's rows [N, D], got {columns!r} of shape {X.shape}"

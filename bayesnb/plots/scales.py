@@ -13,13 +13,13 @@ from bayesnb.inspection.explanation import Explanation
 from bayesnb.results.classifier import Classifier
 from bayesnb.results.intervals import tails
 
-FEW = 12
+FEW_COUNTS = 12
 """Up to this many distinct counts are shown one by one."""
 
 MIDDLE = 0.98
 """Fraction of the rows covered by a measurement's axis: outliers would compress all other values."""
 
-POINTS = 201
+CURVE_POINTS = 201
 """The number of points on a curve."""
 
 
@@ -117,12 +117,12 @@ def _values(
     cells = explanation.values[:, f]
     finite = cells[np.isfinite(cells)]
     counts = not family.continuous
-    if counts and len(seen := np.unique(finite)) <= FEW:
+    if counts and len(seen := np.unique(finite)) <= FEW_COUNTS:
         return seen, np.ones(len(seen), bool), False
     low, high = np.quantile(finite, tails(MIDDLE), method="nearest")
     if row is not None and np.isfinite(cells[row]):
         low, high = min(low, cells[row]), max(high, cells[row])
-    ticks, curve = ticks_between(low, high, 10, counts), np.linspace(low, high, POINTS)
+    ticks, curve = ticks_between(low, high, 10, counts), np.linspace(low, high, CURVE_POINTS)
     values = np.unique(np.concatenate([np.round(curve) if counts else curve, ticks]))
     return values, np.isin(values, ticks), True
 

@@ -58,7 +58,12 @@ def likelihood_tables(one: Scoring, params: Any) -> Any:
 
 def prepare_predictive(one: Scoring) -> Score:
     """The function that scores rows with the parameters integrated out; its tables are computed here."""
-    return one.predictive_scorer(finalise(_predictive_tables, one))
+    return one.predictive_scorer(predictive_tables(one))
+
+
+def predictive_tables(one: Scoring) -> Any:
+    """The ``predictive_tables`` of hyperparameters, computed likewise."""
+    return finalise(_predictive_tables, one)
 
 
 # each one object, so that few programs are compiled

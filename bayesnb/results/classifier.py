@@ -143,7 +143,7 @@ class Classifier(Node):
     def _score_rows(self, arrays: dict[str, Array]) -> LogProb:
         """The scores of checked rows: numpy rows on the host, wherever the fit is; JAX rows in one compiled call."""
         if is_traced(self) or not (on_host(arrays) or (is_traced(arrays) and on_host(self))):
-            return _compiled_scores(self, arrays)
+            return _scores(self, arrays)
         # under a user's jit, too, the tables of a fit of numpy arrays are computed only once
         return self._host_score(arrays)
 
@@ -156,9 +156,7 @@ class Classifier(Node):
         return {name: value for name, value in self.__dict__.items() if name != "_host_score"}
 
 
-@jax.jit
-def _compiled_scores(fit: Classifier, arrays: dict[str, Array]) -> LogProb:
-    return fit.scores(arrays)
+_scores = jax.jit(Classifier.scores)
 
 
 @pytree

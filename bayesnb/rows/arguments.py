@@ -14,7 +14,7 @@ from bayesnb.arrays import memory
 from bayesnb.arrays.host_calls import require_jax
 from bayesnb.arrays.placement import Array, as_array, is_traced
 from bayesnb.arrays.pytree import short_repr
-from bayesnb.rows.checks import _names
+from bayesnb.rows.checks import quote
 
 
 def check_num_classes(given: Any) -> int | None:
@@ -77,7 +77,7 @@ def check_total_count(names: list[str], num_rows: int, given: Any) -> Any:
     if isinstance(given, Mapping):
         if not set(given) <= set(names):
             raise ValueError(
-                f"total_count must name blocks whose totals vary, {_names(dict.fromkeys(names))}, got {_names(given)}"
+                f"total_count must name blocks whose totals vary, {quote(dict.fromkeys(names))}, got {quote(given)}"
             )
         return {name: check_total_count(names, num_rows, value) for name, value in given.items()}
     if given is None:

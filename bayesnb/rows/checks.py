@@ -18,7 +18,7 @@ from numpyro.distributions.constraints import Constraint
 from bayesnb.arrays.cells import observed
 from bayesnb.arrays.host_calls import require_jax
 from bayesnb.arrays.lazy import require_computed
-from bayesnb.arrays.masked import filled
+from bayesnb.arrays.masked import fill_masked
 from bayesnb.arrays.placement import Array, as_array, is_traced, on_host
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.arrays.sparse import bytes_per_row, from_bcoo, is_sparse, part_of, rows_of
@@ -38,14 +38,14 @@ def check_shapes(
     """X as a dict of arrays [N, D] by block; scipy's sparse matrices are allowed if ``sparse``."""
     if single:
         if isinstance(X, Mapping):
-            raise ValueError(f"the model has one block, so X is an array [N, D], got a dict with {_names(X)}")
+            raise ValueError(f"the model has one block, so X is an array [N, D], got a dict with {quote(X)}")
         X = {"x": X}
     elif not isinstance(X, Mapping):
         raise ValueError(
-            f"the model has the blocks {_names(families)}: X is a dict of arrays by those names, got {_kind(X)}"
+            f"the model has the blocks {quote(families)}: X is a dict of arrays by those names, got {_kind(X)}"
         )
     if set(X) != set(families):
-        raise ValueError(f"the model has the blocks {_names(families)}, X has {_names(X)}: the names must be the same")
+        raise ValueError(f"the model has the blocks {quote(families)}, X has {quote(X)}: the names must be the same")
     arrays = {name: _pack(family, name, X[name]) for name, family in families.items()}
     rows = {name: x.shape[0] for name, x in arrays.items()}
     if len(set(rows.values())) > 1:
@@ -156,7 +156,7 @@ def _block(family: Family, name: str, x: Any) -> Array:
             f"block {name!r} is a sparse matrix, which {type(family).__name__} does not support: give {DENSE}"
         )
     try:
-        x = rows_of(x) if is_sparse(x) else as_array(filled(x))
+        x = rows_of(x) if is_sparse(x) else as_array(fill_masked(x))
     except ValueError as error:
         raise ValueError(f"block {name!r} is an inconsistent sparse matrix: {error}") from error
     if is_sparse(x) and observed(x.data) is not None:
@@ -169,9 +169,8 @@ def _block(family: Family, name: str, x: Any) -> Array:
         raise ValueError(f"block {name!r} must be an array [N, D], got shape {x.shape}: {hint}")
     if x.dtype.kind in "mM":
         raise ValueError(
-            f"block {name!r} holds dates or durations, {x.dtype}: convert them to numbers, such as days "
-            "since a first date, or "
-            "durations / numpy.timedelta64(1, 'D')"
+            f"block {name!r} holds dates or durations, {x.dtype}: convert them to numbers, such as days since a first "
+            "date, or durations / numpy.timedelta64(1, 'D')"
         )
     if not (jnp.issubdtype(x.dtype, jnp.number) or x.dtype == bool) or jnp.issubdtype(x.dtype, jnp.complexfloating):
         raise ValueError(
@@ -181,7 +180,8 @@ def _block(family: Family, name: str, x: Any) -> Array:
     return x
 
 
-def _names(mapping: Mapping[str, Any]) -> str:
+def quote(mapping: Mapping[str, Any]) -> str:
+    """The names in a dict, each in quotes."""
     return ", ".join(repr(name) for name in mapping) or "nothing"
 
 

@@ -29,7 +29,7 @@ def check_labels(y: Any, sample_weight: Any, num_rows: int, num_classes: int | N
     """Labels with their weights, and the number of classes; rows of weight zero may have any label."""
     y = _labels_array(y, num_rows)
     weight = None if sample_weight is None else check_weights(sample_weight, num_rows)
-    counted = y if weight is None or is_traced(y, weight) else _counted(y, weight)
+    counted = y if weight is None or is_traced(y, weight) else _drop_weightless(y, weight)
     if y.ndim == 2:
         num_classes = num_classes or y.shape[1]
         _soft(counted, num_classes)
@@ -51,8 +51,7 @@ def _labels_array(y: Any, num_rows: int) -> Array:
     y = as_array(without_mask("y", y))
     if y.dtype.kind in "OUS":
         raise ValueError(
-            "y holds strings or objects, expected integers 0..K-1: use y.astype(int) if they are whole "
-            "numbers, else "
+            "y holds strings or objects, expected integers 0..K-1: use y.astype(int) if they are whole numbers, else "
             f"{UNIQUE}, or use the estimator nb.NaiveBayesClassifier, which takes them as they are"
         )
     if y.ndim not in (1, 2) or y.shape[0] != num_rows:
@@ -68,7 +67,7 @@ def _labels_array(y: Any, num_rows: int) -> Array:
     return y
 
 
-def _counted(y: Array, weight: Array) -> Array:
+def _drop_weightless(y: Array, weight: Array) -> Array:
     """The labels with positive weight; on a device, where rows stay in place, the others become valid labels."""
     if on_host(y, weight):
         return y[weight > 0]
@@ -89,8 +88,7 @@ def _soft(y: Array, num_classes: int) -> None:
             row = int(bad.argmax())
             raise ValueError(
                 "soft labels must be probabilities, non-negative with sum 1 in each row, got "
-                f"{numbers[row].tolist()} in row "
-                f"{row}; use sample_weight for weights"
+                f"{numbers[row].tolist()} in row {row}; use sample_weight for weights"
             )
 
 

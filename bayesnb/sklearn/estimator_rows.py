@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from bayesnb.arrays.masked import filled
+from bayesnb.arrays.masked import fill_masked
 from bayesnb.frames.blocks import Blocks, BlocksSchema, Schema
 from bayesnb.frames.classes import plain_labels
 from bayesnb.frames.likelihoods import AUTO, takes_sparse
@@ -71,7 +71,7 @@ class ChecksRows(IncrementalClassifier):
             return blocks
         if blocks is not None:
             raise DataError("X is a list or a dict of blocks, and the model was fitted to one array or data frame")
-        X = self._from_dicts(filled(X), reset=reset)
+        X = self._from_dicts(fill_masked(X), reset=reset)
         frame = as_frame(X)
         named = frame is not None and has_names(X)
         if not reset and not named:
@@ -176,7 +176,7 @@ def _columns_by_block(X: Any, model: NaiveBayes) -> dict[str, Any]:
 def _block(name: Any, given: Any) -> Any:
     if len(getattr(given, "shape", ())) != 2:
         raise DataError(f"block '{name}' must be an array [N, D], a sparse matrix or a data frame: give x[:, None]")
-    given = filled(given)
+    given = fill_masked(given)
     frame = as_frame(given)
     checks: dict[str, Any] = {"dtype": "numeric", "ensure_all_finite": False, "ensure_min_samples": 0}
     return check_array(given, accept_sparse=SPARSE_FORMATS, **checks) if frame is None else frame

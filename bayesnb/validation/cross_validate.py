@@ -16,7 +16,6 @@ from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.masked import without_mask
 from bayesnb.arrays.placement import Array, as_array, to_host
 from bayesnb.arrays.threads import in_threads, row_blocks
-from bayesnb.families.parts.tied import Tied
 from bayesnb.fits.closed_form import CLOSED_FORMS, conjugate, fit_mle, fit_posterior, require_fit, require_maximum
 from bayesnb.model.naive_bayes import NaiveBayes, Sites, Tables
 from bayesnb.rows import arguments
@@ -25,7 +24,7 @@ from bayesnb.rows.statistics import ModelStatistics, from_host, merge_alike
 
 T = TypeVar("T")
 
-TABLE_BYTES = 1 << 26
+GRID_BYTES = 1 << 26
 """Bytes of hyperparameters of the folds that are finalised together."""
 
 
@@ -82,7 +81,7 @@ def cross_validate(
     table = np.empty((num_rows, len(models), num_classes))
     scorer = grid.predictive_scorer if fit is fit_posterior else _untie(grid.respelled(None)).likelihood_scorer
     grid_bytes = sum(leaf.nbytes for leaf in jax.tree.leaves(grid))
-    for some in row_blocks(len(others), grid_bytes, block_bytes=TABLE_BYTES):
+    for some in row_blocks(len(others), grid_bytes, block_bytes=GRID_BYTES):
         tables = _tables_of_folds(grid, others[some], fit)
 
         def predict(one: tuple[int, Tables]) -> None:
@@ -136,7 +135,7 @@ def _fold_tables(
 
 
 def _untie(grid: NaiveBayes) -> NaiveBayes:
-    families = {name: f.untie() if isinstance(f, Tied) else f for name, f in grid.families.items()}
+    families = {name: family.untie() for name, family in grid.families.items()}
     return grid.with_hyperparameters(families, grid.class_concentration)
 
 

@@ -23,7 +23,7 @@ MOST_NEWTON = 500
 """The most features for which the loss's matrix of second derivatives is computed."""
 
 MOST_STEPS, SMALLEST_GAIN = 50, 1e-4
-"""Newton's steps, and the gain in nats predicted for a step that is the last one."""
+"""The most steps of Newton's method, and the predicted gain in nats below which a step is the last."""
 
 
 def learn_temperature(table: LeftOutEvidence) -> float:

@@ -10,12 +10,12 @@ from sklearn import naive_bayes
 
 import bayesnb as nb
 from bayesnb.arrays import cells, threads
-from bayesnb.families.open_categorical import FEW, OpenCategorical
+from bayesnb.families.open_categorical import SAMPLE_ROWS, OpenCategorical
 from bayesnb.families.parts.statistics import CategoricalStatistics, class_bytes
 from bayesnb.frames.schema import MOST_CODES
 from bayesnb.sklearn import CategoricalNB
 
-N, D, K = 6 * FEW, 5, 3
+N, D, K = 6 * SAMPLE_ROWS, 5, 3
 
 
 def rows_of(rng, dtype=np.int64):
@@ -158,7 +158,7 @@ def test_rows_are_looked_at_once(rng, monkeypatch):
     )
     x, y = rng.integers(0, 4, (N, D)), rng.integers(0, K, N)
     fit = nb.NaiveBayesClassifier("categorical").fit(x, y)
-    assert [len(rows) for rows in looks] == [FEW - FEW // 7]  # one in seven
+    assert [len(rows) for rows in looks] == [SAMPLE_ROWS - SAMPLE_ROWS // 7]  # one in seven
     assert_counted(fit.statistics_.blocks["x"], counts_of(x, y))
     fit.fit(x, y, sample_weight=rng.random(N) + 0.1)  # whose sums do not tell that all are counted
     assert len(looks[-1]) == N
@@ -191,9 +191,9 @@ def test_counts_of_other_sizes_merge():
     merged = a.merge(b)
     assert merged.sizes == (2, 2)
     assert_array_equal(merged.counts, [[2, 1, 3, 3], [4, 0, 6, 6]])
-    assert b.shown() == (2, 1)
-    assert CategoricalStatistics(np.array([[0.0, 2, 0, 0, 0], [1, 0, 0, 0, 0]]), (3, 2)).shown() == (2, 1)
-    assert CategoricalStatistics(np.array([[0.0, 0, 0, 0, 2]]), (3, 2)).shown() == (1, 2)
+    assert b.used_sizes() == (2, 1)
+    assert CategoricalStatistics(np.array([[0.0, 2, 0, 0, 0], [1, 0, 0, 0, 0]]), (3, 2)).used_sizes() == (2, 1)
+    assert CategoricalStatistics(np.array([[0.0, 0, 0, 0, 2]]), (3, 2)).used_sizes() == (1, 2)
     assert_array_equal(merged.resize((3, 1)).counts, [[2, 1, 0, 3], [4, 0, 0, 6]])
     spread = a.spread([np.array([2]), np.array([1, 0])], (3, 2))
     assert_array_equal(spread.counts, [[0, 0, 1, 3, 2], [0, 0, 4, 6, 5]])

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 import bayesnb as nb
 from bayesnb.arrays.host_calls import at_once
 from bayesnb.families.parts import student_mixture
-from bayesnb.families.parts.powers import log_mixture_terms, mixed, to_powers
+from bayesnb.families.parts.powers import log_mixture_terms, mix, to_powers
 
 N, K = 4000, 3
 
@@ -32,7 +32,7 @@ def test_a_mixture_is_the_sum_of_its_cells(numbers, first, monkeypatch):
     monkeypatch.setattr(student_mixture, "_mixture", lambda *parts: given.append(parts[2].size) or mixture(*parts))
     arguments = fit.model.families["x"], fit.pooled["x"], fit.log_odds["x"]
     terms = at_once(jax.jit(log_mixture_terms), *arguments, x[first:])
-    assert_allclose(mixed(*arguments)(x[first:]).finite, terms.sum(axis=2), rtol=1e-10)
+    assert_allclose(mix(*arguments)(x[first:]).finite, terms.sum(axis=2), rtol=1e-10)
     assert 0 < given[0] < 6  # some columns, not all, need both parts
 
 
@@ -49,7 +49,7 @@ def test_powers_and_mixtures_of_every_table(family):
     terms = at_once(jax.jit(lambda x: own.log_predictive_terms(x)), x)
     assert_allclose(to_powers(own, powers)(x).finite, terms @ powers, rtol=1e-10)
     arguments = own, fit.pooled["x"], fit.log_odds["x"]
-    assert_allclose(mixed(*arguments)(x).finite, at_once(jax.jit(log_mixture_terms), *arguments, x).sum(axis=2))
+    assert_allclose(mix(*arguments)(x).finite, at_once(jax.jit(log_mixture_terms), *arguments, x).sum(axis=2))
 
 
 def test_rows_of_integers_are_those_of_floats(numbers):

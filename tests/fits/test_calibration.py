@@ -62,7 +62,7 @@ def test_ranks_of_nuts_are_uniform(priors, key):
             rows, y = model(num_rows=ROWS)
         statistics = nb.sufficient_statistics(model, rows, y)
         centred, standard, reference = nuts._centre(model, statistics)
-        kernel = NUTS(nuts.PROGRAM, init_strategy=init_to_value(values={} if priors else reference))
+        kernel = NUTS(nuts.TARGET, init_strategy=init_to_value(values={} if priors else reference))
         sampler = MCMC(kernel, num_warmup=200, num_samples=8 * FEW, thinning=8, progress_bar=False)
         sampler.run(sample, centred, standard, reference, None)
         draws = nuts._restore(model, statistics, sampler.get_samples())

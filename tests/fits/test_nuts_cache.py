@@ -145,16 +145,16 @@ def test_hyperpriors(compiled):
 @pytest.mark.parametrize("num_chains", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_the_first_call_leaks_no_tracer_and_later_calls_are_fast(num_chains, compiled):
     """NumPyro's kernel is set up while JAX traces it, and outlives the trace: it must keep nothing of it."""
-    program = sampler.Program(lambda _: numpyro.sample("z", dist.Normal()), lambda z, x: -jnp.square(z - x).sum())
+    target = sampler.Target(lambda _: numpyro.sample("z", dist.Normal()), lambda z, x: -jnp.square(z - x).sum())
     settings, key = {**SETTINGS, "num_samples": 4000, "num_chains": num_chains}, jax.random.key(0)
     begin = time.perf_counter()
     with jax.checking_leaks():
-        sampler.sample(program, (np.array([1.0]),), key, **settings)
+        sampler.sample(target, (np.array([1.0]),), key, **settings)
     compiling = time.perf_counter() - begin
-    sampler.sample(program, (np.array([1.0]),), key, **settings)
+    sampler.sample(target, (np.array([1.0]),), key, **settings)
     compiled.clear()
     begin = time.perf_counter()
-    draws, _ = sampler.sample(program, (np.array([4.0]),), key, **settings)
+    draws, _ = sampler.sample(target, (np.array([4.0]),), key, **settings)
     assert time.perf_counter() - begin < compiling / 5
     assert not compiled
     # N(0, 1) times exp(-(z - 4)^2) is N(8 / 3, 1 / 3); 5 standard errors of 1,000 independent draws
@@ -162,6 +162,6 @@ def test_the_first_call_leaks_no_tracer_and_later_calls_are_fast(num_chains, com
 
 
 def test_nowhere_to_start():
-    program = sampler.Program(lambda: numpyro.sample("z", dist.Normal()), lambda z: jnp.log(-jnp.square(z)))
+    target = sampler.Target(lambda: numpyro.sample("z", dist.Normal()), lambda z: jnp.log(-jnp.square(z)))
     with pytest.raises(ValueError, match="no initial point with finite log density"):
-        sampler.sample(program, (), jax.random.key(0), **SETTINGS)
+        sampler.sample(target, (), jax.random.key(0), **SETTINGS)

@@ -16,13 +16,13 @@ from bayesnb.arrays.interpreter.random import to_jax
 def by_numpy() -> AbstractContextManager[None]:
     """A context in which JAX functions of concrete arrays give concrete JAX arrays, computed by numpy.
 
-    ``vmap``, ``grad`` and ``jit`` work inside as ever. All results are strongly typed, JAX's weak types are not kept.
+    ``vmap``, ``grad`` and ``jit`` work inside as usual. All results are strongly typed: JAX's weak types are not kept.
     """
     return set_current_trace(EAGER)
 
 
 class _Eager(Trace):
-    """Where JAX sends the operations of which no argument is a tracer."""
+    """The trace to which JAX sends operations that have no tracer among their arguments."""
 
     def stage_value(self, val: Any) -> Any:
         """A Python number or a numpy array as a JAX array."""
@@ -43,7 +43,7 @@ class _Eager(Trace):
         return found if primitive.multiple_results else found[0]
 
     def process_custom_jvp_call(self, _: Any, fun: Any, *args: Any, **__: Any) -> Any:
-        """A function with a derivative of its own: here its values, of the last argument."""
+        """The values of a function that has its own derivative; its arguments are the last of ``args``."""
         with set_current_trace(self):
             return fun.call_wrapped(*args[-1])
 

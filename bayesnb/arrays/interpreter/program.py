@@ -232,7 +232,7 @@ def _scan(equation: Any, jaxpr: Any, length: int, reverse: bool, **_: Any) -> Ca
     if length > LONG:
         return bind(equation)
     body = compose(jaxpr)
-    # columns have an axis more than what the body takes or gives of them
+    # scanned arguments and results have one axis more than in the body
     inside, outside = ([v.aval for v in jaxpr.jaxpr.outvars], [v.aval for v in equation.outvars])
     like = [(one.shape, one.dtype) for one, all_ in zip(inside, outside, strict=True) if one.ndim < all_.ndim]
     pairs = zip(jaxpr.jaxpr.invars, equation.invars, strict=True)
@@ -264,4 +264,4 @@ def _cond(_: Any, branches: Any, **__: Any) -> Callable[..., Any]:
 
 
 LOOPS: dict[str, Callable[..., Any]] = {"while": _while, "scan": _scan, "cond": _cond}
-"""The primitives of control, from their parameters."""
+"""The rules of loops and conditionals, by the primitive's name."""

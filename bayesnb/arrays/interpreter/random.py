@@ -25,7 +25,7 @@ def is_key(x: Any) -> bool:
 def to_numpy(x: Any) -> Array:
     """The value in numpy, a key as its integer."""
     if not is_key(x):
-        return np.asarray(x, getattr(x, "dtype", None))  # a number that JAX gave a dtype is a Python number else
+        return np.asarray(x, getattr(x, "dtype", None))  # numpy ignores the dtype of JAX's typed Python numbers
     require_threefry(jax.random.key_impl(x))
     words = np.asarray(jax.random.key_data(x))
     return _join(words[..., 0], words[..., 1])
@@ -134,4 +134,4 @@ RULES: dict[str, Callable[..., Any]] = {
     "random_fold_in": _fold_in,
     "random_gamma": _gamma,
 }
-"""The functions of JAX's primitives."""
+"""The rules by the primitive's name."""

@@ -1,4 +1,4 @@
-"""What families with Dirichlet priors on ``probs`` share where a user's program is read."""
+"""The Dirichlet prior of ``probs``, read off a user's program."""
 
 from __future__ import annotations
 

@@ -11,7 +11,15 @@ import numpyro.distributions as dist
 from bayesnb.arrays.placement import Array
 from bayesnb.families.parts.statistics import MultivariateNormalStatistics
 from bayesnb.families.parts.tied import sum_shared
-from bayesnb.numerics.covariances import inside, log_determinant, log_ratio_excess, outer, proper, variances, whiten
+from bayesnb.numerics.covariances import (
+    inside,
+    log_determinant,
+    log_determinant_excess,
+    outer,
+    proper,
+    variances,
+    whiten,
+)
 from bayesnb.primitives.distances import LOG_2PI
 
 
@@ -30,7 +38,7 @@ class NormalOfSeen(dist.Distribution):
         super().__init__(seen.shape[:-1], seen.shape[-1:], validate_args=False)
 
     def log_prob(self, value: Array) -> Array:
-        """Other cells stand at their mean, with variance one, and their density is taken away again."""
+        """Other cells are set to their mean, with variance one, and their density is subtracted."""
         law = dist.MultivariateNormal(self.loc, covariance_matrix=proper(self.covariance_matrix, self.seen))
         return law.log_prob(jnp.where(self.seen, value, self.loc)) + 0.5 * LOG_2PI * (~self.seen).sum(axis=-1)
 
@@ -51,7 +59,7 @@ def sample_normals(loc: Array, covariance: Array, noise: Array, draw: Array, y: 
     return loc[draw, y] + jnp.where(constant, 0.0, varying)
 
 
-def quadratic_form(loc: Array, covariance: Array) -> tuple[Array, Array, Array, Array]:
+def precision_form(loc: Array, covariance: Array) -> tuple[Array, Array, Array, Array]:
     """P, w, b, l with log p(x | k) = -x' P x / 2 + w x + b - l / 2 up to a constant; P [T, D, D] are precisions."""
     on = variances(covariance) > 0
     factor = jnp.linalg.cholesky(proper(covariance, on))
@@ -67,7 +75,7 @@ def log_ratio_of_rows(
     n, (loc, old), (new_loc, new) = statistics.count, before, after
     old, new = proper(old, on), proper(new, on)
     fitted = jnp.where(inside(on), outer(statistics.mean - loc) * n[:, None, None] + statistics.scatter, 0.0)
-    bend = log_ratio_excess(sum_shared(n, old), sum_shared(fitted, old), old, new, on)
+    bend = log_determinant_excess(sum_shared(n, old), sum_shared(fitted, old), old, new, on)
     moved = jnp.where(on, new_loc - loc, 0.0)
     pull = jnp.where(on, 2.0 * (loc - statistics.mean), 0.0) + moved
     metric = jnp.linalg.cholesky(new)

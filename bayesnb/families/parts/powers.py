@@ -13,7 +13,6 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.special
 
-from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.families.base import Family, Score
 from bayesnb.families.parts.student_mixture import log_student_mixture
@@ -21,7 +20,7 @@ from bayesnb.families.parts.student_t import Student
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
 from bayesnb.primitives.products import Linear
-from bayesnb.primitives.scoring import prepare_predictive
+from bayesnb.primitives.scoring import predictive_tables, prepare_predictive
 
 
 def to_powers(family: Family, powers: Array | None) -> Score:
@@ -37,7 +36,7 @@ def to_powers(family: Family, powers: Array | None) -> Score:
     return lambda x: LogProb(products.by_rows(_to_powers, (family, powers), x), None)
 
 
-def mixed(family: Family, pooled: Family, log_odds: Array) -> Score:
+def mix(family: Family, pooled: Family, log_odds: Array) -> Score:
     """sum_d log(p_d p(x_d | y = k) + (1 - p_d) p(x_d)), [N, K].
 
     ``log_odds`` [D] are log(p / (1 - p)); ``pooled`` is the same family fitted to all rows as one class.
@@ -50,7 +49,7 @@ def mixed(family: Family, pooled: Family, log_odds: Array) -> Score:
         depends = scipy.special.log_expit(odds) + _category_logs(tables)
         free = scipy.special.log_expit(-odds) + _category_logs(of_pooled)
         return _from_category_logs(family, tables, np.logaddexp(depends, free))
-    return lambda x: LogProb(products.by_rows(_mixed, (family, pooled, log_odds), x), None)
+    return lambda x: LogProb(products.by_rows(_mix, (family, pooled, log_odds), x), None)
 
 
 def _times(power: Array, score: LogProb) -> LogProb:
@@ -61,7 +60,7 @@ def _host_tables(family: Family, by_feature: Array) -> Any:
     """The predictive's tables if they are numpy's, and of Student's t or of log probabilities by category, or None."""
     if not on_host(family, by_feature):
         return None
-    tables = finalise(_tables, family)
+    tables = predictive_tables(family)
     by_category = isinstance(tables, Linear | LogProb) and all(family.category_sizes(len(by_feature)))
     return tables if by_category or isinstance(tables, Student) else None
 
@@ -87,11 +86,6 @@ def _of_categories(family: Family, by_feature: Array) -> Array:
     return np.repeat(by_feature, family.category_sizes(len(by_feature)))
 
 
-@jax.jit
-def _tables(family: Family) -> Any:
-    return family.predictive_tables()
-
-
 def log_mixture_terms(family: Family, pooled: Family, log_odds: Array, x: Array) -> Array:
     """The terms of that sum, [N, K, D]. Pure JAX."""
     log_odds = log_odds[None, None]
@@ -107,5 +101,5 @@ def _to_powers(family: Family, powers: Array, x: Array) -> Array:
 
 
 @jax.jit
-def _mixed(family: Family, pooled: Family, log_odds: Array, x: Array) -> Array:
+def _mix(family: Family, pooled: Family, log_odds: Array, x: Array) -> Array:
     return log_mixture_terms(family, pooled, log_odds, x).sum(axis=-1)

@@ -64,14 +64,14 @@ class Statistics(Node):
         return jax.tree.map(without, self, part)
 
     def join_columns(self, groups: Sequence[int]) -> Self:
-        """The statistics of groups of columns, whose cells are as if of one column, [K, G]; of arrays [K, D]."""
+        """The statistics with each group of columns joined into one, [K, G]; for arrays [K, D]."""
         pooled = jax.tree.map(lambda a: _by_group(a, groups), self).pool()
         return jax.tree.map(lambda a: a[0], pooled)
 
 
 def _by_group(table: Array, groups: Sequence[int]) -> Array:
     """The columns of a table [K, D, ...] by group, [M, K, G, ...], with zeros where a group has fewer than M."""
-    if table.shape[1] < len(groups):  # [K, 1], a sum that nobody asked for
+    if table.shape[1] < len(groups):  # [K, 1]: a base measure that was not summed
         return table[None]
     members = [np.flatnonzero(np.asarray(groups) == g) for g in range(max(groups) + 1)]
     places = np.full((max(map(len, members)), len(members)), len(groups))
@@ -129,7 +129,7 @@ class CategoricalStatistics(Statistics):
 
     def without_room(self, least: Sequence[int]) -> Self:
         """The same counts without unused last categories, but with at least ``least`` categories per column."""
-        return self.resize(tuple(map(max, self.shown(), least)))
+        return self.resize(tuple(map(max, self.used_sizes(), least)))
 
     def spread(self, codes: Sequence[Array], sizes: Sequence[int]) -> Self:
         """The same counts recoded, with other ``sizes``: category c of column d becomes ``codes[d][c]``."""
@@ -138,7 +138,7 @@ class CategoricalStatistics(Statistics):
             new[:, places] = old
         return spread
 
-    def shown(self) -> tuple[int, ...]:
+    def used_sizes(self) -> tuple[int, ...]:
         """The number of categories of each column up to the last with a count, at least 1."""
         ends = np.cumsum(self.sizes)
         counted = np.flatnonzero(self.counts.any(axis=0))

@@ -14,7 +14,7 @@ from numpyro.distributions.constraints import Constraint
 from bayesnb.arrays.cells import SQUARABLE, all_codes, square_sum
 from bayesnb.arrays.placement import Array, as_array, is_traced, namespace
 from bayesnb.arrays.pytree import short_repr
-from bayesnb.arrays.sparse import is_sparse, stored
+from bayesnb.arrays.sparse import is_sparse, stored_cells
 
 Axes = tuple[tuple[str, str], ...]
 """Names of arrays, and a letter for each axis: K classes, D columns."""
@@ -135,7 +135,7 @@ def _require_inside(owner: str, name: str, array: np.ndarray[Any, Any], least: f
 
 def require_cells(x: Any, good: Callable[[Array], Array], block: str, expected: str, advice: str = "") -> None:
     """Raise ValueError, "column 3: ``expected``, got 0.5; ``advice``", unless all cells, or stored cells, are good."""
-    mask = good(stored(x))
+    mask = good(stored_cells(x))
     if mask.all():
         return
     if is_sparse(x):  # the first bad cell by row, then column; rows may be unsorted
@@ -170,9 +170,9 @@ def require_support(x: Any, support: Constraint, block: str, family: str) -> Non
         return
     found = (row[1:] for row in SUPPORTS if row[0] is support)
     num_codes, allowed, advice = next(found, (0, f"a finite number in {support}", ""))
-    if (x.dtype == bool and num_codes) or all_codes(stored(x), num_codes):
+    if (x.dtype == bool and num_codes) or all_codes(stored_cells(x), num_codes):
         return
-    xp = namespace(stored(x))
+    xp = namespace(stored_cells(x))
 
     def good(cells: Array) -> Array:
         with np.errstate(invalid="ignore"):  # numpy's remainder of an infinite cell

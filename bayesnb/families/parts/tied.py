@@ -50,7 +50,7 @@ class Tied(Family):
         """The site as a table [K, ...] or [1, ...]."""
         return site[None] if self.shared else site
 
-    def tied(self, table: Array) -> Array:
+    def sum_tied(self, table: Array) -> Array:
         """The sum over the classes if they share the parameter, else the table unchanged."""
         return table.sum(axis=0, keepdims=True) if self.shared else table
 

@@ -1,4 +1,4 @@
-"""Families whose columns share parameters: the block is one feature, because the cells of a row tell of each other."""
+"""Families whose columns share parameters: the block is one feature, as the cells of a row depend on each other."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import numpyro.distributions as dist
 from bayesnb.arrays.placement import Array
 from bayesnb.families.base import Family, Params, Score
 from bayesnb.families.traits import CellDensities, Traits
-from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.sums import ClassSums, Labels, class_sums
 
 
@@ -51,7 +50,7 @@ class TiedColumns(Family):
 
     @property
     def wide(self) -> Family:
-        """The family ``untied``, which has a column for each of ours; its hyperparameters mean nothing."""
+        """The family ``untied`` with as many columns as the rows; its hyperparameters are not used."""
         structure = {name: value for name, value in self._values(static=True).items() if name != "columns"}
         sizes = structure.get("num_categories")
         if isinstance(sizes, tuple):
@@ -118,19 +117,16 @@ class TiedColumns(Family):
     def likelihood_scorer(self, tables: Any) -> Score:
         return self.wide.likelihood_scorer(tables)
 
-    def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
-        return Family.log_likelihood_terms(self, params, x)
+    log_likelihood_terms = Family.log_likelihood_terms  # not those of ``untied``, here and below
 
     def form(self, params: Params) -> Any:
         return self.wide.form(self.spread(params))
 
     # the exact predictive of a row, a ratio of evidences
 
-    def predictive_tables(self) -> Any:
-        return Family.predictive_tables(self)
-
-    def predictive_scorer(self, tables: Any) -> Score:
-        return Family.predictive_scorer(self, tables)
+    predictive_tables = Family.predictive_tables
+    predictive_scorer = Family.predictive_scorer
+    leave_one_out_terms = Family.leave_one_out_terms
 
     def log_predictive_terms(self, x: Array) -> Array:
         return jax.vmap(self._log_evidence_of_row)(jnp.asarray(x))[..., None]
@@ -141,9 +137,6 @@ class TiedColumns(Family):
             return prior.update(all_rows.minus(self._of_row(row, w)))._log_evidence_of_row(row)
 
         return jax.vmap(term)(jnp.asarray(x), y, weight)
-
-    def leave_one_out_terms(self, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
-        return Family.leave_one_out_terms(self, statistics, x, y, weight)
 
     def _of_row(self, row: Array, weight: Array | None) -> Any:
         """The statistics of one row, [1, G]."""

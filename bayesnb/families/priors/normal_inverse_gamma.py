@@ -58,7 +58,7 @@ def _squares(prior: NormalInverseGamma, statistics: NormalStatistics) -> Array:
     return statistics.squares + shrunk * jnp.square(statistics.mean - prior.loc)
 
 
-def left_out(
+def leave_out(
     prior: NormalInverseGamma, statistics: NormalStatistics, x: Array, y: Array, weight: Array
 ) -> NormalInverseGamma:
     """The posterior of each row's class without the row's own cells, every hyperparameter [N, D]."""
@@ -73,12 +73,12 @@ def left_out(
     return posterior._replace(shape=posterior.shape + 0.5 * count[y], rate=rate)
 
 
-def left_out_by_class(
+def leave_out_by_class(
     prior: NormalInverseGamma, statistics: NormalStatistics, x: Array, y: Array, weight: Array
 ) -> NormalInverseGamma:
     """The posteriors of all classes without each row, [N, K, D]: a row changes a shared variance in every class."""
     posterior = update(prior, statistics)
-    left = jax.tree.map(lambda table: table[:, None], left_out(prior, statistics, x, y, weight))
+    left = jax.tree.map(lambda table: table[:, None], leave_out(prior, statistics, x, y, weight))
     own = (jnp.arange(prior.loc.shape[0])[None] == y[:, None])[:, :, None]
     loc = jnp.where(own, left.loc, posterior.loc[None])
     return left._replace(loc=loc, strength=jnp.where(own, left.strength, posterior.strength[None]))

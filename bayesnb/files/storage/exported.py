@@ -140,7 +140,7 @@ class ExportedClassifier:
 
     def _rows(self, X: Any) -> dict[str, Array]:
         """Check rows and cast them to the functions' precision; by block, with pairs concatenated."""
-        arrays = self._plain(X) or self._checked(X)
+        arrays = self._plain(X) or self._check_rows(X)
         if jnp.result_type(float) != self._dtype and self._dtype == np.float64:
             raise ValueError(
                 "these functions were exported in float64: call them under jax.enable_x64(True), or export them in "
@@ -168,7 +168,7 @@ class ExportedClassifier:
         shapes = {name: (num_rows, block.declared_columns * block.parts) for name, block in self._blocks.items()}
         return given if all(given[name].shape == shape for name, shape in shapes.items()) else None
 
-    def _checked(self, X: Any) -> dict[str, Array]:
+    def _check_rows(self, X: Any) -> dict[str, Array]:
         from bayesnb.rows.checks import check_shapes  # imports NumPyro
 
         blocks: Any = self._blocks

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -23,22 +23,6 @@ CHECKED = {"bernoulli", "categorical", "normal", "poisson"}
 """The likelihoods that take every row that is encoded; others check it once more."""
 
 
-class Functions(Protocol):
-    """The exported functions of encoded rows."""
-
-    fit: str
-    num_classes: int
-
-    def predict_proba(self, X: Any) -> Any:
-        """p(y = k | x), [N, K]."""
-
-    def predict_log_proba(self, X: Any) -> Any:
-        """log p(y = k | x), [N, K]."""
-
-    def log_joint(self, X: Any) -> Any:
-        """log p(y = k, x), [N, K]."""
-
-
 class ExportedEstimator:
     """An exported ``NaiveBayesClassifier``: it takes the same rows, with the same errors, and gives numpy arrays.
 
@@ -50,7 +34,7 @@ class ExportedEstimator:
         feature_names_in_: The names of the columns, or None if the estimator was fitted to an array.
     """
 
-    def __init__(self, classifier: Functions, stored: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+    def __init__(self, classifier: Any, stored: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         self.classifier, self._stored, self._arrays = classifier, stored, arrays
         labels, dtype = stored["classes"]
         self.classes_ = np.array(labels, np.dtype(dtype))
@@ -84,12 +68,12 @@ class ExportedEstimator:
     def encoded(self, X: Any) -> Any:
         """Checked rows as the functions take them."""
         plain = self._plain_rows.encode(X) if self._plain_rows else _numbers(X, self._stored["num_numbers"])
-        return self._checked(X) if plain is None else plain
+        return self._check_rows(X) if plain is None else plain
 
     def __repr__(self) -> str:
         return f"ExportedEstimator({self.classifier.fit}, classes {self.classes_.tolist()})"
 
-    def _checked(self, X: Any) -> Any:
+    def _check_rows(self, X: Any) -> Any:
         from bayesnb.rows.checks import check_rows
 
         model = self._without_fit.fit_
@@ -113,7 +97,6 @@ class ExportedEstimator:
         estimator.schema_, estimator.classes_, estimator.n_features_in_ = schema, self.classes_, len(schema.names)
         if self.feature_names_in_ is not None:
             estimator.feature_names_in_ = self.feature_names_in_
-        estimator._prior_of_fit = estimator.class_prior
         estimator.fit_ = specification("posterior", 1.0, schema, self.classes_)
         estimator._prior_of_fit = estimator.class_prior
         return estimator

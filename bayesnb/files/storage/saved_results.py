@@ -31,7 +31,7 @@ from bayesnb.rows.checks import match_statistics
 from bayesnb.rows.statistics import ModelStatistics
 
 
-def check_model(model: NaiveBayes) -> None:
+def check_saved_model(model: NaiveBayes) -> None:
     """Raise ValueError unless the model is one that a user could define, or that data could resolve."""
     families: Mapping[str, Any] = model.families
     columns = model.columns
@@ -116,13 +116,13 @@ def check_result(result: Any) -> None:
     raise ValueError(f"a {type(result).__name__} is not a result")
 
 
-check_result.register(NaiveBayes, check_model)
+check_result.register(NaiveBayes, check_saved_model)
 check_result.register(ModelStatistics, check_statistics)
 
 
 @check_result.register
 def _(result: PointEstimate) -> None:
-    check_model(result.model)
+    check_saved_model(result.model)
     arguments.check_params(result.model, _numbers("params", result.params))
 
 
@@ -137,7 +137,7 @@ def _(result: EMEstimate) -> None:
 @check_result.register
 def _(result: Posterior) -> None:
     for name, model in (("prior", result.prior), ("model", result.model)):
-        check_model(model)
+        check_saved_model(model)
         if not model.resolved:
             raise ValueError(f"the {name} of a posterior must be resolved, with the columns of each block")
         check_statistics(result.statistics, model)
@@ -172,7 +172,7 @@ def _(result: AveragedPosterior) -> None:
 
 @check_result.register
 def _(result: Draws) -> None:
-    check_model(result.model)
+    check_saved_model(result.model)
     extra = hyperpriors(result.specification) if isinstance(result, HierarchicalDraws) else {}
     params = dict(result.model.own_params(_numbers("params", result.params)))
     own = result.model.respelled(None)
@@ -191,7 +191,7 @@ def _(result: Draws) -> None:
 
 @check_result.register
 def _(result: HierarchicalDraws) -> None:
-    check_model(result.specification)
+    check_saved_model(result.specification)
     check_result.dispatch(Draws)(result)
     require_alike(result.specification, result.model)
     check_statistics(result.statistics, result.model)

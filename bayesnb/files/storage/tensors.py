@@ -17,7 +17,7 @@ from bayesnb.files.whole_file import require_file, whole_file
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
-NAME = "bayesnb"
+HEADER_KEY = "bayesnb"
 """The key of the header in the file's metadata."""
 
 
@@ -29,7 +29,7 @@ def write(path: Path, header: Mapping[str, Any], arrays: Arrays) -> None:
     text = json.dumps(header)
     arrays = {key: native(np.asarray(a, order="C")) for key, a in arrays.items()}
     try:
-        content = save(arrays, metadata={NAME: text, "digest": _digest(text, arrays)})
+        content = save(arrays, metadata={HEADER_KEY: text, "digest": _digest(text, arrays)})
     except SafetensorError as error:
         raise ValueError(str(error)) from error
     with whole_file(path) as handle:
@@ -46,12 +46,12 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
     try:
         with safe_open(path, framework="numpy") as handle:
             metadata = handle.metadata() or {}
-            if NAME not in metadata:
+            if HEADER_KEY not in metadata:
                 raise ValueError("it is not a bayesnb file")
             arrays = {key: handle.get_tensor(key) for key in handle.keys()}  # noqa: SIM118
-        if metadata.get("digest") != _digest(metadata[NAME], arrays):
+        if metadata.get("digest") != _digest(metadata[HEADER_KEY], arrays):
             raise ValueError("its contents have changed since it was written")
-        header = json.loads(metadata[NAME])
+        header = json.loads(metadata[HEADER_KEY])
     except (OSError, ValueError):
         raise
     except Exception as error:  # a malformed file can raise anything

@@ -34,7 +34,7 @@ NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 """What Hive writes in a folder's name for a missing value."""
 
 
-class Part(NamedTuple):
+class SourcePart(NamedTuple):
     """A file or a table: ``mark`` changes if it does, ``size`` is in bytes or rows; ``keys`` come from folder names.
 
     An opened part has a ``schema`` and ``batches(names, start)``: the named columns from row ``start`` or an earlier
@@ -68,7 +68,7 @@ class ArrowSource:
 
     final = False
 
-    def __init__(self, schema: pa.Schema, parts: Sequence[Part], columns: ColumnChoice) -> None:
+    def __init__(self, schema: pa.Schema, parts: Sequence[SourcePart], columns: ColumnChoice) -> None:
         self._label, self._parts, self._columns = schema.field(columns.label).type, parts, columns
         self.total: float | None = sum(part.size for part in parts)
 
@@ -128,7 +128,7 @@ class ArrowSource:
                 pa.default_memory_pool().release_unused()  # Arrow may keep the memory of finished parts
             done += part.size
 
-    def _batches(self, part: Part, names: Sequence[str], start: int) -> Iterator[RowBatch]:
+    def _batches(self, part: SourcePart, names: Sequence[str], start: int) -> Iterator[RowBatch]:
         """The named columns of a part; StreamError if it cannot be read or its columns do not fit."""
         with at(f"{part.name} cannot be read"):
             file = part.open()
@@ -218,7 +218,7 @@ def _open_path(model: Specification, path: Path, label: str | None, columns: Any
     for file, some, opener in zip(files, keys, openers, strict=True):
         info = file.stat()
         mark = f"{file.name} of {info.st_size} bytes, {info.st_mtime_ns}"
-        parts.append(Part(f"'{file}'", mark, info.st_size, some, opener))
+        parts.append(SourcePart(f"'{file}'", mark, info.st_size, some, opener))
     return ArrowSource(schema, parts, chosen)
 
 
@@ -235,19 +235,19 @@ def _folder_keys(files: Sequence[Path]) -> list[dict[str, pa.Scalar]]:
     return [{name: scalar(name, value) for name, value in some.items()} for some in keys]
 
 
-def _fragment_part(fragment: ds.Fragment, index: int, schema: pa.Schema) -> Part:
+def _fragment_part(fragment: ds.Fragment, index: int, schema: pa.Schema) -> SourcePart:
     keys = ds.get_partition_keys(fragment.partition_expression)
     keys = {name: pa.scalar(value, schema.field(name).type) for name, value in keys.items()}
     scanned = partial(ScannedBatches, fragment, schema)
     if not (isinstance(fragment, ds.FileFragment) and fragment.path):
         head = hashlib.blake2b(repr(fragment.head(256).to_pydict()).encode(), digest_size=16).hexdigest()
         name, num_rows = f"table {index}", fragment.count_rows()
-        return Part(name, f"{num_rows} rows, {head}", num_rows, keys, scanned)
+        return SourcePart(name, f"{num_rows} rows, {head}", num_rows, keys, scanned)
     info = fragment.filesystem.get_file_info(fragment.path)
     mark, name = f"{info.base_name} of {info.size} bytes, {info.mtime_ns}", f"'{fragment.path}'"
     parquet = isinstance(fragment, ds.ParquetFileFragment)
     opener: Any = partial(ParquetFile, fragment.path, fragment.open) if parquet else scanned
-    return Part(name, mark, info.size or 0, keys, opener)
+    return SourcePart(name, mark, info.size or 0, keys, opener)
 
 
 def _blocks_of(

@@ -14,7 +14,7 @@ import numpy as np
 from pyarrow import ArrowException
 
 from bayesnb.arrays.lazy import require_computed
-from bayesnb.arrays.masked import as_numpy, filled
+from bayesnb.arrays.masked import as_numpy, fill_masked
 from bayesnb.files.tables.row_batches import words_of
 from bayesnb.frames.series import DataError
 from bayesnb.rows.statistics import ModelStatistics
@@ -141,7 +141,7 @@ class ArrayBlocks:
         digest = hashlib.blake2b(digest_size=16)
         for array in jax.tree.leaves(self._first):
             head = array[:256]  # the first rows stand for the block
-            head = head.toarray() if hasattr(head, "toarray") else np.ascontiguousarray(filled(head))
+            head = head.toarray() if hasattr(head, "toarray") else np.ascontiguousarray(fill_masked(head))
             digest.update(f"{array.shape} {head.dtype}".encode() + head.tobytes())
         return {"blocks": digest.hexdigest()}
 
@@ -159,7 +159,7 @@ class ArrayBlocks:
 
     def blocks(self, start: Position, classes: list[Any] | None) -> Generator[RowBlock]:
         del classes
-        blocks = self._alike()
+        blocks = self._check_blocks()
         before = [len(y) for _, y, _ in islice(blocks, start.part)]
         if len(before) < start.part:
             raise StreamError(f"the source ends after {len(before)} blocks, the checkpoint has counted {start.part}")
@@ -173,7 +173,7 @@ class ArrayBlocks:
             rows += len(y)
             yield RowBlock(X, y, weight, f"block {index}", Position(index + 1, 0, rows), index + 1)
 
-    def _alike(self) -> Iterator[tuple[Any, Any, Any]]:
+    def _check_blocks(self) -> Iterator[tuple[Any, Any, Any]]:
         """The blocks as numpy arrays; StreamError if one has other columns than the first."""
         widths = _widths(self._first[0])
         for index, given in self._blocks:

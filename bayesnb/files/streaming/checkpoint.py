@@ -72,7 +72,7 @@ class Checkpoint:
             return None
         try:
             header, arrays = tensors.read(self._path)
-            return self._agreeing(header, arrays, num_classes, classes)
+            return self._read_state(header, arrays, num_classes, classes)
         except StreamError:
             raise
         except Exception as error:  # a malformed file can raise anything
@@ -81,7 +81,7 @@ class Checkpoint:
                 f"the checkpoint '{self._path}' is damaged, or is not a checkpoint ({words}): delete it to start over"
             ) from error
 
-    def _agreeing(
+    def _read_state(
         self, header: dict[str, Any], arrays: Arrays, num_classes: int | None, classes: list[Any] | None
     ) -> StreamState:
         if header.get("format") != FORMAT:
@@ -108,7 +108,7 @@ class Checkpoint:
         if position.rows and not arrays:
             raise ValueError(f"its arrays must be those of {position.rows} rows, got {list(arrays)}")
         self._compare("other files", header["read"], self._source.read(position))
-        statistics = self._rebuilt(arrays, known) if arrays else None
+        statistics = self._rebuild(arrays, known) if arrays else None
         return StreamState(statistics, position, known, names, finished)
 
     def _compare(self, what: str, there: Any, here: Any) -> None:
@@ -119,7 +119,7 @@ class Checkpoint:
                 "give another path, or delete it to start over"
             )
 
-    def _rebuilt(self, arrays: Arrays, num_classes: int) -> ModelStatistics:
+    def _rebuild(self, arrays: Arrays, num_classes: int) -> ModelStatistics:
         """The statistics with these arrays, in the structure of the statistics of zero rows."""
         none = sufficient_statistics(self._model, self._source.empty(), np.zeros(0, int), num_classes=num_classes)
         keys, structure = jax.tree_util.tree_flatten_with_path(none)

@@ -38,7 +38,7 @@ def distances(loc: Array, covariance: Array, x: Array) -> Distances:
         cells = x[rows] if seen.all() else x[rows][:, seen]
         part = covariance if seen.all() else covariance[:, seen][:, :, seen]
         centres = loc[:, None, seen] if len(part) > 1 else loc[None, :, seen]
-        metrics = in_threads(lambda pair: Metric.of(*pair, x.dtype), zip(part, centres, strict=True))
+        metrics = in_threads(lambda pair: Mahalanobis.of(*pair, x.dtype), zip(part, centres, strict=True))
         out.squares[rows] = _squares(metrics, cells)
         out.log_det[rows] = [metric.log_det for metric in metrics]
         out.count[rows] = seen.sum()
@@ -59,7 +59,7 @@ def _patterns(x: Array) -> Iterator[tuple[Any, Array]]:
     yield from zip(np.split(np.argsort(group.reshape(-1), kind="stable"), ends[:-1]), patterns, strict=True)
 
 
-class Metric(NamedTuple):
+class Mahalanobis(NamedTuple):
     """One covariance S = L L': rows are whitened, L^-1 (x - origin), and measured from the whitened ``centres`` [C, D].
 
     ``strips`` are rows of the inverse factor of the ``joint`` columns, transposed, [stop, STRIP]; their products take
@@ -76,7 +76,7 @@ class Metric(NamedTuple):
     centres: Array
 
     @classmethod
-    def of(cls, covariance: Array, loc: Array, dtype: Any) -> Metric:
+    def of(cls, covariance: Array, loc: Array, dtype: Any) -> Mahalanobis:
         """The metric of a covariance [D, D], and of the classes that share it, loc [C, D].
 
         The origin has the precision ``dtype`` of the rows, so that differences from it are exact to rounding.
@@ -92,7 +92,7 @@ class Metric(NamedTuple):
         metric = cls(origin, joint, strips, alone, scale, log_det, np.zeros((1, 1)))
         return metric._replace(centres=metric.whiten(loc))
 
-    def single(self) -> Metric:
+    def single(self) -> Mahalanobis:
         """The same in float32."""
         strips = tuple(strip.astype(np.float32) for strip in self.strips)
         scale, centres = self.scale.astype(np.float32), self.centres.astype(np.float32)
@@ -116,7 +116,7 @@ class Metric(NamedTuple):
         return np.stack([np.einsum("nd,nd->n", a, a) for a in away], axis=1)
 
 
-def _squares(precise: list[Metric], x: Array) -> Array:
+def _squares(precise: list[Mahalanobis], x: Array) -> Array:
     """Squared distances [N, K] of rows without a missing cell, in the rows' precision if that is enough."""
     single = [metric.single() for metric in precise] if x.dtype == np.float32 else None
 
@@ -135,5 +135,5 @@ def _squares(precise: list[Metric], x: Array) -> Array:
     return np.concatenate(parts) if parts else _from_all(precise, x)
 
 
-def _from_all(metrics: list[Metric], x: Array) -> Array:
+def _from_all(metrics: list[Mahalanobis], x: Array) -> Array:
     return np.concatenate([metric.squares(x) for metric in metrics], axis=1)

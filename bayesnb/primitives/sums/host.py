@@ -23,7 +23,7 @@ PROVABLE = (constraints.boolean, constraints.real)
 numbers 1.16 times as long.
 """
 
-LARGE = 1e60
+LARGEST_MOMENT = 1e60
 """Moments up to this hold no cell whose square is infinite, unless its weight is ``FAINT``."""
 
 FAINT = 1e-100
@@ -114,7 +114,7 @@ class HostSums:
         rows, weight = for_loops(x), self.labels.weight
         parts = (_moments(rows, labels, len(range(self.num_classes)[k])) for k, labels in self._by_class())
         count, mean, squares = (np.concatenate(part) for part in zip(*parts, strict=True))
-        small = all(np.abs(part).max(initial=0.0) <= LARGE for part in (count, mean, squares))
+        small = all(np.abs(part).max(initial=0.0) <= LARGEST_MOMENT for part in (count, mean, squares))
         if small and not self.labels.soft and (weight is None or weight.min(initial=1.0) > FAINT):
             self._proven.append((x, constraints.real))
         return count, mean, squares

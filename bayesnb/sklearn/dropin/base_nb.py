@@ -15,7 +15,7 @@ import scipy.sparse
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, check_non_negative, validate_data
 
-from bayesnb.arrays.masked import filled, without_mask
+from bayesnb.arrays.masked import fill_masked, without_mask
 from bayesnb.arrays.placement import Array
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics.log_prob import LogProb
@@ -91,7 +91,7 @@ class BaseNB(IncrementalClassifier):
     def _validate_rows(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
         # scikit-learn checks for NaN and infinity in sparse rows only: for dense rows families do it, saving a pass
         sparse, finite = "csr" if get_tags(self).input_tags.sparse else False, scipy.sparse.issparse(X)
-        X, y = filled(X), without_mask("y", y)
+        X, y = fill_masked(X), without_mask("y", y)
         return validate_data(self, X, y, accept_sparse=sparse, ensure_all_finite=finite, reset=reset)
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Any, Array, Array | None]:
