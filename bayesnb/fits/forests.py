@@ -56,9 +56,9 @@ def fit_forests(
         >>> X, y = [[flag, flag, odd % 2] for odd, flag in enumerate([0, 0, 1, 1] * 5)], [0, 1] * 10
         >>> fit = nb.fit_forests(nb.NaiveBayes(nb.Bernoulli()), X, y)
         >>> fit.edge_probs.round(2)
-        array([[0.  , 0.49, 0.09],
-               [0.49, 0.  , 0.09],
-               [0.08, 0.08, 0.  ]])
+        array([[0.  , 0.5 , 0.1 ],
+               [0.5 , 0.  , 0.1 ],
+               [0.05, 0.05, 0.  ]])
     """
     conjugate(model)
     arguments.require_known("fit_forests", X, y, sample_weight)
