@@ -34,6 +34,7 @@ from .fits.em import EMEstimate as EMEstimate
 from .fits.em import fit_em as fit_em
 from .fits.empirical import EmpiricalPosterior as EmpiricalPosterior
 from .fits.empirical import fit_empirical as fit_empirical
+from .fits.forests import fit_forests as fit_forests
 from .fits.hierarchical import HierarchicalDraws as HierarchicalDraws
 from .fits.multilabel import MultiLabel as MultiLabel
 from .fits.multilabel import fit_multilabel as fit_multilabel
@@ -67,6 +68,7 @@ from .results.classifier import PointEstimate as PointEstimate
 from .results.classifier import Posterior as Posterior
 from .results.draws import Draws as Draws
 from .results.evidence import EvidenceTable as EvidenceTable
+from .results.forests import ForestPosterior as ForestPosterior
 from .results.intervals import Interval as Interval
 from .rows.statistics import ModelStatistics as ModelStatistics
 from .rows.statistics import merge as merge

@@ -55,6 +55,15 @@ def unless_all(seen: Array) -> Array | None:
     return None if isinstance(seen, np.ndarray) and seen.all() else seen
 
 
+def without_repeats(table: Array) -> Array:
+    """A numpy table with size 1 along the axes where it is constant: it broadcasts, and costs less. JAX's as it is."""
+    if isinstance(table, np.ndarray):
+        for axis in range(table.ndim):
+            first = table.take([0], axis) if table.shape[axis] else table
+            table = first if np.array_equal(np.broadcast_to(first, table.shape), table, equal_nan=True) else table
+    return table
+
+
 def observed(x: Array) -> Array | None:
     """A mask of the cells that are not NaN, [N, D]; None if it is known that none is missing."""
     if scipy.sparse.issparse(x) or not jnp.issubdtype(x.dtype, jnp.inexact):

@@ -73,6 +73,11 @@ def without_compiling(function: Callable[..., T], *args: Any, **static: Any) -> 
     return evaluate(function, *args, **static)
 
 
+def eagerly(function: Callable[..., T], *args: Any, **static: Any) -> T:
+    """``function(*args)`` of blocks of rows: ``without_compiling`` if they are numpy's, else by JAX."""
+    return without_compiling(function, *args, **static) if on_host(args) else function(*args, **static)
+
+
 def finalise(function: Callable[..., Any], *args: Any, **static: Any) -> Any:
     """``function(*args)`` for a jitted, module-level ``function`` of small arrays: ``at_once`` if they are numpy's."""
     if on_host(args):

@@ -52,6 +52,12 @@ class Bernoulli(BetaFamily):
     def category_sizes(self, num_columns: int) -> tuple[int, ...]:
         return (2,) * num_columns
 
+    def pair_sizes(self, num_columns: int) -> tuple[int, ...] | None:
+        return self.category_sizes(num_columns)
+
+    def pair_prior(self) -> Array:
+        return jnp.stack([self.b, self.a], axis=-1).reshape(len(self.a), -1)
+
     def likelihood(self, params: Params) -> dist.Distribution:
         return dist.Bernoulli(probs=params["probs"])
 

@@ -235,6 +235,12 @@ class Categorical(DirichletPrior):
 
     term_sizes = category_sizes
 
+    def pair_sizes(self, num_columns: int) -> tuple[int, ...] | None:
+        return self._sizes_of(num_columns)
+
+    def pair_prior(self) -> Array:
+        return self.concentration
+
     def means(self, params: Params) -> Array:
         return self._join(params)
 

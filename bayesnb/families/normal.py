@@ -261,6 +261,12 @@ class Normal(Tied, LinearFamily):
         posteriors = normal_inverse_gamma.leave_out_by_class(self.prior, statistics, x, y, weight)
         return log_student_cells(posteriors, x[:, None, :])
 
+    def pair_sizes(self, num_columns: int) -> tuple[int, ...] | None:
+        return None if self.shared else (0,) * num_columns
+
+    def pair_prior(self) -> NormalInverseGamma:
+        return self.prior
+
     def cell_law(self, params: Params, column: int) -> dist.Distribution:
         loc, variance = (self._at(site, params[site], column) for site in self.sites)
         if not variance.all():

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
 
-from bayesnb.arrays.placement import Array
+from bayesnb.arrays.placement import Array, namespace
 from bayesnb.numerics.log_prob import LogProb
 
 FAR = 3.5
@@ -49,6 +49,7 @@ class Traits:
     likelihood: Callable[..., dist.Distribution]
     reference: Callable[..., Mapping[str, Array]]
     log_likelihood_terms: Callable[..., LogProb]
+    seen: Callable[..., Array | None]
     log_predictive_terms: Callable[..., Array]
 
     @property
@@ -95,6 +96,21 @@ class Traits:
     def category_sizes(self, num_columns: int) -> tuple[int, ...]:
         """C for each column whose cells are codes 0..C-1, and 0 for the others."""
         return (0,) * num_columns
+
+    def pair_sizes(self, num_columns: int) -> tuple[int, ...] | None:
+        """C for each column that a forest of dependence takes as categories, 0 for a real one; None: no forest."""
+        del num_columns
+        return None
+
+    def pair_prior(self) -> Any:
+        """The prior of the columns in a forest: a concentration [K, S], or a NormalInverseGamma [K, D] of real ones."""
+        raise ValueError(f"{type(self).__name__} has no pairs of columns")
+
+    def pair_cells(self, x: Array) -> Array:
+        """The cells that a forest takes, [N, D] in floating point: categories 0..C-1 or real, NaN where missing."""
+        xp, seen = namespace(x), self.seen(x)
+        x = x.astype(xp.result_type(x.dtype, float) if xp is np else jnp.result_type(float))
+        return x if seen is None else xp.where(seen, x, np.nan)
 
     def cell_densities(self, params: Mapping[str, Array], column: int) -> CellDensities:
         """The values of a column and their densities, for draws of the parameters [S, K, D]."""

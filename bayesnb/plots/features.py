@@ -11,7 +11,9 @@ from bayesnb.arrays.placement import Array
 from bayesnb.fits.averaged import FeatureInclusion
 from bayesnb.inspection.dependence import STRONG, Dependence
 from bayesnb.inspection.explanation import Explanation
+from bayesnb.plots.graphs import draw_edges
 from bayesnb.plots.style import AGAINST, FOR, NEUTRAL, escape_dollars, heading, name_lines
+from bayesnb.results.forests import ForestPosterior
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,8 +63,7 @@ def inclusion_bars(
     ``forest``.
     """
     probability, factor = (part if isinstance(part, Mapping) else {"x": part} for part in inclusion)
-    given: Any = feature_names if isinstance(feature_names, Mapping) or feature_names is None else {"x": feature_names}
-    names = [str(name) for block, part in probability.items() for name in _names(block, len(part), given or {})]
+    names = _all_names({block: len(part) for block, part in probability.items()}, feature_names)
     chance, evidence = (np.concatenate([np.asarray(part) for part in by.values()]) for by in (probability, factor))
     order = np.argsort(-evidence, kind="stable")[:count]
     places, depends = np.arange(len(order)), chance[order] >= 0.5
@@ -73,14 +74,27 @@ def inclusion_bars(
     return name_lines(ax, places, [names[f] for f in order])
 
 
-def dependence(ax: Axes, pairs: Dependence, strong: float = STRONG) -> Axes:
-    """Draw the evidence that pairs of columns depend on each other given the class, below the diagonal of a matrix.
+def dependence(
+    ax: Axes,
+    pairs: Dependence | ForestPosterior,
+    strong: float = STRONG,
+    *,
+    feature_names: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+    least: float = 0.2,
+) -> Axes:
+    """Draw which columns depend on each other given the class: the evidence of all pairs, or the edges of forests.
 
+    ``pairs`` is the result of `bayesnb.dependence`, drawn below the diagonal of a matrix.
     Shades are the log Bayes factor per row, in nats: with many rows the mutual information, but white for columns that
     are independent, even if they are nearly unique; those have a star. A dot marks shaded pairs whose log Bayes factor
     is above ``strong``. Shades are proportional to the square root of the nats: pairs differ by orders of magnitude.
-    ``pairs`` is the result of `bayesnb.dependence`.
+
+    Or ``pairs`` is the result of `bayesnb.fit_forests`, drawn as a graph of the edges whose probability, of both
+    directions together, is at least ``least``, with an arrowhead where one direction is twice as probable.
+    ValueError unless there is a name for each feature in ``feature_names``, by block if there are blocks.
     """
+    if isinstance(pairs, ForestPosterior):
+        return draw_edges(ax, np.asarray(pairs.edge_probs), _all_names(pairs.model.columns, feature_names), least)
     from matplotlib.collections import EllipseCollection
     from matplotlib.colors import PowerNorm
 
@@ -117,6 +131,12 @@ def _draw_bars(ax: Axes, places: Array, widths: Array, colours: Sequence[str], p
         ax.barh(place, width, 0.72, color=colour, hatch=hatch, edgecolor="white", linewidth=0)
     for place, value in zip(places, numbers, strict=True):
         ax.text(1.01, place, _format_signed(value), transform=ax.get_yaxis_transform(), va="center", fontsize=8)
+
+
+def _all_names(sizes: Mapping[str, int | None], given: Any) -> list[str]:
+    """The names of the features of all blocks."""
+    by_block = given if isinstance(given, Mapping) else {} if given is None else {"x": given}
+    return [str(name) for block, size in sizes.items() for name in _names(block, size or 0, by_block)]
 
 
 def _names(block: str, size: int, given: Mapping[str, Sequence[str]]) -> Sequence[str]:

@@ -12,19 +12,25 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from bayesnb.arrays.cpu_rows import put_beside
-from bayesnb.arrays.placement import Array, as_array, is_traced, namespace
+from bayesnb.arrays.placement import Array, as_array, is_traced, namespace, to_host
 from bayesnb.families.parts.statistics import without
 from bayesnb.fits.closed_form import fit_posterior
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.results.classifier import Posterior
+from bayesnb.results.forests import ForestPosterior
+from bayesnb.rows import arguments
 from bayesnb.rows.labelled_rows import LabelledRows, label_rows
 from bayesnb.rows.statistics import summarise
+from bayesnb.validation.left_out_forests import left_out_ratios
 
 
-def leave_one_out(model: NaiveBayes, X: Any, y: Any, *, sample_weight: Any = None, joint: bool = False) -> Array:
+def leave_one_out(
+    model: NaiveBayes | ForestPosterior, X: Any, y: Any, *, sample_weight: Any = None, joint: bool = False
+) -> Array:
     """log p(k | x_i, D without i) of every row, [N, K], without a refit.
 
     Equal to refitting without the row, with the prior resolved on all rows. With ``joint``, the entry at y_i is
@@ -32,6 +38,7 @@ def leave_one_out(model: NaiveBayes, X: Any, y: Any, *, sample_weight: Any = Non
     evaluation using leave-one-out cross-validation and WAIC (2017). Arguments not listed are as in ``fit_mle``.
 
     Args:
+        model: The specification; or a ``ForestPosterior``, whose rows these must be: edges that "best" chose stay.
         y: Integers 0..K-1 [N].
         sample_weight: Weights [N]; a row is left out with its whole weight.
         joint: Return log p(k, x_i | D without i) instead.
@@ -48,6 +55,8 @@ def leave_one_out(model: NaiveBayes, X: Any, y: Any, *, sample_weight: Any = Non
     """
     if as_array(y).ndim == 2:
         raise ValueError("leave_one_out takes integer labels [N]: a row with soft labels belongs to every class")
+    if isinstance(model, ForestPosterior):
+        return _leave_out_of_forests(model, X, y, sample_weight, joint)
     rows = label_rows(model, X, y, sample_weight)
     if rows.beside is not None:
         if not is_traced(model):
@@ -57,6 +66,30 @@ def leave_one_out(model: NaiveBayes, X: Any, y: Any, *, sample_weight: Any = Non
         arrays, labels = jax.tree.map(jnp.asarray, (rows.arrays, rows.labels))
         rows = replace(rows, arrays=arrays, labels=labels, beside=None)
     return _leave_out(model, rows, joint)
+
+
+def _leave_out_of_forests(fit: ForestPosterior, X: Any, y: Any, sample_weight: Any, joint: bool) -> Array:
+    arguments.require_known("leave_one_out of forests", fit, X, y, sample_weight)
+    prior, ratios = fit.posterior.prior, left_out_ratios(fit, fitted_rows(fit.posterior, X, y, sample_weight))
+    table = leave_one_out(prior, *to_host((X, y)), sample_weight=to_host(sample_weight), joint=True) + ratios
+    return table if joint else LogProb(table, None).normalise()
+
+
+def fitted_rows(posterior: Posterior, X: Any, y: Any, sample_weight: Any) -> LabelledRows:
+    """The rows on the host; ValueError unless they have the statistics of the fit, up to rounding."""
+    rows = label_rows(posterior.model, *to_host((X, y, sample_weight)), sparse=False)
+    flat: list[Any] = [jax.tree.flatten(one) for one in (summarise(rows), to_host(posterior.statistics))]
+    (again, structure), (fitted, structure_of_fit) = flat
+
+    def close(a: Array, b: Array) -> bool:
+        return a.shape == b.shape and np.allclose(a, b, rtol=1e-5, atol=1e-6 * float(np.abs(b).max(initial=0.0)))
+
+    if structure != structure_of_fit or not all(map(close, again, fitted)):
+        raise ValueError(
+            "X, y and sample_weight must be the rows that the posterior was fitted to, and their statistics differ: "
+            "if rows were fitted in parts, give them all together"
+        )
+    return rows
 
 
 def _leave_out(model: NaiveBayes, rows: LabelledRows, joint: bool) -> Array:

@@ -11,8 +11,10 @@ from bayesnb.arrays.placement import Array
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.families.base import Family
 from bayesnb.results.classifier import Posterior
+from bayesnb.results.forests import ForestPosterior
 from bayesnb.rows.labelled_rows import LabelledRows
 from bayesnb.validation.leave_one_out import class_part
+from bayesnb.validation.left_out_forests import left_out_ratios
 
 MOST_ROWS = 20_000
 """Powers are learned on at most this many rows. F powers learned from N rows cost about F / (2 N) nats a new row."""
@@ -28,13 +30,18 @@ class LeftOutEvidence(NamedTuple):
     """log p(k, x_i | D without i) / p(y_i, x_i | D without i) = prior_ik + sum_f evidence_ikf, for all k but y_i.
 
     ``prior`` [N, K-1]; ``evidence`` [N, K-1, F]; ``weight`` [N] of the rows, scaled to the total weight of all
-    fitted rows; ``sizes``, the number of features by block.
+    fitted rows; ``sizes``, the number of features by block. In a fit of forests their log ratio is the last feature.
     """
 
     prior: Array
     evidence: Array
     weight: Array
     sizes: dict[str, int]
+
+    def with_one_feature(self) -> LeftOutEvidence:
+        """The table with one feature in place of all but the last."""
+        features = self.evidence[:, :, :-1].sum(axis=2, dtype=np.float64)
+        return self._replace(evidence=np.stack([features, self.evidence[:, :, -1]], axis=2))
 
     def loss(self, powers: Array) -> tuple[float, Array]:
         """-sum_i weight_i log p(y_i | x_i) under powers [F], and its gradient [F]."""
@@ -98,8 +105,13 @@ def softmax(joint: Array) -> tuple[Array, Array]:
     return shares / total, (highest + np.log(total))[:, 0]
 
 
-def left_out_evidence(posterior: Posterior, rows: LabelledRows, *, by_feature: bool) -> LeftOutEvidence:
-    """The leave-one-out evidence of the fitted rows, in numpy; without ``by_feature`` each block is one feature."""
+def left_out_evidence(
+    posterior: Posterior, rows: LabelledRows, *, by_feature: bool, forest: ForestPosterior | None = None
+) -> LeftOutEvidence:
+    """The leave-one-out evidence of the fitted rows, in numpy; without ``by_feature`` each block is one feature.
+
+    The log ratios of a ``forest`` of this posterior are one feature more, the last.
+    """
     rows = rows.counted()
     every = max(-(-rows.num_rows // MOST_ROWS), 1)
     total = rows.weight().sum()
@@ -111,7 +123,7 @@ def left_out_evidence(posterior: Posterior, rows: LabelledRows, *, by_feature: b
         name: 1 if family.one_feature or not by_feature else family.columns_in(rows.arrays[name])
         for name, family in families.items()
     }
-    shape = (*relative.others.shape, sum(sizes.values()))
+    shape = (*relative.others.shape, sum(sizes.values()) + (forest is not None))
     evidence = np.empty(shape, np.float64 if 8 * np.prod(shape) <= DOUBLE_BYTES else np.float32)
     ends = np.cumsum(list(sizes.values()))
     for (name, family), end in zip(families.items(), ends, strict=True):
@@ -121,6 +133,8 @@ def left_out_evidence(posterior: Posterior, rows: LabelledRows, *, by_feature: b
             _fill_by_feature(out, family, statistics, cells, relative)
         else:
             out[:, :, 0] = relative(family.leave_one_out(statistics, *cells))
+    if forest is not None:
+        evidence[:, :, -1] = relative(left_out_ratios(forest, rows))
     prior = relative(class_part(posterior, own, weight))
     return LeftOutEvidence(prior, evidence, weight * (total / weight.sum()), sizes)
 

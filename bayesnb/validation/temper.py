@@ -23,16 +23,15 @@ from copy import copy
 from dataclasses import replace
 from typing import Any
 
-import jax
 import numpy as np
 
-from bayesnb.arrays.placement import Array, as_array, to_host
+from bayesnb.arrays.placement import as_array
 from bayesnb.arrays.threads import one_blas_thread
 from bayesnb.frames.classes import codes_among, plain_labels
 from bayesnb.results.classifier import Posterior
+from bayesnb.results.forests import ForestPosterior
 from bayesnb.rows import arguments
-from bayesnb.rows.labelled_rows import LabelledRows, label_rows
-from bayesnb.rows.statistics import summarise
+from bayesnb.validation.leave_one_out import fitted_rows
 from bayesnb.validation.left_out_evidence import left_out_evidence
 from bayesnb.validation.powers import learn_deviations, learn_temperature
 
@@ -46,6 +45,9 @@ def temper(posterior: Any, X: Any, y: Any, *, per_feature: bool = False, sample_
     be larger. Predictions use the powers; parameters, their draws, p(x) and the evidence are those of the model. For a
     fitted ``NaiveBayesClassifier``, whose argument ``temper`` does this as it fits, y are labels of its own, and the
     result is a copy of it.
+
+    A fit of ``fit_forests`` keeps its forests: the log ratio by which they change p(x, k) is one feature more, with a
+    power of its own also if all others share one.
 
     Of more than 20,000 rows, the powers are learned on every second, third, ... of each class, so that 10,000 to 20,000
     remain; each is left out of the fit to all rows.
@@ -62,7 +64,7 @@ def temper(posterior: Any, X: Any, y: Any, *, per_feature: bool = False, sample_
     """
     if hasattr(posterior, "encoded"):
         return _temper_classifier(posterior, X, y, per_feature, sample_weight)
-    if not isinstance(posterior, Posterior):
+    if not isinstance(posterior, Posterior | ForestPosterior):
         raise ValueError(
             f"temper takes a Posterior, as fit_posterior returns, got {type(posterior).__name__}; a "
             "NaiveBayesClassifier needs method 'posterior' or 'empirical'"
@@ -70,15 +72,20 @@ def temper(posterior: Any, X: Any, y: Any, *, per_feature: bool = False, sample_
     arguments.require_known("temper", posterior, X, y, sample_weight)
     if as_array(y).ndim == 2:
         raise ValueError("temper takes integer labels [N]: a row with soft labels belongs to every class")
-    rows = label_rows(posterior.model, *to_host((X, y, sample_weight)), sparse=False)
-    _require_fitted(posterior, rows)
-    table = left_out_evidence(posterior, rows, by_feature=per_feature)
+    forest = posterior if isinstance(posterior, ForestPosterior) else None
+    posterior = posterior if forest is None else forest.posterior
+    rows = fitted_rows(posterior, X, y, sample_weight)
+    table = left_out_evidence(posterior, rows, by_feature=per_feature, forest=forest)
     with one_blas_thread():
         powers = np.full(table.evidence.shape[2], learn_temperature(table))
         if per_feature and powers.size:
             powers *= 1.0 + learn_deviations(table, powers[0])
-    by_block = np.split(powers, np.cumsum(list(table.sizes.values()))[:-1])
-    return replace(posterior, weights=dict(zip(table.sizes, by_block, strict=True)))
+        elif forest is not None:
+            features, ratio = 1.0 + learn_deviations(table.with_one_feature(), powers[0])
+            powers *= np.append(np.full(len(powers) - 1, features), ratio)
+    *by_block, of_forest = np.split(powers, np.cumsum(list(table.sizes.values())))
+    tempered = replace(posterior, weights=dict(zip(table.sizes, by_block, strict=True)))
+    return tempered if forest is None else replace(forest, posterior=tempered, power=of_forest[0])
 
 
 def _temper_classifier(classifier: Any, X: Any, y: Any, per_feature: bool, sample_weight: Any) -> Any:
@@ -88,18 +95,3 @@ def _temper_classifier(classifier: Any, X: Any, y: Any, per_feature: bool, sampl
     tempered.fit_ = temper(classifier.fit_, encoded, codes, per_feature=per_feature, sample_weight=sample_weight)
     tempered.temper = "per_feature" if per_feature else True
     return tempered
-
-
-def _require_fitted(posterior: Posterior, rows: LabelledRows) -> None:
-    """ValueError unless the rows have the statistics of the fit, up to rounding."""
-    flat: list[Any] = [jax.tree.flatten(one) for one in (summarise(rows), to_host(posterior.statistics))]
-    (again, structure), (fitted, structure_of_fit) = flat
-
-    def close(a: Array, b: Array) -> bool:
-        return a.shape == b.shape and np.allclose(a, b, rtol=1e-5, atol=1e-6 * float(np.abs(b).max(initial=0.0)))
-
-    if structure != structure_of_fit or not all(map(close, again, fitted)):
-        raise ValueError(
-            "X, y and sample_weight must be the rows that the posterior was fitted to, and their statistics differ: "
-            "if rows were fitted in parts, give them all together"
-        )

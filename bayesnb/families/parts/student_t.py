@@ -38,7 +38,7 @@ class Student(NamedTuple):
 def student(prior: NormalInverseGamma) -> Student:
     """The predictive, with 2 shape degrees of freedom; columns without a scale have factor 1."""
     prior = NormalInverseGamma(*jnp.broadcast_arrays(*prior))
-    precision, offset = _precision_and_offset(prior)
+    precision, offset = precision_and_offset(prior)
     loc, shape, off = prior.loc, prior.shape, prior.scaleless
     centre = products.centre_of(loc)
     loc, precision = loc - centre, jnp.where(off, 0.0, precision)
@@ -123,13 +123,13 @@ def cells_of_table(table: Student, x: Array) -> Array:
 
 def log_student_cells(prior: NormalInverseGamma, x: Array) -> Array:
     """The log predictive, cell by cell; 0 for NaN and for columns without a scale."""
-    precision, offset = _precision_and_offset(prior)
+    precision, offset = precision_and_offset(prior)
     missing = jnp.isnan(x)
     z = jnp.where(missing, 0.0, x - prior.loc) * precision
     return jnp.where(missing | prior.scaleless, 0.0, offset - (prior.shape + 0.5) * stable.log1p_square(z))
 
 
-def _precision_and_offset(prior: NormalInverseGamma) -> tuple[Array, Array]:
+def precision_and_offset(prior: NormalInverseGamma) -> tuple[Array, Array]:
     """The precision, 1 / sqrt(2 rate (strength + 1) / strength), and the constant of the log density."""
     inflation = 1.0 / prior.strength
     precision = jnp.sqrt(0.5 / prior.proper_rate) / jnp.sqrt(1.0 + inflation)

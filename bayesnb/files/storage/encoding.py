@@ -18,6 +18,7 @@ import numpyro.distributions as dist
 from bayesnb.arrays.pytree import fields_of
 from bayesnb.arrays.rank_promotion import allow_rank_promotion
 from bayesnb.families import Family
+from bayesnb.families.parts.pairs import PairStatistics
 from bayesnb.families.parts.statistics import Statistics
 from bayesnb.files.storage.saved_estimators import check_estimator
 from bayesnb.files.storage.saved_results import check_result
@@ -35,12 +36,13 @@ from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.model.spelling import Cells, Part, Positions, Site, Spelling
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.results.draws import Draws
+from bayesnb.results.forests import ForestPosterior
 from bayesnb.rows.statistics import ModelStatistics
 from bayesnb.sklearn.estimator import NaiveBayesClassifier
 
 RESULTS = (
     PointEstimate, EMEstimate, Posterior, EmpiricalPosterior, AveragedPosterior, Draws, HierarchicalDraws, Bootstrap,
-    MultiLabel, NaiveBayes, ModelStatistics,
+    ForestPosterior, MultiLabel, NaiveBayes, ModelStatistics,
 )  # fmt: skip
 """Types that can be saved, besides the estimator."""
 
@@ -61,7 +63,7 @@ TYPES: dict[str, Any] = {
     "model": NaiveBayes, "prior": NaiveBayes, "specification": NaiveBayes, "posterior": Posterior,
     "estimate": PointEstimate, "fits": (PointEstimate, Posterior), "statistics": ModelStatistics,
     "schema_": SCHEMAS, "statistics_": ModelStatistics, "fit_": RESULTS, "classes_": np.ndarray, "n_features_in_": int,
-    "feature_names_in_": np.ndarray, "spelling": Spelling,
+    "feature_names_in_": np.ndarray, "spelling": Spelling, "pairs": PairStatistics,
 }  # fmt: skip
 """Required types of the fields of results, by name; families and their statistics check their own."""
 
@@ -185,7 +187,7 @@ def decode(code: Any, arrays: Arrays) -> Any:
 def node_type(name: str) -> Any:
     """The class of a node: a type of this package, a defined family or its statistics; None for any other name."""
     statistics = [getattr(family, "statistics_type", None) for family in Family.known.values()]
-    own = {cls.__name__: cls for cls in (*statistics, *RESULTS, *SCHEMAS, Column) if cls is not None}
+    own = {cls.__name__: cls for cls in (*statistics, PairStatistics, *RESULTS, *SCHEMAS, Column) if cls is not None}
     return (Family.known | own).get(name)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from bayesnb.arrays.placement import to_double
 from bayesnb.arrays.rank_promotion import allow_rank_promotion
 from bayesnb.families.parts.support import require_axes, require_finite_numbers, require_simplex
+from bayesnb.files.storage.saved_forests import check_forest
 from bayesnb.fits.averaged import AveragedPosterior
 from bayesnb.fits.bootstrap import Bootstrap
 from bayesnb.fits.em import EMEstimate
@@ -26,6 +27,7 @@ from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.model.spelling import CONSTRAINTS
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.results.draws import Draws
+from bayesnb.results.forests import ForestPosterior
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import match_statistics
 from bayesnb.rows.statistics import ModelStatistics
@@ -168,6 +170,12 @@ def _(result: AveragedPosterior) -> None:
         columns: Any = model.columns[name]
         family.check_resolved(name, 1, columns)
     _check_by_feature("log_odds", result.log_odds, model)
+
+
+@check_result.register
+def _(result: ForestPosterior) -> None:
+    check_result(result.posterior)
+    check_forest(result)
 
 
 @check_result.register

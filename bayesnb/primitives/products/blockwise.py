@@ -52,6 +52,17 @@ def by_rows(function: Callable[..., Any], args: tuple[Any, ...], x: Any, **stati
     return parts[0] if len(parts) == 1 else jax.tree.map(lambda *pieces: np.concatenate(pieces), *parts)
 
 
+def by_blocks(function: Callable[[Array], Array], x: Array, row_bytes: int, block_bytes: int) -> Array:
+    """``function`` of blocks of rows, which takes ``row_bytes`` for each row: of numpy rows in threads."""
+    if on_host(x):
+        parts = in_threads(lambda rows: function(x[rows]), row_blocks(len(x), row_bytes, block_bytes=block_bytes))
+        return np.concatenate(parts) if parts else function(x)
+    together = max(block_bytes // row_bytes, 1)
+    if len(x) <= together:
+        return function(x)
+    return jax.lax.map(lambda row: function(row[None])[0], x, batch_size=together)
+
+
 def sum_terms(terms: str, family: tuple[Any, ...], rows: tuple[Array, ...]) -> Array:
     """The terms [N, ..., D] returned by the method ``terms``, summed over columns; on the host by blocks.
 

@@ -1,0 +1,105 @@
+"""The exact posterior averaged over all forests of dependence: each feature may depend on the class and on one other.
+
+A forest is a set of edges between features without circles, in which each feature has at most one parent; it is the
+same for all classes. With the prior 1 / D for an edge, relative to no parent, the sum over all forests is a determinant
+(``primitives.forest_sums``), of the evidence of each edge alone (``families.parts.pair_evidence``). Meila and Jaakkola,
+Tractable Bayesian learning of tree belief networks (2006), sum undirected trees; Friedman, Geiger and Goldszmidt,
+Bayesian network classifiers (1997), choose one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bayesnb.arrays import memory
+from bayesnb.arrays.placement import to_host
+from bayesnb.families.parts.pairs import PairLayout, pair_statistics
+from bayesnb.fits.closed_form import conjugate, fit_posterior
+from bayesnb.model.naive_bayes import NaiveBayes
+from bayesnb.numerics.branchings import largest_branching
+from bayesnb.results.forest_structures import STRUCTURES, log_weights
+from bayesnb.results.forests import ForestPosterior, forest_tables, pair_cells
+from bayesnb.rows import arguments
+from bayesnb.rows.labelled_rows import LabelledRows, label_rows
+from bayesnb.rows.statistics import summarise
+
+MOST_FEATURES = 256
+"""A row costs K D^3 / 3 operations."""
+
+
+def fit_forests(
+    model: NaiveBayes, X: Any, y: Any, *, structure: str = "average", sample_weight: Any = None
+) -> ForestPosterior:
+    """The exact posterior in which each feature may depend on one other, averaged over all forests of dependence.
+
+    p(x, k | D) sums over all forests by the matrix-tree theorem. Features of Bernoulli, Categorical and Normal blocks
+    take part, mixed in one model; a real feature may depend on categories, categories do not depend on a real feature.
+    Every feature keeps the prior that it has without a parent. What each row costs grows with D^3, for "aode" with D^2.
+
+    A missing cell neither is a parent nor has one: its edges have ratio 1, and count only the rows with both cells. So
+    with missing cells the average is approximate; without them it is exact.
+
+    Arguments not listed are as in ``fit_mle``; the fit itself is in float64 on the host.
+
+    Args:
+        structure: "average" over all forests; "best", the most probable one; or "aode", the mean over the D forests in
+            which one feature is the parent of all others (averaged one-dependence estimators).
+
+    Raises:
+        ValueError: if the data do not fit the model, for blocks of other families, more than 256 features, an unknown
+            structure, and in a JAX transformation.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> X, y = [[flag, flag, odd % 2] for odd, flag in enumerate([0, 0, 1, 1] * 5)], [0, 1] * 10
+        >>> fit = nb.fit_forests(nb.NaiveBayes(nb.Bernoulli()), X, y)
+        >>> fit.edge_probs.round(2)
+        array([[0.  , 0.5 , 0.1 ],
+               [0.5 , 0.  , 0.1 ],
+               [0.05, 0.05, 0.  ]])
+    """
+    conjugate(model)
+    arguments.require_known("fit_forests", X, y, sample_weight)
+    if structure not in STRUCTURES:
+        raise ValueError(f"structure must be {', '.join(map(repr, STRUCTURES))}, got {structure!r}")
+    rows = label_rows(model, *to_host((X, y, sample_weight)), sparse=False).counted()
+    layout = _layout(model, rows)
+    posterior = fit_posterior(model, statistics=summarise(rows))
+    labels, cells = rows.labels, pair_cells(rows.families, rows.arrays)
+    pairs = pair_statistics(cells, labels.y, rows.weight(), rows.num_classes, layout)
+    fit = ForestPosterior(posterior, pairs, structure=structure)
+    return fit if structure != "best" else _with_best(fit, layout)
+
+
+def _with_best(fit: ForestPosterior, layout: PairLayout) -> ForestPosterior:
+    evidence, _ = forest_tables(fit.posterior.prior, fit.pairs)
+    back = layout.back
+    parents = largest_branching(log_weights(evidence)[np.ix_(back, back)])
+    return ForestPosterior(fit.posterior, fit.pairs, parents, structure=fit.structure)
+
+
+def _layout(model: NaiveBayes, rows: LabelledRows) -> PairLayout:
+    """The sizes of all columns; ValueError if a block has no pairs, or the model too many columns."""
+    sizes: list[int] = []
+    for name, family in model.families.items():
+        of_block = family.pair_sizes(family.columns_in(rows.arrays[name]))
+        if of_block is None:
+            raise ValueError(
+                f"block {name!r} is {family!r}, whose pairs have no closed form: forests take Bernoulli, Categorical "
+                "and Normal blocks; leave the block out, or use nb.temper(..., per_feature=True) on its fit_posterior"
+            )
+        sizes.extend(of_block)
+    if len(sizes) > MOST_FEATURES:
+        raise ValueError(
+            f"fit_forests takes at most {MOST_FEATURES} features, got {len(sizes):,}: use the powers of "
+            "nb.temper(nb.fit_posterior(model, X, y), X, y, per_feature=True) instead, or fewer columns"
+        )
+    num_categories = sum(sizes)
+    memory.require(
+        8 * 12 * rows.num_classes * num_categories**2,
+        f"every pair of {num_categories:,} categories in {rows.num_classes:,} classes",
+        "give fewer columns of many categories",
+    )
+    return PairLayout(tuple(sizes))

@@ -1,0 +1,79 @@
+"""Sums over pairs of columns, from numpy rows of one class: categories of two columns, and real cells by category.
+
+``places`` [N, I] are the cells of columns of categories in one table of all their categories, -1 where missing;
+``reals`` [N, J] are real cells, NaN where missing; ``weight`` [N].
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bayesnb.arrays.compiled import compiled
+from bayesnb.arrays.placement import Array
+
+
+def count_pairs(places: Array, weight: Array, size: int) -> Array:
+    """The weight of the rows with each two categories, [S, S]; on the diagonal, with each one."""
+    counts = np.zeros((size, size))
+    _add_pairs(places, weight, counts)
+    return counts + np.triu(counts, 1).T
+
+
+def moments_by_category(places: Array, reals: Array, weight: Array, size: int) -> tuple[Array, Array, Array]:
+    """The weight, the mean, and the squared deviations from it of real cells in each category, [S, J] each."""
+    count, mean, squares = np.zeros((3, size, reals.shape[1]))
+    _add_cells(places, reals, weight, count, mean)
+    mean /= np.where(count > 0, count, 1.0)
+    _add_squares(places, reals, weight, mean, squares)
+    return count, mean, squares
+
+
+def joint_moments(reals: Array, weight: Array) -> tuple[Array, Array, Array, Array]:
+    """Moments of column a in the rows where b is observed too, [J, J] each: their weight, the mean, the squared
+    deviations from it, and the products of the deviations of a and of b.
+    """
+    seen = ~np.isnan(reals)
+    first = weight @ np.where(seen, reals, 0.0) / np.maximum(weight @ seen, np.finfo(np.float64).tiny)
+    z, seen = np.where(seen, reals - first, 0.0), seen.astype(np.float64)
+    weighed = weight[:, None] * z
+    count = (weight[:, None] * seen).T @ seen
+    known = np.where(count > 0, count, 1.0)
+    mean = weighed.T @ seen / known
+    # about the mean of the column little cancels, and nothing where no cell is missing
+    squares = np.maximum((weighed * z).T @ seen - count * mean * mean, 0.0)
+    return count, np.where(count > 0, first[:, None] + mean, 0.0), squares, weighed.T @ z - count * mean * mean.T
+
+
+@compiled
+def _add_pairs(places: Array, weight: Array, counts: Array) -> None:
+    """Adds to the upper triangle."""
+    for n in range(places.shape[0]):
+        for i in range(places.shape[1]):
+            a = places[n, i]
+            if a >= 0:
+                for j in range(i, places.shape[1]):
+                    if places[n, j] >= 0:
+                        counts[a, places[n, j]] += weight[n]
+
+
+@compiled
+def _add_cells(places: Array, reals: Array, weight: Array, count: Array, sums: Array) -> None:
+    for n in range(places.shape[0]):
+        for i in range(places.shape[1]):
+            a = places[n, i]
+            if a >= 0:
+                for j in range(reals.shape[1]):
+                    seen = reals[n, j] == reals[n, j]
+                    count[a, j] += weight[n] if seen else 0.0
+                    sums[a, j] += weight[n] * reals[n, j] if seen else 0.0
+
+
+@compiled
+def _add_squares(places: Array, reals: Array, weight: Array, mean: Array, squares: Array) -> None:
+    for n in range(places.shape[0]):
+        for i in range(places.shape[1]):
+            a = places[n, i]
+            if a >= 0:
+                for j in range(reals.shape[1]):
+                    deviation = reals[n, j] - mean[a, j] if reals[n, j] == reals[n, j] else 0.0
+                    squares[a, j] += weight[n] * deviation * deviation

@@ -1,0 +1,179 @@
+"""The exact posterior averaged over all forests of dependence between features, given the class.
+
+    p(x, k | D) = p(k | D) prod_j p(x_j | k, D) Z(w r_k(x)) / Z(w),    r_k(x)_ij = p(x_j | x_i, k, D) / p(x_j | k, D)
+
+w_ij is the evidence for the edge from i to j, and Z the sum over all forests of the products of their edges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import field, replace
+from typing import Any, Self
+
+import jax
+import numpy as np
+
+from bayesnb.arrays.cells import without_repeats
+from bayesnb.arrays.cpu_rows import answers_cpu_rows
+from bayesnb.arrays.host_calls import finalise
+from bayesnb.arrays.placement import Array, namespace
+from bayesnb.arrays.pytree import pytree, short_repr
+from bayesnb.families.base import Family
+from bayesnb.families.parts.pair_evidence import log_evidence_ratios
+from bayesnb.families.parts.pair_predictive import PairTables, log_ratios, pair_tables
+from bayesnb.families.parts.pairs import PairLayout, PairPrior, PairStatistics, join_priors
+from bayesnb.families.priors.bivariate_normal import Conditional
+from bayesnb.model.naive_bayes import NaiveBayes, Sites
+from bayesnb.numerics.log_prob import LogProb
+from bayesnb.primitives.forest_sums import NEVER, edge_probabilities, log_forest_sum
+from bayesnb.primitives.products import by_blocks
+from bayesnb.primitives.scoring import Score
+from bayesnb.results.classifier import Classifier, Posterior
+from bayesnb.results.forest_structures import STRUCTURES, Combine, log_weights
+
+IN_CACHE = 1 << 20
+"""Bytes of the log ratios of a block of rows."""
+
+
+@pytree
+class ForestPosterior(Classifier):
+    """The exact posterior with each feature's dependence on at most one other, as ``fit_forests`` returns.
+
+    ``posterior`` is that of Naive Bayes, ``pairs`` the statistics of all pairs of columns, ``parents`` [D] the most
+    probable forest, -1 for roots, if ``structure`` is "best". After ``temper``, ``posterior`` has powers of the
+    features, and ``power`` is that of the forest's ratio.
+    """
+
+    posterior: Posterior
+    pairs: PairStatistics
+    parents: Array | None = None
+    power: Array | None = None
+    structure: str = field(default="average", metadata={"static": True})
+
+    def __repr__(self) -> str:
+        powers = ""
+        if self.power is not None:
+            powers = f", weights={short_repr(self.posterior.weights)}, power={short_repr(self.power)}"
+        counts = short_repr(self.posterior.statistics.class_counts)
+        prior = f"structure={self.structure!r}, prior={self.posterior.prior!r}"
+        return f"{type(self).__name__}({prior}, class_counts={counts}{powers})"
+
+    @property
+    def model(self) -> NaiveBayes:  # type: ignore[override]
+        """The posterior of Naive Bayes, without edges."""
+        return self.posterior.model
+
+    @property
+    def log_evidence(self) -> Array:
+        """log p(X, y) averaged over all forests; of the "best" one, log p(X, y | forest): a float64 scalar.
+
+        Powers do not change it. ValueError for "aode", an average of predictions with no evidence of its own.
+        """
+        evidence = self._edge_evidence("log_evidence")
+        if self.structure == "best":
+            return self.posterior.log_evidence + (self._chosen * evidence).sum()
+        equal = namespace(evidence).where(evidence == NEVER, NEVER, 0.0)
+        posterior, prior = (log_forest_sum(log_weights(table)) for table in (evidence, equal))
+        return self.posterior.log_evidence + posterior - prior
+
+    @property
+    def edge_probs(self) -> Array:
+        """The posterior probability that feature j depends on feature i, [D, D], parents i first; columns in order of
+        the blocks. Zeros and ones for "best"; ValueError for "aode".
+        """
+        evidence = self._edge_evidence("edge_probs")
+        probs = self._chosen if self.structure == "best" else edge_probabilities(log_weights(evidence))
+        back = PairLayout(self.pairs.sizes).back
+        return namespace(probs).clip(probs[np.ix_(back, back)], 0.0, 1.0)
+
+    @property
+    def root_probs(self) -> Array:
+        """The posterior probability that each feature depends on no other, [D]."""
+        probs = self.edge_probs
+        return namespace(probs).clip(1.0 - probs.sum(axis=0), 0.0, 1.0)
+
+    def _edge_evidence(self, what: str) -> Array:
+        if self.structure == "aode":
+            raise ValueError(f'{what} needs a posterior over forests, which "aode" has not: fit structure="average"')
+        evidence, _ = forest_tables(self.posterior.prior, self.pairs)
+        return evidence
+
+    @property
+    def _chosen(self) -> Array:
+        """1 for the edges of the one forest, in the order of the pairs."""
+        return chosen_edges(self.parents, PairLayout(self.pairs.sizes))
+
+    def with_class_probs(self, class_probs: Any) -> Self:
+        """The same fit for a population with these class probabilities [K]."""
+        return replace(self, posterior=self.posterior.with_class_probs(class_probs))
+
+    @answers_cpu_rows
+    def log_joint(self, X: Any) -> Array:
+        """log p(y = k, x) of each row, [N, K]; after ``temper``, log p(y = k | x) plus the model's log p(x)."""
+        if self.power is None:
+            return super().log_joint(X)
+        model = replace(self, posterior=replace(self.posterior, weights=None), power=None)
+        return self.predict_log_proba(X) + model.log_density(X)[:, None]
+
+    def draws(self, key: Array, num_draws: int) -> tuple[Sites, Array]:
+        """ValueError: the parameters of the forests are integrated out."""
+        del key, num_draws
+        raise ValueError(
+            "a ForestPosterior has no draws: the parameters of all its forests are integrated out; fit_posterior has"
+        )
+
+    def _scorer(self) -> Score:
+        score, families = self.posterior._scorer(), self.model.families
+        ratio = ratio_scorer(self)
+
+        def joint(arrays: Mapping[str, Array]) -> LogProb:
+            found, power = score(arrays), 1.0 if self.power is None else self.power
+            return LogProb(found.finite + power * ratio(pair_cells(families, arrays)), found.zeros)
+
+        return joint
+
+
+def pair_cells(families: Mapping[str, Family], arrays: Mapping[str, Array]) -> Array:
+    """The cells of all blocks as those of pairs, [N, D], NaN where missing."""
+    cells = [family.pair_cells(arrays[name]) for name, family in families.items()]
+    return namespace(cells[0]).concatenate(cells, axis=1)
+
+
+def pair_prior(prior: NaiveBayes) -> PairPrior:
+    """The priors of all columns of a resolved model. Pure JAX."""
+    return join_priors([family.pair_prior() for family in prior.families.values()], prior.num_classes or 0)
+
+
+def forest_tables(prior: NaiveBayes, pairs: PairStatistics) -> tuple[Array, PairTables]:
+    """The log evidence of each edge [D, D], and the tables of predictions, in the order of the pairs."""
+    evidence, tables = finalise(_forest_tables, prior, pairs)
+    return evidence, tables._replace(given=Conditional(*map(without_repeats, tables.given)))
+
+
+@jax.jit
+def _forest_tables(prior: NaiveBayes, pairs: PairStatistics) -> tuple[Array, PairTables]:
+    columns = pair_prior(prior)
+    return log_evidence_ratios(columns, pairs), pair_tables(columns, pairs)
+
+
+def chosen_edges(parents: Array | None, layout: PairLayout) -> Array:
+    """1 for an edge of the forest in which these are the parents, [D, D] in the order of the pairs."""
+    xp, order = namespace(parents), layout.order
+    edges = xp.arange(len(order))[:, None] == xp.asarray(parents)[None, :]
+    return edges[np.ix_(order, order)].astype(float)
+
+
+def ratio_scorer(fit: ForestPosterior) -> Callable[[Array], Array]:
+    """The log ratio [N, K] by which the forests change p(x, k) of cells [N, D]."""
+    layout, tables, combine = prepare_ratios(fit)
+    row_bytes = 8 * fit.pairs.counts.shape[0] * max(len(layout.sizes), 1) ** 2
+    return lambda x: by_blocks(lambda cells: combine(log_ratios(tables, layout, cells), None), x, row_bytes, IN_CACHE)
+
+
+def prepare_ratios(fit: ForestPosterior) -> tuple[PairLayout, PairTables, Combine]:
+    """The layout of the pairs, the tables of their predictions, and how ratios are combined."""
+    layout = PairLayout(fit.pairs.sizes)
+    evidence, tables = forest_tables(fit.posterior.prior, fit.pairs)
+    edges = None if fit.parents is None else chosen_edges(fit.parents, layout)
+    return layout, tables, STRUCTURES[fit.structure](evidence, edges)
