@@ -46,6 +46,9 @@ class Traits:
     affine_predictive: ClassVar[bool] = False
     """True if the exact predictive is the likelihood at the posterior mean, and so has the same ``form``."""
 
+    needs_closed_form: ClassVar[bool] = False
+    """True if the program has discrete sites besides the label, which gradients cannot move."""
+
     likelihood: Callable[..., dist.Distribution]
     reference: Callable[..., Mapping[str, Array]]
     log_likelihood_terms: Callable[..., LogProb]
@@ -91,6 +94,10 @@ class Traits:
     def category_sizes(self, num_columns: int) -> tuple[int, ...]:
         """C for each column whose cells are codes 0..C-1, and 0 for the others."""
         return (0,) * num_columns
+
+    def table_sizes(self, num_columns: int) -> tuple[int, ...]:
+        """The entries of each column in ``predictive_tables`` that are log probabilities; by default its categories."""
+        return self.category_sizes(num_columns)
 
     def cell_densities(self, params: Mapping[str, Array], column: int) -> CellDensities:
         """The values of a column and their densities, for draws of the parameters [S, K, D]."""
