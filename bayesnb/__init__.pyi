@@ -6,6 +6,7 @@ from .families import Bernoulli as Bernoulli
 from .families import Binomial as Binomial
 from .families import Categorical as Categorical
 from .families import Family as Family
+from .families import Histogram as Histogram
 from .families import Multinomial as Multinomial
 from .families import MultivariateNormal as MultivariateNormal
 from .families import Normal as Normal

@@ -61,6 +61,7 @@ def _families(rng: np.random.Generator) -> dict[str, nb.Family]:
         ),
         "known": nb.NormalKnownVariance(rng.uniform(0.5, 3, (K, 3)), loc=rng.normal(size=3), scale=[0.5, 1.0, 2.0]),
         "tied": TiedNormal(loc=rng.normal(size=(K, 2)), strength=[0.7, 2.0], columns=(0, 1, 0, 0)),
+        "histogram": nb.Histogram(edges=[[-1.0, 0.5, 2.5], [-0.8, 1.2, np.inf]]),
         "informed": nb.Normal(loc=rng.normal(size=(K, 3)), strength=0.7, shape=2.5, rate=rng.uniform(0.5, 3, 3)),
     }
 
@@ -85,6 +86,7 @@ def _blocks(rng: np.random.Generator, y: np.ndarray) -> dict[str, np.ndarray]:
         "informed": rng.normal(shift, 2.0, (N, 3)),
         "known": _missing(rng.normal(shift, 2.0, (N, 3)), rng),
         "tied": _missing(rng.normal(shift, 2.0, (N, 4)), rng),
+        "histogram": _missing(rng.normal(2.5 * shift - 2.0, 1.0, (N, 2)), rng),
     }
 
 
@@ -118,6 +120,7 @@ NAMES = [
     "known",
     "shared",
     "tied",
+    "histogram",
     "covariance",
     "discriminant",
     "mixed",

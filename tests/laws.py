@@ -44,7 +44,7 @@ def likelihood_ratio(prior: nb.NaiveBayes, statistics: Any, params: Any, referen
     return prior.log_likelihood_ratio(statistics, params, reference)
 
 
-slope_of_the_prior = jax.jit(jax.grad(prior_density, argnums=1))
+slope_of_the_prior = jax.jit(jax.grad(prior_density, argnums=1, allow_int=True))
 mode_of = jax.jit(lambda model: model.mode())
 
 
@@ -60,6 +60,9 @@ def draw(model: nb.NaiveBayes, seed: int = 0) -> dict[str, Any]:
         mean = to_numpy(reference_of(model))
     shaken = {}
     for site, value in mean.items():
+        if value.dtype.kind == "i":  # a discrete site
+            shaken[site] = value
+            continue
         noise = np.exp(0.5 * rng.normal(size=value.shape))
         if site.endswith("loc"):
             shaken[site] = value + np.log(noise) * _spread(mean, site)
@@ -118,6 +121,8 @@ def mode_is_stationary(case: Case) -> None:
         gradient = slope_of_the_prior(model, mode)
     for site, slope in gradient.items():
         value, slope = np.asarray(mode[site]), np.asarray(slope)
+        if value.dtype.kind == "i":  # a discrete site has no slope
+            continue
         if "probs" in site:
             inside = (value > 1e-9) & (value < 1 - 1e-9)
             # the slope in log p; on the simplex, along directions that keep the sum

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from typing import Any
 
 import jax
@@ -67,6 +68,10 @@ def _rearranged(family: nb.Family, classes: np.ndarray, columns: np.ndarray) -> 
         parts = np.split(np.asarray(family.concentration)[classes], np.cumsum(sizes)[:-1], axis=1)
         return nb.Categorical(tuple(sizes[columns]), np.concatenate([parts[d] for d in columns], axis=1))
 
+    if isinstance(family, nb.Histogram):
+        tables = {name: np.asarray(getattr(family, name))[:, columns] for name, _ in family.axes}
+        return nb.Histogram(**tables | {"counts": tables["counts"][classes]})
+
     def move(value: np.ndarray) -> np.ndarray:
         value = value[classes] if value.shape[0] > 1 else value
         value = value[:, columns] if value.ndim > 1 else value
@@ -108,6 +113,11 @@ def _completions(family: nb.Family, X: Any) -> tuple[Any, Any, np.ndarray]:
         row, scale, centre = np.nanmean(X, axis=0)[None], np.nanstd(X[:, 1]), np.nanmean(X[:, 1])
         values = centre + scale * np.sinh(np.linspace(-12, 12, 20_001))
         measure = np.gradient(values)
+    elif isinstance(family, nb.Histogram):
+        row, edges = np.nanmean(X, axis=0)[None], np.asarray(family.edges)[1]
+        ends = np.concatenate([[edges[0] - 40], edges[np.isfinite(edges)], [edges[0] + 40]])
+        bounds = np.unique(np.concatenate([np.linspace(low, high, 10_001) for low, high in itertools.pairwise(ends)]))
+        values, measure = 0.5 * (bounds[1:] + bounds[:-1]), np.diff(bounds)
     elif type(family).__name__ == "Exponential":
         row, values = np.nanmean(X, axis=0)[None], np.exp(np.linspace(-20, 12, 20_001))
         measure = np.gradient(values)

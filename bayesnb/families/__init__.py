@@ -7,6 +7,7 @@ from bayesnb.families.base import Family as Family
 from bayesnb.families.bernoulli import Bernoulli as Bernoulli
 from bayesnb.families.binomial import Binomial as Binomial
 from bayesnb.families.categorical import Categorical as Categorical
+from bayesnb.families.histogram import Histogram as Histogram
 from bayesnb.families.multinomial import Multinomial as Multinomial
 from bayesnb.families.multivariate_normal import MultivariateNormal as MultivariateNormal
 from bayesnb.families.normal import Normal as Normal

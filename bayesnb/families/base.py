@@ -25,7 +25,7 @@ Arrays are numpy's or JAX's, traced or not; a family never checks which. Missing
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
 import jax
@@ -36,7 +36,7 @@ import numpyro.distributions as dist
 from numpyro.distributions.constraints import Constraint
 
 from bayesnb.arrays.cells import observed
-from bayesnb.arrays.host_calls import finalise
+from bayesnb.arrays.host_calls import finalise, without_compiling
 from bayesnb.arrays.placement import Array, namespace
 from bayesnb.arrays.pytree import Node as Node
 from bayesnb.arrays.pytree import pytree as pytree
@@ -108,6 +108,19 @@ class Family(Hyperparameters, Readable, Scoring, Traits):
     def columns_in(self, x: Array) -> int:
         """The number of columns D of packed rows."""
         return x.shape[1]
+
+    def prepare(self, x: Array, weight: Callable[[], Array | None]) -> Self:
+        """The family with what it must take from rows before it counts them, whatever their labels; by default itself.
+
+        ``weight()`` are the weights of the rows, [N], or None.
+        """
+        del x, weight
+        return self
+
+    def follow(self, statistics: Any) -> Self:
+        """The family prepared as that of these statistics was, so that statistics of more rows merge with them."""
+        del statistics
+        return self
 
     # 2., 3. the generative program
 
@@ -266,6 +279,19 @@ class Family(Hyperparameters, Readable, Scoring, Traits):
         own = products.sum_terms("left_out_terms", (self, statistics), (x, y, weight))
         return namespace(table).where(np.arange(table.shape[1])[None, :] == y[:, None], own[:, None], table)
 
+    def left_out(self, statistics: Any, y: Array, weight: Array) -> Callable[[Array, Array, Array], Array]:
+        """``leave_one_out_terms`` of some of the rows with these labels and weights [N], in numpy: a function of them.
+
+        What all rows need is computed here, once.
+        """
+        del y, weight
+        # nothing is compiled, as that would depend on the number of columns, and it takes as long as compiled code
+        return lambda *rows: without_compiling(_leave_one_out_terms, self, statistics, *rows)
+
+    def by_class(self) -> Any:
+        """A family with the same ``predictive_tables`` whose classes are apart: any of them may be joined or taken."""
+        return self
+
     # 9. the evidence
 
     @abstractmethod
@@ -279,6 +305,10 @@ class Family(Hyperparameters, Readable, Scoring, Traits):
     def log_base_measure(self, statistics: Any) -> Array:
         """The rest of the log evidence besides the partition ratio, by class and feature: ``log_base``, or else 0."""
         return getattr(statistics, "log_base", jnp.zeros(()))
+
+
+def _leave_one_out_terms(family: Family, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
+    return family.leave_one_out_terms(statistics, x, y, weight)
 
 
 @jax.jit

@@ -46,6 +46,9 @@ class Traits:
     affine_predictive: ClassVar[bool] = False
     """True if the exact predictive is the likelihood at the posterior mean, and so has the same ``form``."""
 
+    needs_closed_form: ClassVar[bool] = False
+    """True if the program has discrete sites besides the label, which gradients cannot move."""
+
     likelihood: Callable[..., dist.Distribution]
     reference: Callable[..., Mapping[str, Array]]
     log_likelihood_terms: Callable[..., LogProb]
@@ -111,6 +114,10 @@ class Traits:
         xp, seen = namespace(x), self.seen(x)
         x = x.astype(xp.result_type(x.dtype, float) if xp is np else jnp.result_type(float))
         return x if seen is None else xp.where(seen, x, np.nan)
+
+    def table_sizes(self, num_columns: int) -> tuple[int, ...]:
+        """The entries of each column in ``predictive_tables`` that are log probabilities; by default its categories."""
+        return self.category_sizes(num_columns)
 
     def cell_densities(self, params: Mapping[str, Array], column: int) -> CellDensities:
         """The values of a column and their densities, for draws of the parameters [S, K, D]."""

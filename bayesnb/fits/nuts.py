@@ -80,6 +80,7 @@ def fit_nuts(
         )
     arguments.require_known("fit_nuts", model, X, y, sample_weight, statistics, key)
     arguments.check_model(model)
+    refuse_discrete(model)
     spelling, X, model = model.spelling, model.by_block(X), model.respelled(None)
     settings: dict[str, Any] = {"num_samples": num_samples, "num_warmup": num_warmup, "num_chains": num_chains}
     settings["progress_bar"] = progress_bar
@@ -113,6 +114,16 @@ def fit_nuts(
     if spelling is None:
         return draws
     return replace(draws, model=draws.model.respelled(spelling), params=spelling.write(draws.params))
+
+
+def refuse_discrete(model: NaiveBayes) -> None:
+    """ValueError if a family has discrete sites, such as the cuts of a Histogram."""
+    for name, family in model.families.items():
+        if family.needs_closed_form:
+            raise ValueError(
+                f"block {name!r} is {type(family).__name__}, whose discrete sites gradients cannot move: use "
+                "fit_posterior, which sums over them exactly, and its sample(key, num_samples) for independent draws"
+            )
 
 
 def _sample(

@@ -52,6 +52,10 @@ class LabelledRows:
             return np.ones(self.num_rows) if self.on_host else jnp.ones(self.num_rows)
         return np.asarray(self.labels.weight, np.float64) if self.on_host else self.labels.weight
 
+    def given_weight(self) -> Array | None:
+        """The same, or None if every row has weight 1."""
+        return self.weight() if self.labels.soft or self.labels.weight is not None else None
+
     def select(self, rows: Any) -> Self:
         """Some of the rows, by a slice, a mask or their positions; sparse blocks too."""
         return replace(self, arrays={b: x[rows] for b, x in self.arrays.items()}, labels=self.labels.rows(rows))
@@ -100,4 +104,6 @@ def label_rows(
         labels = Labels(*(None if part is None else np.asarray(part) for part in labels))
     if None in model.columns.values() and not (on_host(arrays, labels) and beside is None):
         check_float32(model.families)
-    return LabelledRows(model.families, arrays, labels, num_classes, beside)
+    rows = LabelledRows(model.families, arrays, labels, num_classes, beside)
+    prepared = {name: family.prepare(arrays[name], rows.given_weight) for name, family in model.families.items()}
+    return replace(rows, families=prepared)

@@ -104,6 +104,12 @@ def pooled_statistics(
     return summarise(label_rows(model, X, y, sample_weight), evidence=False)
 
 
+def follow(model: Specification, statistics: ModelStatistics) -> Specification:
+    """The model prepared as that of these statistics was: statistics of more rows then merge with them."""
+    families = {name: family.follow(statistics.blocks[name]) for name, family in model.families.items()}
+    return model.with_hyperparameters(families, model.class_concentration)
+
+
 def merge(a: ModelStatistics, b: ModelStatistics) -> ModelStatistics:
     """The statistics of both sets of rows together.
 

@@ -116,6 +116,13 @@ def _unspelled(model: NaiveBayes, found: Any) -> Any:
     return found.respelled(None) if isinstance(found, NaiveBayes) else dict(model.own_params(found))
 
 
+def _apart(found: Any) -> Any:
+    """A posterior whose classes are apart, so that those of several models can be joined; parameters as they are."""
+    if not isinstance(found, NaiveBayes):
+        return found
+    return found.with_hyperparameters({b: f.by_class() for b, f in found.families.items()}, found.class_concentration)
+
+
 @partial(jax.jit, static_argnames="formula")
 def _fold_tables(
     grid: NaiveBayes, others: ModelStatistics, formula: Callable[[NaiveBayes, ModelStatistics], Any]
@@ -123,7 +130,7 @@ def _fold_tables(
     """The tables of each fold, with parameters by class, and for an MLE the parameters, to be checked."""
 
     def of_fold(rest: ModelStatistics) -> tuple[Tables, Sites | None]:
-        found = jax.vmap(lambda model: _unspelled(model, formula(model, rest)))(grid)
+        found = jax.vmap(lambda model: _apart(_unspelled(model, formula(model, rest))))(grid)
         if isinstance(found, NaiveBayes):
             return _as_one(found, rest.num_classes).predictive_tables(), None
         common = grid.common_sites()

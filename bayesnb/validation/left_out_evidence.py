@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesnb.arrays.host_calls import without_compiling
 from bayesnb.arrays.placement import Array
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.families.base import Family
@@ -155,14 +154,10 @@ class _Relative:
 def _fill_by_feature(
     out: Array, family: Family, statistics: Any, cells: tuple[Array, ...], relative: _Relative
 ) -> None:
-    # nothing is compiled, as that would depend on the number of columns, and it takes as long as compiled code
+    terms = family.left_out(statistics, *cells[1:])
+
     def part(rows: slice) -> None:
-        terms = without_compiling(_left_out_terms, family, statistics, *(cell[rows] for cell in cells))
-        out[rows] = relative(terms, rows)
+        out[rows] = relative(terms(*(cell[rows] for cell in cells)), rows)
 
     row_bytes = 8 * (out.shape[1] + 1) * family.columns_in(cells[0])
     in_threads(part, row_blocks(len(out), row_bytes, block_bytes=IN_CACHE))
-
-
-def _left_out_terms(family: Family, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
-    return family.leave_one_out_terms(statistics, x, y, weight)

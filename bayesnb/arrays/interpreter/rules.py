@@ -134,6 +134,7 @@ RULES: dict[str, Function] = {name: _always(function) for name, function in ELEM
     "cumprod": _accumulate(np.multiply),
     "cummax": _accumulate(np.maximum),
     "cummin": _accumulate(np.minimum),
+    "cumlogsumexp": _accumulate(np.logaddexp),
     "gather": gather,
     "scatter": scatter(None),
     "scatter-add": scatter(np.add),

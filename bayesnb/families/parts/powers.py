@@ -61,7 +61,7 @@ def _host_tables(family: Family, by_feature: Array) -> Any:
     if not on_host(family, by_feature):
         return None
     tables = predictive_tables(family)
-    by_category = isinstance(tables, Linear | LogProb) and all(family.category_sizes(len(by_feature)))
+    by_category = isinstance(tables, Linear | LogProb) and all(family.table_sizes(len(by_feature)))
     return tables if by_category or isinstance(tables, Student) else None
 
 
@@ -83,7 +83,7 @@ def _from_category_logs(family: Family, tables: Linear | LogProb, logs: Array) -
 
 def _of_categories(family: Family, by_feature: Array) -> Array:
     """Numbers by feature [D], repeated for each category, [S]."""
-    return np.repeat(by_feature, family.category_sizes(len(by_feature)))
+    return np.repeat(by_feature, family.table_sizes(len(by_feature)))
 
 
 def log_mixture_terms(family: Family, pooled: Family, log_odds: Array, x: Array) -> Array:

@@ -17,7 +17,7 @@ from bayesnb.files.streaming.checkpoint import Checkpoint, StreamState
 from bayesnb.frames.series import as_frame
 from bayesnb.rows import arguments
 from bayesnb.rows.specification import Specification
-from bayesnb.rows.statistics import ModelStatistics, merge, sufficient_statistics
+from bayesnb.rows.statistics import ModelStatistics, follow, merge, sufficient_statistics
 
 Advance = Callable[[float, int], None]
 """Called with the progress, in the unit of the total, and the number of rows read so far."""
@@ -98,17 +98,20 @@ def _count(
 ) -> StreamState:
     """Count the remaining blocks, and save a checkpoint at the end, on an error or on an interruption."""
     num_classes = state.num_classes
+    model = model if state.statistics is None else follow(model, state.statistics)
     try:
         with closing(source.blocks(state.position, state.classes)) as blocks:
             for X, y, weight, place, end, done, where in blocks:
 
-                def count(rows: slice, block: Any = (X, y, weight)) -> Any:
+                def count(rows: slice, block: Any = (X, y, weight), model: Specification = model) -> Any:
                     X, y, weight = jax.tree.map(lambda array: array[rows], block)
                     return sufficient_statistics(model, X, y, sample_weight=weight, num_classes=num_classes)
 
                 with at_row(place, len(y), count, where):
                     statistics = sufficient_statistics(model, X, y, sample_weight=weight, num_classes=num_classes)
-                if state.statistics is not None:
+                if state.statistics is None:
+                    model = follow(model, statistics)
+                else:
                     statistics = merge(state.statistics, statistics)
                 state = state._replace(statistics=statistics, position=end)
                 if kept is not None:

@@ -1,0 +1,62 @@
+"""JAX functions with a second body for numpy arrays, such as a compiled loop.
+
+A trace holds such a function as one primitive: JAX compiles its own body, the interpreter calls the other one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.core import ShapedArray
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
+
+from bayesnb.arrays.interpreter.rules import RULES
+from bayesnb.arrays.placement import Array
+
+Body = Callable[..., tuple[Array, ...]]
+"""Several arrays from several arrays; all arguments may have further axes in front, of one shape."""
+
+
+def with_host_body(host: Body) -> Callable[[Body], Body]:
+    """Makes a JAX function of floating-point arrays a primitive that ``host`` computes for numpy arrays."""
+
+    def wrap(device: Body) -> Body:
+        primitive = Primitive(device.__name__)
+        primitive.multiple_results = True
+
+        def of_list(*args: Array) -> list[Array]:
+            return [*device(*args)]
+
+        def shapes(*avals: Any) -> list[ShapedArray]:
+            return [ShapedArray(one.shape, one.dtype) for one in jax.eval_shape(of_list, *avals)]
+
+        def batch(args: Sequence[Array], axes: Sequence[Any]) -> tuple[list[Array], list[int]]:
+            size = next(x.shape[axis] for x, axis in zip(args, axes, strict=True) if axis is not None)
+            wide = [
+                jnp.broadcast_to(x[None], (size, *x.shape)) if axis is None else jnp.moveaxis(x, axis, 0)
+                for x, axis in zip(args, axes, strict=True)
+            ]
+            found = primitive.bind(*wide)
+            return found, [0] * len(found)
+
+        def slope(args: Sequence[Array], changes: Sequence[Any]) -> tuple[list[Array], list[Array]]:
+            return jax.jvp(of_list, tuple(args), tuple(map(ad.instantiate_zeros, changes)))
+
+        primitive.def_impl(jax.jit(of_list))
+        primitive.def_abstract_eval(shapes)
+        mlir.register_lowering(primitive, mlir.lower_fun(of_list, multiple_results=True))
+        batching.primitive_batchers[primitive] = batch
+        ad.primitive_jvps[primitive] = slope
+        RULES[primitive.name] = lambda equation: host if len(equation.outvars) > 1 else lambda *args: host(*args)[0]
+
+        def call(*args: Array) -> tuple[Array, ...]:
+            return tuple(primitive.bind(*map(jnp.asarray, args)))
+
+        call.__name__, call.__doc__ = device.__name__, device.__doc__
+        return call
+
+    return wrap

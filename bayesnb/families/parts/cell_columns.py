@@ -1,0 +1,207 @@
+"""Families of real numbers that fall into cells: where the edges come from, counts, densities within cells, plots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bayesnb.arrays.placement import Array, is_traced, namespace
+from bayesnb.families.base import Family, Hyperparameter, Params, pytree
+from bayesnb.families.parts.cell_edges import FEWEST_CELLS, MOST_CELLS, NO_EDGE, check_edges, find_edges
+from bayesnb.families.parts.cell_statistics import HistogramStatistics, same_cells
+from bayesnb.families.parts.cells import CellValues, centres_of, log_density_inside, sizes_of
+from bayesnb.families.parts.support import broadcast, require_shapes, require_simplex
+from bayesnb.families.priors import segments
+from bayesnb.families.traits import FAR, POINTS, CellDensities
+from bayesnb.numerics.log_prob import LogProb
+from bayesnb.primitives.cells import find_cells
+from bayesnb.primitives.codes import Codes, starts_of
+from bayesnb.primitives.sums import ClassSums
+
+
+class CellColumns(Family):
+    """Columns of cells with ``edges``, ``atoms`` and masses; parameters are probabilities of cells, joined by cuts."""
+
+    cells: int
+    edges: Hyperparameter
+    total: tuple[float, ...]
+    mass: Hyperparameter
+    counts: Hyperparameter
+    atoms: Hyperparameter
+
+    axes = (("counts", "KDG"), ("mass", "1DG"), ("edges", "1DE"), ("atoms", "1DG"))
+    statistics_type = HistogramStatistics
+
+    def __post_init__(self) -> None:
+        if self.edges is not None:
+            object.__setattr__(self, "edges", check_edges(self.edges))
+            object.__setattr__(self, "cells", np.shape(self.edges)[-1] + 1)
+        if type(self.cells) is not int or not FEWEST_CELLS <= self.cells <= MOST_CELLS:
+            raise ValueError(
+                f"Histogram: cells must be a number from {FEWEST_CELLS} to {MOST_CELLS}, got {self.cells!r}"
+            )
+        for name, least in (("mass", 0.0), ("counts", 0.0), ("atoms", -np.inf)):
+            value = getattr(self, name)
+            if value is not None and not is_traced(value) and not (np.asarray(value) >= least).all():
+                raise ValueError(f"Histogram: {name} must be numbers, {least:g} or more")
+
+    # the cells, which rows give
+
+    def prepare(self, x: Array, weight: Callable[[], Array | None]) -> Self:
+        if self.atoms is not None:
+            return self
+        if self.edges is not None:
+            edges = broadcast(self.edges, (x.shape[1], self.cells - 1), "edges")
+            return self._replace(edges=edges[None], atoms=np.full((1, x.shape[1], self.cells), NO_EDGE))
+        if is_traced(x, weight()):
+            raise ValueError(
+                f"{type(self).__name__} finds its edges from known rows, and inside a JAX transformation they are not "
+                "known: give edges, or resolve the model outside, model.resolve(X, y)"
+            )
+        with jax.core.eval_context():
+            found = weight()
+            edges, atoms = find_edges(np.asarray(x), None if found is None else np.asarray(found), self.cells)
+        return self._replace(edges=edges[None], atoms=atoms[None])
+
+    def follow(self, statistics: HistogramStatistics) -> Self:
+        return self._replace(edges=statistics.edges[:1], atoms=statistics.atoms[:1])
+
+    def accepts(self, statistics: Any) -> bool:
+        if not super().accepts(statistics) or np.shape(statistics.counts)[-1] != self.cells:
+            return False
+        return self.atoms is None or same_cells(self.edges, statistics.edges)
+
+    def axis_sizes(self, num_classes: int, num_columns: int) -> Mapping[str, int]:
+        return {"K": num_classes, "D": num_columns, "G": self.cells, "E": self.cells - 1, "1": 1}
+
+    def check_float32(self, block: str) -> None:
+        edges = np.zeros(0) if self.edges is None or is_traced(self.edges) else np.asarray(self.edges)
+        if (np.abs(edges[np.isfinite(edges)]) > 1e17).any():
+            raise ValueError(f"block {block!r}: edges must be at most 1e17 in float32; give the column in another unit")
+
+    @property
+    def declared_columns(self) -> int | None:
+        return np.shape(self.edges)[-2] if np.ndim(self.edges) > 1 else None
+
+    def num_parameters(self, num_columns: int) -> tuple[int, int]:
+        known = None if self.atoms is None or is_traced(self.edges) else int(np.isfinite(self.edges).sum())
+        return (self.cells - 1) * num_columns if known is None else known, 0
+
+    # in a grid of models all have the same cells: those of the first
+
+    @property
+    def _edges(self) -> Array:
+        """[D, G - 1]."""
+        return self.edges.reshape(-1, *self.edges.shape[-2:])[0]
+
+    @property
+    def _atoms(self) -> Array:
+        """[D, G]."""
+        return self.atoms.reshape(-1, *self.atoms.shape[-2:])[0]
+
+    @property
+    def _mass(self) -> Array:
+        """[D, G]."""
+        return jnp.asarray(self.mass).reshape(-1, *self.mass.shape[-2:])[0]
+
+    @property
+    def _real(self) -> Array:
+        """1 for a boundary between two cells of a column, [D, G - 1]."""
+        return jnp.isfinite(jnp.asarray(self._edges)).astype(jnp.result_type(float))
+
+    # rows
+
+    def statistics(self, x: Array, z: ClassSums) -> HistogramStatistics:
+        edges, atoms = self._edges, self._atoms
+        shape = (z.num_classes, x.shape[1])
+        counts = z.table(self.codes(x), shape[1] * self.cells).reshape(*shape, self.cells)
+        xp, seen = namespace(counts), self.seen(x)
+        log_base = z.base(lambda: -sizes_of(edges, atoms).tail(x if seen is None else xp.where(seen, x, 0.0)), seen)
+        edges, atoms = (xp.broadcast_to(xp.asarray(table)[None], (shape[0], *table.shape)) for table in (edges, atoms))
+        return HistogramStatistics(counts, log_base, edges, atoms)
+
+    def row_base_measure(self, x: Array) -> Array:
+        """The log density within the cells, summed over columns, [N]."""
+        return log_density_inside(self._edges, self._atoms, x).sum(axis=1)
+
+    def log_base_measure(self, statistics: HistogramStatistics) -> Array:
+        width = sizes_of(self._edges, self._atoms).log_width
+        share = jnp.log(jnp.where(self._mass > 0, self._mass, 1.0))
+        inside = statistics.counts * (share - width)[None]
+        return inside.sum(axis=(0, 2))[None] + statistics.log_base.sum(axis=0, keepdims=True)
+
+    def codes(self, x: Array) -> Codes:
+        """The cells, with their places in a table of all columns end to end."""
+        return Codes(find_cells(x, self._edges), starts_of((self.cells,) * x.shape[1]), lambda codes: codes >= 0)
+
+    def at_cells(self, table: Array, x: Array) -> Array:
+        """The entries of a table [K, D G] at the rows' cells, [N, K, D]; 0 for a missing cell."""
+        places, seen = self.codes(x).places()
+        cells = jnp.asarray(table).T[places]
+        return jnp.moveaxis(cells if seen is None else jnp.where(seen[..., None], cells, 0.0), -1, 1)
+
+    # parameters
+
+    def check_params(self, params: Params, block: str) -> None:
+        require_shapes(block, params, probs="KDG", cuts="DE", total="D")
+        if self.atoms is None:
+            raise ValueError(f"block {block!r}: parameters need the cells of a resolved model, model.resolve(X, y)")
+        found = params["probs"].shape[-1], params["cuts"].shape[-1]
+        if found != (self.cells, self.cells - 1):
+            raise ValueError(
+                f"params['{block}_probs'] must have {self.cells} cells and params['{block}_cuts'] {self.cells - 1} "
+                f"edges, got {found[0]} and {found[1]}"
+            )
+        require_simplex(block, "probs", params["probs"])
+        for site, most in (("cuts", 2), ("total", len(self.total))):
+            if not is_traced(params[site]) and not np.isin(np.asarray(params[site]), np.arange(most)).all():
+                raise ValueError(f"params['{block}_{site}'] must be whole numbers from 0 to {most - 1}")
+
+    def cell_probs(self, params: Params) -> Array:
+        """The probabilities of cells, [K, D, G]: those of segments, split by mass."""
+        return segments.split(self._mass[None], jnp.asarray(params["probs"]), jnp.asarray(params["cuts"])[None])
+
+    def means(self, params: Params) -> Array:
+        centres = centres_of(jnp.asarray(self._edges), jnp.asarray(self._atoms))
+        return (self.cell_probs(params) * centres[None]).sum(axis=-1)
+
+    # tables, plots and names
+
+    def table_sizes(self, num_columns: int) -> tuple[int, ...]:
+        return (self.cells,) * num_columns
+
+    def cell_densities(self, params: Params, column: int) -> CellDensities:
+        one = slice(column, column + 1)
+        edges, atoms = (np.asarray(table)[0] for table in (self._edges[one], self._atoms[one]))
+        edges, atoms = edges[np.isfinite(edges)], atoms[np.isfinite(atoms)]
+        if not edges.size:
+            raise ValueError(f"column {column} is constant in the fitted rows, so it has no density")
+        below, above = FAR * (np.diff(edges)[[0, -1]] if edges.size > 1 else np.ones(2))
+        values = np.concatenate([np.linspace(edges[0] - below, edges[-1] + above, POINTS), edges, atoms])
+        cuts = jnp.asarray(params["cuts"])[:, None, one]
+        probs = segments.split(self._mass[None, None, one], jnp.asarray(params["probs"])[:, :, one], cuts)
+        law = CellValues(probs, jnp.asarray(self._edges)[one], jnp.asarray(self._atoms)[one])
+        values = np.unique(values)
+        logs = jnp.moveaxis(law.log_prob(jnp.asarray(values)[:, None, None, None])[..., 0], 0, -1)
+        return CellDensities(values, jnp.exp(logs))
+
+    def site_axes(self, site: str, columns: Sequence[Any]) -> dict[str, Sequence[Any]]:
+        axes: dict[str, dict[str, Sequence[Any]]] = {
+            "probs": {"cells": range(self.cells)}, "cuts": {"edges": range(self.cells - 1)}, "total": {}
+        }  # fmt: skip
+        return {"features": columns, **axes[site]}
+
+
+@pytree
+class CellLogs:
+    """The log probabilities of cells, ``logs`` [K, D G], as a family whose classes are apart."""
+
+    logs: Array
+
+    def predictive_tables(self) -> LogProb:
+        """The table that scores rows."""
+        return LogProb(self.logs, None)

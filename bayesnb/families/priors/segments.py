@@ -1,0 +1,196 @@
+"""The prior of a column of cells whose segments are unknown: Dirichlet probabilities averaged over all cuts, in JAX.
+
+Cells have the masses q [D, G]. Given cuts, which the classes share, and a total A, the probabilities of the segments s
+of class k are Dirichlet(A q_s), and within a segment cells have the shares q_g / q_s. With counts c the weights of
+segments and totals are
+
+    e(s) = prod_k Gamma(A q_s + c_ks) / (Gamma(A q_s) q_s^c_ks),      prod_k Gamma(A) / Gamma(A + n_k)
+
+Because sums of Dirichlet probabilities are Dirichlet, each segment has its own factor, and the sum over all cuts is a
+dynamic programme (``primitives.segmentations``). Cells without mass, at the end, belong to no column.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from bayesnb.arrays.placement import Array
+from bayesnb.families.parts.statistics import without
+from bayesnb.numerics.log_gamma import log_gamma_ratio
+from bayesnb.primitives.segmentations import best_segmentation, log_prior_of_count, sum_segmentations
+
+HEAVY = 30.0
+"""Rows of larger weight are left out in logs: the terms of a sum may differ by more than a float's range."""
+
+
+class Prior(NamedTuple):
+    """``mass`` q [D, G], ``counts`` c [K, D, G], ``real`` [D, G - 1], 1 for a boundary of cells, and ``totals`` A."""
+
+    mass: Array
+    counts: Array
+    real: Array
+    totals: tuple[float, ...]
+
+    @property
+    def total(self) -> Array:
+        """A, [A, 1, 1, 1]."""
+        return jnp.asarray(self.totals, self.mass.dtype)[:, None, None, None]
+
+    def segments(self) -> Array:
+        """The mass of every segment from cell i to j, [D, G, G]; 1 where there is none."""
+        mass = segment_sums(self.mass)
+        return jnp.where(mass > 0, mass, 1.0)
+
+
+class Average(NamedTuple):
+    """``share`` [A, D, G, G] is the posterior probability of a segment together with a total, ``log_weight`` log e.
+
+    ``log_sum`` [A, D] is the log evidence of each total, and ``log_evidence`` [D] that of their average.
+    """
+
+    share: Array
+    log_weight: Array
+    log_sum: Array
+    log_evidence: Array
+
+
+def segment_sums(cells: Array) -> Array:
+    """Sums over the cells from i to j >= i, [..., G, G]; added up from i, not subtracted."""
+    size = cells.shape[-1]
+    later = jnp.triu(jnp.ones((size, size), bool))
+    return jnp.cumsum(jnp.where(later, cells[..., None, :], 0.0), axis=-1)
+
+
+def log_weights(prior: Prior) -> tuple[Array, Array]:
+    """log e(s) of every segment, [A, D, G, G], and the rest of each total's weight, [A, D]."""
+    total, mass = prior.total, prior.segments()[None]
+
+    def add(sums: tuple[Array, Array], counts: Array) -> tuple[tuple[Array, Array], None]:
+        inside, rows = segment_sums(counts)[None], counts.sum(axis=-1)[None]
+        # counted in units of what the total of the column is worth, nothing large is left to cancel
+        unit = total + rows[..., None, None]
+        segment = log_gamma_ratio(total * mass, inside, mass * unit)
+        whole = log_gamma_ratio(total[..., 0, 0], rows, unit[..., 0, 0])
+        return (sums[0] + segment, sums[1] - whole), None
+
+    shape = (len(prior.totals), *prior.mass.shape)
+    kind = jnp.result_type(prior.mass, float)
+    start = jnp.zeros((*shape, shape[-1]), kind), jnp.zeros(shape[:2], kind)
+    return jax.lax.scan(add, start, jnp.asarray(prior.counts, kind))[0]
+
+
+def average(prior: Prior) -> Average:
+    """The exact average over all cuts and totals, each total as probable as the others."""
+    log_weight, rest = log_weights(prior)
+    real = jnp.broadcast_to(prior.real[None], (*log_weight.shape[:2], log_weight.shape[-1] - 1))
+    log_sum, share = sum_segmentations(log_weight, real.astype(log_weight.dtype))
+    log_sum = log_sum + rest - jnp.log(1.0 * len(prior.totals))
+    evidence = jax.nn.logsumexp(log_sum, axis=0)
+    return Average(share * jnp.exp(log_sum - evidence[None])[:, :, None, None], log_weight, log_sum, evidence)
+
+
+def cover(table: Array) -> Array:
+    """For each cell the sum over the segments that contain it: [..., G, G] to [..., G]."""
+    from_end = jnp.flip(jnp.cumsum(jnp.flip(table, -1), axis=-1), -1)
+    return jnp.triu(from_end).sum(axis=-2)
+
+
+def predictive(prior: Prior, known: Average) -> Array:
+    """The probability of each cell, averaged over cuts and totals, [K, D, G]."""
+    total, mass = prior.total, prior.segments()[None]
+
+    def of_class(counts: Array) -> Array:
+        unit = total + counts.sum(axis=-1)[None, :, None, None]
+        ratio = (total * mass + segment_sums(counts)[None]) / (unit * mass)
+        return prior.mass * cover((known.share * ratio).sum(axis=0))
+
+    return jax.lax.map(of_class, jnp.asarray(prior.counts, known.share.dtype))
+
+
+def left_out(prior: Prior, known: Average, own: Array, weight: Array) -> Array:
+    """The log of ``predictive`` without a row of class ``own``, of this weight, that is in the cell, [K, D, G].
+
+    Without the row the segments' probabilities change by 1 / p(row | segment, other rows), and its class loses it.
+    """
+    total, mass = prior.total, prior.segments()[None]
+    counts = jnp.asarray(prior.counts, known.share.dtype)
+    inside, rows = segment_sums(counts[own])[None], counts[own].sum(axis=-1)[None, :, None, None]
+    left, rest = without(inside, weight), without(rows, weight)
+    unit = total + rows
+    likelihood = log_gamma_ratio(total * mass + left, weight, mass * unit) - log_gamma_ratio(total + rest, weight, unit)
+    some = known.share > 0
+    logs = jnp.where(some, jnp.log(jnp.where(some, known.share, 1.0)) - likelihood, -jnp.inf)
+    own_ratio = (total * mass + left) / ((total + rest) * mass)
+
+    def of_class(k: Array) -> Array:
+        unit = total + counts[k].sum(axis=-1)[None, :, None, None]
+        return jnp.where(k == own, own_ratio, (total * mass + segment_sums(counts[k])[None]) / (unit * mass))
+
+    def plain(logs: Array) -> Array:
+        top = logs.max(axis=(0, 2, 3), keepdims=True)
+        weights = jnp.exp(logs - top)
+        below = cover(weights.sum(axis=0))
+        above = jax.lax.map(lambda k: cover((weights * of_class(k)).sum(axis=0)), jnp.arange(len(counts)))
+        seen = below > 0
+        return jnp.log(jnp.where(seen[None], above, 1.0)) - jnp.log(jnp.where(seen, below, 1.0))[None]
+
+    def in_logs(logs: Array) -> Array:
+        below = _log_cover(logs)
+        above = jax.lax.map(lambda k: _log_cover(logs + jnp.log(of_class(k))), jnp.arange(len(counts)))
+        return above - below[None]
+
+    log_ratio = jax.lax.cond(weight > HEAVY, in_logs, plain, logs)
+    return log_ratio + jnp.log(jnp.where(prior.mass > 0, prior.mass, 1.0))[None]
+
+
+def _log_cover(logs: Array) -> Array:
+    """log ``cover`` of the numbers with these logarithms, [A, D, G, G] to [D, G], also summed over totals."""
+    from_end = jax.lax.cumlogsumexp(jax.nn.logsumexp(logs, axis=0), axis=2, reverse=True)
+    size = logs.shape[-1]
+    return jax.nn.logsumexp(jnp.where(jnp.triu(jnp.ones((size, size), bool)), from_end, -jnp.inf), axis=-2)
+
+
+def cut_probability(known: Average) -> Array:
+    """The posterior probability that there is a cut behind each cell but the last, [D, G - 1]."""
+    return known.share.sum(axis=(0, 2))[:, :-1]
+
+
+def best(prior: Prior) -> tuple[Array, Array]:
+    """The place of the total in ``totals`` [D] and the cuts [D, G - 1] that are together most probable."""
+    log_weight, rest = log_weights(prior)
+    real = jnp.broadcast_to(prior.real[None], (*log_weight.shape[:2], log_weight.shape[-1] - 1))
+    real = real.astype(log_weight.dtype)
+    value, cuts = best_segmentation(log_weight, real, log_prior_of_count(real).astype(log_weight.dtype))
+    place = (value + rest).argmax(axis=0)
+    return place, jnp.take_along_axis(cuts, place[None, :, None], axis=0)[0].astype(int)
+
+
+def joined(cells: Array, cuts: Array) -> Array:
+    """For each cell the sum over its segment, [..., G], of cells [..., G] and cuts [..., G - 1]."""
+    shape = jnp.broadcast_shapes(cells.shape[:-1], cuts.shape[:-1])
+    cells = jnp.moveaxis(jnp.broadcast_to(cells, (*shape, cells.shape[-1])), -1, 0)
+    cuts = jnp.moveaxis(jnp.broadcast_to(cuts, (*shape, cuts.shape[-1])), -1, 0) > 0
+
+    def forward(sums: Array, part: tuple[Array, Array]) -> tuple[Array, Array]:
+        cell, cut = part
+        found = jnp.where(cut, 0.0, sums) + cell
+        return found, found
+
+    def backward(whole: Array, part: tuple[Array, Array]) -> tuple[Array, Array]:
+        sums, cut = part
+        found = jnp.where(cut, sums, whole)
+        return found, found
+
+    _, rest = jax.lax.scan(forward, cells[0], (cells[1:], cuts))
+    sums = jnp.concatenate([cells[:1], rest])
+    _, before = jax.lax.scan(backward, sums[-1], (sums[:-1], cuts), reverse=True)
+    return jnp.moveaxis(jnp.concatenate([before, sums[-1:]]), 0, -1)
+
+
+def split(mass: Array, segments: Array, cuts: Array) -> Array:
+    """Cell probabilities q_g / q_s V_s, from any probabilities of cells, whose sums over segments are V_s."""
+    whole = joined(mass, cuts)
+    return mass / jnp.where(whole > 0, whole, 1.0) * joined(segments, cuts)

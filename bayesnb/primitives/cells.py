@@ -1,0 +1,53 @@
+"""Numbers as codes of the cells between edges: a compiled search on the host, a sorted search on a device."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bayesnb.arrays.compiled import compiled_unless_few, for_loops
+from bayesnb.arrays.placement import Array, namespace
+
+MISSING = -1
+"""The code of a missing cell."""
+
+
+def find_cells(x: Array, edges: Array) -> Array:
+    """How many of its column's edges each number reaches, codes 0..E [N, D]; ``MISSING`` for NaN.
+
+    ``edges`` [D, E] rise; a column with fewer has infinite ones at its end, which no number reaches.
+    """
+    if namespace(x) is np and namespace(edges) is np:
+        codes = np.empty(x.shape, np.int16)
+        _search(for_loops(x), _filled_up(edges), codes)
+        return codes
+    x = jnp.asarray(x, jnp.result_type(float))
+    # NaN is sorted behind all edges
+    found = jax.vmap(lambda e, of: jnp.searchsorted(e, of, side="right"), (0, 1), 1)(jnp.asarray(edges, x.dtype), x)
+    return jnp.where(jnp.isnan(x), MISSING, jnp.minimum(found, edges.shape[1])).astype(jnp.int32)
+
+
+def _filled_up(edges: Array) -> Array:
+    """The edges with infinite ones up to a power of two less one, so that a search takes the same steps everywhere."""
+    size = (1 << edges.shape[1].bit_length()) - 1
+    out = np.full((edges.shape[0], size), np.inf)
+    out[:, : edges.shape[1]] = edges
+    return out
+
+
+@compiled_unless_few
+def _search(x: Array, edges: Array, codes: Array) -> None:
+    """A binary search of all columns at once, one halving after the other: without a branch it vectorises."""
+    num_columns, size = edges.shape
+    table, places = edges.ravel(), np.empty(num_columns, np.int32)
+    for n in range(x.shape[0]):
+        for d in range(num_columns):
+            places[d] = d * size
+        step = (size + 1) >> 1
+        while step > 0:
+            for d in range(num_columns):
+                places[d] += step if x[n, d] >= table[np.uintp(places[d] + step - 1)] else 0
+            step >>= 1
+        for d in range(num_columns):
+            codes[n, d] = places[d] - d * size if x[n, d] == x[n, d] else MISSING

@@ -1,0 +1,124 @@
+"""The sum of the weights of all segmentations, and each segment's share in it."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bayesnb.arrays.compiled import compiled
+from bayesnb.arrays.host_bodies import with_host_body
+from bayesnb.arrays.placement import Array
+from bayesnb.primitives.segmentations.nodes import NEVER, boundaries_before, log_of, nodes
+
+
+def _on_host(log_weight: Array, real: Array) -> tuple[Array, Array]:
+    num_cells = log_weight.shape[-1]
+    tables = np.ascontiguousarray(log_weight, np.float64).reshape(-1, num_cells, num_cells)
+    cuts = np.ascontiguousarray(real, np.float64).reshape(len(tables), num_cells - 1)
+    log_sum, shares = np.empty(len(tables)), np.zeros(tables.shape)
+    _add_up(tables, cuts, *nodes(num_cells), log_sum, shares)
+    return log_sum.reshape(log_weight.shape[:-2]), shares.reshape(log_weight.shape)
+
+
+@with_host_body(_on_host)
+def sum_segmentations(log_weight: Array, real: Array) -> tuple[Array, Array]:
+    """log of the sum over segmentations of prior times weights [...], and each segment's probability [..., G, G].
+
+    ``log_weight`` [..., G, G] are those of the segments from cell i to cell j >= i; ``real`` [..., G - 1] is 1 for a
+    boundary that may be cut, else 0. Entries with i > j are ignored, and have probability 0.
+    """
+    size, front = log_weight.shape[-1], log_weight.shape[:-2]
+    flat = log_weight.reshape(-1, size, size), real.reshape(int(np.prod(front)), size - 1)
+    log_sum, shares = jax.vmap(_of_table)(*flat)
+    return log_sum.reshape(front), shares.reshape(log_weight.shape)
+
+
+def _of_table(log_weight: Array, real: Array) -> tuple[Array, Array]:
+    """The same for one table; in logs, by node."""
+    size, before, kind = log_weight.shape[0], boundaries_before(real), log_weight.dtype
+    p, weights = (jnp.asarray(x, kind) for x in nodes(size))
+    inside = jnp.maximum(before[None, :] - before[:, None], 0)
+    upper = jnp.where(jnp.triu(jnp.ones((size, size), bool)), log_weight, NEVER)
+    # a segment costs 1 - p for each boundary that it crosses, and p for the cut after it, if it is not the last
+    ends = jnp.append(log_of(real), 0.0).astype(kind)
+
+    def at_node(node: tuple[Array, Array, Array]) -> tuple[Array, Array]:
+        log_p, log_rest, log_w = node
+        cut = ends + jnp.where(jnp.arange(size) < size - 1, log_p, 0.0)
+        table = upper + inside * log_rest + cut[None, :]
+
+        def forward(sums: Array, j: Array) -> tuple[Array, None]:
+            return sums.at[j + 1].set(jax.nn.logsumexp(sums[:-1] + table[:, j])), None
+
+        def backward(sums: Array, i: Array) -> tuple[Array, None]:
+            return sums.at[i].set(jax.nn.logsumexp(table[i] + sums[1:])), None
+
+        start = jnp.full(size + 1, NEVER, kind)
+        before_, _ = jax.lax.scan(forward, start.at[0].set(0.0), jnp.arange(size))
+        after, _ = jax.lax.scan(backward, start.at[size].set(0.0), jnp.arange(size), reverse=True)
+        return before_[size] + log_w, before_[:-1, None] + table + after[None, 1:] + log_w
+
+    of_nodes = jnp.log(p), jnp.log1p(-p), jnp.log(weights)
+    log_sum = jax.nn.logsumexp(jax.lax.map(lambda node: at_node(node)[0], of_nodes))
+
+    def add(total: Array, node: tuple[Array, Array, Array]) -> tuple[Array, None]:
+        return total + jnp.exp(at_node(node)[1] - log_sum), None
+
+    return log_sum, jax.lax.scan(add, jnp.zeros_like(upper), of_nodes)[0]
+
+
+@compiled
+def _add_up(log_weight: Array, real: Array, p: Array, weights: Array, log_sum: Array, shares: Array) -> None:
+    """The same by numba: weights are relative to the best segmentation, so that nothing overflows.
+
+    With path weights at most 1 every sum is at most 1; what underflows is nothing beside the best segmentation, whose
+    prior is at least 1e-80 for 256 cells.
+    """
+    size, num_nodes = log_weight.shape[1], p.shape[0]
+    powers = np.ones((size, num_nodes))
+    for m in range(1, size):
+        powers[m] = powers[m - 1] * (1.0 - p)
+    best, before = np.empty(size + 1), np.zeros(size, np.int64)
+    weight = np.empty((size, size))
+    for b in range(log_weight.shape[0]):
+        for j in range(1, size):
+            before[j] = before[j - 1] + (real[b, j - 1] > 0)
+        forward, backward = np.zeros((size + 1, num_nodes)), np.zeros((size + 1, num_nodes))
+        forward[0], backward[size] = 1.0, 1.0
+        best[0] = 0.0
+        for j in range(size):
+            best[j + 1] = -np.inf
+            if j == size - 1 or real[b, j] > 0:
+                for i in range(j + 1):
+                    best[j + 1] = max(best[j + 1], best[i] + log_weight[b, i, j])
+                for i in range(j + 1):
+                    weight[i, j] = np.exp(best[i] + log_weight[b, i, j] - best[j + 1])
+                    crossed = before[j] - before[i]
+                    for n in range(num_nodes):
+                        forward[j + 1, n] += forward[i, n] * weight[i, j] * powers[crossed, n]
+                if j < size - 1:
+                    forward[j + 1] *= p
+            else:
+                for i in range(j + 1):
+                    weight[i, j] = 0.0
+        for i in range(size - 1, -1, -1):
+            if i == 0 or real[b, i - 1] > 0:
+                for j in range(i, size):
+                    if weight[i, j] > 0.0:
+                        crossed = before[j] - before[i]
+                        for n in range(num_nodes):
+                            cut = p[n] if j < size - 1 else 1.0
+                            backward[i, n] += weight[i, j] * powers[crossed, n] * cut * backward[j + 1, n]
+        total = 0.0
+        for n in range(num_nodes):
+            total += weights[n] * forward[size, n]
+        log_sum[b] = best[size] + np.log(total)
+        for i in range(size):
+            for j in range(i, size):
+                if weight[i, j] > 0.0:
+                    crossed, share = before[j] - before[i], 0.0
+                    for n in range(num_nodes):
+                        cut = p[n] if j < size - 1 else 1.0
+                        share += weights[n] * forward[i, n] * powers[crossed, n] * cut * backward[j + 1, n]
+                    shares[b, i, j] = weight[i, j] * share / total
