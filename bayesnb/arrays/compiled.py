@@ -23,8 +23,8 @@ FEW = 256
 _LOADING = threading.Lock()
 
 
-def compiled(function: Callable[..., T]) -> Callable[..., T]:
-    """The function, compiled on its first call with each combination of argument types."""
+def compiled(function: Callable[..., T], **options: Any) -> Callable[..., T]:
+    """The function, compiled on its first call with each combination of argument types; ``options`` are numba's."""
     loaded: list[Callable[..., T]] = []
 
     @wraps(function)
@@ -32,23 +32,23 @@ def compiled(function: Callable[..., T]) -> Callable[..., T]:
         if not loaded:
             with _LOADING:
                 if not loaded:
-                    loaded.append(_compiler(function))
+                    loaded.append(_compiler(function, options))
         try:
             return loaded[0](*args)
         except (OSError, EOFError, pickle.UnpicklingError):  # before the loop begins: the cache cannot be read
-            loaded[0] = _compiler(function, keep=False)
+            loaded[0] = _compiler(function, options, keep=False)
             return loaded[0](*args)
 
     return call
 
 
-def compiled_unless_few(function: Callable[..., T]) -> Callable[..., T]:
+def compiled_unless_few(function: Callable[..., T], **options: Any) -> Callable[..., T]:
     """As ``compiled``, but few numbers are left to Python until something else loads numba, which takes .3 seconds.
 
     So a new process answers its first row sooner. Only for loops of the same bits in Python: of floats, not of sums of
     integers, which overflow elsewhere.
     """
-    loop = compiled(function)
+    loop = compiled(function, **options)
 
     @wraps(function)
     def call(*args: Any) -> T:
@@ -68,14 +68,14 @@ def for_loops(values: Any) -> Any:
     return np.ascontiguousarray(values.astype(np.uint8) if values.dtype == bool else values)
 
 
-def _compiler(function: Callable[..., T], *, keep: bool = True) -> Callable[..., T]:
+def _compiler(function: Callable[..., T], options: dict[str, Any], *, keep: bool = True) -> Callable[..., T]:
     import numba  # takes a third of a second, and only numpy rows need it
 
     register_prefetch()
     try:
-        return numba.njit(function, nogil=True, cache=keep)
+        return numba.njit(function, nogil=True, cache=keep, **options)
     except RuntimeError:  # no folder for the cache is writable
-        return numba.njit(function, nogil=True)
+        return numba.njit(function, nogil=True, **options)
 
 
 def prefetch(address: int) -> None:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import shlex
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bayesnb.cli.compare_progress import ends_like_ctrl_c, watch
+from bayesnb.cli.compare_progress import console, ends_like_ctrl_c, finishes_first, watch
 from bayesnb.cli.model_file import ModelArgument, load_program
 from bayesnb.cli.options import override_option, report_errors, seed_option, target_option
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from bayesnb.comparison.compare import Comparison
     from bayesnb.comparison.experiment import Experiment
     from bayesnb.report.summary import Findings
 
@@ -119,7 +121,8 @@ def compare(
     and columns with --as COLUMN=categorical as codes 0, 1, ... in the order of their values. The argument y, label or
     labels takes the classes 0, 1, ..., and num_classes their number; --model-arg gives the others.
 
-    Ctrl-C, or a signal to terminate, ends the comparison with a report of the sizes that are complete.
+    The scores are written after every size. Ctrl-C, or a signal to terminate, ends the comparison with a report of the
+    sizes that are complete, at the first size of the splits that are complete.
 
     Files of an earlier comparison in DIR are replaced; other files are never overwritten.
 
@@ -131,7 +134,6 @@ def compare(
       bayesnb compare wine --rivals
       bayesnb compare wine --model models/normal.py --model-arg strength=0.5
     """
-    from rich.console import Console
     from rich.padding import Padding
 
     from bayesnb.files.tables.reading import BUILT_IN, read
@@ -139,7 +141,7 @@ def compare(
     from bayesnb.frames.likelihoods import kind_for_column
     from bayesnb.frames.series import DataError
 
-    screen, notes = Console(highlight=False), Console(stderr=True, highlight=False)
+    screen, notes = console(), console(stderr=True)
     if data not in BUILT_IN and Path(data).is_file() and Path(data).stat().st_size > LARGE_FILE:
         notes.print(f"Reading {data} ...", markup=False)
     if arguments and place is None:
@@ -160,7 +162,7 @@ def compare(
     from bayesnb.comparison.methods import NAIVE_BAYES, RIVALS, check_methods
     from bayesnb.comparison.splits import choose_sizes, default_repeats
     from bayesnb.report.console import print_data, print_results
-    from bayesnb.report.folder import stage, write_files
+    from bayesnb.report.folder import publish, stage, write_files, write_scores
     from bayesnb.report.summary import summarise, summarise_data
 
     chosen = (NAIVE_BAYES if methods is None else methods) + tuple(name for name in RIVALS if rivals)
@@ -168,20 +170,35 @@ def compare(
     repeats = default_repeats(len(table.y)) if repeats is None else repeats
     experiment = Experiment(table, choose_sizes(table, sizes), repeats, seed, test_rows, model)
     out = Path("bayesnb-report") / table.name if out is None else out
-    with ends_like_ctrl_c(), stage(out, *([] if data in BUILT_IN else [Path(data)])) as folder:
-        if target is None and data not in BUILT_IN:
-            screen.print(f"No --target is given, so the last column, '{table.target}', is the target", markup=False)
-        print_data(screen, summarise_data(experiment))
-        if model is not None:
-            screen.print(model.certificate, "", sep="\n", markup=False)
-        for warning in table.warnings:
-            notes.print("warning:", warning, style="yellow", markup=False)
-        findings = _find(notes, experiment, chosen, nuts)
-        summary = summarise(findings, shlex.join(["bayesnb", *sys.argv[1:]]))
+    written: tuple[str, ...] = ()
+    try:
+        with ends_like_ctrl_c(), stage(out, *([] if data in BUILT_IN else [Path(data)])) as folder:
+            if target is None and data not in BUILT_IN:
+                screen.print(f"No --target is given, so the last column, '{table.target}', is the target", markup=False)
+            print_data(screen, about := summarise_data(experiment))
+            if model is not None:
+                screen.print(model.certificate, "", sep="\n", markup=False)
+            for warning in table.warnings:
+                notes.print("warning:", warning, style="yellow", markup=False)
+
+            def keep(result: Comparison) -> None:
+                nonlocal written
+                written = write_scores(folder, result, about)
+                publish(folder, out)
+
+            findings = _find(notes, experiment, chosen, nuts, keep)
+            with finishes_first(notes):
+                summary = summarise(findings, shlex.join(["bayesnb", *sys.argv[1:]]))
+                written = write_files(folder, findings, summary)
+                publish(folder, out)
         print_results(screen, summary)
-        names = write_files(folder, findings, summary)
+    except KeyboardInterrupt:
+        if not written:
+            raise
+        notes.print(f"\nbayesnb: stopped; '{out}' has {', '.join(written)}", markup=False, soft_wrap=True)
+        sys.exit(130)
     screen.print("Written to", out, style="bold", soft_wrap=True, markup=False)
-    screen.print(Padding(", ".join(names), (0, 0, 0, 2), expand=False))
+    screen.print(Padding(", ".join(written), (0, 0, 0, 2), expand=False))
     if findings.result.stopped is not None:
         notes.print(f"bayesnb: {summary['sentences']['stopped']}", markup=False, soft_wrap=True)
         sys.exit(130 if findings.result.stopped == "interrupted" else 2)
@@ -191,20 +208,27 @@ LARGE_FILE = 20_000_000
 """Bytes of a file that takes more than a second to read."""
 
 
-def _find(notes: Console, experiment: Experiment, methods: tuple[str, ...], nuts: bool | None) -> Findings:
-    """All results of the experiment, or of its sizes that were complete when it was stopped."""
+def _find(
+    notes: Console,
+    experiment: Experiment,
+    methods: tuple[str, ...],
+    nuts: bool | None,
+    keep: Callable[[Comparison], None],
+) -> Findings:
+    """All results of the experiment, or of what was complete when it was stopped; ``keep`` takes those of each size."""
     from bayesnb.comparison import first_split
     from bayesnb.comparison.compare import compare
     from bayesnb.report.summary import Findings
 
     start = time.perf_counter()
     with watch(notes, experiment, methods) as watcher:
-        result = compare(experiment, watcher.advance, methods, watcher.foretell, watcher.prepare)
-    if result.stopped is not None:
-        notes.print(f"Stopping: writing a report of the sizes up to {result.sizes[-1]:,} ...")
-    experiment = replace(experiment, sizes=result.sizes)
-    evidence = first_split.compute_evidence(experiment.first)
-    pairs = first_split.dependent_columns(experiment.first)
+        result = compare(experiment, watcher.advance, methods, watcher.foretell, watcher.prepare, keep)
+    with finishes_first(notes):
+        if result.stopped is not None:
+            notes.print(f"Stopping: writing a report of the sizes up to {result.sizes[-1]:,} ...")
+        experiment = replace(experiment, sizes=result.sizes, repeats=result.repeats)
+        evidence = first_split.compute_evidence(experiment.first)
+        pairs = first_split.dependent_columns(experiment.first)
     skipped, check = None, None
     if result.stopped is not None and nuts is not False:
         skipped = "There is no check with NUTS, because the comparison was stopped."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 import time
@@ -84,6 +85,41 @@ def ends_like_ctrl_c() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def finishes_first(notes: Console) -> Iterator[None]:
+    """The first Ctrl-C or signal to terminate says that the report is being written; the second gives it up."""
+
+    def note(number: int, _: Any) -> None:
+        signal.signal(number, signal.default_int_handler)
+        notes.print("The report is being written; Ctrl-C once more gives it up")
+
+    held = [number for number in SIGNALS if signal.getsignal(number) is signal.default_int_handler]
+    if threading.current_thread() is not threading.main_thread():
+        held = []
+    for number in held:
+        signal.signal(number, note)
+    try:
+        yield
+    finally:
+        for number in held:
+            signal.signal(number, signal.default_int_handler)
+
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console that falls silent where nobody reads it any more, as Ctrl-C ends the other programs of a pipe too."""
+    from rich.console import Console
+
+    class Patient(Console):
+        def on_broken_pipe(self) -> None:
+            self.quiet = True
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())  # what Python still holds goes there
+
+    return Patient(stderr=stderr, highlight=False)
 
 
 def _words(seconds: float) -> str:

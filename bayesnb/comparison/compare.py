@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import jax
@@ -64,6 +64,7 @@ class Comparison:
         records: One for each size, method and split.
         bins: For each (size, method), the reliability counts of each split.
         stopped: Why the comparison ended before all sizes were complete; None if it did not.
+        some_splits: Whether it was stopped at its first size, so that there are fewer splits than were asked for.
     """
 
     sizes: tuple[int, ...]
@@ -71,6 +72,12 @@ class Comparison:
     records: tuple[Record, ...]
     bins: Mapping[tuple[int, str], tuple[ReliabilityBins, ...]]
     stopped: str | None = None
+    some_splits: bool = False
+
+    @property
+    def repeats(self) -> int:
+        """The number of splits."""
+        return len(self.bins[self.sizes[0], REFERENCE])
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -116,10 +123,12 @@ def compare(
     methods: Sequence[str] = NAIVE_BAYES,
     on_forecast: Callable[[float], None] | None = None,
     on_probe: Callable[[int, str], None] | None = None,
+    on_size: Callable[[Comparison], None] | None = None,
 ) -> Comparison:
     """The fits of every method at every size on every split, scored on the split's test rows.
 
-    If it is stopped, by Ctrl-C or by a fit that fails, the sizes that are complete are returned with the reason.
+    If it is stopped, by Ctrl-C or by a fit that fails, the sizes that are complete are returned with the reason; at the
+    first size, the splits that are complete.
 
     Args:
         experiment: The data, the training sizes, the splits and the models.
@@ -127,33 +136,51 @@ def compare(
         methods: Some of `COMPARED`, in the order of the output; they must include `full Bayes`.
         on_probe: Called before each fit that only measures times, and compiles, with its size and method.
         on_forecast: Called with the seconds that the fits will still take: before the first, and after each size.
+        on_size: Called after each size with the comparison of the sizes so far.
 
     Raises:
         DataError: for an unknown method, or without `full Bayes`.
     """
     check_methods(methods := tuple(dict.fromkeys(methods)))
     forecast = Forecast(experiment.sizes, experiment.repeats, {name: COMPARED[name].most_rows for name in methods})
-    bins: dict[tuple[int, str], tuple[ReliabilityBins, ...]] = {}
-    records: list[Record] = []
-    sizes: list[int] = []
-    stopped = None
+    numeric, own = "numeric" in experiment.table.blocks, experiment.model is not None
+    priors = {name: COMPARED[name].full_prior(numeric, own) for name in methods}
+    result, found = Comparison((), priors, (), {}), list[Scored]()
     try:
         _probe(experiment, methods, forecast, on_probe)
         for size in experiment.sizes:
             if on_forecast is not None:
                 on_forecast(forecast.left())
-            found = list(_fits(experiment, size, methods, forecast, on_fit))
-            records += sorted((record for record, _ in found), key=lambda record: methods.index(record.method))
-            for name in methods:
-                bins[size, name] = tuple(counts for record, counts in found if record.method == name)
-            sizes.append(size)
+            found = []
+            for scored in _fits(experiment, size, methods, forecast, on_fit):
+                found.append(scored)
+            result = _with_size(result, size, found)
+            if on_size is not None:
+                on_size(result)
     except (KeyboardInterrupt, MemoryError, RuntimeError, ValueError) as error:
-        if not sizes:
-            raise
+        some = not result.sizes
+        if some:
+            found = found[: len(found) // len(methods) * len(methods)]
+            if not found:
+                raise
+            result = _with_size(result, experiment.sizes[0], found)
         stopped = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error) or "out of memory"
-    numeric, own = "numeric" in experiment.table.blocks, experiment.model is not None
-    priors = {name: COMPARED[name].full_prior(numeric, own) for name in methods}
-    return Comparison(tuple(sizes), priors, tuple(records), bins, stopped)
+        return replace(result, stopped=stopped, some_splits=some)
+    return result
+
+
+Scored = tuple[Record, ReliabilityBins]
+"""The scores of one fit, and its reliability counts."""
+
+
+def _with_size(result: Comparison, size: int, found: Sequence[Scored]) -> Comparison:
+    """The comparison with the fits of one more size."""
+    methods = result.methods
+    records = sorted((record for record, _ in found), key=lambda record: methods.index(record.method))
+    bins = {(size, name): tuple(counts for record, counts in found if record.method == name) for name in methods}
+    return replace(
+        result, sizes=(*result.sizes, size), records=(*result.records, *records), bins={**result.bins, **bins}
+    )
 
 
 def _probe(
@@ -182,7 +209,7 @@ def _fits(
     methods: Sequence[str],
     forecast: Forecast,
     on_fit: Callable[[int, str], None] | None,
-) -> Iterator[tuple[Record, ReliabilityBins]]:
+) -> Iterator[Scored]:
     """The fits of one size, split by split: each split's rows are selected once."""
     for repeat, split in enumerate(experiment.splits):
         train, (X_test, y_test) = experiment.table.rows(split.train[:size]), experiment.table.rows(split.test)

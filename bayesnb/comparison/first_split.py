@@ -24,10 +24,6 @@ MOST_PAIRED_ROWS = 2000  # enough to separate strong pairs from weak ones, in a 
 CHECK_SAMPLES = 500  # draws per chain, and warm-up steps: enough for a check, and most of the time is compilation
 
 
-ALWAYS_CHECKED = 200
-"""The most free parameters with which the check takes at most a third of any comparison: mostly compilation."""
-
-
 @dataclass(frozen=True)
 class NutsCheck:
     """NUTS against the exact posterior on one training set of ``size`` rows.
@@ -87,9 +83,9 @@ def too_long_for_nuts(first: FirstSplit, seconds_so_far: float) -> str | None:
         seconds_so_far: The seconds that everything before the check took.
     """
     number = num_parameters(first.model, first.table.X).total
-    # trees grow with the parameters too: 13 s for the 121 of breast_cancer, 154 s for 1,361 of categories
-    seconds = 8.0 + 0.04 * number * (1.0 + number / 1000.0)
-    if number <= ALWAYS_CHECKED or seconds <= seconds_so_far / 2:
+    # compilation takes 11 s, and trees grow with the parameters too: 154 s for 1,361 of categories
+    seconds = 11.0 + 0.04 * number * (1.0 + number / 1000.0)
+    if seconds <= seconds_so_far / 2:
         return None
     return (
         f"The check with NUTS was left out, because with {number:,} free parameters it would take about "

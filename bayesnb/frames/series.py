@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
@@ -31,6 +32,9 @@ NO_DATES = (
     "a likelihood of numbers takes no dates or times: give numbers, such as days since a first date, or "
     "durations / numpy.timedelta64(1, 'D')"
 )
+
+MOST_REMEMBERED = 1 << 16
+"""Texts whose answers are remembered, as the batches of a file have mostly the same texts."""
 
 WHOLE = re.compile(r"([+-]?[0-9]+)(\.0*)?")
 THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}((,[0-9]{3})+\.[0-9]+|(,[0-9]{3}){2,})")
@@ -162,13 +166,21 @@ def factorise(cells: nw.Series[Any]) -> tuple[Array, list[str]]:
         codes, found = pd.factorize(pd.Series(cells.to_numpy()))  # dates of all libraries as those of pandas
     else:
         codes, found = _from_arrow(cells)
-    names = [None if value is None else label(value) for value in found]
-    names = [None if name is None else FLAGS.get(name.casefold(), name) for name in names]
+    names = [_category(value) for value in found]
     distinct = [name for name in dict.fromkeys(names) if name is not None]
     if len(distinct) < len(names):
         place = {None: -1} | {name: position for position, name in enumerate(distinct)}
         codes = np.array([*(place[name] for name in names), -1])[codes]
     return codes, distinct
+
+
+@lru_cache(maxsize=MOST_REMEMBERED, typed=True)
+def _category(value: Any) -> str | None:
+    """The text of a value, with booleans in one spelling; None if it is missing."""
+    if value is None:
+        return None
+    name = label(value)
+    return FLAGS.get(name.casefold(), name)
 
 
 def _from_arrow(cells: nw.Series[Any]) -> tuple[Array, list[Any]]:
@@ -207,6 +219,7 @@ def declared_categories(cells: nw.Series[Any]) -> list[str]:
     return list(dict.fromkeys(FLAGS.get(name.casefold(), name) for name in names))
 
 
+@lru_cache(maxsize=MOST_REMEMBERED)
 def is_number(cell: str) -> bool:
     """Whether the text of a cell is a number, and not a whole number that float64 would round."""
     try:
@@ -224,6 +237,7 @@ def is_rounded(cell: str, number: float) -> bool:
     return whole is not None and int(whole[1]) != float(number)
 
 
+@lru_cache(maxsize=MOST_REMEMBERED)
 def is_meant_as_number(cell: str) -> bool:
     """Whether text that is not a number looks like one: it has commas, or is whole and too large."""
     return has_decimal_comma(cell) or THOUSANDS.fullmatch(cell) is not None or WHOLE.fullmatch(cell) is not None

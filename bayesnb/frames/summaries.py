@@ -90,7 +90,8 @@ class Summary:
             return replace(some, missing=some.missing + none.missing)
         both = None
         if self.values is not None and other.values is not None:
-            both = _kept(self.values.union(other.values, sort=False))
+            new = other.values[self.values.get_indexer(other.values) < 0]
+            both = _kept(self.values.append(new)) if len(new) else self.values
         return replace(
             self,
             num_cells=self.num_cells + other.num_cells,

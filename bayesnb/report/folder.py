@@ -1,4 +1,4 @@
-"""The folder of a comparison: its files appear all at once, and never overwrite other files.
+"""The folder of a comparison: scores after every size, then all files at once, which never overwrite other files.
 
 Files of an earlier comparison are recognised by the digests in its summary. If another file has one of their names, or
 one of them has changed, the comparison is refused before it starts.
@@ -15,7 +15,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from bayesnb.comparison.compare import Record
+from bayesnb.comparison.compare import Comparison, Record
 from bayesnb.files.tables.csv_cells import line
 from bayesnb.files.whole_file import hidden_folder, put
 from bayesnb.frames.series import DataError
@@ -36,21 +36,33 @@ def write_files(folder: Path, findings: Findings, summary: Mapping[str, Any]) ->
     figures = draw_figures(findings, summary)
     for name, figure in figures.items():
         (folder / name).write_bytes(png(figure, FILE_DPI))
-    with (folder / "results.csv").open("w", newline="", encoding="utf-8") as handle:
-        handle.write(line(field.name for field in fields(Record)))
-        handle.writelines(line(asdict(record).values()) for record in findings.result.records)
+    _write_scores(folder, findings.result)
     text = render_page(summary, {name: png(figure, PAGE_DPI) for name, figure in figures.items()})
     (folder / "report.html").write_text(text, encoding="utf-8")
     (folder / SUMMARY).write_text(summary_text(summary, folder), encoding="utf-8")
     return "report.html", "results.csv", SUMMARY, *figures
 
 
+def write_scores(folder: Path, result: Comparison, data: Mapping[str, Any]) -> tuple[str, ...]:
+    """Write the scores of a comparison that goes on, with a summary of the data alone, and return the files' names."""
+    _write_scores(folder, result)
+    summary = {"data": data, "splits": {"sizes": list(result.sizes), "stopped": "not finished"}}
+    (folder / SUMMARY).write_text(summary_text(summary, folder), encoding="utf-8")
+    return "results.csv", SUMMARY
+
+
+def _write_scores(folder: Path, result: Comparison) -> None:
+    with (folder / "results.csv").open("w", newline="", encoding="utf-8") as handle:
+        handle.write(line(field.name for field in fields(Record)))
+        handle.writelines(line(asdict(record).values()) for record in result.records)
+
+
 @contextmanager
 def stage(out: Path, *given: Path) -> Iterator[Path]:
-    """Provide a hidden folder to write into, whose files are moved to `out` if the block succeeds.
+    """Provide a hidden folder to write into, whose files are moved to `out` by `publish`, and if the block succeeds.
 
     The folder is created first, so that an unwritable place is found before the long computation. If the block fails,
-    the folder is removed and `out` stays unchanged. Files of an earlier comparison in `out` are replaced or removed.
+    the folder is removed and `out` stays as it is. Files of an earlier comparison in `out` are replaced or removed.
 
     Args:
         out: The folder of the comparison.
@@ -72,14 +84,26 @@ def stage(out: Path, *given: Path) -> Iterator[Path]:
             _require_own_files(place)
             folder = stack.enter_context(hidden_folder(existing))
         yield folder
-        with _one_sentence(out):
-            earlier = _require_own_files(place)  # other files may have appeared meanwhile
-            place.mkdir(parents=True, exist_ok=True)
-            new = sorted(path.name for path in folder.iterdir())
-            for name in new:
-                put(folder / name, place / name)
-            for name in earlier - {*new}:
-                (place / name).unlink()
+        publish(folder, out)
+
+
+def publish(folder: Path, out: Path) -> None:
+    """Move the files of the hidden folder to `out`, if there are any, in place of those of an earlier comparison.
+
+    Raises:
+        DataError: as for `stage`, if other files have appeared meanwhile.
+    """
+    new = sorted(path.name for path in folder.iterdir())
+    if not new:
+        return
+    place = Path(os.path.realpath(out))
+    with _one_sentence(out):
+        earlier = _require_own_files(place)
+        place.mkdir(parents=True, exist_ok=True)
+        for name in new:
+            put(folder / name, place / name)
+        for name in earlier - {*new}:
+            (place / name).unlink()
 
 
 @contextmanager

@@ -122,7 +122,11 @@ EQUAL = (
 def _stopped(result: Comparison) -> str | None:
     if result.stopped is None:
         return None
-    return f"The comparison was stopped after n = {result.sizes[-1]:,} ({result.stopped}); larger sizes are missing."
+    size = f"n = {result.sizes[-1]:,}"
+    if result.some_splits:
+        splits = plural(result.repeats, "split")
+        return f"The comparison was stopped at {size} after {splits} ({result.stopped}); the other sizes are missing."
+    return f"The comparison was stopped after {size} ({result.stopped}); larger sizes are missing."
 
 
 def _test_rows(experiment: Experiment) -> str | None:

@@ -14,6 +14,7 @@ from bayesnb.cli import main
 from bayesnb.cli.compare_progress import Watcher
 from bayesnb.comparison.first_split import NutsCheck
 from bayesnb.comparison.methods import NAIVE_BAYES, RIVALS
+from bayesnb.report.folder import stage
 from tests.command_line import GOOD, HEADER, ROWS, prepare, run
 
 FILES = ["dependence.png", "learning_curve.png", "reliability.png", "report.html", "results.csv", "summary.json"]
@@ -207,6 +208,64 @@ def test_stopping_after_a_size_leaves_a_report_of_it(place, monkeypatch, stop):
     assert {row["size"] for row in results(place / "o")} == {"10"}
     assert summary["evidence"]["size"] == 10
     assert "was stopped after n = 10" in (place / "o" / "report.html").read_text()
+
+
+def test_a_process_that_is_killed_leaves_the_scores_of_complete_sizes(place, monkeypatch):
+    """So does one that fails later; the next comparison writes over them."""
+
+    def fail(*_):
+        raise RuntimeError("killed")
+
+    monkeypatch.setattr("bayesnb.comparison.first_split.dependent_columns", fail)
+    options = ["good.csv", "--no-nuts", "--sizes", "10,20", "--repeats", "2", "--out", "o"]
+    assert isinstance(run(*options).exception, RuntimeError)
+    assert sorted(path.name for path in (place / "o").iterdir()) == ["results.csv", "summary.json"]
+    assert {row["size"] for row in results(place / "o")} == {"10", "20"}
+    assert json.loads((place / "o" / "summary.json").read_text())["splits"]["stopped"] == "not finished"
+    with stage(place / "o") as folder:
+        (folder / "results.csv").write_text("of the next one")
+    assert [path.name for path in (place / "o").iterdir()] == ["results.csv"]
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("times", [1, 2])
+def test_stopping_while_the_report_is_written(place, monkeypatch, stop, times):
+    def interrupt(*_):
+        for _ in range(times):
+            signal.raise_signal(stop)
+        return ()
+
+    monkeypatch.setattr("bayesnb.report.folder.draw_figures", lambda *_: interrupt() or {})
+    result = run("good.csv", "--no-nuts", "--sizes", "10", "--repeats", "2", "--out", "o")
+    assert "The report is being written; Ctrl-C once more gives it up" in result.stderr
+    names = sorted(path.name for path in (place / "o").iterdir())
+    if times == 1:
+        assert (result.exit_code, names) == (0, ["report.html", "results.csv", "summary.json"])
+    else:
+        assert (result.exit_code, names) == (130, ["results.csv", "summary.json"])
+        assert "stopped; 'o' has results.csv, summary.json" in result.stderr
+
+
+STOPPED = """
+import signal, sys
+from bayesnb.cli import main
+from bayesnb.cli.compare_progress import Watcher
+
+Watcher.advance = lambda _, size, *__: size == 20 and signal.raise_signal(signal.SIGINT)
+sys.argv[1:] = ["compare", "good.csv", "--methods", "MLE,full Bayes", "--no-nuts", "--sizes", "10,20", "--out", "o"]
+main()
+"""
+
+
+@pytest.mark.slow
+def test_ctrl_c_in_a_pipe_whose_reader_it_ends_too(place):
+    process = subprocess.Popen(
+        [sys.executable, "-c", STOPPED], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, bufsize=0
+    )
+    process.stdout.close()
+    assert process.wait() == 130
+    assert sorted(path.name for path in (place / "o").iterdir()) == FILES
+    assert json.loads((place / "o" / "summary.json").read_text())["splits"]["sizes"] == [10]
 
 
 def test_a_log_has_a_forecast_and_lines():

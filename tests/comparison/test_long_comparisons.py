@@ -12,6 +12,7 @@ from bayesnb.comparison.forecast import Forecast
 from bayesnb.files.tables.reading import NamedFrame
 from bayesnb.files.tables.table import make_table
 from bayesnb.frames.series import DataError
+from bayesnb.report.summary import _stopped
 from tests.comparison.test_compare import QUICK, synthetic
 
 
@@ -34,6 +35,30 @@ def test_a_stopped_comparison_has_the_sizes_that_are_complete(error):
     at = 10
     with pytest.raises(type(error)):
         compare(Experiment(table, (10, 84), 4, 1), stop, QUICK)
+
+
+def test_stopped_at_its_first_size_it_has_the_splits_that_are_complete():
+    whole, fits, methods = compare(Experiment(synthetic(), (10,), 2, 1), methods=QUICK), [], len(QUICK)
+
+    def stop(*fit):
+        fits.append(fit)
+        if len(fits) == 2 * methods + 1:
+            raise KeyboardInterrupt
+
+    result = compare(Experiment(synthetic(), (10, 84), 4, 1), stop, QUICK)
+    assert (result.sizes, result.repeats, result.some_splits, result.stopped) == ((10,), 2, True, "interrupted")
+    assert [record.method for record in result.records] == [name for name in QUICK for _ in range(2)]
+    for name in QUICK:
+        assert_array_equal(result.values(10, name, "brier"), whole.values(10, name, "brier"))
+    assert "stopped at n = 10 after 2 splits (interrupted)" in _stopped(result)
+
+
+def test_after_each_size_there_are_the_scores_so_far():
+    sizes = []
+    result = compare(Experiment(synthetic(), (10, 84), 2, 1), methods=QUICK, on_size=sizes.append)
+    assert [one.sizes for one in sizes] == [(10,), (10, 84)]
+    assert sizes[0].records == result.records[: 2 * len(QUICK)]
+    assert (sizes[1].records, result.stopped, result.some_splits) == (result.records, None, False)
 
 
 def test_a_forecast_is_a_line_through_the_times():
@@ -72,8 +97,10 @@ def test_methods_of_other_names_are_pointed_at(name, advice):
 
 
 def test_a_check_of_many_parameters_would_take_too_long():
-    assert too_long_for_nuts(Experiment(synthetic("bn", rows=60), (20,), 1, 0).first, 1.0) is None
+    few = Experiment(synthetic("bn", rows=60), (20,), 1, 0).first
+    assert too_long_for_nuts(few, 25.0) is None  # 11 s, of 36
+    assert "with 11 free parameters it would take about 11 s" in too_long_for_nuts(few, 20.0)
     wide = pd.DataFrame({f"x{d}": np.sin(np.arange(60) * (d + 1)) for d in range(100)} | {"y": ["a", "b"] * 30})
     first = Experiment(make_table(NamedFrame("wide", wide, "y")), (20,), 1, 0).first
-    assert too_long_for_nuts(first, 70.0) is None  # 30 s, of 100
-    assert "with 401 free parameters it would take about 30 s" in too_long_for_nuts(first, 60.0)
+    assert too_long_for_nuts(first, 70.0) is None  # 33 s, of 103
+    assert "with 401 free parameters it would take about 33 s" in too_long_for_nuts(first, 60.0)

@@ -65,8 +65,9 @@ def test_python_sees_each_distinct_text_once(monkeypatch):
     for name in ("is_number", "is_meant_as_number"):
         monkeypatch.setattr("bayesnb.frames.summaries." + name, lambda text: seen.append(text) or False)
     monkeypatch.setattr(series, "label", lambda text: seen.append(text) or text)
-    cells = np.array(["x", "y", "z"])[np.arange(5000) % 3]
-    for column in (pd.Series(cells), pl.Series(cells), pa.chunked_array([cells])):
+    for number, library in enumerate((pd.Series, pl.Series, lambda cells: pa.chunked_array([cells]))):
+        cells = np.array([f"x{number}", f"y{number}", f"z{number}"])[np.arange(5000) % 3]
+        column = library(cells)
         seen.clear()
         summarise(nw.from_native(column, series_only=True))
         assert len(seen) == 9

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -18,6 +17,7 @@ from bayesnb.numerics import log_gamma, stable
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
 from bayesnb.primitives.products.blockwise import score_blocks
+from bayesnb.primitives.products.logs import log_powers
 from bayesnb.primitives.products.loops import log_squares
 
 
@@ -51,60 +51,31 @@ def log_student(table: Student, x: Array) -> Array:
     """The log predictive of rows, [N, K]."""
     if not on_host(table, x):
         return _careful(table, jnp.asarray(x))
+    return _on_host(table, x)
+
+
+def _on_host(table: Student, x: Array) -> Array:
+    """``_careful`` for numpy rows: the sum of offsets less that of power log(1 + z^2)."""
     # columns with equally many observed cells have the same power, and so need one logarithm in all
     alike = ((table.power == table.power.max(axis=1, keepdims=True, initial=0.0)) | (table.precision == 0)).all()
-    if alike:
-        return _of_one_power(table._replace(condition=None), x, single=products.single_precision(table.condition))
-    return _of_many_powers(table._replace(condition=None), x)
-
-
-def _of_one_power(table: Student, x: Array, *, single: bool) -> Array:
-    """``_careful`` for numpy rows, if all columns of a class have one power: offset - power sum log(1 + z^2)."""
+    single = bool(alike) and products.single_precision(table.condition)
+    table = table._replace(condition=None)
     tables = cache(lambda dtype: jax.tree.map(lambda part: np.array(part, dtype), table))
     power = tables(np.float64).power.max(axis=1, initial=0.0)
 
     def score(block: Array, dtype: Any) -> LogProb:
-        loc, precision, _, _, centre, _ = tables(dtype)
+        loc, precision, powers, _, centre, _ = tables(dtype)
         seen, offset = observed(block), tables(np.float64).offset.T
-        constant = offset.sum(axis=0) if seen is None else seen @ offset
-        finite = constant - power * log_squares(block, centre[0], loc, precision)
+        finite = offset.sum(axis=0) if seen is None else seen @ offset
+        if alike:
+            finite = finite - power * log_squares(block, centre[0], loc, precision)
+        else:
+            finite = finite - log_powers(block, centre[0], loc, precision, powers)
         if dtype is np.float64 and not np.isfinite(finite).all():
             finite = at_once(_careful, table, pad_rows(block))[: len(block)]
         return LogProb(finite, None)
 
     return score_blocks(score, x, len(power), zeros=False, single=single, threads=True).finite
-
-
-def _of_many_powers(table: Student, x: Array) -> Array:
-    """``_careful`` for numpy rows, with a logarithm for each cell: offset - sum_d power_d log(1 + z_d^2)."""
-
-    def score(block: Array, _: Any) -> LogProb:
-        seen, finite = observed(block), np.empty((len(block), len(table.loc)))
-        for k, logs in enumerate(log_factors(table, block)):
-            finite[:, k] = (logs if seen is None else np.where(seen, logs, 0.0)) @ -table.power[k]
-        finite += table.offset.sum(axis=1) if seen is None else seen @ table.offset.T
-        if not np.isfinite(finite).all():
-            finite = at_once(_careful, table, pad_rows(block))[: len(block)]
-        return LogProb(finite, None)
-
-    return score_blocks(
-        score, x, len(table.loc), zeros=False, single=False, threads=True, block_bytes=BLOCK_BYTES
-    ).finite
-
-
-BLOCK_BYTES = 1 << 18
-"""Bytes of rows in one block, which stays in the second-level cache together with two copies."""
-
-
-def log_factors(table: Student, x: Array) -> Iterator[Array]:
-    """log(1 + z^2) of numpy rows for each class in turn, [N, D] in the same memory; NaN where missing."""
-    logs = np.empty(x.shape)
-    x = x - table.centre
-    for loc, precision in zip(table.loc, table.precision, strict=True):
-        np.subtract(x, loc, out=logs)
-        np.multiply(logs, precision, out=logs)
-        np.multiply(logs, logs, out=logs)
-        yield np.log1p(logs, out=logs)
 
 
 @jax.jit
