@@ -182,6 +182,10 @@ class CellColumns(Family):
 
     # tables, plots and names
 
+    @property
+    def continuous(self) -> bool:
+        return True
+
     def table_sizes(self, num_columns: int) -> tuple[int, ...]:
         return (self.cells,) * num_columns
 
