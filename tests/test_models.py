@@ -12,6 +12,7 @@ from models import (
     bernoulli,
     binomial,
     categorical,
+    histogram,
     mixed,
     multinomial,
     multivariate_normal,
@@ -31,6 +32,7 @@ TOTALS = COUNTS + jnp.asarray(RANDOM.integers(0, 4, COUNTS.shape).astype(float))
 REALS = jnp.asarray(RANDOM.normal(3.0, 2.0, (ROWS, 3)))
 NIG = {"loc": 2.0, "strength": 0.5, "shape": 2.0, "rate": 3.0}
 NIG_BY_COLUMN = {"loc": jnp.array([3.0, 2.0, 4.0]), "strength": 0.5, "shape": 2.0, "rate": jnp.array([4.0, 1.0, 2.0])}
+EDGES, MASS = jnp.array([[1.0, 2.0, 4.0], [2.0, 3.5, 5.0], [0.0, 1.5, 6.0]]), jnp.array([[0.1, 0.4, 0.3, 0.2]] * 3)
 KNOWN = {"variance": jnp.array([4.0, 1.0, 2.0]), "loc": 2.0, "scale": jnp.array([3.0, 2.0, 4.0])}
 NIW = {"loc": jnp.array([3.0, 2.0, 4.0]), "strength": 0.5, "df": 5.5, "scale": 2.0 * jnp.eye(3) + 0.5}
 
@@ -59,6 +61,7 @@ PROGRAMS = {
     "normal": (normal.model, (REALS, Y, K)),
     "normal_shared_variance": (normal_shared_variance.model, (REALS, Y, K)),
     "normal_known_variance": (normal_known_variance.model, (REALS, Y, K)),
+    "histogram": (histogram.model, (REALS, Y, K)),
     "multivariate_normal": (multivariate_normal.model, (REALS, Y, K)),
     "shared_covariance": (multivariate_normal.model, (REALS, Y, K)),
     "mixed": (mixed.model, (FLAGS, CODES[:, :1], REALS, Y, K)),
@@ -73,6 +76,7 @@ ROWS_OF = {
     "normal": REALS,
     "normal_shared_variance": REALS,
     "normal_known_variance": REALS,
+    "histogram": REALS,
     "multivariate_normal": REALS,
     "shared_covariance": REALS,
     "mixed": {"symptoms": FLAGS, "blood": CODES[:, :1], "vitals": REALS},
@@ -85,6 +89,11 @@ PARAMS = {
     "multinomial": {"x_probs": simplices(K, 5)},
     "poisson": {"x_rate": RANDOM.gamma(2.0, 2.0, (POINTS, K, 5))},
     "normal": normal_sites("x"),
+    "histogram": {
+        "x_probs": simplices(K, 3, 4),
+        "x_cuts": RANDOM.integers(0, 2, (POINTS, 3, 3)),
+        "x_total": RANDOM.integers(0, 2, (POINTS, 3)),
+    },
     "normal_known_variance": {"x_loc": RANDOM.normal(2.0, 2.0, (POINTS, K, 3))},
     "normal_shared_variance": {**normal_sites("x"), "x_variance": RANDOM.gamma(2.0, 2.0, (POINTS, 3))},
     "multivariate_normal": {"x_loc": RANDOM.normal(2.0, 2.0, (POINTS, K, 3)), "x_covariance": covariances(K)},
@@ -111,6 +120,7 @@ SAME = [  # program, its hyperparameters, and the model that we compose
     ("normal", NIG, nb.NaiveBayes(nb.Normal(**NIG))),
     ("normal", NIG_BY_COLUMN, nb.NaiveBayes(nb.Normal(**NIG_BY_COLUMN))),
     ("normal_shared_variance", NIG_BY_COLUMN, nb.NaiveBayes(nb.Normal(variance="shared", **NIG_BY_COLUMN))),
+    ("histogram", {"edges": EDGES, "mass": MASS}, nb.NaiveBayes(nb.Histogram(edges=EDGES, mass=MASS[None]))),
     ("normal_known_variance", KNOWN, nb.NaiveBayes(nb.NormalKnownVariance(**KNOWN))),
     ("multivariate_normal", NIW, nb.NaiveBayes(nb.MultivariateNormal(**NIW))),
     ("shared_covariance", {"shared": True, **NIW}, nb.NaiveBayes(nb.MultivariateNormal("shared", **NIW))),

@@ -110,10 +110,10 @@ class Histogram(CellColumns):
 
     def params(self, block: str) -> Params:
         prior, shape = self._prior, jnp.shape(self.counts)[:2]
-        log_weight, _ = segments.log_weights(prior)
+        known = segments.average(prior)
         with plates(block, shape, common=True):
-            place = numpyro.sample(f"{block}_total", dist.Categorical(logits=segments.average(prior).log_sum.T))
-            cuts = numpyro.sample(f"{block}_cuts", Cuts(log_weight, prior.real, place))
+            place = numpyro.sample(f"{block}_total", dist.Categorical(logits=known.log_sum.T))
+            cuts = numpyro.sample(f"{block}_cuts", Cuts(known.log_weight, prior.real, place))
         concentration = jnp.asarray(self.total)[place][:, None] * prior.mass
         with plates(block, shape):
             probs = numpyro.sample(f"{block}_probs", SegmentProbs(concentration[None], prior.counts, cuts[None]))

@@ -37,7 +37,7 @@ class Hyperparameters(Node):
     squared: ClassVar[tuple[str, ...]] = ()
     """Hyperparameters of either sign that are squared, so they are bounded in size."""
 
-    learned: ClassVar[tuple[str, ...]] = ()
+    learned: ClassVar[tuple[str, ...] | None] = None
     """The hyperparameters that ``fit_empirical`` learns, if not all; it learns no scale of real cells."""
 
     def __post_init__(self) -> None:

@@ -47,7 +47,7 @@ class Traits:
     """True if the exact predictive is the likelihood at the posterior mean, and so has the same ``form``."""
 
     needs_closed_form: ClassVar[bool] = False
-    """True if the program has discrete sites besides the label, which gradients cannot move."""
+    """True if the program has discrete sites besides the label: neither gradients nor EM's MAP can move them."""
 
     likelihood: Callable[..., dist.Distribution]
     reference: Callable[..., Mapping[str, Array]]

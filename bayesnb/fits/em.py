@@ -35,7 +35,7 @@ from bayesnb.primitives.sums import Labels
 from bayesnb.results.classifier import PointEstimate
 from bayesnb.rows import arguments
 from bayesnb.rows.labelled_rows import LabelledRows, label_rows
-from bayesnb.rows.statistics import ModelStatistics, from_host, merge_alike
+from bayesnb.rows.statistics import ModelStatistics, follow, from_host, merge_alike
 
 
 @pytree
@@ -158,9 +158,11 @@ def fit_em(
 
     Raises:
         ValueError: if the data do not fit the model, for labels other than integers >= -1, an ``unlabelled_weight``
-            outside [0, 1], a missing key, and inside a JAX transformation.
+            outside [0, 1], a missing key, the MAP of a family with discrete sites, and inside a JAX transformation.
     """
     require_fit(fit, fit_map, fit_mle)
+    if fit is fit_map and isinstance(model, NaiveBayes):
+        _refuse_discrete(model)
     arguments.check_counts(max_iterations=max_iterations)
     for name, given, most in (("tolerance", tolerance, np.inf), ("unlabelled_weight", unlabelled_weight, 1.0)):
         if isinstance(given, bool) or not isinstance(given, float | int | np.number) or not 0 <= given <= most:
@@ -198,6 +200,15 @@ def fit_em(
     return EMEstimate(specification, params, np.array(trace), converged, len(trace) - 1)
 
 
+def _refuse_discrete(model: NaiveBayes) -> None:
+    for name, family in model.families.items():
+        if family.needs_closed_form:
+            raise ValueError(
+                f"block {name!r} is {type(family).__name__}, whose MAP is the best of discrete cases, which EM cannot "
+                "climb to: give fit=nb.fit_mle"
+            )
+
+
 def has_unlabelled(y: Any) -> bool:
     """True if integer labels [N] contain a -1."""
     return np.ndim(y) == 1 and as_array(without_mask("y", y)).dtype.kind == "i" and bool((np.asarray(y) == -1).any())
@@ -221,8 +232,9 @@ def separate(
     unlabelled = rows.select((y == -1) & (unlabelled_weight > 0))
     # in float32 the objective could seem to fall
     arrays = {b: x.astype(np.float64) if x.dtype.kind == "f" else x for b, x in unlabelled.arrays.items()}
-    weight = unlabelled_weight * unlabelled.weight()
-    found = PartlyLabelled(to_host(model), from_host(rows.select(y >= 0)), arrays, weight)
+    labelled = from_host(rows.select(y >= 0))
+    model = follow(to_host(model), labelled)
+    found = PartlyLabelled(model, labelled, arrays, unlabelled_weight * unlabelled.weight())
     any_class = np.repeat(np.eye(1, rows.num_classes), unlabelled.num_rows, axis=0)
     return found._replace(model=found.model.resolve(statistics=found.merge_statistics(any_class)))
 

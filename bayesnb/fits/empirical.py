@@ -83,7 +83,8 @@ def fit_empirical(
 
     Of families with a loc, Normal and MultivariateNormal, the strength alone is learned, not the scale: the density of
     n equal values rises as scale^-n without a bound, so that columns constant within a class pull the scale of all
-    classes to zero against any weak hyperprior. Of NormalKnownVariance it is the scale of the means.
+    classes to zero against any weak hyperprior. Of NormalKnownVariance it is the scale of the means,
+    and of Histogram nothing, whose totals are averaged over.
 
     The evidence measures the density of the data, not of the class given the features, so a prior that describes
     dependent features better may predict the class worse. Held-out log loss less that of the default prior, in 121
@@ -121,8 +122,13 @@ def fit_empirical(
     arguments.require_known("fit_empirical", start)
     start = fit_posterior(to_double(start.prior), statistics=to_double(start.statistics))
     precision = float(hyperprior_scale) ** -2
-    families, minima, at_bound = {}, [], {}
+    families: dict[str, Any] = {}
+    at_bound: dict[str, dict[str, Array]] = {}
+    minima = []
     for name, (family, block) in _blocks(start, learn_class).items():
+        if not _hyperparameter_names(family):
+            families[name], at_bound[name] = family, {}
+            continue
         # a block without columns is solved at its start, since every prior has the same evidence
         own = by if name != LABEL and family.num_columns else "block"
         families[name], minimum = at_once(_learn, family, block, precision, tolerance, max_iterations, by=own)
@@ -140,7 +146,7 @@ def fit_empirical(
         start_log_evidence=start.log_evidence,
         log_hyperprior=np.asarray(log_hyperprior, np.float64),
         converged=np.all([minimum.converged for minimum in minima]),
-        num_iterations=np.max([minimum.num_iterations for minimum in minima]),
+        num_iterations=np.max([minimum.num_iterations for minimum in minima], initial=0),
         at_bound=at_bound,
     )
     _warn(learned)
@@ -159,7 +165,9 @@ def _blocks(start: Posterior, learn_class: bool) -> dict[str, tuple[Family, Any]
 
 def _hyperparameter_names(family: Family) -> list[str]:
     """The hyperparameters that are learned."""
-    return [*family.learned] or [f.name for f in fields_of(family) if not f.metadata.get("static")]
+    if family.learned is not None:
+        return [*family.learned]
+    return [f.name for f in fields_of(family) if not f.metadata.get("static")]
 
 
 @partial(jax.jit, static_argnames="by")

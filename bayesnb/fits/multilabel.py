@@ -117,14 +117,15 @@ def _statistics(model: NaiveBayes, X: Any, Y: Any, sample_weight: Any) -> ModelS
         arrays, Y, weight = {b: x[keep] for b, x in arrays.items()}, Y[keep], weight[keep]
     if not is_traced(Y):
         _check_label_values(np.asarray(Y))
+    families = {b: family.prepare(arrays[b], lambda: weight) for b, family in model.families.items()}
     if not on_host(arrays) or is_traced(Y, weight):
-        check_fit_values(model.families, arrays)
-        return _label_by_label(model.families, arrays, jnp.asarray(Y, jnp.int32), weight)
+        check_fit_values(families, arrays)
+        return _label_by_label(families, arrays, jnp.asarray(Y, jnp.int32), weight)
     # all labels in one product: columns 2l and 2l + 1 are the absence and the presence of label l
     present = np.asarray(Y, np.float64)
     pairs = np.stack([1.0 - present, present], axis=-1).reshape(len(Y), -1)
     labels = Labels(pairs if weight is None else pairs * np.asarray(weight)[:, None], None)
-    statistics = from_host(LabelledRows(model.families, arrays, labels, pairs.shape[1]))
+    statistics = from_host(LabelledRows(families, arrays, labels, pairs.shape[1]))
     return jax.tree.map(lambda leaf: leaf.reshape(-1, 2, *leaf.shape[1:]), statistics)
 
 

@@ -51,3 +51,20 @@ def _search(x: Array, edges: Array, codes: Array) -> None:
             step >>= 1
         for d in range(num_columns):
             codes[n, d] = places[d] - d * size if x[n, d] == x[n, d] else MISSING
+
+
+def beyond(x: Array, low: Array, high: Array, fall: Array, rise: Array) -> Array:
+    """How far numbers lie below ``low``, times ``fall``, or above ``high``, times ``rise``, [N, D]; these are [D]."""
+    if namespace(x) is np and namespace(low) is np:
+        far = np.empty(x.shape)
+        _beyond(for_loops(x), low, high, fall, rise, far)
+        return far
+    x, (low, high, fall, rise) = jnp.asarray(x), (jnp.asarray(end)[None] for end in (low, high, fall, rise))
+    return jnp.maximum(low - x, 0.0) * fall + jnp.maximum(x - high, 0.0) * rise
+
+
+@compiled_unless_few
+def _beyond(x: Array, low: Array, high: Array, fall: Array, rise: Array, far: Array) -> None:
+    for n in range(x.shape[0]):
+        for d in range(x.shape[1]):
+            far[n, d] = max(low[d] - x[n, d], 0.0) * fall[d] + max(x[n, d] - high[d], 0.0) * rise[d]

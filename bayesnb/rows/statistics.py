@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -26,6 +26,8 @@ from bayesnb.rows import shards
 from bayesnb.rows.checks import check_fit_part, check_fit_values, check_shapes, match_statistics, only_support
 from bayesnb.rows.labelled_rows import LabelledRows, label_rows
 from bayesnb.rows.specification import Specification
+
+Model = TypeVar("Model", bound=Specification)
 
 
 @pytree
@@ -104,7 +106,7 @@ def pooled_statistics(
     return summarise(label_rows(model, X, y, sample_weight), evidence=False)
 
 
-def follow(model: Specification, statistics: ModelStatistics) -> Specification:
+def follow(model: Model, statistics: ModelStatistics) -> Model:
     """The model prepared as that of these statistics was: statistics of more rows then merge with them."""
     families = {name: family.follow(statistics.blocks[name]) for name, family in model.families.items()}
     return model.with_hyperparameters(families, model.class_concentration)

@@ -19,7 +19,7 @@ from bayesnb.frames.likelihoods import AUTO, takes_sparse
 from bayesnb.frames.schema import ArraySchema, FrameSchema
 from bayesnb.frames.series import Array, Frame, label
 from bayesnb.model.naive_bayes import NaiveBayes
-from bayesnb.rows.statistics import ModelStatistics, merge
+from bayesnb.rows.statistics import ModelStatistics, follow, merge
 from bayesnb.sklearn.estimator_rows import ChecksRows
 from bayesnb.sklearn.fit_methods import FITS, families_of, require, require_temper, specification, temper_fit
 
@@ -215,10 +215,12 @@ class NaiveBayesClassifier(ChecksRows):
         before, seen = (None, None) if reset else (self.schema_, getattr(self, "_summaries", None))
         given, summaries = make_schema(X, families_of(self.likelihoods), before, seen)
         model = specification(self.method, self.smoothing, given, classes, self.class_prior, self.likelihoods)
+        model = model if reset else follow(model, self.statistics_)
         encoded = given.encode(X)
         schema, statistics = given.count(model, encoded, codes, weight)
         if schema is not given:
             model = specification(self.method, self.smoothing, schema, classes, self.class_prior, self.likelihoods)
+            model = model if reset else follow(model, self.statistics_)
         if not reset:
             statistics = merge(self.schema_.spread(self.statistics_, schema), statistics)
         self._set(schema, classes, model, statistics, (encoded, codes, weight) if self.temper else None)

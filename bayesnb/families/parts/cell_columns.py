@@ -9,11 +9,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bayesnb.arrays.cells import all_within
+from bayesnb.arrays.host_calls import at_once
 from bayesnb.arrays.placement import Array, is_traced, namespace
 from bayesnb.families.base import Family, Hyperparameter, Params, pytree
 from bayesnb.families.parts.cell_edges import FEWEST_CELLS, MOST_CELLS, NO_EDGE, check_edges, find_edges
 from bayesnb.families.parts.cell_statistics import HistogramStatistics, same_cells
-from bayesnb.families.parts.cells import CellValues, centres_of, log_density_inside, sizes_of
+from bayesnb.families.parts.cells import centres_of, log_density_inside, sizes_of
 from bayesnb.families.parts.support import broadcast, require_shapes, require_simplex
 from bayesnb.families.priors import segments
 from bayesnb.families.traits import FAR, POINTS, CellDensities
@@ -21,6 +23,9 @@ from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.cells import find_cells
 from bayesnb.primitives.codes import Codes, starts_of
 from bayesnb.primitives.sums import ClassSums
+
+SAFE = 1e15
+"""Numbers up to this are within the limits of every dtype."""
 
 
 class CellColumns(Family):
@@ -48,6 +53,10 @@ class CellColumns(Family):
             value = getattr(self, name)
             if value is not None and not is_traced(value) and not (np.asarray(value) >= least).all():
                 raise ValueError(f"Histogram: {name} must be numbers, {least:g} or more")
+
+    def check(self, x: Array, block: str) -> None:
+        if not all_within(x, SAFE):  # as quick as reading the cells
+            super().check(x, block)
 
     # the cells, which rows give
 
@@ -162,8 +171,10 @@ class CellColumns(Family):
                 raise ValueError(f"params['{block}_{site}'] must be whole numbers from 0 to {most - 1}")
 
     def cell_probs(self, params: Params) -> Array:
-        """The probabilities of cells, [K, D, G]: those of segments, split by mass."""
-        return segments.split(self._mass[None], jnp.asarray(params["probs"]), jnp.asarray(params["cuts"])[None])
+        """The probabilities of cells, [K, D, G]: those of segments, split by mass; cuts may be given class by class."""
+        cuts = jnp.asarray(params["cuts"])
+        cuts = cuts if cuts.ndim == 3 else cuts[None]
+        return segments.split(self._mass[None], jnp.asarray(params["probs"]), cuts)
 
     def means(self, params: Params) -> Array:
         centres = centres_of(jnp.asarray(self._edges), jnp.asarray(self._atoms))
@@ -171,23 +182,26 @@ class CellColumns(Family):
 
     # tables, plots and names
 
+    @property
+    def continuous(self) -> bool:
+        return True
+
     def table_sizes(self, num_columns: int) -> tuple[int, ...]:
         return (self.cells,) * num_columns
 
     def cell_densities(self, params: Params, column: int) -> CellDensities:
         one = slice(column, column + 1)
-        edges, atoms = (np.asarray(table)[0] for table in (self._edges[one], self._atoms[one]))
-        edges, atoms = edges[np.isfinite(edges)], atoms[np.isfinite(atoms)]
-        if not edges.size:
+        edges, atoms, mass = (np.asarray(table)[one] for table in (self._edges, self._atoms, self._mass))
+        known = edges[np.isfinite(edges)]
+        if not known.size:
             raise ValueError(f"column {column} is constant in the fitted rows, so it has no density")
-        below, above = FAR * (np.diff(edges)[[0, -1]] if edges.size > 1 else np.ones(2))
-        values = np.concatenate([np.linspace(edges[0] - below, edges[-1] + above, POINTS), edges, atoms])
-        cuts = jnp.asarray(params["cuts"])[:, None, one]
-        probs = segments.split(self._mass[None, None, one], jnp.asarray(params["probs"])[:, :, one], cuts)
-        law = CellValues(probs, jnp.asarray(self._edges)[one], jnp.asarray(self._atoms)[one])
-        values = np.unique(values)
-        logs = jnp.moveaxis(law.log_prob(jnp.asarray(values)[:, None, None, None])[..., 0], 0, -1)
-        return CellDensities(values, jnp.exp(logs))
+        below, above = FAR * (np.diff(known)[[0, -1]] if known.size > 1 else np.ones(2))
+        grid = np.linspace(known[0] - below, known[-1] + above, POINTS)
+        values = np.unique(np.concatenate([grid, known, atoms[np.isfinite(atoms)]]))[:, None]
+        draws = np.asarray(params["probs"])[:, :, one], np.asarray(params["cuts"])[:, None, one]
+        probs = at_once(segments.split, mass[None, None], *draws)[:, :, 0]
+        inside = np.exp(log_density_inside(edges, atoms, values))
+        return CellDensities(values[:, 0], probs[:, :, find_cells(values, edges)[:, 0]] * inside[None, None, :, 0])
 
     def site_axes(self, site: str, columns: Sequence[Any]) -> dict[str, Sequence[Any]]:
         axes: dict[str, dict[str, Sequence[Any]]] = {

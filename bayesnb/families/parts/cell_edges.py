@@ -29,10 +29,11 @@ def find_edges(x: Array, weight: Array | None, num_cells: int) -> tuple[Array, A
     x, weight = x[::step], None if weight is None else weight[::step]
     edges = np.full((x.shape[1], num_cells - 1), NO_EDGE)
     atoms = np.full((x.shape[1], num_cells), NO_EDGE)
-    for d in range(x.shape[1]):
-        column = x[:, d].astype(np.float64)
-        seen = np.isfinite(column)
-        values, mass = _values(column[seen], None if weight is None else weight[seen])
+    columns = x.T.astype(np.float64, order="C")
+    if weight is None:
+        columns.sort(axis=1)  # NaN behind all numbers
+    for d, column in enumerate(columns):
+        values, mass = _values(column, weight)
         if not len(values):
             continue
         cell = _cells(mass, num_cells)
@@ -40,19 +41,20 @@ def find_edges(x: Array, weight: Array | None, num_cells: int) -> tuple[Array, A
         low, high = values[first - 1], values[first]
         middle = low + 0.5 * (high - low)
         edges[d, : len(first)] = np.where(middle > low, middle, high)  # between neighbours among floats lies nothing
-        alone = np.bincount(cell)[cell] == 1
-        atom = alone & (mass > 1.0)
+        atom = (np.bincount(cell)[cell] == 1) & (mass > 1.0)
         atoms[d, cell[atom]] = values[atom]
     return edges, atoms
 
 
 def _values(column: Array, weight: Array | None) -> tuple[Array, Array]:
-    """The distinct values in order, and the weight of each."""
+    """The distinct finite values in order, and the weight of each; a column without weights is sorted already."""
+    seen = np.isfinite(column)
     if weight is None:
-        values, count = np.unique(column, return_counts=True)
-        return values, count.astype(np.float64)
-    values, place = np.unique(column, return_inverse=True)
-    return values, np.bincount(place, weights=weight, minlength=len(values))
+        column = column if seen.all() else column[seen]
+        first = np.flatnonzero(np.diff(column, prepend=-np.inf) > 0)
+        return column[first], np.diff(first, append=len(column)).astype(np.float64)
+    values, place = np.unique(column[seen], return_inverse=True)
+    return values, np.bincount(place, weights=weight[seen], minlength=len(values))
 
 
 def _cells(mass: Array, num_cells: int) -> Array:

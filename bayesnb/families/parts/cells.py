@@ -15,7 +15,7 @@ import numpyro.distributions as dist
 from numpyro.distributions import constraints
 
 from bayesnb.arrays.placement import Array, namespace
-from bayesnb.primitives.cells import MISSING, find_cells
+from bayesnb.primitives.cells import MISSING, beyond, find_cells
 
 
 class Sizes(NamedTuple):
@@ -31,9 +31,7 @@ class Sizes(NamedTuple):
 
     def tail(self, x: Array) -> Array:
         """How far a number lies beyond the outermost edges, in scales, [N, D]."""
-        xp = namespace(x)
-        below, above = xp.maximum(self.low[None] - x, 0.0), xp.maximum(x - self.high[None], 0.0)
-        return below * self.fall[None] + above * self.rise[None]
+        return beyond(x, self.low, self.high, self.fall, self.rise)
 
 
 def sizes_of(edges: Array, atoms: Array) -> Sizes:
@@ -74,7 +72,7 @@ def log_density_inside(edges: Array, atoms: Array, x: Array) -> Array:
     """The log density of numbers within their cells, [N, D]; 0 for NaN."""
     sizes, codes = sizes_of(edges, atoms), find_cells(x, edges)
     xp = namespace(codes)
-    width = sizes.log_width[xp.arange(x.shape[1])[None], xp.maximum(codes, 0)]
+    width = xp.asarray(sizes.log_width)[xp.arange(x.shape[1])[None], xp.maximum(codes, 0)]
     return xp.where(codes == MISSING, 0.0, -width - sizes.tail(x))
 
 

@@ -1,0 +1,166 @@
+"""Histogram through every door: files, streams, explanations, plots, other fits, the estimator."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import jax
+import jax.numpy as jnp
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+
+import bayesnb as nb
+from bayesnb.inspection.arviz import library
+from tests import laws
+
+K, N = 3, 90
+
+
+@pytest.fixture
+def rows():
+    rng, y = np.random.default_rng(11), np.arange(N) % K
+    X = rng.normal(1.5 * y[:, None], 1.0, (N, 3))
+    X[:, 2] = np.maximum(X[:, 2].round(), 0.0)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    return X, y
+
+
+@pytest.fixture
+def model():
+    return nb.NaiveBayes(nb.Histogram(cells=8))
+
+
+def test_it_is_saved_and_exported(model, rows, tmp_path):
+    X, y = rows
+    post = nb.fit_posterior(model, X, y)
+    for name, fit in (("post", post), ("map", nb.fit_map(model, X, y)), ("prior", post.prior)):
+        nb.save(fit, tmp_path / name)
+        again = nb.load(tmp_path / name)
+        laws.equal(again, fit, rtol=0)
+    nb.save(post.statistics, tmp_path / "statistics")
+    laws.equal(nb.load(tmp_path / "statistics"), post.statistics, rtol=0)
+    nb.export(post, tmp_path / "function")
+    served = nb.load_exported(tmp_path / "function").predict_proba(X.astype(np.float32))
+    assert_allclose(served, post.predict_proba(X), rtol=1e-4, atol=1e-6)
+
+
+def test_streams_keep_the_edges_of_their_first_rows(model, rows):
+    X, y = rows
+    parts = [(X[:40], y[:40]), (X[40:], y[40:])]
+    streamed = nb.stream(model, iter(parts), num_classes=K)
+    first = model.resolve(X[:40], y[:40])
+    laws.equal(streamed, nb.sufficient_statistics(first, X, y), rtol=1e-12)
+    given = nb.NaiveBayes(nb.Histogram(edges=[0.0, 1.0, 2.5]))
+    laws.equal(nb.stream(given, iter(parts), num_classes=K), nb.sufficient_statistics(given, X, y), rtol=1e-12)
+
+
+def test_a_stopped_stream_goes_on_with_its_edges(model, rows, tmp_path):
+    X, y = rows
+    parts = [(X[:40], y[:40]), (X[40:60], y[40:60]), (X[60:], y[60:])]
+
+    def stopped():
+        yield from parts[:2]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        nb.stream(model, stopped(), num_classes=K, checkpoint=tmp_path / "at")
+    resumed = nb.stream(model, iter(parts), num_classes=K, checkpoint=tmp_path / "at")
+    laws.equal(resumed, nb.stream(model, iter(parts), num_classes=K), rtol=1e-12)
+
+
+def test_it_is_explained(model, rows, key):
+    X, y = rows
+    post = nb.fit_posterior(model, X, y)
+    told = nb.explain(post, X, against=0, key=key)
+    log_odds = np.asarray(post.predict_log_proba(X))
+    assert_allclose(told.log_odds, log_odds - log_odds[:, [0]], rtol=1e-6, atol=1e-9)
+    top = nb.top_features(post)["0"][0]
+    probs = np.exp(post.model.families["x"].log_predictive(np.nan_to_num(X)).finite)
+    assert np.isfinite(probs).all()
+    assert top.nats > 0
+    assert nb.num_parameters(post.prior).total == K * int(np.isfinite(post.prior.families["x"].edges).sum()) + K - 1
+
+
+def test_it_is_drawn(model, rows, key):
+    X, y = rows
+    post = nb.fit_posterior(model, X, y)
+    ax = nb.plots.class_densities(plt.figure().add_subplot(), post, 0, key=key, num_draws=1000)
+    grid, drawn = ax.lines[0].get_data()
+    at = np.full((len(grid), 3), np.nan)
+    at[:, 0] = grid
+    exact = np.exp(post.log_joint(at)[:, 0]) / post.model.class_mean()[0]
+    assert_allclose(drawn, exact, rtol=0.2, atol=0.02)
+    nb.plots.forest(plt.figure().add_subplot(), post, "x_probs", key=key)
+    plt.close("all")
+
+
+def test_arviz_knows_its_axes(model, rows, key):
+    data = nb.to_arviz(nb.fit_posterior(model, *rows), key=key, num_samples=50, feature_names=["a", "b", "c"])
+    assert data.posterior["x_probs"].dims == ("chain", "draw", "classes", "x_features", "x_cells")
+    assert data.posterior["x_cuts"].dims == ("chain", "draw", "x_features", "x_edges")
+    assert data.posterior["x_total"].dims == ("chain", "draw", "x_features")
+    with np.errstate(invalid="ignore"):  # cells that a column does not have never vary
+        library().summary(data)
+
+
+def test_other_fits_take_it(model, rows, key):
+    X, y = rows
+    post = nb.fit_posterior(model, X, y)
+    for fit in (nb.fit_posterior, nb.fit_map, nb.fit_mle):
+        table = nb.cross_validate(post.prior, X, y, folds=3, fit=fit)
+        fold = np.empty(N, int)
+        fold[np.argsort(y, kind="stable")] = np.arange(N) % 3
+        refit = fit(post.prior, X[fold != 1], y[fold != 1])
+        assert_allclose(table[fold == 1], refit.predict_log_proba(X[fold == 1]), rtol=1e-9)
+    both = nb.cross_validate([post.prior, post.prior], X, y, folds=3)
+    assert_allclose(both[0], both[1], rtol=1e-12)
+    for per_feature in (False, True):
+        tempered = nb.temper(post, X, y, per_feature=per_feature)
+        assert_allclose(tempered.predict_proba(X).sum(axis=1), 1.0, rtol=1e-9)
+        jitted = jax.jit(lambda fit, X: fit.predict_log_proba(X))(tempered, jnp.asarray(X))
+        assert_allclose(jitted, tempered.predict_log_proba(X), rtol=2e-4, atol=2e-4)
+    strapped = nb.bootstrap(model, X, y, key=key, replicates=20)
+    assert strapped.params["x_probs"].shape == (20, K, 3, 8)
+    averaged = nb.fit_averaged(model, X, y)
+    assert_allclose(averaged.predict_proba(X).sum(axis=1), 1.0, rtol=1e-9)
+    assert (nb.feature_inclusion(model, X, y).probability > 0.9).all()
+    assert averaged.predict_interval(X[:3], key=key, num_draws=50).low.shape == (3, K)
+    assert post.predict_interval(X[:3], key=key, num_draws=50).low.shape == (3, K)
+    partly = np.where(np.arange(N) % 4, y, -1)
+    em = nb.fit_em(model, X, partly, fit=nb.fit_mle)
+    assert em.converged
+    assert (np.diff(em.log_posterior) > -1e-9).all()
+    with pytest.raises(ValueError, match="block 'x' is Histogram, whose MAP is the best of discrete cases"):
+        nb.fit_em(model, X, partly)
+    many = nb.fit_multilabel(model, X, np.stack([y == 1, y == 2], axis=1)).predict_proba(X)
+    assert_allclose(many[:, 0], nb.fit_posterior(model, X, (y == 1).astype(int)).predict_proba(X)[:, 1], rtol=1e-9)
+    generated, _ = post.generate(key=key, num_rows=50)
+    assert np.isin(generated[:, 2], np.unique(X[:, 2])).mean() > 0.5  # atoms come back as they were
+    fitted = nb.fit_empirical(model, X, y)
+    assert fitted.log_evidence >= post.log_evidence
+    assert jax.tree.structure(post.model) == jax.tree.structure(post.prior)
+
+
+def test_the_estimator_takes_it(rows, tmp_path):
+    X, y = rows
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "size": X[:, 1] ** 2, "kind": [*"uvw"] * (N // 3)})
+    labels = np.array(["x", "y", "z"])[y]
+    own = nb.Histogram(cells=8)
+    clf = nb.NaiveBayesClassifier(likelihoods={"a": own, "b": own}).fit(frame, labels)
+    assert clf.likelihoods_ == {"a": "Histogram", "b": "Histogram", "size": "normal", "kind": "categorical"}
+    for again in (pickle.loads(pickle.dumps(clf)), copy.deepcopy(clf), clone(clf).fit(frame, labels)):
+        assert_allclose(again.predict_proba(frame), clf.predict_proba(frame), rtol=1e-12)
+    nb.save(clf, tmp_path / "clf")
+    assert_allclose(nb.load(tmp_path / "clf").predict_proba(frame), clf.predict_proba(frame), rtol=1e-12)
+    parts = nb.NaiveBayesClassifier(likelihoods={"a": own, "b": own})
+    parts.partial_fit(frame[:45], labels[:45], classes=["x", "y", "z"]).partial_fit(frame[45:], labels[45:])
+    edges = parts.fit_.model.families["histogram"].edges
+    first = nb.NaiveBayes(own).resolve(X[:45, :2], y[:45]).families["x"].edges
+    assert_allclose(edges, first)
+    tempered = nb.NaiveBayesClassifier(likelihoods=own, temper="per_feature").fit(X, labels)
+    assert tempered.score(X, labels) > 0.6
