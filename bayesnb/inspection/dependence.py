@@ -82,10 +82,9 @@ class Dependence:
         return Dependence(names, information, factor, per_row, unique)
 
     def __repr__(self) -> str:
-        evidence = self.log_bayes_factor[np.triu_indices(len(self.names), 1)]
-        return (
-            f"Dependence({len(evidence)} pairs, {np.sum(evidence > STRONG)} with a log Bayes factor above {STRONG:g})"
-        )
+        above = np.triu_indices(len(self.names), 1)
+        factors, per_row = self.log_bayes_factor[above], self.evidence_per_row[above]
+        return f"Dependence({len(factors)} pairs, {np.sum((factors > STRONG) & (per_row > 0))} surely dependent)"
 
 
 def dependence(X: Any, y: Any, *, sample_weight: Any = None, model: NaiveBayes | None = None) -> Dependence:

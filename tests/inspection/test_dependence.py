@@ -148,6 +148,7 @@ def test_the_evidence_per_row_is_not_fooled_by_columns_that_are_nearly_unique(rn
     assert many.nearly_unique == ()
     assert few.mutual_information[0, 1] > 4
     assert few.log_bayes_factor[0, 1] > 20
+    assert repr(few) == "Dependence(6 pairs, 1 surely dependent)"
     assert few.evidence_per_row[0, 1] == many.evidence_per_row[0, 1] == 0
     assert few.among([1, 2]).nearly_unique == (0,)
     assert_allclose(few.among([2, 3]).evidence_per_row[0, 1], few.evidence_per_row[2, 3])
@@ -258,7 +259,7 @@ def test_an_array_and_jax_arrays(rng):
     numbers = X["vitals"].astype(np.float32)
     found = dependence(numbers, y)
     assert found.names == ("0", "1", "2")
-    assert repr(found) == "Dependence(3 pairs, 1 with a log Bayes factor above 5)"
+    assert repr(found) == "Dependence(3 pairs, 1 surely dependent)"
     same(dependence(jnp.asarray(numbers), jnp.asarray(y)), found)
     same(dependence(numbers, y, model=nb.NaiveBayes(nb.Normal())), found)
     assert isinstance(found.mutual_information, np.ndarray)
