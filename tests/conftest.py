@@ -39,7 +39,14 @@ def pytest_configure(config: pytest.Config) -> None:
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 
-MUCH_MEMORY, ROOM = 1.3e9, 3e8
+def pytest_collection_finish() -> None:
+    """Garbage collection, once a tenth of the time, passes over what imports and collection made: it stays anyway."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 10, 10)  # traces are many small objects, and JAX adds its own work to each round
+
+
+MUCH_MEMORY, ROOM = 1.6e9, 3e8
 """Bytes of a process, and those for which more are worth clearing what JAX compiled: about one million a function."""
 
 

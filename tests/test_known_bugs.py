@@ -12,6 +12,8 @@ import bayesnb as nb
 PAIR = np.array([[1, 0], [0, 1]])
 COLUMNS = {"bernoulli": nb.Bernoulli(), "multinomial": nb.Multinomial(), "categorical": nb.Categorical(2)}
 FITS = [nb.fit_mle, nb.fit_map, nb.fit_posterior]
+SLOW = [pytest.param(family, marks=pytest.mark.slow) for family in (nb.Categorical(2), nb.Multinomial())]
+FAMILIES = [nb.Bernoulli(), nb.Normal(), *SLOW]
 
 
 def on_numpy(function, *arrays):
@@ -76,7 +78,7 @@ def test_tiny_smoothing(lane):
 
 
 @both
-@pytest.mark.parametrize("family", [nb.Bernoulli(), nb.Categorical(2), nb.Multinomial(), nb.Normal()])
+@pytest.mark.parametrize("family", FAMILIES)
 def test_a_declared_class_without_rows(lane, family):
     """It has probability zero for the MLE and its prior predictive for full Bayes, without a warning.
     https://github.com/scikit-learn/scikit-learn/pull/13280"""

@@ -10,7 +10,7 @@ from scipy.special import betaln
 import bayesnb as nb
 from bayesnb.results.draws import Draws
 from tests.agreement import predictions_agree
-from tests.test_known_bugs import FITS, PAIR, both, on_numpy
+from tests.test_known_bugs import FAMILIES, FITS, PAIR, both, on_numpy
 
 # counts and weights
 
@@ -49,7 +49,7 @@ def test_the_scale_of_the_weights_plays_no_part(lane, rng):
 
 
 @both
-@pytest.mark.parametrize("family", [nb.Bernoulli(), nb.Categorical(2), nb.Multinomial(), nb.Normal()])
+@pytest.mark.parametrize("family", FAMILIES)
 def test_weights_are_repetitions(lane, family):
     """An integer weight is as many rows, a zero weight no row, and a class of weight zero a class without rows.
     https://github.com/scikit-learn/scikit-learn/issues/16298"""

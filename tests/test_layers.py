@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -13,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 LAYERS = re.findall(r"^\| `(\w+)` \|", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), flags=re.M)
 """From the top down."""
 
-FILES = {path.relative_to(ROOT): ast.parse(path.read_text(encoding="utf-8")) for path in ROOT.glob("bayesnb/*/**/*.py")}
+PATHS = [path.relative_to(ROOT) for path in ROOT.glob("bayesnb/*/**/*.py")]
 
 
 def name_of(path: Path) -> str:
@@ -21,7 +22,10 @@ def name_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-MODULES = {name_of(path): tree for path, tree in FILES.items()}
+@cache
+def modules() -> dict[str, ast.Module]:
+    """Parsed by the first test that asks, not in every process that collects the tests."""
+    return {name_of(path): ast.parse((ROOT / path).read_text(encoding="utf-8")) for path in PATHS}
 
 
 def imports(tree: ast.Module) -> set[str]:
@@ -31,18 +35,20 @@ def imports(tree: ast.Module) -> set[str]:
         if isinstance(node, ast.ImportFrom):
             assert not node.level, "imports are absolute"
             names = {f"{node.module}.{alias.name}" for alias in node.names}
-            found |= {name if name in MODULES else str(node.module) for name in names}
+            found |= {name if name in modules() else str(node.module) for name in names}
         elif isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-    return {name for name in found if name in MODULES}
+    return {name for name in found if name in modules()}
 
 
-def upward(graph: dict[str, set[str]], layers: list[str]) -> list[tuple[str, str]]:
+def upward(imported: dict[str, set[str]], layers: list[str]) -> list[tuple[str, str]]:
     place = {layer: number for number, layer in enumerate(layers)}
-    return [(a, b) for a in graph for b in graph[a] if place[b.split(".")[1]] < place[a.split(".")[1]]]
+    return [(a, b) for a in imported for b in imported[a] if place[b.split(".")[1]] < place[a.split(".")[1]]]
 
 
-GRAPH = {name: imports(tree) - {name} for name, tree in MODULES.items()}
+@cache
+def graph() -> dict[str, set[str]]:
+    return {name: imports(tree) - {name} for name, tree in modules().items()}
 
 
 def test_every_folder_is_a_layer_and_nothing_lies_flat():
@@ -53,24 +59,24 @@ def test_every_folder_is_a_layer_and_nothing_lies_flat():
 
 
 def test_no_import_runs_up():
-    assert upward(GRAPH, LAYERS) == []
+    assert upward(graph(), LAYERS) == []
 
 
 def test_no_two_modules_import_each_other():
-    TopologicalSorter(GRAPH).prepare()  # raises CycleError
+    TopologicalSorter(graph()).prepare()  # raises CycleError
 
 
 def imported_names(tree: ast.Module) -> set[tuple[str, str]]:
     """The names that a file imports from modules of bayesnb, each with its module."""
-    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module in MODULES]
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module in modules()]
     return {(str(node.module), alias.name) for node in nodes for alias in node.names}
 
 
 def test_names_of_files_are_imported_from_the_modules_that_define_them():
-    packages = {name_of(path) for path in FILES if path.name == "__init__.py"}
-    readers = {name for name in MODULES if name.startswith("bayesnb.files.")} - packages
-    passed_on = {(module, name) for module in readers for _, name in imported_names(MODULES[module])}
-    assert passed_on & {pair for tree in MODULES.values() for pair in imported_names(tree)} == set()
+    packages = {name_of(path) for path in PATHS if path.name == "__init__.py"}
+    readers = {name for name in modules() if name.startswith("bayesnb.files.")} - packages
+    passed_on = {(module, name) for module in readers for _, name in imported_names(modules()[module])}
+    assert passed_on & {pair for tree in modules().values() for pair in imported_names(tree)} == set()
 
 
 def test_an_upward_import_and_a_circle_are_found():
@@ -82,7 +88,7 @@ def test_an_upward_import_and_a_circle_are_found():
 
 def test_what_a_folder_knows_is_said_in_three_sentences():
     for layer in LAYERS:
-        words = ast.get_docstring(MODULES[f"bayesnb.{layer}"])
+        words = ast.get_docstring(modules()[f"bayesnb.{layer}"])
         assert words is not None
         assert len(re.findall(r"[.!?](?=\s|$)", words)) <= 3
 
@@ -93,11 +99,11 @@ FAMILIES = {"Bernoulli", "Binomial", "Categorical", "Multinomial", "Multivariate
 def names_of_families(name: str) -> set[str]:
     """The family classes that a module imports, or takes from the package of families."""
     imported = {
-        alias.name for node in ast.walk(MODULES[name]) if isinstance(node, ast.ImportFrom) for alias in node.names
+        alias.name for node in ast.walk(modules()[name]) if isinstance(node, ast.ImportFrom) for alias in node.names
     }
     taken = {
         node.attr
-        for node in ast.walk(MODULES[name])
+        for node in ast.walk(modules()[name])
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "families"
     }
     return (imported | taken) & FAMILIES
@@ -105,6 +111,6 @@ def names_of_families(name: str) -> set[str]:
 
 def test_nobody_outside_asks_which_family_it_is():
     """Scikit-learn's classes are each for one family; ``families.words`` has the words of the command line."""
-    outside = [name for name in MODULES if name.split(".")[1] != "families" and ".dropin." not in name]
+    outside = [name for name in modules() if name.split(".")[1] != "families" and ".dropin." not in name]
     assert {name: names_of_families(name) for name in outside if names_of_families(name)} == {}
     assert names_of_families("bayesnb.families.words") == FAMILIES - {"Binomial", "MultivariateNormal"}

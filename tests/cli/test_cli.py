@@ -183,7 +183,7 @@ def test_stopping_half_way_leaves_nothing(place, monkeypatch):
     assert [path.name for path in place.iterdir()] == ["good.csv"]
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("stop", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_stopping_after_a_size_leaves_a_report_of_it(place, monkeypatch, stop):
     """Also in the place of an earlier report; a run that is stopped before leaves that as it is."""
 

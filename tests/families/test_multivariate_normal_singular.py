@@ -42,7 +42,7 @@ def test_a_constant_column_is_as_if_it_were_not_there(kind, fit):
         assert_allclose(with_it.log_evidence, without.log_evidence, rtol=1e-11)
 
 
-@kinds
+@pytest.mark.parametrize("kind", ["full", pytest.param("shared", marks=pytest.mark.slow)])
 def test_a_constant_column_on_a_device(kind):
     without = nb.fit_posterior(model(kind), X, Y)
     device = nb.fit_posterior(model(kind), jnp.asarray(with_constant(X)), jnp.asarray(Y))

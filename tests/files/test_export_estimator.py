@@ -3,6 +3,8 @@
 import json
 import subprocess
 import sys
+from copy import deepcopy
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -12,6 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
 from bayesnb.files.storage import tensors
+from tests import cases
 from tests.sklearn.test_few_rows import FRAME, KINDS, Y, outcome
 
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}  # the functions are in float32
@@ -29,17 +32,26 @@ MADE = {
 }
 
 
-def make(kind, path):
-    likelihoods, X, y = MADE[kind]
-    clf = nb.NaiveBayesClassifier(likelihoods).fit(X, y)
-    nb.export(clf, path, platforms=["cpu"])
-    return clf, nb.load_exported(path), X
+@pytest.fixture(scope="module")
+def make(tmp_path_factory):
+    """The estimator of a kind, its exported file as loaded, its rows and the file; each is exported once."""
+
+    @cache
+    def call(kind):
+        (likelihoods, X, y), path = MADE[kind], tmp_path_factory.mktemp("exported") / "model"
+        clf = nb.NaiveBayesClassifier(likelihoods).fit(X, y)
+        nb.export(clf, path, platforms=["cpu"])
+        return clf, nb.load_exported(path), X, path
+
+    return call
 
 
 @pytest.mark.filterwarnings("ignore:column 'empty':UserWarning")
-@pytest.mark.parametrize("kind", MADE)
-def test_the_served_estimator_answers_as_the_estimator(kind, tmp_path):
-    clf, served, X = make(kind, tmp_path / "model")
+@pytest.mark.parametrize(
+    "kind", cases.by_default(MADE, "columns of every kind", "words", "an array of numbers", "an array of codes")
+)
+def test_the_served_estimator_answers_as_the_estimator(kind, make):
+    clf, served, X, _ = make(kind)
     assert isinstance(served, nb.ExportedEstimator)
     assert "Posterior" in repr(served)
     assert_array_equal(served.classes_, clf.classes_)
@@ -78,16 +90,16 @@ def test_the_served_estimator_answers_as_the_estimator(kind, tmp_path):
         ("an array of words", lambda X: X - 100),
     ],
 )
-def test_other_rows_are_refused_in_the_same_sentences(kind, alter, tmp_path):
-    clf, served, X = make(kind, tmp_path / "model")
+def test_other_rows_are_refused_in_the_same_sentences(kind, alter, make):
+    clf, served, X, _ = make(kind)
     answer, warned = outcome(clf, alter(X))
     assert isinstance(answer, str)
     assert outcome(served, alter(X)) == (answer, warned)
 
 
 @pytest.mark.filterwarnings("ignore:column 'empty':UserWarning")
-def test_unseen_categories_and_missing_cells_are_as_in_the_estimator(tmp_path):
-    clf, served, X = make("columns of every kind", tmp_path / "model")
+def test_unseen_categories_and_missing_cells_are_as_in_the_estimator(make):
+    clf, served, X, _ = make("columns of every kind")
     for name, cell in (("port", "unseen"), ("class", 9), ("age", None), ("alone", pd.NA), ("seen", 2)):
         row = X.iloc[0].to_dict() | {name: cell}
         (expected, warned), (found, told) = (outcome(one, row) for one in (clf, served))
@@ -109,23 +121,23 @@ except ValueError as error:
 
 
 @pytest.mark.filterwarnings("ignore:column 'empty':UserWarning")
-def test_a_new_process_answers_a_dict_with_jax_and_numpy_alone(tmp_path):
-    clf, _, X = make("columns of every kind", tmp_path / "model")
+def test_a_new_process_answers_a_dict_with_jax_and_numpy_alone(make):
+    clf, _, X, path = make("columns of every kind")
     row = json.loads(X[:1].to_json(orient="records"))[0]
-    command = [sys.executable, "-c", SERVE, str(tmp_path / "model"), json.dumps([row, None])]
+    command = [sys.executable, "-c", SERVE, str(path), json.dumps([row, None])]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     answer, sentence = done.stdout.splitlines()
     assert_allclose(json.loads(answer), clf.predict_proba(row), **CLOSE)
     assert sentence == outcome(clf, row | {"age": "old"})[0].removeprefix("DataError: ")
 
 
-def test_what_cannot_be_exported_or_loaded_is_said(tmp_path):
+def test_what_cannot_be_exported_or_loaded_is_said(make, tmp_path):
     with pytest.raises(nb.StorageError, match="has not been fitted"):
         nb.export(nb.NaiveBayesClassifier(), tmp_path / "model")
-    clf, _, _ = make("an array of numbers", tmp_path / "model")
+    clf, _, _, path = make("an array of numbers")
     with pytest.raises(nb.StorageError, match="class_prior was set to 'uniform' after the fit"):
-        nb.export(clf.set_params(class_prior="uniform"), tmp_path / "other", platforms=["cpu"])
-    header, arrays = tensors.read(tmp_path / "model")
+        nb.export(deepcopy(clf).set_params(class_prior="uniform"), tmp_path / "other", platforms=["cpu"])
+    header, arrays = tensors.read(path)
     for change in ({"classes": [[1], "<i8"]}, {"classes": None}, {"plain": {"names": 1}}):
         tensors.write(tmp_path / "other", header | {"estimator": header["estimator"] | change}, arrays)
         with pytest.raises(nb.StorageError, match="does not describe a valid estimator"):

@@ -57,7 +57,8 @@ def agree(draws, fits, probability, rows):
     predictions_agree(draws, exact / exact.sum(axis=1, keepdims=True), rows)
 
 
-@pytest.mark.parametrize("names", [["reals"], pytest.param([*FAMILIES], marks=pytest.mark.slow)], ids=len)
+@pytest.mark.slow
+@pytest.mark.parametrize("names", [["reals"], [*FAMILIES]], ids=len)
 def test_every_labelling_weighed_by_its_evidence(names):
     """The labels of nine blocks are shuffled, else no row is in doubt."""
     model = nb.NaiveBayes({name: FAMILIES[name] for name in names}, class_concentration=[1.0, 3.0])

@@ -62,7 +62,7 @@ def test_every_label_is_fitted_as_if_alone(name, fit):
 @pytest.mark.parametrize("fit", POSTERIOR_FIRST)
 def test_jax_in_jax_out(fit):
     case = cases.make("mixed")
-    X = {block: case.X[block] for block in ("trials", "normal", "covariance")}
+    X = {block: case.X[block] for block in ("trials", "normal")}
     model = nb.NaiveBayes({block: case.model.families[block] for block in X})
     rows, labels = jax.tree.map(jnp.asarray, (X, Y))
     host, device = fit_multilabel(model, X, Y, fit=fit), fit_multilabel(model, rows, labels, fit=fit)

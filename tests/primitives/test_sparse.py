@@ -33,6 +33,14 @@ def labels(kind, y):
     }[kind]
 
 
+def formats_and_types():
+    """By default every type in one format, and every format of one type: each pair compiles anew."""
+    for make in FORMATS:
+        for dtype in (np.int8, np.uint8, np.int32, np.float32, np.float64):
+            quick = make is FORMATS[0] or dtype is np.int32
+            yield pytest.param(make, dtype, marks=() if quick else pytest.mark.slow)
+
+
 def assert_same(a, b, rtol=1e-12):
     for one, other in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True):
         assert_allclose(one, other, rtol=rtol, atol=1e-12)
@@ -52,8 +60,7 @@ def test_statistics_and_predictions_are_those_of_the_dense_rows(name, kind):
             assert_allclose(getattr(fitted, method)(sparse), getattr(fitted, method)(X), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.float32, np.float64])
-@pytest.mark.parametrize("make", FORMATS)
+@pytest.mark.parametrize(("make", "dtype"), list(formats_and_types()))
 def test_every_format_and_type_counts_the_same(make, dtype):
     X, y = rows("multinomial")
     model = nb.NaiveBayes(nb.Multinomial())
@@ -172,7 +179,7 @@ def test_bcoo_of_half_precision(dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8, np.int64, bool])
-@pytest.mark.parametrize("coefficients", [np.float32, np.float64])
+@pytest.mark.parametrize("coefficients", [pytest.param(np.float32, marks=pytest.mark.slow), np.float64])
 @pytest.mark.parametrize("num_classes", [1, 2, 3, 20, 100])
 def test_stored_cells_are_multiplied_as_the_dense_rows(rng, dtype, coefficients, num_classes):
     dense = (rng.poisson(0.1, (50, 300)) * (rng.random((50, 1)) < 0.8)).astype(dtype)
@@ -226,13 +233,19 @@ def test_bcoo_inside_jit_is_refused():
             "column 2: a Multinomial cell is a number, 0 or more",
         ),
         (nb.Bernoulli(), scipy.sparse.csr_array([[1.0, 0.5]] * 3), "column 1: a Bernoulli cell is 0, 1 or NaN"),
-        (nb.Multinomial(), BCOO.fromdense(np.eye(3), n_batch=1), "is a BCOO: give a scipy.sparse matrix"),
-        (nb.Normal(), BCOO.fromdense(np.eye(3)), "which Normal does not support"),
     ],
 )
 def test_bad_sparse_rows_are_refused_in_a_sentence(family, X, message):
     with pytest.raises(ValueError, match=message):
         nb.fit_posterior(nb.NaiveBayes(family), X, [0, 1, 0])
+
+
+def test_bcoo_with_a_batch_or_for_another_family_is_refused():
+    batch = BCOO.fromdense(np.eye(3), n_batch=1)
+    with pytest.raises(ValueError, match=r"is a BCOO: give a scipy\.sparse matrix"):
+        nb.fit_posterior(nb.NaiveBayes(nb.Multinomial()), batch, [0, 1, 0])
+    with pytest.raises(ValueError, match="which Normal does not support"):
+        nb.fit_posterior(nb.NaiveBayes(nb.Normal()), batch, [0, 1, 0])
 
 
 def test_where_an_array_is_needed_a_sparse_matrix_is_refused():

@@ -56,8 +56,8 @@ def log_probs(call: Call, values: Values) -> dict[str, Any]:
 
 
 def log_density(call: Call, values: Values) -> jax.Array:
-    """log p of latents and rows together, by NumPyro."""
-    return sum(log_probs(call, values).values())
+    """log p of latents and rows together, by NumPyro; compiled as one function, sooner than operation by operation."""
+    return jax.jit(lambda values: sum(log_probs(call, values).values()))(values)
 
 
 def coordinates(values: Values, supports: dict[str, Any]) -> Values:

@@ -48,7 +48,7 @@ def test_a_program_to_refuse_runs_in_numpyro(case):
         with pytest.raises(TypeError, match="dot_general"):
             oracle.trace(call)
     else:
-        assert np.isfinite(oracle.log_density(call, {}))
+        assert np.isfinite(sum(oracle.log_probs(call, {}).values()))  # it need not run inside jit
 
 
 def test_the_corpus_is_as_large_as_promised():

@@ -118,7 +118,8 @@ def test_parts_are_merged_two_by_two(rng, size):
         assert_equal(found, nb.sufficient_statistics(case.model, case.X, case.y))
 
 
-@pytest.mark.parametrize(("lane", "passed"), [("not slow", 4), pytest.param("slow", 5, marks=pytest.mark.slow)])
+@pytest.mark.slow  # two_processes_are_one shards rows by default
+@pytest.mark.parametrize(("lane", "passed"), [("not slow", 4), ("slow", 5)])
 def test_on_four_devices(lane, passed):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST")}
     environment |= {"XLA_FLAGS": "--xla_force_host_platform_device_count=4", "JAX_ENABLE_X64": "1"}

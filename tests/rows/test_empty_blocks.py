@@ -30,7 +30,7 @@ DOORS = {
 def pairs():
     for name in FAMILIES:
         for door in DOORS:
-            quick = door == "fit_posterior" or name in ("trials", "covariance")
+            quick = door == "fit_posterior" or name == "covariance"
             yield pytest.param(name, door, marks=[] if quick else pytest.mark.slow)
 
 

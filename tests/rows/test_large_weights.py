@@ -13,6 +13,8 @@ from tests import cases
 LARGE = [1e14, 1e16, 4e28]
 """The weight of each of 24 rows: 1e30 together is the most."""
 
+SOME = cases.by_default(cases.NAMES[:-1], "ragged", "normal", "covariance")
+
 
 @pytest.mark.parametrize("weight", [1e6, *LARGE])
 @pytest.mark.parametrize("variance", ["own", "shared"])
@@ -34,7 +36,7 @@ def test_the_student_t_becomes_the_normal(variance, weight):
 
 
 @pytest.mark.parametrize("weight", [pytest.param(LARGE[0], marks=pytest.mark.slow), LARGE[2]])
-@pytest.mark.parametrize("name", cases.SEVERAL[:-1])
+@pytest.mark.parametrize("name", SOME)
 def test_predictions_are_those_of_the_likelihood(name, weight):
     case = cases.make(name)
     weights = np.full(len(case.y), weight)
@@ -49,7 +51,7 @@ def test_predictions_are_those_of_the_likelihood(name, weight):
     assert_allclose(fit.log_evidence / weight, exact[np.arange(len(case.y)), case.y].sum(), rtol=1e-9)
 
 
-@pytest.mark.parametrize("name", cases.SEVERAL[:-1])
+@pytest.mark.parametrize("name", SOME)
 def test_a_row_leaves_as_if_it_had_never_been(name):
     """Also the one that alone shows something: what is left is then the prior, which the weight had drowned."""
     case = cases.make(name)

@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import bayesnb as nb
 from bayesnb.families.parts.statistics import MultivariateNormalStatistics, NormalStatistics
 from bayesnb.results.classifier import _sample
+from tests import cases
 
 CELLS = np.array([[0, 1], [1, 0], [1, 1], [0, 0], [1, 0], [0, 1]])
 
@@ -114,7 +115,7 @@ def everything(model, X, y, soft, key):
     )
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", cases.by_default(FAMILIES, "categorical", "normal", "discriminant"))
 def test_a_program_is_as_long_for_fifty_classes_as_for_three(name, key):
     X = (CELLS, CELLS + 1) if name == "trials" else CELLS
 

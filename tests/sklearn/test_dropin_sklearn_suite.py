@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
 import sklearn
 
 ROOT = Path(__file__).parents[2]
@@ -24,6 +25,7 @@ def global_dtype(request):
 """
 
 
+@pytest.mark.slow
 def test_all_pass(tmp_path):
     source = (Path(sklearn.__file__).parent / "tests" / "test_naive_bayes.py").read_text()
     ours = source.replace("from sklearn.naive_bayes import", "from bayesnb.sklearn import")
