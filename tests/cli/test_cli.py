@@ -89,6 +89,7 @@ def test_a_data_set_of_scikit_learn_with_the_nuts_check(place, monkeypatch):
     assert result.stderr == "Sampling with NUTS at n = 30 to check the exact posterior ...\n"
     summary = json.loads((place / "bayesnb-report" / "iris" / "summary.json").read_text())
     assert summary["nuts"]["max_difference"] == 0.004
+    monkeypatch.setattr("bayesnb.comparison.first_split.too_long_for_nuts", lambda *_: None)
     result = run("iris", "--sizes", "20", "--repeats", "2")
     assert "4,000 samples" in result.stdout
     assert "take more draws" not in result.stdout  # a warning is for those who asked for the check

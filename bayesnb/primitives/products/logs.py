@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -63,9 +64,7 @@ def log_mixtures(
 
 
 @partial(compiled_unless_few, error_model="numpy", fastmath={"contract"})
-def _logs(
-    x: Array, centre: Array, loc: Array, precision: Array, power: Array, shift: Array | None, base: Array | None
-) -> Array:
+def _logs(x: Array, centre: Array, loc: Array, precision: Array, power: Array, shift: Any, base: Array | None) -> Array:
     out = np.zeros((x.shape[0], loc.shape[0]))
     tile, total, excess = np.empty((x.shape[1], ROWS)), np.empty(ROWS), np.empty(ROWS)
     others = np.empty((x.shape[1], ROWS))
