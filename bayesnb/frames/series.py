@@ -105,8 +105,12 @@ def sort_of(cells: nw.Series[Any]) -> Sort:
         return "text"
     if cells.is_null().all():
         return "nothing"
+    held = {str(dtype)}
+    if dtype == nw.Object:
+        held = {type(cell).__name__ for cell in cells.drop_nulls().to_list()}
     raise DataError(
-        f"column '{cells.name}' holds {dtype}, expected numbers, booleans or text: give the whole column one of these"
+        f"column '{cells.name}' holds {' and '.join(sorted(held))}, expected numbers, booleans or text: give the whole "
+        "column one of these"
     )
 
 

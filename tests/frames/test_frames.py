@@ -138,6 +138,7 @@ def changed(**columns):
         (changed(age="old"), "column 'age' holds text, 'old', and the model was fitted to numbers"),
         (changed(smokes="often"), "column 'smokes' holds text, 'often', and the model was fitted to true and false"),
         (changed(age="31"), "numbers that are written as text, and .* to numbers in it: convert them to numbers"),
+        (changed(age=pd.Series(["old", *[2.5] * (N - 1)], dtype=object)), "column 'age' holds float and str, expected"),
         (changed(age=pd.Timestamp("2020-01-01")), "column 'age' holds Datetime.* takes no dates or times"),
         (changed(weight=np.inf), "column 'weight' holds an infinite number"),
         (changed(weight=1e300), "column 'weight' holds 1e\\+300, too large to be squared"),
