@@ -38,7 +38,7 @@ class Hyperparameters(Node):
     """Hyperparameters of either sign that are squared, so they are bounded in size."""
 
     learned: ClassVar[tuple[str, ...]] = ()
-    """The hyperparameters that ``fit_empirical`` learns, if not all; it learns no scale of real cells."""
+    """The hyperparameters that ``fit_empirical`` learns, if not all: no scale of real cells."""
 
     def __post_init__(self) -> None:
         owner = type(self).__name__

@@ -27,8 +27,8 @@ DOUBLE_BYTES = 1 << 28
 class LeftOutEvidence(NamedTuple):
     """log p(k, x_i | D without i) / p(y_i, x_i | D without i) = prior_ik + sum_f evidence_ikf, for all k but y_i.
 
-    ``prior`` [N, K-1]; ``evidence`` [N, K-1, F]; ``weight`` [N] of the rows, scaled to the total weight of all
-    fitted rows; ``sizes``, the number of features by block.
+    ``prior`` [N, K-1]; ``evidence`` [N, K-1, F]; ``weight`` [N] of the rows, those of rows that are not in the table
+    included; ``sizes``, the number of features by block.
     """
 
     prior: Array
