@@ -60,7 +60,7 @@ class EMEstimate(PointEstimate):
         return replace(self, model=other.model, params=other.params)
 
 
-class PartlyLabelled(NamedTuple):
+class Rows(NamedTuple):
     """Partly labelled rows: the resolved model, the statistics of the labelled rows, and the unlabelled rows.
 
     ``arrays`` are the unlabelled rows by block, [M, D], and ``weight`` [M] their sample weights.
@@ -83,7 +83,7 @@ class PartlyLabelled(NamedTuple):
 class _Problem(NamedTuple):
     """``posterior`` is the model given the labelled rows; ``constant`` is the evidence and base measure of all rows."""
 
-    rows: PartlyLabelled
+    rows: Rows
     fit: Callable[..., PointEstimate]
     posterior: NaiveBayes
     constant: float
@@ -216,7 +216,7 @@ def has_unlabelled(y: Any) -> bool:
 
 def separate(
     model: NaiveBayes, X: Any, y: Any, sample_weight: Any, unlabelled_weight: float = 1.0, *, sparse: bool = False
-) -> PartlyLabelled:
+) -> Rows:
     """Labelled rows as statistics and unlabelled rows, on the host; errors as in ``fit_em``."""
     X, sample_weight = to_host((X, sample_weight))
     y = None if y is None else np.asarray(as_array(without_mask("y", y)))
@@ -234,12 +234,12 @@ def separate(
     arrays = {b: x.astype(np.float64) if x.dtype.kind == "f" else x for b, x in unlabelled.arrays.items()}
     labelled = from_host(rows.select(y >= 0))
     model = follow(to_host(model), labelled)
-    found = PartlyLabelled(model, labelled, arrays, unlabelled_weight * unlabelled.weight())
+    found = Rows(model, labelled, arrays, unlabelled_weight * unlabelled.weight())
     any_class = np.repeat(np.eye(1, rows.num_classes), unlabelled.num_rows, axis=0)
     return found._replace(model=found.model.resolve(statistics=found.merge_statistics(any_class)))
 
 
-def _warn(rows: PartlyLabelled, converged: bool, fell: bool, num_iterations: int) -> None:
+def _warn(rows: Rows, converged: bool, fell: bool, num_iterations: int) -> None:
     sentences = []
     if len(rows.weight) and not rows.labelled.class_counts.any():
         sentences.append("no row is labelled: the model is a mixture, whose class numbers are arbitrary")

@@ -13,7 +13,7 @@ from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.placement import Array, to_host
 from bayesnb.fits import hierarchical, sampler
 from bayesnb.fits.closed_form import gather
-from bayesnb.fits.em import PartlyLabelled, has_unlabelled, separate
+from bayesnb.fits.em import Rows, has_unlabelled, separate
 from bayesnb.model.hyperpriors import hyperpriors
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.model.nonconjugate import initial_params
@@ -127,7 +127,7 @@ def refuse_discrete(model: NaiveBayes) -> None:
 
 
 def _sample(
-    model: NaiveBayes, statistics: ModelStatistics, rows: PartlyLabelled | None, key: Array, settings: dict[str, Any]
+    model: NaiveBayes, statistics: ModelStatistics, rows: Rows | None, key: Array, settings: dict[str, Any]
 ) -> Draws:
     """Draws of a resolved model's parameters, from statistics of labelled rows and from unlabelled ``rows``."""
     centred, standard, reference = finalise(_centre, model, statistics)
@@ -141,7 +141,7 @@ def _sample(
 
 
 def _log_likelihood(
-    params: Sites, model: NaiveBayes, statistics: ModelStatistics, reference: Sites, rows: PartlyLabelled | None
+    params: Sites, model: NaiveBayes, statistics: ModelStatistics, reference: Sites, rows: Rows | None
 ) -> Array:
     """The log likelihood of labelled rows relative to that at ``reference``, plus that of unlabelled rows."""
     labelled = model.log_likelihood_ratio(statistics, params, reference)
@@ -152,14 +152,14 @@ TARGET = sampler.Target(lambda model, *_: model.params(), _log_likelihood)
 
 
 @jax.custom_vjp
-def _log_density(rows: PartlyLabelled, params: Sites) -> Array:
+def _log_density(rows: Rows, params: Sites) -> Array:
     """sum_n w_n log sum_k p(y = k, x_n | params) over the unlabelled rows; params are centred."""
     return _with_slope(rows, params)[0]
 
 
 # one chain after another: under vmap a conditional would compute both branches, the slow one too
 @jax.custom_batching.sequential_vmap
-def _with_slope(rows: PartlyLabelled, params: Sites) -> tuple[Array, Sites]:
+def _with_slope(rows: Rows, params: Sites) -> tuple[Array, Sites]:
     def value(params: Sites) -> Array:
         joint = rows.model.log_likelihood(rows.model.restore(rows.labelled, params), rows.arrays).log()
         return rows.weight @ logsumexp(joint)
