@@ -144,7 +144,7 @@ def _image(support: Any, changes: list[Any]) -> Any:
         ends = [getattr(support, "lower_bound", -jnp.inf), getattr(support, "upper_bound", jnp.inf)]
         for change in changes:
             ends = [change(jnp.asarray(end, float)) for end in ends]
-        low, high = np.minimum(*ends), np.maximum(*ends)
+        low, high = np.minimum(ends[0], ends[1]), np.maximum(ends[0], ends[1])
     match bool(np.isfinite(low).all()), bool(np.isfinite(high).all()):
         case True, True:
             return constraints.interval(low, high)
