@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
+import numpyro.distributions as dist
 from numpyro.distributions import constraints, transforms
 
 from bayesnb.arrays.placement import Array, namespace
@@ -115,3 +117,39 @@ def log_slope(link: Link, terms: tuple[Array, ...], size: int = 1) -> Array | fl
 def matrix_powers(link: Link, size: int) -> tuple[float, ...]:
     """The powers for a symmetric matrix of this size: |d inv(t)| = |det t|^-(size + 1)."""
     return tuple(p * (size + 1.0) for p in link.powers) if link.matrix else link.powers
+
+
+class ChangedLaw(dist.TransformedDistribution):
+    """The law of a parameter that is a monotone function of a number: its support is what the number reaches.
+
+    NumPyro's own has all values of the last transform as its support: a sampler would leave that of the number.
+    """
+
+    pytree_data_fields = ("_support",)
+
+    def __init__(self, law: dist.Distribution, changes: Any, *, validate_args: bool | None = None) -> None:
+        super().__init__(law, changes, validate_args=validate_args)
+        self._support = _image(self.base_dist.support, self.transforms)
+
+    @property
+    def support(self) -> Any:
+        """The image of the number's support."""
+        return self._support
+
+
+def _image(support: Any, changes: list[Any]) -> Any:
+    if support == changes[0].domain:
+        return changes[-1].codomain
+    with jax.enable_x64(True):
+        ends = [getattr(support, "lower_bound", -jnp.inf), getattr(support, "upper_bound", jnp.inf)]
+        for change in changes:
+            ends = [change(jnp.asarray(end, float)) for end in ends]
+        low, high = np.minimum(ends[0], ends[1]), np.maximum(ends[0], ends[1])
+    match bool(np.isfinite(low).all()), bool(np.isfinite(high).all()):
+        case True, True:
+            return constraints.interval(low, high)
+        case True, False:
+            return constraints.greater_than(low)
+        case False, True:
+            return constraints.less_than(high)
+    return changes[-1].codomain

@@ -46,7 +46,7 @@ class Labels:
         """The value of the label's site, a function of its message."""
         if not self.site:
             return None
-        kind = np.int32 if self.old is None or self.old.dtype == bool else self.old.dtype
+        kind = np.int32 if self.old is None or (self.old.dtype == bool and y.max() > 1) else self.old.dtype
         return lambda _: jnp.asarray(y.astype(kind).reshape(self.shape))
 
     def evaluate(self, y: np.ndarray[Any, Any], keys: Any, values: Any = None) -> Points:
@@ -92,6 +92,11 @@ def parameters_by_class(labels: Labels, num_classes: int, num_rows: int, keys: A
     again = labels.evaluate(other, jax.random.split(keys[0], len(keys)), latents)
     for name, latent in again.latents.items():
         if not same(latent.log_prob, runs[0].latents[name].log_prob).all():
+            if latent.values.shape[1:2] == (num_rows,):
+                raise NotNaiveBayes(
+                    f"site {name!r} has a value for each row, depends on the label and is not observed: give a feature "
+                    "its data, obs="
+                )
             raise NotNaiveBayes(
                 f"site {name!r} has another prior in a second run with other labels: it must not depend on the label, "
                 "on global state, or on random draws of the program's own"
@@ -174,12 +179,17 @@ def parents_of(program: Program, site: str) -> dict[str, bool]:
     return {name: name not in latents for name in found["prior_dependencies"].get(site, {}) if name != site}
 
 
-def count_classes(labels: Labels, num_rows: int, observed: int, keys: Any) -> int:
+def count_classes(labels: Labels, num_rows: int, observed: int, first: Points, keys: Any) -> int:
     """The number of classes that the program reads, when only an argument holds the labels: the first label beyond it
-    repeats the parameters of an earlier one, as JAX keeps indices inside an axis, or gives invalid ones."""
+    repeats the parameters of an earlier one, as JAX keeps indices inside an axis, or gives invalid or constant ones,
+    as ``one_hot`` does. A program whose latents follow the highest label has that number itself."""
+    shapes = {name: site.values.shape for name, site in first.latents.items()}
     seen: list[np.ndarray[Any, Any]] = []
+    latent: Any = None
     for start in range(0, MOST_CLASSES, num_rows):
         points = labels.evaluate(np.arange(start, start + num_rows), keys)
+        if {name: site.values.shape for name, site in points.latents.items()} != shapes:
+            return observed
         rows = np.concatenate(
             [
                 by_row(values, num_rows, site).reshape(len(keys), num_rows, -1)
@@ -188,9 +198,12 @@ def count_classes(labels: Labels, num_rows: int, observed: int, keys: Any) -> in
             ],
             axis=-1,
         )
+        varies = ~same(rows, rows[:1]).all(axis=0)
+        latent = varies[0] if latent is None else latent
         for n in range(num_rows):
             row = rows[:, n]
-            if not np.isfinite(row).all() or (row == 0).all() or any(same(row, other).all() for other in seen):
+            is_constant = start + n >= observed and (latent & ~varies[n]).any()
+            if not np.isfinite(row).all() or is_constant or any(same(row, other).all() for other in seen):
                 return _at_least(len(seen), observed)
             seen.append(row)
     return _at_least(len(seen), observed)

@@ -44,10 +44,10 @@ class Matches:
         if class_probs is not None:
             self.canonical[CLASS_PROBS] = class_probs
         self.fed = {name: self._feed(name, values) for name, values in self.canonical.items()}
+        self._require_one_to_one()
         fed = {part.source for values in self.fed.values() for part in values.parts}
         self.hyper = [name for name in self.latents if name not in fed]
         self.sites = {name: self._site(name, self.latents[name]) for name in self.latents if name in fed}
-        self._require_one_to_one()
         self._require_one_parameterisation()
 
     def _require_one_parameterisation(self) -> None:
@@ -104,8 +104,9 @@ class Matches:
             for unit, (source, element) in enumerate(zip(fed.sources.tolist(), fed.units.tolist(), strict=True)):
                 latent = names[source]
                 if (latent, element) in readers:
+                    what = "element" if self.latents[latent].unit == 1 else "draw, a vector or matrix,"
                     raise NotNaiveBayes(
-                        f"site {latent!r}: one element is a parameter of several classes or columns "
+                        f"site {latent!r}: one {what} is a parameter of several classes or columns "
                         f"({readers[latent, element]}, and element {unit} of {self.site_names[name]!r}): "
                         "all classes may share a variance or covariance, and columns of one site all their parameters, "
                         "but nothing else; an index beyond its axis, which JAX keeps inside, looks the same"
@@ -161,10 +162,17 @@ def compose(
     if CLASS_PROBS in matches.fed:
         values = _conjugate(matches, settings, CLASS_PROBS, _class_terms, _class_prior, dist.constraints.simplex)
         if values is None:
-            own[CLASS_PROBS] = own_prior(matches.fed[CLASS_PROBS], settings[0], matches.laws, "the label")
+            own[CLASS_PROBS] = own_prior(
+                matches.fed[CLASS_PROBS], settings[0], matches.laws, matches.site_names[CLASS_PROBS]
+            )
         else:
             concentration = known_or_hyper(matches, settings, values["concentration"], "class_concentration", hyper)
     idle = [name for name in matches.hyper if name not in hyper]
+    for name in idle:
+        if same(matches.latents[name].values, matches.latents[name].values[:1]).all():
+            raise NotNaiveBayes(
+                f"site {name!r} has a fixed value, as by handlers.substitute: write the value in place of the site"
+            )
     if idle:
         raise NotNaiveBayes(
             f"site {idle[0]!r} is not used: it is no parameter of an observed site, of the label or of a prior; leave "

@@ -19,7 +19,7 @@ from bayesnb.recognition.compose import Matches, compose
 from bayesnb.recognition.matching import Values
 from bayesnb.recognition.missing_cells import base_of
 from bayesnb.recognition.points import Observed, Points
-from bayesnb.recognition.refusals import NotNaiveBayes
+from bayesnb.recognition.refusals import NO_ROWS, NotNaiveBayes
 from bayesnb.recognition.row_arguments import hold_hyperparameters, shorten
 from bayesnb.recognition.running import MOST_ROWS, Program
 
@@ -76,7 +76,7 @@ def _recognise(program: Program) -> NaiveBayes:
         num_classes = np.asarray(first.label).shape[-1]
     else:
         highest = int(np.max(labels.old)) + 1 if labels.old is not None else 1
-        num_classes = count_classes(labels, num_rows, highest, keys)
+        num_classes = count_classes(labels, num_rows, highest, first, keys)
     for extreme in () if whole.old is None else (int(whole.old.min()), int(whole.old.max())):
         if not 0 <= extreme < num_classes:
             raise NotNaiveBayes(
@@ -146,6 +146,8 @@ def _plain(block: Block) -> dict[str, Any]:
 
 def _find_labels(program: Program) -> Labels:
     """How to give the program labels."""
+    if any(np.shape(leaf)[:1] == (0,) for leaf in program.leaves if hasattr(leaf, "dtype")):
+        raise NotNaiveBayes(NO_ROWS)
     trace = program.trace({program.label: _default_label}, key_of(0))
     site = trace.get(program.label)
     if site is not None and site["type"] == "sample":
@@ -168,7 +170,7 @@ def _find_labels(program: Program) -> Labels:
             )
         labels = Labels(program, old.shape, old, site=False)
     if not labels.num_rows:
-        raise NotNaiveBayes("the example data have no rows: give at least two")
+        raise NotNaiveBayes(NO_ROWS)
     labels.trace = trace
     return labels
 

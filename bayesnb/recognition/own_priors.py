@@ -12,7 +12,7 @@ import numpy as np
 import numpyro.distributions as dist
 from numpyro.distributions import constraints
 
-from bayesnb.model.links import LINKS
+from bayesnb.model.links import LINKS, ChangedLaw
 from bayesnb.recognition.classes import same
 from bayesnb.recognition.points import Latent
 from bayesnb.recognition.priors import Fed
@@ -58,6 +58,10 @@ def own_prior(fed: Fed, latents: Mapping[str, Latent], laws: Laws, site: str) ->
                 f"{what} is not conjugate, and no draws can be made from it, as from an improper prior: give it a "
                 "distribution with a sample method"
             ) from error
+    if len(links) > 1 and fed.values.event:
+        raise NotNaiveBayes(
+            f"{what} is not conjugate: give two classes a Beta on the probability of one, or a Dirichlet"
+        )
     if len(links) > 1:
         raise NotNaiveBayes(f"{what} is not conjugate, and is used through different functions: use one for all")
     link = LINKS[links.pop()]
@@ -70,7 +74,7 @@ def own_prior(fed: Fed, latents: Mapping[str, Latent], laws: Laws, site: str) ->
             )
         return laws[names[0]][0]
     law = _arranged(fed, [laws[name][0] for name in names], [latents[name].log_prob.shape[1:] for name in names], what)
-    return law if link is LINKS["identity"] else dist.TransformedDistribution(law, link.transform)
+    return law if link is LINKS["identity"] else ChangedLaw(law, link.transform)
 
 
 def fed_value(law: Any) -> Any:

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 
 import jax
 
+NO_ROWS = "the example data have no rows: give at least two"
+
 
 class NotNaiveBayes(ValueError):
     """The program is not a Naive Bayes model that this package knows; the message names the site and the reason."""
@@ -23,7 +25,8 @@ def explain_errors(call: Callable[[], str]) -> Iterator[None]:
         words = " ".join(str(error).split("\n--------------------")[0].split())
         if isinstance(error, jax.errors.JAXTypeError):
             words = (
-                str(error).splitlines()[0] + ": latents are traced, so use jnp.where instead of if, and jnp, not numpy"
+                str(error).splitlines()[0].rstrip(".")
+                + ": latents are traced, so use jnp.where instead of if, and jnp, not numpy"
             )
         raise NotNaiveBayes(
             f"the program fails when it is called as {call()}: {type(error).__name__}: {words}"

@@ -31,7 +31,7 @@ from bayesnb.fits.multilabel import MultiLabel
 from bayesnb.frames.blocks import BlocksSchema
 from bayesnb.frames.column_kinds import Column
 from bayesnb.frames.schema import ArraySchema, FrameSchema
-from bayesnb.model.links import LINKS
+from bayesnb.model.links import LINKS, ChangedLaw
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.model.spelling import Cells, Part, Positions, Site, Spelling
 from bayesnb.results.classifier import PointEstimate, Posterior
@@ -73,6 +73,9 @@ PARTS: dict[str, Any] = {
 }  # fmt: skip
 """Required types of the values in dict fields, by field name."""
 
+TRANSFORMED = {"transformed": dist.TransformedDistribution, "changed": ChangedLaw}
+"""Distributions that are another one, changed by links."""
+
 Arrays = dict[str, np.ndarray[Any, Any]]
 
 
@@ -108,9 +111,9 @@ def encode(value: Any, arrays: Arrays) -> Any:
             names = [*names, SPELLING]
         parts = {name: encode(getattr(value, name), arrays) for name in names}
         return {"node": [type(value).__name__, parts]}
-    if type(value) is dist.TransformedDistribution:
-        links = [_link_of(transform) for transform in value.transforms]
-        return {"transformed": [encode(value.base_dist, arrays), links]}
+    for kind, cls in TRANSFORMED.items():
+        if type(value) is cls:
+            return {kind: [encode(value.base_dist, arrays), [_link_of(transform) for transform in value.transforms]]}
     if isinstance(value, dist.Distribution) and getattr(dist, type(value).__name__, None) is type(value):
         return {"distribution": [type(value).__name__, encode(_arguments(value), arrays)]}
     if type(value) is NaiveBayesClassifier:
@@ -178,9 +181,9 @@ def decode(code: Any, arrays: Arrays) -> Any:
             return _estimator(*(decode(part, arrays) for part in content))
         case "distribution":
             return _distribution(content[0], decode(content[1], arrays))
-        case "transformed":
+        case "transformed" | "changed":
             base, names = decode(content[0], arrays), content[1]
-            return dist.TransformedDistribution(base, [LINKS[name].transform for name in names])
+            return TRANSFORMED[kind](base, [LINKS[name].transform for name in names])
     raise ValueError(f"a value has the unknown kind {kind!r}")
 
 

@@ -1,0 +1,148 @@
+"""Labels of other types, classes counted from an argument, priors of bounded support behind a link, and refusals."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+import pytest
+from numpy.testing import assert_allclose
+
+import bayesnb as nb
+from bayesnb.model.links import LINKS, ChangedLaw
+from tests.recognition.case import FLAGS, PI, REALS, Y3, D, Y
+from tests.recognition.programs.parts import rows, table
+
+BETA = dist.Beta(2.0, 2.5)
+
+
+@pytest.fixture(autouse=True)
+def _ranks_are_promoted():
+    with jax.numpy_rank_promotion("allow"):
+        yield
+
+
+def as_many_classes_as_labels(X, label):
+    theta = numpyro.sample("theta", BETA.expand([int(label.max()) + 1, D]))
+    numpyro.sample("x", dist.Bernoulli(theta[label]), obs=X)
+
+
+def a_product_with_one_hot(X, label):
+    absent = numpyro.sample("absent", dist.Beta(2.5, 2.0).expand([3, D]))
+    numpyro.sample("x", dist.Bernoulli(1.0 - jax.nn.one_hot(label, 3) @ absent), obs=X)
+
+
+@pytest.mark.parametrize(
+    "program", [as_many_classes_as_labels, pytest.param(a_product_with_one_hot, marks=pytest.mark.slow)]
+)
+def test_an_argument_of_labels_has_the_classes_that_the_program_reads(program):
+    model = nb.from_numpyro(program, (FLAGS, Y3), label="label")
+    assert model.num_classes == 3
+    assert_allclose(model.families["x"].a, np.full((3, D), 2.0), rtol=1e-6)
+
+
+def test_labels_may_be_booleans():
+    def program(X, y):
+        absent, present = (numpyro.sample(name, BETA.expand([D])) for name in ("absent", "present"))
+        y = numpyro.sample("y", dist.Bernoulli(numpyro.sample("p", dist.Beta(2.0, 3.0))), obs=y)
+        numpyro.sample("x", dist.Bernoulli(jnp.where(~y[:, None], absent, present)), obs=X)
+
+    model = nb.from_numpyro(program, (FLAGS, Y == 1), label="y")
+    fit = nb.fit_map(model, FLAGS, Y == 1)
+    shares = (FLAGS[Y == 0].sum(axis=0) + 1.0) / ((Y == 0).sum() + 2.5)
+    assert_allclose(fit.params["absent"], shares, rtol=1e-5)
+
+
+def logits(law):
+    def program(X, y):
+        eta = table("eta", law)
+        rows(X, y, lambda y: dist.Bernoulli(logits=eta[y]))
+
+    return FLAGS, program
+
+
+def scales(law):
+    def program(X, y):
+        mu, scale = table("mu", dist.Normal(0.0, 2.0)), table("eta", law)
+        rows(X, y, lambda y: dist.Normal(mu[y], scale[y]))
+
+    return REALS, program
+
+
+@pytest.mark.parametrize(
+    ("case", "site", "link", "ends"),
+    [
+        (logits(dist.Uniform(-1.0, 1.0)), "x_probs", "expit", (-1.0, 1.0)),
+        pytest.param(scales(dist.Uniform(0.1, 0.6)), "x_variance", "square", (0.1, 0.6), marks=pytest.mark.slow),
+    ],
+    ids=["logits", "scales"],
+)
+def test_a_sampler_stays_inside_the_prior_of_the_programs_site(case, site, link, ends, tmp_path):
+    X, program = case
+    model = nb.from_numpyro(program, (X, Y), label="y")
+    nb.save(model, tmp_path / "model.nb")
+    for found in (model, nb.load(tmp_path / "model.nb")):
+        far = dist.biject_to(found.priors[site].support)(jnp.array([-8.0, 8.0]))
+        assert_allclose(LINKS[link].inverse(far), ends, atol=2e-3)
+
+
+def test_a_changed_law_has_what_its_link_reaches_as_support():
+    for name, link in LINKS.items():
+        if not link.matrix:
+            support = ChangedLaw(dist.Uniform(0.2, 0.8), link.transform).support
+            ends = link.forward(np.array([0.2, 0.8]))
+            assert_allclose([support.lower_bound, support.upper_bound], np.sort(ends), rtol=1e-6, err_msg=name)
+    above = dist.TruncatedNormal(0.0, 1.0, low=0.5)
+    for law, name, ends in [
+        (dist.HalfNormal(1.0), "expit", (0.5, 1.0)),
+        (above, "reciprocal", (0.0, 2.0)),
+        (above, "exp of minus", (0.0, np.exp(-0.5))),
+    ]:
+        support = ChangedLaw(law, LINKS[name].transform).support
+        assert_allclose([support.lower_bound, support.upper_bound], ends, rtol=1e-6, atol=1e-300)
+    assert_allclose(ChangedLaw(above, LINKS["square"].transform).support.lower_bound, 0.25, rtol=1e-6)
+    assert ChangedLaw(dist.Normal(0.0, 1.0), LINKS["expit"].transform).support is dist.constraints.unit_interval
+
+
+def logit_of_a_class(X, y):
+    p = numpyro.sample("p", dist.Normal(0.0, 1.5))
+    y = numpyro.sample("y", dist.Bernoulli(logits=p), obs=y)
+    numpyro.sample("x", dist.Bernoulli(table("theta", BETA)[y]), obs=X)
+
+
+def one_class(X, y):
+    pi = numpyro.sample("pi", dist.Dirichlet(jnp.ones(1)))
+    y = numpyro.sample("y", dist.Categorical(pi), obs=y)
+    numpyro.sample("x", dist.Bernoulli(table("theta", BETA)[y]), obs=X)
+
+
+def a_feature_that_is_not_observed(X, y):
+    theta = table("theta", BETA)
+    rows(X, y, lambda y: dist.Bernoulli(theta[y]))
+    numpyro.sample("weight", dist.Normal(theta[jnp.asarray(y), 0], 1.0))
+
+
+def program_of_rows(X, y):
+    theta = table("theta", BETA)
+    rows(X, y, lambda y: dist.Bernoulli(theta[y]))
+
+
+fixed = numpyro.handlers.substitute(program_of_rows, data={"pi": PI / PI.sum()})
+
+
+@pytest.mark.parametrize(
+    ("program", "X", "y", "sentence"),
+    [
+        (logit_of_a_class, FLAGS, Y, "the prior of 'p', a parameter of site 'y', is not conjugate: give two classes a"),
+        (one_class, FLAGS, 0 * Y, "site 'y', the label, has one class"),
+        (a_feature_that_is_not_observed, FLAGS, Y, "site 'weight' has a value for each row, depends on the label and"),
+        (fixed, FLAGS, Y, "site 'pi' has a fixed value, as by handlers.substitute"),
+        (program_of_rows, FLAGS[:0], Y[:0], "the example data have no rows: give at least two"),
+    ],
+    ids=["a logit", "one class", "not observed", "substituted", "no rows"],
+)
+def test_sentences(program, X, y, sentence):
+    with pytest.raises(nb.NotNaiveBayes, match=sentence):
+        nb.from_numpyro(program, (X, y), label="y")
