@@ -128,7 +128,13 @@ SAME = [  # program, its hyperparameters, and the model that we compose
 ]
 
 
-@pytest.mark.parametrize(("name", "hyperparameters", "composed"), SAME, ids=lambda v: v if isinstance(v, str) else "")
+QUICK = ("bernoulli", "categorical", "multinomial", "normal", "mixed")
+PROBLEMS = [pytest.param(*one, marks=() if one[0] in QUICK else pytest.mark.slow) for one in SAME]
+
+
+@pytest.mark.parametrize(
+    ("name", "hyperparameters", "composed"), PROBLEMS, ids=lambda v: v if isinstance(v, str) else ""
+)
 def test_the_plain_program_and_the_composed_model_have_one_density(name, hyperparameters, composed):
     program, args = PROGRAMS[name]
     X = ROWS_OF[name]

@@ -59,6 +59,7 @@ def test_digits_as_gaussian_nb(digits):
     assert_allclose(fit.log_joint(X), rival.predict_joint_log_proba(X), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_digits_as_linear_discriminant_analysis(digits):
     """The 200 pixels that vary most, from their bytes."""
     images, y = digits

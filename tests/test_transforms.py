@@ -18,7 +18,8 @@ KINDS = [nb.fit_mle, pytest.param(nb.fit_map, marks=pytest.mark.slow), nb.fit_po
 
 @pytest.fixture(scope="module")
 def case():
-    return cases.make("mixed")
+    """Blocks of four structures; a matrix and counts of words would make every function twice as long to compile."""
+    return cases.mix(["bernoulli", "ragged", "normal", "trials"])
 
 
 @pytest.mark.parametrize("fit", KINDS)
@@ -119,7 +120,7 @@ def test_predictions_are_differentiable_in_the_rows(name, fit):
     assert (np.asarray(gradient)[np.isnan(case.X)] == 0).all()
 
 
-@pytest.mark.parametrize("name", ["covariance", "discriminant", "shared"])
+@pytest.mark.parametrize("name", cases.by_default(["covariance", "discriminant", "shared"], "covariance"))
 @pytest.mark.parametrize("fit", KINDS)
 def test_gradients_of_rows_with_some_cells_missing(name, fit):
     """Those of central differences in the observed cells, 0 in the others."""
@@ -168,7 +169,7 @@ MAKE = {
 }
 
 
-@pytest.mark.parametrize("name", cases.by_default(MAKE, "normal", "plane", "poisson"))
+@pytest.mark.parametrize("name", cases.by_default(MAKE, "normal", "plane"))
 def test_the_evidence_is_differentiable_in_every_hyperparameter(name, rng):
     """As by central differences, in float64."""
     y = np.arange(12) % 3

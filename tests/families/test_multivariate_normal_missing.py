@@ -12,9 +12,10 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 import bayesnb as nb
-from tests import laws
+from tests import cases, laws
 from tests.families.test_multivariate_normal import (
     FITS,
+    KINDS,
     NEW,
     PRIOR,
     D,
@@ -101,7 +102,7 @@ def test_some_missing_cells_in_a_fit_are_refused():
                 fit(model("full"), x, Y)
 
 
-@kinds
+@pytest.mark.parametrize("kind", cases.by_default(KINDS, "full"))
 @pytest.mark.parametrize("x64", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_the_program_marginalises_missing_cells_too(kind, x64):
     """NumPyro's density of the program at the fitted parameters, in either precision."""

@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
+from tests import cases
 from tests.families.test_multivariate_normal import FITS, NEW, RANDOM, D, K, N, X, Y, fits, kinds, model
 
 
@@ -79,7 +80,7 @@ def test_single_precision_on_a_device(kind, fit):
 
 
 @kinds
-@fits
+@pytest.mark.parametrize("fit", cases.by_default(FITS, nb.fit_posterior))
 def test_so_far_that_squares_overflow(kind, fit):
     """Nothing is NaN, in float32 either; where the covariances differ the class that wins far away wins farther too."""
     rows = np.full((3, D), np.array([[1e17], [1e20], [1e30]]), np.float32)

@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
+from tests import cases
 from tests.families.test_multivariate_normal import (
     KINDS,
     NEW,
@@ -42,7 +43,7 @@ def test_a_constant_column_is_as_if_it_were_not_there(kind, fit):
         assert_allclose(with_it.log_evidence, without.log_evidence, rtol=1e-11)
 
 
-@pytest.mark.parametrize("kind", ["full", pytest.param("shared", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", cases.by_default(KINDS, "full"))
 def test_a_constant_column_on_a_device(kind):
     without = nb.fit_posterior(model(kind), X, Y)
     device = nb.fit_posterior(model(kind), jnp.asarray(with_constant(X)), jnp.asarray(Y))

@@ -24,9 +24,9 @@ def model_of(family):
 @pytest.mark.parametrize(
     ("tied", "plain", "X"),
     [
-        (TiedBernoulli(2.0, 0.5, columns=ALONE), nb.Bernoulli(2.0, 0.5), FLAGS),
+        pytest.param(TiedBernoulli(2.0, 0.5, columns=ALONE), nb.Bernoulli(2.0, 0.5), FLAGS, marks=pytest.mark.slow),
         (TiedCategorical(8, 0.5, columns=ALONE), nb.Categorical(8, 0.5), np.minimum(COUNTS, 7)),
-        (TiedPoisson(2.0, None, columns=ALONE), nb.Poisson(2.0, None), COUNTS),
+        pytest.param(TiedPoisson(2.0, None, columns=ALONE), nb.Poisson(2.0, None), COUNTS, marks=pytest.mark.slow),
         (TiedNormal(columns=ALONE), nb.Normal(), COUNTS + RNG.normal(size=(N, D))),
     ],
 )

@@ -99,7 +99,9 @@ FITS = {
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # so few rows are not to be trusted
-@pytest.mark.parametrize("kind", cases.by_default(FITS, "MAP of JAX rows", "averaged", "draws"))
+@pytest.mark.parametrize(
+    "kind", cases.by_default(FITS, "MAP of JAX rows", "averaged", "draws", "draws of hyperparameters")
+)
 def test_every_kind_of_fit(kind, tmp_path):
     fit = FITS[kind]()
     found = served(fit, tmp_path)

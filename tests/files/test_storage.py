@@ -24,7 +24,8 @@ from tests import cases
 
 X, Y = np.array([[0, 1, 1], [1, 0, 1], [1, 1, 0], [0, 0, 1], [1, 1, 1], [0, 1, 0]]), np.array([0, 1, 1, 0, 1, 0])
 MODEL = nb.NaiveBayes(nb.Bernoulli(), class_concentration=2.0)
-NUTS = {"key": jax.random.key(0), "num_warmup": 20, "num_samples": 30, "num_chains": 2, "progress_bar": False}
+KEY, STEPS = jax.random.key(0), {"num_steps": np.arange(4)}
+NUTS = {"key": KEY, "num_warmup": 20, "num_samples": 30, "num_chains": 2, "progress_bar": False}
 HYPER = nb.NaiveBayes(nb.Bernoulli(a=dist.Gamma(2.0, 1.0), b=dist.TruncatedNormal(1.0, 2.0, low=0.1)))
 OWN = nb.NaiveBayes(nb.Bernoulli(), priors={"x_probs": dist.Uniform(0.2, 0.8)})
 
@@ -47,6 +48,7 @@ RESULTS = {
     "EM": lambda: nb.fit_em(MODEL, X, np.where(Y == 1, -1, Y), max_iterations=3),
     "bootstrap": lambda: nb.bootstrap(MODEL, X, Y, key=jax.random.key(1), replicates=5),
     "labels": lambda: nb.fit_multilabel(MODEL, X, np.stack([Y, 1 - Y], axis=1)),
+    "given draws": lambda: nb.Draws(MODEL.resolve(X, Y), nb.fit_posterior(MODEL, X, Y).sample(KEY, 4), STEPS, 2),
     "draws": lambda: nb.fit_nuts(MODEL, X, Y, **NUTS),
     "draws of hyperpriors": lambda: nb.fit_nuts(HYPER, X, Y, **NUTS),
     "draws of own priors": lambda: nb.fit_nuts(OWN, X, Y, **NUTS),
@@ -68,7 +70,7 @@ def assert_identical(a, b):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # so few rows and draws are not to be trusted
-@pytest.mark.parametrize("kind", cases.by_default(RESULTS, *(kind for kind in RESULTS if "draws of" not in kind)))
+@pytest.mark.parametrize("kind", cases.by_default(RESULTS, *(kind for kind in RESULTS if not kind.startswith("draws"))))
 def test_every_result_comes_back_to_the_bit(kind, tmp_path):
     fit = RESULTS[kind]()
     again = nb.load(saved(fit, tmp_path))

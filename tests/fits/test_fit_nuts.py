@@ -78,6 +78,7 @@ def test_each_family_agrees_with_the_exact_posterior(name):
     predictions_agree(draws, exact.predict_proba(X[name][:4]), X[name][:4])
 
 
+@pytest.mark.slow
 def test_too_few_draws_are_named_and_class_probs_stay_fixed():
     """The warning is in words, with the numbers; fixed class probabilities are not sampled."""
     model = nb.NaiveBayes(nb.Bernoulli(), class_probs=[0.25, 0.75])

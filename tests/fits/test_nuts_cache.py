@@ -62,6 +62,7 @@ def sample(model, X, seed=0, **settings):
     return nb.fit_nuts(model, X, Y, key=jax.random.key(seed), **{**SETTINGS, **settings})
 
 
+@pytest.mark.slow
 def test_other_data_of_the_same_shape(compiled):
     """The answer is that of its own data, and one key gives one answer."""
     few, many = (exact_mean(nb.fit_posterior(MODEL, X, Y).model) for X in (FEW, MANY))

@@ -165,6 +165,7 @@ def draws():
         return nb.fit_nuts(MODEL, X, Y, key=jax.random.key(4), num_warmup=300, num_samples=500, progress_bar=False)
 
 
+@pytest.mark.slow
 def test_arviz_reads_the_draws_of_nuts(draws):
     data = to_arviz(draws, **NAMES)
     assert set(data["sample_stats"].data_vars) == {"diverging", "n_steps", "acceptance_rate"}
@@ -174,6 +175,7 @@ def test_arviz_reads_the_draws_of_nuts(draws):
     assert "class_probs[cold]" in summary.index
 
 
+@pytest.mark.slow
 def test_pareto_smoothed_leave_one_out_estimates_the_exact_one(draws):
     """Within 5 Monte Carlo standard errors of an importance sampling estimate, row by row and in sum."""
     data = to_arviz(draws, X=X, y=Y)  # with rows the log likelihood is there without being asked for

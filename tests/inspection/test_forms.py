@@ -215,6 +215,7 @@ def test_draws_have_no_form(key):
 # on a device
 
 
+@pytest.mark.slow
 def test_inside_jit_and_from_jax_rows():
     """Also for a fit made inside."""
     rows = {name: jnp.asarray(X[name]) for name in ("flags", "plane", "own")}

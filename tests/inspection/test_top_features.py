@@ -16,10 +16,10 @@ NUM_ROWS = 4000
 
 @pytest.mark.parametrize(
     "name",
-    [
-        *("bernoulli", "binomial", "ragged", "poisson", "normal", "covariance"),
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("categorical", "informed", "shared", "discriminant")),
-    ],
+    cases.by_default(
+        [name for name in cases.NAMES if name not in ("trials", "multinomial", "known", "tied", "mixed")],
+        *("bernoulli", "ragged", "covariance"),
+    ),
 )
 def test_nats_are_the_mean_contribution_to_rows_of_the_class(name):
     """Within 5 standard errors; the categories of a column add up to the column."""

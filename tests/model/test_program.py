@@ -66,6 +66,7 @@ def run(model, *args, num_samples=1000, **kwargs):
     return sampler
 
 
+@pytest.mark.slow
 def test_rows_generated_at_known_parameters(key):
     """Shapes, supports, and moments within 5 standard errors, class by class."""
     rows, model = 4000, nb.NaiveBayes(FAMILIES).resolve(X, Y)

@@ -256,6 +256,7 @@ def test_classes_are_told_apart_without_colour():
     assert style.shorten("$x$") == r"\$x\$"
 
 
+@pytest.mark.slow
 def test_pictures_of_jax_fits(ax, key):
     case = cases.make("informed")
     fit = nb.fit_posterior(case.model, jax.numpy.asarray(case.X), jax.numpy.asarray(case.y))

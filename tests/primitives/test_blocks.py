@@ -77,7 +77,9 @@ def test_counts_are_looked_up_part_by_part(monkeypatch, form, dtype, part_bytes)
 
 @pytest.mark.usefixtures("blocks")
 @pytest.mark.parametrize("num_classes", [3, 6])
-@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int64, np.float32, np.float64])
+@pytest.mark.parametrize(
+    "dtype", cases.by_default([bool, np.uint8, np.int64, np.float32, np.float64], bool, np.float64)
+)
 def test_sparse_rows_are_scored_for_few_and_for_many_classes(num_classes, dtype):
     y, rng = labels(1500, num_classes), np.random.default_rng(1)
     X = rng.poisson([0.2, 1.0, 0.0, 3.0], (1500, 4)).astype(dtype)

@@ -26,7 +26,7 @@ def some(cases, *quick):
 
 
 ACCEPTED = some([case for case in CASES if case.accepted], "own priors: lognormal rate")
-OTHERS = some([case for case in CASES if not case.accepted], "not accepted: a factor")
+OTHERS = some([case for case in CASES if not case.accepted])
 
 
 @pytest.mark.parametrize("case", ACCEPTED)

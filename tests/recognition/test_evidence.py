@@ -15,7 +15,6 @@ from numpy.testing import assert_allclose
 from scipy.special import logsumexp
 
 import bayesnb as nb
-from tests import cases
 from tests.recognition import oracle
 
 pytestmark = pytest.mark.skipif(not hasattr(nb, "from_numpyro"), reason="bayesnb has no from_numpyro yet")
@@ -65,7 +64,8 @@ def integral(call: Any, points: int = 81) -> float:
         return logsumexp(log_density(axes)) + 3.0 * np.log(grid[1] - grid[0])
 
 
-@pytest.mark.parametrize("name", cases.by_default(PROGRAMS, "poisson"))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_the_evidence_is_an_integral(name):
     program, x = PROGRAMS[name]
     model = nb.from_numpyro(program, model_args=(x, Y), label="y")

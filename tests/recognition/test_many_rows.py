@@ -43,7 +43,7 @@ def totals_of_late_rows(X, y, total):
     program(X, y, 3, total=total)
 
 
-@pytest.mark.parametrize("rows", [slice(None), slice(0, None, 3)])
+@pytest.mark.parametrize("rows", [slice(0, None, 3), pytest.param(slice(None), marks=pytest.mark.slow)])
 def test_classes_may_be_counted_from_labels_that_are_sorted(rows):
     model = nb.from_numpyro(sorted_classes, (X[rows], Y[rows]), label="y")
     expected = nb.fit_map(nb.NaiveBayes(nb.Bernoulli(2.0, 3.0), class_concentration=1.0), X, Y)

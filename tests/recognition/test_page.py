@@ -62,6 +62,7 @@ def test_sentences_with_numbers_that_differ():
     assert FAR_OUT.removeprefix(", ") in " ".join(PAGE.split())
 
 
+@pytest.mark.slow
 def test_the_programs_run_and_the_refusal_of_closed_forms_is_the_one_that_is_raised(capsys):
     scope: dict = {}
     for program in re.findall(r"```python\n(.*?)```", PAGE, re.S):

@@ -89,6 +89,7 @@ def test_totals_known_to_the_model_need_not_be_given(key):
 # on a device
 
 
+@pytest.mark.slow
 def test_jax_fits_generate_inside_jit(key):
     """With the key traced; numpy fits give numpy rows, JAX fits JAX rows."""
     names = ["flags", "own", "plane"]

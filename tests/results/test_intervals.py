@@ -53,7 +53,7 @@ def test_the_interval_of_a_contribution(key):
     assert_allclose(other.low[0, 0], -high[0, 1])
 
 
-@pytest.mark.parametrize("name", cases.SEVERAL[:-1])
+@pytest.mark.parametrize("name", cases.by_default(cases.NAMES[:-1], "ragged", "trials", "covariance"))
 def test_terms_add_up_to_the_likelihood(name):
     """Feature by feature in pure JAX, and the whole row by products on the host."""
     case = cases.make(name)

@@ -24,8 +24,15 @@ def assert_same(found, expected):
         assert_array_equal(a, b, strict=not np.isscalar(a))
 
 
-@pytest.mark.parametrize("by", ["pickle", "cloudpickle"])
-@pytest.mark.parametrize("convert", [np.asarray, jnp.asarray])
+@pytest.mark.parametrize(
+    ("by", "convert"),
+    [
+        ("pickle", np.asarray),
+        ("cloudpickle", np.asarray),
+        ("pickle", jnp.asarray),
+        pytest.param("cloudpickle", jnp.asarray, marks=pytest.mark.slow),
+    ],
+)
 def test_models_statistics_and_fits_travel(by, convert):
     """Every family, resolved and not; what comes back fits and predicts as what went."""
     by = pytest.importorskip(by, reason="cloudpickle comes with Dask, which is not installed")
