@@ -128,11 +128,15 @@ def test_any_split_merges_to_the_whole():
         part(slice(None)), numbers=np.where(np.random.default_rng(3).random((N, 2)) < 0.2, np.nan, X["numbers"])
     )
     prior = MODEL.resolve(rows, Y)
-    whole = nb.fit_forests(prior, rows, Y).pairs
+    fit = nb.fit_forests(prior, rows, Y)
+    whole = fit.pairs
     cuts = [slice(0, 3), slice(3, 3), slice(3, 9), slice(9, N)]
-    first, *others = (nb.fit_forests(prior, part(cut, rows), Y[cut]).pairs for cut in cuts)
-    for other in others:
-        first = first.merge(other)
+    parts = [nb.fit_forests(prior, part(cut, rows), Y[cut]).statistics for cut in cuts]
+    merged = nb.merge(nb.merge(parts[0], parts[1]), nb.merge(parts[2], parts[3]))
+    again = nb.fit_forests(MODEL, statistics=merged)
+    assert_allclose(again.log_joint(X), fit.log_joint(X), rtol=1e-9)
+    assert_allclose(again.log_evidence, fit.log_evidence, rtol=1e-9)
+    first = merged.pairs
     for name, _ in whole.axes:
         weight = {"mean": whole.count, "centre": whole.both}.get(name, 1.0)  # the mean of no cells is nothing
         assert_allclose(getattr(first, name) * (weight > 0), getattr(whole, name) * (weight > 0), atol=1e-12)
@@ -212,5 +216,11 @@ def test_what_is_refused():
         nb.fit_forests(MODEL, X, Y, structure="tree")
     with pytest.raises(ValueError, match="cannot run inside a JAX transformation"):
         jax.jit(lambda rows: nb.fit_forests(MODEL, rows, Y).log_joint(rows))(X)
+    with pytest.raises(ValueError, match="give rows, or statistics as the attribute of a ForestPosterior has"):
+        nb.fit_forests(MODEL, statistics=nb.sufficient_statistics(MODEL, X, Y))
+    with pytest.raises(ValueError, match="give rows, X and y, or statistics"):
+        nb.fit_forests(MODEL)
+    with pytest.raises(ValueError, match="statistics of different models cannot be merged"):
+        nb.merge(nb.fit_forests(MODEL, X, Y).statistics, nb.sufficient_statistics(MODEL, X, Y))
     with pytest.raises(ValueError, match="has no draws"):
         nb.fit_forests(MODEL, X, Y).generate(key=jax.random.key(0), num_rows=3)
