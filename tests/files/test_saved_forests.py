@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
 from tests.files.test_storage import assert_identical, saved
@@ -51,3 +51,11 @@ def test_what_no_fit_can_be_is_refused(tmp_path):
     for problem, fit in altered().items():
         with pytest.raises(nb.StorageError, match=problem):
             nb.save(fit, tmp_path / "fit")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("structure", ["average", "best"])
+def test_an_exported_forest_predicts_the_same(structure, tmp_path):
+    fit = nb.fit_forests(MODEL, X, Y, structure=structure)
+    nb.export(fit, tmp_path / "fit")
+    assert_allclose(nb.load_exported(tmp_path / "fit").predict_proba(X), fit.predict_proba(X), atol=1e-5)

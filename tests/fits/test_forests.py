@@ -188,6 +188,26 @@ def test_a_constant_column_says_nothing_and_a_single_one_has_no_edges():
     assert_allclose(alone.edge_probs, [[0.0]])
 
 
+def test_no_columns():
+    fit = nb.fit_forests(nb.NaiveBayes(nb.Normal()), np.zeros((4, 0)), [0, 1, 1, 1])
+    assert_allclose(fit.predict_proba(np.zeros((1, 0))), [[1 / 3, 2 / 3]])
+    assert_allclose(fit.log_evidence, fit.posterior.log_evidence)
+
+
+def test_forests_compare_with_naive_bayes_by_their_evidence(fit):
+    compared = nb.compare_evidence({"forests": fit, "naive": fit.posterior})
+    assert_allclose(compared.log_bayes_factor("forests", "naive"), fit.log_evidence - fit.posterior.log_evidence)
+    with pytest.raises(ValueError, match="log_evidence needs a posterior over forests"):
+        nb.compare_evidence({"aode": nb.fit_forests(MODEL, X, Y, structure="aode"), "naive": fit.posterior})
+
+
+@pytest.mark.slow
+def test_many_jax_rows_go_by_blocks(fit):
+    rows = {name: np.tile(x, (200, 1)) for name, x in X.items()}
+    found = jax.jit(lambda rows: fit.log_joint(rows))(jax.tree.map(jnp.asarray, rows))
+    assert_allclose(found, np.tile(fit.log_joint(X), (200, 1)), rtol=1e-3)
+
+
 @pytest.mark.parametrize("structure", cases.by_default(["average", "best", "aode"], "average"))
 def test_jax_rows_and_jit(structure):
     fit = nb.fit_forests(MODEL, X, Y, structure=structure)
