@@ -70,6 +70,7 @@ from .results.classifier import Posterior as Posterior
 from .results.draws import Draws as Draws
 from .results.evidence import EvidenceTable as EvidenceTable
 from .results.forests import ForestPosterior as ForestPosterior
+from .results.forests import ForestStatistics as ForestStatistics
 from .results.intervals import Interval as Interval
 from .rows.statistics import ModelStatistics as ModelStatistics
 from .rows.statistics import merge as merge

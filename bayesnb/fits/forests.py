@@ -9,6 +9,7 @@ Bayesian network classifiers (1997), choose one.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,17 +21,23 @@ from bayesnb.fits.closed_form import conjugate, fit_posterior
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics.branchings import largest_branching
 from bayesnb.results.forest_structures import STRUCTURES, log_weights
-from bayesnb.results.forests import ForestPosterior, forest_tables, pair_cells
+from bayesnb.results.forests import ForestPosterior, ForestStatistics, forest_tables, pair_cells
 from bayesnb.rows import arguments
 from bayesnb.rows.labelled_rows import LabelledRows, label_rows
-from bayesnb.rows.statistics import summarise
+from bayesnb.rows.statistics import ModelStatistics, summarise
 
 MOST_FEATURES = 256
 """A row costs K D^3 / 3 operations."""
 
 
 def fit_forests(
-    model: NaiveBayes, X: Any, y: Any, *, structure: str = "average", sample_weight: Any = None
+    model: NaiveBayes,
+    X: Any = None,
+    y: Any = None,
+    *,
+    structure: str = "average",
+    sample_weight: Any = None,
+    statistics: ForestStatistics | None = None,
 ) -> ForestPosterior:
     """The exact posterior in which each feature may depend on one other, averaged over all forests of dependence.
 
@@ -46,6 +53,7 @@ def fit_forests(
     Args:
         structure: "average" over all forests; "best", the most probable one; or "aode", the mean over the D forests in
             which one feature is the parent of all others (averaged one-dependence estimators).
+        statistics: Instead of rows, the ``statistics`` of a ForestPosterior, or several, merged by ``nb.merge``.
 
     Raises:
         ValueError: if the data do not fit the model, for blocks of other families, more than 256 features, an unknown
@@ -60,24 +68,30 @@ def fit_forests(
                [0.5 , 0.  , 0.1 ],
                [0.05, 0.05, 0.  ]])
     """
-    conjugate(model)
-    arguments.require_known("fit_forests", X, y, sample_weight)
+    arguments.require_known("fit_forests", model, X, y, sample_weight, statistics)
     if structure not in STRUCTURES:
         raise ValueError(f"structure must be {', '.join(map(repr, STRUCTURES))}, got {structure!r}")
+    if statistics is None:
+        statistics = _summarise(conjugate(model), X, y, sample_weight)
+    elif not isinstance(statistics, ForestStatistics) or not (X is None and y is None and sample_weight is None):
+        raise ValueError("give rows, or statistics as the attribute of a ForestPosterior has, and not both")
+    posterior = fit_posterior(model, statistics=ModelStatistics(statistics.class_counts, statistics.blocks))
+    fit = ForestPosterior(posterior, statistics.pairs, structure=structure)
+    if structure != "best":
+        return fit
+    evidence, _ = forest_tables(posterior.prior, statistics.pairs)
+    back = PairLayout(statistics.pairs.sizes).back
+    return replace(fit, parents=largest_branching(log_weights(evidence)[np.ix_(back, back)]))
+
+
+def _summarise(model: NaiveBayes, X: Any, y: Any, sample_weight: Any) -> ForestStatistics:
+    if X is None:
+        raise ValueError("give rows, X and y, or statistics, as the attribute of a ForestPosterior has")
     rows = label_rows(model, *to_host((X, y, sample_weight)), sparse=False).counted()
-    layout = _layout(model, rows)
-    posterior = fit_posterior(model, statistics=summarise(rows))
-    labels, cells = rows.labels, pair_cells(rows.families, rows.arrays)
+    layout, found = _layout(model, rows), summarise(rows)
+    cells, labels = pair_cells(rows.families, rows.arrays), rows.labels
     pairs = pair_statistics(cells, labels.y, rows.weight(), rows.num_classes, layout)
-    fit = ForestPosterior(posterior, pairs, structure=structure)
-    return fit if structure != "best" else _with_best(fit, layout)
-
-
-def _with_best(fit: ForestPosterior, layout: PairLayout) -> ForestPosterior:
-    evidence, _ = forest_tables(fit.posterior.prior, fit.pairs)
-    back = layout.back
-    parents = largest_branching(log_weights(evidence)[np.ix_(back, back)])
-    return ForestPosterior(fit.posterior, fit.pairs, parents, structure=fit.structure)
+    return ForestStatistics(found.class_counts, found.blocks, pairs)
 
 
 def _layout(model: NaiveBayes, rows: LabelledRows) -> PairLayout:

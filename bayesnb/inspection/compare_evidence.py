@@ -21,6 +21,7 @@ from bayesnb.fits.empirical import EmpiricalPosterior
 from bayesnb.inspection.display_names import steps_of
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Posterior
+from bayesnb.results.forests import ForestPosterior
 from bayesnb.rows import arguments
 
 POOLED = (
@@ -81,7 +82,8 @@ def compare_evidence(
     Cells must have the same unit and kind in all models: a density is not comparable with a probability.
 
     Args:
-        models: By name, fits from ``fit_posterior`` or fitted ``NaiveBayesClassifier``s; or models, for X and y.
+        models: By name, fits from ``fit_posterior`` or ``fit_forests``, or fitted ``NaiveBayesClassifier``s; or models,
+            for X and y.
         X, y, sample_weight: The rows for models that are not fitted, as in ``fit_posterior``.
 
     Raises:
@@ -97,14 +99,15 @@ def compare_evidence(
     if not isinstance(models, Mapping) or not models:
         raise ValueError(f"compare_evidence takes a dict of fits or models by name, got {type(models).__name__}")
     fits = {str(name): _fit(str(name), given, X, y, sample_weight) for name, given in models.items()}
+    posteriors = {name: fit.posterior if isinstance(fit, ForestPosterior) else fit for name, fit in fits.items()}
     first, *others = fits
     for other in others:
-        _require_same_rows(first, fits[first], other, fits[other])
+        _require_same_rows(first, posteriors[first], other, posteriors[other])
     found = {name: float(fit.log_evidence) for name, fit in fits.items()}
     ranked = dict(sorted(found.items(), key=lambda item: -item[1]))
     shares = scipy.special.softmax(list(ranked.values()))
     learned = tuple(name for name in ranked if isinstance(fits[name], EmpiricalPosterior))
-    from_data = {name: _from_data(fits[name]) for name in ranked if name not in learned}
+    from_data = {name: _from_data(posteriors[name]) for name in ranked if name not in learned}
     return EvidenceComparison(
         log_evidence=ranked,
         probability=dict(zip(ranked, shares.tolist(), strict=True)),
@@ -113,7 +116,7 @@ def compare_evidence(
     )
 
 
-def _fit(name: str, given: Any, X: Any, y: Any, sample_weight: Any) -> Posterior:
+def _fit(name: str, given: Any, X: Any, y: Any, sample_weight: Any) -> Posterior | ForestPosterior:
     arguments.require_known("compare_evidence", given, X, y, sample_weight)
     if isinstance(given, NaiveBayes):
         if X is None or y is None:
@@ -123,7 +126,7 @@ def _fit(name: str, given: Any, X: Any, y: Any, sample_weight: Any) -> Posterior
     if hasattr(last, "partial_fit") and not hasattr(last, "fit_"):
         raise ValueError(f"{name!r} is a {type(last).__name__} that is not fitted: call its fit first")
     fit = getattr(last, "fit_", last)
-    if not isinstance(fit, Posterior):
+    if not isinstance(fit, Posterior | ForestPosterior):
         raise ValueError(
             f"{name!r} is a {type(fit).__name__}, which has no evidence: give a fit from fit_posterior or fit_empirical"
         )

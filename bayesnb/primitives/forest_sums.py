@@ -40,8 +40,8 @@ def log_forest_sum(log_weights: Array) -> Array:
     """
     if not on_host(log_weights):
         return _eliminate(log_weights)
-    size = log_weights.shape[-1]
-    tables = np.asarray(log_weights, np.float64).reshape(-1, size, size)
+    size, count = log_weights.shape[-1], math.prod(log_weights.shape[:-2])
+    tables = np.asarray(log_weights, np.float64).reshape(count, size, size)
     out, roots = np.empty(len(tables)), np.zeros((1, size))
     far = tables.max(axis=(1, 2), initial=0.0) > LARGEST
     if far.any():

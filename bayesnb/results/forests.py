@@ -31,9 +31,21 @@ from bayesnb.primitives.products import by_blocks
 from bayesnb.primitives.scoring import Score
 from bayesnb.results.classifier import Classifier, Posterior
 from bayesnb.results.forest_structures import STRUCTURES, Combine, log_weights
+from bayesnb.rows.statistics import ModelStatistics
 
 IN_CACHE = 1 << 20
 """Bytes of the log ratios of a block of rows."""
+
+
+@pytree
+class ForestStatistics(ModelStatistics):
+    """The sufficient statistics of a model, and of all ``pairs`` of its columns."""
+
+    pairs: PairStatistics
+
+    def merge(self, other: Self) -> Self:
+        """The statistics of both sets of rows together, which must be alike."""
+        return replace(super().merge(other), pairs=self.pairs.merge(other.pairs))
 
 
 @pytree
@@ -63,6 +75,12 @@ class ForestPosterior(Classifier):
     def model(self) -> NaiveBayes:  # type: ignore[override]
         """The posterior of Naive Bayes, without edges."""
         return self.posterior.model
+
+    @property
+    def statistics(self) -> ForestStatistics:
+        """The statistics of the rows: with those of others, by ``nb.merge``, they are what ``fit_forests`` takes."""
+        of_model = self.posterior.statistics
+        return ForestStatistics(of_model.class_counts, of_model.blocks, self.pairs)
 
     @property
     def log_evidence(self) -> Array:

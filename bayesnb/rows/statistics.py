@@ -46,6 +46,11 @@ class ModelStatistics(Node):
         """The same with other statistics of this block."""
         return replace(self, blocks={**self.blocks, name: statistics})
 
+    def merge(self, other: Self) -> Self:
+        """The statistics of both sets of rows together, which must be alike."""
+        merged = {name: statistics.merge(other.blocks[name]) for name, statistics in self.blocks.items()}
+        return replace(self, class_counts=self.class_counts + other.class_counts, blocks=merged)
+
     def pool(self) -> dict[str, Any]:
         """Each block's statistics with all classes pooled, [1, ...]."""
         return {name: statistics.pool() for name, statistics in self.blocks.items()}
@@ -134,8 +139,7 @@ def merge(a: ModelStatistics, b: ModelStatistics) -> ModelStatistics:
 
 def merge_alike(a: ModelStatistics, b: ModelStatistics) -> ModelStatistics:
     """As ``merge``, for statistics known to be of one model and one size."""
-    merged = {name: statistics.merge(b.blocks[name]) for name, statistics in a.blocks.items()}
-    return ModelStatistics(a.class_counts + b.class_counts, merged)
+    return a.merge(b)
 
 
 def _from_rows(families: Mapping[str, Family], arrays: Mapping[str, Array], z: ClassSums) -> ModelStatistics:

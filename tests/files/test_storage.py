@@ -43,8 +43,6 @@ RESULTS = {
     "tempered": lambda: nb.temper(nb.fit_posterior(MODEL, X, Y), X, Y, per_feature=True),
     "learned prior": lambda: nb.fit_empirical(MODEL, X, Y),
     "averaged": lambda: nb.fit_averaged(MODEL, X, Y),
-    "forests": lambda: nb.fit_forests(MODEL, X, Y),
-    "best forest, tempered": lambda: nb.temper(nb.fit_forests(MODEL, X, Y, structure="best"), X, Y, per_feature=True),
     "EM": lambda: nb.fit_em(MODEL, X, np.where(Y == 1, -1, Y), max_iterations=3),
     "bootstrap": lambda: nb.bootstrap(MODEL, X, Y, key=jax.random.key(1), replicates=5),
     "labels": lambda: nb.fit_multilabel(MODEL, X, np.stack([Y, 1 - Y], axis=1)),

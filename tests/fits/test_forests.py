@@ -128,11 +128,15 @@ def test_any_split_merges_to_the_whole():
         part(slice(None)), numbers=np.where(np.random.default_rng(3).random((N, 2)) < 0.2, np.nan, X["numbers"])
     )
     prior = MODEL.resolve(rows, Y)
-    whole = nb.fit_forests(prior, rows, Y).pairs
+    fit = nb.fit_forests(prior, rows, Y)
+    whole = fit.pairs
     cuts = [slice(0, 3), slice(3, 3), slice(3, 9), slice(9, N)]
-    first, *others = (nb.fit_forests(prior, part(cut, rows), Y[cut]).pairs for cut in cuts)
-    for other in others:
-        first = first.merge(other)
+    parts = [nb.fit_forests(prior, part(cut, rows), Y[cut]).statistics for cut in cuts]
+    merged = nb.merge(nb.merge(parts[0], parts[1]), nb.merge(parts[2], parts[3]))
+    again = nb.fit_forests(MODEL, statistics=merged)
+    assert_allclose(again.log_joint(X), fit.log_joint(X), rtol=1e-9)
+    assert_allclose(again.log_evidence, fit.log_evidence, rtol=1e-9)
+    first = merged.pairs
     for name, _ in whole.axes:
         weight = {"mean": whole.count, "centre": whole.both}.get(name, 1.0)  # the mean of no cells is nothing
         assert_allclose(getattr(first, name) * (weight > 0), getattr(whole, name) * (weight > 0), atol=1e-12)
@@ -184,6 +188,26 @@ def test_a_constant_column_says_nothing_and_a_single_one_has_no_edges():
     assert_allclose(alone.edge_probs, [[0.0]])
 
 
+def test_no_columns():
+    fit = nb.fit_forests(nb.NaiveBayes(nb.Normal()), np.zeros((4, 0)), [0, 1, 1, 1])
+    assert_allclose(fit.predict_proba(np.zeros((1, 0))), [[1 / 3, 2 / 3]])
+    assert_allclose(fit.log_evidence, fit.posterior.log_evidence)
+
+
+def test_forests_compare_with_naive_bayes_by_their_evidence(fit):
+    compared = nb.compare_evidence({"forests": fit, "naive": fit.posterior})
+    assert_allclose(compared.log_bayes_factor("forests", "naive"), fit.log_evidence - fit.posterior.log_evidence)
+    with pytest.raises(ValueError, match="log_evidence needs a posterior over forests"):
+        nb.compare_evidence({"aode": nb.fit_forests(MODEL, X, Y, structure="aode"), "naive": fit.posterior})
+
+
+@pytest.mark.slow
+def test_many_jax_rows_go_by_blocks(fit):
+    rows = {name: np.tile(x, (200, 1)) for name, x in X.items()}
+    found = jax.jit(lambda rows: fit.log_joint(rows))(jax.tree.map(jnp.asarray, rows))
+    assert_allclose(found, np.tile(fit.log_joint(X), (200, 1)), rtol=1e-3)
+
+
 @pytest.mark.parametrize("structure", cases.by_default(["average", "best", "aode"], "average"))
 def test_jax_rows_and_jit(structure):
     fit = nb.fit_forests(MODEL, X, Y, structure=structure)
@@ -212,5 +236,11 @@ def test_what_is_refused():
         nb.fit_forests(MODEL, X, Y, structure="tree")
     with pytest.raises(ValueError, match="cannot run inside a JAX transformation"):
         jax.jit(lambda rows: nb.fit_forests(MODEL, rows, Y).log_joint(rows))(X)
+    with pytest.raises(ValueError, match="give rows, or statistics as the attribute of a ForestPosterior has"):
+        nb.fit_forests(MODEL, statistics=nb.sufficient_statistics(MODEL, X, Y))
+    with pytest.raises(ValueError, match="give rows, X and y, or statistics"):
+        nb.fit_forests(MODEL)
+    with pytest.raises(ValueError, match="statistics of different models cannot be merged"):
+        nb.merge(nb.fit_forests(MODEL, X, Y).statistics, nb.sufficient_statistics(MODEL, X, Y))
     with pytest.raises(ValueError, match="has no draws"):
         nb.fit_forests(MODEL, X, Y).generate(key=jax.random.key(0), num_rows=3)

@@ -36,13 +36,13 @@ from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.model.spelling import Cells, Part, Positions, Site, Spelling
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.results.draws import Draws
-from bayesnb.results.forests import ForestPosterior
+from bayesnb.results.forests import ForestPosterior, ForestStatistics
 from bayesnb.rows.statistics import ModelStatistics
 from bayesnb.sklearn.estimator import NaiveBayesClassifier
 
 RESULTS = (
     PointEstimate, EMEstimate, Posterior, EmpiricalPosterior, AveragedPosterior, Draws, HierarchicalDraws, Bootstrap,
-    ForestPosterior, MultiLabel, NaiveBayes, ModelStatistics,
+    ForestPosterior, ForestStatistics, MultiLabel, NaiveBayes, ModelStatistics,
 )  # fmt: skip
 """Types that can be saved, besides the estimator."""
 

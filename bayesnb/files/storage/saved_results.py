@@ -27,7 +27,7 @@ from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.model.spelling import CONSTRAINTS
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.results.draws import Draws
-from bayesnb.results.forests import ForestPosterior
+from bayesnb.results.forests import ForestPosterior, ForestStatistics
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import match_statistics
 from bayesnb.rows.statistics import ModelStatistics
@@ -170,6 +170,12 @@ def _(result: AveragedPosterior) -> None:
         columns: Any = model.columns[name]
         family.check_resolved(name, 1, columns)
     _check_by_feature("log_odds", result.log_odds, model)
+
+
+@check_result.register
+def _(result: ForestStatistics) -> None:
+    check_statistics(result)
+    result.pairs.check("pairs", result.num_classes)
 
 
 @check_result.register

@@ -57,8 +57,8 @@ def by_blocks(function: Callable[[Array], Array], x: Array, row_bytes: int, bloc
     if on_host(x):
         parts = in_threads(lambda rows: function(x[rows]), row_blocks(len(x), row_bytes, block_bytes=block_bytes))
         return np.concatenate(parts) if parts else function(x)
-    together = max(block_bytes // row_bytes, 1)
-    if len(x) <= together:
+    together, num_rows = max(block_bytes // row_bytes, 1), x.shape[0]
+    if not isinstance(num_rows, int) or num_rows <= together:  # an exported function has any number of rows
         return function(x)
     return jax.lax.map(lambda row: function(row[None])[0], x, batch_size=together)
 
