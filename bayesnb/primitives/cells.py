@@ -75,4 +75,5 @@ def beyond(x: Array, low: Array, high: Array, fall: Array, rise: Array) -> Array
 def _beyond(x: Array, low: Array, high: Array, fall: Array, rise: Array, far: Array) -> None:
     for n in range(x.shape[0]):
         for d in range(x.shape[1]):
-            far[n, d] = max(low[d] - x[n, d], 0.0) * fall[d] + max(x[n, d] - high[d], 0.0) * rise[d]
+            below, above = low[d] - x[n, d], x[n, d] - high[d]
+            far[n, d] = (below * fall[d] if below > 0.0 else 0.0) + (above * rise[d] if above > 0.0 else 0.0)

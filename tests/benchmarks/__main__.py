@@ -22,7 +22,18 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from tests.benchmarks import classes, estimators, full_bayes, layouts, others, row_counts, scaling, serving, speed
+from tests.benchmarks import (
+    classes,
+    estimators,
+    full_bayes,
+    histograms,
+    layouts,
+    others,
+    row_counts,
+    scaling,
+    serving,
+    speed,
+)
 from tests.benchmarks.workloads import Jobs, contests
 
 SETTLE = 0.1
@@ -74,6 +85,7 @@ def compare(quick: bool, only: str, rounds: int) -> pd.DataFrame:
         *speed.workloads(quick),
         *estimators.workloads(quick),
         *full_bayes.workloads(quick),
+        *histograms.workloads(quick),
         *others.workloads(quick),
         *layouts.workloads(quick),
         *serving.workloads(quick),
