@@ -30,17 +30,16 @@ from typing import Any, ClassVar, Self
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import numpyro
 import numpyro.distributions as dist
 from numpyro.distributions.constraints import Constraint
 
 from bayesnb.arrays.cells import observed
-from bayesnb.arrays.host_calls import finalise, without_compiling
-from bayesnb.arrays.placement import Array, namespace
+from bayesnb.arrays.placement import Array
 from bayesnb.arrays.pytree import Node as Node
 from bayesnb.arrays.pytree import pytree as pytree
 from bayesnb.families.hyperparameters import Hyperparameters
+from bayesnb.families.left_out import LeftOut
 from bayesnb.families.parts.support import broadcast, require_finite_numbers, require_shapes, require_support
 from bayesnb.families.readable import Readable
 from bayesnb.families.traits import Traits
@@ -57,7 +56,7 @@ Hyperparameter = Any
 """A number or an array that broadcasts to [K, D]."""
 
 
-class Family(Hyperparameters, Readable, Scoring, Traits):
+class Family(Hyperparameters, Readable, Scoring, Traits, LeftOut):
     """A likelihood for a block of columns and its conjugate prior; the module's docstring describes the interface."""
 
     statistics_type: ClassVar[type]
@@ -261,33 +260,6 @@ class Family(Hyperparameters, Readable, Scoring, Traits):
             return self.likelihood_scorer(tables)
         return lambda x: LogProb(products.sum_terms("log_predictive_terms", (tables,), (x,)), None)
 
-    @abstractmethod
-    def left_out_terms(self, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
-        """log p(x_d | class y_n, all rows but this one), [N, D], from a prior and all rows' statistics. Pure JAX."""
-
-    def leave_one_out_terms(self, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
-        """log p(x_d | y = k, all rows but this one), [N, K, D]: only the row's own class changes. Pure JAX."""
-        terms = self.update(statistics).log_predictive_terms(x)
-        own = jnp.arange(terms.shape[1])[None, :] == y[:, None]
-        return jnp.where(own[:, :, None], self.left_out_terms(statistics, x, y, weight)[:, None, :], terms)
-
-    def leave_one_out(self, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
-        """The sum of these terms over columns, [N, K], computed without the terms of the other classes."""
-        if self.common_sites:  # the row changes every class
-            return products.sum_terms("leave_one_out_terms", (self, statistics), (x, y, weight))
-        table = finalise(conjugate_update, self, statistics).log_predictive(x).finite
-        own = products.sum_terms("left_out_terms", (self, statistics), (x, y, weight))
-        return namespace(table).where(np.arange(table.shape[1])[None, :] == y[:, None], own[:, None], table)
-
-    def left_out(self, statistics: Any, y: Array, weight: Array) -> Callable[[Array, Array, Array], Array]:
-        """``leave_one_out_terms`` of some of the rows with these labels and weights [N], in numpy: a function of them.
-
-        What all rows need is computed here, once.
-        """
-        del y, weight
-        # nothing is compiled, as that would depend on the number of columns, and it takes as long as compiled code
-        return lambda *rows: without_compiling(_leave_one_out_terms, self, statistics, *rows)
-
     def by_class(self) -> Any:
         """A family with the same ``predictive_tables`` whose classes are apart: any of them may be joined or taken."""
         return self
@@ -305,13 +277,3 @@ class Family(Hyperparameters, Readable, Scoring, Traits):
     def log_base_measure(self, statistics: Any) -> Array:
         """The rest of the log evidence besides the partition ratio, by class and feature: ``log_base``, or else 0."""
         return getattr(statistics, "log_base", jnp.zeros(()))
-
-
-def _leave_one_out_terms(family: Family, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
-    return family.leave_one_out_terms(statistics, x, y, weight)
-
-
-@jax.jit
-def conjugate_update(family: Family, statistics: Any) -> Any:
-    """``family.update(statistics)``, compiled."""
-    return family.update(statistics)

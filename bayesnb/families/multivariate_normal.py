@@ -15,7 +15,8 @@ import numpyro.distributions as dist
 from bayesnb.arrays.cells import observed
 from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.placement import Array, is_traced
-from bayesnb.families.base import Family, Hyperparameter, Params, Score, conjugate_update, pytree
+from bayesnb.families.base import Family, Hyperparameter, Params, Score, pytree
+from bayesnb.families.left_out import conjugate_update
 from bayesnb.families.normal import Normal
 from bayesnb.families.parts import multivariate_rows as of_rows
 from bayesnb.families.parts.inverse_wishart_prior import InverseWishartPrior

@@ -20,7 +20,9 @@ def find_cells(x: Array, edges: Array) -> Array:
     """
     if namespace(x) is np and namespace(edges) is np:
         codes = np.empty(x.shape, np.int16)
-        _search(for_loops(x), _filled_up(edges), codes)
+        table = _filled_up(edges)
+        part = (table.shape[1] + 1) // 8
+        _search(for_loops(x), table, np.ascontiguousarray(table[:, part - 1 :: part].T[:7]), codes)
         return codes
     x = jnp.asarray(x, jnp.result_type(float))
     # NaN is sorted behind all edges
@@ -29,22 +31,28 @@ def find_cells(x: Array, edges: Array) -> Array:
 
 
 def _filled_up(edges: Array) -> Array:
-    """The edges with infinite ones up to a power of two less one, so that a search takes the same steps everywhere."""
-    size = (1 << edges.shape[1].bit_length()) - 1
-    out = np.full((edges.shape[0], size), np.inf)
+    """The edges with infinite ones up to 7, 15, 31, ..., so that a search takes the same steps everywhere."""
+    out = np.full((edges.shape[0], max((1 << edges.shape[1].bit_length()) - 1, 7)), np.inf)
     out[:, : edges.shape[1]] = edges
     return out
 
 
 @compiled_unless_few
-def _search(x: Array, edges: Array, codes: Array) -> None:
-    """A binary search of all columns at once, one halving after the other: without a branch it vectorises."""
+def _search(x: Array, edges: Array, eighths: Array, codes: Array) -> None:
+    """Each number against its column's seven ``eighths`` [7, D], and then halvings: without a branch it vectorises."""
     num_columns, size = edges.shape
-    table, places = edges.ravel(), np.empty(num_columns, np.int32)
+    table, places, found = edges.ravel(), np.empty(num_columns, np.int32), np.empty(num_columns)
+    part = (size + 1) >> 3
     for n in range(x.shape[0]):
         for d in range(num_columns):
-            places[d] = d * size
-        step = (size + 1) >> 1
+            value = x[n, d]
+            first = (1.0 if value >= eighths[0, d] else 0.0) + (1.0 if value >= eighths[1, d] else 0.0)
+            second = (1.0 if value >= eighths[2, d] else 0.0) + (1.0 if value >= eighths[3, d] else 0.0)
+            third = (1.0 if value >= eighths[4, d] else 0.0) + (1.0 if value >= eighths[5, d] else 0.0)
+            found[d] = (first + second) + (third + (1.0 if value >= eighths[6, d] else 0.0))
+        for d in range(num_columns):
+            places[d] = d * size + np.int32(found[d]) * part
+        step = part >> 1
         while step > 0:
             for d in range(num_columns):
                 places[d] += step if x[n, d] >= table[np.uintp(places[d] + step - 1)] else 0
@@ -67,4 +75,5 @@ def beyond(x: Array, low: Array, high: Array, fall: Array, rise: Array) -> Array
 def _beyond(x: Array, low: Array, high: Array, fall: Array, rise: Array, far: Array) -> None:
     for n in range(x.shape[0]):
         for d in range(x.shape[1]):
-            far[n, d] = max(low[d] - x[n, d], 0.0) * fall[d] + max(x[n, d] - high[d], 0.0) * rise[d]
+            below, above = low[d] - x[n, d], x[n, d] - high[d]
+            far[n, d] = (below * fall[d] if below > 0.0 else 0.0) + (above * rise[d] if above > 0.0 else 0.0)

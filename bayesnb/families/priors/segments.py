@@ -20,6 +20,7 @@ import jax.numpy as jnp
 from bayesnb.arrays.placement import Array
 from bayesnb.families.parts.statistics import without
 from bayesnb.numerics.log_gamma import log_gamma_ratio
+from bayesnb.numerics.segment_weights import segment_sums, segment_weights
 from bayesnb.primitives.segmentations import best_segmentation, log_prior_of_count, sum_segmentations
 
 HEAVY = 30.0
@@ -57,29 +58,10 @@ class Average(NamedTuple):
     log_evidence: Array
 
 
-def segment_sums(cells: Array) -> Array:
-    """Sums over the cells from i to j >= i, [..., G, G]; added up from i, not subtracted."""
-    size = cells.shape[-1]
-    later = jnp.triu(jnp.ones((size, size), bool))
-    return jnp.cumsum(jnp.where(later, cells[..., None, :], 0.0), axis=-1)
-
-
 def log_weights(prior: Prior) -> tuple[Array, Array]:
-    """log e(s) of every segment, [A, D, G, G], and the rest of each total's weight, [A, D]."""
-    total, mass = prior.total, prior.segments()[None]
-
-    def add(sums: tuple[Array, Array], counts: Array) -> tuple[tuple[Array, Array], None]:
-        inside, rows = segment_sums(counts)[None], counts.sum(axis=-1)[None]
-        # counted in units of what the total of the column is worth, nothing large is left to cancel
-        unit = total + rows[..., None, None]
-        segment = log_gamma_ratio(total * mass, inside, mass * unit)
-        whole = log_gamma_ratio(total[..., 0, 0], rows, unit[..., 0, 0])
-        return (sums[0] + segment, sums[1] - whole), None
-
-    shape = (len(prior.totals), *prior.mass.shape)
+    """log e(s) of every segment, [A, D, G, G], and the rest of each total's weight, [A, D], up to units that cancel."""
     kind = jnp.result_type(prior.mass, float)
-    start = jnp.zeros((*shape, shape[-1]), kind), jnp.zeros(shape[:2], kind)
-    return jax.lax.scan(add, start, jnp.asarray(prior.counts, kind))[0]
+    return segment_weights(prior.mass, jnp.asarray(prior.counts, kind), jnp.asarray(prior.totals, kind))
 
 
 def average(prior: Prior) -> Average:

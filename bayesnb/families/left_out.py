@@ -1,0 +1,63 @@
+"""Exact leave-one-out terms of a family: a row's own contribution is removed from the statistics of all rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bayesnb.arrays.host_calls import finalise, without_compiling
+from bayesnb.arrays.placement import Array, namespace
+from bayesnb.primitives import products
+
+
+class LeftOut(ABC):
+    """The predictive of rows without themselves; ``self`` is the prior, the statistics are those of all rows."""
+
+    update: Callable[[Any], Any]
+
+    @property
+    @abstractmethod
+    def common_sites(self) -> tuple[str, ...]:
+        """The parameters that all classes share."""
+
+    @abstractmethod
+    def left_out_terms(self, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
+        """log p(x_d | class y_n, all rows but this one), [N, D], from a prior and all rows' statistics. Pure JAX."""
+
+    def leave_one_out_terms(self, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
+        """log p(x_d | y = k, all rows but this one), [N, K, D]: only the row's own class changes. Pure JAX."""
+        terms = self.update(statistics).log_predictive_terms(x)
+        own = jnp.arange(terms.shape[1])[None, :] == y[:, None]
+        return jnp.where(own[:, :, None], self.left_out_terms(statistics, x, y, weight)[:, None, :], terms)
+
+    def leave_one_out(self, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
+        """The sum of these terms over columns, [N, K], computed without the terms of the other classes."""
+        if self.common_sites:  # the row changes every class
+            return products.sum_terms("leave_one_out_terms", (self, statistics), (x, y, weight))
+        table = finalise(conjugate_update, self, statistics).log_predictive(x).finite
+        own = products.sum_terms("left_out_terms", (self, statistics), (x, y, weight))
+        return namespace(table).where(np.arange(table.shape[1])[None, :] == y[:, None], own[:, None], table)
+
+    def left_out(self, statistics: Any, y: Array, weight: Array) -> Callable[[Array, Array, Array], Array]:
+        """``leave_one_out_terms`` of some of the rows with these labels and weights [N], in numpy: a function of them.
+
+        What all rows need is computed here, once.
+        """
+        del y, weight
+        # nothing is compiled, as that would depend on the number of columns, and it takes as long as compiled code
+        return lambda *rows: without_compiling(_leave_one_out_terms, self, statistics, *rows)
+
+
+def _leave_one_out_terms(family: LeftOut, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
+    return family.leave_one_out_terms(statistics, x, y, weight)
+
+
+@jax.jit
+def conjugate_update(family: LeftOut, statistics: Any) -> Any:
+    """``family.update(statistics)``, compiled."""
+    return family.update(statistics)
