@@ -10,8 +10,9 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
+from bayesnb.arrays.cells import unless_all
 from bayesnb.arrays.host_calls import eagerly
-from bayesnb.arrays.placement import Array
+from bayesnb.arrays.placement import Array, namespace
 from bayesnb.families.parts.end_to_end import EndToEnd
 from bayesnb.families.parts.pair_evidence import joint_moments, rows_prior
 from bayesnb.families.parts.pairs import PairLayout, PairPrior, PairStatistics
@@ -86,20 +87,23 @@ def log_ratios(tables: PairTables, layout: PairLayout, cells: Array) -> Array:
     places, seen, reals = layout.split(cells)
     by_category = StudentCells(*(pair_lookups.look_up_rows(table, places) for table in tables.by_category))
     counted = pair_lookups.look_up_pairs(tables.counted, places)
-    return eagerly(_assemble, tables, counted, by_category, seen, reals)
+    there = namespace(reals).concatenate([seen, ~namespace(reals).isnan(reals)], axis=1)
+    return eagerly(_assemble, tables, counted, by_category, reals, unless_all(there))
 
 
 @jax.jit
-def _assemble(tables: PairTables, counted: Array, by_category: StudentCells, seen: Array, reals: Array) -> Array:
-    there = ~jnp.isnan(reals)
-    x = jnp.where(there, reals, 0.0)[:, None, None, :]
+def _assemble(
+    tables: PairTables, counted: Array, by_category: StudentCells, reals: Array, there: Array | None
+) -> Array:
+    x = jnp.where(jnp.isnan(reals), 0.0, reals)[:, None, None, :]
     given, alone = (jax.tree.map(lambda table: table[None], part) for part in (tables.given, tables.alone))
     child = log_student(jax.tree.map(lambda table: table[:, :, None], alone), x)
-    mixed = log_student(by_category, x) - child
-    real = bivariate_normal.log_conditional(given, x.swapaxes(2, 3), x) - child
-    impossible = jnp.zeros((*real.shape[:3], counted.shape[2]), real.dtype)
-    ratios = jnp.concatenate(
-        [jnp.concatenate([counted, mixed], axis=3), jnp.concatenate([impossible, real], axis=3)], axis=2
-    )
-    both = jnp.concatenate([seen, there], axis=1)
-    return jnp.where(both[:, None, :, None] & both[:, None, None, :], ratios, 0.0)
+    ratios = bivariate_normal.log_conditional(given, x.swapaxes(2, 3), x) - child
+    if counted.shape[2]:  # without categories nothing is copied
+        mixed = log_student(by_category, x) - child
+        impossible = jnp.zeros((*ratios.shape[:3], counted.shape[2]), ratios.dtype)
+        upper, lower = (jnp.concatenate(part, axis=3) for part in ((counted, mixed), (impossible, ratios)))
+        ratios = jnp.concatenate([upper, lower], axis=2) if reals.shape[1] else counted
+    if there is None:
+        return ratios
+    return jnp.where(there[:, None, :, None] & there[:, None, None, :], ratios, 0.0)
