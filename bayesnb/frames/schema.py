@@ -122,6 +122,20 @@ class FrameSchema:
             hint = closest(missing[0], names) if len(missing) == 1 else ""
             raise DataError(f"the rows have no column {listing(missing)}, which the model was fitted to{hint}")
 
+    def warn_of_extra(self, names: Sequence[str]) -> bool:
+        """Whether there are other columns beside all of the fit; then a warning names them."""
+        known = set(self.names)
+        extra = [name for name in names if name not in known]
+        if not extra or len(names) - len(extra) < len(known):
+            return False
+        warn(f"the rows have columns that the fit did not have, which are left out: {listing(extra)}")
+        return True
+
+    def drop_extra(self, frame: Frame) -> Frame:
+        """The frame without columns that the fit did not have, with a warning, if it has all others."""
+        known = set(self.names)
+        return frame[[c for c in frame.columns if c in known]] if self.warn_of_extra(frame.columns) else frame
+
     def encode(self, frame: Frame) -> Any:
         """X by block; other columns of the frame are ignored.
 

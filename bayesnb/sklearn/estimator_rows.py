@@ -96,6 +96,9 @@ class ChecksRows(IncrementalClassifier):
             raise DataError(
                 f"the data frame has {frame.shape[0]} rows and {frame.shape[1]} columns: give at least one of each"
             )
+        if named and not reset and isinstance(self.schema_, FrameSchema):
+            frame = self.schema_.drop_extra(frame)
+            X = frame.to_native()
         # scikit-learn ignores names if none is text, and raises an error if only some are
         _check_feature_names(self, X if named else None, reset=reset)
         _check_n_features(self, X, reset=reset)

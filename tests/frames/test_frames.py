@@ -3,6 +3,7 @@
 import datetime
 import pickle
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -128,11 +129,22 @@ def changed(**columns):
     return FRAMES["pandas"].assign(**columns)
 
 
+@pytest.mark.parametrize("name", FRAMES)
+def test_extra_columns_are_left_out_with_a_warning(name):
+    clf = nb.NaiveBayesClassifier().fit(FRAMES[name], Y)
+    more = nw.from_native(FRAMES[name]).with_columns(height=nw.lit(1.0)).to_native()
+    with pytest.warns(UserWarning, match="columns that the fit did not have, which are left out: 'height'"):
+        assert_array_equal(clf.predict_proba(more), clf.predict_proba(FRAMES[name]))
+    with pytest.warns(UserWarning, match="'height'"):
+        again = nb.NaiveBayesClassifier().fit(FRAMES[name], Y).partial_fit(more, Y)
+    assert_array_equal(again.class_count_, 2 * clf.class_count_)
+
+
 @pytest.mark.parametrize(
     ("frame", "words"),
     [
         (FRAMES["pandas"].drop(columns="age"), "Feature names seen at fit time, yet now missing:\n- age"),
-        (changed(height=1.0), "Feature names unseen at fit time:\n- height"),
+        (changed(height=1.0).drop(columns="age"), "Feature names unseen at fit time:\n- height"),
         (FRAMES["pandas"][["blood", "smokes", "age", "weight"]], "must be in the same order"),
         (changed(blood=1.0), "column 'blood' holds numbers, and the model was fitted to text"),
         (changed(age="old"), "column 'age' holds text, 'old', and the model was fitted to numbers"),

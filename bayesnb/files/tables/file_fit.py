@@ -218,6 +218,7 @@ def _batches_for(classifier: NaiveBayesClassifier, data: str) -> Iterator[RowBat
     """The columns of the fit, batch by batch."""
     source, schema = open_data(data), _schema(classifier)
     schema.require(source.names)
+    schema.warn_of_extra(source.names)
     for batch in source.read([column.name for column in schema.used], schema.texts):
         require_finite_frame(source.data, batch.frame, batch.place)
         for column in schema.used:
