@@ -87,6 +87,7 @@ def fit_forests(
 def _summarise(model: NaiveBayes, X: Any, y: Any, sample_weight: Any) -> ForestStatistics:
     if X is None:
         raise ValueError("give rows, X and y, or statistics, as the attribute of a ForestPosterior has")
+    _require_pairs(model)
     rows = label_rows(model, *to_host((X, y, sample_weight)), sparse=False).counted()
     layout, found = _layout(model, rows), summarise(rows)
     cells, labels = pair_cells(rows.families, rows.arrays), rows.labels
@@ -94,17 +95,20 @@ def _summarise(model: NaiveBayes, X: Any, y: Any, sample_weight: Any) -> ForestS
     return ForestStatistics(found.class_counts, found.blocks, pairs)
 
 
-def _layout(model: NaiveBayes, rows: LabelledRows) -> PairLayout:
-    """The sizes of all columns; ValueError if a block has no pairs, or the model too many columns."""
-    sizes: list[int] = []
+def _require_pairs(model: NaiveBayes) -> None:
+    """ValueError for a block without pairs, before its rows are read: they may be sparse."""
     for name, family in model.families.items():
-        of_block = family.pair_sizes(family.columns_in(rows.arrays[name]))
-        if of_block is None:
+        if family.pair_sizes(0) is None:
             raise ValueError(
                 f"block {name!r} is {family!r}, whose pairs have no closed form: forests take Bernoulli, Categorical "
                 "and Normal blocks; leave the block out, or use nb.temper(..., per_feature=True) on its fit_posterior"
             )
-        sizes.extend(of_block)
+
+
+def _layout(model: NaiveBayes, rows: LabelledRows) -> PairLayout:
+    """The sizes of all columns; ValueError if there are too many, or too many categories."""
+    parts = [family.pair_sizes(family.columns_in(rows.arrays[name])) for name, family in model.families.items()]
+    sizes = tuple(size for of_block in parts for size in of_block or ())
     if len(sizes) > MOST_FEATURES:
         raise ValueError(
             f"fit_forests takes at most {MOST_FEATURES} features, got {len(sizes):,}: use the powers of "
@@ -116,4 +120,4 @@ def _layout(model: NaiveBayes, rows: LabelledRows) -> PairLayout:
         f"every pair of {num_categories:,} categories in {rows.num_classes:,} classes",
         "give fewer columns of many categories",
     )
-    return PairLayout(tuple(sizes))
+    return PairLayout(sizes)

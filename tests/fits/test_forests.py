@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.sparse
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
@@ -213,6 +214,8 @@ def test_jax_rows_and_jit(structure):
     fit = nb.fit_forests(MODEL, X, Y, structure=structure)
     expected = fit.predict_log_proba(X)
     rows = jax.tree.map(jnp.asarray, X)
+    of_jax_rows = nb.fit_forests(MODEL, rows, jnp.asarray(Y), structure=structure)
+    assert_allclose(of_jax_rows.predict_log_proba(X), expected, rtol=1e-3, atol=1e-3)
     found = fit.predict_log_proba(rows)
     assert isinstance(found, jax.Array)
     assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
@@ -232,6 +235,13 @@ def test_what_is_refused():
     for family in (nb.Multinomial(), nb.Poisson(), nb.Normal(variance="shared"), nb.MultivariateNormal()):
         with pytest.raises(ValueError, match=rf"block 'x' is {type(family).__name__}.*leave the block out, or use nb"):
             nb.fit_forests(nb.NaiveBayes(family), flags[:, :3], [0, 1, 0, 1])
+    words = scipy.sparse.csr_matrix(flags[:, :3])
+    with pytest.raises(ValueError, match=r"block 'x' is a sparse matrix, but an array is needed here: give x\.toarray"):
+        nb.fit_forests(nb.NaiveBayes(nb.Bernoulli()), words, [0, 1, 0, 1])
+    with pytest.raises(ValueError, match=r"block 'x' is Multinomial.*leave the block out"):
+        nb.fit_forests(nb.NaiveBayes(nb.Multinomial()), words, [0, 1, 0, 1])
+    with pytest.raises(ValueError, match="a Normal cell is a finite number"):
+        nb.fit_forests(nb.NaiveBayes(nb.Normal()), [[1.0, np.inf], [0.0, 1.0]], [0, 1])
     with pytest.raises(ValueError, match="structure must be 'average', 'best', 'aode', got 'tree'"):
         nb.fit_forests(MODEL, X, Y, structure="tree")
     with pytest.raises(ValueError, match="cannot run inside a JAX transformation"):
