@@ -16,7 +16,7 @@ discretization method for continuous attributes, Machine Learning 65 (2006).
 import jax.numpy as jnp
 import numpyro
 import numpyro.distributions as dist
-from jax import Array
+from jax import Array, random
 from jax.scipy.special import gammaln
 
 
@@ -32,6 +32,12 @@ class Cuts(dist.Distribution):
         """The log probability of the cuts of each column, [D]."""
         number, most = value.sum(-1), value.shape[-1]
         return gammaln(number + 1.0) + gammaln(most - number + 1.0) - gammaln(most + 2.0)
+
+    def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
+        """Cuts of each column, [..., D, G - 1]."""
+        keys, columns = random.split(key), (*sample_shape, *self.batch_shape)
+        p = random.uniform(keys[0], (*columns, 1))
+        return random.bernoulli(keys[1], p, (*columns, *self.event_shape)).astype(int)
 
 
 class Steps(dist.Distribution):
@@ -54,6 +60,18 @@ class Steps(dist.Distribution):
         )
         beyond = jnp.maximum(self.edges[:, 0] - value, 0.0) + jnp.maximum(value - self.edges[:, -1], 0.0)
         return jnp.log(probs) - jnp.log(width) - beyond / width
+
+    def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
+        """Numbers, [..., N, D]."""
+        keys, shape = random.split(key, 3), (*sample_shape, *self.batch_shape)
+        cell = random.categorical(keys[0], jnp.log(self.probs), axis=-1, shape=shape)
+        column, last = jnp.arange(shape[-1]), self.edges.shape[-1]
+        low, width = (
+            self.edges[column, jnp.maximum(cell - 1, 0)],
+            jnp.diff(self.edges)[column, (cell - 1).clip(0, last - 2)],
+        )
+        within, beyond = width * random.uniform(keys[1], shape), width * random.exponential(keys[2], shape)
+        return low + jnp.where(cell == 0, -beyond, jnp.where(cell == last, beyond, within))
 
 
 def model(

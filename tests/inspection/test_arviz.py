@@ -30,11 +30,12 @@ DIMENSIONS = {
     "informed": {"loc": TABLE, "variance": TABLE},
     "known": {"loc": TABLE},
     "tied": {"loc": ("classes", "groups"), "variance": ("classes", "groups")},
+    "histogram": {"probs": (*TABLE, "cells"), "cuts": ("features", "edges"), "total": ("features",)},
     "shared": {"loc": TABLE, "variance": ("features",)},
     "covariance": {"loc": TABLE, "covariance": (*TABLE, "features_other")},
     "discriminant": {"loc": TABLE, "covariance": ("features", "features_other")},
 }
-CATEGORIES = {"categories": 3, "categories_0": 2, "categories_1": 5, "categories_2": 3}
+CATEGORIES = {"categories": 3, "categories_0": 2, "categories_1": 5, "categories_2": 3, "cells": 4, "edges": 3}
 
 
 def blocks_of(name):

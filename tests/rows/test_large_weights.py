@@ -45,10 +45,12 @@ def test_predictions_are_those_of_the_likelihood(name, weight):
     found, possible = fit.log_joint(case.X), np.isfinite(exact)
     assert_allclose(found[possible], exact[possible], rtol=1e-9)
     assert (found[~possible] < np.log(1 / weight)).all()
+    assert_allclose(fit.log_evidence / weight, exact[np.arange(len(case.y)), case.y].sum(), rtol=1e-9)
+    if name == "histogram":  # which total is how probable is a matter of nats, of 1e15: float32 does not hold them
+        return
     rows, labels, as_jax = jax.tree.map(jnp.asarray, (case.X, case.y, weights))
     on_device = nb.fit_posterior(case.model, rows, labels, sample_weight=as_jax)
     assert_allclose(on_device.log_joint(rows), found, rtol=1e-4, atol=2e-4)
-    assert_allclose(fit.log_evidence / weight, exact[np.arange(len(case.y)), case.y].sum(), rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", SOME)

@@ -24,7 +24,7 @@ from bayesnb.numerics.segment_weights import segment_sums, segment_weights
 from bayesnb.primitives.segmentations import best_segmentation, log_prior_of_count, sum_segmentations
 
 HEAVY = 30.0
-"""Rows of larger weight are left out in logs: the terms of a sum may differ by more than a float's range."""
+"""Without a row of larger weight the average is computed anew: with it, segments that matter may have no share left."""
 
 
 class Prior(NamedTuple):
@@ -71,7 +71,8 @@ def average(prior: Prior) -> Average:
     log_sum, share = sum_segmentations(log_weight, real.astype(log_weight.dtype))
     log_sum = log_sum + rest - jnp.log(1.0 * len(prior.totals))
     evidence = jax.nn.logsumexp(log_sum, axis=0)
-    return Average(share * jnp.exp(log_sum - evidence[None])[:, :, None, None], log_weight, log_sum, evidence)
+    by_total = jax.nn.softmax(log_sum, axis=0)  # also where the sum of two is rounded to the larger
+    return Average(share * by_total[:, :, None, None], log_weight, log_sum, evidence)
 
 
 def cover(table: Array) -> Array:
@@ -119,20 +120,16 @@ def left_out(prior: Prior, known: Average, own: Array, weight: Array) -> Array:
         seen = below > 0
         return jnp.log(jnp.where(seen[None], above, 1.0)) - jnp.log(jnp.where(seen, below, 1.0))[None]
 
-    def in_logs(logs: Array) -> Array:
-        below = _log_cover(logs)
-        above = jax.lax.map(lambda k: _log_cover(logs + jnp.log(of_class(k))), jnp.arange(len(counts)))
-        return above - below[None]
+    def anew(_: Array) -> Array:
+        def at_cell(g: Array) -> Array:
+            others = prior._replace(counts=counts.at[own, :, g].set(without(counts[own, :, g], weight)))
+            ratio = predictive(others, average(others)) / jnp.where(prior.mass > 0, prior.mass, 1.0)[None]
+            return jnp.take(jnp.log(jnp.where(ratio > 0, ratio, 1.0)), g, axis=2)
 
-    log_ratio = jax.lax.cond(weight > HEAVY, in_logs, plain, logs)
+        return jnp.moveaxis(jax.lax.map(at_cell, jnp.arange(counts.shape[2])), 0, 2)
+
+    log_ratio = jax.lax.cond(weight > HEAVY, anew, plain, logs)
     return log_ratio + jnp.log(jnp.where(prior.mass > 0, prior.mass, 1.0))[None]
-
-
-def _log_cover(logs: Array) -> Array:
-    """log ``cover`` of the numbers with these logarithms, [A, D, G, G] to [D, G], also summed over totals."""
-    from_end = jax.lax.cumlogsumexp(jax.nn.logsumexp(logs, axis=0), axis=2, reverse=True)
-    size = logs.shape[-1]
-    return jax.nn.logsumexp(jnp.where(jnp.triu(jnp.ones((size, size), bool)), from_end, -jnp.inf), axis=-2)
 
 
 def cut_probability(known: Average) -> Array:

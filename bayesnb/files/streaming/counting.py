@@ -39,6 +39,7 @@ def stream(
 
     They equal those of ``sufficient_statistics`` on all rows at once, in float64. In files, null features are missing,
     and folder names such as ``year=2020`` become columns.
+    A Histogram without edges takes those of the first block of rows, so let it hold some thousand in no order.
 
     Args:
         model: The model, for its blocks; its hyperparameters do not matter.

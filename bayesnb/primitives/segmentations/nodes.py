@@ -9,7 +9,7 @@ import numpy as np
 
 from bayesnb.arrays.placement import Array
 
-NEVER = -1e30
+NEVER = -1e36
 """The log of a weight that counts as zero; unlike -inf it has a gradient."""
 
 

@@ -39,10 +39,18 @@ def _of_table(log_weight: Array, real: Array) -> tuple[Array, Array]:
     size, before, kind = log_weight.shape[0], boundaries_before(real), log_weight.dtype
     p, weights = (jnp.asarray(x, kind) for x in nodes(size))
     inside = jnp.maximum(before[None, :] - before[:, None], 0)
-    upper = jnp.where(jnp.triu(jnp.ones((size, size), bool)), log_weight, NEVER)
-    # a segment costs 1 - p for each boundary that it crosses, and p for the cut after it, if it is not the last
     ends = jnp.append(log_of(real), 0.0).astype(kind)
+    starts = jnp.append(0.0, log_of(real)).astype(kind)
+    upper = jnp.where(jnp.triu(jnp.ones((size, size), bool)), log_weight, NEVER) + starts[:, None]
 
+    def best_before(best: Array, j: Array) -> tuple[Array, None]:
+        return best.at[j + 1].set((best[:-1] + upper[:, j]).max()), None
+
+    # relative to the best segmentation the weights keep their digits, however large they are
+    best, _ = jax.lax.scan(best_before, jnp.full(size + 1, NEVER, kind).at[0].set(0.0), jnp.arange(size))
+    upper = (upper + best[:-1, None]) - best[None, 1:]
+
+    # a segment costs 1 - p for each boundary that it crosses, and p for the cut after it, if it is not the last
     def at_node(node: tuple[Array, Array, Array]) -> tuple[Array, Array]:
         log_p, log_rest, log_w = node
         cut = ends + jnp.where(jnp.arange(size) < size - 1, log_p, 0.0)
@@ -65,7 +73,7 @@ def _of_table(log_weight: Array, real: Array) -> tuple[Array, Array]:
     def add(total: Array, node: tuple[Array, Array, Array]) -> tuple[Array, None]:
         return total + jnp.exp(at_node(node)[1] - log_sum), None
 
-    return log_sum, jax.lax.scan(add, jnp.zeros_like(upper), of_nodes)[0]
+    return best[size] + log_sum, jax.lax.scan(add, jnp.zeros_like(upper), of_nodes)[0]
 
 
 @compiled
