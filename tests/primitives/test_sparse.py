@@ -242,11 +242,11 @@ def test_bad_sparse_rows_are_refused_in_a_sentence(family, X, message):
 
 
 def test_bcoo_with_a_batch_or_for_another_family_is_refused():
-    batch = BCOO.fromdense(np.eye(3), n_batch=1)
+    batch, plain = BCOO.fromdense(np.eye(3), n_batch=1), BCOO.fromdense(np.eye(3))
     with pytest.raises(ValueError, match=r"is a BCOO: give a scipy\.sparse matrix"):
         nb.fit_posterior(nb.NaiveBayes(nb.Multinomial()), batch, [0, 1, 0])
     with pytest.raises(ValueError, match="which Normal does not support"):
-        nb.fit_posterior(nb.NaiveBayes(nb.Normal()), batch, [0, 1, 0])
+        nb.fit_posterior(nb.NaiveBayes(nb.Normal()), plain, [0, 1, 0])
 
 
 def test_where_an_array_is_needed_a_sparse_matrix_is_refused():
