@@ -74,7 +74,6 @@ def test_the_served_estimator_answers_as_the_estimator(kind, make):
         ("columns of every kind", lambda X: X.assign(port=1)),
         ("columns of every kind", lambda X: X.assign(visits=-1)),
         ("columns of every kind", lambda X: X.drop(columns="age")),
-        ("columns of every kind", lambda X: X.assign(id=1)),
         ("columns of every kind", lambda X: X.drop(columns="age").to_dict("records")),
         ("columns of every kind", lambda X: X.to_numpy()),
         ("a column of a family", lambda X: X.assign(stays=0.5)),
@@ -96,9 +95,9 @@ def test_other_rows_are_refused_in_the_same_sentences(kind, alter, make):
 
 
 @pytest.mark.filterwarnings("ignore:column 'empty':UserWarning")
-def test_unseen_categories_and_missing_cells_are_as_in_the_estimator(make):
+def test_unseen_categories_missing_cells_and_extra_columns_are_as_in_the_estimator(make):
     clf, served, X, _ = make("columns of every kind")
-    for name, cell in (("port", "unseen"), ("class", 9), ("age", None), ("alone", pd.NA), ("seen", 2)):
+    for name, cell in (("port", "unseen"), ("class", 9), ("age", None), ("alone", pd.NA), ("seen", 2), ("id", 1)):
         row = X.iloc[0].to_dict() | {name: cell}
         (expected, warned), (found, told) = (outcome(one, row) for one in (clf, served))
         assert told == warned
