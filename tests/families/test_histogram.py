@@ -253,6 +253,17 @@ def test_rows_may_fall_where_none_fell_before(rng):
     assert post.predict(far)[0] == 1
 
 
+def test_a_block_without_columns_says_nothing(rng, key):
+    y = np.arange(12) % 2
+    X = {"none": np.zeros((12, 0)), "some": rng.normal(size=(12, 2))}
+    both, alone = nb.NaiveBayes({"none": nb.Histogram(), "some": nb.Normal()}), nb.NaiveBayes(nb.Normal())
+    for fit in (nb.fit_posterior, nb.fit_map, nb.fit_mle):
+        assert_allclose(fit(both, X, y).log_joint(X), fit(alone, X["some"], y).log_joint(X["some"]), rtol=1e-12)
+    post = nb.fit_posterior(both, X, y)
+    assert_allclose(post.log_evidence, nb.fit_posterior(alone, X["some"], y).log_evidence, rtol=1e-12)
+    assert post.sample(key, 3)["none_cuts"].shape == (3, 0, 31)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("num_rows", [1000, 8000])
 def test_columns_without_a_say_are_found(num_rows):

@@ -105,17 +105,17 @@ class CellColumns(Family):
     @property
     def _edges(self) -> Array:
         """[D, G - 1]."""
-        return self.edges.reshape(-1, *self.edges.shape[-2:])[0]
+        return self.edges[(0,) * (self.edges.ndim - 2)]
 
     @property
     def _atoms(self) -> Array:
         """[D, G]."""
-        return self.atoms.reshape(-1, *self.atoms.shape[-2:])[0]
+        return self.atoms[(0,) * (self.atoms.ndim - 2)]
 
     @property
     def _mass(self) -> Array:
         """[D, G]."""
-        return jnp.asarray(self.mass).reshape(-1, *self.mass.shape[-2:])[0]
+        return jnp.asarray(self.mass)[(0,) * (self.mass.ndim - 2)]
 
     @property
     def _real(self) -> Array:
