@@ -14,6 +14,7 @@ import pandas as pd
 from bayesnb.frames.series import (
     DATES,
     FLAGS,
+    Array,
     declared_categories,
     factorise,
     is_meant_as_number,
@@ -30,6 +31,9 @@ MOST_VALUES = 100_000
 MOST_NUMBERS = 1000
 """Maximum number of distinct numbers kept per column where they matter only to tell whether they are few."""
 
+FIRST_CELLS = 1 << 14
+"""Numbers of a block that are looked at first: most measurements have so many values there that they are not few."""
+
 DAY = r"(0?[1-9]|[12]\d|3[01])"
 DATE = re.compile(rf"(\d{{4}}[-/.]{DAY}[-/.]{DAY}|{DAY}[-/]{DAY}[-/]\d\d(\d\d)?|{DAY}\.{DAY}\.\d{{4}})([T ]+\d\d?:.*)?")
 
@@ -43,7 +47,8 @@ class Summary:
         num_cells: The number of cells that are not missing.
         missing: The number of missing cells.
         text: Whether the cells are text; booleans are the texts `False` and `True`.
-        values: The distinct values; None if there are more than ``MOST_VALUES``.
+        values: The distinct values; None if there are more than ``MOST_VALUES``, or many numbers whose likelihood is
+            inferred.
         declared: The categories that the column's type declares.
         whole: Whether all are whole numbers.
         span: The smallest and the largest number.
@@ -110,12 +115,15 @@ class Summary:
         )
 
 
-def summarise(given: nw.Series[Any], place: Callable[[int], str] = "in row {}".format) -> Summary:
+def summarise(
+    given: nw.Series[Any], place: Callable[[int], str] = "in row {}".format, *, inferred: bool = False
+) -> Summary:
     """The summary of a column.
 
     Args:
         given: The cells.
         place: The words for the place of a cell, from its position.
+        inferred: Whether the likelihood will be inferred, so that numbers with many values do not need them.
 
     Raises:
         DataError: for a type that no likelihood takes, and for whole numbers that floating point would round.
@@ -125,7 +133,7 @@ def summarise(given: nw.Series[Any], place: Callable[[int], str] = "in row {}".f
     if is_missing(cells):
         return Summary(cells.name, 0, len(cells))
     if sort not in ("text", "flag"):
-        return _of_numbers(cells, place)
+        return _of_numbers(cells, place, inferred)
     dates, missing = cells.dtype in DATES, cells.null_count()
     if dates and cells.n_unique() > MOST_VALUES:  # to write each as text would take long
         return Summary(cells.name, len(cells) - missing, missing, text=True, values=None, dates=True)
@@ -150,21 +158,34 @@ def summarise(given: nw.Series[Any], place: Callable[[int], str] = "in row {}".f
     )
 
 
-def _of_numbers(cells: nw.Series[Any], place: Callable[[int], str]) -> Summary:
+def _of_numbers(cells: nw.Series[Any], place: Callable[[int], str], inferred: bool) -> Summary:
     found = np.asarray(numbers(cells), np.float64)
     present = found[~np.isnan(found)]
-    values = pd.Index(pd.unique(present))
     farthest = int(np.nanargmax(np.abs(found)))
+    whole = bool((present == np.rint(present)).all())
+    values, repeated = _distinct(present[:FIRST_CELLS])
+    # whole numbers without a repetition may be those of the rows
+    if inferred and len(values) > MOST_NUMBERS and (repeated or not whole):
+        kept = None
+    else:
+        values, repeated = _distinct(present)
+        kept = _kept(values)
     return Summary(
         cells.name,
         len(present),
         len(found) - len(present),
-        values=_kept(values),
-        repeated=len(values) < len(present),
-        whole=bool((present == np.rint(present)).all()),
+        values=kept,
+        repeated=repeated,
+        whole=whole,
         span=(float(present.min()), float(present.max())),
         largest=(float(found[farthest]), place(farthest)),
     )
+
+
+def _distinct(cells: Array) -> tuple[pd.Index, bool]:
+    """The distinct numbers, and whether one of them is repeated."""
+    values = pd.Index(pd.unique(cells))
+    return values, len(values) < len(cells)
 
 
 def _kept(values: pd.Index) -> pd.Index | None:

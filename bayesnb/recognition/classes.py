@@ -79,6 +79,7 @@ def parameters_by_class(labels: Labels, num_classes: int, num_rows: int, keys: A
     """
     cycle = [np.arange(start, start + num_rows) % num_classes for start in range(0, num_classes, num_rows)]
     runs = [labels.evaluate(y, keys) for y in cycle]
+    _require_classes(runs[0], num_classes, labels.program.label)
     tables: dict[str, Any] = {}
     for site, cells in runs[0].observed.items():
         tables[site] = {}
@@ -177,6 +178,13 @@ def parents_of(program: Program, site: str) -> dict[str, bool]:
         return {}
     latents = set(found["posterior_dependencies"])
     return {name: name not in latents for name in found["prior_dependencies"].get(site, {}) if name != site}
+
+
+def _require_classes(points: Points, num_classes: int, label: str) -> None:
+    """NotNaiveBayes if a label of one class has probabilities with a prior; known ones it may have."""
+    priors = [site.concentration for site in points.latents.values() if site.concentration is not None]
+    if num_classes == 1 and any(np.shape(concentration)[-1] == 1 for concentration in priors):
+        raise NotNaiveBayes(f"site {label!r}, the label, has one class: give its probabilities two or more")
 
 
 def count_classes(labels: Labels, num_rows: int, observed: int, first: Points, keys: Any) -> int:

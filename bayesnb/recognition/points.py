@@ -169,8 +169,6 @@ def _label_probs(name: str, site: dict[str, Any]) -> Any:
         raise NotNaiveBayes(
             f"site {name!r}, the label, is a {type(law).__name__}: it must be Categorical, or Bernoulli for two classes"
         )
-    if probs.shape[-1] < 2:
-        raise NotNaiveBayes(f"site {name!r}, the label, has one class: give its probabilities two or more")
     _require_terms(name, site, value.size)
     return probs.reshape(-1, probs.shape[-1])
 

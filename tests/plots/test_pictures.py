@@ -154,7 +154,9 @@ def test_the_files_hold_what_was_measured(tmp_path, mixed):
 
 
 def test_one_split_has_no_error_and_the_summary_is_still_json():
-    one = Comparison((20,), by_hand().priors, tuple(r for r in by_hand().records if r.repeat == 0), {})
+    both = by_hand()
+    bins = {key: splits[:1] for key, splits in both.bins.items()}
+    one = Comparison((20,), both.priors, tuple(r for r in both.records if r.repeat == 0), bins)
     text = json.dumps(summarise(findings_of(synthetic("b"), one), ""), allow_nan=False)
     row = json.loads(text)["table"][0]
     assert row["log_loss"] == {

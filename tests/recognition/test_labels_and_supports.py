@@ -136,7 +136,7 @@ fixed = numpyro.handlers.substitute(program_of_rows, data={"pi": PI / PI.sum()})
     ("program", "X", "y", "sentence"),
     [
         (logit_of_a_class, FLAGS, Y, "the prior of 'p', a parameter of site 'y', is not conjugate: give two classes a"),
-        (one_class, FLAGS, 0 * Y, "site 'y', the label, has one class"),
+        (one_class, FLAGS, 0 * Y, "site 'y', the label, has one class: give its probabilities two"),
         (a_feature_that_is_not_observed, FLAGS, Y, "site 'weight' has a value for each row, depends on the label and"),
         (fixed, FLAGS, Y, "site 'pi' has a fixed value, as by handlers.substitute"),
         (program_of_rows, FLAGS[:0], Y[:0], "the example data have no rows: give at least two"),

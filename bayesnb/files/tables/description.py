@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,7 +50,9 @@ class Description:
         return tuple((column.name, column.reason) for column in self.schema.columns if column not in self.schema.used)
 
 
-def summarise_rows(rows: Frame, labelled: Array, target: str, place: Callable[[int], str]) -> dict[str, Summary]:
+def summarise_rows(
+    rows: Frame, labelled: Array, target: str, place: Callable[[int], str], chosen: Collection[str] | None = None
+) -> dict[str, Summary]:
     """The summary of every column by name: of the target over all rows, of the others over rows with a target.
 
     Args:
@@ -58,6 +60,7 @@ def summarise_rows(rows: Frame, labelled: Array, target: str, place: Callable[[i
         labelled: Which of them have a target [N].
         target: The name of its column.
         place: The words for the place of a row, from its position.
+        chosen: The columns whose likelihoods the user has chosen, if known; numbers in others keep only few values.
     """
     some, positions = (rows, None) if labelled.all() else (rows.filter(labelled.tolist()), np.flatnonzero(labelled))
 
@@ -65,7 +68,9 @@ def summarise_rows(rows: Frame, labelled: Array, target: str, place: Callable[[i
         return place(row if positions is None else positions[row])
 
     return {
-        name: summarise(rows[name], place) if name == target else summarise(some[name], place_of_labelled)
+        name: summarise(rows[name], place)
+        if name == target
+        else summarise(some[name], place_of_labelled, inferred=chosen is not None and name not in chosen)
         for name in rows.columns
     }
 

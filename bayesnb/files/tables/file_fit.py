@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -101,7 +101,7 @@ def describe_file(
     require_target(data, source.names, target)
     chosen, texts = choose(source.names, target, likelihoods), set[str]()
     names = [name for name in source.names if chosen.get(name) != SKIP]
-    while (read := _summaries(source, names, target, texts, advance)) is None:
+    while (read := _summaries(source, names, target, chosen, texts, advance)) is None:
         pass  # a column that began with numbers contains text: start over
     found, kept = read
     summaries = {name: found.get(name) or Summary(name, 0, 0) for name in source.names}
@@ -109,7 +109,12 @@ def describe_file(
 
 
 def _summaries(
-    source: RowData, names: list[str], target: str, texts: set[str], advance: Advance | None
+    source: RowData,
+    names: list[str],
+    target: str,
+    chosen: Collection[str],
+    texts: set[str],
+    advance: Advance | None,
 ) -> tuple[dict[str, Summary], tuple[RowBatch, ...]] | None:
     """The summaries of columns, and the batches if they are small enough to be kept for a second reading.
 
@@ -122,7 +127,7 @@ def _summaries(
         room -= batch.rows.nbytes
         kept = [*kept, row_batch(batch.rows, 0, 1.0)] if room >= 0 else []  # without the bytes that tell the lines
         require_finite_frame(source.data, batch.frame, batch.place)
-        for name, found in summarise_rows(batch.frame, batch.present(target), target, batch.place).items():
+        for name, found in summarise_rows(batch.frame, batch.present(target), target, batch.place, chosen).items():
             before = summaries.get(name, found)
             again |= found.text and not before.text and before.num_cells > 0
             if found.text:
