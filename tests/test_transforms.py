@@ -73,6 +73,7 @@ def test_known_jax_rows_inside_jit(name):
     assert not jnp.isnan(point).any()
 
 
+@pytest.mark.slow
 def test_fits_map_over_weights(case):
     """Bootstrap weights as one vmapped fit equal one fit each."""
     weights = np.random.default_rng(0).integers(0, 3, (4, len(case.y))).astype(np.float32)
@@ -84,6 +85,7 @@ def test_fits_map_over_weights(case):
         assert_allclose(table, one.log_joint(case.X), rtol=2e-4, atol=2e-4)
 
 
+@pytest.mark.slow
 def test_fits_map_over_smoothing(case):
     x = jnp.asarray(case.X["ragged"])
     y = jnp.asarray(case.y)
@@ -120,6 +122,7 @@ def test_predictions_are_differentiable_in_the_rows(name, fit):
     assert (np.asarray(gradient)[np.isnan(case.X)] == 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", cases.by_default(["covariance", "discriminant", "shared"], "covariance"))
 @pytest.mark.parametrize("fit", KINDS)
 def test_gradients_of_rows_with_some_cells_missing(name, fit):
@@ -169,6 +172,7 @@ MAKE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", cases.by_default(MAKE, "normal", "plane"))
 def test_the_evidence_is_differentiable_in_every_hyperparameter(name, rng):
     """As by central differences, in float64."""

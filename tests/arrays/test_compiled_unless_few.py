@@ -69,5 +69,6 @@ assert fit.predict([[1]]) == 1
 """
 
 
+@pytest.mark.slow
 def test_few_rows_do_not_load_numba():
     subprocess.run([sys.executable, "-c", FEW], check=True)

@@ -58,6 +58,7 @@ KINDS = ("plain", "weighted", "soft")
 QUICK = [("trials", 1, "plain"), ("normal", 16, "weighted"), ("normal", FEW_ROWS + 3, "soft")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "size", "kind"),
     [
@@ -94,6 +95,7 @@ def test_predictions_have_the_rows_that_were_given():
         fit.predict(X[:, 0])
 
 
+@pytest.mark.slow
 def test_blocks_of_different_lengths_are_refused():
     case = cases.make("mixed")
     X, y = repeated(case, 9)
@@ -126,6 +128,7 @@ def test_tables_are_filled_up_by_rows_of_their_own():
     assert fill_up(whole) is whole
 
 
+@pytest.mark.slow
 def test_rows_on_a_mesh_of_one_device_stay_with_xla():
     X, y = np.array([[0.1], [0.4], [2.0]]), np.array([0, 1, 1])
     mesh = jax.make_mesh((1,), ("rows",))

@@ -104,6 +104,7 @@ def test_a_forked_process_fits_or_says_why_it_cannot(tmp_path):
     assert said == [SENTENCE] * 5 + ["None", "counted: [4.0, 4.0]"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "start",
     ["forkserver", pytest.param("spawn", marks=pytest.mark.slow), pytest.param("joblib", marks=pytest.mark.slow)],

@@ -84,6 +84,7 @@ def test_a_rival_gives_a_class_it_never_saw_probability_zero(method):
     assert_array_equal(alone.predict_log_proba(X | {"categorical": np.full((4, 1), 7)}), [[-np.inf, -np.inf, 0.0]] * 4)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the evidence rises beyond the bounds")
 def test_the_evidence_is_that_of_the_first_training_set(pair):
     evidence = compute_evidence(Experiment(pair, (30,), 1, 1).first)

@@ -124,6 +124,7 @@ def test_rows_leave_with_their_weight_as_if_they_had_never_been(weight, rng):
         assert_allclose(by_jax(jnp.asarray(X), jnp.asarray(y), jnp.asarray(weights)), left, rtol=1e-8)
 
 
+@pytest.mark.slow
 def test_bayes_theorem_with_joined_cells(rng, key):
     """prior x likelihood = evidence x posterior at draws, most of which have fewer cuts than cells."""
     from tests.laws import prior_density
@@ -206,6 +207,7 @@ def test_an_increasing_map_changes_no_prediction_at_values_that_were_seen(rng):
         assert_allclose(nb.fit_posterior(model, change(X), y).predict_log_proba(change(X)), plain, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_densities_integrate_to_one_and_draws_have_them():
     rng = np.random.default_rng(2)
     X = np.stack([rng.normal(size=500), rng.exponential(size=500)], axis=1)

@@ -102,6 +102,7 @@ def test_some_missing_cells_in_a_fit_are_refused():
                 fit(model("full"), x, Y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", cases.by_default(KINDS, "full"))
 @pytest.mark.parametrize("x64", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_the_program_marginalises_missing_cells_too(kind, x64):

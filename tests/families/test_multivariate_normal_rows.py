@@ -35,6 +35,7 @@ def test_rows_of_another_type(kind, fit, dtype):
     assert_allclose(got, expected, rtol=1e-9, atol=1e-3 if dtype == np.float32 else 0)
 
 
+@pytest.mark.slow
 @kinds
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_far_from_zero(kind, dtype):
@@ -62,6 +63,7 @@ def test_parts_far_from_zero_merge(kind):
     assert_allclose(merged.scatter, exact, rtol=1e-7, atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "fit"),
     [

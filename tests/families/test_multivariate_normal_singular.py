@@ -43,6 +43,7 @@ def test_a_constant_column_is_as_if_it_were_not_there(kind, fit):
         assert_allclose(with_it.log_evidence, without.log_evidence, rtol=1e-11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", cases.by_default(KINDS, "full"))
 def test_a_constant_column_on_a_device(kind):
     without = nb.fit_posterior(model(kind), X, Y)

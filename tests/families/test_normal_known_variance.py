@@ -65,6 +65,7 @@ def test_a_variance_must_be_given_and_positive(prior):
         nb.NormalKnownVariance(**prior)
 
 
+@pytest.mark.slow
 @fits
 @pytest.mark.parametrize("variance", [2.0, VARIANCE, np.outer([1.0, 2.0, 0.5], VARIANCE)], ids=["one", "D", "K, D"])
 def test_a_variance_of_any_shape_in_float32_far_from_zero(fit, variance):
@@ -125,6 +126,7 @@ def test_it_is_stored_streamed_and_exported(case, tmp_path):
     assert_allclose(proba, post.predict_proba(case.X), rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_it_is_explained(case, key):
     post = nb.fit_posterior(*case)
     told = nb.explain(post, case.X, against=0, key=key)

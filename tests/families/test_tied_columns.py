@@ -78,6 +78,7 @@ def test_generated_rows_fit_again():
     assert_allclose(nb.fit_mle(model, np.asarray(X)[:, ::-1][:, [2, 1, 0]], y).params["x_probs"], again)
 
 
+@pytest.mark.slow
 def test_a_learned_prior_has_a_factor_for_each_group():
     """With groups of one column each, those of the plain family."""
     X = np.minimum(COUNTS, 3)

@@ -66,6 +66,7 @@ def test_one_file_equals_the_fit_for_every_number_of_rows(name, fit, tmp_path, r
             assert_allclose(getattr(found, function)(some), getattr(fitted, function)(some), **CLOSE)
 
 
+@pytest.mark.slow
 def test_rows_of_jax_are_answered_as_by_the_fit_inside_jit(tmp_path, rng):
     """Rows at 1e4 with a scale of 100, which in float32 a product would not score well enough."""
     model, rows, y = cases.make("normal")
@@ -110,6 +111,7 @@ def test_every_kind_of_fit(kind, tmp_path):
     assert_equal(found, fit, every)
 
 
+@pytest.mark.slow
 def test_rows_that_are_impossible_under_every_class_rank_as_in_the_fit(tmp_path):
     model = nb.NaiveBayes(nb.Bernoulli())
     fit = nb.PointEstimate(model, {"class_probs": [0.5, 0.5], "x_probs": [[0.0, 0.0, 0.3], [0.0, 1.0, 0.6]]})
@@ -119,6 +121,7 @@ def test_rows_that_are_impossible_under_every_class_rank_as_in_the_fit(tmp_path)
     assert_array_equal(found.predict(rows), [1, 1, 0, 0, 1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("family", "fit"),
     [
@@ -177,6 +180,7 @@ def test_platforms_are_those_asked_for(family, tmp_path):
     assert not (tmp_path / "other").exists()
 
 
+@pytest.mark.slow
 def test_no_rows_and_rows_of_other_types(tmp_path):
     fit = nb.fit_posterior(MODEL, X, Y)
     found = served(fit, tmp_path)
@@ -198,6 +202,7 @@ def test_a_block_without_columns(tmp_path):
         found.predict({"a": X, "none": X[:, :1]})
 
 
+@pytest.mark.slow
 def test_float64_functions_need_float64(tmp_path):
     with jax.enable_x64(True):
         fit = nb.fit_posterior(nb.NaiveBayes(nb.Normal()), X * 1.5, Y)

@@ -112,6 +112,7 @@ def test_what_comes_back_can_be_fitted_and_used_inside_jit(tmp_path):
     assert_array_equal(other.predict_proba(X), fit.with_class_probs([0.5, 0.5]).predict_proba(X))
 
 
+@pytest.mark.slow
 def test_priors_of_one_column_each_come_back(tmp_path):
     prior = dist.TruncatedNormal(jnp.array([0.2, 0.4, 0.9]), 0.1, low=0.0, high=1.0)
     model = nb.load(saved(nb.NaiveBayes(nb.Bernoulli(), priors={"x_probs": prior}), tmp_path))
@@ -170,6 +171,7 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch)
         nb.save(MODEL, tmp_path / "nowhere" / "fit")
 
 
+@pytest.mark.slow
 def test_several_writers_and_a_reader(tmp_path):
     """Whoever comes, the file is whole."""
     fits = [

@@ -144,6 +144,7 @@ def test_killed_in_the_middle(path):
     assert answer.class_counts.sum() == 50 * (seen + 5)
 
 
+@pytest.mark.slow
 def test_killed_in_the_middle_of_a_file(path, tmp_path):
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(100_000, 3)), columns=list("abc"))

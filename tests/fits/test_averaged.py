@@ -117,6 +117,7 @@ def test_noise_is_left_out_and_signal_stays(rng):
     assert (fit.probability[1:] < 0.2).all()
 
 
+@pytest.mark.slow
 def test_jax_rows_and_jit():
     x, y = jnp.asarray(X["normal"]), jnp.asarray(Y)
     model = nb.NaiveBayes(nb.Normal(), num_classes=K)

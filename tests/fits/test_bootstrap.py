@@ -118,6 +118,7 @@ def test_the_percentile_interval_of_a_proportion(key):
         assert law.cdf(end * n - 1).item() - slack <= tail <= law.cdf(end * n).item() + slack
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_prediction_is_that_of_its_replicates(key):
     case = cases.make("bernoulli")
     boot = bootstrap(case.model, case.X, case.y, key=key, replicates=40, fit=nb.fit_map)

@@ -171,6 +171,7 @@ def test_a_class_that_no_label_shows():
         fit_em(nb.NaiveBayes(nb.Normal(), num_classes=2), X, np.where(y < 0, -1, y + 1))
 
 
+@pytest.mark.slow
 def test_without_labels_it_is_a_mixture(key):
     """The clusters are found, their numbers are not."""
     label = np.arange(90) % 3

@@ -319,6 +319,7 @@ def test_learning_again_changes_nothing():
     laws.equal(again.prior, once.prior, rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_as_many_rows_as_there_may_be():
     """1e8 rows: differences of log-gammas of 1e9 still lead to the maximum."""
     case = cases.make("bernoulli")
@@ -370,6 +371,7 @@ def test_bad_input():
         fit_empirical(model)
 
 
+@pytest.mark.slow
 def test_newton_finds_what_scipy_finds():
     """Six problems of two unknowns at once: curved valleys, saddles at the start, and minima beyond a bound."""
     rng = np.random.default_rng(11)

@@ -209,6 +209,7 @@ def test_many_jax_rows_go_by_blocks(fit):
     assert_allclose(found, np.tile(fit.log_joint(X), (200, 1)), rtol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("structure", cases.by_default(["average", "best", "aode"], "average"))
 def test_jax_rows_and_jit(structure):
     fit = nb.fit_forests(MODEL, X, Y, structure=structure)

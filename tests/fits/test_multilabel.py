@@ -59,6 +59,7 @@ def test_every_label_is_fitted_as_if_alone(name, fit):
         assert_array_equal(predicted, one.predict(case.X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fit", POSTERIOR_FIRST)
 def test_jax_in_jax_out(fit):
     case = cases.make("mixed")

@@ -77,6 +77,7 @@ def test_other_data_of_the_same_shape(compiled):
     assert (first.params["x_probs"] != sample(MODEL, FEW, seed=1).params["x_probs"]).any()
 
 
+@pytest.mark.slow
 def test_the_progress_bar_compiles_nothing_and_changes_no_draw(compiled, capsys):
     plain = sample(MODEL, FEW)
     compiled.clear()
@@ -99,6 +100,7 @@ def test_threads_share_what_is_compiled():
         assert_array_equal(one.params["x_probs"], other.params["x_probs"])
 
 
+@pytest.mark.slow
 def test_nothing_of_the_data_is_kept():
     """Class counts of 20 pi would tell, wherever they were."""
     X, weight = FEW.copy(), np.full(40, np.pi)

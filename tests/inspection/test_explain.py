@@ -178,6 +178,7 @@ def test_intervals_are_quantiles_over_draws(name, key):
     assert_allclose([end[1] for end in told.intervals.prior], ends)
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_word_is_that_of_its_probability(key):
     """x (log theta_w - log c) where the other class is known to have c; words that are not there add nothing."""
     concentration = np.array([[3.0, 2.0, 4.0, 1.0], [1e9, 1e9, 1e9, 1e9]])

@@ -93,6 +93,7 @@ def test_rows_generated_at_known_parameters(key):
         within(np.square(part["reals"] - PARAMS["reals_loc"][k]), PARAMS["reals_variance"][k])
 
 
+@pytest.mark.slow
 def test_prior_predictive_of_a_row(key):
     """A fresh parameter for each draw: x is one with probability a / (a + b)."""
     model = nb.NaiveBayes(nb.Bernoulli(a=3.0, b=1.0), class_probs=[0.2, 0.8]).resolve(X["flags"], Y)
@@ -150,6 +151,7 @@ def test_a_missing_label_is_summed_out(resolved):
     posterior_mean_of(run(model.resolve(rows, labellings[0]) if resolved else model, rows), exact)
 
 
+@pytest.mark.slow
 def test_predictive_runs_the_readmes_model(key):
     """The README's first model declares no K: Predictive has it from the rows, or from the posterior's draws."""
     blocks = {"flags": X["flags"], "blood": X["codes"][:, :1], "vitals": X["reals"]}

@@ -22,6 +22,7 @@ def test_an_update_is_the_posterior_whether_resolved_before_or_not(name):
         jax.tree.map(lambda a, b: assert_allclose(a, b, rtol=1e-5), found, expected)
 
 
+@pytest.mark.slow
 def test_the_program_of_an_updated_model_generates():
     X, y = np.random.default_rng(0).normal(size=(6, 2)), np.array([0, 1, 0, 1, 0, 1])
     model = nb.NaiveBayes(nb.Normal())

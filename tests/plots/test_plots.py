@@ -82,6 +82,7 @@ def test_inclusion_bars_are_probabilities_beside_log_bayes_factors(ax):
         plots.inclusion_bars(ax, found, {"x": ["alone"]})
 
 
+@pytest.mark.slow
 def test_densities_are_those_of_the_parameters(ax):
     case = cases.make("informed")
     fit = nb.fit_map(case.model, case.X, case.y)
@@ -95,6 +96,7 @@ def test_densities_are_those_of_the_parameters(ax):
     assert ax.get_legend_handles_labels()[1] == ["a", "b", "c"]
 
 
+@pytest.mark.slow
 def test_a_band_is_the_quantiles_of_the_densities_and_holds_the_exact_predictive(ax, normal, key):
     fit, _ = normal
     plots.class_densities(ax, fit, 0, key=key, num_draws=400, level=0.8)

@@ -81,6 +81,7 @@ def test_features_that_are_not_drawn_are_unknown():
     assert_allclose([probability(ax, total) for total in sums], fit.predict_proba(partly)[:, 1], rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_row_is_marked_with_its_prediction_whatever_is_drawn():
     case = cases.mix(["bernoulli", "ragged", "binomial", "normal"])
     fit = nb.fit_posterior(case.model, case.X, case.y)

@@ -169,6 +169,7 @@ def test_a_row_beyond_all_measure_keeps_its_order():
     assert (far[1] < far[0]).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     st.integers(1, 300), st.integers(1, 9), st.integers(1, 5), st.sampled_from([bool, np.uint8, np.float32]), st.data()

@@ -76,6 +76,7 @@ def test_beside_much_weight_the_predictive_is_the_normal_density(weight, rng):
     assert_allclose(post.log_joint(new), expected, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_columns_of_different_weight_have_each_its_own_tail(rng):
     X, y = rng.normal(size=(40, 5)), np.arange(40) % 2
     X[:9, 2] = np.nan

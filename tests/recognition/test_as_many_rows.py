@@ -43,6 +43,7 @@ def rows(num_rows, num_columns):
     return rng.integers(0, 2, (num_rows, num_columns)), rng.uniform(1.0, 3.0, (num_rows, 3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_rows", [pytest.param(6, marks=pytest.mark.slow), 70])
 def test_a_prior_with_a_row_for_each_class(num_rows):
     X, a = rows(num_rows, 3)

@@ -29,6 +29,7 @@ ACCEPTED = some([case for case in CASES if case.accepted], "own priors: lognorma
 OTHERS = some([case for case in CASES if not case.accepted])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ACCEPTED)
 def test_the_program_has_the_density_of_the_expected_model(case):
     values = oracle.draw(case.call(case.X, case.y), case.label, seed=1)

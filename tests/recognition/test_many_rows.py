@@ -56,6 +56,7 @@ def test_what_is_wrong_in_late_rows_is_refused(fn):
         nb.from_numpyro(fn, (X, Y), label="y")
 
 
+@pytest.mark.slow
 def test_totals_that_differ_in_late_rows_are_refused():
     total = np.where(np.arange(N)[:, None] == 147, 9, 3) * np.ones((N, 3), int)
     with pytest.raises(nb.NotNaiveBayes, match="another density"):

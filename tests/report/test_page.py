@@ -214,6 +214,7 @@ def test_long_names_that_differ_at_their_ends_differ_in_the_picture():
     assert max(map(len, labels)) == LONGEST_NAME
 
 
+@pytest.mark.slow
 def test_many_columns_and_classes_keep_the_page_small():
     findings = made_up(large(), sizes=(100, 1000, 10_000), repeats=2)
     summary = summarise(findings, "")

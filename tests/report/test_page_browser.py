@@ -139,6 +139,7 @@ def test_what_is_folded_is_open_on_paper(browser, page):
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
 
+@pytest.mark.slow
 def test_in_the_dark_paper_is_dark_and_letters_are_light(browser, page):
     def sums():
         colours = "const c = getComputedStyle(document.body); return [c.backgroundColor, c.color]"

@@ -67,6 +67,7 @@ def test_a_key_fixes_its_draws_and_more_draws_begin_with_the_same(key):
     assert not (other["x_loc"] == few["x_loc"]).any()
 
 
+@pytest.mark.slow
 def test_keys_of_another_generator_are_left_to_jax():
     post = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli(a=3.0), class_probs=[0.5, 0.5]), *NO_ROWS)
     probs = post.sample(jax.random.key(0, impl="rbg"), 400)["x_probs"]

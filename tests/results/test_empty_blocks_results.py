@@ -12,6 +12,7 @@ from tests.empty_blocks import FAMILIES, FLAGS, KEY, Y, beside, rows
 ALONE = nb.NaiveBayes({"f": nb.Bernoulli()}, num_classes=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", [pytest.param("block", marks=pytest.mark.slow), "feature"])
 @pytest.mark.parametrize("name", cases.by_default(FAMILIES, "bernoulli", "multinomial", "covariance"))
 def test_its_prior_is_not_learned(name, by):
@@ -36,6 +37,7 @@ def test_a_file_holds_it(name, fit, tmp_path):
     assert nb.load(tmp_path / "model").columns == {"e": None, "f": None}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", cases.by_default(["bernoulli", "trials", "categorical", "covariance"], "trials", "covariance")
 )

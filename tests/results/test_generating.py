@@ -148,6 +148,7 @@ def test_columns_are_independent_given_the_class(rows):
 # a posterior generates from the exact predictive
 
 
+@pytest.mark.slow
 def test_real_cells_of_the_posterior_predictive(post, post_rows):
     students_agree(post.model.families["x"], *post_rows, "own")
 

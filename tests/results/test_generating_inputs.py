@@ -116,6 +116,7 @@ def test_posteriors_generate_inside_jit(key):
     assert_allclose(x, plain, rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_keys_map(key):
     """One data set a key."""
     fit = nb.fit_map(nb.NaiveBayes(nb.Normal()), jnp.asarray(REALS), jnp.asarray(Y))

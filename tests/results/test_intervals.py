@@ -118,6 +118,7 @@ def test_rows_in_parts_are_rows_at_once(key, monkeypatch):
     assert fit.predict_interval(case.X[:0], key=key, num_draws=16).low.shape == (0, 3)
 
 
+@pytest.mark.slow
 def test_draws_and_averages_have_intervals_too(key):
     """Draws of an exact posterior have its intervals; an average over subsets holds the class prior too."""
     draws = Draws(FIT.model, FIT.sample(key, NUM_DRAWS), {"diverging": np.zeros(NUM_DRAWS, bool)}, 4)
@@ -132,12 +133,14 @@ def test_draws_and_averages_have_intervals_too(key):
     assert low[0, 1] < high[0, 1] == pytest.approx(0.7)
 
 
+@pytest.mark.slow
 def test_draws_inside_jit(key):
     draws = Draws(FIT.model, FIT.sample(key, 64), {"diverging": np.zeros(64, bool)}, 4)
     found = jax.jit(lambda rows: draws.predict_interval(rows, key=key, num_draws=32))(jnp.ones((3, 1)))
     assert_allclose(found, draws.predict_interval(np.ones((3, 1)), key=key, num_draws=32), rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_jax_rows_and_jit(key):
     fit = jax.tree.map(jnp.asarray, FIT)
     found = jax.jit(lambda rows: fit.predict_interval(rows, key=key, num_draws=NUM_DRAWS))(jnp.ones((3, 1)))

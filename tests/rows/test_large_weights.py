@@ -35,6 +35,7 @@ def test_the_student_t_becomes_the_normal(variance, weight):
         assert_allclose(fit.log_density(rows), np.logaddexp(*expected.T), rtol=max(1e-9, 40 / weight))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [pytest.param(LARGE[0], marks=pytest.mark.slow), LARGE[2]])
 @pytest.mark.parametrize("name", SOME)
 def test_predictions_are_those_of_the_likelihood(name, weight):

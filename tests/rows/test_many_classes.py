@@ -115,6 +115,7 @@ def everything(model, X, y, soft, key):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", cases.by_default(FAMILIES, "categorical", "normal", "discriminant"))
 def test_a_program_is_as_long_for_fifty_classes_as_for_three(name, key):
     X = (CELLS, CELLS + 1) if name == "trials" else CELLS

@@ -24,6 +24,7 @@ def test_leave_one_out_of_two_coins_by_hand():
     assert_allclose(np.exp(nb.leave_one_out(nb.NaiveBayes(nb.Bernoulli()), X, y)[0]), [2 / 3, 1 / 3])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["normal", "shared", "multinomial", "trials"])
 def test_leave_one_out_on_a_device(name):
     case = cases.make(name)
