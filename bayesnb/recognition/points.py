@@ -193,7 +193,7 @@ def _read_cells(name: str, site: dict[str, Any]) -> Observed:
     if not families:
         raise NotNaiveBayes(
             f"site {name!r} is observed, and a {type(law).__name__} is not a likelihood of this package, which has "
-            f"{', '.join(sorted(name for name, family in Family.known.items() if 'read' in vars(family)))}"
+            f"{', '.join(sorted(name for name, f in Family.known.items() if {'laws', 'read'} & vars(f).keys()))}"
         )
     _require_terms(name, site, int(np.size(value)))
     family, params = families[0]
