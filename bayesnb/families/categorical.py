@@ -238,9 +238,6 @@ class Categorical(DirichletPrior):
     def pair_sizes(self, num_columns: int) -> tuple[int, ...] | None:
         return self._sizes_of(num_columns)
 
-    def pair_prior(self) -> Array:
-        return self.concentration
-
     def means(self, params: Params) -> Array:
         return self._join(params)
 

@@ -15,6 +15,7 @@ import numpyro.distributions as dist
 from bayesnb.arrays.placement import Array, is_traced
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.parts.linear import LinearFamily
+from bayesnb.families.parts.normal_cells import log_normal_cells
 from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import NormalStatistics
 from bayesnb.families.parts.student_t import Student, log_student, log_student_cells, student
@@ -290,14 +291,6 @@ class Normal(Tied, LinearFamily):
 
     def log_base_measure(self, statistics: NormalStatistics) -> Array:
         return jnp.where(self.prior.scaleless, 0.0, -0.5 * LOG_2PI * self.sum_tied(statistics.count))
-
-
-def log_normal_cells(x: Array, loc: Array, variance: Array) -> Array:
-    """The log density, cell by cell; 0 for NaN and for columns without a scale."""
-    off, missing = variance == 0, jnp.isnan(x)
-    variance = jnp.where(off, 1.0, variance)
-    z = stable.squarable((jnp.where(missing, 0.0, x) - loc) / jnp.sqrt(variance))
-    return jnp.where(missing | off, 0.0, -0.5 * (z * z + jnp.log(variance) + LOG_2PI))
 
 
 @jax.jit

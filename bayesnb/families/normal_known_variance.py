@@ -10,8 +10,9 @@ import numpyro.distributions as dist
 
 from bayesnb.arrays.placement import Array
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
-from bayesnb.families.normal import Normal, log_normal_cells
+from bayesnb.families.normal import Normal
 from bayesnb.families.parts.linear import LinearFamily
+from bayesnb.families.parts.normal_cells import log_normal_cells
 from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import NormalStatistics
 from bayesnb.numerics import stable

@@ -36,6 +36,7 @@ def repeated(case, size):
     return jax.tree.map(jax.device_put, (case.rows(rows), case.y[rows]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["normal", "ragged"])
 def test_new_numbers_of_rows_compile_few_programs(name, compiled):
     case = cases.make(name)

@@ -63,7 +63,10 @@ def enumerate_models(mass, counts):
     return np.array(logs), np.array(tables)
 
 
-@pytest.mark.parametrize(("num_classes", "size", "scale"), [(2, 10, 3), (3, 7, 1), (2, 6, 2000), (4, 5, 0.3)])
+@pytest.mark.parametrize(
+    ("num_classes", "size", "scale"),
+    [pytest.param(2, 10, 3, marks=pytest.mark.slow), (3, 7, 1), (2, 6, 2000), (4, 5, 0.3)],
+)
 def test_it_is_the_average_over_all_cuts(num_classes, size, scale, rng):
     counts = rng.poisson(scale * rng.dirichlet(np.ones(size), num_classes) * size)[:, None].astype(float)
     counts[:, :, 0] += counts.sum() == 0
@@ -104,7 +107,9 @@ def test_the_segments_of_a_map_are_dirichlet_modes(rng):
         assert_allclose(probs, (a / a.sum())[segment] * mass / np.bincount(segment, mass)[segment], rtol=1e-9)
 
 
-@pytest.mark.parametrize("weight", [1.0, 7.0, 60.0])
+@pytest.mark.parametrize(
+    "weight", [pytest.param(1.0, marks=pytest.mark.slow), 7.0, pytest.param(60.0, marks=pytest.mark.slow)]
+)
 def test_rows_leave_with_their_weight_as_if_they_had_never_been(weight, rng):
     X, y = rng.normal(size=(40, 2)) + np.arange(40)[:, None] % 2, np.arange(40) % 2
     weights = np.where(np.arange(40) < 8, weight, 1.0)
@@ -255,6 +260,7 @@ def test_rows_may_fall_where_none_fell_before(rng):
     assert post.predict(far)[0] == 1
 
 
+@pytest.mark.slow
 def test_a_block_without_columns_says_nothing(rng, key):
     y = np.arange(12) % 2
     X = {"none": np.zeros((12, 0)), "some": rng.normal(size=(12, 2))}

@@ -117,6 +117,7 @@ except ValueError as error:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:column 'empty':UserWarning")
 def test_a_new_process_answers_a_dict_with_jax_and_numpy_alone(make):
     clf, _, X, path = make("columns of every kind")

@@ -87,6 +87,7 @@ def test_the_progress_bar_compiles_nothing_and_changes_no_draw(compiled, capsys)
     assert_array_equal(plain.params["x_probs"], shown.params["x_probs"])
 
 
+@pytest.mark.slow
 def test_threads_share_what_is_compiled():
     alone = [sample(MODEL, X) for X in (FEW, MANY)]
 
