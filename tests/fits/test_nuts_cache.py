@@ -146,6 +146,7 @@ def test_hyperpriors(compiled):
     assert not compiled
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_chains", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_the_first_call_leaks_no_tracer_and_later_calls_are_fast(num_chains, compiled):
     """NumPyro's kernel is set up while JAX traces it, and outlives the trace: it must keep nothing of it."""

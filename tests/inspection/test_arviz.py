@@ -196,6 +196,7 @@ def test_pareto_smoothed_leave_one_out_estimates_the_exact_one(draws):
     assert_allclose(logsumexp(np.log(likelihood), axis=0) - np.log(2000), within, atol=5 * error.max())
 
 
+@pytest.mark.slow
 def test_the_log_likelihood_of_rows_may_be_left_out(draws, monkeypatch):
     assert "log_likelihood" not in to_arviz(draws)
     without = to_arviz(draws, X=X, y=Y, log_likelihood=False)
