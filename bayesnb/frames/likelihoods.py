@@ -199,7 +199,8 @@ def _kinds_of_array(X: Array, before: Schema | None, seen: int | None) -> tuple[
     if kinds and seen is None:
         return kinds, None
     # the first rows settle it for most arrays
-    flags = all(((x == 0) | (x == 1) | np.isnan(x)).all() for x in (X[:100], X))
+    # numpy compares durations with numbers no more
+    flags = X.dtype.kind != "m" and all(((x == 0) | (x == 1) | np.isnan(x)).all() for x in (X[:100], X))
     rows = (seen or 0) + len(X)
     clear = flags and rows >= FEW and (X == 1).any() and (X == 0).any()
     if clear and kinds:

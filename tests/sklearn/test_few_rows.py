@@ -38,7 +38,7 @@ CELLS = [
     None, np.nan, pd.NA, pd.NaT, "", "S", "s", " S", "unseen", "nan", "3", "1.5", "1,5", "True", "true", "TRUE", "0",
     True, False, np.True_, 0, 1, 2, 7, -1, -0.0, 1.0, 0.5, 2.5, 1e-320, 1e60, 1e200, 2**53 + 1, 2**53 + 2, 2**70,
     np.inf, -np.inf, np.int64(2), np.int8(1), np.float64(1), np.float32(1.5), np.str_("C"), 1j, b"S", [1], (1, 2),
-    {"a": 1}, decimal.Decimal(1), datetime.date(2020, 1, 1), np.datetime64("NaT"), pd.Timestamp(0),
+    {"a": 1}, decimal.Decimal(1), datetime.date(2020, 1, 1), np.datetime64("NaT", "s"), pd.Timestamp(0),
 ]  # fmt: skip
 
 
