@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self, cast
 
@@ -10,7 +10,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from bayesnb.arrays.cells import LARGEST_CELL
+from bayesnb.arrays.cells import LARGEST_CELL, all_within
 from bayesnb.families import Family
 from bayesnb.frames.series import (
     DATES,
@@ -18,6 +18,7 @@ from bayesnb.frames.series import (
     NO_DATES,
     Array,
     DataError,
+    Frame,
     factorise,
     is_meant_as_number,
     is_missing,
@@ -195,6 +196,26 @@ class Column:
         if self.kind == "bernoulli" or len(self.values) <= 4:
             return ", ".join(label(value) for value in self.values)
         return f"{len(self.values)} categories"
+
+
+def encode_columns(columns: Sequence[Column], frame: Frame) -> Array:
+    """The columns of one block as an array [N, D], each as ``Column.encode`` gives it."""
+    together = _read_floats(columns, frame)
+    if together is not None:
+        return together
+    return np.stack([column.encode(frame[column.name]) for column in columns], axis=1)
+
+
+def _read_floats(columns: Sequence[Column], frame: Frame) -> Array | None:
+    """Columns of numbers read at once, which is faster; None if some are not float64, or a cell may be refused."""
+    if any(column.kind not in ("normal", "own") or column.text is not False for column in columns):
+        return None
+    types = frame.schema
+    if any(types[column.name] != nw.Float64 for column in columns):
+        return None
+    cells = frame.select([column.name for column in columns]).to_numpy()
+    valid = cells.dtype == np.float64 and all_within(cells, LARGEST_CELL)
+    return np.ascontiguousarray(cells) if valid else None
 
 
 def in_order(values: Any) -> tuple[Value, ...]:

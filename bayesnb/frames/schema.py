@@ -17,7 +17,7 @@ from bayesnb.arrays.sparse import dense, is_sparse
 from bayesnb.families import Family
 from bayesnb.families.open_categorical import OpenCategorical
 from bayesnb.families.words import FAMILIES
-from bayesnb.frames.column_kinds import BLOCKS, KINDS, SKIP, SPARSE, Column, Kind
+from bayesnb.frames.column_kinds import BLOCKS, KINDS, SKIP, SPARSE, Column, Kind, encode_columns
 from bayesnb.frames.plain_rows import PlainColumn, PlainRows
 from bayesnb.frames.series import Array, DataError, Frame, closest, label, listing, warn
 from bayesnb.model.naive_bayes import NaiveBayes
@@ -143,10 +143,7 @@ class FrameSchema:
             DataError: if a column is missing, or its cells do not fit its description.
         """
         self.require(frame.columns)
-        arrays = {
-            block: np.stack([column.encode(frame[column.name]) for column in columns], axis=1)
-            for block, columns in self.blocks.items()
-        }
+        arrays = {block: encode_columns(columns, frame) for block, columns in self.blocks.items()}
         return arrays if self.family is None else arrays["x"]
 
     def count(self, model: NaiveBayes, X: Any, codes: Array, weight: Array | None) -> tuple[Self, ModelStatistics]:

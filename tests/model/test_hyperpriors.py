@@ -75,6 +75,7 @@ def test_predictions_average_the_exact_predictive(draws):
         assert_allclose(np.exp(fit.log_joint(X[:8])), joint, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_many_rows_as_statistics():
     """6e7 rows fix every probability, and say no more of a and b than that."""
     one = nb.sufficient_statistics(nb.NaiveBayes(nb.Bernoulli()), X, Y)

@@ -1,0 +1,52 @@
+"""Columns of numbers that are read together, against the same columns one by one."""
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from bayesnb.frames import column_kinds
+from bayesnb.frames.column_kinds import Column, encode_columns
+from bayesnb.frames.series import DataError
+
+NUMBERS = pl.DataFrame({"a": [1.5, None, -3.0], "b": [0.0, 1e20, float("nan")], "c": [2.0, 4.0, 8.0]})
+FRAMES = {
+    "pandas": NUMBERS.to_pandas(),
+    "pandas of Arrow types": NUMBERS.to_pandas(use_pyarrow_extension_array=True),
+    "pandas of nullable types": NUMBERS.to_pandas().astype("Float64"),
+    "polars": NUMBERS,
+    "pyarrow": NUMBERS.to_arrow(),
+}
+COLUMNS = [Column("c", "normal"), Column("a", "normal"), Column("b", "own")]
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_each_column_is_as_by_itself(kind):
+    frame = nw.from_native(FRAMES[kind])
+    alone = np.stack([column.encode(frame[column.name]) for column in COLUMNS], axis=1)
+    together = encode_columns(COLUMNS, frame)
+    np.testing.assert_array_equal(together, alone)
+    assert together.dtype == alone.dtype
+    assert together.flags.c_contiguous
+
+
+def test_floats_are_read_at_once():
+    frame = nw.from_native(FRAMES["pandas"])
+    assert column_kinds._read_floats(COLUMNS, frame) is not None
+    assert (
+        column_kinds._read_floats([*COLUMNS, Column("d", "normal")], frame.with_columns(nw.lit(1).alias("d"))) is None
+    )
+
+
+@pytest.mark.parametrize("cell", [np.inf, 1e200])
+@pytest.mark.parametrize("columns", [COLUMNS[:1], COLUMNS[1:2] + COLUMNS[:1]])
+def test_a_cell_that_is_refused_alone_is_refused_among_others(cell, columns):
+    frame = nw.from_native(FRAMES["pandas"].assign(c=[1.0, cell, 2.0]))
+    with pytest.raises(DataError, match="column 'c' holds"):
+        encode_columns(columns, frame)
+
+
+def test_a_column_without_a_cell_in_the_fit_stays_missing():
+    frame = nw.from_native(pd.DataFrame({"a": [1.0, 2.0]}))
+    assert np.isnan(encode_columns([Column("a", "normal", text=None)], frame)).all()
