@@ -33,6 +33,9 @@ NO_DATES = (
     "durations / numpy.timedelta64(1, 'D')"
 )
 
+FIRST_CODES = 1 << 12
+"""Cells that are looked at first: all values of most columns occur among them."""
+
 MOST_REMEMBERED = 1 << 16
 """Texts whose answers are remembered, as the batches of a file have mostly the same texts."""
 
@@ -195,16 +198,30 @@ def _from_arrow(cells: nw.Series[Any]) -> tuple[Array, list[Any]]:
     if not len(encoded):
         return np.zeros(0, int), []
     encoded = encoded.combine_chunks() if hasattr(encoded, "combine_chunks") else encoded
-    codes = encoded.indices.cast("int64").fill_null(-1).to_numpy()
+    indices = encoded.indices.cast("int64")
+    codes = (indices.fill_null(-1) if indices.null_count else indices).to_numpy()
     if not given:
         return codes, encoded.dictionary.to_pylist()
     # a dictionary that came with the column may be in another order, and have values that do not occur
-    first = np.full(len(encoded.dictionary) + 1, len(codes))
-    first[codes[::-1]] = np.arange(len(codes))[::-1]
-    used = np.argsort(first[:-1], kind="stable")[: np.count_nonzero(first[:-1] < len(codes))]
-    place = np.full(len(first), -1)
+    size = len(encoded.dictionary)
+    num_used = np.count_nonzero(np.bincount(codes[codes >= 0] if indices.null_count else codes, minlength=size))
+    used = _in_order_of_appearance(codes[:FIRST_CODES], size)
+    if len(used) < num_used:
+        used = _in_order_of_appearance(codes, size)
+    values = encoded.dictionary.take(used).to_pylist()
+    if np.array_equal(used, np.arange(size)):
+        return codes, values
+    place = np.full(size + 1, -1)
     place[used] = np.arange(len(used))
-    return place[codes], encoded.dictionary.take(used).to_pylist()
+    return place[codes], values
+
+
+def _in_order_of_appearance(codes: Array, size: int) -> Array:
+    """The distinct codes, of 0..size - 1, in the order of their first appearance; -1 is none."""
+    first = np.full(size + 1, len(codes))
+    first[codes[::-1]] = np.arange(len(codes))[::-1]
+    order = np.argsort(first[:-1], kind="stable")
+    return order[: np.count_nonzero(first[:-1] < len(codes))]
 
 
 def texts(cells: nw.Series[Any]) -> Array:

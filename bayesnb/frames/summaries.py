@@ -11,6 +11,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
+from bayesnb.arrays.compiled import compiled_unless_few
 from bayesnb.frames.series import (
     DATES,
     FLAGS,
@@ -160,32 +161,47 @@ def summarise(
 
 def _of_numbers(cells: nw.Series[Any], place: Callable[[int], str], inferred: bool) -> Summary:
     found = np.asarray(numbers(cells), np.float64)
-    present = found[~np.isnan(found)]
-    farthest = int(np.nanargmax(np.abs(found)))
-    whole = bool((present == np.rint(present)).all())
-    values, repeated = _distinct(present[:FIRST_CELLS])
+    missing, whole, low, high, farthest = _scan(found)
+    values, repeated = _distinct(found[:FIRST_CELLS])
     # whole numbers without a repetition may be those of the rows
     if inferred and len(values) > MOST_NUMBERS and (repeated or not whole):
         kept = None
     else:
-        values, repeated = _distinct(present)
+        values, repeated = _distinct(found)
         kept = _kept(values)
     return Summary(
         cells.name,
-        len(present),
-        len(found) - len(present),
+        len(found) - missing,
+        missing,
         values=kept,
         repeated=repeated,
         whole=whole,
-        span=(float(present.min()), float(present.max())),
+        span=(low, high),
         largest=(float(found[farthest]), place(farthest)),
     )
 
 
+@compiled_unless_few
+def _scan(cells: Array) -> tuple[int, bool, float, float, int]:
+    """How many numbers are missing, whether the others are whole, their span, and the place of the largest in size."""
+    missing, broken, low, high, most, farthest = 0, 0, np.inf, -np.inf, -1.0, 0
+    for i in range(cells.shape[0]):
+        cell = cells[i]
+        if np.isnan(cell):
+            missing += 1
+        else:
+            broken += cell != np.rint(cell)
+            low, high = min(low, cell), max(high, cell)
+            if abs(cell) > most:
+                most, farthest = abs(cell), i
+    return missing, broken == 0, low, high, farthest
+
+
 def _distinct(cells: Array) -> tuple[pd.Index, bool]:
-    """The distinct numbers, and whether one of them is repeated."""
-    values = pd.Index(pd.unique(cells))
-    return values, len(values) < len(cells)
+    """The distinct numbers that are not missing, and whether one of them is repeated."""
+    present = cells[~np.isnan(cells)]
+    values = pd.Index(pd.unique(present))
+    return values, len(values) < len(present)
 
 
 def _kept(values: pd.Index) -> pd.Index | None:

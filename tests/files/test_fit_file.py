@@ -63,6 +63,19 @@ def test_a_small_file_is_read_once_with_the_same_result(path, monkeypatch):
     assert_array_equal(*(fit.predict_proba(mixed().drop(columns="bought")) for fit in fits))
 
 
+@pytest.mark.filterwarnings("ignore:column 'code' is read as text")
+@pytest.mark.parametrize("cells", [["red", "5"], ["5", "red"], ["", "red", "5"]])
+def test_text_and_numbers_in_different_batches_are_text(cells, tmp_path, monkeypatch):
+    monkeypatch.setattr("bayesnb.files.tables.csv_files.BLOCK_BYTES", 60)  # ten rows of red
+    monkeypatch.setattr(file_fit, "read_ahead", lambda batches: [*batches])  # as far ahead as can be
+    frame = pd.DataFrame({"code": np.repeat(cells, 10), "label": [*"ab"] * (5 * len(cells))})
+    file = tmp_path / "codes.csv"
+    frame.to_csv(file, index=False)
+    fitted = nb.fit_file(file)
+    assert fitted.schema_.value_names["code"] == ["5", "red"]
+    assert fitted.statistics_.class_counts.sum() == len(frame)
+
+
 def test_one_family_for_all_columns(path):
     family = nb.MultivariateNormal()
     frame = mixed()[["height", "visits", "bought"]]

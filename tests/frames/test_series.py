@@ -85,3 +85,12 @@ def test_no_object_for_each_cell(library):
     finally:
         tracemalloc.stop()
     assert peak < 40 * cells  # a text of its own for each cell takes more than 60 bytes
+
+
+def test_texts_that_appear_late_and_in_another_order():
+    codes = np.r_[np.tile([3, 1], 5000), [4, 0, 1]].astype(np.int64)  # 2 does not occur
+    column = pa.chunked_array([dictionary(codes, [*"abcde"], "int64")])
+    found, texts = factorise(nw.from_native(column, series_only=True))
+    expected, values = pd.factorize(np.array([*"abcde"])[codes])
+    np.testing.assert_array_equal(found, expected)
+    assert texts == values.tolist() == [*"dbea"]

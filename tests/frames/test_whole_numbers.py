@@ -99,7 +99,7 @@ def test_numbers_that_floats_hold_stay_numbers():
 
 def test_a_later_block_with_such_a_number_makes_the_column_text(monkeypatch):
     monkeypatch.setattr("bayesnb.files.tables.csv_files.BLOCK_BYTES", 50)
-    monkeypatch.setattr("bayesnb.files.tables.parquet_files.BATCH_BYTES", 8 * 2 * 2)
+    monkeypatch.setattr("bayesnb.files.tables.reading.BATCH_BYTES", 8 * 2 * 2)
     pq.write_table(pa.table({"x": SMALL, "label": pa.array(LABELS, pa.int64())}), "rows.parquet")
     write("rows.csv", x=SMALL, label=LABELS)
     assert read("rows.parquet").frame["label"].tolist() == [str(label) for label in LABELS]

@@ -18,7 +18,7 @@ from bayesnb.files.streaming.counting import Advance, progress
 from bayesnb.files.tables.description import Description, choose, describe, require_target, summarise_rows
 from bayesnb.files.tables.parquet_files import row_batch
 from bayesnb.files.tables.reading import BUILT_IN, RowData, as_pandas, open_data, require_finite_frame
-from bayesnb.files.tables.row_batches import RowBatch
+from bayesnb.files.tables.row_batches import RowBatch, read_ahead
 from bayesnb.frames.column_kinds import SKIP
 from bayesnb.frames.inference import in_python, on_command_line
 from bayesnb.frames.likelihoods import AUTO
@@ -102,7 +102,7 @@ def describe_file(
     chosen, texts = choose(source.names, target, likelihoods), set[str]()
     names = [name for name in source.names if chosen.get(name) != SKIP]
     while (read := _summaries(source, names, target, chosen, texts, advance)) is None:
-        pass  # a column that began with numbers contains text: start over
+        pass  # a column of numbers contains text: start over
     found, kept = read
     summaries = {name: found.get(name) or Summary(name, 0, 0) for name in source.names}
     return replace(describe(data, target, summaries, likelihoods, source.warnings, how), kept=kept)
@@ -118,18 +118,19 @@ def _summaries(
 ) -> tuple[dict[str, Summary], tuple[RowBatch, ...]] | None:
     """The summaries of columns, and the batches if they are small enough to be kept for a second reading.
 
-    Text columns are added to ``texts``. None if one was read as numbers before.
+    Text columns are added to ``texts``. None if one was read as numbers in some batch.
     """
     summaries: dict[str, Summary] = {}
     kept: list[RowBatch] = []
     rows, again, room = 0, False, KEPT_BYTES
-    for batch in source.read(names, texts):
+    for batch in read_ahead(source.read(names, texts)):
         room -= batch.rows.nbytes
         kept = [*kept, row_batch(batch.rows, 0, 1.0)] if room >= 0 else []  # without the bytes that tell the lines
         require_finite_frame(source.data, batch.frame, batch.place)
         for name, found in summarise_rows(batch.frame, batch.present(target), target, batch.place, chosen).items():
             before = summaries.get(name, found)
-            again |= found.text and not before.text and before.num_cells > 0
+            # text in one batch, numbers in another, which was read before the text was known, or is being read
+            again |= found.text != before.text and min(found.num_cells, before.num_cells) > 0
             if found.text:
                 texts.add(name)
             summaries[name] = found if again or before is found else before.merged(found)

@@ -16,7 +16,7 @@ from bayesnb.files.tables.row_batches import RowBatch, in_sentences, words_of
 from bayesnb.frames.series import DataError
 
 BATCH_BYTES = 8 << 20
-"""Bytes of one batch if all cells are float64."""
+"""Bytes of one batch, by default, if all cells are float64."""
 
 BUFFER_BYTES = 64 << 10
 """Bytes buffered for each column; all columns have a buffer at the same time."""
@@ -34,13 +34,16 @@ class ParquetFile:
 
     warnings: tuple[str, ...] = ()
 
-    def __init__(self, path: Path | str, opener: Callable[[], Any] | None = None) -> None:
+    def __init__(
+        self, path: Path | str, opener: Callable[[], Any] | None = None, batch_bytes: int | None = None
+    ) -> None:
         """Read the footer; ``opener`` opens a file that is not at a path of this machine.
 
         Raises:
             DataError: if the file is not Parquet, is damaged, or has two columns of one name.
         """
         self.path, self._opener = path, opener or (lambda: pa.OSFile(str(path)))
+        self._batch_bytes = batch_bytes
         with in_sentences(path, "Parquet"):
             with self._opener() as handle:
                 require_kind(path, handle.read(16), "Parquet")
@@ -57,7 +60,7 @@ class ParquetFile:
         Raises:
             DataError: if a row group is damaged, after the batches before it.
         """
-        size = rows_in_batch(names)
+        size = rows_in_batch(names, self._batch_bytes)
         texts = [name for name in names if pa.types.is_string(self.schema.field(name).type)]
         with in_sentences(self.path, "Parquet"), self._open(texts) as file:
             for groups, first, last in _row_groups(file.metadata, size):
@@ -84,9 +87,9 @@ class ParquetFile:
             yield file
 
 
-def rows_in_batch(names: Sequence[str]) -> int:
+def rows_in_batch(names: Sequence[str], batch_bytes: int | None = None) -> int:
     """The number of rows in a batch of these columns."""
-    return max(BATCH_BYTES // (8 * max(len(names), 1)), 1)
+    return max((batch_bytes or BATCH_BYTES) // (8 * max(len(names), 1)), 1)
 
 
 def row_batch(rows: pa.RecordBatch, first: int, done: float) -> RowBatch:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
 import narwhals.stable.v2 as nw
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayesnb.frames.series import Array, DataError, Frame
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +53,16 @@ class RowBatch:
         """The same batch without its first rows."""
         rows, first = self.rows.slice(num_rows), self.first + num_rows
         return replace(self, rows=rows, first=first, numbers=lambda: self.numbers()[num_rows:])
+
+
+def read_ahead(items: Iterator[T]) -> Iterator[T]:
+    """The same items, each made in a thread while the one before is in use."""
+    with ThreadPoolExecutor(1) as pool:
+        end = object()
+        coming = pool.submit(next, items, end)
+        while (item := coming.result()) is not end:
+            coming = pool.submit(next, items, end)
+            yield item  # type: ignore[misc]
 
 
 def place_of(unit: str, number: int) -> str:
