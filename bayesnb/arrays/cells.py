@@ -6,10 +6,9 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-import scipy.sparse
 
 from bayesnb.arrays.compiled import compiled_unless_few
-from bayesnb.arrays.placement import Array, namespace
+from bayesnb.arrays.placement import Array, is_sparse, namespace
 
 SQUARABLE = 0.45
 """The largest cell is the largest float to this power: its square is finite, with room to sum squares."""
@@ -81,7 +80,7 @@ def without_repeats(table: Array) -> Array:
 
 def observed(x: Array) -> Array | None:
     """A mask of the cells that are not NaN, [N, D]; None if it is known that none is missing."""
-    if scipy.sparse.issparse(x) or not jnp.issubdtype(x.dtype, jnp.inexact):
+    if is_sparse(x) or not jnp.issubdtype(x.dtype, jnp.inexact):
         return None
     missing = namespace(x).isnan(x)
     return None if isinstance(missing, np.ndarray) and not missing.any() else ~missing

@@ -1,13 +1,8 @@
-"""JAX functions called on the host: eagerly, in float64 whatever JAX's own setting, and with numpy leaves.
-
-A process that was forked after JAX had run cannot: JAX would wait forever for threads that a fork does not copy.
-"""
+"""JAX functions called on the host: eagerly, in float64 whatever JAX's own setting, and with numpy leaves."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from functools import cache
 from typing import Any, TypeVar
 
 import jax
@@ -15,6 +10,7 @@ import numpy as np
 
 from bayesnb.arrays.interpreter import evaluate, has_numpy_form, prepare
 from bayesnb.arrays.placement import on_host
+from bayesnb.arrays.processes import require_jax
 
 T = TypeVar("T")
 
@@ -23,22 +19,6 @@ LITTLE = 1 << 22
 
 From a cold start a fit, its evidence and a prediction of some columns then take .1 s; compiled they took 2 s.
 """
-
-
-@cache
-def _first_process() -> int:
-    """The process that first ran JAX by this package; a forked process has the number of its parent here."""
-    return os.getpid()
-
-
-def require_jax() -> None:
-    """Raises RuntimeError in a process that was forked after JAX had run; call it before JAX runs."""
-    if _first_process() != os.getpid():
-        raise RuntimeError(
-            "this process was forked after JAX had run in its parent, and JAX does not survive a fork: start processes "
-            "by multiprocessing.get_context('spawn') or ('forkserver'), or by joblib's default, or fork before the "
-            "first fit"
-        )
 
 
 def at_once(function: Callable[..., T], *args: Any, **static: Any) -> T:

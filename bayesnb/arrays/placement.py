@@ -6,13 +6,13 @@ default precision. The whole package uses this module to distinguish them.
 
 from __future__ import annotations
 
+import sys
 from types import ModuleType
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.sparse
 from jax.sharding import AxisType, Mesh, NamedSharding
 
 from bayesnb.arrays.masked import as_numpy, without_mask
@@ -60,6 +60,11 @@ def as_array(x: Any) -> Array:
         return jax.device_put(x, NamedSharding(Mesh(placed.mesh.devices, placed.mesh.axis_names), placed.spec))
 
 
+def is_sparse(x: Any) -> bool:
+    """Whether x is one of scipy's sparse matrices; who has one has loaded scipy.sparse, which takes .1 seconds."""
+    return "scipy.sparse" in sys.modules and bool(sys.modules["scipy.sparse"].issparse(x))
+
+
 def native(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The array in this machine's byte order; half precision as single, and more than double as double."""
     kind = x.dtype
@@ -71,7 +76,7 @@ def native(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def to_host(tree: Any) -> Any:
     """The same pytree with numpy leaves; masked arrays keep their masks."""
-    return jax.tree.map(lambda a: a if scipy.sparse.issparse(a) else as_numpy(a), tree)
+    return jax.tree.map(lambda a: a if is_sparse(a) else as_numpy(a), tree)
 
 
 def to_double(tree: Any) -> Any:

@@ -12,13 +12,11 @@ import scipy.sparse
 
 from bayesnb.arrays.compiled import compiled, for_loops
 from bayesnb.arrays.placement import Array, native
+from bayesnb.arrays.placement import is_sparse as is_sparse
 from bayesnb.arrays.threads import in_threads, row_blocks
 
 STORED_BYTES = 1 << 22
 """Bytes of sparse rows in one block, chosen to balance threads; the tables that they look up never fit in cache."""
-
-
-is_sparse = scipy.sparse.issparse
 
 
 def rows_of(x: Any) -> Any:

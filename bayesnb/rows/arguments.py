@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays import memory
-from bayesnb.arrays.host_calls import require_jax
 from bayesnb.arrays.placement import Array, as_array, is_traced
+from bayesnb.arrays.processes import require_jax
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.rows.checks import quote
 

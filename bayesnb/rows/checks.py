@@ -16,10 +16,10 @@ import numpy as np
 from numpyro.distributions.constraints import Constraint
 
 from bayesnb.arrays.cells import observed
-from bayesnb.arrays.host_calls import require_jax
 from bayesnb.arrays.lazy import require_computed
 from bayesnb.arrays.masked import fill_masked
 from bayesnb.arrays.placement import Array, as_array, is_traced, on_host
+from bayesnb.arrays.processes import require_jax
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.arrays.sparse import bytes_per_row, from_bcoo, is_sparse, part_of, rows_of
 from bayesnb.arrays.threads import in_threads, row_blocks

@@ -19,8 +19,8 @@ import jax.export
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays.host_calls import require_jax
 from bayesnb.arrays.placement import Array, namespace, on_host, pad_rows
+from bayesnb.arrays.processes import require_jax
 from bayesnb.files.storage.exported_estimator import ExportedEstimator
 from bayesnb.files.storage.operations import ForeignOperation, require_arithmetic
 from bayesnb.files.storage.results import StorageError, read_format
