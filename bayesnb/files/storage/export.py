@@ -6,9 +6,7 @@ from which all other predictions follow. They take any number N of rows, and hav
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -20,7 +18,7 @@ from bayesnb.arrays.placement import is_traced, to_double
 from bayesnb.files.storage.exported import FUNCTIONS, KIND, NO_FLATBUFFERS, VERSION
 from bayesnb.files.storage.exported_estimator import describe_estimator
 from bayesnb.files.storage.operations import require_arithmetic
-from bayesnb.files.storage.results import StorageError, write_format
+from bayesnb.files.storage.results import StorageError, Target, write_format
 from bayesnb.results.classifier import Classifier
 
 PLATFORMS = ("cpu", "cuda", "tpu")
@@ -30,7 +28,7 @@ KNOWN_PLATFORMS = (*PLATFORMS, "rocm")
 """All platforms that JAX supports; it would silently accept any other name."""
 
 
-def export(fit: Any, path: str | os.PathLike[str], *, platforms: Sequence[str] = PLATFORMS) -> None:
+def export(fit: Any, path: Target, *, platforms: Sequence[str] = PLATFORMS) -> None:
     """Export the predictions of a fit, or of an estimator, to a file for programs that have only JAX.
 
     ``load_exported`` reads it. An estimator is exported with its labels, its columns and their values, and takes the
@@ -47,7 +45,7 @@ def export(fit: Any, path: str | os.PathLike[str], *, platforms: Sequence[str] =
 
     Args:
         fit: A result of a ``fit_`` function that has ``predict_log_proba``, or a fitted ``NaiveBayesClassifier``.
-        path: The file; its folder must exist.
+        path: The path of the file, whose folder must exist, or a file that is open for writing bytes.
         platforms: The platforms to run on, by JAX's names: "cpu", "cuda", "tpu" or "rocm".
 
     Raises:
@@ -74,7 +72,7 @@ def export(fit: Any, path: str | os.PathLike[str], *, platforms: Sequence[str] =
         reason = str(error).splitlines()[0]
         raise StorageError(f"this {type(fit).__name__} cannot be exported for {platforms}: {reason}") from error
     header = {"fit": type(fit).__name__, "jax": jax.__version__, **described}
-    write_format(Path(path), KIND, VERSION, header, arrays)
+    write_format(path, KIND, VERSION, header, arrays)
 
 
 def _require_estimator(given: Any) -> Any:

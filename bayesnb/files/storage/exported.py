@@ -8,10 +8,8 @@ memory, or return something other than probabilities. Passing the bytes to ``jax
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 import jax
@@ -23,7 +21,7 @@ from bayesnb.arrays.placement import Array, namespace, on_host, pad_rows
 from bayesnb.arrays.processes import require_jax
 from bayesnb.files.storage.exported_estimator import ExportedEstimator
 from bayesnb.files.storage.operations import ForeignOperation, require_arithmetic
-from bayesnb.files.storage.results import StorageError, read_format
+from bayesnb.files.storage.results import Source, StorageError, name_of, read_format
 from bayesnb.numerics.log_prob import logsumexp
 
 KIND, VERSION = "bayesnb exported", 1
@@ -35,27 +33,29 @@ FUNCTIONS = ("predict_log_proba", "log_joint")
 NO_FLATBUFFERS = "to read and write functions JAX needs flatbuffers: pip install flatbuffers"
 
 
-def load_exported(path: str | os.PathLike[str]) -> ExportedClassifier | ExportedEstimator:
+def load_exported(path: Source) -> ExportedClassifier | ExportedEstimator:
     """Load a file written by ``export``, ready to predict: an ``ExportedEstimator`` if an estimator was exported.
+
+    Args:
+        path: The path of the file, its bytes, or a file that is open for reading bytes.
 
     Raises:
         StorageError: if the file cannot be read, is damaged, was not written by ``export``, was written by a later
             version of bayesnb or JAX, or has functions that do more than arithmetic, which are named and not run.
     """
-    source = Path(path)
-    header, arrays = read_format(source, KIND, VERSION, "nb.export")
+    header, arrays = read_format(path, KIND, VERSION, "nb.export")
     try:
         functions = {name: jax.export.deserialize(bytearray(arrays[name])) for name in FUNCTIONS}
         for function in functions.values():
             require_arithmetic(function)
         classifier = ExportedClassifier(header["fit"], functions)
     except ForeignOperation as error:
-        raise StorageError(f"'{source}' is refused, and nothing of it was run: it holds {error}") from error
+        raise StorageError(f"{name_of(path)} is refused, and nothing of it was run: it holds {error}") from error
     except ImportError as error:
         raise StorageError(NO_FLATBUFFERS) from error
     except Exception as error:  # malformed bytes can raise anything
         raise StorageError(
-            f"'{source}' holds functions of JAX {header.get('jax')} that JAX {jax.__version__} cannot read: "
+            f"{name_of(path)} holds functions of JAX {header.get('jax')} that JAX {jax.__version__} cannot read: "
             f"{type(error).__name__}, {error}"
         ) from error
     if "estimator" not in header:
@@ -63,7 +63,7 @@ def load_exported(path: str | os.PathLike[str]) -> ExportedClassifier | Exported
     try:
         return ExportedEstimator(classifier, header["estimator"], arrays)
     except Exception as error:  # as above
-        raise StorageError(f"'{source}' does not describe a valid estimator: {error!r}") from error
+        raise StorageError(f"{name_of(path)} does not describe a valid estimator: {error!r}") from error
 
 
 class ExportedClassifier:

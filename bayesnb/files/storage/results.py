@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from io import TextIOBase
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import jax
 
@@ -16,11 +17,15 @@ KIND, VERSION = "bayesnb result", 1
 """The kind of file, and the version of its format."""
 
 
+Target = str | os.PathLike[str] | IO[bytes]
+Source = Target | bytes
+
+
 class StorageError(ValueError):
     """A file that cannot be written or read, or a result that cannot be saved."""
 
 
-def save(fit: Any, path: str | os.PathLike[str]) -> None:
+def save(fit: Any, path: Target) -> None:
     """Save a fit, a model or statistics to a safetensors file, with the specification as JSON in its header.
 
     The file is written atomically: an existing file is replaced completely or stays unchanged.
@@ -28,7 +33,8 @@ def save(fit: Any, path: str | os.PathLike[str]) -> None:
     Args:
         fit: A result of a ``fit_`` function, ``bootstrap``, ``stream`` or ``sufficient_statistics``, a model, or a
             fitted ``NaiveBayesClassifier``, which is saved with its names, categories and labels.
-        path: The file; its folder must exist.
+        path: The path of the file, whose folder must exist; or a file that is open for writing bytes, which is not
+            closed, such as ``io.BytesIO()``.
 
     Raises:
         StorageError: if ``fit`` is of another type, or the file cannot be written.
@@ -56,51 +62,88 @@ def save(fit: Any, path: str | os.PathLike[str]) -> None:
     before, after = (str(jax.tree.structure(one)) for one in (fit, again))
     if before != after:
         raise StorageError(f"this {type(fit).__name__} cannot be saved: some part of it would change when loaded")
-    write_format(Path(path), KIND, VERSION, {"result": code}, arrays)
+    write_format(path, KIND, VERSION, {"result": code}, arrays)
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: Source) -> Any:
     """The result in a file that ``save`` wrote: the same type with the same numbers. No code from the file runs.
 
     Shapes, types, supports and names are checked like user input.
+
+    Args:
+        path: The path of the file, its bytes, or a file that is open for reading bytes, which is read to its end.
 
     Raises:
         StorageError: if the file cannot be read, is damaged or not valid, or was written by a later version.
     """
     from bayesnb.files.storage.encoding import decode_result
 
-    source = Path(path)
-    header, arrays = read_format(source, KIND, VERSION, "nb.save")
+    header, arrays = read_format(path, KIND, VERSION, "nb.save")
     for array in arrays.values():
         array.setflags(write=False)
     try:
         return decode_result(header["result"], arrays)
     except Exception as error:  # a malformed header can raise anything
         problem = str(error) if isinstance(error, ValueError) else f"it cannot be read, {type(error).__name__} {error}"
-        raise StorageError(f"'{source}' does not contain a valid bayesnb result: {problem}") from error
+        raise StorageError(f"{name_of(path)} does not contain a valid bayesnb result: {problem}") from error
 
 
-def write_format(path: Path, kind: str, version: int, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+def name_of(place: Source) -> str:
+    """The words for a file in messages."""
+    path = place if isinstance(place, str | os.PathLike) else getattr(place, "name", None)
+    return f"'{os.fspath(path)}'" if isinstance(path, str | os.PathLike) else "the content"
+
+
+def write_format(
+    place: Target, kind: str, version: int, header: Mapping[str, Any], arrays: Mapping[str, Array]
+) -> None:
     """Write a file with its kind and version; raise StorageError if it cannot be written."""
+    header = {"format": f"{kind} {version}", **header}
     try:
-        tensors.write(path, {"format": f"{kind} {version}", **header}, arrays)
+        if isinstance(place, str | os.PathLike):
+            tensors.write(Path(place), header, arrays)
+        else:
+            _require_open(place, "write").write(tensors.to_bytes(header, arrays))
+    except StorageError:
+        raise
     except (OSError, ValueError) as error:
-        raise StorageError(f"'{path}' cannot be written: {getattr(error, 'strerror', None) or error}") from error
+        why = getattr(error, "strerror", None) or error
+        raise StorageError(f"{name_of(place)} cannot be written: {why}") from error
 
 
-def read_format(path: Path, kind: str, version: int, writer: str) -> tuple[dict[str, Any], dict[str, Array]]:
+def read_format(place: Source, kind: str, version: int, writer: str) -> tuple[dict[str, Any], dict[str, Array]]:
     """The header and the arrays of a file of this kind and version; StorageError if it is another file, or damaged."""
     try:
-        header, arrays = tensors.read(path)
+        if isinstance(place, str | os.PathLike):
+            header, arrays = tensors.read(Path(place))
+        else:
+            header, arrays = tensors.from_bytes(_content(place))
+    except StorageError:
+        raise
     except OSError as error:
-        raise StorageError(f"'{path}' cannot be read: {error.strerror or error}") from error
+        raise StorageError(f"{name_of(place)} cannot be read: {error.strerror or error}") from error
     except ValueError as error:
-        raise StorageError(f"'{path}' is damaged, or was not written by {writer}: {error}") from error
+        raise StorageError(f"{name_of(place)} is damaged, or was not written by {writer}: {error}") from error
     written = str(header.get("format"))
     if written != f"{kind} {version}":
         later = written.startswith(kind)
         raise StorageError(
-            f"'{path}' has the format {written!r} and this version of bayesnb reads {kind!r} {version}: "
+            f"{name_of(place)} has the format {written!r} and this version of bayesnb reads {kind!r} {version}: "
             + ("update bayesnb" if later else f"give a file that {writer} wrote")
         )
     return header, arrays
+
+
+def _content(place: Any) -> bytes:
+    given = isinstance(place, bytes | bytearray | memoryview)
+    return bytes(place if given else _require_open(place, "read").read())
+
+
+def _require_open(place: Any, method: str) -> Any:
+    """The open file; StorageError if it is something else, or a file of text."""
+    if not hasattr(place, method) or isinstance(place, TextIOBase):
+        kinds = "a path, bytes, or a file open for reading"
+        kinds = kinds if method == "read" else "a path, or a file open for writing"
+        got = "a file of text" if isinstance(place, TextIOBase) else type(place).__name__
+        raise StorageError(f"expected {kinds} bytes, got {got}")
+    return place

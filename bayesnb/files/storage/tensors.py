@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
+from safetensors.numpy import load, save
 
 from bayesnb.arrays.placement import native
 from bayesnb.files.whole_file import require_file, whole_file
@@ -26,14 +26,19 @@ def write(path: Path, header: Mapping[str, Any], arrays: Arrays) -> None:
 
     OSError if it cannot be written or ``path`` is not a regular file, ValueError if the content cannot be stored.
     """
+    content = to_bytes(header, arrays)
+    with whole_file(path) as handle:
+        handle.write(content)
+
+
+def to_bytes(header: Mapping[str, Any], arrays: Arrays) -> bytes:
+    """The content of such a file; ValueError if it cannot be stored."""
     text = json.dumps(header)
     arrays = {key: native(np.asarray(a, order="C")) for key, a in arrays.items()}
     try:
-        content = save(arrays, metadata={HEADER_KEY: text, "digest": _digest(text, arrays)})
+        return save(arrays, metadata={HEADER_KEY: text, "digest": _digest(text, arrays)})
     except SafetensorError as error:
         raise ValueError(str(error)) from error
-    with whole_file(path) as handle:
-        handle.write(content)
 
 
 def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
@@ -43,12 +48,31 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
     """
     require_file(path)  # a pipe, for example, may never end
     path.open("rb").close()  # raise the real error: safetensors reports every file it cannot open as missing
-    try:
+
+    def parts() -> tuple[dict[str, str], Arrays]:
         with safe_open(path, framework="numpy") as handle:
-            metadata = handle.metadata() or {}
-            if HEADER_KEY not in metadata:
-                raise ValueError("it is not a bayesnb file")
-            arrays = {key: handle.get_tensor(key) for key in handle.keys()}  # noqa: SIM118
+            metadata = _own(handle.metadata())
+            return metadata, {key: handle.get_tensor(key) for key in handle.keys()}  # noqa: SIM118
+
+    return _checked(parts)
+
+
+def from_bytes(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
+    """The header and the arrays of the content of such a file; ValueError as for ``read``."""
+
+    def parts() -> tuple[dict[str, str], Arrays]:
+        size = int.from_bytes(content[:8], "little")  # of the description of the arrays, which follows
+        return _own(json.loads(content[8 : 8 + size]).get("__metadata__")), load(content)
+
+    return _checked(parts)
+
+
+def _checked(
+    parts: Callable[[], tuple[dict[str, str], Arrays]],
+) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
+    """The header and the arrays of a file, from its metadata and arrays."""
+    try:
+        metadata, arrays = parts()
         if metadata.get("digest") != _digest(metadata[HEADER_KEY], arrays):
             raise ValueError("its contents have changed since it was written")
         header = json.loads(metadata[HEADER_KEY])
@@ -58,7 +82,13 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
         raise ValueError(f"{error}") from error
     if not isinstance(header, dict):
         raise ValueError("its header is not a JSON object")
-    return header, arrays
+    return header, dict(arrays)
+
+
+def _own(metadata: dict[str, str] | None) -> dict[str, str]:
+    if not metadata or HEADER_KEY not in metadata:
+        raise ValueError("it is not a bayesnb file")
+    return metadata
 
 
 def _digest(text: str, arrays: Arrays) -> str:
