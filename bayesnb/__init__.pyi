@@ -72,6 +72,8 @@ from .results.evidence import EvidenceTable as EvidenceTable
 from .results.forests import ForestPosterior as ForestPosterior
 from .results.forests import ForestStatistics as ForestStatistics
 from .results.intervals import Interval as Interval
+from .results.label_tree import LabelTree as LabelTree
+from .results.label_tree import roll_up as roll_up
 from .rows.statistics import ModelStatistics as ModelStatistics
 from .rows.statistics import merge as merge
 from .rows.statistics import sufficient_statistics as sufficient_statistics
