@@ -11,17 +11,17 @@ import numpy as np
 
 from bayesnb.arrays.cells import all_within
 from bayesnb.arrays.host_calls import at_once
-from bayesnb.arrays.placement import Array, is_traced, namespace
+from bayesnb.arrays.placement import Array, is_traced, namespace, on_host
 from bayesnb.families.base import Family, Hyperparameter, Params, pytree
 from bayesnb.families.parts.cell_edges import FEWEST_CELLS, MOST_CELLS, NO_EDGE, check_edges, find_edges
 from bayesnb.families.parts.cell_statistics import HistogramStatistics, same_cells
-from bayesnb.families.parts.cells import centres_of, log_density_inside, sizes_of
+from bayesnb.families.parts.cells import centres_of, ends_of, log_density_inside, log_widths
 from bayesnb.families.parts.support import broadcast, require_shapes, require_simplex
 from bayesnb.families.priors import segments
 from bayesnb.families.traits import FAR, POINTS, CellDensities
 from bayesnb.numerics.log_prob import LogProb
-from bayesnb.primitives.cells import find_cells
-from bayesnb.primitives.codes import Codes, starts_of
+from bayesnb.primitives.cells import find_cells, find_places
+from bayesnb.primitives.codes import Codes, Places, starts_of
 from bayesnb.primitives.sums import ClassSums
 
 SAFE = 1e15
@@ -128,8 +128,7 @@ class CellColumns(Family):
         edges, atoms = self._edges, self._atoms
         shape = (z.num_classes, x.shape[1])
         counts = z.table(self.codes(x), shape[1] * self.cells).reshape(*shape, self.cells)
-        xp, seen = namespace(counts), self.seen(x)
-        log_base = z.base(lambda: -sizes_of(edges, atoms).tail(x if seen is None else xp.where(seen, x, 0.0)), seen)
+        xp, log_base = namespace(counts), 0.0 - z.base(lambda: ends_of(edges, atoms).tail(x))
         edges, atoms = (xp.broadcast_to(xp.asarray(table)[None], (shape[0], *table.shape)) for table in (edges, atoms))
         return HistogramStatistics(counts, log_base, edges, atoms)
 
@@ -138,13 +137,15 @@ class CellColumns(Family):
         return log_density_inside(self._edges, self._atoms, x).sum(axis=1)
 
     def log_base_measure(self, statistics: HistogramStatistics) -> Array:
-        width = sizes_of(self._edges, self._atoms).log_width
+        width = log_widths(self._edges, self._atoms)
         share = jnp.log(jnp.where(self._mass > 0, self._mass, 1.0))
         inside = statistics.counts * (share - width)[None]
         return inside.sum(axis=(0, 2))[None] + statistics.log_base.sum(axis=0, keepdims=True)
 
-    def codes(self, x: Array) -> Codes:
+    def codes(self, x: Array) -> Codes | Places:
         """The cells, with their places in a table of all columns end to end."""
+        if on_host(x, self._edges):
+            return Places(find_places(x, self._edges), x.shape[1] * self.cells)
         return Codes(find_cells(x, self._edges), starts_of((self.cells,) * x.shape[1]), lambda codes: codes >= 0)
 
     def at_cells(self, table: Array, x: Array) -> Array:
