@@ -32,10 +32,10 @@ from bayesnb.frames.series import (
 from bayesnb.frames.summaries import MOST_VALUES, Summary
 from bayesnb.frames.values import warn_of_unseen
 
-Kind = Literal["bernoulli", "categorical", "normal", "poisson", "multinomial", "own", "skip"]
+Kind = Literal["bernoulli", "categorical", "normal", "histogram", "poisson", "multinomial", "own", "skip"]
 Value = str | float | bool
 
-KINDS: tuple[Kind, ...] = ("bernoulli", "categorical", "normal", "poisson", "multinomial")
+KINDS: tuple[Kind, ...] = ("bernoulli", "categorical", "normal", "histogram", "poisson", "multinomial")
 SKIP: Kind = "skip"
 """The kind of a column that is left out."""
 
@@ -43,8 +43,8 @@ SPARSE: tuple[Kind, ...] = ("bernoulli", "multinomial")
 """The kinds whose columns may be sparse."""
 
 BLOCKS: dict[Kind, str] = {
-    "bernoulli": "binary", "categorical": "categorical", "normal": "numeric", "poisson": "counts",
-    "multinomial": "words",
+    "bernoulli": "binary", "categorical": "categorical", "normal": "numeric", "histogram": "cells",
+    "poisson": "counts", "multinomial": "words",
 }  # fmt: skip
 
 
@@ -54,8 +54,8 @@ class Column:
 
     Attributes:
         name: The column's name.
-        kind: The likelihood: `bernoulli`, `categorical`, `normal`, `poisson` or `multinomial`; `own` for a family;
-            `skip` if the column is left out.
+        kind: The likelihood: `bernoulli`, `categorical`, `normal`, `histogram`, `poisson` or `multinomial`; `own` for
+            a family; `skip` if the column is left out.
         values: The values of the codes 0, 1, ..., sorted; empty for kinds whose cells are numbers.
         text: Whether its cells are text; None if no cell has been seen.
         span: The smallest and the largest number; None for text, or if not computed.
@@ -155,7 +155,7 @@ class Column:
 
     def _check(self, cells: Array) -> Array:
         require_finite(cells, self.name)
-        if self.kind == "normal":
+        if self.kind in ("normal", "histogram"):
             with np.errstate(invalid="ignore", over="ignore"):  # LARGEST_CELL is infinite in float32
                 if (np.abs(cells) > LARGEST_CELL).any():
                     raise DataError(f"column '{self.name}' holds {np.nanmax(np.abs(cells)):g}, too large to be squared")

@@ -175,3 +175,31 @@ def test_the_estimator_takes_it(rows, tmp_path):
     assert_allclose(edges, first)
     tempered = nb.NaiveBayesClassifier(likelihoods=own, temper="per_feature").fit(X, labels)
     assert tempered.score(X, labels) > 0.6
+
+
+def test_a_word_chooses_it(rows, tmp_path):
+    X, y = rows
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "size": X[:, 1] ** 2})
+    labels = np.array(["x", "y", "z"])[y]
+    clf = nb.NaiveBayesClassifier({"[ab]": "histogram"}).fit(frame, labels)
+    assert clf.likelihoods_ == {"a": "histogram", "b": "histogram", "size": "normal"}
+    model = nb.NaiveBayes({"numeric": nb.Normal(), "cells": nb.Histogram()})
+    post = nb.fit_posterior(model, {"numeric": X[:, 1:2] ** 2, "cells": X[:, :2]}, y)
+    blocks = {"numeric": X[:, 1:2] ** 2, "cells": X[:, :2]}
+    assert_allclose(clf.predict_proba(frame), post.predict_proba(blocks), rtol=1e-12)
+
+    array = nb.NaiveBayesClassifier("histogram").fit(X, labels)
+    whole = nb.fit_posterior(nb.NaiveBayes(nb.Histogram()), X, y)
+    assert_allclose(array.predict_proba(X), whole.predict_proba(X), rtol=1e-12)
+
+    nb.save(clf, tmp_path / "clf")
+    assert_allclose(nb.load(tmp_path / "clf").predict_proba(frame), clf.predict_proba(frame), rtol=1e-12)
+    nb.export(clf, tmp_path / "served")
+    some = frame[:5].to_dict("records")
+    served = nb.load_exported(tmp_path / "served").predict_proba(some)
+    assert_allclose(served, clf.predict_proba(frame[:5]), rtol=1e-4, atol=1e-6)
+    frame.assign(label=labels).to_csv(tmp_path / "rows.csv", index=False)
+    of_file = nb.fit_file(tmp_path / "rows.csv", target="label", likelihoods={"[ab]": "histogram"}, progress_bar=False)
+    assert_allclose(of_file.predict_proba(frame), clf.predict_proba(frame), rtol=1e-9)
+    with pytest.raises(ValueError, match="column 'a' holds text, which cannot be histogram"):
+        nb.NaiveBayesClassifier({"a": "histogram"}).fit(frame.assign(a="one"), labels)
