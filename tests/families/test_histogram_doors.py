@@ -15,6 +15,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 import bayesnb as nb
+from bayesnb.files.streaming import counting
 from bayesnb.inspection.arviz import library
 from tests import laws
 
@@ -49,12 +50,27 @@ def test_it_is_saved_and_exported(model, rows, tmp_path):
     assert_allclose(served, post.predict_proba(X), rtol=1e-4, atol=1e-6)
 
 
-def test_streams_keep_the_edges_of_their_first_rows(model, rows):
+@pytest.mark.parametrize("size", [1, 40, 77, 1000])
+def test_streams_in_blocks_of_any_size_have_the_edges_of_their_first_rows(model, rows, size, monkeypatch):
+    monkeypatch.setattr(counting, "FIRST_ROWS", 60)
     X, y = rows
-    parts = [(X[:40], y[:40]), (X[40:], y[40:])]
+    weight = np.arange(N) % 3.0
+    parts = [(X[at : at + size], y[at : at + size], weight[at : at + size]) for at in range(0, N, size)]
     streamed = nb.stream(model, iter(parts), num_classes=K)
-    first = model.resolve(X[:40], y[:40])
-    laws.equal(streamed, nb.sufficient_statistics(first, X, y), rtol=1e-12)
+    first = model.resolve(X[:60], y[:60], sample_weight=weight[:60])
+    laws.equal(streamed, nb.sufficient_statistics(first, X, y, sample_weight=weight), rtol=1e-12)
+    given = nb.NaiveBayes(nb.Histogram(edges=np.asarray(first.families["x"].edges)[0]))
+    fit, expected = nb.fit_posterior(model, statistics=streamed), nb.fit_posterior(given, X, y, sample_weight=weight)
+    assert_allclose(fit.predict_proba(X), expected.predict_proba(X), rtol=1e-12)
+
+
+def test_streams_have_the_edges_of_all_rows_if_they_are_few(model, rows):
+    X, y = rows
+    parts = [(X[:40], y[:40]), (X[40:], y[40:], np.ones(N - 40))]
+    streamed = nb.stream(model, iter(parts), num_classes=K)
+    laws.equal(streamed, nb.sufficient_statistics(model, X, y), rtol=1e-12)
+    with pytest.raises(nb.StreamError, match="block 1: y holds 9, expected integers"):
+        nb.stream(model, iter([parts[0], (X[40:], y[40:] + 7)]), num_classes=K)
     given = nb.NaiveBayes(nb.Histogram(edges=[0.0, 1.0, 2.5]))
     laws.equal(nb.stream(given, iter(parts), num_classes=K), nb.sufficient_statistics(given, X, y), rtol=1e-12)
 
