@@ -36,7 +36,7 @@ MOST_SHOWN = 20
     "--smoothing", type=click.FloatRange(min=0), default=1.0, show_default=True,
     help="Pseudo-count of each category, and number of pseudo-rows for numbers.",
 )  # fmt: skip
-@override_option("bernoulli", "categorical", "normal", "poisson", "multinomial")
+@override_option("bernoulli", "categorical", "normal", "histogram", "poisson", "multinomial")
 @click.option(
     "--checkpoint", type=FILE, metavar="FILE", help="Save progress here, and resume from it after an interruption."
 )

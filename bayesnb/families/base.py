@@ -108,6 +108,11 @@ class Family(Hyperparameters, Readable, Scoring, Traits, LeftOut):
         """The number of columns D of packed rows."""
         return x.shape[1]
 
+    @property
+    def looks_at_rows(self) -> bool:
+        """True if ``prepare`` depends on the rows: of a stream it then gets many at once."""
+        return False
+
     def prepare(self, x: Array, weight: Callable[[], Array | None]) -> Self:
         """The family with what it must take from rows before it counts them, whatever their labels; by default itself.
 

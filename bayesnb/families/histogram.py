@@ -31,6 +31,9 @@ from bayesnb.primitives.cells import find_cells
 TABLE_BYTES = 1 << 28
 """The most bytes of leave-one-out tables, one for each class and weight; beyond, each row is computed by itself."""
 
+MOST_SEGMENTS = 8
+"""The most segments that a column has in a forest of dependence."""
+
 
 @pytree
 class Histogram(CellColumns):
@@ -221,6 +224,13 @@ class Histogram(CellColumns):
         """The probability that a column has no cut, and so says nothing about the class, [D]."""
         return finalise(_no_cut_probability, self)
 
+    def pair_segments(self, num_columns: int) -> tuple[tuple[int, ...], ...]:
+        """Those of the most probable cuts into at most ``MOST_SEGMENTS`` segments."""
+        del num_columns
+        cuts = np.asarray(finalise(_few_cuts, self))
+        ends = [np.append(np.flatnonzero(column > 0) + 1, self.cells) for column in cuts]
+        return tuple(tuple(np.diff(end, prepend=0).tolist()) for end in ends)
+
     def divergence(self, params: Params, k: int) -> Array:
         probs = self.cell_probs(params)
         return rel_entr(probs[k][None], probs).sum(axis=-1)
@@ -232,6 +242,11 @@ def _left_out_tables(family: Histogram, statistics: HistogramStatistics, own: Ar
     prior = family.update(statistics)._prior
     known = segments.average(prior)
     return jax.lax.map(lambda pair: segments.left_out(prior, known, *pair), (own, weight))
+
+
+@jax.jit
+def _few_cuts(family: Histogram) -> Array:
+    return segments.best(family._prior, MOST_SEGMENTS)[1]
 
 
 @jax.jit

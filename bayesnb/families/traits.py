@@ -105,6 +105,13 @@ class Traits:
         del num_columns
         return None
 
+    def pair_segments(self, num_columns: int) -> tuple[tuple[int, ...], ...]:
+        """For each column of a posterior the number of categories in each segment that a forest takes as one category.
+
+        They are neighbours; () for a real column. By default each category is apart.
+        """
+        return tuple((1,) * size for size in self.pair_sizes(num_columns) or ())
+
     def pair_prior(self) -> Any:
         """The prior of the columns in a forest: a concentration [K, S], or a NormalInverseGamma [K, D] of real ones."""
         raise ValueError(f"{type(self).__name__} has no pairs of columns")

@@ -10,6 +10,7 @@ FAMILIES: dict[str, Any] = {
     "bernoulli": families.Bernoulli,
     "categorical": families.Categorical,
     "normal": families.Normal,
+    "histogram": families.Histogram,
     "poisson": families.Poisson,
     "multinomial": families.Multinomial,
 }

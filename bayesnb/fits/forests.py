@@ -10,6 +10,7 @@ Bayesian network classifiers (1997), choose one.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from bayesnb.results.forest_structures import STRUCTURES, log_weights
 from bayesnb.results.forests import ForestPosterior, ForestStatistics, forest_tables, pair_cells
 from bayesnb.rows import arguments
 from bayesnb.rows.labelled_rows import LabelledRows, label_rows
+from bayesnb.rows.specification import Specification
 from bayesnb.rows.statistics import ModelStatistics, summarise
 
 MOST_FEATURES = 256
@@ -41,9 +43,15 @@ def fit_forests(
 ) -> ForestPosterior:
     """The exact posterior in which each feature may depend on one other, averaged over all forests of dependence.
 
-    p(x, k | D) sums over all forests by the matrix-tree theorem. Features of Bernoulli, Categorical and Normal blocks
-    take part, mixed in one model; a real feature may depend on categories, categories do not depend on a real feature.
-    Every feature keeps the prior that it has without a parent. What each row costs grows with D^3, for "aode" with D^2.
+    p(x, k | D) sums over all forests by the matrix-tree theorem. Features of Bernoulli, Categorical, Normal and
+    Histogram blocks take part, mixed in one model; a real feature may depend on categories, categories do not depend on
+    a real feature. Every feature keeps the prior that it has without a parent. What each row costs grows with D^3, for
+    "aode" with D^2.
+
+    A feature of a Histogram has categories for others: the segments, at most 8, of its most probable cuts, with the
+    prior Dirichlet(A q), A the mean of ``total``. Alone it keeps its average over all cuts, and the forests' ratio has
+    the cuts given, so that p(x, k) is approximate; a feature without cuts has no edges. Leave-one-out is exact with
+    edges and segments kept.
 
     A missing cell neither is a parent nor has one: its edges have ratio 1, and count only the rows with both cells. So
     with missing cells the average is approximate; without them it is exact.
@@ -53,7 +61,8 @@ def fit_forests(
     Args:
         structure: "average" over all forests; "best", the most probable one; or "aode", the mean over the D forests in
             which one feature is the parent of all others (averaged one-dependence estimators).
-        statistics: Instead of rows, the ``statistics`` of a ForestPosterior, or several, merged by ``nb.merge``.
+        statistics: Instead of rows, the ``statistics`` of a ForestPosterior, or several, merged by ``nb.merge``, or
+            those of ``nb.stream(model, ..., pairs=True)``.
 
     Raises:
         ValueError: if the data do not fit the model, for blocks of other families, more than 256 features, an unknown
@@ -72,40 +81,52 @@ def fit_forests(
     if structure not in STRUCTURES:
         raise ValueError(f"structure must be {', '.join(map(repr, STRUCTURES))}, got {structure!r}")
     if statistics is None:
-        statistics = _summarise(conjugate(model), X, y, sample_weight)
+        statistics = forest_statistics(conjugate(model), X, y, sample_weight=sample_weight)
     elif not isinstance(statistics, ForestStatistics) or not (X is None and y is None and sample_weight is None):
         raise ValueError("give rows, or statistics as the attribute of a ForestPosterior has, and not both")
     posterior = fit_posterior(model, statistics=ModelStatistics(statistics.class_counts, statistics.blocks))
-    fit = ForestPosterior(posterior, statistics.pairs, structure=structure)
+    columns = {name: family.columns_behind(statistics.blocks[name]) for name, family in model.families.items()}
+    found = [family.pair_segments(columns[name]) for name, family in posterior.model.families.items()]
+    segments = tuple(chain.from_iterable(found))
+    fit = ForestPosterior(posterior, statistics.pairs, structure=structure, segments=segments)
     if structure != "best":
         return fit
-    evidence, _ = forest_tables(posterior.prior, statistics.pairs)
+    evidence, _ = forest_tables(posterior.prior, statistics.pairs, segments)
     back = PairLayout(statistics.pairs.sizes).back
     return replace(fit, parents=largest_branching(log_weights(evidence)[np.ix_(back, back)]))
 
 
-def _summarise(model: NaiveBayes, X: Any, y: Any, sample_weight: Any) -> ForestStatistics:
+def forest_statistics(
+    model: Specification, X: Any, y: Any, *, sample_weight: Any = None, num_classes: int | None = None
+) -> ForestStatistics:
+    """The sufficient statistics of rows, and of all pairs of their columns; arguments as of ``sufficient_statistics``.
+
+    Raises:
+        ValueError: as ``fit_forests`` does.
+    """
     if X is None:
         raise ValueError("give rows, X and y, or statistics, as the attribute of a ForestPosterior has")
     _require_pairs(model)
-    rows = label_rows(model, *to_host((X, y, sample_weight)), sparse=False).counted()
+    X, y, sample_weight = to_host((X, y, sample_weight))
+    rows = label_rows(model, X, y, sample_weight, num_classes, sparse=False).counted()
     layout, found = _layout(model, rows), summarise(rows)
     cells, labels = pair_cells(rows.families, rows.arrays), rows.labels
     pairs = pair_statistics(cells, labels.y, rows.weight(), rows.num_classes, layout)
     return ForestStatistics(found.class_counts, found.blocks, pairs)
 
 
-def _require_pairs(model: NaiveBayes) -> None:
+def _require_pairs(model: Specification) -> None:
     """ValueError for a block without pairs, before its rows are read: they may be sparse."""
     for name, family in model.families.items():
         if family.pair_sizes(0) is None:
             raise ValueError(
-                f"block {name!r} is {family!r}, whose pairs have no closed form: forests take Bernoulli, Categorical "
-                "and Normal blocks; leave the block out, or use nb.temper(..., per_feature=True) on its fit_posterior"
+                f"block {name!r} is {family!r}, whose pairs have no closed form: forests take Bernoulli, Categorical, "
+                "Normal and Histogram blocks; leave the block out, or use nb.temper(..., per_feature=True) on its "
+                "fit_posterior"
             )
 
 
-def _layout(model: NaiveBayes, rows: LabelledRows) -> PairLayout:
+def _layout(model: Specification, rows: LabelledRows) -> PairLayout:
     """The sizes of all columns; ValueError if there are too many, or too many categories."""
     parts = [family.pair_sizes(family.columns_in(rows.arrays[name])) for name, family in model.families.items()]
     sizes = tuple(size for of_block in parts for size in of_block or ())

@@ -33,10 +33,10 @@ from bayesnb.frames.series import (
 from bayesnb.frames.summaries import MOST_VALUES, Summary
 from bayesnb.frames.values import warn_of_unseen
 
-Kind = Literal["bernoulli", "categorical", "normal", "poisson", "multinomial", "own", "skip"]
+Kind = Literal["bernoulli", "categorical", "normal", "histogram", "poisson", "multinomial", "own", "skip"]
 Value = str | float | bool
 
-KINDS: tuple[Kind, ...] = ("bernoulli", "categorical", "normal", "poisson", "multinomial")
+KINDS: tuple[Kind, ...] = ("bernoulli", "categorical", "normal", "histogram", "poisson", "multinomial")
 SKIP: Kind = "skip"
 """The kind of a column that is left out."""
 
@@ -44,8 +44,8 @@ SPARSE: tuple[Kind, ...] = ("bernoulli", "multinomial")
 """The kinds whose columns may be sparse."""
 
 BLOCKS: dict[Kind, str] = {
-    "bernoulli": "binary", "categorical": "categorical", "normal": "numeric", "poisson": "counts",
-    "multinomial": "words",
+    "bernoulli": "binary", "categorical": "categorical", "normal": "numeric", "histogram": "cells",
+    "poisson": "counts", "multinomial": "words",
 }  # fmt: skip
 
 
@@ -55,8 +55,8 @@ class Column:
 
     Attributes:
         name: The column's name.
-        kind: The likelihood: `bernoulli`, `categorical`, `normal`, `poisson` or `multinomial`; `own` for a family;
-            `skip` if the column is left out.
+        kind: The likelihood: `bernoulli`, `categorical`, `normal`, `histogram`, `poisson` or `multinomial`; `own` for
+            a family; `skip` if the column is left out.
         values: The values of the codes 0, 1, ..., sorted; empty for kinds whose cells are numbers.
         text: Whether its cells are text; None if no cell has been seen.
         span: The smallest and the largest number; None for text, or if not computed.
@@ -156,7 +156,7 @@ class Column:
 
     def _check(self, cells: Array) -> Array:
         require_finite(cells, self.name)
-        if self.kind == "normal":
+        if self.kind in ("normal", "histogram"):
             with np.errstate(invalid="ignore", over="ignore"):  # LARGEST_CELL is infinite in float32
                 if (np.abs(cells) > LARGEST_CELL).any():
                     raise DataError(f"column '{self.name}' holds {np.nanmax(np.abs(cells)):g}, too large to be squared")
@@ -208,7 +208,7 @@ def encode_columns(columns: Sequence[Column], frame: Frame) -> Array:
 
 def _read_floats(columns: Sequence[Column], frame: Frame) -> Array | None:
     """Columns of numbers read at once, which is faster; None if some are not float64, or a cell may be refused."""
-    if any(column.kind not in ("normal", "own") or column.text is not False for column in columns):
+    if any(column.kind not in ("normal", "histogram", "own") or column.text is not False for column in columns):
         return None
     types = frame.schema
     if any(types[column.name] != nw.Float64 for column in columns):

@@ -35,7 +35,8 @@ def families(sizes: Mapping[Kind, Sequence[int]], smoothing: float, *, laplace: 
     Args:
         sizes: For each kind, the number of values of each of its columns.
         smoothing: l. Bernoulli and Categorical features, and the words of a Multinomial, have the prior Dirichlet(l);
-            a Normal feature l pseudo-rows for its mean and 2 l for its variance, a Poisson feature l; 1 if l is 0.
+            a Normal feature l pseudo-rows for its mean and 2 l for its variance, a Poisson feature l; 1 if l is 0. A
+            Histogram averages over its own.
         laplace: Use Dirichlet(1 + l) instead, whose mode is the textbook estimate.
     """
     added, rows = 1.0 + smoothing if laplace else smoothing, smoothing or 1.0
@@ -43,6 +44,7 @@ def families(sizes: Mapping[Kind, Sequence[int]], smoothing: float, *, laplace: 
         "bernoulli": lambda: FAMILIES["bernoulli"](added, added),
         "categorical": lambda: FAMILIES["categorical"](tuple(max(size, 1) for size in sizes["categorical"]), added),
         "normal": lambda: FAMILIES["normal"](strength=rows, shape=rows),
+        "histogram": FAMILIES["histogram"],
         "poisson": lambda: FAMILIES["poisson"](rows, rows),
         "multinomial": lambda: FAMILIES["multinomial"](added),
     }

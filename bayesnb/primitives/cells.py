@@ -12,6 +12,9 @@ from bayesnb.arrays.placement import Array, namespace
 MISSING = -1
 """The code of a missing cell."""
 
+PIECES = 8
+"""Between its outermost edges a column has about so many buckets an edge: mostly none holds two edges."""
+
 
 def find_cells(x: Array, edges: Array) -> Array:
     """How many of its column's edges each number reaches, codes 0..E [N, D]; ``MISSING`` for NaN.
@@ -19,56 +22,115 @@ def find_cells(x: Array, edges: Array) -> Array:
     ``edges`` [D, E] rise; a column with fewer has infinite ones at its end, which no number reaches.
     """
     if namespace(x) is np and namespace(edges) is np:
-        codes = np.empty(x.shape, np.int16)
-        table = _filled_up(edges)
-        part = (table.shape[1] + 1) // 8
-        _search(for_loops(x), table, np.ascontiguousarray(table[:, part - 1 :: part].T[:7]), codes)
-        return codes
+        num_columns, num_cells = edges.shape[0], edges.shape[1] + 1
+        places = find_places(x, edges)
+        codes = places - num_cells * np.arange(num_columns, dtype=np.int32)[None]
+        return np.where(places == num_columns * num_cells, MISSING, codes).astype(np.int16)
     x = jnp.asarray(x, jnp.result_type(float))
     # NaN is sorted behind all edges
     found = jax.vmap(lambda e, of: jnp.searchsorted(e, of, side="right"), (0, 1), 1)(jnp.asarray(edges, x.dtype), x)
     return jnp.where(jnp.isnan(x), MISSING, jnp.minimum(found, edges.shape[1])).astype(jnp.int32)
 
 
-def _filled_up(edges: Array) -> Array:
-    """The edges with infinite ones up to 7, 15, 31, ..., so that a search takes the same steps everywhere."""
-    out = np.full((edges.shape[0], max((1 << edges.shape[1].bit_length()) - 1, 7)), np.inf)
-    out[:, : edges.shape[1]] = edges
-    return out
+def find_places(x: Array, edges: Array) -> Array:
+    """The places of the cells of numpy rows in a table of all columns, (E + 1) d + code, int32 [N, D].
+
+    The place of NaN is the one behind them all, (E + 1) D.
+    """
+    (num_columns, num_edges), num_buckets = edges.shape, PIECES * (edges.shape[1] + 1)
+    places, lines = np.empty(x.shape, np.int32), np.empty((2, num_columns))
+    heads = np.zeros((num_columns, num_buckets + 1), np.int32)
+    edges = np.ascontiguousarray(edges, np.float64)
+    most = _fill_buckets(edges, lines, heads)
+    # the first of the halvings that compare the edges of a bucket, after one edge
+    rest = (1 << (most - 1).bit_length()) >> 1
+    table = np.full(num_columns * (num_edges + 1 + rest) + rest + 1, np.inf)
+    _lay_out(edges, rest, table, heads)
+    _search(for_loops(x), lines, heads, table, rest, places)
+    return places
 
 
 @compiled_unless_few
-def _search(x: Array, edges: Array, eighths: Array, codes: Array) -> None:
-    """Each number against its column's seven ``eighths`` [7, D], and then halvings: without a branch it vectorises."""
-    num_columns, size = edges.shape
-    table, places, found = edges.ravel(), np.empty(num_columns, np.int32), np.empty(num_columns)
-    part = (size + 1) >> 3
+def _fill_buckets(edges: Array, lines: Array, heads: Array) -> int:
+    """The most edges in a bucket; ``lines`` [2, D] get the scale and the shift of numbers, ``heads`` [D, B + 1] counts.
+
+    The first bucket has NaN, the next one what lies below all edges.
+    """
+    last, most = heads.shape[1] - 2.0, 1
+    for d in range(edges.shape[0]):
+        low = high = edges[d, 0]
+        for e in range(edges.shape[1]):
+            high = edges[d, e] if edges[d, e] < np.inf else high
+        scale = (last - 1.0) / (high - low) if high > low else 0.0
+        lines[0, d] = scale if scale < np.inf else 0.0
+        lines[1, d] = 2.0 - low * lines[0, d] if lines[0, d] > 0.0 else 1.0
+        for e in range(edges.shape[1]):
+            if edges[d, e] < np.inf:
+                bucket = edges[d, e] * lines[0, d] + lines[1, d]
+                bucket = bucket if bucket > 1.0 else 1.0
+                place = int(bucket if bucket < last else last)
+                heads[d, place] += 1
+                most = max(most, heads[d, place])
+    return most
+
+
+@compiled_unless_few
+def _lay_out(edges: Array, rest: int, table: Array, heads: Array) -> None:
+    """Columns end to end in ``table``, infinite ones behind each; ``heads`` get the place of a bucket's first edge."""
+    num_columns, wide = edges.shape[0], edges.shape[1] + 1 + rest
+    for d in range(num_columns):
+        below = d * wide
+        for e in range(edges.shape[1]):
+            table[below + e] = edges[d, e]
+        for bucket in range(1, heads.shape[1]):
+            inside = heads[d, bucket]
+            heads[d, bucket] = below
+            below += inside
+        heads[d, 0] = num_columns * wide
+
+
+@compiled_unless_few
+def _search(x: Array, lines: Array, heads: Array, table: Array, rest: int, places: Array) -> None:
+    """A number's bucket, of equal width, tells how many edges lie below it, so that few are left to be compared.
+
+    Numbers and edges get their buckets by the same operations, which rounding does not bring out of order.
+    """
+    num_columns = x.shape[1]
+    first, last = heads.ravel(), heads.shape[1] - 2.0
     for n in range(x.shape[0]):
+        # without a branch it vectorises
         for d in range(num_columns):
-            value = x[n, d]
-            first = (1.0 if value >= eighths[0, d] else 0.0) + (1.0 if value >= eighths[1, d] else 0.0)
-            second = (1.0 if value >= eighths[2, d] else 0.0) + (1.0 if value >= eighths[3, d] else 0.0)
-            third = (1.0 if value >= eighths[4, d] else 0.0) + (1.0 if value >= eighths[5, d] else 0.0)
-            found[d] = (first + second) + (third + (1.0 if value >= eighths[6, d] else 0.0))
+            bucket = x[n, d] * lines[0, d] + lines[1, d]
+            bucket = bucket if bucket > 1.0 else 1.0
+            bucket = bucket if bucket < last else last
+            bucket = bucket if x[n, d] == x[n, d] else 0.0
+            places[n, d] = d * heads.shape[1] + np.int32(bucket)
         for d in range(num_columns):
-            places[d] = d * size + np.int32(found[d]) * part
-        step = part >> 1
+            place = np.uintp(first[np.uintp(places[n, d])])
+            places[n, d] = place + np.uintp(x[n, d] >= table[place])
+        step = rest
         while step > 0:
             for d in range(num_columns):
-                places[d] += step if x[n, d] >= table[np.uintp(places[d] + step - 1)] else 0
+                place = places[n, d]
+                places[n, d] = place + (step if x[n, d] >= table[np.uintp(place + step - 1)] else 0)
             step >>= 1
-        for d in range(num_columns):
-            codes[n, d] = places[d] - d * size if x[n, d] == x[n, d] else MISSING
+        if rest > 0:
+            for d in range(num_columns):
+                places[n, d] -= rest * (d if x[n, d] == x[n, d] else num_columns)
 
 
 def beyond(x: Array, low: Array, high: Array, fall: Array, rise: Array) -> Array:
-    """How far numbers lie below ``low``, times ``fall``, or above ``high``, times ``rise``, [N, D]; these are [D]."""
+    """How far numbers lie below ``low``, times ``fall``, or above ``high``, times ``rise``, [N, D].
+
+    These are [D]. 0 for NaN.
+    """
     if namespace(x) is np and namespace(low) is np:
         far = np.empty(x.shape)
-        _beyond(for_loops(x), low, high, fall, rise, far)
+        _beyond(for_loops(x), *map(np.ascontiguousarray, (low, high, fall, rise)), far)
         return far
     x, (low, high, fall, rise) = jnp.asarray(x), (jnp.asarray(end)[None] for end in (low, high, fall, rise))
-    return jnp.maximum(low - x, 0.0) * fall + jnp.maximum(x - high, 0.0) * rise
+    below, above = low - x, x - high
+    return jnp.where(below > 0, below, 0.0) * fall + jnp.where(above > 0, above, 0.0) * rise
 
 
 @compiled_unless_few

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
+from functools import partial
 from typing import Any, Self
 
 import jax
@@ -22,6 +23,7 @@ from bayesnb.arrays.pytree import pytree, short_repr
 from bayesnb.families.base import Family
 from bayesnb.families.parts.pair_evidence import log_evidence_ratios
 from bayesnb.families.parts.pair_predictive import PairTables, log_ratios, pair_tables
+from bayesnb.families.parts.pair_segments import Segments, join_cells, join_pairs
 from bayesnb.families.parts.pairs import PairLayout, PairPrior, PairStatistics, join_priors
 from bayesnb.families.priors.bivariate_normal import Conditional
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
@@ -53,8 +55,9 @@ class ForestPosterior(Classifier):
     """The exact posterior with each feature's dependence on at most one other, as ``fit_forests`` returns.
 
     ``posterior`` is that of Naive Bayes, ``pairs`` the statistics of all pairs of columns, ``parents`` [D] the most
-    probable forest, -1 for roots, if ``structure`` is "best". After ``temper``, ``posterior`` has powers of the
-    features, and ``power`` is that of the forest's ratio.
+    probable forest, -1 for roots, if ``structure`` is "best"; ``segments`` the number of cells in each segment of a
+    column, in whose stead pairs have the segments. After ``temper``, ``posterior`` has powers of the features, and
+    ``power`` is that of the forest's ratio.
     """
 
     posterior: Posterior
@@ -62,6 +65,7 @@ class ForestPosterior(Classifier):
     parents: Array | None = None
     power: Array | None = None
     structure: str = field(default="average", metadata={"static": True})
+    segments: Segments = field(default=(), metadata={"static": True})
 
     def __repr__(self) -> str:
         powers = ""
@@ -114,7 +118,7 @@ class ForestPosterior(Classifier):
     def _edge_evidence(self, what: str) -> Array:
         if self.structure == "aode":
             raise ValueError(f'{what} needs a posterior over forests, which "aode" has not: fit structure="average"')
-        evidence, _ = forest_tables(self.posterior.prior, self.pairs)
+        evidence, _ = forest_tables(self.posterior.prior, self.pairs, self.segments)
         return evidence
 
     @property
@@ -147,7 +151,8 @@ class ForestPosterior(Classifier):
 
         def joint(arrays: Mapping[str, Array]) -> LogProb:
             found, power = score(arrays), 1.0 if self.power is None else self.power
-            return LogProb(found.finite + power * ratio(pair_cells(families, arrays)), found.zeros)
+            cells = join_cells(pair_cells(families, arrays), self.segments)
+            return LogProb(found.finite + power * ratio(cells), found.zeros)
 
         return joint
 
@@ -163,16 +168,21 @@ def pair_prior(prior: NaiveBayes) -> PairPrior:
     return join_priors([family.pair_prior() for family in prior.families.values()], prior.num_classes or 0)
 
 
-def forest_tables(prior: NaiveBayes, pairs: PairStatistics) -> tuple[Array, PairTables]:
+def joined_pairs(prior: NaiveBayes, pairs: PairStatistics, segments: Segments) -> tuple[PairPrior, PairStatistics]:
+    """The priors and the statistics of pairs, of segments in categories' stead. Pure JAX."""
+    return join_pairs(pair_prior(prior), pairs, segments)
+
+
+def forest_tables(prior: NaiveBayes, pairs: PairStatistics, segments: Segments) -> tuple[Array, PairTables]:
     """The log evidence of each edge [D, D], and the tables of predictions, in the order of the pairs."""
-    evidence, tables = finalise(_forest_tables, prior, pairs)
+    evidence, tables = finalise(_forest_tables, prior, pairs, segments=segments)
     return evidence, tables._replace(given=Conditional(*map(without_repeats, tables.given)))
 
 
-@jax.jit
-def _forest_tables(prior: NaiveBayes, pairs: PairStatistics) -> tuple[Array, PairTables]:
-    columns = pair_prior(prior)
-    return log_evidence_ratios(columns, pairs), pair_tables(columns, pairs)
+@partial(jax.jit, static_argnames="segments")
+def _forest_tables(prior: NaiveBayes, pairs: PairStatistics, segments: Segments) -> tuple[Array, PairTables]:
+    columns, joined = joined_pairs(prior, pairs, segments)
+    return log_evidence_ratios(columns, joined), pair_tables(columns, joined)
 
 
 def chosen_edges(parents: Array | None, layout: PairLayout) -> Array:
@@ -191,7 +201,7 @@ def ratio_scorer(fit: ForestPosterior) -> Callable[[Array], Array]:
 
 def prepare_ratios(fit: ForestPosterior) -> tuple[PairLayout, PairTables, Combine]:
     """The layout of the pairs, the tables of their predictions, and how ratios are combined."""
-    layout = PairLayout(fit.pairs.sizes)
-    evidence, tables = forest_tables(fit.posterior.prior, fit.pairs)
+    layout = PairLayout(tuple(map(len, fit.segments)) or fit.pairs.sizes)
+    evidence, tables = forest_tables(fit.posterior.prior, fit.pairs, fit.segments)
     edges = None if fit.parents is None else chosen_edges(fit.parents, layout)
     return layout, tables, STRUCTURES[fit.structure](evidence, edges)

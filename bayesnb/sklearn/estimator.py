@@ -44,20 +44,20 @@ class NaiveBayesClassifier(ChecksRows):
     Args:
         likelihoods: `auto`: for each column of a frame the likelihood that suits its values, as ``infer_likelihoods``
             shows; for an array Bernoulli if 10 or more rows are all zeros and ones, else Normal. Or one of `bernoulli`,
-            `categorical` (codes 0, 1, ...), `normal`, `poisson`, `multinomial` for all columns; a list of them, one per
-            column; a dict of them, or of families, by name or by patterns such as `pixel_*`; `auto` chooses for other
-            columns, and columns that share one family object form one block; for an array a dict by position, ranges of
-            them, and `*` for all others; a family, such as ``nb.MultivariateNormal()``, for all columns as one block;
-            or a ``NaiveBayes`` with its own priors, such as ``nb.from_numpyro`` gives, whose blocks are the columns
-            in its order, or blocks by name. A column that is `skip` is left out. For blocks a list, or a dict by
-            block, of any of these.
+            `categorical` (codes 0, 1, ...), `normal`, `histogram` (numbers of any distribution), `poisson`,
+            `multinomial` for all columns; a list of them, one per column; a dict of them, or of families, by name or by
+            patterns such as `pixel_*`; `auto` chooses for other columns, and columns that share one family object form
+            one block; for an array a dict by position, ranges of them, and `*` for all others; a family, such as
+            ``nb.MultivariateNormal()``, for all columns as one block; or a ``NaiveBayes`` with its own priors, such as
+            ``nb.from_numpyro`` gives, whose blocks are the columns in its order, or blocks by name. A column that is
+            `skip` is left out. For blocks a list, or a dict by block, of any of these.
         method: `posterior`, the exact posterior predictive; `map`, the joint mode; `mle`; `nuts`; `empirical`, the
             posterior under a learned prior, which on pixels and words may predict worse (see ``fit_empirical``);
             `averaged`, the average over all subsets of features.
         class_prior: Class probabilities: `uniform`, [K] in the order of ``classes_``, or a dict by label; the default
             learns them. To change them after a fit use ``clf.fit_.with_class_probs``, or fit again.
         smoothing: l > 0, or l >= 0 for `map` and `mle`. Pseudo-counts of each category and word, so that predictions
-            use (count + l) / (n + l C); pseudo-rows for numbers.
+            use (count + l) / (n + l C); pseudo-rows for numbers. `histogram` averages over its own.
         temper: Learn one power (True) or one per feature (`per_feature`) from the exact leave-one-out predictions, to
             reduce over-confidence if features depend on each other; for `posterior` and `empirical`.
         random_state: Seed for `nuts`.

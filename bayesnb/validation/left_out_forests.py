@@ -9,7 +9,8 @@ from bayesnb.arrays.placement import Array, to_host
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.families.parts.pair_left_out import prepare_left_out
 from bayesnb.families.parts.pair_predictive import log_ratios
-from bayesnb.results.forests import ForestPosterior, pair_cells, pair_prior, prepare_ratios
+from bayesnb.families.parts.pair_segments import join_cells
+from bayesnb.results.forests import ForestPosterior, joined_pairs, pair_cells, prepare_ratios
 from bayesnb.rows.labelled_rows import LabelledRows
 
 BLOCK_BYTES = 1 << 23
@@ -22,9 +23,10 @@ def left_out_ratios(fit: ForestPosterior, rows: LabelledRows) -> Array:
     Without it the evidence of an edge is w_ij / r_ij(x_i), with r of the row's own class. For numpy rows of the fit.
     """
     fit = to_host(fit)
-    cells, y, weight = pair_cells(rows.families, rows.arrays), rows.labels.y, rows.weight()
+    cells = join_cells(pair_cells(rows.families, rows.arrays), fit.segments)
+    y, weight = rows.labels.y, rows.weight()
     layout, tables, combine = prepare_ratios(fit)
-    left_out = prepare_left_out(finalise(pair_prior, fit.posterior.prior), fit.pairs)
+    left_out = prepare_left_out(*finalise(joined_pairs, fit.posterior.prior, fit.pairs, segments=fit.segments))
     out = np.empty((len(cells), rows.num_classes))
 
     def part(some: slice) -> None:

@@ -15,6 +15,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 import bayesnb as nb
+from bayesnb.files.streaming import counting
 from bayesnb.inspection.arviz import library
 from tests import laws
 
@@ -49,12 +50,27 @@ def test_it_is_saved_and_exported(model, rows, tmp_path):
     assert_allclose(served, post.predict_proba(X), rtol=1e-4, atol=1e-6)
 
 
-def test_streams_keep_the_edges_of_their_first_rows(model, rows):
+@pytest.mark.parametrize("size", [1, 40, 77, 1000])
+def test_streams_in_blocks_of_any_size_have_the_edges_of_their_first_rows(model, rows, size, monkeypatch):
+    monkeypatch.setattr(counting, "FIRST_ROWS", 60)
     X, y = rows
-    parts = [(X[:40], y[:40]), (X[40:], y[40:])]
+    weight = np.arange(N) % 3.0
+    parts = [(X[at : at + size], y[at : at + size], weight[at : at + size]) for at in range(0, N, size)]
     streamed = nb.stream(model, iter(parts), num_classes=K)
-    first = model.resolve(X[:40], y[:40])
-    laws.equal(streamed, nb.sufficient_statistics(first, X, y), rtol=1e-12)
+    first = model.resolve(X[:60], y[:60], sample_weight=weight[:60])
+    laws.equal(streamed, nb.sufficient_statistics(first, X, y, sample_weight=weight), rtol=1e-12)
+    given = nb.NaiveBayes(nb.Histogram(edges=np.asarray(first.families["x"].edges)[0]))
+    fit, expected = nb.fit_posterior(model, statistics=streamed), nb.fit_posterior(given, X, y, sample_weight=weight)
+    assert_allclose(fit.predict_proba(X), expected.predict_proba(X), rtol=1e-12)
+
+
+def test_streams_have_the_edges_of_all_rows_if_they_are_few(model, rows):
+    X, y = rows
+    parts = [(X[:40], y[:40]), (X[40:], y[40:], np.ones(N - 40))]
+    streamed = nb.stream(model, iter(parts), num_classes=K)
+    laws.equal(streamed, nb.sufficient_statistics(model, X, y), rtol=1e-12)
+    with pytest.raises(nb.StreamError, match="block 1: y holds 9, expected integers"):
+        nb.stream(model, iter([parts[0], (X[40:], y[40:] + 7)]), num_classes=K)
     given = nb.NaiveBayes(nb.Histogram(edges=[0.0, 1.0, 2.5]))
     laws.equal(nb.stream(given, iter(parts), num_classes=K), nb.sufficient_statistics(given, X, y), rtol=1e-12)
 
@@ -175,3 +191,31 @@ def test_the_estimator_takes_it(rows, tmp_path):
     assert_allclose(edges, first)
     tempered = nb.NaiveBayesClassifier(likelihoods=own, temper="per_feature").fit(X, labels)
     assert tempered.score(X, labels) > 0.6
+
+
+def test_a_word_chooses_it(rows, tmp_path):
+    X, y = rows
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "size": X[:, 1] ** 2})
+    labels = np.array(["x", "y", "z"])[y]
+    clf = nb.NaiveBayesClassifier({"[ab]": "histogram"}).fit(frame, labels)
+    assert clf.likelihoods_ == {"a": "histogram", "b": "histogram", "size": "normal"}
+    model = nb.NaiveBayes({"numeric": nb.Normal(), "cells": nb.Histogram()})
+    post = nb.fit_posterior(model, {"numeric": X[:, 1:2] ** 2, "cells": X[:, :2]}, y)
+    blocks = {"numeric": X[:, 1:2] ** 2, "cells": X[:, :2]}
+    assert_allclose(clf.predict_proba(frame), post.predict_proba(blocks), rtol=1e-12)
+
+    array = nb.NaiveBayesClassifier("histogram").fit(X, labels)
+    whole = nb.fit_posterior(nb.NaiveBayes(nb.Histogram()), X, y)
+    assert_allclose(array.predict_proba(X), whole.predict_proba(X), rtol=1e-12)
+
+    nb.save(clf, tmp_path / "clf")
+    assert_allclose(nb.load(tmp_path / "clf").predict_proba(frame), clf.predict_proba(frame), rtol=1e-12)
+    nb.export(clf, tmp_path / "served")
+    some = frame[:5].to_dict("records")
+    served = nb.load_exported(tmp_path / "served").predict_proba(some)
+    assert_allclose(served, clf.predict_proba(frame[:5]), rtol=1e-4, atol=1e-6)
+    frame.assign(label=labels).to_csv(tmp_path / "rows.csv", index=False)
+    of_file = nb.fit_file(tmp_path / "rows.csv", target="label", likelihoods={"[ab]": "histogram"}, progress_bar=False)
+    assert_allclose(of_file.predict_proba(frame), clf.predict_proba(frame), rtol=1e-9)
+    with pytest.raises(ValueError, match="column 'a' holds text, which cannot be histogram"):
+        nb.NaiveBayesClassifier({"a": "histogram"}).fit(frame.assign(a="one"), labels)

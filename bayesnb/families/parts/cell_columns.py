@@ -11,17 +11,17 @@ import numpy as np
 
 from bayesnb.arrays.cells import all_within
 from bayesnb.arrays.host_calls import at_once
-from bayesnb.arrays.placement import Array, is_traced, namespace
+from bayesnb.arrays.placement import Array, is_traced, namespace, on_host
 from bayesnb.families.base import Family, Hyperparameter, Params, pytree
 from bayesnb.families.parts.cell_edges import FEWEST_CELLS, MOST_CELLS, NO_EDGE, check_edges, find_edges
 from bayesnb.families.parts.cell_statistics import HistogramStatistics, same_cells
-from bayesnb.families.parts.cells import centres_of, log_density_inside, sizes_of
+from bayesnb.families.parts.cells import centres_of, ends_of, log_density_inside, log_widths
 from bayesnb.families.parts.support import broadcast, require_shapes, require_simplex
 from bayesnb.families.priors import segments
 from bayesnb.families.traits import FAR, POINTS, CellDensities
 from bayesnb.numerics.log_prob import LogProb
-from bayesnb.primitives.cells import find_cells
-from bayesnb.primitives.codes import Codes, starts_of
+from bayesnb.primitives.cells import find_cells, find_places
+from bayesnb.primitives.codes import Codes, Places, starts_of
 from bayesnb.primitives.sums import ClassSums
 
 SAFE = 1e15
@@ -59,6 +59,10 @@ class CellColumns(Family):
             super().check(x, block)
 
     # the cells, which rows give
+
+    @property
+    def looks_at_rows(self) -> bool:
+        return self.edges is None
 
     def prepare(self, x: Array, weight: Callable[[], Array | None]) -> Self:
         if self.atoms is not None:
@@ -128,8 +132,7 @@ class CellColumns(Family):
         edges, atoms = self._edges, self._atoms
         shape = (z.num_classes, x.shape[1])
         counts = z.table(self.codes(x), shape[1] * self.cells).reshape(*shape, self.cells)
-        xp, seen = namespace(counts), self.seen(x)
-        log_base = z.base(lambda: -sizes_of(edges, atoms).tail(x if seen is None else xp.where(seen, x, 0.0)), seen)
+        xp, log_base = namespace(counts), 0.0 - z.base(lambda: ends_of(edges, atoms).tail(x))
         edges, atoms = (xp.broadcast_to(xp.asarray(table)[None], (shape[0], *table.shape)) for table in (edges, atoms))
         return HistogramStatistics(counts, log_base, edges, atoms)
 
@@ -138,13 +141,15 @@ class CellColumns(Family):
         return log_density_inside(self._edges, self._atoms, x).sum(axis=1)
 
     def log_base_measure(self, statistics: HistogramStatistics) -> Array:
-        width = sizes_of(self._edges, self._atoms).log_width
+        width = log_widths(self._edges, self._atoms)
         share = jnp.log(jnp.where(self._mass > 0, self._mass, 1.0))
         inside = statistics.counts * (share - width)[None]
         return inside.sum(axis=(0, 2))[None] + statistics.log_base.sum(axis=0, keepdims=True)
 
-    def codes(self, x: Array) -> Codes:
+    def codes(self, x: Array) -> Codes | Places:
         """The cells, with their places in a table of all columns end to end."""
+        if on_host(x, self._edges):
+            return Places(find_places(x, self._edges), x.shape[1] * self.cells)
         return Codes(find_cells(x, self._edges), starts_of((self.cells,) * x.shape[1]), lambda codes: codes >= 0)
 
     def at_cells(self, table: Array, x: Array) -> Array:
@@ -188,6 +193,18 @@ class CellColumns(Family):
 
     def table_sizes(self, num_columns: int) -> tuple[int, ...]:
         return (self.cells,) * num_columns
+
+    def pair_sizes(self, num_columns: int) -> tuple[int, ...] | None:
+        return (self.cells,) * num_columns
+
+    def pair_prior(self) -> Array:
+        concentration = jnp.mean(jnp.asarray(self.total)) * self._mass[None] + jnp.asarray(self.counts)
+        return concentration.reshape(len(concentration), -1)
+
+    def pair_cells(self, x: Array) -> Array:
+        codes = find_cells(x, self._edges)
+        xp = namespace(codes)
+        return xp.where(codes < 0, np.nan, codes.astype(jnp.result_type(float) if xp is jnp else float))
 
     def cell_densities(self, params: Params, column: int) -> CellDensities:
         one = slice(column, column + 1)

@@ -18,62 +18,57 @@ from bayesnb.arrays.placement import Array, namespace
 from bayesnb.primitives.cells import MISSING, beyond, find_cells
 
 
-class Sizes(NamedTuple):
-    """``log_width`` [D, G] of cells; ``low`` and ``high`` [D], the outermost edges; ``fall`` and ``rise`` [D], one over
-    the scale of the outer cells, or 0 if one is an atom.
+class Ends(NamedTuple):
+    """``low`` and ``high`` [D], the outermost edges; ``fall`` and ``rise`` [D], one over the scale of the outer cells,
+    or 0 if one is an atom.
     """
 
-    log_width: Array
     low: Array
     high: Array
     fall: Array
     rise: Array
 
     def tail(self, x: Array) -> Array:
-        """How far a number lies beyond the outermost edges, in scales, [N, D]."""
+        """How far a number lies beyond the outermost edges, in scales, [N, D]; 0 for NaN."""
         return beyond(x, self.low, self.high, self.fall, self.rise)
 
 
-def sizes_of(edges: Array, atoms: Array) -> Sizes:
-    """The sizes of cells with these edges [D, E] and atoms [D, G]."""
+def ends_of(edges: Array, atoms: Array) -> Ends:
+    """The ends of columns of cells with these edges [D, E] and atoms [D, G]."""
+    xp = namespace(edges)
+    real, columns = xp.isfinite(edges), xp.arange(edges.shape[0])
+    num_edges, bounded = real.sum(axis=-1), xp.where(real, edges, 0.0)
+    low, high = bounded[:, 0], bounded[columns, xp.maximum(num_edges - 1, 0)]
+    two = num_edges > 1
+    first = xp.where(two, bounded[:, min(1, edges.shape[1] - 1)] - low, 1.0)
+    last = xp.where(two, high - bounded[columns, xp.maximum(num_edges - 2, 0)], 1.0)
+    fall = (num_edges > 0) & ~xp.isfinite(atoms[:, 0])
+    rise = (num_edges > 0) & ~xp.isfinite(atoms[columns, num_edges])
+    return Ends(low, high, xp.where(fall, 1.0 / first, 0.0), xp.where(rise, 1.0 / last, 0.0))
+
+
+def log_widths(edges: Array, atoms: Array) -> Array:
+    """The log of the width of each cell, [D, G]; 0 for atoms, and for cells that a column does not have."""
     xp = namespace(edges)
     real = xp.isfinite(edges)
-    places = real.sum(axis=-1)[:, None]
+    last, at = real.sum(axis=-1)[:, None], xp.arange(atoms.shape[1])[None]
     bounded = xp.where(real, edges, 0.0)
-    width = xp.where(real[:, 1:], bounded[:, 1:] - bounded[:, :-1], 1.0)
-    at = xp.arange(atoms.shape[1])[None]
-
-    def pick(table: Array, place: Array) -> Array:
-        """One entry of each column; 1 if the table has no such place."""
-        if not table.shape[1]:
-            return xp.ones(table.shape[0])
-        entry = xp.take_along_axis(table, xp.clip(place, 0, table.shape[1] - 1), axis=1)[:, 0]
-        return xp.where((place[:, 0] >= 0) & (place[:, 0] < table.shape[1]), entry, 1.0)
-
-    first, last = pick(width, 0 * places), pick(width, places - 2)
-    outer = xp.where(at == 0, first[:, None], last[:, None])
-    inner = xp.concatenate([width[:, :1] * 0 + 1.0, width], axis=1) if width.shape[1] else xp.ones(edges.shape)
-    inner = xp.concatenate([inner, xp.ones_like(edges[:, :1])], axis=1)
-    whole = xp.where((at == 0) | (at == places), outer, inner)
-    plain = ~xp.isfinite(atoms) & (places > 0)
-    log_width = xp.where(plain & (at <= places), xp.log(xp.where(whole > 0, whole, 1.0)), 0.0)
-    some = places[:, 0] > 0
-    high = pick(bounded, places - 1)
-    return Sizes(
-        log_width,
-        xp.where(some, bounded[:, 0], 0.0),
-        xp.where(some, high, 0.0),
-        xp.where(plain[:, 0], 1.0 / first, 0.0),
-        xp.where(xp.take_along_axis(plain, places, axis=1)[:, 0], 1.0 / last, 0.0),
-    )
+    inner = xp.where(real[:, 1:], bounded[:, 1:] - bounded[:, :-1], 1.0)
+    one = xp.ones_like(bounded[:, :1])
+    width = xp.concatenate([one, inner, one], axis=1)
+    # an outer cell is as wide as its neighbour
+    neighbour = xp.where(at == 0, 1, xp.where(at == last, last - 1, at))
+    width = xp.take_along_axis(width, xp.clip(neighbour, 0, atoms.shape[1] - 1), axis=1)
+    plain = ~xp.isfinite(atoms) & (last > 0) & (at <= last)
+    return xp.where(plain, xp.log(xp.where(width > 0, width, 1.0)), 0.0)
 
 
 def log_density_inside(edges: Array, atoms: Array, x: Array) -> Array:
     """The log density of numbers within their cells, [N, D]; 0 for NaN."""
-    sizes, codes = sizes_of(edges, atoms), find_cells(x, edges)
+    codes = find_cells(x, edges)
     xp = namespace(codes)
-    width = xp.asarray(sizes.log_width)[xp.arange(x.shape[1])[None], xp.maximum(codes, 0)]
-    return xp.where(codes == MISSING, 0.0, -width - sizes.tail(x))
+    width = xp.asarray(log_widths(edges, atoms))[xp.arange(x.shape[1])[None], xp.maximum(codes, 0)]
+    return xp.where(codes == MISSING, 0.0, -width - ends_of(edges, atoms).tail(x))
 
 
 class CellValues(dist.Distribution):
@@ -102,7 +97,6 @@ class CellValues(dist.Distribution):
         keys, shape = jax.random.split(key, 3), (*sample_shape, *self.batch_shape)
         logs = jnp.where(self.probs > 0, jnp.log(jnp.where(self.probs > 0, self.probs, 1.0)), -jnp.inf)
         cell = jax.random.categorical(keys[0], logs, axis=-1, shape=shape)
-        sizes = sizes_of(self.edges, self.atoms)
 
         def at(table: Array, place: Array) -> Array:
             whole = jnp.broadcast_to(table, (*shape, table.shape[-1]))
@@ -110,7 +104,7 @@ class CellValues(dist.Distribution):
 
         edges = jnp.where(jnp.isfinite(self.edges), self.edges, 0.0)
         last = jnp.broadcast_to(jnp.isfinite(self.edges).sum(axis=-1), shape)
-        width, atom = jnp.exp(at(sizes.log_width, cell)), at(self.atoms, cell)
+        width, atom = jnp.exp(at(log_widths(self.edges, self.atoms), cell)), at(self.atoms, cell)
         far = width * jax.random.exponential(keys[1], shape, width.dtype)
         within = at(edges, cell - 1) + width * jax.random.uniform(keys[2], shape, width.dtype)
         outside = jnp.where(cell == last, at(edges, cell - 1) + far, within)
@@ -126,10 +120,10 @@ class CellValues(dist.Distribution):
 
 def centres_of(edges: Array, atoms: Array) -> Array:
     """The mean of each cell, [D, G]; 0 for cells that a column does not have."""
-    sizes, real = sizes_of(edges, atoms), jnp.isfinite(edges)
+    real = jnp.isfinite(edges)
     last = real.sum(axis=-1)[:, None]
     at, bounded = jnp.arange(atoms.shape[1])[None], jnp.where(real, edges, 0.0)
-    width = jnp.exp(sizes.log_width)
+    width = jnp.exp(log_widths(edges, atoms))
     below = jnp.concatenate([bounded[:, :1], bounded], axis=1)
     inside = below + jnp.where(at == 0, -width, jnp.where(at == last, width, 0.5 * width))
     return jnp.where(jnp.isfinite(atoms), atoms, jnp.where((at <= last) & (last > 0), inside, 0.0))

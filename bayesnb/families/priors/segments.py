@@ -22,6 +22,7 @@ from bayesnb.families.parts.statistics import without
 from bayesnb.numerics.log_gamma import log_gamma_ratio
 from bayesnb.numerics.segment_weights import segment_sums, segment_weights
 from bayesnb.primitives.segmentations import best_segmentation, log_prior_of_count, sum_segmentations
+from bayesnb.primitives.segmentations.nodes import NEVER
 
 HEAVY = 30.0
 """Without a row of larger weight the average is computed anew: with it, segments that matter may have no share left."""
@@ -137,12 +138,18 @@ def cut_probability(known: Average) -> Array:
     return known.share.sum(axis=(0, 2))[:, :-1]
 
 
-def best(prior: Prior) -> tuple[Array, Array]:
-    """The place of the total in ``totals`` [D] and the cuts [D, G - 1] that are together most probable."""
+def best(prior: Prior, most: int | None = None) -> tuple[Array, Array]:
+    """The place of the total in ``totals`` [D] and the cuts [D, G - 1] that are together most probable.
+
+    With ``most``, of the cuts into at most so many segments.
+    """
     log_weight, rest = log_weights(prior)
     real = jnp.broadcast_to(prior.real[None], (*log_weight.shape[:2], log_weight.shape[-1] - 1))
     real = real.astype(log_weight.dtype)
-    value, cuts = best_segmentation(log_weight, real, log_prior_of_count(real).astype(log_weight.dtype))
+    of_count = log_prior_of_count(real).astype(log_weight.dtype)
+    if most is not None:
+        of_count = jnp.where(jnp.arange(of_count.shape[-1]) < most, of_count, NEVER)
+    value, cuts = best_segmentation(log_weight, real, of_count)
     place = (value + rest).argmax(axis=0)
     return place, jnp.take_along_axis(cuts, place[None, :, None], axis=0)[0].astype(int)
 

@@ -19,7 +19,7 @@ from bayesnb.frames.plain_rows import PlainColumn, PlainRows
 
 Array = np.ndarray[Any, Any]
 
-CHECKED = {"bernoulli", "categorical", "normal", "poisson"}
+CHECKED = {"bernoulli", "categorical", "normal", "histogram", "poisson"}
 """The likelihoods that take every row that is encoded; others check it once more."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Callable
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ import numpy as np
 
 from bayesnb.arrays.pytree import fields_of
 from bayesnb.files.storage import tensors
-from bayesnb.files.storage.saved_results import check_statistics
+from bayesnb.files.storage.saved_results import check_result
 from bayesnb.files.streaming.blocks import BlockSource, Position, StreamError
 from bayesnb.files.whole_file import require_file
 from bayesnb.rows import arguments
@@ -22,6 +23,9 @@ from bayesnb.rows.specification import Specification
 from bayesnb.rows.statistics import ModelStatistics, sufficient_statistics
 
 Arrays = dict[str, np.ndarray[Any, Any]]
+
+Summarise = Callable[..., ModelStatistics]
+"""Statistics of rows, as by ``sufficient_statistics``."""
 
 FORMAT = "bayesnb stream 2"
 
@@ -51,10 +55,17 @@ class Checkpoint:
     Hyperparameters may differ, because the statistics do not depend on them.
     """
 
-    def __init__(self, path: str | os.PathLike[str], model: Specification, source: BlockSource) -> None:
-        self._path, self._model, self._source = Path(path), model, source
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        model: Specification,
+        source: BlockSource,
+        summarise: Summarise = sufficient_statistics,
+    ) -> None:
+        self._path, self._model, self._source, self._summarise = Path(path), model, source, summarise
         blocks = [[name, type(family).__name__, _sizes(family)] for name, family in model.families.items()]
-        self._of = {"model": {"single": model.single, "blocks": blocks}, "source": source.description()}
+        pairs = {} if summarise is sufficient_statistics else {"pairs": True}
+        self._of = {"model": {"single": model.single, "blocks": blocks, **pairs}, "source": source.description()}
         self._due = time.monotonic() + LEAST_SECONDS
         if not self._path.parent.is_dir():
             raise StreamError(f"there is no folder '{self._path.parent}' for the checkpoint '{self._path.name}'")
@@ -121,7 +132,7 @@ class Checkpoint:
 
     def _rebuild(self, arrays: Arrays, num_classes: int) -> ModelStatistics:
         """The statistics with these arrays, in the structure of the statistics of zero rows."""
-        none = sufficient_statistics(self._model, self._source.empty(), np.zeros(0, int), num_classes=num_classes)
+        none = self._summarise(self._model, self._source.empty(), np.zeros(0, int), num_classes=num_classes)
         keys, structure = jax.tree_util.tree_flatten_with_path(none)
         wanted = {jax.tree_util.keystr(key): leaf for key, leaf in keys}
         if set(arrays) != set(wanted):
@@ -130,7 +141,7 @@ class Checkpoint:
             if arrays[name].shape != leaf.shape or arrays[name].dtype.kind not in "iuf":
                 raise ValueError(f"{name} must be numbers of the shape {leaf.shape}, got {arrays[name].shape}")
         statistics = jax.tree.unflatten(structure, [arrays[name] for name in wanted])
-        check_statistics(statistics)
+        check_result(statistics)
         return statistics
 
     def save(self, state: StreamState, *, only_if_due: bool = False) -> None:

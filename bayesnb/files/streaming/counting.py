@@ -5,19 +5,27 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from itertools import chain
 from typing import Any
 
 import jax
 import numpy as np
+import scipy.sparse
 
 from bayesnb.arrays.lazy import require_computed
+from bayesnb.arrays.sparse import is_sparse
 from bayesnb.files.streaming.arrow_source import open_arrow
-from bayesnb.files.streaming.blocks import ArrayBlocks, BlockSource, Position, StreamError, at_row
-from bayesnb.files.streaming.checkpoint import Checkpoint, StreamState
+from bayesnb.files.streaming.blocks import ArrayBlocks, BlockSource, Position, RowBlock, StreamError, at_row
+from bayesnb.files.streaming.checkpoint import Checkpoint, StreamState, Summarise
+from bayesnb.fits.forests import forest_statistics
 from bayesnb.frames.series import as_frame
 from bayesnb.rows import arguments
+from bayesnb.rows.labelled_rows import label_rows
 from bayesnb.rows.specification import Specification
 from bayesnb.rows.statistics import ModelStatistics, follow, merge, sufficient_statistics
+
+FIRST_ROWS = 10_000
+"""The number of rows in which the edges of cells are found."""
 
 Advance = Callable[[float, int], None]
 """Called with the progress, in the unit of the total, and the number of rows read so far."""
@@ -34,12 +42,13 @@ def stream(
     num_classes: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     progress_bar: bool = True,
+    pairs: bool = False,
 ) -> ModelStatistics:
     """The sufficient statistics of rows that need not fit in memory, for any fit: ``statistics=nb.stream(...)``.
 
     They equal those of ``sufficient_statistics`` on all rows at once, in float64. In files, null features are missing,
     and folder names such as ``year=2020`` become columns.
-    A Histogram without edges takes those of the first block of rows, so let it hold some thousand in no order.
+    A Histogram without edges takes those of the first 10,000 rows, whatever the blocks: let them be in no order.
 
     Args:
         model: The model, for its blocks; its hyperparameters do not matter.
@@ -59,6 +68,7 @@ def stream(
             from it: it counts new files, or the blocks that follow in an iterator, which must give the same blocks
             again. A finished stream returns at once.
         progress_bar: Whether to show a progress bar on stderr if that is a terminal.
+        pairs: Whether to count all pairs of columns in the same pass, for ``nb.fit_forests(model, statistics=...)``.
 
     Raises:
         StreamError: if the source cannot be read or its rows do not fit, naming file, row group or block. The
@@ -68,7 +78,8 @@ def stream(
     arguments.check_model(model)
     names, declared = _classes(model, classes, num_classes)
     rows = _open(model, source, label, columns, weight, names)
-    kept = None if checkpoint is None else Checkpoint(checkpoint, model, rows)
+    summarise = forest_statistics if pairs else sufficient_statistics
+    kept = None if checkpoint is None else Checkpoint(checkpoint, model, rows, summarise)
     state = None if kept is None else kept.load(declared, names)
     with progress(rows.total, wanted=progress_bar) as show:
         if state is None:
@@ -76,7 +87,7 @@ def stream(
             if kept is not None:
                 kept.save(state)  # fail now, not after the first blocks, if it cannot be written
         if not (state.finished and rows.final):
-            state = _count(model, rows, state, kept, show)
+            state = _count(model, rows, state, kept, show, summarise)
     if state.statistics is None or not state.position.rows:
         raise StreamError("the source has no rows")
     return state.statistics
@@ -95,21 +106,27 @@ def progress(total: float | None, *, wanted: bool) -> Iterator[Advance]:
 
 
 def _count(
-    model: Specification, source: BlockSource, state: StreamState, kept: Checkpoint | None, show: Advance
+    model: Specification,
+    source: BlockSource,
+    state: StreamState,
+    kept: Checkpoint | None,
+    show: Advance,
+    summarise: Summarise,
 ) -> StreamState:
     """Count the remaining blocks, and save a checkpoint at the end, on an error or on an interruption."""
     num_classes = state.num_classes
     model = model if state.statistics is None else follow(model, state.statistics)
     try:
         with closing(source.blocks(state.position, state.classes)) as blocks:
-            for X, y, weight, place, end, done, where in blocks:
+            model, rows = (model, blocks) if state.statistics is not None else _look_ahead(model, blocks, num_classes)
+            for X, y, weight, place, end, done, where in rows:
 
                 def count(rows: slice, block: Any = (X, y, weight), model: Specification = model) -> Any:
                     X, y, weight = jax.tree.map(lambda array: array[rows], block)
-                    return sufficient_statistics(model, X, y, sample_weight=weight, num_classes=num_classes)
+                    return summarise(model, X, y, sample_weight=weight, num_classes=num_classes)
 
                 with at_row(place, len(y), count, where):
-                    statistics = sufficient_statistics(model, X, y, sample_weight=weight, num_classes=num_classes)
+                    statistics = summarise(model, X, y, sample_weight=weight, num_classes=num_classes)
                 if state.statistics is None:
                     model = follow(model, statistics)
                 else:
@@ -129,6 +146,34 @@ def _count(
                 kept.save(state)
         raise
     return state
+
+
+def _look_ahead(
+    model: Specification, blocks: Iterator[RowBlock], num_classes: int
+) -> tuple[Specification, Iterator[RowBlock]]:
+    """The model prepared from the first rows, if it looks at rows, and all the blocks."""
+    if not any(family.looks_at_rows for family in model.families.values()):
+        return model, blocks
+    first: list[RowBlock] = []
+    for block in blocks:
+        first.append(block)
+        if sum(len(block.y) for block in first) >= FIRST_ROWS:
+            break
+    if first:
+        weighted = any(block.weight is not None for block in first)
+        parts = [(b.X, b.y, np.ones(len(b.y)) if weighted and b.weight is None else b.weight) for b in first]
+        X, y, weight = jax.tree.map(_stack, *parts)
+        with suppress(ValueError):  # the block that does not fit is refused by its name, when it is counted
+            families = label_rows(model, X, y, weight, num_classes).families
+            model = model.with_hyperparameters(families, model.class_concentration)
+    return model, chain(first, blocks)
+
+
+def _stack(*arrays: Any) -> Any:
+    """The first rows of arrays one above the other."""
+    if any(map(is_sparse, arrays)):
+        return scipy.sparse.vstack(arrays, "csr")[:FIRST_ROWS]
+    return np.concatenate(arrays)[:FIRST_ROWS]
 
 
 def _classes(

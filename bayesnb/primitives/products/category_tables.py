@@ -12,11 +12,11 @@ import numpy as np
 from bayesnb.arrays.compiled import compiled_unless_few, for_loops
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.numerics.log_prob import LogProb
-from bayesnb.primitives.codes import Codes
+from bayesnb.primitives.codes import Codes, Places
 from bayesnb.primitives.products.blockwise import score_blocks
 
 
-def lookup(codes: Callable[[Array], Codes], table: LogProb) -> Callable[[Array], LogProb]:
+def lookup(codes: Callable[[Array], Codes | Places], table: LogProb) -> Callable[[Array], LogProb]:
     """A function from rows to sum_d table[k, place of x_nd], [N, K], over the observed cells; tables [K, S]."""
     host = _on_host(codes, table) if on_host(table) else None
 
@@ -29,22 +29,40 @@ def lookup(codes: Callable[[Array], Codes], table: LogProb) -> Callable[[Array],
     return score
 
 
-def _on_host(codes: Callable[[Array], Codes], table: LogProb) -> Callable[[Array], LogProb]:
-    finite = np.ascontiguousarray(table.finite.T, dtype=np.float64)
+def _on_host(codes: Callable[[Array], Codes | Places], table: LogProb) -> Callable[[Array], LogProb]:
+    num_classes, size = table.finite.shape
     impossible = table.zeros is not None and table.zeros.any()
-    zeros = np.ascontiguousarray(table.zeros.T, dtype=np.float64) if impossible else None
+    finite, zeros = _by_place(table.finite), _by_place(table.zeros) if impossible else None
 
     def of_block(block: Array, _: Any) -> LogProb:
-        coded = codes(for_loops(block))
-        if coded.starts[-1] != len(finite):  # the loop would read outside of the table
-            raise ValueError(f"the columns have {coded.starts[-1]} categories together, and the table {len(finite)}")
-        tables = LogProb(finite, zeros)
+        coded, tables = codes(for_loops(block)), LogProb(finite, zeros)
+        known = coded.size if isinstance(coded, Places) else coded.starts[-1]
+        if known != size:  # the loop would read outside of the table
+            raise ValueError(f"the columns have {known} categories together, and the table {size}")
+        if isinstance(coded, Places):
+            return jax.tree.map(lambda part: _look_up_places(coded.found, part), tables)
         return jax.tree.map(lambda part: _look_up(coded.cells, coded.starts, part), tables)
 
     def score(x: Array) -> LogProb:
-        return score_blocks(of_block, x, finite.shape[1], zeros=zeros is not None, single=False, threads=True)
+        return score_blocks(of_block, x, num_classes, zeros=zeros is not None, single=False, threads=True)
 
     return score
+
+
+def _by_place(table: Array) -> Array:
+    """[K, S] as [S + 1, K], with nothing at the place of missing cells."""
+    return np.concatenate([table.T, np.zeros((1, len(table)))]).astype(np.float64)
+
+
+@compiled_unless_few
+def _look_up_places(places: Array, table: Array) -> Array:
+    out = np.zeros((places.shape[0], table.shape[1]))
+    for n in range(places.shape[0]):
+        for d in range(places.shape[1]):
+            place = np.uintp(places[n, d])
+            for k in range(out.shape[1]):
+                out[n, k] += table[place, k]
+    return out
 
 
 @compiled_unless_few
@@ -59,7 +77,7 @@ def _look_up(cells: Array, starts: Array, table: Array) -> Array:
     return out
 
 
-def _gather(table: Array, coded: Codes) -> Array:
+def _gather(table: Array, coded: Codes | Places) -> Array:
     """The sums of table entries, column by column, so that the working set is [N, K]."""
     # under jit an index out of range is clamped and -1 wraps around: places of missing cells are masked
     places, seen = coded.places()

@@ -14,7 +14,7 @@ from bayesnb.arrays.cells import observed
 from bayesnb.arrays.compiled import for_loops
 from bayesnb.arrays.placement import Array
 from bayesnb.arrays.sparse import is_sparse
-from bayesnb.primitives.codes import Codes
+from bayesnb.primitives.codes import Codes, Places
 from bayesnb.primitives.sums import loops
 from bayesnb.primitives.sums.interface import Labels
 
@@ -96,13 +96,16 @@ class HostSums:
             self._proven.append((x, constraints.boolean))
         return ones, cells
 
-    def table(self, codes: Codes, size: int) -> Array:
+    def table(self, codes: Codes | Places, size: int) -> Array:
         what = f"counts of {self.num_classes:,} classes and {size:,} categories"
         memory.require(8 * self.num_classes * size, what, "give codes 0, 1, 2, ... that are fewer")
-        cells, table = for_loops(codes.cells), np.zeros((self.num_classes, size))
+        table = np.zeros((self.num_classes, size + 1))  # the last place is that of cells found missing
         for classes, labels in self._by_class():
-            loops.add_codes(cells, codes.starts, *labels, table[classes])
-        return table
+            if isinstance(codes, Places):
+                loops.add_places(codes.found, *labels, table[classes])
+            else:
+                loops.add_codes(for_loops(codes.cells), codes.starts, *labels, table[classes])
+        return np.ascontiguousarray(table[:, :size])
 
     def has_counted_all(self, table: Array, num_columns: int) -> bool:
         """True if a ``table`` is known to count every cell; False with weights, whose sums are not exact."""

@@ -10,7 +10,7 @@ import scipy.sparse
 
 from bayesnb.arrays.cells import observed
 from bayesnb.arrays.placement import Array
-from bayesnb.primitives.codes import Codes
+from bayesnb.primitives.codes import Codes, Places
 from bayesnb.primitives.sums.host import HostSums
 from bayesnb.primitives.sums.interface import Labels
 
@@ -26,7 +26,7 @@ class ReplicateSums(HostSums):
         self.weights = np.ascontiguousarray(weights, np.float64)
         super().__init__(Labels(self.weights.T, None), len(weights), evidence=False)
 
-    def table(self, codes: Codes, size: int) -> Array:
+    def table(self, codes: Codes | Places, size: int) -> Array:
         places, seen = codes.places()
         rows, columns = places.shape
         cells = np.ones(places.size) if seen is None else seen.reshape(-1).astype(np.float64)
