@@ -28,6 +28,8 @@ from .fits.averaged import feature_inclusion as feature_inclusion
 from .fits.averaged import fit_averaged as fit_averaged
 from .fits.bootstrap import Bootstrap as Bootstrap
 from .fits.bootstrap import bootstrap as bootstrap
+from .fits.class_shift import ClassProbsEstimate as ClassProbsEstimate
+from .fits.class_shift import estimate_class_probs as estimate_class_probs
 from .fits.closed_form import fit_map as fit_map
 from .fits.closed_form import fit_mle as fit_mle
 from .fits.closed_form import fit_posterior as fit_posterior

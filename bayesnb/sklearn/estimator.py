@@ -21,7 +21,15 @@ from bayesnb.frames.series import Array, Frame, label
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows.statistics import ModelStatistics, follow, merge
 from bayesnb.sklearn.estimator_rows import ChecksRows
-from bayesnb.sklearn.fit_methods import FITS, families_of, require, require_temper, specification, temper_fit
+from bayesnb.sklearn.fit_methods import (
+    FITS,
+    families_of,
+    ordered_probs,
+    require,
+    require_temper,
+    specification,
+    temper_fit,
+)
 
 
 class NaiveBayesClassifier(ChecksRows):
@@ -55,7 +63,7 @@ class NaiveBayesClassifier(ChecksRows):
             posterior under a learned prior, which on pixels and words may predict worse (see ``fit_empirical``);
             `averaged`, the average over all subsets of features.
         class_prior: Class probabilities: `uniform`, [K] in the order of ``classes_``, or a dict by label; the default
-            learns them. To change them after a fit use ``clf.fit_.with_class_probs``, or fit again.
+            learns them. ``predict_proba(X, class_prior=...)`` and ``with_class_prior`` change them after a fit.
         smoothing: l > 0, or l >= 0 for `map` and `mle`. Pseudo-counts of each category and word, so that predictions
             use (count + l) / (n + l C); pseudo-rows for numbers.
         temper: Learn one power (True) or one per feature (`per_feature`) from the exact leave-one-out predictions, to
@@ -116,10 +124,12 @@ class NaiveBayesClassifier(ChecksRows):
         X = self.encoded(X)
         return self.classes_[self.fit_.predict(X)]
 
-    def predict_proba(self, X: Any) -> Array:
-        """p(y = k | x), [N, K]."""
+    def predict_proba(self, X: Any, class_prior: Any = None) -> Array:
+        """p(y = k | x), [N, K]; with ``class_prior``, given as to the constructor, for another population."""
         X = self.encoded(X)
-        return self.fit_.predict_proba(X)
+        probs = ordered_probs(class_prior, self.classes_)
+        fit = self.fit_ if probs is None else self.fit_.with_class_probs(probs)
+        return fit.predict_proba(X)
 
     def predict_log_proba(self, X: Any) -> Array:
         """log p(y = k | x), [N, K]."""
@@ -130,6 +140,20 @@ class NaiveBayesClassifier(ChecksRows):
         """log p(y = k, x), [N, K], including multinomial coefficients."""
         X = self.encoded(X)
         return self.fit_.log_joint(X)
+
+    def with_class_prior(self, class_prior: Any) -> Self:
+        """A copy for a population with these class probabilities, given as to the constructor; ValueError if invalid.
+
+        It is fitted to the same rows, and rows that ``partial_fit`` adds do not change its class probabilities.
+        """
+        check_is_fitted(self, "fit_")
+        probs = ordered_probs(class_prior, self.classes_)
+        if probs is None:
+            raise ValueError("class_prior must be 'uniform', probabilities or a dict of them by label, got None")
+        moved = copy(self)
+        moved.fit_ = self.fit_.with_class_probs(probs)
+        moved.class_prior = moved._prior_of_fit = class_prior
+        return moved
 
     def encoded(self, X: Any) -> Any:
         """Checked rows, encoded as ``fit_`` takes them, by block if the columns have different likelihoods."""
