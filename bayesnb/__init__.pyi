@@ -74,6 +74,8 @@ from .results.evidence import EvidenceTable as EvidenceTable
 from .results.forests import ForestPosterior as ForestPosterior
 from .results.forests import ForestStatistics as ForestStatistics
 from .results.intervals import Interval as Interval
+from .rows.changes import discount as discount
+from .rows.changes import subtract as subtract
 from .rows.statistics import ModelStatistics as ModelStatistics
 from .rows.statistics import merge as merge
 from .rows.statistics import sufficient_statistics as sufficient_statistics

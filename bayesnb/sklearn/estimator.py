@@ -20,7 +20,7 @@ from bayesnb.frames.schema import ArraySchema, FrameSchema
 from bayesnb.frames.series import Array, Frame, label
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows.statistics import ModelStatistics, follow, merge
-from bayesnb.sklearn.estimator_rows import ChecksRows
+from bayesnb.sklearn.changes import ChangesLater
 from bayesnb.sklearn.fit_methods import (
     FITS,
     families_of,
@@ -32,7 +32,7 @@ from bayesnb.sklearn.fit_methods import (
 )
 
 
-class NaiveBayesClassifier(ChecksRows):
+class NaiveBayesClassifier(ChangesLater):
     """Naive Bayes as a scikit-learn estimator.
 
         pi ~ Dirichlet(1),   theta_kd ~ its likelihood's conjugate prior,   p(y = k, x) = pi_k prod_d p(x_d | theta_kd)
@@ -106,19 +106,6 @@ class NaiveBayesClassifier(ChecksRows):
         self.random_state = random_state
         self.num_samples = num_samples
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Fit these rows together with all earlier rows, unless ``temper`` is set; see ``IncrementalClassifier``.
-
-        Likelihoods are inferred from the first rows and kept, with a warning where all rows together suggest others.
-        With declared likelihoods any split into batches gives the fit of all rows.
-        """
-        if self.temper:
-            raise ValueError(
-                "temper looks at all rows again, which partial_fit does not keep: use fit, or temper=False and "
-                "nb.temper(clf, X, y) at the end"
-            )
-        return super().partial_fit(X, y, classes, sample_weight)
-
     def predict(self, X: Any) -> Array:
         """The most probable label of each row, [N]."""
         X = self.encoded(X)
@@ -140,20 +127,6 @@ class NaiveBayesClassifier(ChecksRows):
         """log p(y = k, x), [N, K], including multinomial coefficients."""
         X = self.encoded(X)
         return self.fit_.log_joint(X)
-
-    def with_class_prior(self, class_prior: Any) -> Self:
-        """A copy for a population with these class probabilities, given as to the constructor; ValueError if invalid.
-
-        It is fitted to the same rows, and rows that ``partial_fit`` adds do not change its class probabilities.
-        """
-        check_is_fitted(self, "fit_")
-        probs = ordered_probs(class_prior, self.classes_)
-        if probs is None:
-            raise ValueError("class_prior must be 'uniform', probabilities or a dict of them by label, got None")
-        moved = copy(self)
-        moved.fit_ = self.fit_.with_class_probs(probs)
-        moved.class_prior = moved._prior_of_fit = class_prior
-        return moved
 
     def encoded(self, X: Any) -> Any:
         """Checked rows, encoded as ``fit_`` takes them, by block if the columns have different likelihoods."""
@@ -217,8 +190,7 @@ class NaiveBayesClassifier(ChecksRows):
         """
         if self.temper:
             raise ValueError("temper needs all rows at once: fit them in Python, or use nb.temper after the fit")
-        model = specification(self.method, self.smoothing, schema, classes, self.class_prior, self.likelihoods)
-        self._set(schema, classes, model, statistics)
+        self._set(schema, classes, self._model(schema, classes), statistics)
         self.n_features_in_ = len(schema.names)
         self.feature_names_in_ = np.array(schema.names, dtype=object)
         return self
@@ -238,17 +210,20 @@ class NaiveBayesClassifier(ChecksRows):
         require_temper(self.temper, self.method)
         before, seen = (None, None) if reset else (self.schema_, getattr(self, "_summaries", None))
         given, summaries = make_schema(X, families_of(self.likelihoods), before, seen)
-        model = specification(self.method, self.smoothing, given, classes, self.class_prior, self.likelihoods)
+        model = self._model(given, classes)
         model = model if reset else follow(model, self.statistics_)
         encoded = given.encode(X)
         schema, statistics = given.count(model, encoded, codes, weight)
         if schema is not given:
-            model = specification(self.method, self.smoothing, schema, classes, self.class_prior, self.likelihoods)
+            model = self._model(schema, classes)
             model = model if reset else follow(model, self.statistics_)
         if not reset:
             statistics = merge(self.schema_.spread(self.statistics_, schema), statistics)
         self._set(schema, classes, model, statistics, (encoded, codes, weight) if self.temper else None)
         self._summaries = summaries
+
+    def _model(self, schema: Schema, classes: Array) -> NaiveBayes:
+        return specification(self.method, self.smoothing, schema, classes, self.class_prior, self.likelihoods)
 
     def _set(
         self, schema: Schema, classes: Array, model: NaiveBayes, statistics: ModelStatistics, rows: Any = None
