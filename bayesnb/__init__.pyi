@@ -42,6 +42,7 @@ from .fits.hierarchical import HierarchicalDraws as HierarchicalDraws
 from .fits.multilabel import MultiLabel as MultiLabel
 from .fits.multilabel import fit_multilabel as fit_multilabel
 from .fits.nuts import fit_nuts as fit_nuts
+from .fits.prequential import prequential as prequential
 from .frames.inference import InferredLikelihoods as InferredLikelihoods
 from .frames.inference import infer_likelihoods as infer_likelihoods
 from .inspection.arviz import to_arviz as to_arviz
@@ -69,6 +70,8 @@ from .recognition.from_numpyro import from_numpyro as from_numpyro
 from .recognition.refusals import NotNaiveBayes as NotNaiveBayes
 from .results.classifier import PointEstimate as PointEstimate
 from .results.classifier import Posterior as Posterior
+from .results.decisions import Decisions as Decisions
+from .results.decisions import decide as decide
 from .results.draws import Draws as Draws
 from .results.evidence import EvidenceTable as EvidenceTable
 from .results.forests import ForestPosterior as ForestPosterior

@@ -24,6 +24,7 @@ class ChangesLater(ChecksRows):
     """A classifier that is fitted again from its sufficient statistics, without its earlier rows."""
 
     class_prior: Any
+    class_weight: Any
     temper: bool | str
     fit_: Classifier
 
@@ -95,4 +96,5 @@ class ChangesLater(ChecksRows):
         moved = copy(self)
         moved.fit_ = self.fit_.with_class_probs(probs)
         moved.class_prior = moved._prior_of_fit = class_prior
+        moved.class_weight = None
         return moved

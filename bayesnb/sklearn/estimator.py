@@ -19,16 +19,20 @@ from bayesnb.frames.likelihoods import AUTO, takes_sparse
 from bayesnb.frames.schema import ArraySchema, FrameSchema
 from bayesnb.frames.series import Array, Frame, label
 from bayesnb.model.naive_bayes import NaiveBayes
+from bayesnb.results.decisions import decide
 from bayesnb.rows.statistics import ModelStatistics, follow, merge
 from bayesnb.sklearn.changes import ChangesLater
 from bayesnb.sklearn.fit_methods import (
     FITS,
+    costs_by_label,
     families_of,
     ordered_probs,
     require,
     require_temper,
     specification,
     temper_fit,
+    weigh_classes,
+    weight_by_class,
 )
 
 
@@ -64,6 +68,11 @@ class NaiveBayesClassifier(ChangesLater):
             `averaged`, the average over all subsets of features.
         class_prior: Class probabilities: `uniform`, [K] in the order of ``classes_``, or a dict by label; the default
             learns them. ``predict_proba(X, class_prior=...)`` and ``with_class_prior`` change them after a fit.
+        class_weight: `balanced`, or a dict of weights by label, 1 for labels that it leaves out: p(y = k) becomes
+            proportional to the weight times what it is without, or, if `balanced`, the same for all classes. Only the
+            class prior changes: weights on the rows would also make the parameters of heavy classes look better known
+            than they are, and inflate the evidence. The decisions of `mle` are those of weighted rows where classes
+            share no parameter.
         smoothing: l > 0, or l >= 0 for `map` and `mle`. Pseudo-counts of each category and word, so that predictions
             use (count + l) / (n + l C); pseudo-rows for numbers.
         temper: Learn one power (True) or one per feature (`per_feature`) from the exact leave-one-out predictions, to
@@ -93,6 +102,7 @@ class NaiveBayesClassifier(ChangesLater):
         *,
         method: str = "posterior",
         class_prior: Any = None,
+        class_weight: Any = None,
         smoothing: float = 1.0,
         temper: bool | str = False,
         random_state: Any = None,
@@ -101,15 +111,23 @@ class NaiveBayesClassifier(ChangesLater):
         self.likelihoods = likelihoods
         self.method = method
         self.class_prior = class_prior
+        self.class_weight = class_weight
         self.smoothing = smoothing
         self.temper = temper
         self.random_state = random_state
         self.num_samples = num_samples
 
-    def predict(self, X: Any) -> Array:
-        """The most probable label of each row, [N]."""
+    def predict(self, X: Any, costs: Any = None) -> Array:
+        """The most probable label of each row, [N]; with ``costs`` the one of least expected cost (``nb.decide``).
+
+        ``costs`` are [K, K] in the order of ``classes_``, a row for each true class and a column for each decision, or
+        a dict of dicts by label, ``{true: {decision: cost}}``; what it leaves out is 0 for the true label, else 1.
+        """
         X = self.encoded(X)
-        return self.classes_[self.fit_.predict(X)]
+        if costs is None:
+            return self.classes_[self.fit_.predict(X)]
+        costs = costs_by_label(costs, self.classes_)
+        return self.classes_[np.asarray(decide(self.fit_.predict_proba(X), costs).labels)]
 
     def predict_proba(self, X: Any, class_prior: Any = None) -> Array:
         """p(y = k | x), [N, K]; with ``class_prior``, given as to the constructor, for another population."""
@@ -233,8 +251,10 @@ class NaiveBayesClassifier(ChangesLater):
         if self.method == "nuts":
             key = jax.random.key(check_random_state(self.random_state).randint(2**31))
             options = {"key": key, "num_samples": self.num_samples, "progress_bar": False}
+        weight = weight_by_class(self.class_weight, classes)
         fit = FITS[self.method](model, statistics=statistics, **options)
         if rows is not None:
             fit = temper_fit(fit, self.temper, *rows)
+        fit = fit if weight is None else weigh_classes(fit, weight)
         self.classes_, self.schema_, self.statistics_, self.fit_ = classes, schema, statistics, fit
         self._prior_of_fit = self.class_prior

@@ -74,8 +74,9 @@ class Statistics(Node):
                 require_sums(f"block {block!r}", name, getattr(self, name), getattr(part, name))
 
     def discount(self, factor: Array) -> Self:
-        """The statistics of the same rows with their weights times ``factor``."""
-        return self.map(lambda name, a: a * factor if name in self.sums else a)
+        """The statistics of the same rows with their weights times ``factor``, or one for each class, [K]."""
+        tall = lambda a: factor.reshape(-1, *[1] * (a.ndim - 1)) if np.ndim(factor) else factor  # noqa: E731
+        return self.map(lambda name, a: a * tall(a) if name in self.sums else a)
 
     @property
     def sums(self) -> tuple[str, ...]:
