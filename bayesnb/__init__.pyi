@@ -38,6 +38,8 @@ from .fits.em import fit_em as fit_em
 from .fits.empirical import EmpiricalPosterior as EmpiricalPosterior
 from .fits.empirical import fit_empirical as fit_empirical
 from .fits.forests import fit_forests as fit_forests
+from .fits.forgetting import Forgetting as Forgetting
+from .fits.forgetting import fit_forgetting as fit_forgetting
 from .fits.hierarchical import HierarchicalDraws as HierarchicalDraws
 from .fits.multilabel import MultiLabel as MultiLabel
 from .fits.multilabel import fit_multilabel as fit_multilabel

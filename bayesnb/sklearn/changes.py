@@ -7,13 +7,15 @@ from copy import copy
 from typing import Any, Self
 
 import jax
-from sklearn.utils.validation import check_is_fitted
+import numpy as np
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from bayesnb.frames.blocks import Schema, make_schema
 from bayesnb.frames.classes import codes_among
 from bayesnb.frames.series import Array, DataError
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Classifier
+from bayesnb.rows.arguments import check_factors
 from bayesnb.rows.changes import subtract
 from bayesnb.rows.statistics import ModelStatistics, follow
 from bayesnb.sklearn.estimator_rows import ChecksRows
@@ -25,6 +27,7 @@ class ChangesLater(ChecksRows):
 
     class_prior: Any
     class_weight: Any
+    forgetting: float
     temper: bool | str
     fit_: Classifier
 
@@ -40,13 +43,17 @@ class ChangesLater(ChecksRows):
         """Fit these rows together with all earlier rows, unless ``temper`` is set; see ``IncrementalClassifier``.
 
         Likelihoods are inferred from the first rows and kept, with a warning where all rows together suggest others.
-        With declared likelihoods any split into batches gives the fit of all rows.
+        With declared likelihoods any split into batches gives the fit of all rows. With ``forgetting`` each row
+        discounts all rows before it, those of its own batch as well, so that any split of rows in order is the same.
         """
         if self.temper:
             raise ValueError(
                 "temper looks at all rows again, which partial_fit does not keep: use fit, or temper=False and "
                 "nb.temper(clf, X, y) at the end"
             )
+        check_factors(self.forgetting, [], "forgetting")
+        if self.forgetting != 1:
+            sample_weight = _fade(self.forgetting, X, sample_weight)
         return super().partial_fit(X, y, classes, sample_weight)
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -68,6 +75,11 @@ class ChangesLater(ChecksRows):
             raise ValueError(
                 "temper learned powers from the rows that are to be forgotten, and looks at all others again: fit the "
                 "others, or use temper=False, forget and then nb.temper(clf, X, y) with the others"
+            )
+        if self.forgetting != 1:
+            raise ValueError(
+                f"the weights of earlier rows have faded under forgetting={self.forgetting!r}, so they cannot be taken "
+                "away: use forgetting=1.0, or nb.subtract with the weights that they now have"
             )
         X, y, weight = self._rows(X, y, sample_weight, reset=False)
         codes, classes = codes_among(self.classes_, y), self.classes_
@@ -98,3 +110,10 @@ class ChangesLater(ChecksRows):
         moved.class_prior = moved._prior_of_fit = class_prior
         moved.class_weight = None
         return moved
+
+
+def _fade(factor: float, X: Any, sample_weight: Any) -> Any:
+    """The weights of rows at the end of their batch; those of weight zero are absent, and let no other fade."""
+    weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    present = weight > 0
+    return weight * np.power(float(factor), np.cumsum(present[::-1])[::-1] - present)

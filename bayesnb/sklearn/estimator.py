@@ -20,6 +20,7 @@ from bayesnb.frames.schema import ArraySchema, FrameSchema
 from bayesnb.frames.series import Array, Frame, label
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.decisions import decide
+from bayesnb.rows.changes import discount
 from bayesnb.rows.statistics import ModelStatistics, follow, merge
 from bayesnb.sklearn.changes import ChangesLater
 from bayesnb.sklearn.fit_methods import (
@@ -75,6 +76,8 @@ class NaiveBayesClassifier(ChangesLater):
             share no parameter.
         smoothing: l > 0, or l >= 0 for `map` and `mle`. Pseudo-counts of each category and word, so that predictions
             use (count + l) / (n + l C); pseudo-rows for numbers.
+        forgetting: The factor in [0, 1] by which each row of ``partial_fit`` discounts all rows before it, in order; 1
+            forgets nothing. ``fit`` counts all rows alike. ``nb.fit_forgetting`` learns it.
         temper: Learn one power (True) or one per feature (`per_feature`) from the exact leave-one-out predictions, to
             reduce over-confidence if features depend on each other; for `posterior` and `empirical`.
         random_state: Seed for `nuts`.
@@ -104,6 +107,7 @@ class NaiveBayesClassifier(ChangesLater):
         class_prior: Any = None,
         class_weight: Any = None,
         smoothing: float = 1.0,
+        forgetting: float = 1.0,
         temper: bool | str = False,
         random_state: Any = None,
         num_samples: int = 1000,
@@ -113,6 +117,7 @@ class NaiveBayesClassifier(ChangesLater):
         self.class_prior = class_prior
         self.class_weight = class_weight
         self.smoothing = smoothing
+        self.forgetting = forgetting
         self.temper = temper
         self.random_state = random_state
         self.num_samples = num_samples
@@ -226,8 +231,8 @@ class NaiveBayesClassifier(ChangesLater):
     def _learn(self, X: Any, classes: Array, codes: Array, weight: Array | None, *, reset: bool) -> None:
         require(self.method, self.smoothing)
         require_temper(self.temper, self.method)
-        before, seen = (None, None) if reset else (self.schema_, getattr(self, "_summaries", None))
-        given, summaries = make_schema(X, families_of(self.likelihoods), before, seen)
+        earlier, seen = (None, None) if reset else (self.schema_, getattr(self, "_summaries", None))
+        given, summaries = make_schema(X, families_of(self.likelihoods), earlier, seen)
         model = self._model(given, classes)
         model = model if reset else follow(model, self.statistics_)
         encoded = given.encode(X)
@@ -236,7 +241,8 @@ class NaiveBayesClassifier(ChangesLater):
             model = self._model(schema, classes)
             model = model if reset else follow(model, self.statistics_)
         if not reset:
-            statistics = merge(self.schema_.spread(self.statistics_, schema), statistics)
+            before = self.schema_.spread(self.statistics_, schema)
+            statistics = merge(discount(before, float(self.forgetting) ** len(codes)), statistics)
         self._set(schema, classes, model, statistics, (encoded, codes, weight) if self.temper else None)
         self._summaries = summaries
 

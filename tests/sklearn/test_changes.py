@@ -77,3 +77,30 @@ def test_powers_cannot_be_unlearned():
     for clf in (tempered, nb.NaiveBayesClassifier("normal", temper=True).fit(numbers, Y)):
         with pytest.raises(ValueError, match="temper learned powers from the rows that are to be forgotten"):
             clf.forget(numbers[:1], Y[:1])
+
+
+def test_rows_fade_in_their_order_whatever_the_batches():
+    clf = lambda: nb.NaiveBayesClassifier({"smokes": "bernoulli"}, forgetting=0.95)  # noqa: E731
+    classes = ["no", "perhaps", "yes"]
+    whole = clf().partial_fit(FRAME, Y, classes, sample_weight=WEIGHT)
+    parts = clf()
+    for rows in np.split(np.arange(80), [3, 30, 31]):
+        parts.partial_fit(FRAME.iloc[rows], Y[rows], classes, sample_weight=WEIGHT[rows])
+    assert_allclose(parts.predict_proba(FRAME), whole.predict_proba(FRAME), rtol=1e-9)
+    faded = nb.NaiveBayesClassifier({"smokes": "bernoulli"})
+    faded.fit(FRAME, Y, sample_weight=WEIGHT * 0.95 ** np.arange(80)[::-1])
+    assert_allclose(whole.predict_proba(FRAME), faded.predict_proba(FRAME), rtol=1e-9)
+    # fit counts all rows alike, and a row of weight zero is no step in time
+    plain = nb.NaiveBayesClassifier({"smokes": "bernoulli"}).fit(FRAME, Y)
+    assert_array_equal(clf().fit(FRAME, Y).predict_proba(FRAME), plain.predict_proba(FRAME))
+    some = clf().partial_fit(FRAME, Y, classes, sample_weight=WEIGHT * SOME)
+    alone = clf().partial_fit(FRAME[SOME], Y[SOME], classes, sample_weight=WEIGHT[SOME])
+    assert_allclose(some.predict_proba(FRAME), alone.predict_proba(FRAME), rtol=1e-9)
+
+
+def test_bad_forgetting():
+    with pytest.raises(ValueError, match="forgetting must be a number from 0"):
+        nb.NaiveBayesClassifier(forgetting=1.5).partial_fit(FRAME, Y, np.unique(Y))
+    clf = nb.NaiveBayesClassifier(forgetting=0.9).partial_fit(FRAME, Y, np.unique(Y))
+    with pytest.raises(ValueError, match="have faded under forgetting"):
+        clf.forget(FRAME[:1], Y[:1])
