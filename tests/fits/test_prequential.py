@@ -31,12 +31,13 @@ def test_without_forgetting_the_sum_is_the_evidence(name):
 
 
 @pytest.mark.parametrize("name", cases.by_default(cases.NAMES, "bernoulli"))
-@pytest.mark.parametrize("factor", [0.8, 0.0])
+@pytest.mark.parametrize("factor", [0.8, pytest.param(0.0, marks=pytest.mark.slow)])
 def test_each_row_is_predicted_from_those_before_it_which_fade(name, factor):
     case = cases.make(name)
     assert_allclose(nb.prequential(case.model, case.X, case.y, factor), one_by_one(case, factor), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_many_blocks_of_rows_one_factor_for_each_and_fixed_class_probabilities():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 300)  # not a power of two, in blocks of 64
@@ -47,6 +48,7 @@ def test_many_blocks_of_rows_one_factor_for_each_and_fixed_class_probabilities()
     assert_allclose(nb.prequential(model, X, y, factors), one_by_one(case, factors), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_rows_on_a_device():
     case = cases.make("bernoulli")
     found = nb.prequential(case.model, jnp.asarray(case.X), jnp.asarray(case.y), 0.9)
