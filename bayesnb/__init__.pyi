@@ -28,6 +28,8 @@ from .fits.averaged import feature_inclusion as feature_inclusion
 from .fits.averaged import fit_averaged as fit_averaged
 from .fits.bootstrap import Bootstrap as Bootstrap
 from .fits.bootstrap import bootstrap as bootstrap
+from .fits.class_shift import ClassProbsEstimate as ClassProbsEstimate
+from .fits.class_shift import estimate_class_probs as estimate_class_probs
 from .fits.closed_form import fit_map as fit_map
 from .fits.closed_form import fit_mle as fit_mle
 from .fits.closed_form import fit_posterior as fit_posterior
@@ -36,10 +38,13 @@ from .fits.em import fit_em as fit_em
 from .fits.empirical import EmpiricalPosterior as EmpiricalPosterior
 from .fits.empirical import fit_empirical as fit_empirical
 from .fits.forests import fit_forests as fit_forests
+from .fits.forgetting import Forgetting as Forgetting
+from .fits.forgetting import fit_forgetting as fit_forgetting
 from .fits.hierarchical import HierarchicalDraws as HierarchicalDraws
 from .fits.multilabel import MultiLabel as MultiLabel
 from .fits.multilabel import fit_multilabel as fit_multilabel
 from .fits.nuts import fit_nuts as fit_nuts
+from .fits.prequential import prequential as prequential
 from .frames.inference import InferredLikelihoods as InferredLikelihoods
 from .frames.inference import infer_likelihoods as infer_likelihoods
 from .inspection.arviz import to_arviz as to_arviz
@@ -67,6 +72,8 @@ from .recognition.from_numpyro import from_numpyro as from_numpyro
 from .recognition.refusals import NotNaiveBayes as NotNaiveBayes
 from .results.classifier import PointEstimate as PointEstimate
 from .results.classifier import Posterior as Posterior
+from .results.decisions import Decisions as Decisions
+from .results.decisions import decide as decide
 from .results.draws import Draws as Draws
 from .results.evidence import EvidenceTable as EvidenceTable
 from .results.forests import ForestPosterior as ForestPosterior
@@ -74,6 +81,8 @@ from .results.forests import ForestStatistics as ForestStatistics
 from .results.intervals import Interval as Interval
 from .results.label_tree import LabelTree as LabelTree
 from .results.label_tree import roll_up as roll_up
+from .rows.changes import discount as discount
+from .rows.changes import subtract as subtract
 from .rows.statistics import ModelStatistics as ModelStatistics
 from .rows.statistics import merge as merge
 from .rows.statistics import sufficient_statistics as sufficient_statistics

@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 from numpyro.infer.util import log_density
 
@@ -162,6 +163,41 @@ def parts_make_the_whole(case: Case) -> None:
         equal(merged, whole, rtol=1e-9)
 
 
+def what_is_taken_away_has_never_been(case: Case) -> None:
+    """The statistics of all rows minus those of some are those of the others; what was not counted is refused."""
+    model = case.model.resolve(case.X, case.y)
+    of = lambda rows: nb.sufficient_statistics(model, case.rows(rows), case.y[rows], num_classes=3)  # noqa: E731
+    order = np.random.default_rng(7).permutation(len(case.y))
+    whole = of(order)
+    for cut in (1, 9, 23, 24):
+        part, rest = of(order[:cut]), of(order[cut:])
+        left = nb.subtract(whole, part)
+        again, expected = nb.merge(left, part), nb.merge(rest, part)
+        equal(left.class_counts, rest.class_counts, rtol=1e-12)
+        equal(again, expected, rtol=1e-9, atol=1e-11)
+        found, refit = (nb.fit_posterior(model, statistics=s) for s in (left, rest))
+        assert_allclose(found.log_joint(case.X), refit.log_joint(case.X), rtol=1e-9, atol=1e-9)
+        assert_allclose(found.log_evidence, refit.log_evidence, rtol=1e-9, atol=1e-9)
+    with pytest.raises(ValueError, match="cannot have been counted"):
+        nb.subtract(of(order[:9]), whole)
+
+
+def a_discount_is_a_weight(case: Case) -> None:
+    """Statistics times a factor are those of rows with that weight; at 0 only the prior is left."""
+    model = case.model.resolve(case.X, case.y)
+    statistics = nb.sufficient_statistics(model, case.X, case.y)
+    weight = np.full(len(case.y), 0.25)
+    weighted = nb.sufficient_statistics(model, case.X, case.y, sample_weight=weight)
+    equal(nb.discount(statistics, 0.25), weighted, rtol=1e-9)
+    nothing = nb.fit_posterior(model, statistics=nb.discount(statistics, 0.0))
+    assert_allclose(
+        nothing.log_joint(case.X),
+        nb.fit_posterior(model, statistics=nb.subtract(statistics, statistics)).log_joint(case.X),
+        rtol=1e-9,
+    )
+    assert nothing.log_evidence == 0.0
+
+
 def weights_are_repetitions(case: Case) -> None:
     """Integer weights equal repeated rows; weight zero equals no row; scaling all weights leaves the MLE."""
     weight = np.random.default_rng(2).integers(0, 4, len(case.y))
@@ -243,11 +279,11 @@ def to_numpy(tree: Any) -> Any:
     return jax.tree.map(np.asarray, tree)
 
 
-def equal(a: Any, b: Any, rtol: float) -> None:
+def equal(a: Any, b: Any, rtol: float, atol: float = 1e-12) -> None:
     """Two pytrees of one structure, leaf by leaf."""
     assert jax.tree.structure(a) == jax.tree.structure(b)
     for (path, left), right in zip(jax.tree_util.tree_leaves_with_path(a), jax.tree.leaves(b), strict=True):
-        assert_allclose(left, right, rtol=rtol, atol=1e-12, err_msg=jax.tree_util.keystr(path))
+        assert_allclose(left, right, rtol=rtol, atol=atol, err_msg=jax.tree_util.keystr(path))
 
 
 LAWS = [
@@ -256,6 +292,8 @@ LAWS = [
     mode_is_stationary,
     heavy_map_is_mle,
     parts_make_the_whole,
+    what_is_taken_away_has_never_been,
+    a_discount_is_a_weight,
     weights_are_repetitions,
     one_hot_labels_are_labels,
     a_row_leaves_as_if_it_had_never_been,

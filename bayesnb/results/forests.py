@@ -49,6 +49,22 @@ class ForestStatistics(ModelStatistics):
         """The statistics of both sets of rows together, which must be alike."""
         return replace(super().merge(other), pairs=self.pairs.merge(other.pairs))
 
+    def minus(self, part: Self) -> Self:
+        """The statistics without those of some of the rows, which must be alike."""
+        return replace(super().minus(part), pairs=self.pairs.minus(part.pairs))
+
+    def require_part(self, part: Self) -> None:
+        """ValueError if ``part`` cannot be the statistics of some of these rows."""
+        super().require_part(part)
+        self.pairs.require_part(part.pairs, "pairs")
+
+    def discount(self, factor: float | Mapping[str, float]) -> Self:
+        """The statistics of the same rows with their weights times ``factor``, the same for all blocks."""
+        first, *others = factor.values() if isinstance(factor, Mapping) else [factor]
+        if any(other != first for other in others):
+            raise ValueError(f"pairs of columns of all blocks have one factor in common, got {factor}")
+        return replace(super().discount(factor), pairs=self.pairs.discount(first))
+
 
 @pytree
 class ForestPosterior(Classifier):

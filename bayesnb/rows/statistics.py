@@ -21,6 +21,7 @@ from bayesnb.arrays.sparse import STORED_BYTES, bytes_per_row, is_sparse, part_o
 from bayesnb.arrays.threads import merge_in_threads, row_blocks
 from bayesnb.families.base import Family
 from bayesnb.families.parts.statistics import class_bytes
+from bayesnb.families.parts.subtraction import require_sums, without
 from bayesnb.primitives.sums import PROVABLE, ClassSums, HostSums, Labels, class_sums
 from bayesnb.rows import shards
 from bayesnb.rows.checks import check_fit_part, check_fit_values, check_shapes, match_statistics, only_support
@@ -50,6 +51,23 @@ class ModelStatistics(Node):
         """The statistics of both sets of rows together, which must be alike."""
         merged = {name: statistics.merge(other.blocks[name]) for name, statistics in self.blocks.items()}
         return replace(self, class_counts=self.class_counts + other.class_counts, blocks=merged)
+
+    def minus(self, part: Self) -> Self:
+        """The statistics without those of some of the rows, which must be alike."""
+        left = {name: statistics.minus(part.blocks[name]) for name, statistics in self.blocks.items()}
+        return replace(self, class_counts=without(self.class_counts, part.class_counts), blocks=left)
+
+    def require_part(self, part: Self) -> None:
+        """ValueError if ``part`` cannot be the statistics of some of these rows."""
+        require_sums("class_counts", "weight", self.class_counts, part.class_counts)
+        for name, statistics in self.blocks.items():
+            statistics.require_part(part.blocks[name], name)
+
+    def discount(self, factor: float | Mapping[str, float]) -> Self:
+        """The statistics of the same rows with their weights times ``factor``, or one by block and "label"."""
+        of = factor if isinstance(factor, Mapping) else dict.fromkeys(["label", *self.blocks], factor)
+        blocks = {name: statistics.discount(of[name]) for name, statistics in self.blocks.items()}
+        return replace(self, class_counts=self.class_counts * of["label"], blocks=blocks)
 
     def pool(self) -> dict[str, Any]:
         """Each block's statistics with all classes pooled, [1, ...]."""
@@ -123,18 +141,23 @@ def merge(a: ModelStatistics, b: ModelStatistics) -> ModelStatistics:
     Raises:
         ValueError: if they are of different models, or differ in classes or columns.
     """
+    return merge_alike(*require_alike(a, b, "merged"))
+
+
+def require_alike(a: ModelStatistics, b: ModelStatistics, verb: str) -> tuple[ModelStatistics, ModelStatistics]:
+    """Both statistics, on one device. ValueError unless they are of one model, with the same classes and columns."""
     structures: list[Any] = [jax.tree.structure(s) for s in (a, b)]
     if not isinstance(a, ModelStatistics) or structures[0] != structures[1]:
-        raise ValueError(f"statistics of different models cannot be merged: {a!r} and {b!r}")
+        raise ValueError(f"statistics of different models cannot be {verb}: {a!r} and {b!r}")
     if on_host(a) != on_host(b):
         a, b = jax.tree.map(jnp.asarray, (a, b))
     shapes = [[np.shape(leaf) for leaf in jax.tree.leaves(s)] for s in (a, b)]
     if shapes[0] != shapes[1]:
         raise ValueError(
-            f"statistics can be merged only if classes and columns are the same, got {a!r} and {b!r}; declare "
+            f"statistics can be {verb} only if classes and columns are the same, got {a!r} and {b!r}; declare "
             "num_classes if a part may lack a class"
         )
-    return merge_alike(a, b)
+    return a, b
 
 
 def merge_alike(a: ModelStatistics, b: ModelStatistics) -> ModelStatistics:

@@ -19,12 +19,25 @@ from bayesnb.frames.likelihoods import AUTO, takes_sparse
 from bayesnb.frames.schema import ArraySchema, FrameSchema
 from bayesnb.frames.series import Array, Frame, label
 from bayesnb.model.naive_bayes import NaiveBayes
+from bayesnb.results.decisions import decide
+from bayesnb.rows.changes import discount
 from bayesnb.rows.statistics import ModelStatistics, follow, merge
-from bayesnb.sklearn.estimator_rows import ChecksRows
-from bayesnb.sklearn.fit_methods import FITS, families_of, require, require_temper, specification, temper_fit
+from bayesnb.sklearn.changes import ChangesLater
+from bayesnb.sklearn.fit_methods import (
+    FITS,
+    costs_by_label,
+    families_of,
+    ordered_probs,
+    require,
+    require_temper,
+    specification,
+    temper_fit,
+    weigh_classes,
+    weight_by_class,
+)
 
 
-class NaiveBayesClassifier(ChecksRows):
+class NaiveBayesClassifier(ChangesLater):
     """Naive Bayes as a scikit-learn estimator.
 
         pi ~ Dirichlet(1),   theta_kd ~ its likelihood's conjugate prior,   p(y = k, x) = pi_k prod_d p(x_d | theta_kd)
@@ -55,9 +68,16 @@ class NaiveBayesClassifier(ChecksRows):
             posterior under a learned prior, which on pixels and words may predict worse (see ``fit_empirical``);
             `averaged`, the average over all subsets of features.
         class_prior: Class probabilities: `uniform`, [K] in the order of ``classes_``, or a dict by label; the default
-            learns them. To change them after a fit use ``clf.fit_.with_class_probs``, or fit again.
+            learns them. ``predict_proba(X, class_prior=...)`` and ``with_class_prior`` change them after a fit.
+        class_weight: `balanced`, or a dict of weights by label, 1 for labels that it leaves out: p(y = k) becomes
+            proportional to the weight times what it is without, or, if `balanced`, the same for all classes. Only the
+            class prior changes: weights on the rows would also make the parameters of heavy classes look better known
+            than they are, and inflate the evidence. The decisions of `mle` are those of weighted rows where classes
+            share no parameter.
         smoothing: l > 0, or l >= 0 for `map` and `mle`. Pseudo-counts of each category and word, so that predictions
             use (count + l) / (n + l C); pseudo-rows for numbers. `histogram` averages over its own.
+        forgetting: The factor in [0, 1] by which each row of ``partial_fit`` discounts all rows before it, in order; 1
+            forgets nothing. ``fit`` counts all rows alike. ``nb.fit_forgetting`` learns it.
         temper: Learn one power (True) or one per feature (`per_feature`) from the exact leave-one-out predictions, to
             reduce over-confidence if features depend on each other; for `posterior` and `empirical`.
         random_state: Seed for `nuts`.
@@ -85,7 +105,9 @@ class NaiveBayesClassifier(ChecksRows):
         *,
         method: str = "posterior",
         class_prior: Any = None,
+        class_weight: Any = None,
         smoothing: float = 1.0,
+        forgetting: float = 1.0,
         temper: bool | str = False,
         random_state: Any = None,
         num_samples: int = 1000,
@@ -93,33 +115,31 @@ class NaiveBayesClassifier(ChecksRows):
         self.likelihoods = likelihoods
         self.method = method
         self.class_prior = class_prior
+        self.class_weight = class_weight
         self.smoothing = smoothing
+        self.forgetting = forgetting
         self.temper = temper
         self.random_state = random_state
         self.num_samples = num_samples
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Fit these rows together with all earlier rows, unless ``temper`` is set; see ``IncrementalClassifier``.
+    def predict(self, X: Any, costs: Any = None) -> Array:
+        """The most probable label of each row, [N]; with ``costs`` the one of least expected cost (``nb.decide``).
 
-        Likelihoods are inferred from the first rows and kept, with a warning where all rows together suggest others.
-        With declared likelihoods any split into batches gives the fit of all rows.
+        ``costs`` are [K, K] in the order of ``classes_``, a row for each true class and a column for each decision, or
+        a dict of dicts by label, ``{true: {decision: cost}}``; what it leaves out is 0 for the true label, else 1.
         """
-        if self.temper:
-            raise ValueError(
-                "temper looks at all rows again, which partial_fit does not keep: use fit, or temper=False and "
-                "nb.temper(clf, X, y) at the end"
-            )
-        return super().partial_fit(X, y, classes, sample_weight)
-
-    def predict(self, X: Any) -> Array:
-        """The most probable label of each row, [N]."""
         X = self.encoded(X)
-        return self.classes_[self.fit_.predict(X)]
+        if costs is None:
+            return self.classes_[self.fit_.predict(X)]
+        costs = costs_by_label(costs, self.classes_)
+        return self.classes_[np.asarray(decide(self.fit_.predict_proba(X), costs).labels)]
 
-    def predict_proba(self, X: Any) -> Array:
-        """p(y = k | x), [N, K]."""
+    def predict_proba(self, X: Any, class_prior: Any = None) -> Array:
+        """p(y = k | x), [N, K]; with ``class_prior``, given as to the constructor, for another population."""
         X = self.encoded(X)
-        return self.fit_.predict_proba(X)
+        probs = ordered_probs(class_prior, self.classes_)
+        fit = self.fit_ if probs is None else self.fit_.with_class_probs(probs)
+        return fit.predict_proba(X)
 
     def predict_log_proba(self, X: Any) -> Array:
         """log p(y = k | x), [N, K]."""
@@ -193,8 +213,7 @@ class NaiveBayesClassifier(ChecksRows):
         """
         if self.temper:
             raise ValueError("temper needs all rows at once: fit them in Python, or use nb.temper after the fit")
-        model = specification(self.method, self.smoothing, schema, classes, self.class_prior, self.likelihoods)
-        self._set(schema, classes, model, statistics)
+        self._set(schema, classes, self._model(schema, classes), statistics)
         self.n_features_in_ = len(schema.names)
         self.feature_names_in_ = np.array(schema.names, dtype=object)
         return self
@@ -212,19 +231,23 @@ class NaiveBayesClassifier(ChecksRows):
     def _learn(self, X: Any, classes: Array, codes: Array, weight: Array | None, *, reset: bool) -> None:
         require(self.method, self.smoothing)
         require_temper(self.temper, self.method)
-        before, seen = (None, None) if reset else (self.schema_, getattr(self, "_summaries", None))
-        given, summaries = make_schema(X, families_of(self.likelihoods), before, seen)
-        model = specification(self.method, self.smoothing, given, classes, self.class_prior, self.likelihoods)
+        earlier, seen = (None, None) if reset else (self.schema_, getattr(self, "_summaries", None))
+        given, summaries = make_schema(X, families_of(self.likelihoods), earlier, seen)
+        model = self._model(given, classes)
         model = model if reset else follow(model, self.statistics_)
         encoded = given.encode(X)
         schema, statistics = given.count(model, encoded, codes, weight)
         if schema is not given:
-            model = specification(self.method, self.smoothing, schema, classes, self.class_prior, self.likelihoods)
+            model = self._model(schema, classes)
             model = model if reset else follow(model, self.statistics_)
         if not reset:
-            statistics = merge(self.schema_.spread(self.statistics_, schema), statistics)
+            before = self.schema_.spread(self.statistics_, schema)
+            statistics = merge(discount(before, float(self.forgetting) ** len(codes)), statistics)
         self._set(schema, classes, model, statistics, (encoded, codes, weight) if self.temper else None)
         self._summaries = summaries
+
+    def _model(self, schema: Schema, classes: Array) -> NaiveBayes:
+        return specification(self.method, self.smoothing, schema, classes, self.class_prior, self.likelihoods)
 
     def _set(
         self, schema: Schema, classes: Array, model: NaiveBayes, statistics: ModelStatistics, rows: Any = None
@@ -234,8 +257,10 @@ class NaiveBayesClassifier(ChecksRows):
         if self.method == "nuts":
             key = jax.random.key(check_random_state(self.random_state).randint(2**31))
             options = {"key": key, "num_samples": self.num_samples, "progress_bar": False}
+        weight = weight_by_class(self.class_weight, classes)
         fit = FITS[self.method](model, statistics=statistics, **options)
         if rows is not None:
             fit = temper_fit(fit, self.temper, *rows)
+        fit = fit if weight is None else weigh_classes(fit, weight)
         self.classes_, self.schema_, self.statistics_, self.fit_ = classes, schema, statistics, fit
         self._prior_of_fit = self.class_prior

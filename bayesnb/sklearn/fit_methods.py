@@ -16,7 +16,8 @@ from bayesnb.fits.nuts import fit_nuts
 from bayesnb.frames.blocks import Schema
 from bayesnb.frames.series import closest
 from bayesnb.model.naive_bayes import NaiveBayes
-from bayesnb.results.classifier import Classifier, Posterior
+from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
+from bayesnb.results.draws import Draws
 from bayesnb.rows.arguments import check_class_probs
 from bayesnb.validation.temper import temper
 
@@ -90,6 +91,56 @@ def ordered_probs(given: Any, classes: Array) -> Array | None:
             raise ValueError(f"class_prior must have a probability for each of the labels {labels}, got {list(given)}")
         given = [given[label] for label in labels]
     return check_class_probs(given, len(classes), name="class_prior")
+
+
+def weight_by_class(given: Any, classes: Array) -> Array | str | None:
+    """The weights of the classes [K], "balanced", or None.
+
+    Raises:
+        ValueError: for a label that is not a class, and weights that are not positive and finite.
+    """
+    if given is None or (isinstance(given, str) and given == "balanced"):
+        return given
+    if not isinstance(given, Mapping):
+        raise ValueError(f"class_weight must be None, 'balanced' or a dict of weights by label, got {given!r}")
+    labels = classes.tolist()
+    others = [label for label in given if label not in labels]
+    if others:
+        raise ValueError(f"class_weight has a weight for {others[0]!r}, which is not among the labels {labels}")
+    weights = np.array([given.get(label, 1.0) for label in labels], float)
+    if not ((weights > 0) & np.isfinite(weights)).all():
+        raise ValueError(f"class_weight must be positive, finite numbers, got {dict(given)}")
+    return weights
+
+
+def weigh_classes(fit: Classifier, weight: Array | str) -> Classifier:
+    """The fit whose class probabilities are weighted, or all the same ("balanced")."""
+    if isinstance(fit, PointEstimate | Draws):
+        probs = np.asarray(fit.model.class_probs_of(fit.params)).reshape(-1, fit.model.num_classes or 1).mean(axis=0)
+    else:
+        probs = np.asarray(fit.model.class_mean())
+    probs = np.ones(len(probs)) if isinstance(weight, str) else probs * weight
+    return fit.with_class_probs(probs / probs.sum())
+
+
+def costs_by_label(given: Any, classes: Array) -> Any:
+    """The costs [K, K] in the order of the classes, from a dict of dicts by label; other costs unchanged.
+
+    Raises:
+        ValueError: for a label that is not a class.
+    """
+    labels = classes.tolist()
+    if not isinstance(given, Mapping):
+        if np.ndim(given) == 2 and np.shape(given)[1] != len(labels):
+            raise ValueError(f"costs must have a column for each of the {len(labels)} labels, got {np.shape(given)}")
+        return given
+    costs = 1.0 - np.eye(len(labels))
+    for true, of_decisions in given.items():
+        for decision, cost in of_decisions.items():
+            if true not in labels or decision not in labels:
+                raise ValueError(f"costs name {true!r} and {decision!r}, and the labels are {labels}")
+            costs[labels.index(true), labels.index(decision)] = cost
+    return costs
 
 
 def require(method: Any, smoothing: Any) -> None:

@@ -17,6 +17,7 @@ from bayesnb.arrays.placement import Array, namespace
 from bayesnb.arrays.pytree import pytree
 from bayesnb.arrays.threads import in_threads
 from bayesnb.families.parts.statistics import NormalStatistics, Statistics
+from bayesnb.families.parts.subtraction import require_sums, without
 from bayesnb.families.priors.normal_inverse_gamma import NormalInverseGamma
 from bayesnb.primitives import pair_sums
 from bayesnb.primitives.codes import starts_of
@@ -112,18 +113,35 @@ class PairStatistics(Statistics):
     def alone(self) -> NormalStatistics:
         """Each real column alone, [K, J]."""
         tables = (self.both, self.centre, self.spread)
-        return NormalStatistics(*(jnp.diagonal(table, axis1=1, axis2=2) for table in tables))
+        return NormalStatistics(*(table.diagonal(axis1=1, axis2=2) for table in tables))
 
     def merge(self, other: Self) -> Self:
         by_category = self.by_category.merge(other.by_category)
-        first = NormalStatistics(self.both, self.centre, self.spread)
-        second = NormalStatistics(other.both, other.centre, other.spread)
-        both, xp = first.merge(second), namespace(self.both)
+        both, xp = self._of_pairs.merge(other._of_pairs), namespace(self.both)
         change = xp.where((self.both > 0) & (other.both > 0), other.centre - self.centre, 0.0)
         share = self.both * other.both / xp.where(both.count > 0, both.count, 1.0)
         product = self.product + other.product + share * change * change.swapaxes(1, 2)
         tables = (by_category.count, by_category.mean, by_category.squares, both.count, both.mean, both.squares)
         return type(self)(self.counts + other.counts, *tables, product, self.sizes)
+
+    def minus(self, part: Self) -> Self:
+        by_category, xp = self.by_category.minus(part.by_category), namespace(self.both + part.both)
+        both = self._of_pairs.minus(part._of_pairs)
+        change = xp.where((both.count > 0) & (part.both > 0), part.centre - both.mean, 0.0)
+        share = both.count * part.both / xp.where(self.both > 0, self.both, 1.0)
+        left = self.product - part.product - share * change * change.swapaxes(1, 2)
+        product = xp.where((both.squares > 0) & (both.squares > 0).swapaxes(1, 2), left, 0.0)
+        tables = (by_category.count, by_category.mean, by_category.squares, both.count, both.mean, both.squares)
+        return type(self)(without(self.counts, part.counts), *tables, product, self.sizes)
+
+    def require_part(self, part: Self, block: str) -> None:
+        require_sums(f"block {block!r}", "counts", self.counts, part.counts)
+        self.alone.require_part(part.alone, block)
+
+    @property
+    def _of_pairs(self) -> NormalStatistics:
+        """Each real column where the other one is seen as well, [K, J, J]."""
+        return NormalStatistics(self.both, self.centre, self.spread)
 
 
 def pair_statistics(cells: Array, y: Array, weight: Array, num_classes: int, layout: PairLayout) -> PairStatistics:

@@ -1,12 +1,9 @@
-"""Sufficient statistics: sums, and means with squared deviations, which merge about the common mean.
-
-Chan, Golub and LeVeque, Updating formulae and a pairwise algorithm for computing sample variances (1979).
-"""
+"""Sufficient statistics: sums, and means with squared deviations, which merge about the common mean."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field, replace
 from math import prod
 from typing import Any, ClassVar, Self
 
@@ -16,7 +13,9 @@ import numpy as np
 
 from bayesnb.arrays.cells import LARGEST_CELL
 from bayesnb.arrays.placement import Array, namespace
-from bayesnb.arrays.pytree import Node, pytree
+from bayesnb.arrays.pytree import Node, fields_of, pytree
+from bayesnb.families.parts.means import common_mean, pooled_mean
+from bayesnb.families.parts.subtraction import require_squares, require_sums, without
 from bayesnb.families.parts.support import Axes, require_axes, require_finite_numbers
 
 
@@ -28,6 +27,9 @@ class Statistics(Node):
 
     signed: ClassVar[tuple[str, ...]] = ("mean", "log_base", "scatter")
     """The arrays that may be negative."""
+
+    fixed: ClassVar[tuple[str, ...]] = ("mean", "centre", "edges", "atoms")
+    """The arrays that are no sums over rows."""
 
     def check(self, block: str, num_classes: int) -> None:
         """Raise ValueError unless rows in ``num_classes`` classes can have these statistics."""
@@ -60,8 +62,32 @@ class Statistics(Node):
         return jax.tree.map(lambda a: a.sum(axis=0, keepdims=True), self)
 
     def minus(self, part: Self) -> Self:
-        """The statistics without those of some of the rows."""
-        return jax.tree.map(without, self, part)
+        """The statistics without those of some of the rows; a class that overrides ``merge`` overrides it as well."""
+        if type(self).merge is not Statistics.merge:
+            raise NotImplementedError(f"{type(self).__name__} defines merge, and so must define minus")
+        return self.map(lambda name, a, b: a - b if name in self.signed else without(a, b), part)
+
+    def require_part(self, part: Self, block: str) -> None:
+        """Raise ValueError if ``part`` cannot be the statistics of some of these rows, but for rounding."""
+        for name in self.sums:
+            if name not in self.signed:
+                require_sums(f"block {block!r}", name, getattr(self, name), getattr(part, name))
+
+    def discount(self, factor: Array) -> Self:
+        """The statistics of the same rows with their weights times ``factor``, or one for each class, [K]."""
+        tall = lambda a: factor.reshape(-1, *[1] * (a.ndim - 1)) if np.ndim(factor) else factor  # noqa: E731
+        return self.map(lambda name, a: a * tall(a) if name in self.sums else a)
+
+    @property
+    def sums(self) -> tuple[str, ...]:
+        """The names of the arrays that are sums over rows."""
+        return tuple(f.name for f in fields_of(self) if not (f.metadata.get("static") or f.name in self.fixed))
+
+    def map(self, change: Callable[..., Array], *others: Self) -> Self:
+        """The same with other arrays, each ``change(name, array, *arrays of others)``."""
+        node: Any = self
+        names = [f.name for f in fields_of(self) if not f.metadata.get("static")]
+        return replace(node, **{n: change(n, *(getattr(one, n) for one in (self, *others))) for n in names})
 
     def join_columns(self, groups: Sequence[int]) -> Self:
         """The statistics with each group of columns joined into one, [K, G]; for arrays [K, D]."""
@@ -108,6 +134,9 @@ class CategoricalStatistics(Statistics):
             return super().merge(other)
         sizes = tuple(map(max, self.sizes, other.sizes))
         return self.resize(sizes).merge(other.resize(sizes))
+
+    def minus(self, part: Self) -> Self:
+        return replace(self, counts=without(self.counts, part.resize(self.sizes).counts))
 
     def join_columns(self, groups: Sequence[int]) -> Self:
         table = _by_group(self.counts.reshape(len(self.counts), len(self.sizes), -1), groups).sum(axis=0)
@@ -160,11 +189,11 @@ class NormalStatistics(Statistics):
     axes = (("count", "KD"), ("mean", "KD"), ("squares", "KD"))
 
     def merge(self, other: Self) -> Self:
-        mean, change, count, share = _common_mean(self.mean, self.count, other.mean, other.count)
+        mean, change, count, share = common_mean(self.mean, self.count, other.mean, other.count)
         return type(self)(count, mean, self.squares + other.squares + change * change * self.count * share)
 
     def pool(self) -> Self:
-        mean, deviations = _pooled_mean(self.mean, self.count)
+        mean, deviations = pooled_mean(self.mean, self.count)
         squares = self.squares + deviations * deviations * self.count
         return type(self)(self.count.sum(axis=0, keepdims=True), mean, squares.sum(axis=0, keepdims=True))
 
@@ -175,11 +204,16 @@ class NormalStatistics(Statistics):
         return of_class.minus(cells)
 
     def minus(self, part: Self) -> Self:
-        left, change = without(self.count, part.count), jnp.where(part.count > 0, part.mean - self.mean, 0.0)
-        share = jnp.where(left > 0, part.count / jnp.where(left > 0, left, 1.0), 0.0)
-        between = self.count * share * jnp.square(change)
-        lost = jnp.where(left > 0, part.squares + between, self.squares)
+        left, xp = without(self.count, part.count), namespace(self.mean + part.mean)
+        change = xp.where(part.count > 0, part.mean - self.mean, 0.0)
+        share = xp.where(left > 0, part.count / xp.where(left > 0, left, 1.0), 0.0)
+        between = self.count * share * xp.square(change)
+        lost = xp.where(left > 0, part.squares + between, self.squares)
         return type(self)(left, self.mean - share * change, without(self.squares, lost))
+
+    def require_part(self, part: Self, block: str) -> None:
+        require_sums(f"block {block!r}", "count", self.count, part.count)
+        require_squares(f"block {block!r}", *((s.count, s.mean, s.squares) for s in (self, part)))
 
     @property
     def variance(self) -> Array:
@@ -212,15 +246,35 @@ class MultivariateNormalStatistics(Statistics):
 
     def merge(self, other: Self) -> Self:
         pair = self.mean, self.count[:, None], other.mean, other.count[:, None]
-        mean, change, count, share = _common_mean(*pair)
+        mean, change, count, share = common_mean(*pair)
         between = (self.count[:, None] * share)[:, :, None] * change[:, :, None] * change[:, None, :]
         return type(self)(mean, count[:, 0], self.scatter + other.scatter + between)
 
+    def minus(self, part: Self) -> Self:
+        alone = (NormalStatistics(s.count[:, None], s.mean, s.variances) for s in (self, part))
+        left = NormalStatistics.minus(*alone)
+        xp, some = namespace(self.mean + part.mean), left.squares > 0
+        change = xp.where(part.count[:, None] > 0, part.mean - left.mean, 0.0)
+        share = left.count[:, 0] * part.count / xp.where(self.count > 0, self.count, 1.0)
+        between = share[:, None, None] * change[:, :, None] * change[:, None, :]
+        left_over = self.scatter - part.scatter - between
+        scatter = xp.where(some[:, :, None] & some[:, None, :], left_over, 0.0)
+        return type(self)(left.mean, left.count[:, 0], scatter)
+
+    def require_part(self, part: Self, block: str) -> None:
+        require_sums(f"block {block!r}", "count", self.count, part.count)
+        require_squares(f"block {block!r}", *((s.count[:, None], s.mean, s.variances) for s in (self, part)))
+
     def pool(self) -> Self:
-        mean, deviations = _pooled_mean(self.mean, self.count[:, None])
+        mean, deviations = pooled_mean(self.mean, self.count[:, None])
         between = deviations[:, :, None] * deviations[:, None, :] * self.count[:, None, None]
         scatter = (self.scatter + between).sum(axis=0, keepdims=True)
         return type(self)(mean, self.count.sum(keepdims=True), scatter)
+
+    @property
+    def variances(self) -> Array:
+        """The sums of squared deviations of each column, [K, D]."""
+        return self.scatter.diagonal(axis1=1, axis2=2)
 
     @property
     def covariance(self) -> Array:
@@ -234,46 +288,12 @@ def class_bytes(family: Any, num_columns: int) -> int:
     return 8 * sum(prod(sizes.get(letter, 1) for letter in letters) for _, letters in family.statistics_type.axes)
 
 
-def _common_mean(mean: Array, count: Array, other_mean: Array, other_count: Array) -> tuple[Array, ...]:
-    """The common mean, the difference of the means, the common count, and the other part's share of it."""
-    common = count + other_count
-    share = other_count.astype(mean.dtype) / namespace(common).where(common > 0, common, 1)
-    change = other_mean - mean
-    # an empty side has no mean: taking the other's keeps a constant column exact
-    return namespace(common).where(count > 0, mean + change * share, other_mean), change, common, share
-
-
-def _pooled_mean(mean: Array, count: Array) -> tuple[Array, Array]:
-    """The mean of all classes [1, D], and the deviation of each class from it [K, D], 0 for a class without rows."""
-    xp, seen = namespace(mean), count > 0
-    total = count.sum(axis=0, keepdims=True)
-    share = count.astype(mean.dtype) / xp.where(total > 0, total, 1)
-    # relative to the mean of the largest class nothing cancels, and a constant column is exact
-    origin = xp.take_along_axis(mean, count.argmax(axis=0, keepdims=True), axis=0)
-    pooled = origin + (share * xp.where(seen, mean - origin, 0.0)).sum(axis=0, keepdims=True)
-    return pooled, xp.where(seen, mean - pooled, 0.0)
-
-
 def others_of(table: Array) -> Array:
     """The sum over all other classes, [K, ...], without a subtraction."""
     xp, nothing = namespace(table), 0 * table[:1]
     before = xp.concatenate([nothing, xp.cumsum(table[:-1], axis=0)])
     after = xp.concatenate([xp.cumsum(table[:0:-1], axis=0)[::-1], nothing])
     return before + after
-
-
-ROUNDINGS = 4.0
-"""What is left of a sum counts as 0 if it is at most this many rounding errors of the sum."""
-
-
-def without(total: Array, part: Array, scale: Array | None = None) -> Array:
-    """total - part, never negative, and 0 if only rounding error is left; ``scale`` is the number that was rounded."""
-    xp, left = namespace(total), total - part
-    eps, scale = xp.finfo(left.dtype).eps, total if scale is None else scale
-    # whole numbers that the type represents exactly are not rounded
-    exact = (total == xp.floor(total)) & (part == xp.floor(part)) & (scale < 1 / eps)
-    noise = xp.where(exact, 0.0, ROUNDINGS * eps * scale)
-    return xp.where(left > noise, left, 0.0)
 
 
 def _over(squares: Array, count: Array) -> Array:

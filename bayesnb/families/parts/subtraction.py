@@ -1,0 +1,71 @@
+"""Statistics of some rows taken away from those of all, and the refusal of what cannot have been among them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bayesnb.arrays.placement import Array, namespace
+
+ROUNDINGS = 4.0
+"""What is left of a sum counts as 0 if it is at most this many rounding errors of the sum."""
+
+STEP_ERROR = 16.0
+"""Merging or subtracting changes a total by at most this many rounding errors of the largest total held.
+
+The totals are n, n |mean| and the sum of squares about zero, S + n mean^2. The errors of a chain of steps add up.
+"""
+
+CHAIN = 1e4
+"""The number of steps whose rounding a total may have before something is taken away from it."""
+
+
+def without(total: Array, part: Array, scale: Array | None = None) -> Array:
+    """total - part, never negative, and 0 if only rounding error is left; ``scale`` is the number that was rounded."""
+    xp, left = namespace(total), total - part
+    if left.dtype.kind in "iu":
+        return xp.maximum(left, 0)
+    scale = total if scale is None else scale
+    return xp.where(left > _noise(total, part, scale, ROUNDINGS), left, 0.0)
+
+
+def require_sums(owner: str, name: str, total: Array, part: Array) -> None:
+    """ValueError if sums of numbers that are not negative are larger in a part, but for rounding."""
+    total, part = np.asarray(total), np.asarray(part)
+    bad = part - total > _noise(total, part, total, STEP_ERROR * CHAIN)
+    if bad.any():
+        k = int(np.argwhere(bad)[0][0])
+        raise ValueError(
+            f"{owner}: {name} of the rows to take away, {part[bad][0]:g} in class {k}, is more than the total "
+            f"{total[bad][0]:g}, so these rows cannot have been counted; take away rows that were"
+        )
+
+
+def require_squares(owner: str, total: tuple[Array, ...], part: tuple[Array, ...]) -> None:
+    """ValueError if count, mean and squares [K, D] of a part do not fit in those of all rows, but for rounding."""
+    (n, mean, squares), (m, part_mean, part_squares) = (tuple(map(np.asarray, one)) for one in (total, part))
+    left, change = np.asarray(without(n, m)), np.where(m > 0, part_mean - mean, 0.0)
+    some = left > 0
+    # nothing is left: then the part is the whole, and has its mean
+    between = np.square(change) * np.where(some, n * (m / np.where(some, left, 1.0)), m)
+    slack = CHAIN * STEP_ERROR * np.finfo(squares.dtype).eps * (squares + n * np.square(mean))
+    excess = part_squares + between - squares
+    bad = (m > 0) & (excess > slack) | ~some & (m > 0) & (-excess > slack)
+    if bad.any():
+        k, d = np.argwhere(bad)[0]
+        raise ValueError(
+            f"{owner}: mean {part_mean[k, d]:g} and squares {part_squares[k, d]:g} of the rows to take away do not fit "
+            f"in mean {mean[k, d]:g} and squares {squares[k, d]:g} of class {k}, column {d}, so these rows cannot have "
+            "been counted; take away rows that were"
+        )
+
+
+def _noise(total: Array, part: Array, scale: Array, roundings: float) -> Array:
+    """The rounding of a difference; 0 for whole numbers that the type represents exactly."""
+    xp: Any = namespace(total)
+    if (total - part).dtype.kind in "iu":
+        return 0
+    eps = xp.finfo((total - part).dtype).eps
+    exact = (total == xp.floor(total)) & (part == xp.floor(part)) & (scale < 1 / eps)
+    return xp.where(exact, 0.0, roundings * eps * scale)

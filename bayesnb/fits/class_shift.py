@@ -1,0 +1,148 @@
+"""Class probabilities of another population, from its unlabelled rows.
+
+The classes look as they did, p(x | k), and only how frequent they are has changed. The rows are then a mixture of known
+distributions, whose log likelihood is concave in the K - 1 free numbers:
+
+    log p(X | pi) = sum_n log(sum_k pi_k p(x_n | k)),    pi ~ Dirichlet(a)
+
+Saerens, Latinne and Decaestecker, Adjusting the outputs of a classifier to new a priori probabilities (2002), maximise
+it by EM; ``numerics.mixture_proportions`` does by Newton's method. The uncertainty of the classes' own parameters is
+not part of the interval: their predictive distributions are taken as known.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy.special import betaincinv
+
+from bayesnb.arrays.placement import Array, on_host
+from bayesnb.arrays.pytree import Node, pytree
+from bayesnb.numerics.mixture_draws import BURN_IN, independence_chain, place_points, quantiles
+from bayesnb.numerics.mixture_proportions import find_proportions, spread
+from bayesnb.results.classifier import Classifier
+from bayesnb.results.intervals import Interval, tails
+from bayesnb.rows import arguments
+
+METHODS = ("map", "mle")
+
+FEW_ROWS = 10_000
+"""Up to so many rows the interval is that of the posterior itself; beyond, its approximation is as good and faster."""
+
+
+@pytree
+class ClassProbsEstimate(Node):
+    """What ``estimate_class_probs`` returns.
+
+    ``class_probs`` [K] is the estimate, ``interval`` has its ends ``low`` and ``high`` [K], ``fit`` is the given fit
+    for the population with these class probabilities, and ``draws`` [S, K] are draws from the posterior, or None.
+    """
+
+    class_probs: Array
+    interval: Interval
+    fit: Any
+    draws: Array | None = None
+
+
+def estimate_class_probs(
+    fit: Any, X: Any, *, method: str = "map", level: float = 0.9, key: Array | None = None, num_draws: int = 1000
+) -> ClassProbsEstimate:
+    """The class probabilities of a population whose rows are unlabelled, and the fit for that population.
+
+    Args:
+        fit: Any fit, or a fitted ``NaiveBayesClassifier``. Its own class probabilities do not matter.
+        X: Rows [N, D] of the new population, or a dict of them by block.
+        method: "map", the mode under the Dirichlet prior of the fit's model, in which a concentration below 1 counts
+            as 1; or "mle", the maximum of the likelihood. They are the same under the default prior, Dirichlet(1).
+        level: The probability inside the equal-tailed credible interval of each class probability.
+        key: A ``jax.random.key``, to draw from the posterior of the class probabilities; the ends of the interval are
+            then quantiles of the draws. Without a key they are found by importance weights of quasi-random points; for
+            more than 10,000 rows the marginals are Beta distributions with the mode and curvature of Laplace's
+            approximation in the softmax basis (MacKay, Choice of basis for Laplace approximation, 1998), which is exact
+            for rows that leave no doubt of their class.
+        num_draws: The number of draws, successive states of an independence sampler.
+
+    Raises:
+        ValueError: if the rows do not fit, or there is none; for an unknown method or level; inside a transformation.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> X, y = [[0.0], [0.2], [3.0], [3.1]], [0, 0, 1, 1]
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Normal()), X, y)
+        >>> nb.estimate_class_probs(post, [[3.0], [2.9], [3.2], [0.1], [3.1]]).class_probs.round(1)
+        array([0., 1.])
+    """
+    ends = tails(level)
+    if key is not None:
+        arguments.check_key(key)
+        arguments.check_counts(num_draws=num_draws)
+    if method not in METHODS:
+        raise ValueError(f"method must be 'map' or 'mle', got {method!r}")
+    if hasattr(fit, "encoded"):
+        found = estimate_class_probs(fit.fit_, fit.encoded(X), method=method, level=level, key=key, num_draws=num_draws)
+        return ClassProbsEstimate(
+            found.class_probs, found.interval, fit.with_class_prior(found.class_probs), found.draws
+        )
+    if not isinstance(fit, Classifier):
+        raise ValueError(f"estimate_class_probs takes a fit, such as nb.fit_posterior gives, got {type(fit).__name__}")
+    arguments.require_known("estimate_class_probs", fit, X)
+    shares, concentration = _shares(fit, X), _concentration(fit)
+    if not len(shares):
+        raise ValueError("estimate_class_probs needs at least one row, got none")
+    table = np.asarray(shares, np.float64)
+    centre, curvature = find_proportions(table, concentration)
+    covariance = spread(curvature, centre)
+    pseudo = np.maximum(concentration - 1.0, 0.0) if method == "map" else np.zeros(len(centre))
+    probs, draws = find_proportions(table, pseudo, centre).probs, None
+    posterior = table, concentration, centre, covariance
+    if key is not None:
+        draws = _draw(key, num_draws, *posterior)
+        low, high = np.quantile(draws, ends, axis=0)
+    elif len(table) <= FEW_ROWS and len(centre) > 1:
+        low, high = quantiles(*posterior, ends)
+    else:
+        low, high = _beta_quantiles(centre, np.diagonal(covariance), ends)
+    numbers = probs, Interval(low, high), draws
+    probs, interval, draws = numbers if on_host(shares) else jax.tree.map(jnp.asarray, numbers)
+    return ClassProbsEstimate(probs, interval, fit.with_class_probs(probs), draws)
+
+
+def _shares(fit: Classifier, X: Any) -> Array:
+    """p(x | k) of each row, up to a factor, [N, K]."""
+    num_classes = _num_classes(fit)
+    return fit.with_class_probs(np.full(num_classes, 1.0 / num_classes)).predict_proba(X)
+
+
+def _num_classes(fit: Any) -> int:
+    declared: int | None = fit.model.num_classes
+    return declared or np.shape(fit.model.class_probs_of(fit.params))[-1]
+
+
+def _concentration(fit: Classifier) -> np.ndarray[Any, Any]:
+    """The Dirichlet prior of the class probabilities before the labelled rows, [K]."""
+    whole = getattr(fit, "posterior", fit)
+    given = np.asarray(getattr(whole, "prior", whole.model).class_concentration, np.float64)
+    return np.broadcast_to(given, (_num_classes(fit),))
+
+
+def _beta_quantiles(centre: Array, variance: Array, ends: Array) -> tuple[Array, Array]:
+    """The quantiles of Beta(A m, A (1 - m)) with A = m (1 - m) / v, [K]; the number itself where it is certain."""
+    certain = (centre >= 1.0) | (variance <= 0.0)
+    mean = np.where(certain, 0.5, centre)
+    total = mean * (1.0 - mean) / np.where(certain, 1.0, variance)
+    low, high = (np.where(certain, centre, betaincinv(total * mean, total * (1.0 - mean), end)) for end in ends)
+    return low, high
+
+
+def _draw(key: Array, num_draws: int, *posterior: Array) -> Array:
+    """Draws of the class probabilities, [S, K], by an independence sampler."""
+    size, place, accept = num_draws + BURN_IN, *jax.random.split(key)
+    least = np.finfo(np.float32).eps  # inside (0, 1), where every quantile is finite
+    uniform = np.asarray(jax.random.uniform(place, (size, len(posterior[-1])), minval=least), np.float64)
+    return independence_chain(
+        place_points(np.minimum(uniform, 1.0 - least), *posterior),
+        np.asarray(jax.random.uniform(accept, (size,), minval=least), np.float64),
+    )

@@ -1,0 +1,239 @@
+"""Prediction of each row from the rows before it, which count less the longer ago they are.
+
+    log p(y_t, x_t | rows before) with weights f^(t - s) on the row s before row t, f the forgetting factor
+
+What is known before row t is a discounted sum of the statistics of single rows. Discounting and merging is associative,
+so all these sums, class by class, come from one parallel prefix scan over each block of rows (Blelloch, Prefix sums and
+their applications, 1990). A discounted posterior is raised to a power, as in the steady forecasting model of Smith, A
+generalization of the Bayesian steady forecasting model (1979): the prior of the next row lies between it and the prior.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bayesnb.arrays.host_calls import by_jax
+from bayesnb.arrays.placement import Array
+from bayesnb.arrays.rank_promotion import allow_rank_promotion
+from bayesnb.families.base import Family
+from bayesnb.families.parts.statistics import CategoricalStatistics, class_bytes
+from bayesnb.fits.closed_form import conjugate
+from bayesnb.model.naive_bayes import NaiveBayes
+from bayesnb.primitives.sums import Labels, class_sums
+from bayesnb.rows.arguments import check_factors, require_known
+from bayesnb.rows.checks import check_fit_values
+from bayesnb.rows.labelled_rows import LabelledRows, label_rows
+
+BLOCK_BYTES = 1 << 22
+"""Bytes of the statistics of the single rows of a block."""
+
+FEWEST, MOST = 64, 8192
+"""The numbers of rows that a block may have."""
+
+
+def prequential(model: NaiveBayes, X: Any, y: Any, forgetting: Any = 1.0) -> Array:
+    """log p(y_t, x_t | rows before, discounted) of every row in order, [N], exact, in one compiled pass.
+
+    The sum is the prequential evidence (Dawid, Statistical theory: the prequential approach, 1984). Without forgetting
+    it is the log evidence of all rows, under the same resolved prior.
+
+    Args:
+        model: The specification; hyperparameters that are left to the data are resolved from all rows.
+        X: An array [N, D], or a dict of arrays by block, in the order of time; NaN is missing.
+        y: Integers 0..K-1 [N].
+        forgetting: The factor f in [0, 1] by which each new row discounts all earlier ones; 1 forgets nothing. Or a
+            dict of one for each block and for "label", the class probabilities.
+
+    Raises:
+        ValueError: if rows, labels or factors do not fit; for soft labels; inside a JAX transformation.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> model = nb.NaiveBayes(nb.Bernoulli(), num_classes=1)
+        >>> nb.prequential(model, [[1], [1], [0]], [0, 0, 0]).round(3)  # log of 1/2, 2/3, 1/4
+        array([-0.693, -0.405, -1.386])
+    """
+    return Sequence(model, X, y).log_probs(forgetting)
+
+
+class Sequence:
+    """Checked rows in order, under a resolved prior, in blocks of one size."""
+
+    def __init__(self, model: NaiveBayes, X: Any, y: Any) -> None:
+        require_known("a prediction of rows in order", model, X, y)
+        self.prior = conjugate(model).resolve(X, y)
+        rows = label_rows(self.prior, X, y, sparse=False)
+        if rows.labels.soft:
+            raise ValueError("rows in order need integer labels [N]: a row with soft labels belongs to every class")
+        check_fit_values(rows.families, rows.arrays)
+        self.rows, self.on_host = rows, rows.on_host and rows.beside is None
+        self.blocks = {name: _in_blocks(x, self._shape) for name, x in self._arrays.items()}
+        codes = np.asarray(rows.labels.y)
+        self.labels = _in_blocks(codes, self._shape)
+        self.labels.reshape(-1)[len(codes) :] = rows.num_classes  # the padding belongs to no class
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the blocks."""
+        return [*self.rows.families]
+
+    @property
+    def _arrays(self) -> Mapping[str, Array]:
+        return {name: np.asarray(x) for name, x in self.rows.arrays.items()}
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        """The number of blocks, of three significant bits so that few programs are compiled, and their size."""
+        rows: LabelledRows = self.rows
+        a_row = max(class_bytes(family, family.columns_in(rows.arrays[name])) for name, family in rows.families.items())
+        most = max(min(BLOCK_BYTES // max(a_row, 1), MOST), FEWEST)
+        size = 1 << (min(max(rows.num_rows, FEWEST), most).bit_length() - 1)
+        number = max(-(-rows.num_rows // size), 1)
+        step = 1 << max(number.bit_length() - 3, 0)
+        return -(-number // step) * step, size
+
+    def log_probs(self, forgetting: Any) -> Array:
+        """log p(y_t, x_t | rows before, discounted), [N]."""
+        factors = check_factors(forgetting, self.names, "forgetting")
+        factors = {name: np.asarray(value, float) for name, value in factors.items()}
+        found = self._call(_log_probs, factors)
+        return found.reshape(-1)[: self.rows.num_rows]
+
+    def evidence(self, part: str | None, factor: float) -> tuple[float, float]:
+        """The prequential evidence, or the part of one block or of "label", and its slope in the common factor."""
+        value, slope = self._call(_evidence_and_slope, np.asarray(factor, float), part=part)
+        return float(value), float(slope)
+
+    def _call(self, function: Any, factors: Any, **static: Any) -> Any:
+        given = self.prior.with_hyperparameters(self.rows.families, self.prior.class_concentration)
+        args = given, self.blocks, self.labels, factors
+        return by_jax(function, *args, **static) if self.on_host else function(*args, **static)
+
+
+def _in_blocks(x: Array, shape: tuple[int, int]) -> Array:
+    """The rows padded with zeros, [M, B, ...]."""
+    out = np.zeros((shape[0] * shape[1], *x.shape[1:]), x.dtype)
+    out[: len(x)] = x
+    return out.reshape(*shape, *x.shape[1:])
+
+
+@jax.jit
+def _log_probs(model: NaiveBayes, blocks: Any, labels: Array, factors: Mapping[str, Array]) -> Array:
+    parts = [_part(model, blocks, labels, name, factor) for name, factor in factors.items()]
+    return sum(parts[1:], parts[0])
+
+
+@partial(jax.jit, static_argnames="part")
+def _evidence_and_slope(
+    model: NaiveBayes, blocks: Any, labels: Array, factor: Array, part: str | None
+) -> tuple[Array, Array]:
+    def evidence(f: Array) -> Array:
+        names = ["label", *blocks] if part is None else [part]
+        return sum((_part(model, blocks, labels, name, f).sum() for name in names), jnp.zeros(()))
+
+    return jax.jvp(evidence, (factor,), (jnp.ones_like(factor),))
+
+
+def _part(model: NaiveBayes, blocks: Any, labels: Array, name: str, factor: Array) -> Array:
+    """The log probability of the labels, or of the cells of one block given them, [M, B]; 0 for padding."""
+    with allow_rank_promotion():
+        if name == "label":
+            terms = _of_labels(model, labels, factor)
+        elif model.families[name].common_sites:
+            terms = _of_tied(model.families[name], blocks[name], labels, factor, model.num_classes or 0)
+        else:
+            terms = _of_classes(model.families[name], blocks[name], labels, factor, model.num_classes or 0)
+    return jnp.where(labels < (model.num_classes or 0), terms, 0.0)
+
+
+def _of_labels(model: NaiveBayes, labels: Array, factor: Array) -> Array:
+    num_classes = model.num_classes or 0
+    if model.class_probs is not None:
+        return jnp.log(jnp.asarray(model.class_probs))[jnp.minimum(labels, num_classes - 1)]
+    prior = jnp.asarray(model.class_concentration, jnp.result_type(float))
+
+    def block(carry: Any, y: Array) -> tuple[Any, Array]:
+        one = CategoricalStatistics(jnp.ones((len(y), 1)), (1,))
+        before, after = _before(carry, one, y, factor)
+        # of all classes together: what was there, and a geometric series
+        powers = factor ** jnp.arange(1.0, len(y) + 1.0)
+        all_ = powers * carry.counts.sum() + jnp.concatenate([jnp.zeros(1), jnp.cumsum(powers)[:-1]])
+        own = prior[jnp.minimum(y, num_classes - 1)] + before.counts[:, 0]
+        return after, jnp.log(own) - jnp.log(prior.sum() + all_)
+
+    return jax.lax.scan(block, CategoricalStatistics(jnp.zeros((num_classes, 1)), (1,)), labels)[1]
+
+
+def _of_classes(family: Family, x: Array, labels: Array, factor: Array, num_classes: int) -> Array:
+    """The predictive of each row in its class, whose parameters no other class shares."""
+
+    def predictive(own: Mapping[str, Array], statistics: Any, x: Array) -> Array:
+        own, statistics = jax.tree.map(lambda a: a[None], (own, statistics))
+        return family._replace(**own).update(statistics).log_predictive_terms(x[None]).sum()
+
+    def block(carry: Any, rows: tuple[Array, Array]) -> tuple[Any, Array]:
+        x, y = rows
+        alone = family.statistics(x, class_sums(Labels(jnp.arange(len(y)), None), len(y)))
+        before, after = _before(carry, _floats(alone), y, factor)
+        terms = jax.vmap(predictive)(_take(family, jnp.minimum(y, num_classes - 1)), before, x)
+        base = family.row_base_measure(x)
+        return after, terms if base is None else terms + base
+
+    nothing = _floats(family.statistics(x[0], class_sums(Labels(jnp.full(x.shape[1], num_classes), None), num_classes)))
+    return jax.lax.scan(block, nothing, (x, labels))[1]
+
+
+def _of_tied(family: Family, x: Array, labels: Array, factor: Array, num_classes: int) -> Array:
+    """The predictive of each row in its class, if a row tells something of all classes: row by row."""
+
+    def row(state: Any, one: tuple[Array, Array]) -> tuple[Any, Array]:
+        x, y = one
+        before = state.discount(factor)
+        terms = family.update(before).log_predictive_terms(x[None])[0, jnp.minimum(y, num_classes - 1)].sum()
+        base = family.row_base_measure(x[None])
+        own = _floats(family.statistics(x[None], class_sums(Labels(y[None], None), num_classes)))
+        return before.merge(own), terms if base is None else terms + base[0]
+
+    rows = x.reshape(-1, *x.shape[2:]), labels.reshape(-1)
+    nothing = _floats(family.statistics(rows[0][:1], class_sums(Labels(jnp.full(1, num_classes), None), num_classes)))
+    return jax.lax.scan(row, nothing, rows)[1].reshape(labels.shape)
+
+
+def _before(carry: Any, alone: Any, y: Array, factor: Array) -> tuple[Any, Any]:
+    """The statistics of each row's class before it, [B, ...], and those of all classes after the block, [K, ...].
+
+    Each class starts with what was known of it, at time -1, followed by its rows in order.
+    """
+    num_classes, size = len(jax.tree.leaves(carry)[0]), len(y)
+    labels = jnp.concatenate([jnp.arange(num_classes), y])
+    times = jnp.concatenate([jnp.full(num_classes, -1), jnp.arange(size)])
+    both = jax.tree.map(lambda a, b: jnp.concatenate([a, b]), carry, alone)
+    order = jnp.argsort(labels, stable=True)
+    labels, times, both = jax.tree.map(lambda a: a[order], (labels, times, both))
+
+    def join(a: Any, b: Any) -> Any:
+        faded = jnp.where(a[0] == b[0], factor ** jnp.asarray(b[1] - a[1], factor.dtype), 0.0)
+        return b[0], b[1], a[2].discount(faded).merge(b[2])
+
+    _, _, after = jax.lax.associative_scan(join, (labels, times, both))
+    place = jnp.argsort(order)[num_classes:] - 1  # of the row before in the same class
+    gaps = jnp.asarray(jnp.arange(size) - times[place], factor.dtype)
+    before = jax.tree.map(lambda a: a[place], after).discount(factor**gaps)
+    last = jnp.searchsorted(labels, jnp.arange(num_classes), side="right") - 1
+    at_end = jax.tree.map(lambda a: a[last], after)
+    return before, at_end.discount(factor ** jnp.asarray(size - 1 - times[last], factor.dtype))
+
+
+def _take(family: Family, y: Array) -> dict[str, Array]:
+    """The hyperparameters of each row's class, [B, ...]."""
+    return {name: getattr(family, name)[y] for name, letters in family.axes if letters[0] in "KT"}
+
+
+def _floats(tree: Any) -> Any:
+    return jax.tree.map(lambda a: jnp.asarray(a, jnp.promote_types(jnp.result_type(a), jnp.result_type(float))), tree)

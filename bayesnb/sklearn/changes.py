@@ -1,0 +1,119 @@
+"""A fitted classifier that changes: more rows, rows that are taken away, another population."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from copy import copy
+from typing import Any, Self
+
+import jax
+import numpy as np
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from bayesnb.frames.blocks import Schema, make_schema
+from bayesnb.frames.classes import codes_among
+from bayesnb.frames.series import Array, DataError
+from bayesnb.model.naive_bayes import NaiveBayes
+from bayesnb.results.classifier import Classifier
+from bayesnb.rows.arguments import check_factors
+from bayesnb.rows.changes import subtract
+from bayesnb.rows.statistics import ModelStatistics, follow
+from bayesnb.sklearn.estimator_rows import ChecksRows
+from bayesnb.sklearn.fit_methods import families_of, ordered_probs
+
+
+class ChangesLater(ChecksRows):
+    """A classifier that is fitted again from its sufficient statistics, without its earlier rows."""
+
+    class_prior: Any
+    class_weight: Any
+    forgetting: float
+    temper: bool | str
+    fit_: Classifier
+
+    @abstractmethod
+    def _model(self, schema: Schema, classes: Array) -> NaiveBayes:
+        """The specification for rows with this schema and these classes."""
+
+    @abstractmethod
+    def _set(self, schema: Schema, classes: Array, model: NaiveBayes, statistics: ModelStatistics) -> None:
+        """Fit the statistics, then set the fitted attributes."""
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Fit these rows together with all earlier rows, unless ``temper`` is set; see ``IncrementalClassifier``.
+
+        Likelihoods are inferred from the first rows and kept, with a warning where all rows together suggest others.
+        With declared likelihoods any split into batches gives the fit of all rows. With ``forgetting`` each row
+        discounts all rows before it, those of its own batch as well, so that any split of rows in order is the same.
+        """
+        if self.temper:
+            raise ValueError(
+                "temper looks at all rows again, which partial_fit does not keep: use fit, or temper=False and "
+                "nb.temper(clf, X, y) at the end"
+            )
+        check_factors(self.forgetting, [], "forgetting")
+        if self.forgetting != 1:
+            sample_weight = _fade(self.forgetting, X, sample_weight)
+        return super().partial_fit(X, y, classes, sample_weight)
+
+    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Take rows away that were fitted: what remains is the fit without them, to rounding (``nb.subtract``).
+
+        Likelihoods, categories and classes stay those of all rows that were ever fitted; a class without rows left is
+        one that no row shows.
+
+        Args:
+            X: Rows [N, D] that were among the fitted ones, encoded as they were.
+            y: Their labels [N].
+            sample_weight: The weights [N] with which they were fitted.
+
+        Raises:
+            ValueError: if these rows cannot have been fitted, or ``temper`` is set; the fit stays as it was.
+        """
+        check_is_fitted(self, "fit_")
+        if self.temper:
+            raise ValueError(
+                "temper learned powers from the rows that are to be forgotten, and looks at all others again: fit the "
+                "others, or use temper=False, forget and then nb.temper(clf, X, y) with the others"
+            )
+        if self.forgetting != 1:
+            raise ValueError(
+                f"the weights of earlier rows have faded under forgetting={self.forgetting!r}, so they cannot be taken "
+                "away: use forgetting=1.0, or nb.subtract with the weights that they now have"
+            )
+        X, y, weight = self._rows(X, y, sample_weight, reset=False)
+        codes, classes = codes_among(self.classes_, y), self.classes_
+        given, _ = make_schema(X, families_of(self.likelihoods), self.schema_)
+        model = follow(self._model(given, classes), self.statistics_)
+        _, part = given.count(model, given.encode(X), codes, weight)
+        found, fitted = (str(jax.tree.structure(one)) for one in (part, self.statistics_))
+        if found != fitted:
+            raise DataError(
+                "the rows to forget hold a category that no fitted row had, so they cannot have been fitted: give rows "
+                "that were"
+            )
+        left = subtract(self.statistics_, part)
+        self._set(self.schema_, classes, follow(self._model(self.schema_, classes), self.statistics_), left)
+        return self
+
+    def with_class_prior(self, class_prior: Any) -> Self:
+        """A copy for a population with these class probabilities, given as to the constructor; ValueError if invalid.
+
+        It is fitted to the same rows, and rows that ``partial_fit`` adds do not change its class probabilities.
+        """
+        check_is_fitted(self, "fit_")
+        probs = ordered_probs(class_prior, self.classes_)
+        if probs is None:
+            raise ValueError("class_prior must be 'uniform', probabilities or a dict of them by label, got None")
+        moved = copy(self)
+        moved.fit_ = self.fit_.with_class_probs(probs)
+        moved.class_prior = moved._prior_of_fit = class_prior
+        moved.class_weight = None
+        return moved
+
+
+def _fade(factor: float, X: Any, sample_weight: Any) -> Any:
+    """The weights of rows at the end of their batch; those of weight zero are absent, and let no other fade."""
+    weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    present = weight > 0
+    return weight * np.power(float(factor), np.cumsum(present[::-1])[::-1] - present)

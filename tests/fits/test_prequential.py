@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import bayesnb as nb
+from tests import cases
+
+
+def one_by_one(case, factors):
+    """The same by discounting, predicting and counting one row after another."""
+    model = case.model.resolve(case.X, case.y)
+    statistics, found = nb.sufficient_statistics(model, case.rows(slice(0, 0)), case.y[:0], num_classes=3), []
+    for n in range(len(case.y)):
+        row, own = case.rows(slice(n, n + 1)), case.y[n : n + 1]
+        statistics = nb.discount(statistics, factors)
+        found.append(nb.fit_posterior(model, statistics=statistics).log_joint(row)[0, own[0]])
+        statistics = nb.merge(statistics, nb.sufficient_statistics(model, row, own, num_classes=3))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("name", cases.by_default(cases.NAMES, "bernoulli"))
+def test_without_forgetting_the_sum_is_the_evidence(name):
+    case = cases.make(name)
+    found = nb.prequential(case.model, case.X, case.y)
+    assert found.shape == case.y.shape
+    assert_allclose(found.sum(), nb.fit_posterior(case.model, case.X, case.y).log_evidence, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", cases.by_default(cases.NAMES, "bernoulli"))
+@pytest.mark.parametrize("factor", [0.8, pytest.param(0.0, marks=pytest.mark.slow)])
+def test_each_row_is_predicted_from_those_before_it_which_fade(name, factor):
+    case = cases.make(name)
+    assert_allclose(nb.prequential(case.model, case.X, case.y, factor), one_by_one(case, factor), rtol=1e-9)
+
+
+@pytest.mark.slow
+def test_many_blocks_of_rows_one_factor_for_each_and_fixed_class_probabilities():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 300)  # not a power of two, in blocks of 64
+    X = {"flags": rng.integers(0, 2, (300, 9_000)), "one": rng.integers(0, 2, (300, 1))}
+    model = nb.NaiveBayes({"flags": nb.Bernoulli(), "one": nb.Bernoulli(2.0, 0.5)}, class_probs=[0.2, 0.5, 0.3])
+    factors = {"label": 0.3, "flags": 0.9, "one": 0.99}
+    case = cases.Case(model, X, y)
+    assert_allclose(nb.prequential(model, X, y, factors), one_by_one(case, factors), rtol=1e-9)
+
+
+@pytest.mark.slow
+def test_rows_on_a_device():
+    case = cases.make("bernoulli")
+    found = nb.prequential(case.model, jnp.asarray(case.X), jnp.asarray(case.y), 0.9)
+    assert isinstance(found, jax.Array)
+    assert_allclose(found, nb.prequential(case.model, case.X, case.y, 0.9), rtol=1e-4)
+
+
+FLAGS = nb.NaiveBayes(nb.Bernoulli(), num_classes=2)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: nb.prequential(FLAGS, [[1], [0]], [0, 1], 1.1), "forgetting must be a number from 0"),
+        (lambda: nb.prequential(FLAGS, [[1], [0]], [0, 1], {"x": 1.0}), "one for each of"),
+        (lambda: nb.prequential(FLAGS, [[1], [0]], np.eye(2)), "integer labels"),
+        (lambda: nb.prequential(FLAGS, [[1], [3]], [0, 1]), "block 'x'"),
+        (lambda: nb.prequential(FLAGS, [[1], [0]], [0, 2]), "y holds 2"),
+        (lambda: jax.jit(lambda X: nb.prequential(FLAGS, X, jnp.zeros(2, int)))(jnp.zeros((2, 1))), "transformation"),
+    ],
+)
+def test_bad_input(call, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        call()

@@ -1,0 +1,106 @@
+"""A fitted classifier that changes: rows that it forgets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import bayesnb as nb
+
+
+def a_frame(num_rows=80, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.array(["no", "yes", "perhaps"])[rng.integers(0, 3, num_rows)]
+    frame = pd.DataFrame(
+        {
+            "smokes": rng.integers(0, 2, num_rows),
+            "blood": np.array(["0", "A", "B"])[rng.integers(0, 3, num_rows)],
+            "age": rng.normal(50.0 + 5.0 * (y == "yes"), 9.0),
+        }
+    )
+    frame.loc[3, "age"] = np.nan
+    return frame, y
+
+
+FRAME, Y = a_frame()
+WEIGHT = np.random.default_rng(5).uniform(0.5, 2.0, 80)
+SOME = np.arange(80) % 3 == 0
+
+
+@pytest.mark.parametrize("method", ["posterior", "map", "mle"])
+def test_what_is_forgotten_was_never_there(method):
+    clf = nb.NaiveBayesClassifier({"smokes": "bernoulli"}, method=method)
+    clf.fit(FRAME, Y, sample_weight=WEIGHT).forget(FRAME[SOME], Y[SOME], sample_weight=WEIGHT[SOME])
+    rest = nb.NaiveBayesClassifier({"smokes": "bernoulli"}, method=method)
+    rest.fit(FRAME[~SOME], Y[~SOME], sample_weight=WEIGHT[~SOME])
+    assert_allclose(clf.predict_proba(FRAME), rest.predict_proba(FRAME), rtol=1e-9)
+    assert_allclose(clf.class_count_, rest.class_count_)
+    clf.partial_fit(FRAME[SOME], Y[SOME], sample_weight=WEIGHT[SOME])
+    whole = nb.NaiveBayesClassifier({"smokes": "bernoulli"}, method=method).fit(FRAME, Y, sample_weight=WEIGHT)
+    assert_allclose(clf.predict_proba(FRAME), whole.predict_proba(FRAME), rtol=1e-9)
+
+
+def test_codes_words_and_a_class_that_is_left_without_rows():
+    rng = np.random.default_rng(1)
+    X, y = rng.integers(0, 4, (40, 3)), np.repeat([0, 1], 20)
+    clf = nb.NaiveBayesClassifier("categorical").fit(X, y).forget(X[20:], y[20:])
+    assert_array_equal(clf.class_count_, [20.0, 0.0])
+    assert_array_equal(clf.classes_, [0, 1])
+    again = clf.partial_fit(X[20:], y[20:])
+    assert_allclose(again.predict_proba(X), nb.NaiveBayesClassifier("categorical").fit(X, y).predict_proba(X))
+    words = nb.NaiveBayesClassifier("multinomial").fit(X, y).forget(X[:5], y[:5])
+    assert_allclose(words.predict_proba(X), nb.NaiveBayesClassifier("multinomial").fit(X[5:], y[5:]).predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("rows", "labels", "sentence"),
+    [
+        (FRAME.assign(blood="AB")[:1], Y[:1], "a category that no fitted row had"),
+        (FRAME.assign(age=300.0)[:1], Y[:1], "cannot have been counted"),
+        (FRAME[:2], ["no", "never"], "never"),
+        (pd.concat([FRAME] * 2), np.tile(Y, 2), "cannot have been counted"),
+    ],
+)
+def test_what_was_not_fitted_is_refused_and_nothing_is_lost(rows, labels, sentence):
+    clf = nb.NaiveBayesClassifier().fit(FRAME, Y)
+    before = clf.predict_proba(FRAME)
+    with pytest.raises(ValueError, match=sentence):
+        clf.forget(rows, labels)
+    assert_array_equal(clf.predict_proba(FRAME), before)
+
+
+def test_powers_cannot_be_unlearned():
+    numbers = FRAME[["age"]].fillna(0.0).to_numpy()
+    tempered = nb.temper(nb.NaiveBayesClassifier("normal").fit(numbers, Y), numbers, Y)
+    for clf in (tempered, nb.NaiveBayesClassifier("normal", temper=True).fit(numbers, Y)):
+        with pytest.raises(ValueError, match="temper learned powers from the rows that are to be forgotten"):
+            clf.forget(numbers[:1], Y[:1])
+
+
+def test_rows_fade_in_their_order_whatever_the_batches():
+    clf = lambda: nb.NaiveBayesClassifier({"smokes": "bernoulli"}, forgetting=0.95)  # noqa: E731
+    classes = ["no", "perhaps", "yes"]
+    whole = clf().partial_fit(FRAME, Y, classes, sample_weight=WEIGHT)
+    parts = clf()
+    for rows in np.split(np.arange(80), [3, 30, 31]):
+        parts.partial_fit(FRAME.iloc[rows], Y[rows], classes, sample_weight=WEIGHT[rows])
+    assert_allclose(parts.predict_proba(FRAME), whole.predict_proba(FRAME), rtol=1e-9)
+    faded = nb.NaiveBayesClassifier({"smokes": "bernoulli"})
+    faded.fit(FRAME, Y, sample_weight=WEIGHT * 0.95 ** np.arange(80)[::-1])
+    assert_allclose(whole.predict_proba(FRAME), faded.predict_proba(FRAME), rtol=1e-9)
+    # fit counts all rows alike, and a row of weight zero is no step in time
+    plain = nb.NaiveBayesClassifier({"smokes": "bernoulli"}).fit(FRAME, Y)
+    assert_array_equal(clf().fit(FRAME, Y).predict_proba(FRAME), plain.predict_proba(FRAME))
+    some = clf().partial_fit(FRAME, Y, classes, sample_weight=WEIGHT * SOME)
+    alone = clf().partial_fit(FRAME[SOME], Y[SOME], classes, sample_weight=WEIGHT[SOME])
+    assert_allclose(some.predict_proba(FRAME), alone.predict_proba(FRAME), rtol=1e-9)
+
+
+def test_bad_forgetting():
+    with pytest.raises(ValueError, match="forgetting must be a number from 0"):
+        nb.NaiveBayesClassifier(forgetting=1.5).partial_fit(FRAME, Y, np.unique(Y))
+    clf = nb.NaiveBayesClassifier(forgetting=0.9).partial_fit(FRAME, Y, np.unique(Y))
+    with pytest.raises(ValueError, match="have faded under forgetting"):
+        clf.forget(FRAME[:1], Y[:1])
