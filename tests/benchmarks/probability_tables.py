@@ -42,7 +42,7 @@ def cells_of(runs: pd.DataFrame, methods: Sequence[str], metric: str = "log_loss
 
 
 def by_size(runs: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
-    """Median / mean log loss at each size and of all cells, and the other scores of all cells."""
+    """Median / mean log loss at each size and of all cells, and of all cells the other scores and the median processor time."""
     loss = cells_of(runs, methods)
     groups = {size: loss.xs(size, level="size") for size in _sizes(runs) if size in loss.index.get_level_values("size")}
     others = {metric: cells_of(runs, methods, metric) for metric in ("brier", "ece", "accuracy")}
@@ -52,6 +52,7 @@ def by_size(runs: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
     columns["Brier"] = others["brier"].mean().map(_number)
     columns["ECE"] = others["ece"].mean().map(_number)
     columns["accuracy"] = _median_and_mean(others["accuracy"])
+    columns["seconds"] = cells_of(runs, methods, "seconds").median().map(_number)
     return pd.DataFrame(columns)
 
 

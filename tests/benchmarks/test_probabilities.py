@@ -41,7 +41,7 @@ def test_a_cell_is_a_mean_of_the_splits_that_both_methods_have():
             for method, loss in zip("xy", pair, strict=True)
             if loss is not None
         ]
-    ).assign(brier=0.0, ece=0.0, accuracy=1.0)
+    ).assign(brier=0.0, ece=0.0, accuracy=1.0, seconds=0.1)
     row = beside(runs, [("y", "x")]).iloc[0]
     # cells: a/20 .4 - .8, a/50 .5 - .5, b/20 .5 - .2; sets: a -.2, b +.3
     assert row[["cells", "won", "lost", "median", "mean"]].tolist() == [3, "33%", "33%", "+.000", "-.033"]
