@@ -156,6 +156,8 @@ def main() -> None:
     )
     parser.add_argument("--tables", action="store_true", help="print the tables of the file, and run nothing")
     options = parser.parse_args()
+    if options.tables and not options.results.exists():
+        parser.error(f"there are no runs in {options.results}: leave out --tables, or name the file with --results")
     sets, sizes, splits = options.sets or SETS, options.sizes, options.splits
     if options.quick:
         sets, sizes, splits = ("iris", "wine"), ("20", "50"), 1

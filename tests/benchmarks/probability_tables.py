@@ -42,7 +42,7 @@ def cells_of(runs: pd.DataFrame, methods: Sequence[str], metric: str = "log_loss
 
 
 def by_size(runs: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
-    """Median / mean log loss at each size and of all cells, and of all cells the other scores and the median processor time."""
+    """Median / mean log loss at each size; of all cells also the other scores and the median processor time."""
     loss = cells_of(runs, methods)
     groups = {size: loss.xs(size, level="size") for size in _sizes(runs) if size in loss.index.get_level_values("size")}
     others = {metric: cells_of(runs, methods, metric) for metric in ("brier", "ece", "accuracy")}
@@ -147,7 +147,7 @@ def _sizes(runs: pd.DataFrame) -> list[str]:
 def _splits(runs: pd.DataFrame) -> str:
     found = runs.groupby(["set", "size"])["split"].nunique()
     most, least = found.max(), found.min()
-    return f"{runs['set'].nunique()} sets, {least if most == least else f'{least} to {most}'} splits of each cell."
+    return f"{runs['set'].nunique()} sets; splits of each cell: {least if most == least else f'{least} to {most}'}."
 
 
 def _median_and_mean(cells: pd.DataFrame) -> pd.Series:
