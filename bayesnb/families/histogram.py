@@ -50,10 +50,10 @@ class Histogram(CellColumns):
     all means that the column says nothing about the class: ``cut_probability`` and ``no_cut_probability`` of a
     posterior's family give the probabilities of cuts. Boulle, MODL: a Bayes optimal discretization method (2006).
 
-    The edges are found when the model is resolved or first counts rows, without their labels: the cells hold about
-    equally many rows, a value as heavy as a cell has its own, and edges are half-way between values. A strictly
-    increasing map of a column thus changes no prediction at values that the fit saw. They and q belong to the prior:
-    statistics with different edges do not merge, and leave-one-out keeps both.
+    The edges are found when the model is resolved or first counts rows, in a stream from its first 10,000 rows, without
+    their labels: the cells hold about equally many rows, a value as heavy as a cell has its own, and edges are half-way
+    between values. A strictly increasing map of a column thus changes no prediction at values that the fit saw. They
+    and q belong to the prior: statistics with different edges do not merge, and leave-one-out keeps both.
 
     p(x) is the cell's probability spread over the cell, evenly between two edges; beyond the last edge it falls
     exponentially, over the width of the neighbouring cell (1 if there is only one edge). A cell that is one repeated

@@ -11,12 +11,16 @@ import numpy as np
 from bayesnb.arrays.compiled import compiled
 from bayesnb.arrays.placement import Array
 
+TOGETHER = 200
+"""The number of categories whose pairs are counted together: their table stays in the cache."""
+
 
 def count_pairs(places: Array, weight: Array, size: int) -> Array:
     """The weight of the rows with each two categories, [S, S]; on the diagonal, with each one."""
     counts = np.zeros((size, size))
-    _add_pairs(places, weight, counts)
-    return counts + np.triu(counts, 1).T
+    _add_pairs(places, weight, counts, max(TOGETHER * places.shape[1] // max(size, 1), 1))
+    _mirror(counts)
+    return counts
 
 
 def moments_by_category(places: Array, reals: Array, weight: Array, size: int) -> tuple[Array, Array, Array]:
@@ -45,15 +49,25 @@ def joint_moments(reals: Array, weight: Array) -> tuple[Array, Array, Array, Arr
 
 
 @compiled
-def _add_pairs(places: Array, weight: Array, counts: Array) -> None:
-    """Adds to the upper triangle."""
-    for n in range(places.shape[0]):
-        for i in range(places.shape[1]):
-            a = places[n, i]
-            if a >= 0:
-                for j in range(i, places.shape[1]):
-                    if places[n, j] >= 0:
-                        counts[a, places[n, j]] += weight[n]
+def _add_pairs(places: Array, weight: Array, counts: Array, step: int) -> None:
+    """Adds to the upper triangle, for ``step`` columns and as many others at a time."""
+    size = places.shape[1]
+    for first in range(0, size, step):
+        for second in range(first, size, step):
+            for n in range(places.shape[0]):
+                for i in range(first, min(first + step, size)):
+                    a = places[n, i]
+                    if a >= 0:
+                        for j in range(max(i, second), min(second + step, size)):
+                            if places[n, j] >= 0:
+                                counts[a, places[n, j]] += weight[n]
+
+
+@compiled
+def _mirror(table: Array) -> None:
+    for a in range(table.shape[0]):
+        for b in range(a):
+            table[a, b] = table[b, a]
 
 
 @compiled

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -127,3 +129,9 @@ def test_an_interrupted_stream_of_pairs_resumes(fit, tmp_path):
     laws.equal(nb.stream(model, until(None), pairs=True, **options), fit.statistics, rtol=1e-9)
     with pytest.raises(nb.StreamError, match="is of another model"):
         nb.stream(model, until(None), **options)
+
+
+def test_predictions_of_jax_rows_are_those_of_numpy_rows(fit):
+    rows = {name: jnp.asarray(x, jnp.float32) for name, x in part(slice(20)).items()}
+    expected = fit.predict_proba({name: np.asarray(x) for name, x in rows.items()})
+    assert_allclose(jax.jit(lambda rows: fit.predict_proba(rows))(rows), expected, rtol=2e-3, atol=1e-5)

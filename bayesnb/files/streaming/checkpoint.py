@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,14 +17,12 @@ from bayesnb.files.storage import tensors
 from bayesnb.files.storage.saved_results import check_result
 from bayesnb.files.streaming.blocks import BlockSource, Position, StreamError
 from bayesnb.files.whole_file import require_file
+from bayesnb.fits.forests import forest_statistics
 from bayesnb.rows import arguments
 from bayesnb.rows.specification import Specification
 from bayesnb.rows.statistics import ModelStatistics, sufficient_statistics
 
 Arrays = dict[str, np.ndarray[Any, Any]]
-
-Summarise = Callable[..., ModelStatistics]
-"""Statistics of rows, as by ``sufficient_statistics``."""
 
 FORMAT = "bayesnb stream 2"
 
@@ -50,22 +47,18 @@ class StreamState(NamedTuple):
 
 
 class Checkpoint:
-    """The checkpoint at ``path`` for one source, and for models with the same blocks and families.
+    """The checkpoint at ``path`` for one source and models of the same blocks and families, with pairs or without.
 
     Hyperparameters may differ, because the statistics do not depend on them.
     """
 
     def __init__(
-        self,
-        path: str | os.PathLike[str],
-        model: Specification,
-        source: BlockSource,
-        summarise: Summarise = sufficient_statistics,
+        self, path: str | os.PathLike[str], model: Specification, source: BlockSource, *, pairs: bool = False
     ) -> None:
-        self._path, self._model, self._source, self._summarise = Path(path), model, source, summarise
+        self._path, self._model, self._source, self._pairs = Path(path), model, source, pairs
         blocks = [[name, type(family).__name__, _sizes(family)] for name, family in model.families.items()]
-        pairs = {} if summarise is sufficient_statistics else {"pairs": True}
-        self._of = {"model": {"single": model.single, "blocks": blocks, **pairs}, "source": source.description()}
+        of_model = {"single": model.single, "blocks": blocks} | ({"pairs": True} if pairs else {})
+        self._of = {"model": of_model, "source": source.description()}
         self._due = time.monotonic() + LEAST_SECONDS
         if not self._path.parent.is_dir():
             raise StreamError(f"there is no folder '{self._path.parent}' for the checkpoint '{self._path.name}'")
@@ -132,7 +125,8 @@ class Checkpoint:
 
     def _rebuild(self, arrays: Arrays, num_classes: int) -> ModelStatistics:
         """The statistics with these arrays, in the structure of the statistics of zero rows."""
-        none = self._summarise(self._model, self._source.empty(), np.zeros(0, int), num_classes=num_classes)
+        summarise = forest_statistics if self._pairs else sufficient_statistics
+        none = summarise(self._model, self._source.empty(), np.zeros(0, int), num_classes=num_classes)
         keys, structure = jax.tree_util.tree_flatten_with_path(none)
         wanted = {jax.tree_util.keystr(key): leaf for key, leaf in keys}
         if set(arrays) != set(wanted):

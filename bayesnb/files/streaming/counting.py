@@ -16,7 +16,7 @@ from bayesnb.arrays.lazy import require_computed
 from bayesnb.arrays.sparse import is_sparse
 from bayesnb.files.streaming.arrow_source import open_arrow
 from bayesnb.files.streaming.blocks import ArrayBlocks, BlockSource, Position, RowBlock, StreamError, at_row
-from bayesnb.files.streaming.checkpoint import Checkpoint, StreamState, Summarise
+from bayesnb.files.streaming.checkpoint import Checkpoint, StreamState
 from bayesnb.fits.forests import forest_statistics
 from bayesnb.frames.series import as_frame
 from bayesnb.rows import arguments
@@ -79,7 +79,7 @@ def stream(
     names, declared = _classes(model, classes, num_classes)
     rows = _open(model, source, label, columns, weight, names)
     summarise = forest_statistics if pairs else sufficient_statistics
-    kept = None if checkpoint is None else Checkpoint(checkpoint, model, rows, summarise)
+    kept = None if checkpoint is None else Checkpoint(checkpoint, model, rows, pairs=pairs)
     state = None if kept is None else kept.load(declared, names)
     with progress(rows.total, wanted=progress_bar) as show:
         if state is None:
@@ -111,7 +111,7 @@ def _count(
     state: StreamState,
     kept: Checkpoint | None,
     show: Advance,
-    summarise: Summarise,
+    summarise: Callable[..., ModelStatistics],
 ) -> StreamState:
     """Count the remaining blocks, and save a checkpoint at the end, on an error or on an interruption."""
     num_classes = state.num_classes
