@@ -22,6 +22,8 @@ def check_families(families: Mapping[str, Any]) -> None:
     for name, family in families.items():
         if not isinstance(name, str) or not name.isidentifier():
             raise ValueError(f"a block's name must be a Python identifier, got {name!r}")
+        if hasattr(family, "only_in"):
+            raise ValueError(f"{family!r} is one view of a column and no likelihood by itself: give {family.only_in}")
         if not isinstance(family, Family):
             hint = f"{family.__name__}(...)" if isinstance(family, type) else "nb.Normal()"
             raise ValueError(f"block {name!r} must be a family such as {hint}, got {family!r}")

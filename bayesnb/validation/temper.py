@@ -84,6 +84,8 @@ def temper(posterior: Any, X: Any, y: Any, *, per_feature: bool = False, sample_
             features, ratio = 1.0 + learn_deviations(table.with_one_feature(), powers[0])
             powers *= np.append(np.full(len(powers) - 1, features), ratio)
     *by_block, of_forest = np.split(powers, np.cumsum(list(table.sizes.values())))
+    if per_feature and (start := posterior.prior.start_powers()) is not None:
+        by_block = [start[name] * own for name, own in zip(table.sizes, by_block, strict=True)]
     tempered = replace(posterior, weights=dict(zip(table.sizes, by_block, strict=True)))
     return tempered if forest is None else replace(forest, posterior=tempered, power=of_forest[0])
 
