@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any
 
 import jax.numpy as jnp
 from jax.scipy.special import ndtri
@@ -30,8 +30,6 @@ class NormalScores:
     it has no evidence and no draws, and is no likelihood by itself.
     """
 
-    only_in: ClassVar[str] = "nb.Views(nb.NormalScores(), nb.Histogram())"
-
     def log_ratios(self, mass: Array, counts: Array) -> Array:
         """log r_k of each cell, [K, D, G], from ``mass`` q [D, G] and ``counts`` [K, D, G]. Pure JAX."""
         scores = _scores(mass)
@@ -45,6 +43,15 @@ class NormalScores:
         z = jnp.where(cells < 0, jnp.nan, scores[jnp.arange(cells.shape[1])[None], jnp.maximum(cells, 0)])
         others = nig.leave_out(_prior(mass, len(counts)), _statistics(scores, counts), z, y, weight)
         return log_student_cells(others, z) - jnp.where(cells < 0, 0.0, norm.logpdf(z))
+
+
+def require_no_view(given: Any) -> None:
+    """ValueError for a view in the place of a likelihood."""
+    if isinstance(given, NormalScores):
+        raise ValueError(
+            "NormalScores is one view of a column and no likelihood by itself: give "
+            "nb.Views(nb.NormalScores(), nb.Histogram())"
+        )
 
 
 def _scores(mass: Array) -> Array:

@@ -229,11 +229,20 @@ def test_columns_and_classes_without_rows(rng):
     assert np.isfinite(nb.leave_one_out(model, X[:3], np.array([0, 1, 2]))).all()
 
 
+def test_it_has_no_linear_form(model, rows):
+    with pytest.raises(ValueError, match="the exact predictive of block 'x', Views, is not affine or quadratic in x"):
+        nb.linear_form(nb.fit_posterior(model, *rows))
+
+
 def test_bad_input():
     for views in ((), (nb.NormalScores(),), (nb.Normal(), nb.Histogram()), (nb.Histogram(), nb.Histogram())):
         with pytest.raises(ValueError, match="Views takes one Histogram, and beside it NormalScores of the same cells"):
             nb.Views(*views)
-    with pytest.raises(ValueError, match=r"NormalScores\(\) is one view of a column and no likelihood by itself: give"):
+    alone = "NormalScores is one view of a column and no likelihood by itself: give nb.Views"
+    with pytest.raises(ValueError, match=alone):
         nb.NaiveBayes(nb.NormalScores())
+    for likelihoods in (nb.NormalScores(), [nb.NormalScores()], {"*": nb.NormalScores()}):
+        with pytest.raises(ValueError, match=alone):
+            nb.NaiveBayesClassifier(likelihoods).fit([[1.0], [2.0]], [0, 1])
     with pytest.raises(TypeError, match="Views takes views such as"):
         nb.Views(nb.Histogram(), cells=8)
