@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax.numpy as jnp
-from jax.scipy.special import ndtri
+from jax.scipy.special import erfinv
 from jax.scipy.stats import norm
 
 from bayesnb.arrays.placement import Array
@@ -57,7 +57,8 @@ def require_no_view(given: Any) -> None:
 def _scores(mass: Array) -> Array:
     """z [D, G]; 0 for cells that a column does not have, and in columns of one cell."""
     some = mass > 0
-    scores = jnp.where(some, ndtri(jnp.where(some, jnp.cumsum(mass, axis=1) - 0.5 * mass, 0.5)), 0.0)
+    middle = jnp.where(some, jnp.cumsum(mass, axis=1) - 0.5 * mass, 0.5)
+    scores = jnp.sqrt(2.0) * erfinv(2.0 * middle - 1.0)  # Phi^-1
     scores = jnp.where(some, scores - (mass * scores).sum(axis=1, keepdims=True), 0.0)
     variance = (mass * scores * scores).sum(axis=1, keepdims=True)
     several = _several(mass)[:, None]

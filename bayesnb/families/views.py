@@ -121,13 +121,26 @@ class Views(Histogram):
     def left_out_powered(
         self, statistics: HistogramStatistics, y: Array, weight: Array
     ) -> Callable[[Array, Array, Array], Array]:
-        of_cells = self.left_out(statistics, y, weight)
+        of_view = {CELLS: self.left_out(statistics, y, weight)}
+        if SCORES in self.views:
+            of_view[SCORES] = self._scores_left_out(statistics, y, weight)
+        return lambda *rows: np.concatenate([of_view[name](*rows) for name in self.views], axis=2)
+
+    def _scores_left_out(
+        self, statistics: HistogramStatistics, y: Array, weight: Array
+    ) -> Callable[[Array, Array, Array], Array]:
+        """The normal scores' log ratios of numpy rows without themselves, [N, K, D], as a function of the rows."""
+        pairs = np.unique(y + 1j * weight)  # classes and weights, sorted by both
+        if len(pairs) * self.cells > len(y):  # each row by itself is less work than a table
+            return lambda *rows: without_compiling(_left_out_scores, self, statistics, *rows)
+        logs, own = without_compiling(_score_tables, self, statistics, pairs.real.astype(np.int32), pairs.imag)
 
         def terms(x: Array, y: Array, weight: Array) -> Array:
-            parts = {CELLS: of_cells(x, y, weight)}
-            if SCORES in self.views:
-                parts[SCORES] = without_compiling(_left_out_scores, self, statistics, x, y, weight)
-            return np.concatenate([parts[name] for name in self.views], axis=2)
+            cells, column = find_cells(x, self._edges), np.arange(x.shape[1])[None]
+            seen, place = np.maximum(cells, 0), np.searchsorted(pairs, y + 1j * weight)
+            found = np.moveaxis(logs[:, column, seen], 0, 1)
+            found[np.arange(len(y)), y] = own[place[:, None], column, seen]
+            return np.where(cells[:, None, :] < 0, 0.0, found)
 
         return terms
 
@@ -154,6 +167,15 @@ def _left_out_scores(family: Views, statistics: HistogramStatistics, x: Array, y
     left = NormalScores().left_out(posterior._mass, posterior.counts, cells, y, weight)
     own = jnp.arange(terms.shape[1])[None] == y[:, None]
     return jnp.where(own[:, :, None], left[:, None], terms)
+
+
+def _score_tables(family: Views, statistics: HistogramStatistics, y: Array, weight: Array) -> tuple[Array, Array]:
+    """The normal scores' log ratios of cells [K, D, G], and without a row of each class and weight [P, D, G]."""
+    posterior, size = family.update(statistics), family.cells
+    cells = jnp.broadcast_to(jnp.tile(jnp.arange(size), len(y))[:, None], (len(y) * size, len(family._mass)))
+    rows = jnp.repeat(jnp.asarray(y), size), jnp.repeat(jnp.asarray(weight), size)
+    left = NormalScores().left_out(posterior._mass, posterior.counts, cells, *rows)
+    return posterior._score_logs(), jnp.moveaxis(left.reshape(len(y), size, -1), 2, 1)
 
 
 def _fields(views: tuple[Any, ...]) -> dict[str, Any]:

@@ -93,7 +93,7 @@ def test_predictions_are_products_of_the_views_ratios(model, cells, rows):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_leave_one_out_of_each_view_equals_refits(model, rows, weighted):
     X, y = rows
-    weight = np.where(np.arange(N) < 9, 3.0, 1.0) if weighted else None
+    weight = np.linspace(0.5, 3.0, N) if weighted else None
     given = {} if weight is None else {"sample_weight": weight}
     prior = model.resolve(X, y, **given)
     post = nb.fit_posterior(prior, X, y, **given)
@@ -104,7 +104,7 @@ def test_leave_one_out_of_each_view_equals_refits(model, rows, weighted):
     joint = nb.leave_one_out(model, X, y, joint=True, **given)
     assert (tempered.weights["x"] != 0.5).any()
     # the columns are independent, so that the views of each count about once together
-    assert_allclose(tempered.weights["x"].reshape(2, D).sum(axis=0), 1.0, atol=0.2)
+    assert_allclose(tempered.weights["x"].reshape(2, D).sum(axis=0), 1.0, atol=0.5)
     for n in (0, 4, 30):
         others = np.arange(N) != n
         refit = nb.fit_posterior(
