@@ -11,7 +11,9 @@ from .families import Multinomial as Multinomial
 from .families import MultivariateNormal as MultivariateNormal
 from .families import Normal as Normal
 from .families import NormalKnownVariance as NormalKnownVariance
+from .families import NormalScores as NormalScores
 from .families import Poisson as Poisson
+from .families import Views as Views
 from .files.storage.export import export as export
 from .files.storage.exported import ExportedClassifier as ExportedClassifier
 from .files.storage.exported import load_exported as load_exported

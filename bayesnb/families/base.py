@@ -16,7 +16,8 @@ A family is a frozen dataclass and a pytree. Its fields are the prior's hyperpar
    ``left_out_terms``: the same for each row's own class, with the row's contribution removed from the statistics;
 9. ``log_partition``, its change ``log_partition_ratio`` and ``log_base_measure``, which give the evidence.
 
-``traits`` has what tables, plots and files need besides, ``readable`` what recognition needs, each with a default.
+``traits`` has what tables, plots and files need besides, ``powers`` what tempered fits need, and ``readable`` what
+recognition needs, each with a default.
 
 The tests check the laws that every family obeys, such as prior times likelihood equals evidence times posterior.
 Arrays are numpy's or JAX's, traced or not; a family never checks which. Missing cells are NaN.
@@ -41,6 +42,7 @@ from bayesnb.arrays.pytree import pytree as pytree
 from bayesnb.families.hyperparameters import Hyperparameters
 from bayesnb.families.left_out import LeftOut
 from bayesnb.families.parts.support import broadcast, require_finite_numbers, require_shapes, require_support
+from bayesnb.families.powers import Powers
 from bayesnb.families.readable import Readable
 from bayesnb.families.traits import Traits
 from bayesnb.numerics.log_prob import LogProb
@@ -56,7 +58,7 @@ Hyperparameter = Any
 """A number or an array that broadcasts to [K, D]."""
 
 
-class Family(Hyperparameters, Readable, Scoring, Traits, LeftOut):
+class Family(Hyperparameters, Readable, Scoring, Traits, Powers, LeftOut):
     """A likelihood for a block of columns and its conjugate prior; the module's docstring describes the interface."""
 
     statistics_type: ClassVar[type]

@@ -103,7 +103,8 @@ def fit_posterior(
 ) -> Posterior:
     """The exact posterior, by conjugacy; its predictions integrate the parameters out.
 
-    Arguments and errors as in ``fit_mle``; without rows the result is the prior.
+    Arguments and errors as in ``fit_mle``; without rows the result is the prior. The views of ``Views`` have equal
+    shares, as ``weights`` say: ``temper`` learns others.
 
     Example:
         >>> import bayesnb as nb
@@ -116,7 +117,7 @@ def fit_posterior(
     """
     model, statistics = gather(conjugate(model), X, y, sample_weight, statistics)
     prior, posterior = finalise(_resolve_and_fit, model, statistics, formula=NaiveBayes.update)
-    return Posterior(prior, posterior, statistics)
+    return Posterior(prior, posterior, statistics, prior.start_powers())
 
 
 def posterior_mode(model: NaiveBayes, statistics: ModelStatistics) -> Sites:

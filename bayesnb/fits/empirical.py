@@ -143,6 +143,7 @@ def fit_empirical(
         fit.prior,
         fit.model,
         fit.statistics,
+        fit.weights,
         start_log_evidence=start.log_evidence,
         log_hyperprior=np.asarray(log_hyperprior, np.float64),
         converged=np.all([minimum.converged for minimum in minima]),

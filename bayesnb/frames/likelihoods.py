@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from bayesnb.families import Family
+from bayesnb.families.normal_scores import require_no_view
 from bayesnb.frames.column_kinds import BLOCKS, KINDS, SKIP, SPARSE, Column, Kind, describe_column
 from bayesnb.frames.inference import FEW, NOTHING, ONE_VALUE, Choice, in_python, infer, warnings_of
 from bayesnb.frames.schema import ArraySchema, FrameSchema, Schema
@@ -219,6 +220,7 @@ def _kinds_of_array(X: Array, before: Schema | None, seen: int | None) -> tuple[
 
 def choose_kinds(likelihoods: Any, names: Sequence[Any]) -> dict[Any, Kind | Family]:
     """The kinds or families that the user has chosen, by column."""
+    require_no_view(likelihoods)
     if isinstance(likelihoods, str):
         return {} if likelihoods == AUTO else dict.fromkeys(names, _check_kind(likelihoods))
     if isinstance(likelihoods, Mapping):
@@ -241,6 +243,7 @@ def _check_entry(kind: Any) -> Kind | Family:
 
 
 def _check_kind(kind: Any) -> Kind:
+    require_no_view(kind)
     known = (*KINDS, SKIP)
     if not isinstance(kind, str) or kind not in known:
         hint = closest(kind, known) if isinstance(kind, str) else ""

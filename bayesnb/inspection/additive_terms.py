@@ -47,7 +47,7 @@ def terms(fit: Classifier, arrays: dict[str, Array]) -> dict[str, LogProb]:
         found = {b: LogProb(part, None) for b, part in mixed.items()}
     else:
         finite = {b: f.explained_predictive(arrays[b]) for b, f in families.items()}
-        found = {b: raise_terms(LogProb(part, None), powers, b) for b, part in finite.items()}
+        found = {b: raise_terms(families[b], LogProb(part, None), powers, b, arrays[b]) for b, part in finite.items()}
     zeros = {b: jnp.zeros_like(part.finite) if part.zeros is None else part.zeros for b, part in found.items()}
     return {b: LogProb(part.finite, zeros[b]) for b, part in found.items()}
 

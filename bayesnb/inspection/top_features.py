@@ -100,7 +100,6 @@ def top_features(
             continue
         labels += _labels(family, block, shown[block], value_names)
         power = powers.get(block, np.ones(1))
-        power = power if power.size == 1 else np.repeat(power, family.term_sizes(len(columns[block])))
         parts.append((family, by_block[block], power))
     if not parts:
         raise ValueError("the model has no columns: top_features needs one or more")
@@ -111,7 +110,7 @@ def top_features(
         others = np.where(one, 0.0, probs)
         others = others / others.sum() if others.any() else np.where(one, 0.0, 1.0 / (probs.size - 1))
         possible = others > 0
-        divergences = [power * finalise(_divergence, family, own, k) for family, own, power in parts]
+        divergences = [finalise(_divergence, family, own, k, power) for family, own, power in parts]
         nats = np.concatenate([others[possible] @ part[possible] for part in divergences])
         table = np.stack([nats, means[k], others @ means], axis=1)
         order = np.argsort(-nats, kind="stable")[:count]
@@ -137,4 +136,4 @@ def _means(family: Family, params: Params) -> Array:
 
 
 _reference = jax.jit(NaiveBayes.reference)
-_divergence = jax.jit(lambda family, params, k: family.divergence(params, k))
+_divergence = jax.jit(lambda family, params, k, power: family.raise_divergence(params, k, power))

@@ -11,6 +11,7 @@ import numpy as np
 from bayesnb.arrays.placement import as_array
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.families.base import Family
+from bayesnb.families.normal_scores import require_no_view
 from bayesnb.families.parts.support import WIDER, require_positive, single
 from bayesnb.rows import arguments, checks
 
@@ -22,6 +23,7 @@ def check_families(families: Mapping[str, Any]) -> None:
     for name, family in families.items():
         if not isinstance(name, str) or not name.isidentifier():
             raise ValueError(f"a block's name must be a Python identifier, got {name!r}")
+        require_no_view(family)
         if not isinstance(family, Family):
             hint = f"{family.__name__}(...)" if isinstance(family, type) else "nb.Normal()"
             raise ValueError(f"block {name!r} must be a family such as {hint}, got {family!r}")

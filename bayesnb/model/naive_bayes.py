@@ -194,10 +194,16 @@ class NaiveBayes(Parameters, Scoring):
         return joint_score(tables[0], {b: f.predictive_scorer(tables[1][b]) for b, f in self.families.items()})
 
     def tempered_scorer(self, powers: Mapping[str, Array] | None = None) -> Score:
-        """The ``log_predictive`` of rows, with features raised to their powers, [D] or [1] by block."""
+        """The ``log_predictive`` of rows, with features raised to their powers, [P] or [1] by block."""
         if powers is None:
             return prepare_predictive(self)
         return joint_score(self.class_mean(), {b: to_powers(f, powers[b]) for b, f in self.families.items()})
+
+    def start_powers(self) -> dict[str, Array] | None:
+        """The powers of a fit that has learned none, [P] by block of a resolved model; None if all are one."""
+        if not any(f.several_views for f in self.families.values()):
+            return None
+        return {b: f.start_powers(self.columns[b] or 0) for b, f in self.families.items()}
 
     def class_mean(self) -> Array:
         """E[p(y = k)], [K]: the predictive of a label."""

@@ -211,7 +211,8 @@ class Posterior(Classifier):
 
     Predictions integrate the parameters out. Hyperparameters that the data resolved are part of ``prior``. With
     ``weights``, the powers that ``temper`` learns, p(k | x) is proportional to p(k) prod_d p(x_d | k)^w_d: arrays by
-    block, [D], or [1] for the whole block. They change p(k | x) only: p(x), parameters and evidence stay the model's.
+    block, [D], [V D] of ``Views``, or [1] for the whole block. They change p(k | x) only: p(x), parameters and evidence
+    stay the model's.
     """
 
     prior: NaiveBayes

@@ -19,6 +19,7 @@ import numpy as np
 from bayesnb.arrays.host_calls import at_once
 from bayesnb.arrays.placement import Array, is_traced, on_host, to_host
 from bayesnb.arrays.sparse import dense
+from bayesnb.families.base import Family
 from bayesnb.model.class_prior import joint
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb
@@ -153,13 +154,13 @@ def feature_terms(
     blocks, terms = model.block_params(params), {}
     for name, family in model.families.items():
         of_block = family.explained_terms if words else family.log_likelihood_terms
-        terms[name] = raise_terms(of_block(blocks[name], arrays[name]), powers, name)
+        terms[name] = raise_terms(family, of_block(blocks[name], arrays[name]), powers, name, arrays[name])
     return terms
 
 
-def raise_terms(part: LogProb, powers: Mapping[str, Array] | None, block: str) -> LogProb:
-    """The terms of a block [N, K, D], raised to their powers [D], or [1] for the whole block."""
-    return part if powers is None else LogProb(part.finite * jnp.asarray(powers[block])[None, None], part.zeros)
+def raise_terms(family: Family, part: LogProb, powers: Mapping[str, Array] | None, block: str, x: Array) -> LogProb:
+    """The terms of a block's rows [N, K, D], raised to their powers [P], or [1] for the whole block."""
+    return part if powers is None else LogProb(family.raise_terms(part.finite, powers[block], x), part.zeros)
 
 
 def joint_of_terms(class_probs: Array, terms: Mapping[str, LogProb]) -> LogProb:

@@ -19,7 +19,7 @@ from bayesnb.arrays.placement import Array, as_array, is_traced, namespace, to_h
 from bayesnb.families.parts.statistics import without
 from bayesnb.fits.closed_form import fit_posterior
 from bayesnb.model.naive_bayes import NaiveBayes
-from bayesnb.numerics.log_prob import LogProb
+from bayesnb.numerics.log_prob import LogProb, logsumexp
 from bayesnb.results.classifier import Posterior
 from bayesnb.results.forests import ForestPosterior
 from bayesnb.rows import arguments
@@ -96,13 +96,20 @@ def fitted_rows(posterior: Posterior, X: Any, y: Any, sample_weight: Any) -> Lab
 def _leave_out(model: NaiveBayes, rows: LabelledRows, joint: bool) -> Array:
     fit = fit_posterior(model, statistics=summarise(rows))
     own, weight = rows.labels.y, rows.weight()
-    table = class_part(fit, own, weight)
-    for name, family in fit.prior.families.items():
-        table = table + family.leave_one_out(fit.statistics.blocks[name], rows.arrays[name], own, weight)
+
+    def add_blocks(name: str) -> Array:
+        table = class_part(fit, own, weight)
+        for block, family in fit.prior.families.items():
+            table = table + getattr(family, name)(fit.statistics.blocks[block], rows.arrays[block], own, weight)
+        return table
+
     if not joint:
-        return LogProb(table, None).normalise()
+        return LogProb(add_blocks("left_out_scores"), None).normalise()
     base = fit.model.row_base_measure(rows.arrays)
-    return table + (base if isinstance(base, float) else base[:, None])
+    table = add_blocks("leave_one_out") + (base if isinstance(base, float) else base[:, None])
+    if fit.weights is None:
+        return table
+    return _leave_out(model, rows, joint=False) + logsumexp(table)[:, None]
 
 
 def class_part(fit: Posterior, y: Array, weight: Array) -> Array:

@@ -119,7 +119,7 @@ def left_out_evidence(
     own, weight = rows.labels.y, rows.weight()
     families, relative = posterior.prior.families, _Relative(own, rows.num_classes)
     sizes = {
-        name: 1 if family.one_feature or not by_feature else family.columns_in(rows.arrays[name])
+        name: family.num_powers(family.columns_in(rows.arrays[name])) if by_feature else 1
         for name, family in families.items()
     }
     shape = (*relative.others.shape, sum(sizes.values()) + (forest is not None))
@@ -131,7 +131,7 @@ def left_out_evidence(
         if by_feature:
             _fill_by_feature(out, family, statistics, cells, relative)
         else:
-            out[:, :, 0] = relative(family.leave_one_out(statistics, *cells))
+            out[:, :, 0] = relative(family.left_out_scores(statistics, *cells))
     if forest is not None:
         evidence[:, :, -1] = relative(left_out_ratios(forest, rows))
     prior = relative(class_part(posterior, own, weight))
@@ -154,10 +154,11 @@ class _Relative:
 def _fill_by_feature(
     out: Array, family: Family, statistics: Any, cells: tuple[Array, ...], relative: _Relative
 ) -> None:
-    terms = family.left_out(statistics, *cells[1:])
+    terms = family.left_out_powered(statistics, *cells[1:])
+    start = family.start_powers(family.columns_in(cells[0]))
 
     def part(rows: slice) -> None:
-        out[rows] = relative(terms(*(cell[rows] for cell in cells)), rows)
+        out[rows] = start * relative(terms(*(cell[rows] for cell in cells)), rows)
 
-    row_bytes = 8 * (out.shape[1] + 1) * family.columns_in(cells[0])
+    row_bytes = 8 * (out.shape[1] + 1) * out.shape[2]
     in_threads(part, row_blocks(len(out), row_bytes, block_bytes=IN_CACHE))

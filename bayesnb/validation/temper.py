@@ -40,11 +40,11 @@ def temper(posterior: Any, X: Any, y: Any, *, per_feature: bool = False, sample_
     """The same fit with one power, or one per feature, on the features' likelihoods; learned without held-out data.
 
     X, y (integers) and sample_weight are the rows of ``posterior``, an exact fit. With ``per_feature`` each feature has
-    a power around the common one; a Multinomial or MultivariateNormal block is one feature. The ``weights`` of the
-    result are by block [D], or [1] if the whole block has one power. The common power is at most 1; a feature's own may
-    be larger. Predictions use the powers; parameters, their draws, p(x) and the evidence are those of the model. For a
-    fitted ``NaiveBayesClassifier``, whose argument ``temper`` does this as it fits, y are labels of its own, and the
-    result is a copy of it.
+    a power around the common one; a Multinomial or MultivariateNormal block is one feature, and ``Views`` have V powers
+    a column, around 1 / V of it. The ``weights`` of the result are by block, [D] or [V D], or [1] if the whole block
+    has one power. The common power is at most 1; a feature's own may be larger. Predictions use the powers; parameters,
+    their draws, p(x) and the evidence are those of the model. For a fitted ``NaiveBayesClassifier``, whose argument
+    ``temper`` does this as it fits, y are labels of its own, and the result is a copy of it.
 
     A fit of ``fit_forests`` keeps its forests: the log ratio by which they change p(x, k) is one feature more, with a
     power of its own also if all others share one.
@@ -84,6 +84,8 @@ def temper(posterior: Any, X: Any, y: Any, *, per_feature: bool = False, sample_
             features, ratio = 1.0 + learn_deviations(table.with_one_feature(), powers[0])
             powers *= np.append(np.full(len(powers) - 1, features), ratio)
     *by_block, of_forest = np.split(powers, np.cumsum(list(table.sizes.values())))
+    if per_feature and (start := posterior.prior.start_powers()) is not None:
+        by_block = [start[name] * own for name, own in zip(table.sizes, by_block, strict=True)]
     tempered = replace(posterior, weights=dict(zip(table.sizes, by_block, strict=True)))
     return tempered if forest is None else replace(forest, posterior=tempered, power=of_forest[0])
 

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.special
 
+from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.families.base import Family, Score
 from bayesnb.families.parts.student_mixture import log_student_mixture
@@ -24,7 +25,12 @@ from bayesnb.primitives.scoring import predictive_tables, prepare_predictive
 
 
 def to_powers(family: Family, powers: Array | None) -> Score:
-    """sum_d w_d log p(x_d | y = k), [N, K]; powers w are [D], or [1] for the whole block; None means 1."""
+    """sum_d w_d log p(x_d | y = k), [N, K]; powers w are [D], or [1] for the whole block; None means 1.
+
+    Of a block that is seen by several views the powers are [V D].
+    """
+    if powers is not None and family.several_views:
+        return family.predictive_scorer(finalise(_raised_tables, family, powers))
     if powers is None or powers.shape[0] == 1:
         predictive = prepare_predictive(family)
         return predictive if powers is None else lambda x: _times(powers[0], predictive(x))
@@ -93,6 +99,11 @@ def log_mixture_terms(family: Family, pooled: Family, log_odds: Array, x: Array)
     free = jax.nn.log_sigmoid(-log_odds) + pooled.log_predictive_terms(x)
     # a missing cell adds log(p + 1 - p) = 0
     return jnp.logaddexp(depends, free)
+
+
+@jax.jit
+def _raised_tables(family: Family, powers: Array) -> Any:
+    return family.raised_tables(powers)
 
 
 @jax.jit

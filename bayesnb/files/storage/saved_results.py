@@ -145,7 +145,7 @@ def _(result: Posterior) -> None:
         check_statistics(result.statistics, model)
     require_alike(result.prior, result.model)
     if result.weights is not None:
-        _check_by_feature("weights", result.weights, result.model)
+        _check_by_feature("weights", result.weights, result.model, powers=True)
         for name, weight in result.weights.items():
             if not ((np.asarray(weight) >= 0) & (np.asarray(weight) < np.inf)).all():
                 raise ValueError(f"weights[{name!r}] must be finite and not negative")
@@ -259,13 +259,14 @@ def _numbers(owner: str, given: Any) -> dict[str, np.ndarray[Any, Any]]:
     return {name: np.asarray(value, np.float64) for name, value in given.items()}
 
 
-def _check_by_feature(owner: str, given: Any, model: NaiveBayes) -> None:
-    """Raise ValueError unless each block has one number per feature, [D], or a single number, [1]."""
+def _check_by_feature(owner: str, given: Any, model: NaiveBayes, *, powers: bool = False) -> None:
+    """Raise ValueError unless each block has one number per feature, [D], or per power, or a single number, [1]."""
     arrays = _numbers(owner, given)
     if set(arrays) != set(model.families):
         raise ValueError(f"{owner} must have the blocks {list(model.families)}, got {list(arrays)}")
     for name, value in arrays.items():
-        if value.shape not in ((1,), (model.columns[name],)) or np.isnan(value).any():
+        size = model.families[name].num_powers(model.columns[name] or 0) if powers else model.columns[name]
+        if value.shape not in ((1,), (size,)) or np.isnan(value).any():
             raise ValueError(f"{owner}[{name!r}] must be one number or one for each column, got shape {value.shape}")
 
 

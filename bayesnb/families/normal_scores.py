@@ -1,0 +1,83 @@
+"""Normal scores of cells: a second view of a column that is counted in cells, for ``Views``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax.numpy as jnp
+from jax.scipy.special import erfinv
+from jax.scipy.stats import norm
+
+from bayesnb.arrays.placement import Array
+from bayesnb.families.parts.statistics import NormalStatistics
+from bayesnb.families.parts.student_t import log_student_cells
+from bayesnb.families.priors import normal_inverse_gamma as nig
+from bayesnb.families.priors.normal_inverse_gamma import NormalInverseGamma
+
+
+@dataclass(frozen=True)
+class NormalScores:
+    """A Normal of a column's normal scores, one view of numbers in cells, for ``nb.Views`` only.
+
+        z_g = (Phi^-1(Q_g - q_g / 2) - m) / s,    mu_k, sigma2_k ~ NormalInverseGamma(0, 1, 1, 1),
+        z | y = k ~ Normal(mu_k, sigma2_k),       r_k(g) = t_k(z_g) / phi(z_g)
+
+    for cells g with shares q_g of all rows, sums Q_g = q_1 + ... + q_g, and the mean m and standard deviation s of the
+    scores. t_k is the exact predictive, Student's t, and phi the standard Normal density. Ranks have no units and no
+    tails, and the scores of one class are often close to a Normal even if its numbers are not. It takes the counts of
+    cells and keeps nothing else. r_k is no ratio of probabilities where cells are atoms: sum_g q_g r_k(g) is not 1, so
+    it has no evidence and no draws, and is no likelihood by itself.
+    """
+
+    def log_ratios(self, mass: Array, counts: Array) -> Array:
+        """log r_k of each cell, [K, D, G], from ``mass`` q [D, G] and ``counts`` [K, D, G]. Pure JAX."""
+        scores = _scores(mass)
+        posterior = nig.update(_prior(mass, len(counts)), _statistics(scores, counts))
+        of_cells = NormalInverseGamma(*(table[:, :, None] for table in posterior))
+        return log_student_cells(of_cells, scores[None]) - norm.logpdf(scores)[None]
+
+    def left_out(self, mass: Array, counts: Array, cells: Array, y: Array, weight: Array) -> Array:
+        """log r of each row's cell in its own class without the row, [N, D]; 0 for a missing cell, -1. Pure JAX."""
+        scores = _scores(mass)
+        z = jnp.where(cells < 0, jnp.nan, scores[jnp.arange(cells.shape[1])[None], jnp.maximum(cells, 0)])
+        others = nig.leave_out(_prior(mass, len(counts)), _statistics(scores, counts), z, y, weight)
+        return log_student_cells(others, z) - jnp.where(cells < 0, 0.0, norm.logpdf(z))
+
+
+def require_no_view(given: Any) -> None:
+    """ValueError for a view in the place of a likelihood."""
+    if isinstance(given, NormalScores):
+        raise ValueError(
+            "NormalScores is one view of a column and no likelihood by itself: give "
+            "nb.Views(nb.NormalScores(), nb.Histogram())"
+        )
+
+
+def _scores(mass: Array) -> Array:
+    """z [D, G]; 0 for cells that a column does not have, and in columns of one cell."""
+    some = mass > 0
+    middle = jnp.where(some, jnp.cumsum(mass, axis=1) - 0.5 * mass, 0.5)
+    scores = jnp.sqrt(2.0) * erfinv(2.0 * middle - 1.0)  # Phi^-1
+    scores = jnp.where(some, scores - (mass * scores).sum(axis=1, keepdims=True), 0.0)
+    variance = (mass * scores * scores).sum(axis=1, keepdims=True)
+    several = _several(mass)[:, None]
+    return jnp.where(several, scores / jnp.sqrt(jnp.where(several, variance, 1.0)), 0.0)
+
+
+def _several(mass: Array) -> Array:
+    """True for columns of two cells and more, [D]."""
+    return (mass > 0).sum(axis=1) > 1
+
+
+def _prior(mass: Array, num_classes: int) -> NormalInverseGamma:
+    """The prior of standardised scores, [K, D]; columns of one cell have rate 0, and so factor 1."""
+    ones = jnp.ones((num_classes, len(mass)), mass.dtype)
+    return NormalInverseGamma(0.0 * ones, ones, ones, jnp.where(_several(mass)[None], ones, 0.0))
+
+
+def _statistics(scores: Array, counts: Array) -> NormalStatistics:
+    counts = jnp.asarray(counts, scores.dtype)
+    count = counts.sum(axis=2)
+    mean = (counts * scores[None]).sum(axis=2) / jnp.where(count > 0, count, 1.0)
+    return NormalStatistics(count, mean, (counts * jnp.square(scores[None] - mean[:, :, None])).sum(axis=2))

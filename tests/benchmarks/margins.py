@@ -1,0 +1,100 @@
+"""Held-out log loss of numeric columns as ``Views`` less that as ``Normal``, on real data, both with powers a feature.
+
+    BAYESNB_DATA=DATA python -m tests.benchmarks.margins [--seeds N] [--sets NAME ...] [--out OUT.csv]
+
+A cell is a set and a number of training rows, at least two of each class; its figure is the median over the splits.
+Three choices between the two are compared: always views; views unless the log evidence of the powers, by Laplace's
+approximation on the exact leave-one-out table, is lower by more than one nat; and the larger evidence.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import bayesnb as nb
+from bayesnb.comparison.metrics import accuracy, log_loss
+from bayesnb.validation.leave_one_out import fitted_rows
+from bayesnb.validation.left_out_evidence import left_out_evidence
+from bayesnb.validation.powers import SCALES, _at_scale, learn_temperature
+from tests.benchmarks.learned_priors import SETS
+
+SIZES = (20, 50, 100, 200, 500, 2000)
+MOST_ROWS, MOST_TESTED = 8000, 1000
+NUMERIC = [
+    "iris", "wine", "breast_cancer", "digits, Normal", "penguins", "adult", "ionosphere", "haberman", "cleveland",
+    "glass", "vehicle",
+]  # fmt: skip
+"""The sets with columns that are Normal."""
+
+MARGINS = {"always": -np.inf, "within a nat": -1.0, "larger": 0.0}
+"""By how much the evidence of views must exceed that of the Normal."""
+
+
+def log_evidence(fit: nb.Posterior, X: Any, y: Any) -> float:
+    """The log evidence of the powers that ``temper`` learns, at the best scale and temperature, up to a constant."""
+    table = left_out_evidence(fit, fitted_rows(fit, X, y, None), by_feature=True)
+    temperature, start = learn_temperature(table), np.zeros(table.evidence.shape[2])
+    score = max(_at_scale(table, temperature, scale, start)[0] for scale in SCALES)
+    return score - 0.5 * np.log(temperature) ** 2
+
+
+def measure(name: str, seeds: int) -> Iterator[dict[str, Any]]:
+    """A row for each split and number of training rows."""
+    model, X, y = SETS[name]()
+    keep = np.random.default_rng(1).permutation(len(y))[:MOST_ROWS]
+    X, y = {block: rows[keep] for block, rows in X.items()}, np.unique(y[keep], return_inverse=True)[1]
+    views = nb.Views(nb.NormalScores(), nb.Histogram())
+    families = {block: views if type(f) is nb.Normal else f for block, f in model.families.items()}
+    models = {"Normal": model, "Views": nb.NaiveBayes(families, num_classes=model.num_classes)}
+    classes = np.unique(y)
+    for size in (size for size in SIZES if 2 * len(classes) <= size <= 0.7 * len(y)):
+        for seed in range(seeds):
+            order = np.random.default_rng([seed, size]).permutation(len(y))
+            least = np.concatenate([order[y[order] == k][:2] for k in classes])
+            rest = order[~np.isin(order, least)]
+            train = np.r_[least, rest[: size - len(least)]]
+            test = rest[size - len(least) :][:MOST_TESTED]
+            rows, tested = ({block: x[some] for block, x in X.items()} for some in (train, test))
+            found: dict[str, Any] = {"set": name, "size": size}
+            for kind, one in models.items():
+                fit = nb.fit_posterior(one, rows, y[train])
+                found[f"{kind} evidence"] = log_evidence(fit, rows, y[train])
+                log_proba = np.asarray(nb.temper(fit, rows, y[train], per_feature=True).predict_log_proba(tested))
+                found |= {kind: log_loss(log_proba, y[test]), f"{kind} accuracy": accuracy(log_proba, y[test])}
+            yield found
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.margins", description=__doc__)
+    parser.add_argument("--seeds", type=int, default=5, help="splits of each set")
+    parser.add_argument("--sets", nargs="+", choices=NUMERIC, default=NUMERIC, metavar="NAME", help="some of the sets")
+    parser.add_argument("--out", type=Path, metavar="OUT.csv", help="write every run there")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    runs = pd.DataFrame([row for name in options.sets for row in measure(name, options.seeds)])
+    if options.out:
+        runs.to_csv(options.out, index=False)
+    print(runs.groupby(["set", "size"], sort=False).median().round(3).to_string())
+    rules = []
+    for name, margin in MARGINS.items():
+        use = runs["Views evidence"] >= runs["Normal evidence"] + margin
+        more = (runs["Views"] - runs["Normal"]).where(use, 0.0)
+        cells = more.groupby([runs["set"], runs["size"]], sort=False).median()
+        better = (runs["Views accuracy"] - runs["Normal accuracy"]).where(use, 0.0)
+        rules.append({
+            "views": name, "used": use.mean(), "mean": more.mean(), "cells below": (cells < 0).mean(),
+            "worst": cells.max(), "in": " ".join(map(str, cells.idxmax())), "accuracy": better.mean(),
+        })  # fmt: skip
+    print(pd.DataFrame(rules).round(3).to_string(index=False))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,248 @@
+"""Views: several families of one column, each with a power of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import stats
+from scipy.special import log_softmax, logsumexp
+
+import bayesnb as nb
+from bayesnb.arrays.host_calls import without_compiling
+from bayesnb.primitives.cells import find_cells
+from bayesnb.validation.leave_one_out import fitted_rows
+from bayesnb.validation.left_out_evidence import left_out_evidence
+from tests import laws
+
+K, N, D = 3, 60, 3
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng, y = np.random.default_rng(11), np.arange(N) % K
+    X = rng.normal(1.5 * y[:, None], 1.0, (N, D))
+    X[:, 2] = np.maximum(X[:, 2].round(), 0.0)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def model():
+    return nb.NaiveBayes(nb.Views(nb.NormalScores(), nb.Histogram(cells=8)))
+
+
+@pytest.fixture(scope="module")
+def cells():
+    return nb.NaiveBayes(nb.Histogram(cells=8))
+
+
+def log_ratios_of_scores(post):
+    """log t_k(z_g) / phi(z_g) of each cell, [K, D, G], from the counts, one class and column at a time."""
+    own = post.model.families["x"]
+    mass, counts = np.asarray(own.mass)[0], np.asarray(own.counts)
+    found = np.zeros(counts.shape)
+    for d, q in enumerate(mass):
+        size = (q > 0).sum()
+        q = q[:size]
+        z = stats.norm.ppf(np.cumsum(q) - q / 2)
+        z = (z - q @ z) / np.sqrt(q @ (z - q @ z) ** 2)
+        for k, c in enumerate(counts[:, d, :size]):
+            numbers, n = np.repeat(z, c.astype(int)), c.sum()
+            mean = numbers.mean() if n else 0.0
+            rate = 1 + 0.5 * ((numbers - mean) ** 2).sum() + 0.5 * n / (1 + n) * mean**2
+            scale = np.sqrt(rate * (n + 2) / ((1 + n / 2) * (n + 1)))
+            found[k, d, :size] = stats.t(2 + n, n * mean / (1 + n), scale).logpdf(z) - stats.norm.logpdf(z)
+    return found
+
+
+def by_brute_force(post, cells, X, weights):
+    """log p(k | x), [N, K], from the two views' log ratios and powers [2, D]."""
+    own = cells.model.families["x"]
+    histogram = without_compiling(type(own).predictive_tables, own).finite.reshape(K, D, -1)
+    logs = weights[0][None, :, None] * log_ratios_of_scores(post) + weights[1][None, :, None] * histogram
+    codes = find_cells(X, np.asarray(post.model.families["x"].edges)[0])
+    terms = np.where(codes[None] < 0, 0.0, logs[:, np.arange(D)[None], np.maximum(codes, 0)])
+    return log_softmax(np.log(post.model.class_mean())[None] + terms.sum(axis=2).T, axis=1)
+
+
+def test_predictions_are_products_of_the_views_ratios(model, cells, rows):
+    X, y = rows
+    post, of_cells = nb.fit_posterior(model, X, y), nb.fit_posterior(cells, X, y)
+    half = np.full((2, D), 0.5)
+    assert_allclose(post.weights["x"], half.ravel())
+    with jax.enable_x64(True):
+        assert_allclose(post.predict_log_proba(X), by_brute_force(post, of_cells, X, half), rtol=1e-9)
+        powers = np.array([[0.3, 0.0, 1.2], [0.1, 0.9, 0.4]])
+        tempered = replace(post, weights={"x": powers.ravel()})
+        expected = by_brute_force(post, of_cells, X, powers)
+        assert_allclose(tempered.predict_log_proba(X), expected, rtol=1e-9)
+    whole = nb.temper(post, X, y)
+    assert whole.weights["x"].shape == (1,)
+    assert_allclose(
+        whole.predict_log_proba(X),
+        replace(post, weights={"x": 0.5 * np.repeat(whole.weights["x"], 2 * D)}).predict_log_proba(X),
+        rtol=1e-9,
+    )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_leave_one_out_of_each_view_equals_refits(model, rows, weighted):
+    X, y = rows
+    weight = np.linspace(0.5, 3.0, N) if weighted else None
+    given = {} if weight is None else {"sample_weight": weight}
+    prior = model.resolve(X, y, **given)
+    post = nb.fit_posterior(prior, X, y, **given)
+    table = left_out_evidence(post, fitted_rows(post, X, y, weight), by_feature=True)
+    assert table.sizes == {"x": 2 * D}
+    tempered = nb.temper(post, X, y, per_feature=True, **given)
+    left = nb.leave_one_out(model, X, y, **given)
+    joint = nb.leave_one_out(model, X, y, joint=True, **given)
+    assert (tempered.weights["x"] != 0.5).any()
+    # the columns are independent, so that the views of each count about once together
+    assert_allclose(tempered.weights["x"].reshape(2, D).sum(axis=0), 1.0, atol=0.5)
+    for n in (0, 4, 30):
+        others = np.arange(N) != n
+        refit = nb.fit_posterior(
+            prior, X[others], y[others], **({} if weight is None else {"sample_weight": weight[others]})
+        )
+        family, one = refit.model.families["x"], X[n : n + 1]
+        own, rest = y[n], [k for k in range(K) if k != y[n]]
+        for v in range(2):
+            plain = without_compiling(type(family).log_predictive_terms, family, one)
+            terms = without_compiling(type(family).raise_terms, family, plain, np.repeat(np.eye(2)[v], D), one)
+            expected = 0.5 * (terms[0, rest] - terms[0, own])
+            assert_allclose(table.evidence[n][:, v * D : (v + 1) * D], expected, rtol=1e-8, atol=1e-12)
+        assert_allclose(left[n], refit.predict_log_proba(one)[0], rtol=1e-9)
+        assert_allclose(joint[n], refit.log_joint(one)[0], rtol=1e-9)
+        # the powers' own table: prior plus evidence raised to them is the refit's prediction
+        odds = table.prior[n] + table.evidence[n] @ (2.0 * tempered.weights["x"])
+        found = replace(refit, weights=tempered.weights).predict_log_proba(one)[0]
+        assert_allclose(odds, found[rest] - found[own], rtol=1e-8)
+
+
+@pytest.mark.slow
+def test_jax_rows_have_the_same_answers(model, rows):
+    X, y = rows
+    weight = np.where(np.arange(N) < 9, 3.0, 1.0)
+    prior = model.resolve(X, y, sample_weight=weight)
+    post = nb.temper(nb.fit_posterior(prior, X, y, sample_weight=weight), X, y, per_feature=True, sample_weight=weight)
+    with jax.enable_x64(True):
+        by_jax = [jnp.asarray(part) for part in (X, y, weight)]
+        found = jax.jit(lambda fit, X: fit.predict_log_proba(X))(post, by_jax[0])
+        assert_allclose(found, post.predict_log_proba(X), rtol=1e-8)
+        left = jax.jit(lambda X, y, w: nb.leave_one_out(prior, X, y, sample_weight=w))(*by_jax)
+        assert_allclose(left, nb.leave_one_out(prior, X, y, sample_weight=weight), rtol=1e-8)
+        fit = nb.fit_posterior(prior, *by_jax[:2], sample_weight=by_jax[2])
+        shares = replace(post, weights=post.prior.start_powers())
+        assert_allclose(fit.predict_log_proba(by_jax[0]), shares.predict_log_proba(X), rtol=1e-8)
+
+
+def test_views_of_a_histogram_alone_are_the_histogram(cells, rows):
+    X, y = rows
+    alone = nb.NaiveBayes(nb.Views(nb.Histogram(cells=8)))
+    post, plain = nb.fit_posterior(alone, X, y), nb.fit_posterior(cells, X, y)
+    assert_allclose(post.log_joint(X), plain.log_joint(X), rtol=1e-12)
+    assert_allclose(nb.leave_one_out(alone, X, y), nb.leave_one_out(cells, X, y), rtol=1e-12)
+    for how in (False, True):
+        one, other = (nb.temper(fit, X, y, per_feature=how) for fit in (post, plain))
+        assert_allclose(one.weights["x"], other.weights["x"], rtol=1e-12)
+        assert_allclose(one.predict_proba(X), other.predict_proba(X), rtol=1e-12)
+
+
+def test_the_generative_model_is_the_histogram(model, cells, rows, key):
+    X, y = rows
+    post, plain = nb.fit_posterior(model, X, y), nb.fit_posterior(cells, X, y)
+    assert_allclose(post.log_evidence, plain.log_evidence, rtol=1e-12)
+    assert_allclose(post.log_density(X), plain.log_density(X), rtol=1e-9)
+    assert_allclose(logsumexp(post.log_joint(X), axis=1), plain.log_density(X), rtol=1e-9)
+    laws.equal(post.sample(key, 5), plain.sample(key, 5), rtol=0)
+    laws.equal(nb.fit_map(model, X, y).params, nb.fit_map(cells, X, y).params, rtol=0)
+    laws.equal(post.statistics, plain.statistics, rtol=0)
+    assert_allclose(nb.feature_inclusion(model, X, y), nb.feature_inclusion(cells, X, y), rtol=1e-12)
+    with pytest.raises(ValueError, match="block 'x' is Views, whose discrete sites gradients cannot move: use fit_p"):
+        nb.fit_nuts(model, X, y, key=key)
+
+
+def test_explanations_add_the_views_up(model, rows, key):
+    X, y = rows
+    tempered = nb.temper(nb.fit_posterior(model, X, y), X, y, per_feature=True)
+    found = nb.explain(tempered, X, key=key, num_draws=50)
+    assert found.contributions.shape == (N, K, D)
+    log_proba = tempered.predict_log_proba(X)
+    assert_allclose(
+        found.prior[None] + found.contributions.sum(axis=2), log_proba - log_proba[:, [0]], rtol=1e-8, atol=1e-9
+    )
+    low, high = found.intervals.contributions
+    assert ((low <= found.contributions) & (found.contributions <= high)).mean() > 0.8
+    low, high = tempered.predict_interval(X, key=key, num_draws=50)
+    assert ((low <= np.exp(log_proba)) & (np.exp(log_proba) <= high)).mean() > 0.8
+    assert {one.name for one in nb.top_features(tempered)["0"]} == {"x[0]", "x[1]", "x[2]"}
+
+
+def test_every_door(model, rows, tmp_path):
+    X, y = rows
+    post = nb.fit_posterior(model, X, y)
+    tempered = nb.temper(post, X, y, per_feature=True)
+    for name, fit in (("post", post), ("tempered", tempered), ("prior", post.prior)):
+        nb.save(fit, tmp_path / name)
+        again = nb.load(tmp_path / name)
+        laws.equal(again, fit, rtol=0)
+        assert repr(again) == repr(fit)
+    with pytest.raises(nb.StorageError, match="must be one number or one for each"):
+        nb.save(replace(post, weights={"x": np.ones(D)}), tmp_path / "wrong")
+    nb.export(tempered, tmp_path / "function")
+    served = nb.load_exported(tmp_path / "function").predict_proba(X.astype(np.float32))
+    assert_allclose(served, tempered.predict_proba(X), rtol=1e-4, atol=1e-6)
+    resolved = model.resolve(X, y)
+    parts = [nb.sufficient_statistics(resolved, X[half], y[half]) for half in (slice(25), slice(25, N))]
+    laws.equal(nb.fit_posterior(resolved, statistics=nb.merge(*parts)).model, post.model, rtol=1e-12)
+    folds = np.arange(N) % 4
+    table = nb.cross_validate(resolved, X, y, folds=folds)
+    refit = nb.fit_posterior(resolved, X[folds != 1], y[folds != 1])
+    assert_allclose(table[folds == 1], refit.predict_log_proba(X[folds == 1]), rtol=1e-9)
+    assert "Views(NormalScores(), Histogram(cells=8" in repr(post)
+
+
+def test_weights_are_repeated_rows_and_the_order_is_free(model, rows):
+    X, y = rows
+    weight = np.arange(N) % 3
+    one = nb.fit_posterior(model, X, y, sample_weight=weight)
+    other = nb.fit_posterior(model, np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    assert_allclose(one.predict_log_proba(X), other.predict_log_proba(X), rtol=1e-9)
+    turned = nb.NaiveBayes(nb.Views(nb.Histogram(cells=8), nb.NormalScores()))
+    post, back = (nb.temper(nb.fit_posterior(m, X, y), X, y, per_feature=True) for m in (model, turned))
+    assert_allclose(back.weights["x"].reshape(2, D)[::-1], post.weights["x"].reshape(2, D), rtol=1e-4)
+
+
+def test_columns_and_classes_without_rows(rng):
+    X, y = np.c_[np.full(20, 2.0), rng.normal(size=20), np.full(20, np.nan)], np.arange(20) % 2
+    model = nb.NaiveBayes(nb.Views(nb.NormalScores(), nb.Histogram()), num_classes=3)
+    post = nb.temper(nb.fit_posterior(model, X, y), X, y, per_feature=True)
+    assert np.isfinite(post.log_joint(X)).all()
+    alone = nb.fit_posterior(model, X[:, [1]], y).predict_log_proba(X[:, [1]])
+    assert_allclose(nb.fit_posterior(model, X, y).predict_log_proba(X), alone, rtol=1e-9)
+    assert np.isfinite(nb.leave_one_out(model, X[:3], np.array([0, 1, 2]))).all()
+
+
+def test_it_has_no_linear_form(model, rows):
+    with pytest.raises(ValueError, match="the exact predictive of block 'x', Views, is not affine or quadratic in x"):
+        nb.linear_form(nb.fit_posterior(model, *rows))
+
+
+def test_bad_input():
+    for views in ((), (nb.NormalScores(),), (nb.Normal(), nb.Histogram()), (nb.Histogram(), nb.Histogram())):
+        with pytest.raises(ValueError, match="Views takes one Histogram, and beside it NormalScores of the same cells"):
+            nb.Views(*views)
+    alone = "NormalScores is one view of a column and no likelihood by itself: give nb.Views"
+    with pytest.raises(ValueError, match=alone):
+        nb.NaiveBayes(nb.NormalScores())
+    for likelihoods in (nb.NormalScores(), [nb.NormalScores()], {"*": nb.NormalScores()}):
+        with pytest.raises(ValueError, match=alone):
+            nb.NaiveBayesClassifier(likelihoods).fit([[1.0], [2.0]], [0, 1])
+    with pytest.raises(TypeError, match="Views takes views such as"):
+        nb.Views(nb.Histogram(), cells=8)
