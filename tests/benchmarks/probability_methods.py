@@ -45,8 +45,10 @@ OURS: dict[str, Method] = {
     "posterior, powers": _tempered(_fit(nb.Normal())),
     "Histogram": _fit(nb.Histogram()),
     "Histogram, powers": _tempered(_fit(nb.Histogram())),
+    "Views, powers": _tempered(_fit(nb.Views(nb.NormalScores(), nb.Histogram()))),
     "forests": _fit(nb.Normal(), nb.fit_forests),
     "forests, powers": _tempered(_fit(nb.Normal(), nb.fit_forests)),
+    "forests of Histogram, powers": _tempered(_fit(nb.Histogram(), nb.fit_forests)),
 }
 """Likelihoods are those that the columns suggest; numbers are Normal unless the name says otherwise."""
 
