@@ -30,6 +30,11 @@ PAIRS = (
     ("forests", "posterior"),
     ("forests, powers", "posterior, powers"),
     ("forests, powers", "Histogram, powers"),
+    ("Views, powers", "posterior, powers"),
+    ("Views, powers", "Histogram, powers"),
+    ("forests of Histogram, powers", "Histogram, powers"),
+    ("forests of Histogram, powers", "forests, powers"),
+    ("forests of Histogram, powers", "Views, powers"),
 )
 """What each step adds: a method and the one that lacks it."""
 
