@@ -19,6 +19,10 @@ from bayesnb.primitives.sums import ClassSums
 class BernoulliStatistics(TrialStatistics):
     """``successes`` and ``trials`` [K, D]: sum of z x, and of z over observed cells."""
 
+    @property
+    def observed_cells(self) -> Array:
+        return self.trials
+
 
 @pytree
 class Bernoulli(BetaFamily):

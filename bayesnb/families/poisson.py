@@ -32,6 +32,21 @@ class PoissonStatistics(Statistics):
 
     axes = (("total", "KD"), ("cells", "KD"), ("log_base", "KD"))
 
+    @property
+    def observed_cells(self) -> Array:
+        return self.cells
+
+    def require_part(self, part: Self, block: str) -> None:
+        super().require_part(part, block)
+        left = self.minus(part)
+        bad = np.asarray((left.cells == 0) & (left.total > 0))
+        if bad.any():
+            k, d = np.argwhere(bad)[0]
+            raise ValueError(
+                f"block {block!r}: the rows to take away leave {np.asarray(left.total)[bad][0]:g} events in no cell of "
+                f"class {k}, column {d}, so these rows cannot have been counted; take away rows that were"
+            )
+
 
 @pytree
 class Poisson(LinearFamily):

@@ -12,6 +12,7 @@ not part of the interval: their predictive distributions are taken as known.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import jax
@@ -21,7 +22,15 @@ from scipy.special import betaincinv
 
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.arrays.pytree import Node, pytree
-from bayesnb.numerics.mixture_draws import BURN_IN, independence_chain, place_points, quantiles
+from bayesnb.numerics.mixture_draws import (
+    BURN_IN,
+    Points,
+    effective_size,
+    independence_chain,
+    place_points,
+    quantiles,
+    spread_points,
+)
 from bayesnb.numerics.mixture_proportions import find_proportions, spread
 from bayesnb.results.classifier import Classifier
 from bayesnb.results.intervals import Interval, tails
@@ -30,7 +39,10 @@ from bayesnb.rows import arguments
 METHODS = ("map", "mle")
 
 FEW_ROWS = 10_000
-"""Up to so many rows the interval is that of the posterior itself; beyond, its approximation is as good and faster."""
+"""Up to so many rows the interval is that of the posterior itself; beyond, an approximation is faster."""
+
+FEWEST_POINTS, POINTS_PER_CLASS = 100, 10
+"""The effective numbers of points below which a warning says that the interval is rough."""
 
 
 @pytree
@@ -59,11 +71,14 @@ def estimate_class_probs(
             as 1; or "mle", the maximum of the likelihood. They are the same under the default prior, Dirichlet(1).
         level: The probability inside the equal-tailed credible interval of each class probability.
         key: A ``jax.random.key``, to draw from the posterior of the class probabilities; the ends of the interval are
-            then quantiles of the draws. Without a key they are found by importance weights of quasi-random points; for
+            then quantiles of the draws. Without a key they are found by importance weights of fixed points; for
             more than 10,000 rows the marginals are Beta distributions with the mode and curvature of Laplace's
             approximation in the softmax basis (MacKay, Choice of basis for Laplace approximation, 1998), which is exact
-            for rows that leave no doubt of their class.
+            for rows that leave no doubt of their class, and rough where two classes are hardly told apart.
         num_draws: The number of draws, successive states of an independence sampler.
+
+    ``class_probs`` is a mode, and may lie outside of the interval, as where no row is of a class. With many classes, or
+    classes that are hardly told apart, the interval and the draws may be rough; a warning says so.
 
     Raises:
         ValueError: if the rows do not fit, or there is none; for an unknown method or level; inside a transformation.
@@ -82,7 +97,8 @@ def estimate_class_probs(
     if method not in METHODS:
         raise ValueError(f"method must be 'map' or 'mle', got {method!r}")
     if hasattr(fit, "encoded"):
-        found = estimate_class_probs(fit.fit_, fit.encoded(X), method=method, level=level, key=key, num_draws=num_draws)
+        rows = fit.encoded(X)
+        found = estimate_class_probs(fit.fit_, rows, method=method, level=level, key=key, num_draws=num_draws)
         return ClassProbsEstimate(
             found.class_probs, found.interval, fit.with_class_prior(found.class_probs), found.draws
         )
@@ -102,7 +118,9 @@ def estimate_class_probs(
         draws = _draw(key, num_draws, *posterior)
         low, high = np.quantile(draws, ends, axis=0)
     elif len(table) <= FEW_ROWS and len(centre) > 1:
-        low, high = quantiles(*posterior, ends)
+        points = spread_points(*posterior)
+        _warn_if_rough(points)
+        low, high = quantiles(points, ends)
     else:
         low, high = _beta_quantiles(centre, np.diagonal(covariance), ends)
     numbers = probs, Interval(low, high), draws
@@ -142,7 +160,20 @@ def _draw(key: Array, num_draws: int, *posterior: Array) -> Array:
     size, place, accept = num_draws + BURN_IN, *jax.random.split(key)
     least = np.finfo(np.float32).eps  # inside (0, 1), where every quantile is finite
     uniform = np.asarray(jax.random.uniform(place, (size, len(posterior[-1])), minval=least), np.float64)
+    points = place_points(np.minimum(uniform, 1.0 - least), *posterior)
+    _warn_if_rough(points)
     return independence_chain(
-        place_points(np.minimum(uniform, 1.0 - least), *posterior),
+        points,
         np.asarray(jax.random.uniform(accept, (size,), minval=least), np.float64),
     )
+
+
+def _warn_if_rough(points: Points) -> None:
+    size, num_classes = effective_size(points), points.probs.shape[1]
+    if num_classes > 1 and size < max(FEWEST_POINTS, POINTS_PER_CLASS * num_classes):
+        warnings.warn(
+            f"the interval and the draws of {num_classes} class probabilities rest on {size:.0f} effective "
+            "points, so they are rough: give more rows, or leave out classes that no row can be of",
+            UserWarning,
+            stacklevel=4,
+        )

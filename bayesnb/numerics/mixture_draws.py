@@ -20,7 +20,13 @@ BURN_IN = 200
 """The states of the chain that are dropped before the first draw."""
 
 NUM_POINTS = 1024
-"""The number of quasi-random points behind a quantile, a power of two."""
+"""The least number of points behind a quantile, a power of two."""
+
+MOST_POINTS, MOST_LOGS = 8192, 1 << 24
+"""The most points, and the most logarithms of rows at points, where there are more than a few classes."""
+
+FEW_CLASSES = 10
+"""Up to so many classes quasi-random points are better than random ones."""
 
 
 class Points(NamedTuple):
@@ -43,16 +49,31 @@ def place_points(uniform: Numbers, table: Numbers, pseudo: Numbers, centre: Numb
     return Points(probs, log_posteriors(table, probs, pseudo) - proposal)
 
 
-def quantiles(table: Numbers, pseudo: Numbers, centre: Numbers, covariance: Numbers, ends: Numbers) -> Numbers:
-    """Posterior quantiles of each proportion, [Q, K], by importance weights of quasi-random points."""
-    uniform = Sobol(len(centre), scramble=False).random(NUM_POINTS) + 0.5 / NUM_POINTS
-    points = place_points(uniform, table, pseudo, centre, covariance)
+def spread_points(*posterior: Numbers) -> Points:
+    """The same points each time, of a posterior as ``place_points`` takes it after its first argument."""
+    num_rows, num_classes = posterior[0].shape
+    if num_classes <= FEW_CLASSES:
+        uniform = Sobol(num_classes, scramble=False).random(NUM_POINTS) + 0.5 / NUM_POINTS
+    else:
+        num_points = int(np.clip(MOST_LOGS // num_rows, NUM_POINTS, MOST_POINTS))
+        uniform = np.random.default_rng(0).random((num_points, num_classes))
+    return place_points(uniform, *posterior)
+
+
+def quantiles(points: Points, ends: Numbers) -> Numbers:
+    """Posterior quantiles of each proportion, [Q, K], by importance weights."""
     weight = np.exp(points.log_ratio - points.log_ratio.max())
     order = points.probs.argsort(axis=0)
     mass = np.cumsum(weight[order], axis=0)
     middle = (mass - 0.5 * weight[order]) / mass[-1]
     ordered = np.take_along_axis(points.probs, order, axis=0)
-    return np.stack([np.interp(ends, middle[:, k], ordered[:, k]) for k in range(len(centre))], axis=1)
+    return np.stack([np.interp(ends, middle[:, k], ordered[:, k]) for k in range(mass.shape[1])], axis=1)
+
+
+def effective_size(points: Points) -> float:
+    """The number of independent draws that weigh as much as the points: (sum w)^2 / sum w^2."""
+    weight = np.exp(points.log_ratio - points.log_ratio.max())
+    return float(weight.sum() ** 2 / np.square(weight).sum())
 
 
 def independence_chain(points: Points, uniform: Numbers) -> Numbers:

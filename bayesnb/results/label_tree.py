@@ -8,11 +8,13 @@ the new bacterial taxonomy; they report the deepest rank above a confidence of .
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from bayesnb.arrays.placement import is_traced
 
 Array = np.ndarray[Any, Any]
 
@@ -53,7 +55,7 @@ class LabelTree:
         Raises:
             ValueError: if ``confidence`` is not above 0 and at most 1.
         """
-        if not 0 < confidence <= 1:
+        if not (isinstance(confidence, float | int | np.floating) and 0 < confidence <= 1):
             raise ValueError(f"confidence must be a probability above 0 and at most 1, got {confidence!r}")
         found = np.full(len(self.log_proba), -1)
         for depth in range(1, max(self.depths, default=0) + 1):
@@ -110,8 +112,10 @@ def roll_up(log_proba: Any, paths: Sequence[str], *, separator: str = ";") -> La
 
 def _steps(paths: Sequence[str], separator: str) -> list[tuple[str, ...]]:
     """The steps of each path."""
-    if not separator:
-        raise ValueError("separator must be the text between the steps of a path, got nothing")
+    if not (isinstance(separator, str) and separator):
+        raise ValueError(f"separator must be the text between the steps of a path, got {separator!r}")
+    if isinstance(paths, str) or not isinstance(paths, Iterable):
+        raise ValueError(f"paths must be a list of texts such as 'animal{separator}cat', got {paths!r}")
     steps = []
     for path in paths:
         if not isinstance(path, str):
@@ -130,6 +134,8 @@ def _steps(paths: Sequence[str], separator: str) -> list[tuple[str, ...]]:
 
 def _checked(log_proba: Any, num_classes: int) -> Array:
     """The log probabilities as an array [N, K] of numpy."""
+    if is_traced(log_proba):
+        raise ValueError("roll_up needs numbers, and these are inside a JAX transformation: call it outside")
     given = np.asarray(log_proba)
     if given.ndim != 2 or given.shape[1] != num_classes or given.dtype.kind != "f":
         raise ValueError(

@@ -8,11 +8,12 @@ from bayesnb.rows.statistics import ModelStatistics, require_alike
 
 
 def subtract(total: ModelStatistics, part: ModelStatistics) -> ModelStatistics:
-    """The statistics of all rows but those of ``part``: the fit to them has never seen these rows.
+    """The statistics of all rows but those of ``part``: a fit to them is the fit without these rows.
 
-    Both must be counted under the same likelihoods, categories, classes and edges. Counts of unweighted rows come out
-    exactly. Each merge or subtraction changes n, n |mean| and the sum of squares about zero by at most 16 rounding
-    errors (2.2e-16 in float64) of the largest total held; those of a chain of steps add up.
+    Categories and edges that only these rows had stay. Both must be counted under the same likelihoods, categories,
+    classes and edges. Counts of unweighted rows come out exactly. Each merge or subtraction changes n, n |mean| and the
+    sum of squares about zero by at most 16 rounding errors (2.2e-16 in float64) of the largest total held; those of a
+    chain of steps add up.
 
     Raises:
         ValueError: if the statistics are not alike, or the rows cannot have been counted: more of them than in the
@@ -26,6 +27,9 @@ def subtract(total: ModelStatistics, part: ModelStatistics) -> ModelStatistics:
         >>> left.class_counts.tolist(), left.blocks["x"].mean.tolist()
         ([1.0, 1.0], [[1.0], [6.0]])
     """
+    for one in (total, part):
+        if not isinstance(one, ModelStatistics):
+            raise ValueError(f"subtract takes statistics, such as fit.statistics, got {type(one).__name__}")
     total, part = require_alike(total, part, "subtracted")
     if not is_traced(total, part):
         total.require_part(part)
@@ -49,4 +53,6 @@ def discount(statistics: ModelStatistics, factor: float | dict[str, float]) -> M
         >>> half.class_counts.tolist(), half.blocks["x"].mean.tolist()
         ([1.0], [[2.0]])
     """
+    if not isinstance(statistics, ModelStatistics):
+        raise ValueError(f"discount takes statistics, such as fit.statistics, got {type(statistics).__name__}")
     return statistics.discount(check_factors(factor, [*statistics.blocks]))

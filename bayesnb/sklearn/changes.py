@@ -21,6 +21,8 @@ from bayesnb.rows.statistics import ModelStatistics, follow
 from bayesnb.sklearn.estimator_rows import ChecksRows
 from bayesnb.sklearn.fit_methods import families_of, ordered_probs
 
+LEAST_WEIGHT = float(np.finfo(np.float64).tiny)
+
 
 class ChangesLater(ChecksRows):
     """A classifier that is fitted again from its sufficient statistics, without its earlier rows."""
@@ -43,7 +45,8 @@ class ChangesLater(ChecksRows):
         """Fit these rows together with all earlier rows, unless ``temper`` is set; see ``IncrementalClassifier``.
 
         Likelihoods are inferred from the first rows and kept, with a warning where all rows together suggest others.
-        With declared likelihoods any split into batches gives the fit of all rows. With ``forgetting`` each row
+        With declared likelihoods any split into batches gives the fit of all rows; `histogram` keeps the edges that it
+        finds in the first batch, so give a large one, or ``nb.Histogram(edges=...)``. With ``forgetting`` each row
         discounts all rows before it, those of its own batch as well, so that any split of rows in order is the same.
         """
         if self.temper:
@@ -52,8 +55,8 @@ class ChangesLater(ChecksRows):
                 "nb.temper(clf, X, y) at the end"
             )
         check_factors(self.forgetting, [], "forgetting")
-        if self.forgetting != 1:
-            sample_weight = _fade(self.forgetting, X, sample_weight)
+        if self.forgetting != 1 and y is not None:
+            sample_weight = _fade(self.forgetting, y, sample_weight)
         return super().partial_fit(X, y, classes, sample_weight)
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -112,8 +115,10 @@ class ChangesLater(ChecksRows):
         return moved
 
 
-def _fade(factor: float, X: Any, sample_weight: Any) -> Any:
+def _fade(factor: float, y: Any, sample_weight: Any) -> Any:
     """The weights of rows at the end of their batch; those of weight zero are absent, and let no other fade."""
-    weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    weight = _check_sample_weight(sample_weight, y, dtype=np.float64)
     present = weight > 0
-    return weight * np.power(float(factor), np.cumsum(present[::-1])[::-1] - present)
+    faded = weight * np.power(float(factor), np.cumsum(present[::-1])[::-1] - present)
+    # a row that has all but faded still has its categories
+    return np.where(present, np.maximum(faded, LEAST_WEIGHT), faded)

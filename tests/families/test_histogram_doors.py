@@ -219,3 +219,18 @@ def test_a_word_chooses_it(rows, tmp_path):
     assert_allclose(of_file.predict_proba(frame), clf.predict_proba(frame), rtol=1e-9)
     with pytest.raises(ValueError, match="column 'a' holds text, which cannot be histogram"):
         nb.NaiveBayesClassifier({"a": "histogram"}).fit(frame.assign(a="one"), labels)
+
+
+def test_a_stream_may_fill_its_arrays_again():
+    model, rows, labels = nb.NaiveBayes(nb.Histogram(), num_classes=2), np.empty((20, 1)), np.empty(20, int)
+    X, y = np.random.default_rng(0).normal(size=(60, 1)), np.arange(60) // 7 % 2
+
+    def blocks():
+        for start in range(0, 60, 20):
+            rows[:], labels[:] = X[start : start + 20], y[start : start + 20]
+            yield rows, labels
+
+    streamed = nb.stream(model, blocks(), progress_bar=False)
+    assert streamed.class_counts.tolist() == np.bincount(y).tolist()
+    counted = nb.sufficient_statistics(model, X, y)
+    np.testing.assert_array_equal(streamed.blocks["x"].counts, counted.blocks["x"].counts)

@@ -49,8 +49,17 @@ def test_every_part_of_the_content_counts(content):
             nb.load(changed)
     with pytest.raises(nb.StorageError, match="the content is damaged"):
         nb.load(content[:-1])
-    with pytest.raises(nb.StorageError, match="the content is damaged"):
+    with pytest.raises(nb.StorageError, match=r"the content is empty: after writing a file, seek\(0\)"):
         nb.load(b"")
+
+
+def test_files_that_are_closed_or_open_for_the_other(tmp_path):
+    path = tmp_path / "fit"
+    nb.save(FIT, path)
+    with path.open("rb") as file, pytest.raises(nb.StorageError, match="cannot write: open it again"):
+        nb.save(FIT, file)
+    with pytest.raises(nb.StorageError, match="is closed, or cannot read: open it again"):
+        nb.load(file)
 
 
 def test_other_places_are_refused():

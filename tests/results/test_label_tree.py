@@ -65,6 +65,7 @@ BAD = {
     r"a path is empty: it would be the root, its own parent": (LOG_PROBA[:, :2], ["a", ""]),
     r"the path 'a;' has an empty step": (LOG_PROBA[:, :2], ["a;", "b"]),
     r"the path 'a;;b' has an empty step": (LOG_PROBA[:, :2], ["a;;b", "b"]),
+    r"paths must be a list of texts .*, got 'ab'": (LOG_PROBA[:, :2], "ab"),
     r"paths must be text .*, got 3": (LOG_PROBA[:, :2], [3, "b"]),
     r"must be numbers \[N, 1\].* got float64 \(50, 2\)": (LOG_PROBA[:, :2], ["a"]),
     r"must be numbers \[N, 1\].* got <U1": (np.array([["x"]]), ["a"]),
@@ -79,7 +80,7 @@ def test_bad_input_gets_a_sentence(message):
         nb.roll_up(*BAD[message])
 
 
-@pytest.mark.parametrize("confidence", [0, -1, 1.1, np.nan])
+@pytest.mark.parametrize("confidence", [0, -1, 1.1, np.nan, "a", None])
 def test_confidence_is_a_probability(confidence):
     with pytest.raises(ValueError, match="confidence must be a probability above 0"):
         nb.roll_up(LOG_PROBA, PATHS).deepest(confidence)
@@ -87,5 +88,6 @@ def test_confidence_is_a_probability(confidence):
 
 def test_separators():
     assert nb.roll_up(LOG_PROBA[:, :2], ["a|b", "a;b"], separator="|").nodes == ("a", "a|b", "a;b")
-    with pytest.raises(ValueError, match="separator must be"):
-        nb.roll_up(LOG_PROBA, PATHS, separator="")
+    for separator in ("", 3):
+        with pytest.raises(ValueError, match="separator must be"):
+            nb.roll_up(LOG_PROBA, PATHS, separator=separator)

@@ -166,3 +166,31 @@ def test_a_family_that_merges_in_its_own_way_must_say_how_it_subtracts():
     with pytest.raises(NotImplementedError, match="Extremes defines merge, and so must define minus"):
         Extremes().minus(Extremes())
     assert NormalStatistics.minus is not Statistics.minus
+
+
+NEVER = {
+    "failures of the rows": (nb.Bernoulli(), [[1.0]] * 5 + [[0.0]] * 5, [[0.0]] * 6),
+    "the scatter of the rows": (nb.MultivariateNormal(), [[0, 0], [1, 1], [2, 2], [3.0, 3]], [[0, 3], [3.0, 0]]),
+    "missing cells of the rows": (nb.Normal(), [[1.0], [2.0], [4.0]], [[np.nan]]),
+    "leave 12 events in no cell": (nb.Poisson(), [[1.0], [2.0], [9.0]], [[0.0]] * 3),
+}
+
+
+@pytest.mark.parametrize("sentence", NEVER)
+def test_rows_that_do_not_fit_in_the_others_are_refused(sentence):
+    family, rows, never = NEVER[sentence]
+    model = nb.NaiveBayes(family, num_classes=1)
+    total, part = (nb.sufficient_statistics(model, np.array(x), [0] * len(x)) for x in (rows, never))
+    with pytest.raises(ValueError, match=f"{sentence}.* cannot have been counted"):
+        nb.subtract(total, part)
+    for half in (rows[:2], rows):
+        nb.subtract(total, nb.sufficient_statistics(model, np.array(half), [0] * len(half)))
+
+
+def test_successes_that_are_left_are_no_more_than_trials():
+    rng = np.random.default_rng(0)
+    x, weight = (rng.random((40, 3)) < 0.5).astype(float), rng.uniform(0.1, 3, 40)
+    model = nb.NaiveBayes(nb.Bernoulli(), num_classes=2)
+    total, part = (nb.sufficient_statistics(model, x[:n], np.arange(n) % 2, sample_weight=weight[:n]) for n in (40, 40))
+    left = nb.subtract(total, part)
+    assert (left.blocks["x"].successes <= left.blocks["x"].trials).all()

@@ -104,3 +104,26 @@ def test_bad_forgetting():
     clf = nb.NaiveBayesClassifier(forgetting=0.9).partial_fit(FRAME, Y, np.unique(Y))
     with pytest.raises(ValueError, match="have faded under forgetting"):
         clf.forget(FRAME[:1], Y[:1])
+
+
+def test_rows_of_blocks_fade():
+    rng = np.random.default_rng(0)
+    X, y = {"p": rng.normal(size=(60, 2)), "q": rng.poisson(3, (60, 1))}, np.array([*"ab"])[np.arange(60) % 2]
+    clf = nb.NaiveBayesClassifier({"p": "normal", "q": "poisson"}, forgetting=0.9)
+    whole = clf.partial_fit(X, y, classes=["a", "b"]).predict_proba(X)
+    parts = nb.NaiveBayesClassifier({"p": "normal", "q": "poisson"}, forgetting=0.9)
+    for some in (slice(0, 7), slice(7, 60)):
+        parts.partial_fit({name: x[some] for name, x in X.items()}, y[some], classes=["a", "b"])
+    assert_allclose(parts.predict_proba(X), whole, rtol=1e-6)
+
+
+def test_a_category_that_has_all_but_faded_stays():
+    blood, y = np.array(["rare", *["p", "q"] * 800]), np.array([*"ab"])[np.arange(1601) % 2]
+    frame, fits = pd.DataFrame({"blood": blood}), []
+    for split in (1601, 5):
+        clf = nb.NaiveBayesClassifier(forgetting=0.5)
+        for some in (slice(0, split), slice(split, 1601)):
+            if some.start < 1601:
+                clf.partial_fit(frame[some], y[some], classes=["a", "b"])
+        fits.append(clf.predict_proba(frame))
+    assert_allclose(fits[0], fits[1], rtol=1e-6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar, Self
 
 import jax.numpy as jnp
@@ -10,11 +11,12 @@ import numpyro
 import numpyro.distributions as dist
 from jax.scipy.special import rel_entr
 
-from bayesnb.arrays.placement import Array
+from bayesnb.arrays.placement import Array, namespace
 from bayesnb.families.base import Hyperparameter, Params, pytree
 from bayesnb.families.parts.linear import LinearFamily
 from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import Statistics, without
+from bayesnb.families.parts.subtraction import require_sums
 from bayesnb.families.parts.support import Axes, require_probabilities, require_shapes
 from bayesnb.numerics import dirichlet
 
@@ -33,6 +35,15 @@ class TrialStatistics(Statistics):
         # the two sums of weights are computed separately, so they differ by rounding
         if not (np.asarray(self.successes) <= np.asarray(self.trials) * (1 + 1e-4)).all():
             raise ValueError(f"statistics of block {block!r}: successes must not be more than trials")
+
+    def minus(self, part: Self) -> Self:
+        left = super().minus(part)
+        return replace(left, successes=namespace(left.trials).minimum(left.successes, left.trials))
+
+    def require_part(self, part: Self, block: str) -> None:
+        super().require_part(part, block)
+        failures, of_part = self.trials - self.successes, part.trials - part.successes
+        require_sums(f"block {block!r}", "failures", failures, of_part, self.trials)
 
 
 class BetaFamily(LinearFamily):

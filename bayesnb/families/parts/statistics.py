@@ -15,7 +15,7 @@ from bayesnb.arrays.cells import LARGEST_CELL
 from bayesnb.arrays.placement import Array, namespace
 from bayesnb.arrays.pytree import Node, fields_of, pytree
 from bayesnb.families.parts.means import common_mean, pooled_mean
-from bayesnb.families.parts.subtraction import require_squares, require_sums, without
+from bayesnb.families.parts.subtraction import require_scatter, require_squares, require_sums, without
 from bayesnb.families.parts.support import Axes, require_axes, require_finite_numbers
 
 
@@ -77,6 +77,11 @@ class Statistics(Node):
         """The statistics of the same rows with their weights times ``factor``, or one for each class, [K]."""
         tall = lambda a: factor.reshape(-1, *[1] * (a.ndim - 1)) if np.ndim(factor) else factor  # noqa: E731
         return self.map(lambda name, a: a * tall(a) if name in self.sums else a)
+
+    @property
+    def observed_cells(self) -> Array | None:
+        """The weight of the cells that are not missing, [K, D]; None if it is not kept."""
+        return None
 
     @property
     def sums(self) -> tuple[str, ...]:
@@ -211,6 +216,10 @@ class NormalStatistics(Statistics):
         lost = xp.where(left > 0, part.squares + between, self.squares)
         return type(self)(left, self.mean - share * change, without(self.squares, lost))
 
+    @property
+    def observed_cells(self) -> Array:
+        return self.count
+
     def require_part(self, part: Self, block: str) -> None:
         require_sums(f"block {block!r}", "count", self.count, part.count)
         require_squares(f"block {block!r}", *((s.count, s.mean, s.squares) for s in (self, part)))
@@ -264,6 +273,7 @@ class MultivariateNormalStatistics(Statistics):
     def require_part(self, part: Self, block: str) -> None:
         require_sums(f"block {block!r}", "count", self.count, part.count)
         require_squares(f"block {block!r}", *((s.count[:, None], s.mean, s.variances) for s in (self, part)))
+        require_scatter(f"block {block!r}", self.scatter, self.minus(part).scatter)
 
     def pool(self) -> Self:
         mean, deviations = pooled_mean(self.mean, self.count[:, None])

@@ -30,10 +30,10 @@ def without(total: Array, part: Array, scale: Array | None = None) -> Array:
     return xp.where(left > _noise(total, part, scale, ROUNDINGS), left, 0.0)
 
 
-def require_sums(owner: str, name: str, total: Array, part: Array) -> None:
-    """ValueError if sums of numbers that are not negative are larger in a part, but for rounding."""
+def require_sums(owner: str, name: str, total: Array, part: Array, scale: Array | None = None) -> None:
+    """ValueError if sums of numbers that are not negative are larger in a part, but for rounding of ``scale``."""
     total, part = np.asarray(total), np.asarray(part)
-    bad = part - total > _noise(total, part, total, STEP_ERROR * CHAIN)
+    bad = part - total > _noise(total, part, total if scale is None else np.asarray(scale), STEP_ERROR * CHAIN)
     if bad.any():
         k = int(np.argwhere(bad)[0][0])
         raise ValueError(
@@ -58,6 +58,20 @@ def require_squares(owner: str, total: tuple[Array, ...], part: tuple[Array, ...
             f"{owner}: mean {part_mean[k, d]:g} and squares {part_squares[k, d]:g} of the rows to take away do not fit "
             f"in mean {mean[k, d]:g} and squares {squares[k, d]:g} of class {k}, column {d}, so these rows cannot have "
             "been counted; take away rows that were"
+        )
+
+
+def require_scatter(owner: str, total: Array, left: Array) -> None:
+    """ValueError if what is left of scatters [K, D, D] is none of any rows: it has a negative eigenvalue."""
+    if not left.size:
+        return
+    smallest = np.linalg.eigvalsh(np.asarray(left, np.float64))[:, 0]
+    largest = np.trace(np.asarray(total, np.float64), axis1=1, axis2=2)
+    bad = smallest < -np.sqrt(np.finfo(left.dtype).eps) * largest
+    if bad.any():
+        raise ValueError(
+            f"{owner}: the scatter of the rows to take away does not fit in that of class {int(bad.argmax())}, so "
+            "these rows cannot have been counted; take away rows that were"
         )
 
 

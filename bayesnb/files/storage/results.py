@@ -136,11 +136,19 @@ def read_format(place: Source, kind: str, version: int, writer: str) -> tuple[di
 
 def _content(place: Any) -> bytes:
     given = isinstance(place, bytes | bytearray | memoryview)
-    return bytes(place if given else _require_open(place, "read").read())
+    content = place if given else _require_open(place, "read").read()
+    if not isinstance(content, bytes | bytearray | memoryview):
+        raise StorageError(f"expected a file open for reading bytes, and it gave {type(content).__name__}")
+    if not content:
+        raise StorageError(f"{name_of(place)} is empty: after writing a file, seek(0) goes back to its start")
+    return bytes(content)
 
 
 def _require_open(place: Any, method: str) -> Any:
     """The open file; StorageError if it is something else, or a file of text."""
+    able = getattr(place, "readable" if method == "read" else "writable", bool)
+    if getattr(place, "closed", False) or (able is not bool and not able()):
+        raise StorageError(f"{name_of(place)} is closed, or cannot {method}: open it again")
     if not hasattr(place, method) or isinstance(place, TextIOBase):
         kinds = "a path, bytes, or a file open for reading"
         kinds = kinds if method == "read" else "a path, or a file open for writing"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from copy import deepcopy
 from itertools import chain
 from typing import Any
 
@@ -156,14 +157,15 @@ def _look_ahead(
         return model, blocks
     first: list[RowBlock] = []
     for block in blocks:
-        first.append(block)
+        own = deepcopy((block.X, block.y, block.weight))  # the source may fill the same arrays again
+        first.append(block._replace(X=own[0], y=own[1], weight=own[2]))
         if sum(len(block.y) for block in first) >= FIRST_ROWS:
             break
     if first:
         weighted = any(block.weight is not None for block in first)
         parts = [(b.X, b.y, np.ones(len(b.y)) if weighted and b.weight is None else b.weight) for b in first]
-        X, y, weight = jax.tree.map(_stack, *parts)
         with suppress(ValueError):  # the block that does not fit is refused by its name, when it is counted
+            X, y, weight = jax.tree.map(_stack, *parts)
             families = label_rows(model, X, y, weight, num_classes).families
             model = model.with_hyperparameters(families, model.class_concentration)
     return model, chain(first, blocks)
