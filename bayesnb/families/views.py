@@ -58,7 +58,7 @@ class Views(Histogram):
     def __init__(self, *views: Any, **fields: Any) -> None:
         if not fields:
             fields = _fields(views)
-        elif views:
+        elif views or "views" not in fields or not fields.keys() <= {one.name for one in fields_of(type(self))}:
             raise TypeError("Views takes views such as nb.Views(nb.NormalScores(), nb.Histogram()), and no other names")
         for one in fields_of(type(self)):
             object.__setattr__(self, one.name, fields.get(one.name, one.default))

@@ -83,7 +83,10 @@ def fit_forests(
     if statistics is None:
         statistics = forest_statistics(conjugate(model), X, y, sample_weight=sample_weight)
     elif not isinstance(statistics, ForestStatistics) or not (X is None and y is None and sample_weight is None):
-        raise ValueError("give rows, or statistics as the attribute of a ForestPosterior has, and not both")
+        raise ValueError(
+            "give rows, or statistics of pairs and not both: those of nb.stream(model, ..., pairs=True), or the "
+            "attribute of a ForestPosterior"
+        )
     posterior = fit_posterior(model, statistics=ModelStatistics(statistics.class_counts, statistics.blocks))
     columns = {name: family.columns_behind(statistics.blocks[name]) for name, family in model.families.items()}
     found = [family.pair_segments(columns[name]) for name, family in posterior.model.families.items()]

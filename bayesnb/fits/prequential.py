@@ -100,6 +100,7 @@ class Sequence:
 
     def log_probs(self, forgetting: Any) -> Array:
         """log p(y_t, x_t | rows before, discounted), [N]."""
+        require_known("a prediction of rows in order", forgetting)
         factors = check_factors(forgetting, self.names, "forgetting")
         factors = {name: np.asarray(value, float) for name, value in factors.items()}
         found = self._call(_log_probs, factors)

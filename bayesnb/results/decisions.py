@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bayesnb.arrays.placement import Array, as_array, is_traced, namespace
-from bayesnb.rows.arguments import require_known
+from bayesnb.rows.arguments import is_number, require_known
 
 ABSTAIN = -1
 """The decision for a row without one."""
@@ -45,7 +46,7 @@ def decide(proba: Any, costs: Any = None, *, abstain: float | None = None) -> De
         array([ 0,  0, -1])
     """
     proba = as_array(proba)
-    if proba.ndim != 2 or proba.dtype.kind not in "fiu":
+    if proba.ndim != 2 or not proba.shape[1] or proba.dtype.kind not in "fiu":
         raise ValueError(f"proba must be probabilities [N, K], got {proba.dtype} of shape {proba.shape}")
     if not is_traced(proba):
         bad = ~((proba >= 0).all(axis=1) & (abs(proba.sum(axis=1) - 1.0) < 1e-3))
@@ -59,7 +60,8 @@ def decide(proba: Any, costs: Any = None, *, abstain: float | None = None) -> De
     least = expected.min(axis=1)
     if abstain is None:
         return Decisions(expected.argmin(axis=1), least)
-    if np.ndim(abstain) or isinstance(abstain, bool) or not np.isfinite(abstain):
+    require_known("a decision under costs", abstain)
+    if not is_number(abstain):
         raise ValueError(f"abstain must be the cost of no decision, a finite number, got {abstain!r}")
     return Decisions(xp.where(least > abstain, ABSTAIN, expected.argmin(axis=1)), xp.minimum(least, abstain))
 
@@ -69,6 +71,8 @@ def check_costs(given: Any, num_classes: int) -> np.ndarray[Any, Any]:
     if given is None:
         return 1.0 - np.eye(num_classes)
     require_known("a decision under costs", given)
+    if isinstance(given, Mapping):
+        raise ValueError("costs must be numbers [K, J]; clf.predict(X, costs=...) takes a dict by label")
     costs = np.asarray(as_array(given))
     if costs.dtype.kind not in "fiu" or costs.ndim != 2 or costs.shape[0] != num_classes or not costs.shape[1]:
         raise ValueError(

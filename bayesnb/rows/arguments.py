@@ -56,6 +56,11 @@ def require_probability(**given: Any) -> None:
             raise ValueError(f"{name} must be a probability above 0 and below 1, got {value!r}")
 
 
+def is_number(value: Any) -> bool:
+    """Whether it is one finite, real number, and not a boolean."""
+    return np.ndim(value) == 0 and as_array(value).dtype.kind in "fiu" and bool(np.isfinite(value))
+
+
 def check_factors(given: Any, blocks: list[str], name: str = "factor") -> dict[str, Any]:
     """A factor in [0, 1] for "label" and for each block, from one number or a dict of them by these names."""
     names = ["label", *blocks]
@@ -63,8 +68,7 @@ def check_factors(given: Any, blocks: list[str], name: str = "factor") -> dict[s
     if set(given) != set(names):
         raise ValueError(f"{name} must be a number, or a dict of one for each of {names}, got {[*given]}")
     for value in given.values():
-        number = np.ndim(value) == 0 and as_array(value).dtype.kind in "fiu"
-        if not is_traced(value) and not (number and 0 <= value <= 1):
+        if not is_traced(value) and not (is_number(value) and 0 <= value <= 1):
             raise ValueError(f"{name} must be a number from 0, forget all, to 1, keep all, got {value!r}")
     return dict(given)
 

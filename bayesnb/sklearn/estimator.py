@@ -19,7 +19,9 @@ from bayesnb.frames.likelihoods import AUTO, takes_sparse
 from bayesnb.frames.schema import ArraySchema, FrameSchema
 from bayesnb.frames.series import Array, Frame, label
 from bayesnb.model.naive_bayes import NaiveBayes
+from bayesnb.results.classifier import Classifier
 from bayesnb.results.decisions import decide
+from bayesnb.rows.arguments import check_factors
 from bayesnb.rows.changes import discount
 from bayesnb.rows.statistics import ModelStatistics, follow, merge
 from bayesnb.sklearn.changes import ChangesLater
@@ -137,14 +139,12 @@ class NaiveBayesClassifier(ChangesLater):
     def predict_proba(self, X: Any, class_prior: Any = None) -> Array:
         """p(y = k | x), [N, K]; with ``class_prior``, given as to the constructor, for another population."""
         X = self.encoded(X)
-        probs = ordered_probs(class_prior, self.classes_)
-        fit = self.fit_ if probs is None else self.fit_.with_class_probs(probs)
-        return fit.predict_proba(X)
+        return self._for_population(class_prior).predict_proba(X)
 
-    def predict_log_proba(self, X: Any) -> Array:
-        """log p(y = k | x), [N, K]."""
+    def predict_log_proba(self, X: Any, class_prior: Any = None) -> Array:
+        """log p(y = k | x), [N, K]; ``class_prior`` as for ``predict_proba``."""
         X = self.encoded(X)
-        return self.fit_.predict_log_proba(X)
+        return self._for_population(class_prior).predict_log_proba(X)
 
     def predict_joint_log_proba(self, X: Any) -> Array:
         """log p(y = k, x), [N, K], including multinomial coefficients."""
@@ -231,6 +231,7 @@ class NaiveBayesClassifier(ChangesLater):
     def _learn(self, X: Any, classes: Array, codes: Array, weight: Array | None, *, reset: bool) -> None:
         require(self.method, self.smoothing)
         require_temper(self.temper, self.method)
+        check_factors(self.forgetting, [], "forgetting")
         earlier, seen = (None, None) if reset else (self.schema_, getattr(self, "_summaries", None))
         given, summaries = make_schema(X, families_of(self.likelihoods), earlier, seen)
         model = self._model(given, classes)
@@ -248,6 +249,11 @@ class NaiveBayesClassifier(ChangesLater):
 
     def _model(self, schema: Schema, classes: Array) -> NaiveBayes:
         return specification(self.method, self.smoothing, schema, classes, self.class_prior, self.likelihoods)
+
+    def _for_population(self, class_prior: Any) -> Classifier:
+        """The fit at these class probabilities, or as it is if None."""
+        probs = ordered_probs(class_prior, self.classes_)
+        return self.fit_ if probs is None else self.fit_.with_class_probs(probs)
 
     def _set(
         self, schema: Schema, classes: Array, model: NaiveBayes, statistics: ModelStatistics, rows: Any = None

@@ -18,7 +18,7 @@ from bayesnb.frames.series import closest
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
 from bayesnb.results.draws import Draws
-from bayesnb.rows.arguments import check_class_probs
+from bayesnb.rows.arguments import check_class_probs, is_number
 from bayesnb.validation.temper import temper
 
 BOUNDS = (1e-100, 1e15)
@@ -107,8 +107,9 @@ def weight_by_class(given: Any, classes: Array) -> Array | str | None:
     others = [label for label in given if label not in labels]
     if others:
         raise ValueError(f"class_weight has a weight for {others[0]!r}, which is not among the labels {labels}")
-    weights = np.array([given.get(label, 1.0) for label in labels], float)
-    if not ((weights > 0) & np.isfinite(weights)).all():
+    values = [given.get(label, 1.0) for label in labels]
+    weights = np.array(values, float) if all(map(is_number, values)) else np.zeros(1)
+    if not (weights > 0).all():
         raise ValueError(f"class_weight must be positive, finite numbers, got {dict(given)}")
     return weights
 
@@ -136,9 +137,13 @@ def costs_by_label(given: Any, classes: Array) -> Any:
         return given
     costs = 1.0 - np.eye(len(labels))
     for true, of_decisions in given.items():
+        if not isinstance(of_decisions, Mapping):
+            raise ValueError(f"costs of {true!r} must be a dict of numbers by decision, got {of_decisions!r}")
         for decision, cost in of_decisions.items():
             if true not in labels or decision not in labels:
                 raise ValueError(f"costs name {true!r} and {decision!r}, and the labels are {labels}")
+            if not is_number(cost):
+                raise ValueError(f"costs of {true!r} must be finite numbers, got {cost!r} for {decision!r}")
             costs[labels.index(true), labels.index(decision)] = cost
     return costs
 

@@ -244,5 +244,6 @@ def test_bad_input():
     for likelihoods in (nb.NormalScores(), [nb.NormalScores()], {"*": nb.NormalScores()}):
         with pytest.raises(ValueError, match=alone):
             nb.NaiveBayesClassifier(likelihoods).fit([[1.0], [2.0]], [0, 1])
-    with pytest.raises(TypeError, match="Views takes views such as"):
-        nb.Views(nb.Histogram(), cells=8)
+    for wrong in (lambda: nb.Views(nb.Histogram(), cells=8), lambda: nb.Views(cells=8), lambda: nb.Views(foo=3)):
+        with pytest.raises(TypeError, match="Views takes views such as"):
+            wrong()

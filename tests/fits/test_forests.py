@@ -247,7 +247,10 @@ def test_what_is_refused():
         nb.fit_forests(MODEL, X, Y, structure="tree")
     with pytest.raises(ValueError, match="cannot run inside a JAX transformation"):
         jax.jit(lambda rows: nb.fit_forests(MODEL, rows, Y).log_joint(rows))(X)
-    with pytest.raises(ValueError, match="give rows, or statistics as the attribute of a ForestPosterior has"):
+    with pytest.raises(
+        ValueError,
+        match=r"statistics of pairs and not both: .*pairs=True",
+    ):
         nb.fit_forests(MODEL, statistics=nb.sufficient_statistics(MODEL, X, Y))
     with pytest.raises(ValueError, match="give rows, X and y, or statistics"):
         nb.fit_forests(MODEL)

@@ -43,6 +43,9 @@ def test_on_a_device_and_inside_jit():
         (lambda: nb.decide(2 * PROBA), "sum 1 in each row"),
         (lambda: nb.decide(PROBA[0]), r"probabilities \[N, K\]"),
         (lambda: nb.decide(PROBA, abstain=np.nan), "abstain must be the cost of no decision"),
+        (lambda: nb.decide(PROBA, abstain="a"), "a finite number, got 'a'"),
+        (lambda: nb.decide(PROBA, {"rare": {}}), "takes a dict by label"),
+        (lambda: nb.decide(np.zeros((0, 0))), "proba must be probabilities"),
     ],
 )
 def test_bad_input(call, sentence):

@@ -101,6 +101,8 @@ def test_rows_fade_in_their_order_whatever_the_batches():
 def test_bad_forgetting():
     with pytest.raises(ValueError, match="forgetting must be a number from 0"):
         nb.NaiveBayesClassifier(forgetting=1.5).partial_fit(FRAME, Y, np.unique(Y))
+    with pytest.raises(ValueError, match="forgetting must be a number from 0"):
+        nb.NaiveBayesClassifier(forgetting=1.5).fit(FRAME, Y)
     clf = nb.NaiveBayesClassifier(forgetting=0.9).partial_fit(FRAME, Y, np.unique(Y))
     with pytest.raises(ValueError, match="have faded under forgetting"):
         clf.forget(FRAME[:1], Y[:1])

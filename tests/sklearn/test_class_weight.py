@@ -70,6 +70,8 @@ def test_labels_of_least_expected_cost():
         (lambda: classifier().fit(X, Y).predict(X, costs=np.ones((3, 2))), "a column for each of the 3 labels"),
         (lambda: classifier().fit(X, Y).predict(X, costs=np.full((3, 3), np.nan)), "costs must be finite"),
         (lambda: classifier().fit(X, Y).predict(X, costs={"rare": {"never": 1.0}}), "costs name 'rare' and 'never'"),
+        (lambda: classifier().fit(X, Y).predict(X, costs={"rare": 3}), "must be a dict of numbers by decision, got 3"),
+        (lambda: classifier().fit(X, Y).predict(X, costs={"rare": {"rare": "x"}}), "must be finite numbers, got 'x'"),
     ],
 )
 def test_bad_input(call, sentence):
