@@ -50,7 +50,8 @@ def fit_file(
     The first pass over the file finds the kinds, the categories and the classes, the second counts, a few batches of
     rows at a time; a file of less than 500 MB is read once. Rows without a class are left out. The result equals
     ``NaiveBayesClassifier.fit`` on the same rows; only categories that no row has, and a frame's type declares, do not
-    count here. ``nb.temper(clf, X, y)`` tempers it if its rows fit in memory.
+    count here, and `histogram` finds its cells in the first 10,000 rows: let these be in no order.
+    ``nb.temper(clf, X, y)`` tempers it if its rows fit in memory.
 
     Args:
         data: The path of the file, which has a header line if it is CSV.
