@@ -113,6 +113,7 @@ def test_numbers_that_were_categories_of_text_are_read_as_text(place):
     assert len(predictions(run("predict", "m.model", "new.csv").stdout)[1]) == 2
 
 
+@pytest.mark.slow
 def test_a_column_is_a_histogram_as_asked():
     fitted("--as", "height=histogram", "--as", "rooms=skip")
     frame = pd.read_csv("good.csv")

@@ -50,7 +50,8 @@ def sample(model, *args, **kwargs):
     return nb.fit_nuts(model, *args, **{"key": jax.random.key(4), "progress_bar": False, **kwargs})
 
 
-@pytest.mark.parametrize("names", [["flags", "reals"], pytest.param([*FAMILIES], marks=pytest.mark.slow)], ids=len)
+@pytest.mark.slow
+@pytest.mark.parametrize("names", [["flags", "reals"], [*FAMILIES]], ids=len)
 def test_mixed_blocks_agree_with_the_exact_posterior(names):
     """With weights and missing cells; the labels are shuffled, else nine blocks leave no doubt about any row."""
     labels = np.random.default_rng(11).permutation(Y)
