@@ -12,7 +12,7 @@ import argparse
 import gzip
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -158,17 +158,25 @@ def measure(name: str, seeds: int) -> Iterator[dict[str, Any]]:
             }
 
 
-def main() -> None:
-    """The command line."""
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.learned_priors", description=__doc__)
+def runs_of(
+    module: str, about: str | None, measure: Callable[[str, int], Iterable[Any]], sets: Sequence[str]
+) -> pd.DataFrame:
+    """The runs that the command line of a benchmark asks for, one a row."""
+    parser = argparse.ArgumentParser(prog=f"python -m {module}", description=about)
     parser.add_argument("--seeds", type=int, default=5, help="splits of each set")
-    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), metavar="NAME", help="some of the sets")
+    parser.add_argument("--sets", nargs="+", choices=sets, default=sets, metavar="NAME", help="some of the sets")
     parser.add_argument("--out", type=Path, metavar="OUT.csv", help="write every run there")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     runs = pd.DataFrame([row for name in options.sets for row in measure(name, options.seeds)])
     if options.out:
         runs.to_csv(options.out, index=False)
+    return runs
+
+
+def main() -> None:
+    """The command line."""
+    runs = runs_of("tests.benchmarks.learned_priors", __doc__, measure, list(SETS))
     cells = runs.groupby(["set", "size"], sort=False).median().reset_index()
     by_size = cells.groupby("size")
     worst = cells.loc[by_size["more"].idxmax()].set_index("size")

@@ -9,10 +9,7 @@ approximation on the exact leave-one-out table, is lower by more than one nat; a
 
 from __future__ import annotations
 
-import argparse
-import warnings
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +20,7 @@ from bayesnb.comparison.metrics import accuracy, log_loss
 from bayesnb.validation.leave_one_out import fitted_rows
 from bayesnb.validation.left_out_evidence import left_out_evidence
 from bayesnb.validation.powers import SCALES, _at_scale, learn_temperature
-from tests.benchmarks.learned_priors import SETS
+from tests.benchmarks.learned_priors import SETS, runs_of
 
 SIZES = (20, 50, 100, 200, 500, 2000)
 MOST_ROWS, MOST_TESTED = 8000, 1000
@@ -73,15 +70,7 @@ def measure(name: str, seeds: int) -> Iterator[dict[str, Any]]:
 
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.margins", description=__doc__)
-    parser.add_argument("--seeds", type=int, default=5, help="splits of each set")
-    parser.add_argument("--sets", nargs="+", choices=NUMERIC, default=NUMERIC, metavar="NAME", help="some of the sets")
-    parser.add_argument("--out", type=Path, metavar="OUT.csv", help="write every run there")
-    options = parser.parse_args()
-    warnings.simplefilter("ignore")
-    runs = pd.DataFrame([row for name in options.sets for row in measure(name, options.seeds)])
-    if options.out:
-        runs.to_csv(options.out, index=False)
+    runs = runs_of("tests.benchmarks.margins", __doc__, measure, NUMERIC)
     print(runs.groupby(["set", "size"], sort=False).median().round(3).to_string())
     rules = []
     for name, margin in MARGINS.items():

@@ -26,3 +26,8 @@ def pooled_mean(mean: Array, count: Array) -> tuple[Array, Array]:
     origin = xp.take_along_axis(mean, count.argmax(axis=0, keepdims=True), axis=0)
     pooled = origin + (share * xp.where(seen, mean - origin, 0.0)).sum(axis=0, keepdims=True)
     return pooled, xp.where(seen, mean - pooled, 0.0)
+
+
+def over(squares: Array, count: Array) -> Array:
+    """The mean square; 0 where nothing is counted."""
+    return squares / namespace(count).where(count > 0, count, 1)

@@ -14,7 +14,7 @@ import numpy as np
 from bayesnb.arrays.cells import LARGEST_CELL
 from bayesnb.arrays.placement import Array, namespace
 from bayesnb.arrays.pytree import Node, fields_of, pytree
-from bayesnb.families.parts.means import common_mean, pooled_mean
+from bayesnb.families.parts.means import common_mean, over, pooled_mean
 from bayesnb.families.parts.subtraction import require_scatter, require_squares, require_sums, without
 from bayesnb.families.parts.support import Axes, require_axes, require_finite_numbers
 
@@ -227,7 +227,7 @@ class NormalStatistics(Statistics):
     @property
     def variance(self) -> Array:
         """Sum of squared deviations over n, 0 for fewer than two values."""
-        return _over(self.squares, self.count)
+        return over(self.squares, self.count)
 
 
 @pytree
@@ -289,22 +289,10 @@ class MultivariateNormalStatistics(Statistics):
     @property
     def covariance(self) -> Array:
         """Scatter over n, [K, D, D]; 0 for a class without rows."""
-        return _over(self.scatter, self.count[:, None, None])
+        return over(self.scatter, self.count[:, None, None])
 
 
 def class_bytes(family: Any, num_columns: int) -> int:
     """The size in bytes of the statistics of one class."""
     sizes = family.axis_sizes(1, num_columns)
     return 8 * sum(prod(sizes.get(letter, 1) for letter in letters) for _, letters in family.statistics_type.axes)
-
-
-def others_of(table: Array) -> Array:
-    """The sum over all other classes, [K, ...], without a subtraction."""
-    xp, nothing = namespace(table), 0 * table[:1]
-    before = xp.concatenate([nothing, xp.cumsum(table[:-1], axis=0)])
-    after = xp.concatenate([xp.cumsum(table[:0:-1], axis=0)[::-1], nothing])
-    return before + after
-
-
-def _over(squares: Array, count: Array) -> Array:
-    return squares / namespace(count).where(count > 0, count, 1)

@@ -30,6 +30,14 @@ def without(total: Array, part: Array, scale: Array | None = None) -> Array:
     return xp.where(left > _noise(total, part, scale, ROUNDINGS), left, 0.0)
 
 
+def others_of(table: Array) -> Array:
+    """The sum over all other classes, [K, ...], without a subtraction."""
+    xp, nothing = namespace(table), 0 * table[:1]
+    before = xp.concatenate([nothing, xp.cumsum(table[:-1], axis=0)])
+    after = xp.concatenate([xp.cumsum(table[:0:-1], axis=0)[::-1], nothing])
+    return before + after
+
+
 def require_sums(owner: str, name: str, total: Array, part: Array, scale: Array | None = None) -> None:
     """ValueError if sums of numbers that are not negative are larger in a part, but for rounding of ``scale``."""
     total, part = np.asarray(total), np.asarray(part)

@@ -13,7 +13,8 @@ import jax
 import jax.numpy as jnp
 
 from bayesnb.arrays.placement import Array, on_host
-from bayesnb.families.parts.statistics import MultivariateNormalStatistics, others_of, without
+from bayesnb.families.parts.statistics import MultivariateNormalStatistics
+from bayesnb.families.parts.subtraction import others_of, without
 from bayesnb.families.parts.tied import sum_shared
 from bayesnb.numerics.covariances import (
     inside,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,7 +21,7 @@ from bayesnb.files.tables.csv_cells import MISSING
 from bayesnb.files.tables.csv_files import CsvFile
 from bayesnb.files.tables.file_kinds import format_of
 from bayesnb.files.tables.parquet_files import ParquetFile, row_batch, rows_in_batch
-from bayesnb.files.tables.row_batches import RowBatch
+from bayesnb.files.tables.row_batches import RowBatch, read_ahead
 from bayesnb.rows.specification import Specification
 
 CSV_MISSING = MISSING | {*pa.csv.ConvertOptions().null_values}
@@ -100,12 +99,7 @@ class ArrowSource:
         return num_classes or max(len(found), 1), sorted(found)
 
     def blocks(self, start: Position, classes: list[Any] | None) -> Generator[RowBlock]:
-        blocks = self._blocks(start, classes)  # each is read in a thread while the previous one is counted
-        with ThreadPoolExecutor(1) as pool:
-            coming = pool.submit(next, blocks, None)
-            while (block := coming.result()) is not None:
-                coming = pool.submit(next, blocks, None)
-                yield block
+        yield from read_ahead(self._blocks(start, classes))
 
     def _blocks(self, start: Position, classes: list[Any] | None) -> Iterator[RowBlock]:
         columns, done, rows = self._columns, 0.0, start.rows
