@@ -103,7 +103,9 @@ def test_wide_tables_neither_overflow_nor_vanish():
     for log_weight, expected in ((alone, 50.0 * size - np.log(size)), (-alone - 1e5, -1e5 - np.log(size))):
         log_sum, log_share = without_compiling(sum_segmentations, log_weight, np.ones(size - 1))
         assert_allclose(log_sum, expected, rtol=1e-9)
-        assert_allclose(np.triu(np.exp(log_share)).sum(axis=0).cumsum()[-1], size if log_weight[0, 0] > 0 else 1.0, rtol=1e-6)
+        assert_allclose(
+            np.triu(np.exp(log_share)).sum(axis=0).cumsum()[-1], size if log_weight[0, 0] > 0 else 1.0, rtol=1e-6
+        )
 
 
 def test_draws_have_the_probabilities_of_segmentations():
