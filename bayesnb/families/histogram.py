@@ -209,8 +209,8 @@ class Histogram(CellColumns):
         if len(pairs) * self.cells > len(y):  # each row by itself is less work than a table
             return lambda x, y, weight: left_out_logs(find_cells(x, self._edges), y, weight, known)
         cells = np.tile(np.arange(self.cells)[:, None], (len(pairs), known[0].shape[0]))
-        one_in_each = (np.repeat(part, self.cells) for part in (pairs.real, pairs.imag))
-        table = left_out_logs(cells, *one_in_each, known)
+        own, heavy = (np.repeat(part, self.cells) for part in (pairs.real, pairs.imag))
+        table = left_out_logs(cells, own, heavy, known)
 
         def terms(x: Array, y: Array, weight: Array) -> Array:
             codes, place = find_cells(x, self._edges), np.searchsorted(pairs, y + 1j * weight)

@@ -62,7 +62,9 @@ STRUCTURES: dict[str, Any] = {"average": average, "best": best, "aode": aode}
 
 
 def log_weights(evidence: Array) -> Array:
-    """The log weights of the edges: a feature is a root or picks one of D parents at even odds, D of those with edges."""
+    """The log weights of the edges: a feature is a root or picks one of D parents at even odds. D counts those
+    with edges.
+    """
     xp = namespace(evidence)
     return evidence - xp.log(xp.maximum(have_edges(evidence).sum(), 1))
 

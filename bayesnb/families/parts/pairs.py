@@ -162,4 +162,5 @@ def pair_statistics(cells: Array, y: Array, weight: Array, num_classes: int, lay
         return *pair_sums.moments_by_category(codes, x, mass, size), *pair_sums.joint_moments(x, mass)
 
     parts = in_threads(of_class, range(num_classes))
-    return PairStatistics(counts, *map(np.stack, zip(*parts, strict=True)), sizes=layout.sizes)
+    names, rest = (name for name, _ in PairStatistics.axes), map(np.stack, zip(*parts, strict=True))
+    return PairStatistics(**dict(zip(names, (counts, *rest), strict=True)), sizes=layout.sizes)
