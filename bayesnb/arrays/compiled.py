@@ -22,6 +22,9 @@ FEW = 256
 
 _LOADING = threading.Lock()
 
+_PARTS: list[Callable[..., Any]] = []
+"""The functions that numba does not know yet."""
+
 
 def compiled(function: Callable[..., T], **options: Any) -> Callable[..., T]:
     """The function, compiled on its first call with each combination of argument types; ``options`` are numba's."""
@@ -60,6 +63,12 @@ def compiled_unless_few(function: Callable[..., T], **options: Any) -> Callable[
     return call
 
 
+def part_of_loops(function: Callable[..., T]) -> Callable[..., T]:
+    """The function, which compiled loops of the same file may call: their cache does not see changes of other files."""
+    _PARTS.append(function)
+    return function
+
+
 def for_loops(values: Any) -> Any:
     """The values in C order, in a dtype that loops are compiled for."""
     if values.dtype.kind not in "fiub":
@@ -70,8 +79,11 @@ def for_loops(values: Any) -> Any:
 
 def _compiler(function: Callable[..., T], options: dict[str, Any], *, keep: bool = True) -> Callable[..., T]:
     import numba  # takes a third of a second, and only numpy rows need it
+    from numba.extending import register_jitable
 
     register_prefetch()
+    while _PARTS:
+        register_jitable(_PARTS.pop())
     try:
         return numba.njit(function, nogil=True, cache=keep, **options)
     except RuntimeError:  # no folder for the cache is writable

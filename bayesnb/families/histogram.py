@@ -13,8 +13,9 @@ import numpyro
 import numpyro.distributions as dist
 from jax.scipy.special import rel_entr
 
-from bayesnb.arrays.host_calls import at_once, finalise
+from bayesnb.arrays.host_calls import finalise, without_compiling
 from bayesnb.arrays.placement import Array, on_host
+from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.parts.cell_columns import CellColumns, CellLogs
 from bayesnb.families.parts.cell_statistics import HistogramStatistics, cell_mass
@@ -25,11 +26,12 @@ from bayesnb.families.parts.support import broadcast
 from bayesnb.families.priors import segments
 from bayesnb.numerics import dirichlet, stable
 from bayesnb.numerics.log_prob import LogProb
+from bayesnb.numerics.segment_weights import left_out_logs
 from bayesnb.primitives import products
 from bayesnb.primitives.cells import find_cells
 
-TABLE_BYTES = 1 << 28
-"""The most bytes of leave-one-out tables, one for each class and weight; beyond, each row is computed by itself."""
+ROW_BYTES = 1 << 10
+"""Leave-one-out splits rows into threads as if each column had so many bytes: as much work as reading them."""
 
 MOST_SEGMENTS = 8
 """The most segments that a column has in a forest of dependence."""
@@ -193,21 +195,26 @@ class Histogram(CellColumns):
         return jnp.where(codes[:, None, :] < 0, 0.0, terms)
 
     def leave_one_out(self, statistics: HistogramStatistics, x: Array, y: Array, weight: Array) -> Array:
-        if on_host(self, statistics, x, y, weight):
-            return self.left_out(statistics, y, weight)(x, y, weight).sum(axis=2)
-        return super().leave_one_out(statistics, x, y, weight)
+        if not on_host(self, statistics, x, y, weight):
+            return super().leave_one_out(statistics, x, y, weight)
+        terms, blocks = self.left_out(statistics, y, weight), row_blocks(len(y), x.shape[1] * ROW_BYTES)
+        parts = in_threads(lambda rows: terms(x[rows], y[rows], weight[rows]).sum(axis=2), blocks)
+        return np.concatenate([np.zeros((0, len(statistics.counts))), *parts])
 
     def left_out(
         self, statistics: HistogramStatistics, y: Array, weight: Array
     ) -> Callable[[Array, Array, Array], Array]:
         pairs = np.unique(y + 1j * weight)  # classes and weights, sorted by both
-        if 8 * len(pairs) * statistics.counts.size > TABLE_BYTES:
-            return super().left_out(statistics, y, weight)
-        tables = at_once(_left_out_tables, self, statistics, pairs.real.astype(np.int32), pairs.imag)
+        known = without_compiling(_left_out_parts, self, statistics)
+        if len(pairs) * self.cells > len(y):  # each row by itself is less work than a table
+            return lambda x, y, weight: left_out_logs(find_cells(x, self._edges), y, weight, known)
+        cells = np.tile(np.arange(self.cells)[:, None], (len(pairs), known[0].shape[0]))
+        own, heavy = (np.repeat(part, self.cells) for part in (pairs.real, pairs.imag))
+        table = left_out_logs(cells, own, heavy, known)
 
         def terms(x: Array, y: Array, weight: Array) -> Array:
             codes, place = find_cells(x, self._edges), np.searchsorted(pairs, y + 1j * weight)
-            found = tables[place[:, None], :, np.arange(x.shape[1])[None], np.maximum(codes, 0)]
+            found = table[place[:, None] * self.cells + np.maximum(codes, 0), :, np.arange(x.shape[1])[None]]
             return np.where(codes[:, None, :] < 0, 0.0, np.moveaxis(found, 2, 1))
 
         return terms
@@ -236,12 +243,10 @@ class Histogram(CellColumns):
         return rel_entr(probs[k][None], probs).sum(axis=-1)
 
 
-@jax.jit
-def _left_out_tables(family: Histogram, statistics: HistogramStatistics, own: Array, weight: Array) -> Array:
-    """log p(cell | k) without a row of each of these classes and weights, [P, K, D, G]."""
+def _left_out_parts(family: Histogram, statistics: HistogramStatistics) -> tuple[Array, Array, Array, Array]:
+    """What ``left_out_logs`` needs of all rows."""
     prior = family.update(statistics)._prior
-    known = segments.average(prior)
-    return jax.lax.map(lambda pair: segments.left_out(prior, known, *pair), (own, weight))
+    return prior.mass, prior.counts, jnp.asarray(prior.totals), segments.average(prior).log_share
 
 
 @jax.jit

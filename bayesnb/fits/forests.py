@@ -50,7 +50,7 @@ def fit_forests(
 
     A feature of a Histogram has categories for others: the segments, at most 8, of its most probable cuts, with the
     prior Dirichlet(A q), A the mean of ``total``. Alone it keeps its average over all cuts, and the forests' ratio has
-    the cuts given, so that p(x, k) is approximate; the edges of a feature without cuts have ratio 1. Leave-one-out is
+    the cuts given, so that p(x, k) is approximate; a feature without cuts has no edges. Leave-one-out is
     exact with edges and segments kept.
 
     A missing cell neither is a parent nor has one: its edges have ratio 1, and count only the rows with both cells. So

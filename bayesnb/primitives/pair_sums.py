@@ -15,12 +15,10 @@ TOGETHER = 200
 """The number of categories whose pairs are counted together: their table stays in the cache."""
 
 
-def count_pairs(places: Array, weight: Array, size: int) -> Array:
-    """The weight of the rows with each two categories, [S, S]; on the diagonal, with each one."""
-    counts = np.zeros((size, size))
-    _add_pairs(places, weight, counts, max(TOGETHER * places.shape[1] // max(size, 1), 1))
+def count_pairs(places: Array, weight: Array, counts: Array) -> None:
+    """Adds the weight of the rows with each two categories to zeros [S, S]; on the diagonal, with each one."""
+    _add_pairs(places, weight, counts, max(TOGETHER * places.shape[1] // max(len(counts), 1), 1))
     _mirror(counts)
-    return counts
 
 
 def moments_by_category(places: Array, reals: Array, weight: Array, size: int) -> tuple[Array, Array, Array]:
@@ -65,9 +63,13 @@ def _add_pairs(places: Array, weight: Array, counts: Array, step: int) -> None:
 
 @compiled
 def _mirror(table: Array) -> None:
-    for a in range(table.shape[0]):
-        for b in range(a):
-            table[a, b] = table[b, a]
+    """Copies the upper triangle to the lower one, in squares that stay in the cache."""
+    size, step = table.shape[0], 32
+    for first in range(0, size, step):
+        for second in range(0, first + 1, step):
+            for a in range(first, min(first + step, size)):
+                for b in range(second, min(second + step, a)):
+                    table[a, b] = table[b, a]
 
 
 @compiled

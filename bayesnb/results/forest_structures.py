@@ -47,8 +47,14 @@ def aode(evidence: Array, edges: Array | None) -> Combine:
     Webb, Boughton and Wang, Not so naive Bayes: aggregating one-dependence estimators (2005).
     """
     del edges
-    possible, size = evidence[None, None] != NEVER, len(evidence)
-    return lambda ratios, _: logsumexp(namespace(ratios).where(possible, ratios, 0.0).sum(axis=-1)) - np.log(size)
+    xp, possible, part = namespace(evidence), evidence[None, None] != NEVER, have_edges(evidence)
+    parents = xp.where(part | ~part.any(), 0.0, -np.inf)[None, None]
+
+    def combine(ratios: Array, _: Array | None) -> Array:
+        of_parent = namespace(ratios).where(possible, ratios, 0.0).sum(axis=-1)
+        return logsumexp(of_parent + parents) - logsumexp(parents)
+
+    return combine
 
 
 STRUCTURES: dict[str, Any] = {"average": average, "best": best, "aode": aode}
@@ -56,5 +62,14 @@ STRUCTURES: dict[str, Any] = {"average": average, "best": best, "aode": aode}
 
 
 def log_weights(evidence: Array) -> Array:
-    """The log weights of the edges: a feature is a root or picks one of D parents at even odds."""
-    return evidence - np.log(max(len(evidence), 1))
+    """The log weights of the edges: a feature is a root or picks one of D parents at even odds. D counts those
+    with edges.
+    """
+    xp = namespace(evidence)
+    return evidence - xp.log(xp.maximum(have_edges(evidence).sum(), 1))
+
+
+def have_edges(evidence: Array) -> Array:
+    """True for features that may be a parent or have one, [D]."""
+    possible = evidence != NEVER
+    return possible.any(axis=0) | possible.any(axis=1)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
-from functools import partial
 from typing import Any, Self
 
 import jax
@@ -17,13 +16,13 @@ import numpy as np
 
 from bayesnb.arrays.cells import without_repeats
 from bayesnb.arrays.cpu_rows import answers_cpu_rows
-from bayesnb.arrays.host_calls import finalise
-from bayesnb.arrays.placement import Array, namespace
+from bayesnb.arrays.host_calls import finalise, without_compiling
+from bayesnb.arrays.placement import Array, namespace, on_host
 from bayesnb.arrays.pytree import pytree, short_repr
 from bayesnb.families.base import Family
 from bayesnb.families.parts.pair_evidence import log_evidence_ratios
 from bayesnb.families.parts.pair_predictive import PairTables, log_ratios, pair_tables
-from bayesnb.families.parts.pair_segments import Segments, join_cells, join_pairs
+from bayesnb.families.parts.pair_segments import Segments, are_joined, join_cells, join_pairs
 from bayesnb.families.parts.pairs import PairLayout, PairPrior, PairStatistics, join_priors
 from bayesnb.families.priors.bivariate_normal import Conditional
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
@@ -191,14 +190,16 @@ def joined_pairs(prior: NaiveBayes, pairs: PairStatistics, segments: Segments) -
 
 def forest_tables(prior: NaiveBayes, pairs: PairStatistics, segments: Segments) -> tuple[Array, PairTables]:
     """The log evidence of each edge [D, D], and the tables of predictions, in the order of the pairs."""
-    evidence, tables = finalise(_forest_tables, prior, pairs, segments=segments)
+    found = finalise(joined_pairs, prior, pairs, segments=segments)
+    # other data have another number of segments: nothing is compiled for it
+    evaluate = without_compiling if are_joined(segments) and on_host(found) else finalise
+    evidence, tables = evaluate(_forest_tables, *found)
     return evidence, tables._replace(given=Conditional(*map(without_repeats, tables.given)))
 
 
-@partial(jax.jit, static_argnames="segments")
-def _forest_tables(prior: NaiveBayes, pairs: PairStatistics, segments: Segments) -> tuple[Array, PairTables]:
-    columns, joined = joined_pairs(prior, pairs, segments)
-    return log_evidence_ratios(columns, joined), pair_tables(columns, joined)
+@jax.jit
+def _forest_tables(prior: PairPrior, pairs: PairStatistics) -> tuple[Array, PairTables]:
+    return log_evidence_ratios(prior, pairs), pair_tables(prior, pairs)
 
 
 def chosen_edges(parents: Array | None, layout: PairLayout) -> Array:

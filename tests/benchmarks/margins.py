@@ -4,7 +4,8 @@
 
 A cell is a set and a number of training rows, at least two of each class; its figure is the median over the splits.
 Three choices between the two are compared: always views; views unless the log evidence of the powers, by Laplace's
-approximation on the exact leave-one-out table, is lower by more than one nat; and the larger evidence.
+approximation on the exact leave-one-out table, is lower by more than one nat; and the larger evidence. So are two
+averages of both predictions: with equal weights, and with ``stacking_weights``.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from bayesnb.comparison.metrics import accuracy, log_loss
 from bayesnb.validation.leave_one_out import fitted_rows
 from bayesnb.validation.left_out_evidence import left_out_evidence
 from bayesnb.validation.powers import SCALES, _at_scale, learn_temperature
+from bayesnb.validation.stacking import stacking_weights
 from tests.benchmarks.learned_priors import SETS, runs_of
 
 SIZES = (20, 50, 100, 200, 500, 2000)
@@ -60,10 +62,17 @@ def measure(name: str, seeds: int) -> Iterator[dict[str, Any]]:
             test = rest[size - len(least) :][:MOST_TESTED]
             rows, tested = ({block: x[some] for block, x in X.items()} for some in (train, test))
             found: dict[str, Any] = {"set": name, "size": size}
+            tempered, predicted = [], {}
             for kind, one in models.items():
                 fit = nb.fit_posterior(one, rows, y[train])
                 found[f"{kind} evidence"] = log_evidence(fit, rows, y[train])
-                log_proba = np.asarray(nb.temper(fit, rows, y[train], per_feature=True).predict_log_proba(tested))
+                tempered.append(nb.temper(fit, rows, y[train], per_feature=True))
+                predicted[kind] = np.asarray(tempered[-1].predict_log_proba(tested))
+            found["weight"] = stacking_weights(tempered, rows, y[train])[1]
+            for kind, weight in (("half", 0.5), ("stacked", found["weight"])):
+                logs = [predicted["Normal"] + np.log1p(-weight), predicted["Views"] + np.log(weight)]
+                predicted[kind] = np.logaddexp(*logs)
+            for kind, log_proba in predicted.items():
                 found |= {kind: log_loss(log_proba, y[test]), f"{kind} accuracy": accuracy(log_proba, y[test])}
             yield found
 
@@ -72,12 +81,13 @@ def main() -> None:
     """The command line."""
     runs = runs_of("tests.benchmarks.margins", __doc__, measure, NUMERIC)
     print(runs.groupby(["set", "size"], sort=False).median().round(3).to_string())
+    always = pd.Series(True, runs.index)
+    choices = {name: ("Views", runs["Views evidence"] >= runs["Normal evidence"] + m) for name, m in MARGINS.items()}
     rules = []
-    for name, margin in MARGINS.items():
-        use = runs["Views evidence"] >= runs["Normal evidence"] + margin
-        more = (runs["Views"] - runs["Normal"]).where(use, 0.0)
+    for name, (kind, use) in (choices | {kind: (kind, always) for kind in ("half", "stacked")}).items():
+        more = (runs[kind] - runs["Normal"]).where(use, 0.0)
         cells = more.groupby([runs["set"], runs["size"]], sort=False).median()
-        better = (runs["Views accuracy"] - runs["Normal accuracy"]).where(use, 0.0)
+        better = (runs[f"{kind} accuracy"] - runs["Normal accuracy"]).where(use, 0.0)
         rules.append({
             "views": name, "used": use.mean(), "mean": more.mean(), "cells below": (cells < 0).mean(),
             "worst": cells.max(), "in": " ".join(map(str, cells.idxmax())), "accuracy": better.mean(),

@@ -129,6 +129,20 @@ def test_rows_leave_with_their_weight_as_if_they_had_never_been(weight, rng):
         assert_allclose(by_jax(jnp.asarray(X), jnp.asarray(y), jnp.asarray(weights)), left, rtol=1e-8)
 
 
+def test_rows_of_many_weights_leave_as_if_they_had_never_been(rng):
+    """As many weights as rows, some of which outweigh all others: no table of weights, and nothing vanishes."""
+    X, y = rng.normal(size=(30, 2)) + np.arange(30)[:, None] % 3, np.arange(30) % 3
+    X[4, 1] = np.nan
+    weights = rng.gamma(1.0, 3.0, 30) + 1e-3
+    weights[:6] *= 1e4
+    prior = nb.NaiveBayes(nb.Histogram(cells=9)).resolve(X, y, sample_weight=weights)
+    left = nb.leave_one_out(prior, X, y, sample_weight=weights)
+    for n in (0, 3, 4, 7, 20):
+        others = np.arange(30) != n
+        refit = nb.fit_posterior(prior, X[others], y[others], sample_weight=weights[others])
+        assert_allclose(left[n], refit.predict_log_proba(X[n : n + 1])[0], rtol=1e-8)
+
+
 @pytest.mark.slow
 def test_bayes_theorem_with_joined_cells(rng, key):
     """prior x likelihood = evidence x posterior at draws, most of which have fewer cuts than cells."""

@@ -74,6 +74,22 @@ def test_a_row_leaves_with_edges_and_segments_kept(heaviest):
         assert_allclose(joint[n], refit.log_joint(part([n]))[0], rtol=1e-8, atol=1e-10)
 
 
+@pytest.mark.parametrize("structure", ["average", "best", "aode"])
+def test_a_column_without_cuts_changes_no_forest(structure):
+    """Nor does a category that is the only one of its column: their edges would be other words for no edge."""
+    more = X | {"none": np.full((N, 2), 3.0), "one": np.zeros((N, 1), int)}
+    families = {**MODEL.families, "none": nb.Histogram(cells=5), "one": nb.Categorical(1)}
+    fit, wider = (
+        nb.fit_forests(nb.NaiveBayes(f), x, Y, structure=structure) for f, x in ((MODEL.families, X), (families, more))
+    )
+    assert_allclose(wider.predict_log_proba(more), fit.predict_log_proba(X), rtol=1e-12)
+    left = [nb.leave_one_out(f, x, Y) for f, x in ((fit, X), (wider, more))]
+    assert_allclose(left[1], left[0], rtol=1e-12)
+    if structure != "aode":
+        assert_allclose(wider.log_evidence, fit.log_evidence, rtol=1e-12)
+        assert wider.root_probs[-3:].tolist() == [1.0, 1.0, 1.0]
+
+
 def test_pairs_are_counted_by_cell_and_merge(fit):
     prior = MODEL.resolve(X, Y)
     first, second = (nb.fit_forests(prior, part(rows), Y[rows]).statistics for rows in (slice(70), slice(70, None)))

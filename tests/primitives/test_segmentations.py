@@ -23,10 +23,10 @@ from bayesnb.primitives.segmentations import (
 
 
 class Every(NamedTuple):
-    """The log of the sum, the segments' probabilities, and the cuts of all segmentations with their logs."""
+    """The log of the sum, those of the segments' probabilities, and the cuts of all segmentations with their logs."""
 
     log_sum: float
-    share: np.ndarray
+    log_share: np.ndarray
     cuts: np.ndarray
     logs: np.ndarray
 
@@ -43,10 +43,10 @@ def enumerate_cuts(log_weight, real):
         all_cuts.append(cuts)
         segments.append((starts, ends))
         logs.append(prior + log_weight[starts, ends].sum())
-    log_sum, share = logsumexp(logs), np.zeros_like(log_weight)
+    log_sum, log_share = logsumexp(logs), np.full_like(log_weight, -np.inf)
     for one, log in zip(segments, logs, strict=True):
-        share[one] += np.exp(log - log_sum)
-    return Every(log_sum, share, np.array(all_cuts), np.array(logs))
+        log_share[one] = np.logaddexp(log_share[one], log - log_sum)
+    return Every(log_sum, log_share, np.array(all_cuts), np.array(logs))
 
 
 def problem(size, scale, seed=0):
@@ -62,9 +62,12 @@ PROBLEMS = [(1, 1.0), (2, 3.0), (6, 3000.0), (9, 1.0), (10, 30.0)]
 def test_sums_are_those_of_all_segmentations(size, scale):
     log_weight, real = problem(size, scale)
     every = enumerate_cuts(log_weight, real)
-    log_sum, share = without_compiling(sum_segmentations, log_weight, real)
+    log_sum, log_share = without_compiling(sum_segmentations, log_weight, real)
     assert_allclose(log_sum, every.log_sum, rtol=1e-12, atol=1e-12)
-    assert_allclose(share, every.share, atol=1e-12)
+    assert_allclose(np.exp(log_share), np.exp(every.log_share), atol=1e-12)
+    some = np.isfinite(every.log_share)
+    assert (some == (log_share > -1e30)).all()
+    assert_allclose(log_share[some], every.log_share[some], rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize(("size", "scale"), PROBLEMS)
@@ -78,19 +81,19 @@ def test_the_best_is_the_best_of_all(size, scale):
 
 def test_both_bodies_agree_in_batches_and_slopes():
     log_weight, real = (np.stack(parts) for parts in zip(*(problem(8, 5.0, seed) for seed in range(4)), strict=True))
-    log_sum, share = without_compiling(sum_segmentations, log_weight, real)
+    log_sum, log_share = without_compiling(sum_segmentations, log_weight, real)
     prior = without_compiling(log_prior_of_count, real)
     value, cuts = without_compiling(best_segmentation, log_weight, real, prior)
     with jax.enable_x64(True):
         by_jax = jax.jit(jax.vmap(sum_segmentations))(log_weight, real)
         assert_allclose(by_jax[0], log_sum, rtol=1e-12)
-        assert_allclose(by_jax[1], share, atol=1e-12)
+        assert_allclose(by_jax[1], log_share, rtol=1e-12, atol=1e-12)
         best = jax.jit(best_segmentation)(log_weight, real, prior)
         assert_allclose(best[0], value, rtol=1e-12)
         assert_allclose(best[1], cuts, rtol=0)
         # the slope of the log of a sum of products is the probability of each factor
         slope = jax.jit(jax.grad(lambda table: sum_segmentations(table, jnp.asarray(real))[0].sum()))(log_weight)
-        assert_allclose(slope, share, atol=1e-12)
+        assert_allclose(slope, np.exp(log_share), atol=1e-12)
 
 
 def test_wide_tables_neither_overflow_nor_vanish():
@@ -98,9 +101,11 @@ def test_wide_tables_neither_overflow_nor_vanish():
     size = 256
     alone = np.where(np.eye(size) > 0, 50.0, 0.0)
     for log_weight, expected in ((alone, 50.0 * size - np.log(size)), (-alone - 1e5, -1e5 - np.log(size))):
-        log_sum, share = without_compiling(sum_segmentations, log_weight, np.ones(size - 1))
+        log_sum, log_share = without_compiling(sum_segmentations, log_weight, np.ones(size - 1))
         assert_allclose(log_sum, expected, rtol=1e-9)
-        assert_allclose(np.triu(share).sum(axis=0).cumsum()[-1], size if log_weight[0, 0] > 0 else 1.0, rtol=1e-6)
+        assert_allclose(
+            np.triu(np.exp(log_share)).sum(axis=0).cumsum()[-1], size if log_weight[0, 0] > 0 else 1.0, rtol=1e-6
+        )
 
 
 def test_draws_have_the_probabilities_of_segmentations():

@@ -28,7 +28,10 @@ from bayesnb.primitives.forest_sums import NEVER
 
 
 def log_evidence_ratios(prior: PairPrior, statistics: PairStatistics) -> Array:
-    """The log of that ratio [D, D], parents first; ``NEVER`` where no dependence is possible. Pure JAX."""
+    """The log of that ratio [D, D], parents first; ``NEVER`` where no dependence is possible. Pure JAX.
+
+    A column of one category, such as a histogram's without cuts, has no edges: they would be other words for no edge.
+    """
     layout = PairLayout(statistics.sizes)
     num_codes, num_reals = len(layout.categories), prior.reals.loc.shape[1]
     counted = _categories(prior, statistics, layout)
@@ -36,7 +39,9 @@ def log_evidence_ratios(prior: PairPrior, statistics: PairStatistics) -> Array:
     real = bivariate_normal.log_bayes_factor(prior.reals, joint_moments(statistics)).sum(axis=0)
     impossible = jnp.full((num_reals, num_codes), NEVER)
     ratios = jnp.block([[counted, mixed], [impossible, real]])
-    return jnp.where(np.eye(num_codes + num_reals, dtype=bool), NEVER, ratios)
+    same = np.array([*layout.categories, *[0] * num_reals]) == 1
+    never = np.eye(num_codes + num_reals, dtype=bool) | same[:, None] | same[None, :]
+    return jnp.where(never, NEVER, ratios)
 
 
 def rows_prior(prior: PairPrior, layout: PairLayout) -> Array:

@@ -12,6 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bayesnb.arrays.compiled import compiled
+from bayesnb.arrays.host_bodies import with_host_body
 from bayesnb.arrays.placement import Array, namespace
 from bayesnb.families.parts.end_to_end import EndToEnd
 from bayesnb.families.parts.pair_evidence import at_categories, over_categories
@@ -25,12 +27,44 @@ def are_joined(segments: Segments) -> bool:
     return any(size != 1 for column in segments for size in column)
 
 
+def _on_host(counts: Array, sizes: Array) -> tuple[Array]:
+    front, (num_categories, _), num_segments = counts.shape[:-2], counts.shape[-2:], sizes.shape[-1]
+    tables = np.ascontiguousarray(counts).reshape(-1, num_categories, num_categories)
+    places = [np.repeat(np.arange(num_segments), one.astype(int)) for one in sizes.reshape(-1, num_segments)]
+    out = np.zeros((len(tables), num_segments, num_segments))
+    for table, place, joined in zip(tables, places, out, strict=True):
+        _add_up(table, place, joined)
+    return (out.reshape(*front, num_segments, num_segments),)
+
+
+@with_host_body(_on_host)
+def _join_counts(counts: Array, sizes: Array) -> tuple[Array]:
+    """The sums over segments of so many categories, sizes [..., I], on both axes: [..., S, S] to [..., I, I]."""
+    front, (num_categories, _), num_segments = counts.shape[:-2], counts.shape[-2:], sizes.shape[-1]
+
+    def of_table(table: Array, size: Array) -> Array:
+        places = jnp.repeat(jnp.arange(num_segments), size.astype(int), total_repeat_length=num_categories)
+        rows = jax.ops.segment_sum(table, places, num_segments)
+        return jax.ops.segment_sum(rows.T, places, num_segments).T
+
+    flat = counts.reshape(-1, num_categories, num_categories), sizes.reshape(-1, num_segments)
+    return (jax.vmap(of_table)(*flat).reshape(*front, num_segments, num_segments),)
+
+
+@compiled
+def _add_up(table: Array, places: Array, joined: Array) -> None:
+    for a in range(table.shape[0]):
+        for b in range(table.shape[1]):
+            joined[places[a], places[b]] += table[a, b]
+
+
 def join_pairs(prior: PairPrior, pairs: PairStatistics, segments: Segments) -> tuple[PairPrior, PairStatistics]:
     """The priors of columns, and the statistics of their pairs, by segments in categories' stead. Pure JAX."""
     if not are_joined(segments):
         return prior, pairs
     layout = PairLayout(tuple(chain.from_iterable(segments)))
-    counts = over_categories(over_categories(pairs.counts, layout).swapaxes(1, 2), layout)
+    sizes = jnp.broadcast_to(jnp.array(layout.categories), (len(pairs.counts), len(layout.categories)))
+    (counts,) = _join_counts(pairs.counts, sizes)
     count, alone = over_categories(pairs.count, layout), pairs.alone.mean[:, None]
     shift = over_categories(pairs.count * (pairs.mean - alone), layout) / jnp.where(count > 0, count, 1.0)
     mean = jnp.where(count > 0, alone + shift, 0.0)

@@ -152,13 +152,15 @@ def pair_statistics(cells: Array, y: Array, weight: Array, num_classes: int, lay
     places, seen, reals = layout.split(np.asarray(cells, np.float64))
     places, size = np.where(seen, places, -1), sum(layout.categories)
 
+    counts = np.zeros((num_classes, size, size))
+
     def of_class(k: int) -> tuple[Array, ...]:
         mass = y[:, k] if y.ndim == 2 else np.where(y == k, weight, 0.0)
         rows = np.flatnonzero(mass > 0)
         codes, x, mass = places[rows], reals[rows], np.asarray(mass[rows], np.float64)
-        by_category = pair_sums.moments_by_category(codes, x, mass, size)
-        return pair_sums.count_pairs(codes, mass, size), *by_category, *pair_sums.joint_moments(x, mass)
+        pair_sums.count_pairs(codes, mass, counts[k])
+        return *pair_sums.moments_by_category(codes, x, mass, size), *pair_sums.joint_moments(x, mass)
 
     parts = in_threads(of_class, range(num_classes))
-    tables = dict(zip((name for name, _ in PairStatistics.axes), map(np.stack, zip(*parts, strict=True)), strict=True))
-    return PairStatistics(**tables, sizes=layout.sizes)
+    names, rest = (name for name, _ in PairStatistics.axes), map(np.stack, zip(*parts, strict=True))
+    return PairStatistics(**dict(zip(names, (counts, *rest), strict=True)), sizes=layout.sizes)

@@ -24,9 +24,6 @@ from bayesnb.numerics.segment_weights import segment_sums, segment_weights
 from bayesnb.primitives.segmentations import best_segmentation, log_prior_of_count, sum_segmentations
 from bayesnb.primitives.segmentations.nodes import NEVER
 
-HEAVY = 30.0
-"""Without a row of larger weight the average is computed anew: with it, segments that matter may have no share left."""
-
 
 class Prior(NamedTuple):
     """``mass`` q [D, G], ``counts`` c [K, D, G], ``real`` [D, G - 1], 1 for a boundary of cells, and ``totals`` A."""
@@ -48,15 +45,20 @@ class Prior(NamedTuple):
 
 
 class Average(NamedTuple):
-    """``share`` [A, D, G, G] is the posterior probability of a segment together with a total, ``log_weight`` log e.
+    """``log_share`` [A, D, G, G] is the log of a segment's posterior probability together with a total, ``log_weight``
+    log e.
 
     ``log_sum`` [A, D] is the log evidence of each total, and ``log_evidence`` [D] that of their average.
     """
 
-    share: Array
+    log_share: Array
     log_weight: Array
     log_sum: Array
     log_evidence: Array
+
+    @property
+    def share(self) -> Array:
+        return jnp.exp(self.log_share)
 
 
 def log_weights(prior: Prior) -> tuple[Array, Array]:
@@ -69,11 +71,11 @@ def average(prior: Prior) -> Average:
     """The exact average over all cuts and totals, each total as probable as the others."""
     log_weight, rest = log_weights(prior)
     real = jnp.broadcast_to(prior.real[None], (*log_weight.shape[:2], log_weight.shape[-1] - 1))
-    log_sum, share = sum_segmentations(log_weight, real.astype(log_weight.dtype))
+    log_sum, log_share = sum_segmentations(log_weight, real.astype(log_weight.dtype))
     log_sum = log_sum + rest - jnp.log(1.0 * len(prior.totals))
     evidence = jax.nn.logsumexp(log_sum, axis=0)
-    by_total = jax.nn.softmax(log_sum, axis=0)  # also where the sum of two is rounded to the larger
-    return Average(share * by_total[:, :, None, None], log_weight, log_sum, evidence)
+    by_total = jax.nn.log_softmax(log_sum, axis=0)  # also where the sum of two is rounded to the larger
+    return Average(log_share + by_total[:, :, None, None], log_weight, log_sum, evidence)
 
 
 def cover(table: Array) -> Array:
@@ -82,55 +84,50 @@ def cover(table: Array) -> Array:
     return jnp.triu(from_end).sum(axis=-2)
 
 
+def log_cover(logs: Array) -> Array:
+    """``cover`` of logs: for each cell relative to its own largest."""
+    size = logs.shape[-1]
+    from_end = jax.lax.cumlogsumexp(logs, axis=logs.ndim - 1, reverse=True)
+    return jax.nn.logsumexp(jnp.where(jnp.triu(jnp.ones((size, size), bool)), from_end, NEVER), axis=-2)
+
+
 def predictive(prior: Prior, known: Average) -> Array:
     """The probability of each cell, averaged over cuts and totals, [K, D, G]."""
-    total, mass = prior.total, prior.segments()[None]
+    total, mass, share = prior.total, prior.segments()[None], known.share
 
     def of_class(counts: Array) -> Array:
         unit = total + counts.sum(axis=-1)[None, :, None, None]
         ratio = (total * mass + segment_sums(counts)[None]) / (unit * mass)
-        return prior.mass * cover((known.share * ratio).sum(axis=0))
+        return prior.mass * cover((share * ratio).sum(axis=0))
 
-    return jax.lax.map(of_class, jnp.asarray(prior.counts, known.share.dtype))
+    return jax.lax.map(of_class, jnp.asarray(prior.counts, share.dtype))
 
 
 def left_out(prior: Prior, known: Average, own: Array, weight: Array) -> Array:
     """The log of ``predictive`` without a row of class ``own``, of this weight, that is in the cell, [K, D, G].
 
-    Without the row the segments' probabilities change by 1 / p(row | segment, other rows), and its class loses it.
+    Without the row the segments' probabilities change by 1 / p(row | segment, other rows), and its class loses it. For
+    numpy rows ``numerics.segment_weights`` does it row by row.
     """
     total, mass = prior.total, prior.segments()[None]
-    counts = jnp.asarray(prior.counts, known.share.dtype)
+    counts = jnp.asarray(prior.counts, known.log_share.dtype)
     inside, rows = segment_sums(counts[own])[None], counts[own].sum(axis=-1)[None, :, None, None]
     left, rest = without(inside, weight), without(rows, weight)
     unit = total + rows
     likelihood = log_gamma_ratio(total * mass + left, weight, mass * unit) - log_gamma_ratio(total + rest, weight, unit)
-    some = known.share > 0
-    logs = jnp.where(some, jnp.log(jnp.where(some, known.share, 1.0)) - likelihood, -jnp.inf)
+    logs = known.log_share - likelihood
     own_ratio = (total * mass + left) / ((total + rest) * mass)
 
     def of_class(k: Array) -> Array:
         unit = total + counts[k].sum(axis=-1)[None, :, None, None]
         return jnp.where(k == own, own_ratio, (total * mass + segment_sums(counts[k])[None]) / (unit * mass))
 
-    def plain(logs: Array) -> Array:
-        top = logs.max(axis=(0, 2, 3), keepdims=True)
-        weights = jnp.exp(logs - top)
-        below = cover(weights.sum(axis=0))
-        above = jax.lax.map(lambda k: cover((weights * of_class(k)).sum(axis=0)), jnp.arange(len(counts)))
-        seen = below > 0
-        return jnp.log(jnp.where(seen[None], above, 1.0)) - jnp.log(jnp.where(seen, below, 1.0))[None]
-
-    def anew(_: Array) -> Array:
-        def at_cell(g: Array) -> Array:
-            others = prior._replace(counts=counts.at[own, :, g].set(without(counts[own, :, g], weight)))
-            ratio = predictive(others, average(others)) / jnp.where(prior.mass > 0, prior.mass, 1.0)[None]
-            return jnp.take(jnp.log(jnp.where(ratio > 0, ratio, 1.0)), g, axis=2)
-
-        return jnp.moveaxis(jax.lax.map(at_cell, jnp.arange(counts.shape[2])), 0, 2)
-
-    log_ratio = jax.lax.cond(weight > HEAVY, anew, plain, logs)
-    return log_ratio + jnp.log(jnp.where(prior.mass > 0, prior.mass, 1.0))[None]
+    below = jax.nn.logsumexp(log_cover(logs), axis=0)
+    above = jax.lax.map(
+        lambda k: jax.nn.logsumexp(log_cover(logs + jnp.log(of_class(k))), axis=0), jnp.arange(len(counts))
+    )
+    seen, mass = (prior.mass > 0)[None], prior.mass[None]
+    return jnp.where(seen, above - below[None] + jnp.log(jnp.where(seen, mass, 1.0)), 0.0)
 
 
 def cut_probability(known: Average) -> Array:

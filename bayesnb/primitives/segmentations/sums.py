@@ -1,4 +1,4 @@
-"""The sum of the weights of all segmentations, and each segment's share in it."""
+"""The sum of the weights of all segmentations, and the log of each segment's share in it."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ def _on_host(log_weight: Array, real: Array) -> tuple[Array, Array]:
     num_cells = log_weight.shape[-1]
     tables = np.ascontiguousarray(log_weight, np.float64).reshape(-1, num_cells, num_cells)
     cuts = np.ascontiguousarray(real, np.float64).reshape(len(tables), num_cells - 1)
-    log_sum, shares = np.empty(len(tables)), np.zeros(tables.shape)
-    _add_up(tables, cuts, *nodes(num_cells), log_sum, shares)
-    return log_sum.reshape(log_weight.shape[:-2]), shares.reshape(log_weight.shape)
+    log_sum, log_shares = np.empty(len(tables)), np.full(tables.shape, NEVER)
+    _add_up(tables, cuts, *nodes(num_cells), log_sum, log_shares)
+    return log_sum.reshape(log_weight.shape[:-2]), log_shares.reshape(log_weight.shape)
 
 
 @with_host_body(_on_host)
 def sum_segmentations(log_weight: Array, real: Array) -> tuple[Array, Array]:
-    """log of the sum over segmentations of prior times weights [...], and each segment's probability [..., G, G].
+    """log of the sum over segmentations of prior times weights [...], and of each segment's probability [..., G, G].
 
     ``log_weight`` [..., G, G] are those of the segments from cell i to cell j >= i; ``real`` [..., G - 1] is 1 for a
-    boundary that may be cut, else 0. Entries with i > j are ignored, and have probability 0.
+    boundary that may be cut, else 0. Entries with i > j are ignored. The log of the probability of what is no segment
+    is ``NEVER``; of the others it is right however small it is.
     """
     size, front = log_weight.shape[-1], log_weight.shape[:-2]
     flat = log_weight.reshape(-1, size, size), real.reshape(int(np.prod(front)), size - 1)
-    log_sum, shares = jax.vmap(_of_table)(*flat)
-    return log_sum.reshape(front), shares.reshape(log_weight.shape)
+    log_sum, log_shares = jax.vmap(_of_table)(*flat)
+    return log_sum.reshape(front), log_shares.reshape(log_weight.shape)
 
 
 def _of_table(log_weight: Array, real: Array) -> tuple[Array, Array]:
@@ -71,62 +72,73 @@ def _of_table(log_weight: Array, real: Array) -> tuple[Array, Array]:
     log_sum = jax.nn.logsumexp(jax.lax.map(lambda node: at_node(node)[0], of_nodes))
 
     def add(total: Array, node: tuple[Array, Array, Array]) -> tuple[Array, None]:
-        return total + jnp.exp(at_node(node)[1] - log_sum), None
+        return jnp.logaddexp(total, at_node(node)[1] - log_sum), None
 
-    return best[size] + log_sum, jax.lax.scan(add, jnp.zeros_like(upper), of_nodes)[0]
+    log_shares = jax.lax.scan(add, jnp.full_like(upper, NEVER), of_nodes)[0]
+    return best[size] + log_sum, jnp.maximum(log_shares, NEVER)
 
 
 @compiled
-def _add_up(log_weight: Array, real: Array, p: Array, weights: Array, log_sum: Array, shares: Array) -> None:
-    """The same by numba: weights are relative to the best segmentation, so that nothing overflows.
+def _add_up(log_weight: Array, real: Array, p: Array, weights: Array, log_sum: Array, log_shares: Array) -> None:
+    """The same by numba: sums up to a cell are relative to the best path there, and sums from it to the best one on.
 
-    With path weights at most 1 every sum is at most 1; what underflows is nothing beside the best segmentation, whose
-    prior is at least 1e-80 for 256 cells.
+    With path weights at most 1 nothing overflows; what underflows is nothing beside the best path, whose prior is at
+    least 1e-80 for 256 cells.
     """
     size, num_nodes = log_weight.shape[1], p.shape[0]
     powers = np.ones((size, num_nodes))
     for m in range(1, size):
         powers[m] = powers[m - 1] * (1.0 - p)
-    best, before = np.empty(size + 1), np.zeros(size, np.int64)
-    weight = np.empty((size, size))
+    best, rest, before = np.empty(size + 1), np.empty(size + 1), np.zeros(size, np.int64)
+    logs = np.empty((size, size))
+    allowed = np.ones(size + 1, np.bool_)  # a segment may start at this cell
     for b in range(log_weight.shape[0]):
         for j in range(1, size):
-            before[j] = before[j - 1] + (real[b, j - 1] > 0)
+            allowed[j] = real[b, j - 1] > 0
+            before[j] = before[j - 1] + allowed[j]
         forward, backward = np.zeros((size + 1, num_nodes)), np.zeros((size + 1, num_nodes))
         forward[0], backward[size] = 1.0, 1.0
-        best[0] = 0.0
+        best[0], rest[size] = 0.0, 0.0
         for j in range(size):
+            if not allowed[j + 1]:
+                continue
             best[j + 1] = -np.inf
-            if j == size - 1 or real[b, j] > 0:
-                for i in range(j + 1):
+            for i in range(j + 1):
+                if allowed[i]:
                     best[j + 1] = max(best[j + 1], best[i] + log_weight[b, i, j])
-                for i in range(j + 1):
-                    weight[i, j] = np.exp(best[i] + log_weight[b, i, j] - best[j + 1])
-                    crossed = before[j] - before[i]
-                    for n in range(num_nodes):
-                        forward[j + 1, n] += forward[i, n] * weight[i, j] * powers[crossed, n]
-                if j < size - 1:
-                    forward[j + 1] *= p
-            else:
-                for i in range(j + 1):
-                    weight[i, j] = 0.0
-        for i in range(size - 1, -1, -1):
-            if i == 0 or real[b, i - 1] > 0:
-                for j in range(i, size):
-                    if weight[i, j] > 0.0:
-                        crossed = before[j] - before[i]
+            for i in range(j + 1):
+                if allowed[i]:
+                    logs[i, j] = best[i] + log_weight[b, i, j] - best[j + 1]
+                    weight = np.exp(logs[i, j])
+                    if weight > 0.0:
                         for n in range(num_nodes):
-                            cut = p[n] if j < size - 1 else 1.0
-                            backward[i, n] += weight[i, j] * powers[crossed, n] * cut * backward[j + 1, n]
+                            forward[j + 1, n] += forward[i, n] * weight * powers[before[j] - before[i], n]
+            if j < size - 1:
+                forward[j + 1] *= p
+        for i in range(size - 1, -1, -1):
+            if not allowed[i]:
+                continue
+            rest[i] = -np.inf
+            for j in range(i, size):
+                if allowed[j + 1]:
+                    rest[i] = max(rest[i], logs[i, j] + rest[j + 1])
+            for j in range(i, size):
+                if allowed[j + 1]:
+                    weight = np.exp(logs[i, j] + rest[j + 1] - rest[i])
+                    if weight > 0.0:
+                        for n in range(num_nodes):
+                            backward[i, n] += weight * powers[before[j] - before[i], n] * backward[j + 1, n]
+            if i > 0:
+                backward[i] *= p
         total = 0.0
         for n in range(num_nodes):
             total += weights[n] * forward[size, n]
+        backward *= weights
         log_sum[b] = best[size] + np.log(total)
         for i in range(size):
             for j in range(i, size):
-                if weight[i, j] > 0.0:
-                    crossed, share = before[j] - before[i], 0.0
+                if allowed[i] and allowed[j + 1]:
+                    share = 0.0
                     for n in range(num_nodes):
-                        cut = p[n] if j < size - 1 else 1.0
-                        share += weights[n] * forward[i, n] * powers[crossed, n] * cut * backward[j + 1, n]
-                    shares[b, i, j] = weight[i, j] * share / total
+                        share += forward[i, n] * powers[before[j] - before[i], n] * backward[j + 1, n]
+                    log_shares[b, i, j] = logs[i, j] + rest[j + 1] + np.log(share / total)
