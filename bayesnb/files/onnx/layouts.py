@@ -108,11 +108,10 @@ def _part(translation: Translation, name: str, axes: Any, starts: Any, ends: Any
 
 @on_full
 def _dynamic_slice(translation: Translation, equation: Any, name: str, *starts: str) -> str:
-    graph, shape = translation.graph, equation.invars[0].aval.shape
+    shape = equation.invars[0].aval.shape
     for axis, size in enumerate(equation.params["slice_sizes"]):
         if size != shape[axis]:
-            start, end = _bounds(translation, starts[axis], size, shape[axis])
-            name = graph.add("Slice", name, start, end, translation.integers(axis))
+            name, *_ = translation.part(name, starts[axis], size, shape[axis], axis)
     return name
 
 
@@ -123,19 +122,11 @@ def _dynamic_update_slice(translation: Translation, equation: Any, name: str, up
     if len(axes) > 1:
         raise NoOperator("a change of a part of several axes")
     for axis in axes:
-        start, end = _bounds(translation, starts[axis], part[axis], whole[axis])
+        _, start, end = translation.part(name, starts[axis], part[axis], whole[axis], axis)
         first, last, along = translation.integers(0), translation.size(whole[axis]), translation.integers(axis)
         before, after = graph.add("Slice", name, first, start, along), graph.add("Slice", name, end, last, along)
         update = graph.add("Concat", before, update, after, axis=axis)
     return update
-
-
-def _bounds(translation: Translation, start: str, size: Any, whole: Any) -> tuple[str, str]:
-    """The first and the last place of a part, moved inside the array, int64 [1] each."""
-    graph = translation.graph
-    start = graph.add("Max", graph.add("Reshape", start, translation.integers(1)), translation.integers(0))
-    start = graph.add("Min", start, translation.size(whole - size))
-    return start, graph.add("Add", start, translation.size(size))
 
 
 @on_full

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from jax.lax import GatherScatterMode
 
-from bayesnb.files.onnx.graph import DOUBLE, INT64, element_type
+from bayesnb.files.onnx.graph import BOOL, DOUBLE, INT64, element_type
 from bayesnb.files.onnx.translation import NoOperator, Rule, Translation, Value, on_full
 
 
@@ -20,6 +20,8 @@ def _gather(translation: Translation, equation: Any, x: str, indices: str) -> st
     numbers, sizes, mode = (equation.params[name] for name in ("dimension_numbers", "slice_sizes", "mode"))
     graph, (shape, of_indices) = translation.graph, (variable.aval.shape for variable in equation.invars)
     starts, paired = [int(a) for a in numbers.start_index_map], [int(a) for a in numbers.operand_batching_dims]
+    if len(of_indices) == 1:
+        return _slice(translation, equation, x, indices)
     whole = [axis for axis in range(len(shape)) if axis not in (*starts, *paired)]
     kept_ones = [axis for axis in starts if axis not in numbers.collapsed_slice_dims]
     if any(sizes[axis] != 1 for axis in starts) or any(sizes[axis] != shape[axis] for axis in whole):
@@ -31,9 +33,7 @@ def _gather(translation: Translation, equation: Any, x: str, indices: str) -> st
     of_pairs = [int(axis) for axis in numbers.start_indices_batching_dims]
     free = [axis for axis in range(batch) if axis not in of_pairs]
     indices = _moved(translation, indices, [*of_pairs, *free, batch])
-    last = graph.constant(np.array([shape[axis] - 1 for axis in starts], np.int64)) if _known(shape, starts) else None
-    if last is None:
-        raise NoOperator("a look-up of rows")
+    last = graph.add("Concat", *(translation.size(shape[axis] - 1) for axis in starts), axis=0)
     places = graph.add("Min", graph.add("Max", indices, translation.integers(0)), last)
     found = graph.add("GatherND", x, places, batch_dims=len(paired))
     if mode == GatherScatterMode.FILL_OR_DROP:
@@ -52,13 +52,25 @@ def _gather(translation: Translation, equation: Any, x: str, indices: str) -> st
     return _moved(translation, found, [int(place) for place in np.argsort(here)])
 
 
+def _slice(translation: Translation, equation: Any, x: str, places: str) -> str:
+    """One slice; its axes are in the order of the array's."""
+    numbers, sizes, graph = equation.params["dimension_numbers"], equation.params["slice_sizes"], translation.graph
+    if equation.params["mode"] == GatherScatterMode.FILL_OR_DROP:
+        raise NoOperator("a slice that fills")
+    for place, axis in enumerate(numbers.start_index_map):
+        start = graph.add("Gather", places, graph.constant(np.int64(place)), axis=0)
+        x, *_ = translation.part(x, start, sizes[axis], equation.invars[0].aval.shape[axis], int(axis))
+    dropped = [int(axis) for axis in numbers.collapsed_slice_dims]
+    return str(graph.add("Squeeze", x, translation.integers(*dropped)) if dropped else x)
+
+
 def _filled(translation: Translation, equation: Any, found: str, places: str, indices: str, num_whole: int) -> str:
     """The slices that were read, with the fill value where a place is beyond the array."""
     graph, fill = translation.graph, equation.params["fill_value"]
     if element_type(equation.outvars[0].aval.dtype) != DOUBLE:
         raise NoOperator("a look-up that fills integers")
     beyond = graph.add("Cast", graph.add("Not", graph.add("Equal", places, indices)), to=INT64)
-    beyond = graph.add("Cast", graph.add("ReduceMax", beyond, translation.integers(-1), keepdims=0), to=9)
+    beyond = graph.add("Cast", graph.add("ReduceMax", beyond, translation.integers(-1), keepdims=0), to=BOOL)
     for _ in range(num_whole):
         beyond = graph.add("Unsqueeze", beyond, translation.integers(-1))
     return str(graph.add("Where", beyond, graph.constant(np.float64(np.nan if fill is None else fill)), found))
@@ -93,10 +105,6 @@ def _scatter(reduction: str) -> Rule:
 def _moved(translation: Translation, name: str, order: list[int]) -> str:
     """The array with its axes in this order."""
     return name if order == sorted(order) else str(translation.graph.add("Transpose", name, perm=order))
-
-
-def _known(shape: Any, axes: list[int]) -> bool:
-    return all(isinstance(shape[axis], int | np.integer) for axis in axes)
 
 
 RULES: dict[str, Rule] = {

@@ -94,12 +94,14 @@ class Translation:
         return str(self.graph.add("Concat", *map(self.size, sizes), axis=0))
 
     def size(self, size: Any) -> str:
-        """The name of one size, int64 [1], for sizes a N + b of N rows."""
+        """The name of one size, int64 [1]: a number, or a N or N + b of N rows."""
         if not is_symbolic_dim(size):
             return self.graph.constant(np.array([size], np.int64))
         rows = self.graph.add("Shape", self.source, start=0, end=1)
-        factor, rest = divmod(size, self.rows)
+        factor, rest = divmod(size, self.rows)  # of a N
         if is_symbolic_dim(factor) or is_symbolic_dim(rest):
+            factor, rest = 1, size - self.rows  # of N + b
+        if is_symbolic_dim(rest):
             raise NoOperator(f"a size of {size}")
         if factor != 1:
             rows = self.graph.add("Mul", rows, self.graph.constant(np.array([factor], np.int64)))
@@ -113,9 +115,13 @@ class Translation:
         """The name of known integers, int64 [number of them]."""
         return self.graph.constant(np.array(numbers, np.int64))
 
-    def inputs(self, jaxpr: Any) -> list[Value]:
-        """New inputs of this graph for the arguments of a jaxpr."""
-        return [Value(a.shape, self.graph.add_input(tensor(a))) for a in (v.aval for v in jaxpr.invars)]
+    def part(self, name: str, start: str, size: Any, whole: Any, axis: int) -> tuple[str, str, str]:
+        """The part of an array from a computed place on, moved inside the array, and where it starts and ends."""
+        graph = self.graph
+        start = graph.add("Max", graph.add("Reshape", start, self.integers(1)), self.integers(0))
+        start = graph.add("Min", start, self.size(whole - size))
+        end = graph.add("Add", start, self.size(size))
+        return graph.add("Slice", name, start, end, self.integers(axis)), start, end
 
     def finish(self, values: Sequence[Value], variables: Sequence[Any]) -> None:
         """Make these values the outputs of this graph, in their full shapes."""
