@@ -106,6 +106,12 @@ def log_gamma_ratio(a: Array, x: Array, unit: Array | float = 1.0) -> Array:
     return series + shifted - jnp.where(step == x, 0.0, (x - step) * jnp.log(unit))
 
 
+def stirling_log_gamma(z: Array) -> Array:
+    """log Gamma(z), z >= 0, from logarithms alone, by the same recurrence and series. Pure JAX."""
+    top, product = _shift(z)
+    return (top - 0.5) * jnp.log(top) - top + 0.5 * np.log(2.0 * np.pi) + _stirling_tail(top) - product
+
+
 def _shift(z: Array) -> tuple[Array, Array]:
     """(w, c) with log Gamma(z) = log Gamma(w) - c and w >= 8."""
     small = z < 8

@@ -72,6 +72,12 @@ def test_it_is_saved_and_exported(case, tmp_path):
     assert_allclose(proba, post.predict_proba(case.X), rtol=1e-4, atol=1e-6)
 
 
+def test_onnx_serves_it(case, tmp_path):
+    sessions = pytest.importorskip("tests.files.onnx_sessions")
+    post = nb.fit_posterior(case.model, case.X, case.y)
+    sessions.assert_served(sessions.Served(post, tmp_path), post, case.X)
+
+
 def test_a_file_needs_the_family(case, tmp_path, family):
     nb.save(nb.fit_posterior(case.model, case.X, case.y), tmp_path / "fit")
     del nb.Family.known["Exponential"]

@@ -1,7 +1,7 @@
-"""Export predictions as functions in StableHLO, which any program with JAX can run without bayesnb.
+"""Export predictions as functions that programs can run without bayesnb: in StableHLO with JAX, or in ONNX without.
 
 The fit's parameters become constants of two functions of rows, ``predict_log_proba`` and ``log_joint``, each [N, K],
-from which all other predictions follow. They take any number N of rows, and have gradients.
+from which all other predictions follow. They take any number N of rows. Those in StableHLO have gradients.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bayesnb.arrays.placement import is_traced, to_double
 from bayesnb.files.storage.exported import FUNCTIONS, KIND, NO_FLATBUFFERS, VERSION
 from bayesnb.files.storage.exported_estimator import describe_estimator
 from bayesnb.files.storage.operations import require_arithmetic
-from bayesnb.files.storage.results import StorageError, Target, write_format
+from bayesnb.files.storage.results import StorageError, Target, is_named, write_content, write_format
 from bayesnb.results.classifier import Classifier
 
 PLATFORMS = ("cpu", "cuda", "tpu")
@@ -29,27 +29,46 @@ KNOWN_PLATFORMS = (*PLATFORMS, "rocm")
 
 
 def export(fit: Any, path: Target, *, platforms: Sequence[str] = PLATFORMS) -> None:
-    """Export the predictions of a fit, or of an estimator, to a file for programs that have only JAX.
+    """Export the predictions of a fit, or of an estimator, to a file for programs that do not have bayesnb.
 
-    ``load_exported`` reads it. An estimator is exported with its labels, its columns and their values, and takes the
-    same rows: frames, dicts or arrays.
+    If the name of the file ends in ``.onnx``, it is an ONNX graph, which onnxruntime and others run without Python;
+    all other files hold functions for programs that have JAX, and ``load_exported`` reads them. An estimator is
+    exported with its labels, its columns and their values, and takes the same rows: frames, dicts or arrays.
 
-    The functions take float32 rows, or float64 rows if JAX computes in float64 during the export (``jax.enable_x64``).
-    A program without bayesnb can call them as follows, with X an array [N, D] or a dict of arrays by block, of an
-    estimator the encoded rows::
+    **ONNX** (``pip install 'bayesnb[onnx]'``). Numbers are float64 throughout: log p is that of the fit to 1e-9 of
+    max(1, |log p|), or to 1e-5 for rows with counts of up to 1e8. Memory grows with the rows of a call: give many in
+    batches. The inputs are:
+
+    - of a fit: an array [N, D] for each block by its name, ``X`` if there is one block; two for successes and totals,
+      ``block_successes`` and ``block_totals``;
+    - of an estimator: a column [N, 1] for each column of the frame by its name, text where the fit saw text and else
+      numbers; ``X`` [N, D] if it was fitted to an array. Columns that the fit left out are no inputs.
+
+    NaN is a missing cell, and so is a text or a category that the fit did not have, as ``""``. Other cells are not
+    checked. The outputs are ``label`` [N], the number of the class or the estimator's label, and ``proba``,
+    ``log_proba`` and ``log_joint``, [N, K] each::
+
+        session = onnxruntime.InferenceSession("model.onnx")
+        label, proba = session.run(["label", "proba"], {"X": X.astype(float)})
+
+    **JAX.** The functions take float32 rows, or float64 rows if JAX computes in float64 during the export
+    (``jax.enable_x64``). A program without bayesnb can call them as follows, with X an array [N, D] or a dict of arrays
+    by block, of an estimator the encoded rows::
 
         stored = safetensors.numpy.load_file(path)["predict_log_proba"]
         log_proba = jax.export.deserialize(bytearray(stored)).call(X)
 
-    The file is in safetensors format and written atomically. Later versions of JAX can read it for at least six months.
+    The file is in safetensors format. Later versions of JAX can read it for at least six months. All files are written
+    atomically.
 
     Args:
         fit: A result of a ``fit_`` function that has ``predict_log_proba``, or a fitted ``NaiveBayesClassifier``.
         path: The path of the file, whose folder must exist, or a file that is open for writing bytes.
-        platforms: The platforms to run on, by JAX's names: "cpu", "cuda", "tpu" or "rocm".
+        platforms: The platforms to run on, by JAX's names: "cpu", "cuda", "tpu" or "rocm"; ONNX takes none.
 
     Raises:
-        StorageError: if ``fit`` is not such a fit, JAX cannot export it, or the file cannot be written.
+        StorageError: if ``fit`` is not such a fit, JAX cannot export it, ONNX has no form of it (as of draws), or the
+            file cannot be written.
     """
     estimator = None if isinstance(fit, Classifier) else _require_estimator(fit)
     fit = fit if estimator is None else estimator.fit_
@@ -57,6 +76,9 @@ def export(fit: Any, path: Target, *, platforms: Sequence[str] = PLATFORMS) -> N
         raise StorageError("a fit inside a JAX transformation has no values yet: export it outside the transformation")
     if isinstance(platforms, str) or not platforms or not set(platforms) <= set(KNOWN_PLATFORMS):
         raise StorageError(f"platforms must be a list of some of {KNOWN_PLATFORMS}, got {platforms!r}")
+    if is_named(path, ".onnx"):
+        _export_onnx(fit, estimator, path, platforms)
+        return
     arrays: dict[str, Any] = {}
     try:
         rows, double = _rows(fit), to_double(fit)  # constants are computed in float64 and rounded once
@@ -73,6 +95,28 @@ def export(fit: Any, path: Target, *, platforms: Sequence[str] = PLATFORMS) -> N
         raise StorageError(f"this {type(fit).__name__} cannot be exported for {platforms}: {reason}") from error
     header = {"fit": type(fit).__name__, "jax": jax.__version__, **described}
     write_format(path, KIND, VERSION, header, arrays)
+
+
+def _export_onnx(fit: Classifier, estimator: Any, path: Target, platforms: Sequence[str]) -> None:
+    """Write an ONNX file; StorageError as ``export``."""
+    from bayesnb.files.onnx.export import to_onnx
+    from bayesnb.files.onnx.translation import NoOperator
+
+    if platforms is not PLATFORMS:
+        raise StorageError("an ONNX file runs wherever an ONNX runtime does: leave out platforms")
+    try:
+        content = to_onnx(fit, estimator)
+    except ImportError as error:
+        raise StorageError("to write ONNX files, install the package onnx: pip install 'bayesnb[onnx]'") from error
+    except NoOperator as error:
+        raise StorageError(
+            f"this {type(fit).__name__} has no form in ONNX, which has none of {error}: export it to a file of another "
+            "name, which JAX runs"
+        ) from error
+    except Exception as error:  # JAX and ONNX raise many types
+        reason = str(error).splitlines()[0]
+        raise StorageError(f"this {type(fit).__name__} cannot be exported to ONNX: {reason}") from error
+    write_content(path, lambda: content)
 
 
 def _require_estimator(given: Any) -> Any:

@@ -21,7 +21,7 @@ from bayesnb.arrays.placement import Array, namespace, on_host, pad_rows
 from bayesnb.arrays.processes import require_jax
 from bayesnb.files.storage.exported_estimator import ExportedEstimator
 from bayesnb.files.storage.operations import ForeignOperation, require_arithmetic
-from bayesnb.files.storage.results import Source, StorageError, name_of, read_format
+from bayesnb.files.storage.results import Source, StorageError, is_named, name_of, read_format
 from bayesnb.numerics.log_prob import logsumexp
 
 KIND, VERSION = "bayesnb exported", 1
@@ -43,6 +43,8 @@ def load_exported(path: Source) -> ExportedClassifier | ExportedEstimator:
         StorageError: if the file cannot be read, is damaged, was not written by ``export``, was written by a later
             version of bayesnb or JAX, or has functions that do more than arithmetic, which are named and not run.
     """
+    if is_named(path, ".onnx"):
+        raise StorageError(f"{name_of(path)} is an ONNX file, which onnxruntime reads: onnxruntime.InferenceSession")
     header, arrays = read_format(path, KIND, VERSION, "nb.export")
     try:
         functions = {name: jax.export.deserialize(bytearray(arrays[name])) for name in FUNCTIONS}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from io import TextIOBase
 from pathlib import Path
 from typing import IO, Any
@@ -94,16 +94,26 @@ def name_of(place: Source) -> str:
     return f"'{os.fspath(path)}'" if isinstance(path, str | os.PathLike) else "the content"
 
 
+def is_named(place: Source, ending: str) -> bool:
+    """Whether the name of a file ends so, in capitals or not; bytes have no name."""
+    path = place if isinstance(place, str | os.PathLike) else getattr(place, "name", None)
+    return isinstance(path, str | os.PathLike) and str(os.fspath(path)).lower().endswith(ending)
+
+
 def write_format(
     place: Target, kind: str, version: int, header: Mapping[str, Any], arrays: Mapping[str, Array]
 ) -> None:
     """Write a file with its kind and version; raise StorageError if it cannot be written."""
-    header = {"format": f"{kind} {version}", **header}
+    write_content(place, lambda: tensors.to_bytes({"format": f"{kind} {version}", **header}, arrays))
+
+
+def write_content(place: Target, content: Callable[[], bytes]) -> None:
+    """Write a whole file of bytes; raise StorageError if they cannot be made, by ValueError, or not written."""
     try:
         if isinstance(place, str | os.PathLike):
-            tensors.write(Path(place), header, arrays)
+            tensors.write_bytes(Path(place), content())
         else:
-            _require_open(place, "write").write(tensors.to_bytes(header, arrays))
+            _require_open(place, "write").write(content())
     except StorageError:
         raise
     except (OSError, ValueError) as error:

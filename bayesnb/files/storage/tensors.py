@@ -26,7 +26,11 @@ def write(path: Path, header: Mapping[str, Any], arrays: Arrays) -> None:
 
     OSError if it cannot be written or ``path`` is not a regular file, ValueError if the content cannot be stored.
     """
-    content = to_bytes(header, arrays)
+    write_bytes(path, to_bytes(header, arrays))
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file atomically; OSError as ``write``."""
     with whole_file(path) as handle:
         handle.write(content)
 

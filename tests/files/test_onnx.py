@@ -1,0 +1,169 @@
+"""Exported ONNX files answer in onnxruntime as the fit does, for any number of rows; other fits are refused."""
+
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import bayesnb as nb
+from bayesnb.files.onnx import export as onnx_export
+from tests import cases
+from tests.files.onnx_sessions import Served, assert_served
+from tests.files.test_export import FITS, MODEL, X, Y
+
+FITTED = {"MLE": nb.fit_mle, "MAP": nb.fit_map, "posterior": nb.fit_posterior}
+EVERY = np.array(np.meshgrid(*[[0, 1, np.nan]] * 3)).reshape(3, -1).T
+
+
+def numbers(rng):
+    rows = rng.normal(size=(60, 3)) + np.arange(60)[:, None] % 2
+    return rows, np.arange(60) % 2
+
+
+def some_missing(rows, rng):
+    return np.where(rng.random(rows.shape) < 0.2, np.nan, rows)
+
+
+@pytest.mark.parametrize("method", cases.by_default(FITTED, "posterior"))
+@pytest.mark.parametrize("name", cases.by_default(cases.NAMES, "mixed", "histogram"))
+def test_one_file_equals_the_fit_for_every_number_of_rows(name, method, tmp_path, rng):
+    """Missing cells, and rows that are impossible under the MLE of some classes."""
+    case = cases.make(name)
+    fit = FITTED[method](*case)
+    served = Served(fit, tmp_path)
+    for size in (1, 0, 1000):
+        assert_served(served, fit, case.rows(rng.integers(0, len(case.y), size)))
+
+
+@pytest.mark.parametrize("name", cases.by_default(["covariance", "discriminant"], "covariance"))
+def test_rows_of_a_covariance_with_some_cells_missing(name, tmp_path, rng):
+    case = cases.make(name)
+    fit = nb.fit_posterior(*case)
+    assert_served(Served(fit, tmp_path), fit, some_missing(case.X, rng))
+
+
+COUNTS = np.array([[0, 0, 0], [1, 1e6, 0], [3e7, 2, 1e7], [np.nan] * 3, [0, 0, 1e8]])
+LARGE = np.array([[1e6, -1e6, 1e-9], [1e100, 1.0, np.nan], [0.0, -1e60, 1e12], [1.5, 2.5, 0.5]])
+CODES = np.array([[0, 1, 2], [7, -1, np.nan], [1e9, 0, 3], [2, 2, 2]])
+EXTREME = {
+    "large counts": (nb.Multinomial(), COUNTS),
+    "large counts by cell": (nb.Poisson(), np.where(COUNTS > 0, COUNTS, 1.0)),
+    "many trials": (nb.Binomial(None), (np.minimum(COUNTS, 5e6), np.full(COUNTS.shape, 1e7))),
+    "large numbers": (nb.Normal(), LARGE),
+    "large rows": (nb.MultivariateNormal(), LARGE),
+    "large numbers in cells": (nb.Histogram(), LARGE),
+    "unseen categories": (nb.Categorical(4), CODES),
+}
+
+
+@pytest.mark.parametrize("method", cases.by_default(FITTED, "posterior"))
+@pytest.mark.parametrize("kind", cases.by_default(EXTREME, "large counts", "large numbers", "unseen categories"))
+def test_extreme_rows(kind, method, tmp_path, rng):
+    family, rows = EXTREME[kind]
+    y = np.arange(40) % 2
+    counts = rng.poisson(2.0 + y[:, None], (40, 3)).astype(float)
+    trained = {nb.Binomial: (np.minimum(counts, 5), counts * 0 + 5), nb.Categorical: np.minimum(counts, 3)}
+    fit = FITTED[method](nb.NaiveBayes(family), trained.get(type(family), counts), y)
+    assert_served(Served(fit, tmp_path), fit, rows, within=1e-5)
+
+
+def test_tiny_probabilities_and_impossible_rows(tmp_path):
+    """Rows that are impossible under one class, and under both."""
+    probs = {"class_probs": [1 - 1e-12, 1e-12], "x_probs": [[1e-300, 0.5, 1.0], [0.0, 1e-15, 0.0]]}
+    fit = nb.PointEstimate(nb.NaiveBayes(nb.Bernoulli()), probs)
+    served = Served(fit, tmp_path)
+    assert_served(served, fit, EVERY)
+    assert np.isneginf(fit.log_joint(EVERY)).all(axis=1).any()
+
+
+DRAWS = ("draws", "draws of hyperparameters")
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # so few rows are not to be trusted
+@pytest.mark.parametrize("kind", cases.by_default([kind for kind in FITS if kind not in DRAWS], "tempered", "averaged"))
+def test_every_kind_of_fit(kind, tmp_path):
+    fit = FITS[kind]()
+    assert_served(Served(fit, tmp_path), fit, EVERY, within=1e-6 if kind == "MAP of JAX rows" else 1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", [nb.Categorical(2), nb.Normal(), nb.Histogram()], ids=lambda one: type(one).__name__)
+def test_forests(family, tmp_path, rng):
+    rows, y = numbers(rng)
+    rows = (rows > 0.5).astype(float) if isinstance(family, nb.Categorical) else rows
+    fit = nb.fit_forests(nb.NaiveBayes(family), rows, y)
+    assert_served(Served(fit, tmp_path), fit, some_missing(rows, rng))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", FITTED)
+def test_views(method, tmp_path, rng):
+    rows, y = numbers(rng)
+    fit = FITTED[method](nb.NaiveBayes(nb.Views(nb.Histogram(), nb.NormalScores())), some_missing(rows, rng), y)
+    assert_served(Served(fit, tmp_path), fit, some_missing(rows, rng))
+
+
+def test_a_block_without_columns(tmp_path):
+    rows = {"a": X, "none": np.zeros((6, 0))}
+    fit = nb.fit_posterior(nb.NaiveBayes({"a": nb.Bernoulli(), "none": nb.Normal()}), rows, Y)
+    assert_served(Served(fit, tmp_path), fit, rows)
+
+
+def test_all_numbers_of_a_file_are_in_double_precision(tmp_path):
+    import onnx
+
+    nb.export(nb.fit_posterior(*cases.make("trials")), tmp_path / "model.onnx")
+    graph = onnx.load(tmp_path / "model.onnx").graph
+    kinds = {onnx.TensorProto.DOUBLE, onnx.TensorProto.INT64, onnx.TensorProto.BOOL}
+    assert {one.data_type for one in graph.initializer} <= kinds
+    assert {one.type.tensor_type.elem_type for one in [*graph.input, *graph.output]} <= kinds
+    read = {name for node in graph.node for name in node.input}
+    assert {one.name for one in graph.input} <= read
+
+
+# refusals
+
+
+def test_draws_say_what_to_export_instead(tmp_path):
+    for kind in DRAWS:
+        with pytest.raises(nb.StorageError, match=r"a fit of draws .*: export fit_posterior"):
+            nb.export(FITS[kind](), tmp_path / "model.onnx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_onnx_cannot_say_is_refused_in_a_sentence(tmp_path, monkeypatch):
+    fit = nb.fit_posterior(MODEL, X, Y)
+    with pytest.raises(nb.StorageError, match="leave out platforms"):
+        nb.export(fit, tmp_path / "model.onnx", platforms=["cpu"])
+    named = nb.fit_posterior(nb.NaiveBayes({"proba": nb.Bernoulli(), "a": nb.Normal()}), {"proba": X, "a": X}, Y)
+    with pytest.raises(nb.StorageError, match=r"an input would be named 'proba'.* rename the column or block"):
+        nb.export(named, tmp_path / "model.onnx")
+    with pytest.raises(nb.StorageError, match="fit that has predict_log_proba, got NaiveBayes"):
+        nb.export(MODEL, tmp_path / "model.onnx")
+    with pytest.raises(nb.StorageError, match="has no values yet"):
+        jax.jit(lambda y: nb.export(nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli(), num_classes=2), X, y), "m.onnx"))(
+            jnp.asarray(Y)
+        )
+    monkeypatch.delitem(onnx_export.RULES[1], "dot_general")
+    with pytest.raises(nb.StorageError, match="no form in ONNX, which has none of JAX's operation 'dot_general'"):
+        nb.export(fit, tmp_path / "model.onnx")
+    monkeypatch.undo()
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(nb.StorageError, match=r"pip install 'bayesnb\[onnx\]'"):
+        nb.export(fit, tmp_path / "model.onnx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_files(tmp_path):
+    """The name decides, of an open file too; bayesnb leaves ONNX files to runtimes."""
+    fit = nb.fit_posterior(MODEL, X, Y)
+    nb.export(fit, tmp_path / "MODEL.ONNX")
+    with (tmp_path / "open.onnx").open("wb") as handle:
+        nb.export(fit, handle)
+    assert (tmp_path / "open.onnx").read_bytes() == (tmp_path / "MODEL.ONNX").read_bytes()
+    with pytest.raises(nb.StorageError, match="is an ONNX file, which onnxruntime reads"):
+        nb.load_exported(tmp_path / "open.onnx")
+    with pytest.raises(nb.StorageError, match="cannot be written: No such file or directory"):
+        nb.export(fit, tmp_path / "nowhere" / "model.onnx")
