@@ -24,7 +24,7 @@ from bayesnb.arrays.placement import Array, to_host
 from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.sparse import bytes_per_row
 from bayesnb.arrays.threads import in_threads, row_blocks
-from bayesnb.families.parts.statistics import class_bytes
+from bayesnb.families.parts.class_tables import class_bytes
 from bayesnb.families.parts.support import require_choice
 from bayesnb.fits.closed_form import CLOSED_FORMS, fit_map, fit_mle, require_fit, require_maxima
 from bayesnb.model.naive_bayes import NaiveBayes, Sites

@@ -87,7 +87,8 @@ def fit_forests(
             "give rows, or statistics of pairs and not both: those of nb.stream(model, ..., pairs=True), or the "
             "attribute of a ForestPosterior"
         )
-    posterior = fit_posterior(model, statistics=ModelStatistics(statistics.class_counts, statistics.blocks))
+    of_model = ModelStatistics(statistics.class_counts, statistics.blocks, classes=statistics.classes)
+    posterior = fit_posterior(model, statistics=of_model)
     columns = {name: family.columns_behind(statistics.blocks[name]) for name, family in model.families.items()}
     found = [family.pair_segments(columns[name]) for name, family in posterior.model.families.items()]
     segments = tuple(chain.from_iterable(found))

@@ -22,7 +22,8 @@ from bayesnb.arrays.host_calls import by_jax
 from bayesnb.arrays.placement import Array
 from bayesnb.arrays.rank_promotion import allow_rank_promotion
 from bayesnb.families.base import Family
-from bayesnb.families.parts.statistics import CategoricalStatistics, class_bytes
+from bayesnb.families.parts.class_tables import class_bytes
+from bayesnb.families.parts.statistics import CategoricalStatistics
 from bayesnb.fits.closed_form import conjugate
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.primitives.sums import Labels, class_sums

@@ -50,11 +50,41 @@ def codes_among(classes: Array, y: Array) -> Array:
         ValueError: for a label that is not among them.
     """
     shown, codes = classes_and_codes(y)
-    place = {label: k for k, label in enumerate(classes.tolist())}
-    unknown = [label for label in shown.tolist() if label not in place]
-    if unknown:
+    places = places_among(classes, shown)
+    if (places == len(classes)).any():
+        unknown = shown[places == len(classes)].tolist()
         raise ValueError(f"The target label(s) {unknown} in y do not exist in the initial classes {classes.tolist()}")
-    return np.array([place[label] for label in shown.tolist()], np.intp)[codes]
+    return places[codes]
+
+
+def places_among(classes: Array, labels: Array) -> Array:
+    """The index of each label among the classes, or their number K if it is none of them."""
+    place = {label: k for k, label in enumerate(classes.tolist())}
+    return np.array([place.get(label, len(classes)) for label in labels.tolist()], np.intp)
+
+
+def join_classes(classes: Array, y: Array) -> Array:
+    """The classes together with the labels of y, sorted; the classes themselves if y has no others.
+
+    Raises:
+        ValueError: for new labels of another type than the classes.
+    """
+    shown, _ = classes_and_codes(y)
+    new = shown[places_among(classes, shown) == len(classes)]
+    if not new.size:
+        return classes
+    if _kind(new) == _kind(classes) and (new.dtype.kind != "O" or type(new[0]) is type(classes[0])):
+        joined = np.union1d(classes, new)
+        if {*classes.tolist(), *new.tolist()} == {*joined.tolist()}:  # no label was rounded
+            return joined
+    raise ValueError(
+        f"y holds the new label {new.tolist()[0]!r}, and the labels so far are such as {classes.tolist()[0]!r}: give "
+        "labels of one type"
+    )
+
+
+def _kind(labels: Array) -> str:
+    return "number" if labels.dtype.kind in "iuf" else labels.dtype.kind
 
 
 def plain_labels(y: Any, name: str = "y") -> Any:

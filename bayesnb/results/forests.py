@@ -48,6 +48,10 @@ class ForestStatistics(ModelStatistics):
         """The statistics of both sets of rows together, which must be alike."""
         return replace(super().merge(other), pairs=self.pairs.merge(other.pairs))
 
+    def spread_classes(self, places: Array) -> Self:
+        """The same rows with other classes and no names: class k is number ``places[k]``, or without rows if K."""
+        return replace(super().spread_classes(places), pairs=self.pairs.spread_classes(places))
+
     def minus(self, part: Self) -> Self:
         """The statistics without those of some of the rows, which must be alike."""
         return replace(super().minus(part), pairs=self.pairs.minus(part.pairs))
@@ -99,7 +103,7 @@ class ForestPosterior(Classifier):
     def statistics(self) -> ForestStatistics:
         """The statistics of the rows: with those of others, by ``nb.merge``, they are what ``fit_forests`` takes."""
         of_model = self.posterior.statistics
-        return ForestStatistics(of_model.class_counts, of_model.blocks, self.pairs)
+        return ForestStatistics(of_model.class_counts, of_model.blocks, self.pairs, classes=of_model.classes)
 
     @property
     def log_evidence(self) -> Array:

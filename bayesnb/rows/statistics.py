@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
 from functools import partial
 from typing import Any, Self, TypeVar
 
@@ -20,11 +20,12 @@ from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.sparse import STORED_BYTES, bytes_per_row, is_sparse, part_of
 from bayesnb.arrays.threads import merge_in_threads, row_blocks
 from bayesnb.families.base import Family
-from bayesnb.families.parts.statistics import class_bytes
+from bayesnb.families.parts.class_tables import class_bytes, class_rows
 from bayesnb.families.parts.subtraction import require_sums, without
 from bayesnb.primitives.sums import PROVABLE, ClassSums, HostSums, Labels, class_sums
 from bayesnb.rows import shards
 from bayesnb.rows.checks import check_fit_part, check_fit_values, check_shapes, match_statistics, only_support
+from bayesnb.rows.class_names import Names, check_classes, join_classes, places_of, short_names
 from bayesnb.rows.labelled_rows import LabelledRows, label_rows
 from bayesnb.rows.specification import Specification
 
@@ -33,10 +34,14 @@ Model = TypeVar("Model", bound=Specification)
 
 @pytree
 class ModelStatistics(Node):
-    """``class_counts`` [K], the sum of weights in each class, and each block's statistics by name."""
+    """``class_counts`` [K], the sum of weights in each class, and each block's statistics by name.
+
+    ``classes`` are the labels of the classes, or None if they have no names but 0..K-1.
+    """
 
     class_counts: Array
     blocks: dict[str, Any]
+    classes: Names | None = field(default=None, kw_only=True, metadata={"static": True})
 
     @property
     def num_classes(self) -> int:
@@ -46,6 +51,15 @@ class ModelStatistics(Node):
     def with_block(self, name: str, statistics: Any) -> Self:
         """The same with other statistics of this block."""
         return replace(self, blocks={**self.blocks, name: statistics})
+
+    def named(self, classes: Sequence[Any] | Array | None) -> Self:
+        """The same with these labels of the classes [K], by which they merge; None takes the names away."""
+        return replace(self, classes=None if classes is None else check_classes(classes, self.num_classes))
+
+    def spread_classes(self, places: Array) -> Self:
+        """The same rows with other classes and no names: class k is number ``places[k]``, or without rows if K."""
+        blocks = {name: statistics.spread_classes(places) for name, statistics in self.blocks.items()}
+        return replace(self, class_counts=class_rows(self.class_counts, places), blocks=blocks, classes=None)
 
     def merge(self, other: Self) -> Self:
         """The statistics of both sets of rows together, which must be alike."""
@@ -80,7 +94,13 @@ class ModelStatistics(Node):
 
 
 def sufficient_statistics(
-    model: Specification, X: Any, y: Any, *, sample_weight: Any = None, num_classes: int | None = None
+    model: Specification,
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    num_classes: int | None = None,
+    classes: Sequence[Any] | Array | None = None,
 ) -> ModelStatistics:
     """The sufficient statistics of rows under a model, in one pass; float64 for numpy arrays.
 
@@ -90,11 +110,14 @@ def sufficient_statistics(
         y: Integers 0..K-1 [N], or soft labels [N, K].
         sample_weight: Weights [N]; rows of weight zero are ignored.
         num_classes: K, if neither the model nor the labels determine it.
+        classes: The labels that 0..K-1 encode. Statistics that name their classes merge by name.
 
     Raises:
         ValueError: for shapes, types or values that do not fit.
     """
-    return summarise(label_rows(model, X, y, sample_weight, num_classes))
+    names = None if classes is None else check_classes(classes, num_classes)
+    num_classes = num_classes if names is None else len(names)
+    return summarise(label_rows(model, X, y, sample_weight, num_classes)).named(names)
 
 
 def summarise(rows: LabelledRows, *, evidence: bool = True) -> ModelStatistics:
@@ -143,14 +166,28 @@ def follow(model: Model, statistics: ModelStatistics) -> Model:
 def merge(a: ModelStatistics, b: ModelStatistics) -> ModelStatistics:
     """The statistics of both sets of rows together.
 
+    Classes are aligned by their names if both have them, as those of ``stream`` with labels of text do: all classes of
+    either, sorted, where they differ, and no rows where a class is absent. Classes without names must be the same.
+
     Raises:
-        ValueError: if they are of different models, or differ in classes or columns.
+        ValueError: if they are of different models, or differ in classes without names, or in columns.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> model = nb.NaiveBayes(nb.Bernoulli())
+        >>> monday = nb.sufficient_statistics(model, [[1], [0]], [0, 1], classes=["cat", "dog"])
+        >>> tuesday = nb.sufficient_statistics(model, [[1]], [0], classes=["bee"])
+        >>> whole = nb.merge(monday, tuesday)
+        >>> whole.classes, whole.class_counts.tolist()
+        (('bee', 'cat', 'dog'), [1.0, 1.0, 1.0])
     """
     return merge_alike(*require_alike(a, b, "merged"))
 
 
 def require_alike(a: ModelStatistics, b: ModelStatistics, verb: str) -> tuple[ModelStatistics, ModelStatistics]:
-    """Both statistics, on one device. ValueError unless they are of one model, with the same classes and columns."""
+    """Both statistics, on one device and with the same classes; ValueError unless they are of one model and columns."""
+    if isinstance(a, ModelStatistics) and isinstance(b, ModelStatistics) and a.classes != b.classes:
+        a, b = _align(a, b, verb)
     structures: list[Any] = [jax.tree.structure(s) for s in (a, b)]
     if not isinstance(a, ModelStatistics) or structures[0] != structures[1]:
         raise ValueError(f"statistics of different models cannot be {verb}: {a!r} and {b!r}")
@@ -160,8 +197,21 @@ def require_alike(a: ModelStatistics, b: ModelStatistics, verb: str) -> tuple[Mo
     if shapes[0] != shapes[1]:
         raise ValueError(
             f"statistics can be {verb} only if classes and columns are the same, got {a!r} and {b!r}; declare "
-            "num_classes if a part may lack a class"
+            "num_classes if a part may lack a class, or name the classes of each part, classes=[...]"
         )
+    return a, b
+
+
+def _align(a: ModelStatistics, b: ModelStatistics, verb: str) -> tuple[ModelStatistics, ModelStatistics]:
+    """Both with the classes of either, sorted by name."""
+    if a.classes is None or b.classes is None:
+        named = a if b.classes is None else b
+        raise ValueError(
+            f"statistics can be {verb} only if both name their classes or neither does, and one names "
+            f"{short_names(named.classes)}: name those of the other too, statistics.named([...])"
+        )
+    joined = join_classes(a.classes, b.classes)
+    a, b = (one.spread_classes(places_of(joined, one.classes or ())).named(joined) for one in (a, b))
     return a, b
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from copy import copy
 from typing import Any, Self
 
 import jax
 import numpy as np
+import pandas as pd
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from bayesnb.frames.blocks import Schema, make_schema
-from bayesnb.frames.classes import codes_among
+from bayesnb.frames.classes import codes_among, join_classes
 from bayesnb.frames.series import Array, DataError
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Classifier
@@ -20,6 +22,7 @@ from bayesnb.rows.changes import subtract
 from bayesnb.rows.statistics import ModelStatistics, follow
 from bayesnb.sklearn.estimator_rows import ChecksRows
 from bayesnb.sklearn.fit_methods import families_of, ordered_probs
+from bayesnb.sklearn.incremental import declared_classes, sorted_classes
 
 LEAST_WEIGHT = float(np.finfo(np.float64).tiny)
 
@@ -32,6 +35,8 @@ class ChangesLater(ChecksRows):
     forgetting: float
     temper: bool | str
     fit_: Classifier
+    _declared = False
+    """Whether ``classes`` of ``partial_fit`` are all there will be."""
 
     @abstractmethod
     def _model(self, schema: Schema, classes: Array) -> NaiveBayes:
@@ -44,10 +49,17 @@ class ChangesLater(ChecksRows):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Fit these rows together with all earlier rows, unless ``temper`` is set; see ``IncrementalClassifier``.
 
-        Likelihoods are inferred from the first rows and kept, with a warning where all rows together suggest others.
-        With declared likelihoods any split into batches gives the fit of all rows; `histogram` keeps the edges that it
-        finds in the first batch, so give a large one, or ``nb.Histogram(edges=...)``. With ``forgetting`` each row
-        discounts all rows before it, those of its own batch as well, so that any split of rows in order is the same.
+        Classes need not be declared: one that appears later joins, and the fit is that of all classes declared in the
+        first call, without a second look at earlier rows. Labels of a ``class_prior`` by label are known from the
+        start. With ``classes`` in the first call a label that is not among them is refused; in a later call they may
+        add some, and are then all.
+
+        Likelihoods are inferred from the first rows and kept, with a warning where all rows together suggest others;
+        priors that follow from the data are those of all rows so far, as in a fit of them.
+        With declared likelihoods any split into batches, in any order, gives the fit of all rows; `histogram` keeps the
+        edges that it finds in the first batch, so give a large one, or ``nb.Histogram(edges=...)``. With ``forgetting``
+        each row discounts all rows before it, those of its own batch as well, so that any split of rows in order is the
+        same.
         """
         if self.temper:
             raise ValueError(
@@ -57,7 +69,21 @@ class ChangesLater(ChecksRows):
         check_factors(self.forgetting, [], "forgetting")
         if self.forgetting != 1 and y is not None:
             sample_weight = _fade(self.forgetting, y, sample_weight)
-        return super().partial_fit(X, y, classes, sample_weight)
+        may_grow, reset = classes is None and not self._declared, not self.__sklearn_is_fitted__()
+        self._add(X, y, self._known_classes(classes), sample_weight, reset=reset, may_grow=may_grow)
+        self._declared = not may_grow
+        return self
+
+    def _known_classes(self, declared: Any) -> Array | None:
+        """The labels that are known before the next rows are looked at, sorted; None if there are none."""
+        before = self.classes_ if self.__sklearn_is_fitted__() else None
+        if declared is not None:
+            return declared_classes(before, declared, may_grow=not self._declared)
+        given = self.class_prior.to_dict() if isinstance(self.class_prior, pd.Series) else self.class_prior
+        if self._declared or not isinstance(given, Mapping):
+            return before
+        of_prior = sorted_classes([*given])
+        return of_prior if before is None else join_classes(before, of_prior)
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Take rows away that were fitted: what remains is the fit without them, to rounding (``nb.subtract``).

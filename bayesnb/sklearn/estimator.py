@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesnb.families import Family
 from bayesnb.frames.blocks import Schema, make_schema
+from bayesnb.frames.classes import places_among
 from bayesnb.frames.column_kinds import SKIP
 from bayesnb.frames.likelihoods import AUTO, takes_sparse
 from bayesnb.frames.schema import ArraySchema, FrameSchema
@@ -213,7 +214,7 @@ class NaiveBayesClassifier(ChangesLater):
         """
         if self.temper:
             raise ValueError("temper needs all rows at once: fit them in Python, or use nb.temper after the fit")
-        self._set(schema, classes, self._model(schema, classes), statistics)
+        self._set(schema, classes, self._model(schema, classes), statistics.named(None))
         self.n_features_in_ = len(schema.names)
         self.feature_names_in_ = np.array(schema.names, dtype=object)
         return self
@@ -243,9 +244,12 @@ class NaiveBayesClassifier(ChangesLater):
             model = model if reset else follow(model, self.statistics_)
         if not reset:
             before = self.schema_.spread(self.statistics_, schema)
+            if len(classes) > len(self.classes_):
+                before = before.spread_classes(places_among(self.classes_, classes))
             statistics = merge(discount(before, float(self.forgetting) ** len(codes)), statistics)
         self._set(schema, classes, model, statistics, (encoded, codes, weight) if self.temper else None)
         self._summaries = summaries
+        self._declared = self._declared and not reset
 
     def _model(self, schema: Schema, classes: Array) -> NaiveBayes:
         return specification(self.method, self.smoothing, schema, classes, self.class_prior, self.likelihoods)

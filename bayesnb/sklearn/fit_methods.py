@@ -62,7 +62,10 @@ def specification(
     require(method, smoothing)
     if isinstance(likelihoods, NaiveBayes):
         if likelihoods.num_classes not in (None, len(classes)):
-            raise ValueError(f"the model has {likelihoods.num_classes} classes, and y has {len(classes)}")
+            raise ValueError(
+                f"the model has {likelihoods.num_classes} classes, and y has {len(classes)}: leave num_classes out, or "
+                "declare the labels in partial_fit, classes=[...]"
+            )
         probs = ordered_probs(class_prior, classes)
         return likelihoods if probs is None else likelihoods.with_class_probs(probs)
     # the MLE ignores the prior, but a model must have one
@@ -106,7 +109,10 @@ def weight_by_class(given: Any, classes: Array) -> Array | str | None:
     labels = classes.tolist()
     others = [label for label in given if label not in labels]
     if others:
-        raise ValueError(f"class_weight has a weight for {others[0]!r}, which is not among the labels {labels}")
+        raise ValueError(
+            f"class_weight has a weight for {others[0]!r}, which is not among the labels {labels}: leave it out or, "
+            "where partial_fit is to see it later, declare them, classes=[...]"
+        )
     values = [given.get(label, 1.0) for label in labels]
     weights = np.array(values, float) if all(map(is_number, values)) else np.zeros(1)
     if not (weights > 0).all():

@@ -11,7 +11,7 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from bayesnb.arrays.masked import without_mask
 from bayesnb.frames.blocks import Blocks
-from bayesnb.frames.classes import classes_and_codes, codes_among, plain_labels
+from bayesnb.frames.classes import classes_and_codes, codes_among, join_classes, places_among, plain_labels
 from bayesnb.frames.series import Array, Frame
 from bayesnb.rows.statistics import ModelStatistics
 
@@ -50,7 +50,7 @@ class IncrementalClassifier(ClassifierMixin, BaseEstimator):
         Raises:
             ValueError: as for ``fit``, or if the classes differ from those of the first call.
         """
-        classes = _declared_classes(getattr(self, "classes_", None), classes)
+        classes = declared_classes(getattr(self, "classes_", None), classes)
         return self._add(X, y, classes, sample_weight, reset=not self.__sklearn_is_fitted__())
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -64,10 +64,15 @@ class IncrementalClassifier(ClassifierMixin, BaseEstimator):
     def _learn(self, X: Any, classes: Array, codes: Array, weight: Array | None, *, reset: bool) -> None:
         """Count checked rows, merge them with earlier ones unless ``reset``, and set the fitted attributes."""
 
-    def _add(self, X: Any, y: Any, classes: Array | None, sample_weight: Any, *, reset: bool) -> Self:
+    def _add(
+        self, X: Any, y: Any, classes: Array | None, sample_weight: Any, *, reset: bool, may_grow: bool = False
+    ) -> Self:
+        """Fit checked rows; ``classes`` are those known before, to which y may add others if they ``may_grow``."""
         before = {name: value for name, value in self.__dict__.items() if name in SET_BY_ROWS}
         try:
             X, y, weight = self._rows(X, y, sample_weight, reset=reset)
+            if classes is not None and may_grow:
+                classes = join_classes(classes, y)
             classes, codes = classes_and_codes(y) if classes is None else (classes, codes_among(classes, y))
             self._learn(X, classes, codes, weight, reset=reset)
         except BaseException:
@@ -92,15 +97,33 @@ def drop_zero_weights(X: Any, y: Array, sample_weight: Any, *, require_some: boo
     return X.filter(kept.tolist()) if isinstance(X, Frame | Blocks) else X[kept], y[kept], weight[kept]
 
 
-def _declared_classes(before: Array | None, classes: Any) -> Array:
+def sorted_classes(classes: Any) -> Array:
+    """Declared labels [K], sorted; ValueError if they are missing or of several types."""
+    return classes_and_codes(column_or_1d(plain_labels(classes, "classes")))[0]
+
+
+def declared_classes(before: Array | None, classes: Any, *, may_grow: bool = False) -> Array:
+    """The classes of a fit that were declared, sorted, in the first call or, if they ``may_grow``, later.
+
+    Raises:
+        ValueError: if they never were, or differ from those before, which they must contain if they ``may_grow``.
+    """
     if classes is None:
         if before is None:
             raise ValueError("classes must be passed on the first call to partial_fit.")
         return before
-    declared, _ = classes_and_codes(column_or_1d(plain_labels(classes, "classes")))
-    if before is not None and not np.array_equal(before, declared):
+    declared = sorted_classes(classes)
+    if before is None or np.array_equal(before, declared):
+        return declared
+    if may_grow:
+        absent = before[places_among(declared, before) == len(declared)]
+        if not absent.size:
+            return declared
         raise ValueError(
-            f"`classes={declared.tolist()}` is not the same as on last call to partial_fit, was: {before.tolist()}; "
-            "leave it out, or fit again"
+            f"`classes={declared.tolist()}` lack the label {absent.tolist()[0]!r} of earlier rows: give all labels, or "
+            "leave it out"
         )
-    return declared
+    raise ValueError(
+        f"`classes={declared.tolist()}` is not the same as on last call to partial_fit, was: {before.tolist()}; "
+        "leave it out, or fit again"
+    )

@@ -317,8 +317,6 @@ def test_an_invalid_batch_leaves_the_fit_unchanged():
         with pytest.raises(ValueError, match=words):
             clf.partial_fit(rows, labels)
     assert_array_equal(clf.predict_log_proba(X), before)
-    with pytest.raises(ValueError, match="classes must be passed on the first call"):
-        nb.NaiveBayesClassifier().partial_fit(X, Y)
     with pytest.raises(ValueError, match="is not the same as on last call to partial_fit, was: \\[0, 1, 2\\]"):
         clf.partial_fit(X, Y, classes=[0, 1])
     with pytest.raises(ValueError, match=r"temper looks at all rows again, .* use fit, or temper=False and nb.temper"):

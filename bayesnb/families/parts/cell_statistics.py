@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Self
 
 import jax
@@ -66,6 +67,10 @@ class HistogramStatistics(Statistics):
     def pool(self) -> Self:
         counts, log_base = (table.sum(axis=0, keepdims=True) for table in (self.counts, self.log_base))
         return type(self)(counts, log_base, self.edges[:1], self.atoms[:1])
+
+    def spread_classes(self, places: Array) -> Self:
+        first = np.zeros(len(places), np.intp)  # all classes have the same cells
+        return replace(super().spread_classes(places), edges=self.edges[first], atoms=self.atoms[first])
 
     def minus(self, part: Self) -> Self:
         left, base = without(self.counts, part.counts), self.log_base - part.log_base

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
-from math import prod
 from typing import Any, ClassVar, Self
 
 import jax
@@ -14,6 +13,7 @@ import numpy as np
 from bayesnb.arrays.cells import LARGEST_CELL
 from bayesnb.arrays.placement import Array, namespace
 from bayesnb.arrays.pytree import Node, fields_of, pytree
+from bayesnb.families.parts.class_tables import class_rows
 from bayesnb.families.parts.means import common_mean, over, pooled_mean
 from bayesnb.families.parts.subtraction import require_scatter, require_squares, require_sums, without
 from bayesnb.families.parts.support import Axes, require_axes, require_finite_numbers
@@ -60,6 +60,13 @@ class Statistics(Node):
     def pool(self) -> Self:
         """The statistics of all classes together, [1, ...]."""
         return jax.tree.map(lambda a: a.sum(axis=0, keepdims=True), self)
+
+    def spread_classes(self, places: Array) -> Self:
+        """The same rows with other classes: class k is that of number ``places[k]``, or one without rows if this is K.
+
+        Its arrays are zeros; a class whose arrays are then others overrides it.
+        """
+        return jax.tree.map(lambda a: class_rows(a, places), self)
 
     def minus(self, part: Self) -> Self:
         """The statistics without those of some of the rows; a class that overrides ``merge`` overrides it as well."""
@@ -290,9 +297,3 @@ class MultivariateNormalStatistics(Statistics):
     def covariance(self) -> Array:
         """Scatter over n, [K, D, D]; 0 for a class without rows."""
         return over(self.scatter, self.count[:, None, None])
-
-
-def class_bytes(family: Any, num_columns: int) -> int:
-    """The size in bytes of the statistics of one class."""
-    sizes = family.axis_sizes(1, num_columns)
-    return 8 * sum(prod(sizes.get(letter, 1) for letter in letters) for _, letters in family.statistics_type.axes)

@@ -48,22 +48,25 @@ RESULTS = (
 
 SCHEMAS = (FrameSchema, ArraySchema, BlocksSchema)
 
-LEARNED = ("classes_", "schema_", "statistics_", "fit_", "n_features_in_", "feature_names_in_")
-"""Attributes of a fitted estimator, besides its parameters; the last only if columns have names."""
+LEARNED = ("classes_", "schema_", "statistics_", "fit_", "n_features_in_", "feature_names_in_", "_declared")
+"""Attributes of a fitted estimator, besides its parameters: names of columns if they have any, and whether classes were
+declared."""
 
 SPELLED = (Spelling, Site, Part, Cells, Positions)
 """How a recognised model shows its parameters: names, axes, and links from a fixed list."""
 
-SPELLING = "spelling"
-"""The field of a recognised model; others are saved without it."""
+OPTIONAL = {NaiveBayes: "spelling", ModelStatistics: "classes", ForestStatistics: "classes"}
+"""The field of a type that is saved only where it is set: how a recognised model is shown, the names of classes."""
 
-MODEL_FIELDS = ("families", "single", "num_classes", "class_concentration", "class_probs", "priors", "columns")
+MODEL_FIELDS = (
+    "families", "single", "num_classes", "class_concentration", "class_probs", "priors", "columns", "spelling"
+)  # fmt: skip
 
 TYPES: dict[str, Any] = {
     "model": NaiveBayes, "prior": NaiveBayes, "specification": NaiveBayes, "posterior": Posterior,
     "estimate": PointEstimate, "fits": (PointEstimate, Posterior), "statistics": ModelStatistics,
     "schema_": SCHEMAS, "statistics_": ModelStatistics, "fit_": RESULTS, "classes_": np.ndarray, "n_features_in_": int,
-    "feature_names_in_": np.ndarray, "spelling": Spelling, "pairs": PairStatistics,
+    "feature_names_in_": np.ndarray, "_declared": bool, "spelling": Spelling, "pairs": PairStatistics, "classes": tuple,
 }  # fmt: skip
 """Required types of the fields of results, by name; families and their statistics check their own."""
 
@@ -106,9 +109,8 @@ def encode(value: Any, arrays: Arrays) -> Any:
     if isinstance(value, Mapping):  # by labels, or by positions of columns
         return {"mapping": [[encode(key, arrays), encode(part, arrays)] for key, part in value.items()]}
     if node_type(type(value).__name__) is type(value):
-        names = _fields_of(type(value))
-        if type(value) is NaiveBayes and value.spelling is not None:
-            names = [*names, SPELLING]
+        names, optional = _fields_of(type(value)), OPTIONAL.get(type(value))
+        names = [name for name in names if name != optional or getattr(value, name) is not None]
         parts = {name: encode(getattr(value, name), arrays) for name in names}
         return {"node": [type(value).__name__, parts]}
     for kind, cls in TRANSFORMED.items():
@@ -206,9 +208,7 @@ def _node(name: str, codes: dict[str, Any], arrays: Arrays) -> Any:
     cls = node_type(name)
     if cls is None:
         raise ValueError(f"{name!r} is not a part of a result; define a family of your own before loading a fit of it")
-    names = _fields_of(cls)
-    if cls is NaiveBayes and SPELLING in codes:
-        names = [*names, SPELLING]
+    names = [name for name in _fields_of(cls) if name != OPTIONAL.get(cls) or name in codes]
     if set(codes) != set(names):
         raise ValueError(f"a {name} has the fields {', '.join(names)}, got {', '.join(codes)}")
     # skip __init__: fields of a checked object may have types and shapes that it refuses from users
@@ -236,7 +236,7 @@ def _require_type(owner: str, field: str, value: Any) -> None:
 
 def _estimator(params: dict[str, Any], learned: dict[str, Any]) -> Any:
     estimator = NaiveBayesClassifier(**params)
-    if not set(LEARNED[:-1]) <= set(learned) <= set(LEARNED):
+    if not set(LEARNED[:-2]) <= set(learned) <= set(LEARNED):
         raise ValueError(f"an estimator has the attributes {', '.join(LEARNED)}, got {', '.join(learned)}")
     for name, value in learned.items():
         _require_type("NaiveBayesClassifier", name, value)

@@ -100,6 +100,7 @@ def check_statistics(statistics: ModelStatistics, model: NaiveBayes | None = Non
     require_axes("statistics", {"class_counts": counts}, (("class_counts", "K"),), {"K": np.size(counts)})
     if not ((np.asarray(counts) >= 0) & np.isfinite(np.asarray(counts, np.float64))).all():
         raise ValueError("statistics: class_counts must be finite and not negative")
+    statistics.named(statistics.classes)  # checks the labels
     if not statistics.blocks:
         raise ValueError("statistics must have at least one block")
     for name, of_block in statistics.blocks.items():

@@ -62,7 +62,8 @@ def stream(
             a dict of lists by block; a pair (successes, totals) is a tuple of two lists.
         weight: The column of weights; rows of weight zero are ignored.
         classes: The labels that 0..K-1 encode, in this order. The default for text is the sorted distinct values
-            of the whole column, for whole numbers the numbers themselves.
+            of the whole column, for whole numbers the numbers themselves. Statistics with labels name their classes, so
+            that ``nb.merge`` aligns them with those of a stream that has others.
         num_classes: K. If neither it, the model nor ``classes`` gives K, a first pass over the labels finds it; it must
             be declared for sources that can be read only once, such as an iterator or a stream.
         checkpoint: A file in which to save the counts every few seconds. After an interruption the same call resumes
@@ -91,7 +92,7 @@ def stream(
             state = _count(model, rows, state, kept, show, summarise)
     if state.statistics is None or not state.position.rows:
         raise StreamError("the source has no rows")
-    return state.statistics
+    return _named(state)
 
 
 @contextmanager
@@ -141,12 +142,18 @@ def _count(
             kept.save(state)
     except BaseException as error:
         if isinstance(error, StreamError):
-            error.statistics, error.rows = state.statistics, state.position.rows
+            error.statistics, error.rows = _named(state), state.position.rows
         if kept is not None:
             with suppress(StreamError):  # report the first error, not this one
                 kept.save(state)
         raise
     return state
+
+
+def _named(state: StreamState) -> Any:
+    """The statistics with the labels of their classes, unless more classes were declared than have labels."""
+    known = state.classes is not None and len(state.classes) == state.num_classes
+    return state.statistics.named(state.classes) if state.statistics is not None and known else state.statistics
 
 
 def _look_ahead(
