@@ -36,7 +36,9 @@ MOST_SHOWN = 20
     "--smoothing", type=click.FloatRange(min=0), default=1.0, show_default=True,
     help="Pseudo-count of each category, and number of pseudo-rows for numbers.",
 )  # fmt: skip
-@override_option("bernoulli", "categorical", "normal", "histogram", "poisson", "multinomial")
+@override_option(
+    "bernoulli", "categorical", "normal", "histogram", "poisson", "multinomial", "words", "character n-grams"
+)
 @click.option(
     "--checkpoint", type=FILE, metavar="FILE", help="Save progress here, and resume from it after an interruption."
 )
@@ -61,6 +63,7 @@ def fit(
     Examples:
       bayesnb fit penguins.csv --target species --save penguins.model
       bayesnb fit clicks.parquet --target bought --as 'page_*=poisson' --save clicks.model
+      bayesnb fit mails.csv --as message=words --save mails.model
       bayesnb fit wine --method averaged --save wine.model
     """
     from bayesnb.files.storage.results import save
@@ -204,7 +207,7 @@ def _print_description(description: Description) -> None:
         click.echo(f"Rows left out because '{description.target.name}' is missing: {description.num_unlabelled:,}")
     columns = description.schema.used
     for column in columns[:MOST_SHOWN]:
-        click.echo(f"  {column.name}: {column.kind} ({column.describe()})")
+        click.echo(f"  {column.name}: {column.likelihood} ({column.describe()})")
     if len(columns) > MOST_SHOWN:
         click.echo(f"  and {len(columns) - MOST_SHOWN} more columns")
     for name, reason in description.left_out:

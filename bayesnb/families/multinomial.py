@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Self
 
 import jax.numpy as jnp
@@ -35,6 +37,12 @@ class MultinomialStatistics(Statistics):
     log_base: Array
 
     axes = (("counts", "KD"), ("log_base", "K1"))
+
+    def spread(self, codes: Sequence[Array], sizes: Sequence[int]) -> Self:
+        """The same counts over more words: word d becomes word ``codes[0][d]`` of ``sizes[0]``."""
+        counts = np.zeros((self.counts.shape[0], *sizes))
+        counts[:, codes[0]] = self.counts
+        return replace(self, counts=counts)
 
 
 @pytree

@@ -70,7 +70,8 @@ class BlocksSchema:
         by_part = {}
         for name, part in self.used.items():
             shown = dict(zip(part.names, _names(name, part), strict=True))
-            by_part[name] = {block: [shown[column] for column in own] for block, own in part.names_by_block.items()}
+            own = part.names_by_block.items()  # words keep their names
+            by_part[name] = {block: [shown.get(column, column) for column in columns] for block, columns in own}
         return _flat(by_part)
 
     @property

@@ -33,7 +33,7 @@ from bayesnb.frames.series import (
 from bayesnb.frames.summaries import MOST_VALUES, Summary
 from bayesnb.frames.values import warn_of_unseen
 
-Kind = Literal["bernoulli", "categorical", "normal", "histogram", "poisson", "multinomial", "own", "skip"]
+Kind = Literal["bernoulli", "categorical", "normal", "histogram", "poisson", "multinomial", "words", "own", "skip"]
 Value = str | float | bool
 
 KINDS: tuple[Kind, ...] = ("bernoulli", "categorical", "normal", "histogram", "poisson", "multinomial")
@@ -55,9 +55,8 @@ class Column:
 
     Attributes:
         name: The column's name.
-        kind: The likelihood: `bernoulli`, `categorical`, `normal`, `histogram`, `poisson` or `multinomial`; `own` for
-            a family; `skip` if the column is left out.
-        values: The values of the codes 0, 1, ..., sorted; empty for kinds whose cells are numbers.
+        kind: The likelihood, one of ``KINDS`` or `words`; `own` for a family; `skip` if the column is left out.
+        values: The values of the codes 0, 1, ..., or the words, sorted; empty for kinds whose cells are numbers.
         text: Whether its cells are text; None if no cell has been seen.
         span: The smallest and the largest number; None for text, or if not computed.
         missing: The number of missing cells.
@@ -87,6 +86,16 @@ class Column:
     def likelihood(self) -> str:
         """The name of the column's likelihood."""
         return self.kind if self.family is None else type(self.family).__name__
+
+    @property
+    def is_block(self) -> bool:
+        """Whether the column alone is a block, of several columns."""
+        return False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its columns in the block."""
+        return (self.name,)
 
     def encode(self, given: Any) -> Array:
         """Cells [N], a series of any library, as the array that the likelihood takes.
@@ -183,9 +192,9 @@ class Column:
                 f"column '{self.name}' was {before} in the rows before and is {now} in these: give it one type, or "
                 f"choose its likelihood, likelihoods={{'{self.name}': ...}}, from the first rows on"
             )
-        new = [value for value in values if value not in {*self.values}]
+        new = {*values} - {*self.values}
         if self.inferred and not text:
-            new = sorted({*new} - {*self.outside(np.array(new, float)).tolist()})
+            new -= {*self.outside(np.array([*new], float)).tolist()}
         return replace(self, values=in_order({*self.values, *new}), text=text)
 
     def describe(self) -> str:
@@ -199,11 +208,12 @@ class Column:
 
 
 def encode_columns(columns: Sequence[Column], frame: Frame) -> Array:
-    """The columns of one block as an array [N, D], each as ``Column.encode`` gives it."""
+    """The columns of one block as an array [N, D], each as ``Column.encode`` gives it; words as a sparse matrix."""
     together = _read_floats(columns, frame)
     if together is not None:
         return together
-    return np.stack([column.encode(frame[column.name]) for column in columns], axis=1)
+    encoded = [column.encode(frame[column.name]) for column in columns]
+    return encoded[0] if columns[0].is_block else np.stack(encoded, axis=1)
 
 
 def _read_floats(columns: Sequence[Column], frame: Frame) -> Array | None:

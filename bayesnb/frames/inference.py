@@ -154,6 +154,8 @@ def warnings_of(columns: Mapping[str, Summary], choices: Sequence[Choice], how: 
             noun, verb, be, it = ("column", "has", "is", "it") if len(names) == 1 else ("columns", "have", "are", "one")
             keep = how(names[0], "normal" if reason == ROW_NUMBERS else "categorical")
             advice = "" if reason in (NOTHING, ONE_VALUE) else f"; to keep {it}, write {keep}"
+            if reason == IDENTIFIERS:
+                advice += f", or, to count the words of its texts, {how(names[0], 'words')}"
             found.append(f"{noun} {listing(names)} {verb} {reason} and {be} left out{advice}")
     return tuple(found)
 

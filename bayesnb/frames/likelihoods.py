@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,17 +11,22 @@ import numpy as np
 
 from bayesnb.families import Family
 from bayesnb.families.normal_scores import require_no_view
-from bayesnb.frames.column_kinds import BLOCKS, KINDS, SKIP, SPARSE, Column, Kind, describe_column
+from bayesnb.frames.block_names import name_families, name_own_blocks
+from bayesnb.frames.column_kinds import KINDS, SKIP, SPARSE, Column, describe_column
 from bayesnb.frames.inference import FEW, NOTHING, ONE_VALUE, Choice, in_python, infer, warnings_of
 from bayesnb.frames.schema import ArraySchema, FrameSchema, Schema
 from bayesnb.frames.series import Array, DataError, Frame, closest, warn
 from bayesnb.frames.summaries import Summary, summarise
+from bayesnb.frames.word_columns import describe_words, require_words
+from bayesnb.frames.words import WORDS, vectorizer_of
 
 AUTO = "auto"
 ASKED = "skipped, as asked"
 """The reason of a column that the user leaves out."""
 
-Chosen = Mapping[Any, Kind | Family]
+Chosen = Mapping[Any, Any]
+"""The kind, the family or the vectorizer of each column that the user has chosen."""
+
 Summaries = Mapping[str, Summary]
 Seen = Summaries | int | None
 """The summaries of a frame's columns; for an array the number of rows if all are zeros and ones, else None."""
@@ -49,7 +53,8 @@ def make_schema(X: Any, likelihoods: Any, before: Schema | None = None, seen: An
         raise DataError("the rows before were an array, and these are a data frame: give both in the same form")
     family = likelihoods if isinstance(likelihoods, Family) else None
     chosen: Chosen = dict.fromkeys(X.columns, "normal") if family else choose_kinds(likelihoods, X.columns)
-    found = {name: summarise(X[name]) for name in X.columns if chosen.get(name) != SKIP}
+    used = [name for name in X.columns if chosen.get(name) != SKIP]
+    found = {name: summarise(X[name], vectorizer=vectorizer_of(chosen.get(name))) for name in used}
     if family is not None:
         for summary in found.values():
             describe_column(summary, family, "x")  # refuses text in the family's name
@@ -75,7 +80,10 @@ def choose_columns(names: Sequence[str], summaries: Summaries, chosen: Chosen) -
     Raises:
         DataError: if a column's cells are outside the support of the likelihood chosen for it.
     """
-    blocks = _name_own_blocks(chosen)
+    blocks = name_own_blocks(chosen)
+    for name in blocks.keys() & summaries.keys():
+        if vectorizer_of(chosen[name]) is not None:
+            require_words(summaries[name])
     return tuple(_column(name, summaries.get(name), chosen.get(name), blocks.get(name, "")) for name in names)
 
 
@@ -85,9 +93,12 @@ def left_out(columns: Sequence[Column]) -> str:
     return f"; left out are {'; '.join(reasons[:3])}" if reasons else ""
 
 
-def _column(name: str, summary: Summary | None, chosen: Kind | Family | None, own_block: str = "") -> Column:
+def _column(name: str, summary: Summary | None, chosen: Any, own_block: str = "") -> Column:
     if summary is None or chosen == SKIP:
         return Column(name, SKIP, text=None, reason=ASKED)
+    vectorizer = vectorizer_of(chosen)
+    if vectorizer is not None:
+        return describe_words(summary, vectorizer, own_block)
     if chosen is not None:
         return describe_column(summary, chosen, own_block)
     choice = infer(summary)
@@ -141,10 +152,11 @@ def _array_schema(
         kinds, seen = _kinds_of_array(X, before, seen)
         found = ArraySchema(kinds, inferred=True)
     else:
+        refuse_words(likelihoods)
         positions = range(X.shape[1])
         given = expand_positions(likelihoods, X.shape[1]) if isinstance(likelihoods, Mapping) else likelihoods
         chosen = dict.fromkeys(positions, given) if isinstance(given, Family) else choose_kinds(given, positions)
-        names = _name_families(chosen)
+        names = name_families(chosen)
         kinds = tuple(names[id(kind)] if isinstance(kind, Family) else kind for kind in chosen.values())
         if set(kinds) == {SKIP}:
             raise DataError("X has no column to learn from: all are skipped, as asked")
@@ -218,18 +230,30 @@ def _kinds_of_array(X: Array, before: Schema | None, seen: int | None) -> tuple[
     return kinds or ("normal",) * X.shape[1], rows if flags and not clear else None
 
 
-def choose_kinds(likelihoods: Any, names: Sequence[Any]) -> dict[Any, Kind | Family]:
-    """The kinds or families that the user has chosen, by column."""
+def refuse_words(likelihoods: Any) -> None:
+    """Raise DataError if some columns of an array are to be read as words."""
+    entries = likelihoods.values() if isinstance(likelihoods, Mapping) else likelihoods
+    listed = not isinstance(entries, str | Family) and isinstance(entries, Iterable)
+    if any(vectorizer_of(entry) is not None for entry in (entries if listed else (entries,))):
+        raise DataError(
+            "words are read from a column of text with a name, and X is an array: give a data frame, such as "
+            "pandas.DataFrame({'message': texts}), or counts as 'multinomial'"
+        )
+
+
+def choose_kinds(likelihoods: Any, names: Sequence[Any]) -> Chosen:
+    """The kinds, families or vectorizers that the user has chosen, by column."""
     require_no_view(likelihoods)
-    if isinstance(likelihoods, str):
-        return {} if likelihoods == AUTO else dict.fromkeys(names, _check_kind(likelihoods))
+    if isinstance(likelihoods, str) or vectorizer_of(likelihoods) is not None:
+        auto = isinstance(likelihoods, str) and likelihoods == AUTO
+        return {} if auto else dict.fromkeys(names, _check_entry(likelihoods))
     if isinstance(likelihoods, Mapping):
         found = expand({str(name): kind for name, kind in likelihoods.items()}, names)
         return {name: _check_entry(kind) for name, kind in found.items()}
     if not isinstance(likelihoods, Sequence):
         raise DataError(
-            f"likelihoods must be '{AUTO}', one of {', '.join(KINDS)}, a list of them, one per column, a dict of them "
-            f"by column, or a family, got {likelihoods!r}"
+            f"likelihoods must be '{AUTO}', one of {', '.join((*KINDS, *WORDS))}, a list of them, one per column, a "
+            f"dict of them by column, or a family, got {likelihoods!r}"
         )
     if len(likelihoods) != len(names):
         raise DataError(
@@ -238,13 +262,13 @@ def choose_kinds(likelihoods: Any, names: Sequence[Any]) -> dict[Any, Kind | Fam
     return {name: _check_entry(kind) for name, kind in zip(names, likelihoods, strict=True)}
 
 
-def _check_entry(kind: Any) -> Kind | Family:
-    return kind if isinstance(kind, Family) else _check_kind(kind)
+def _check_entry(kind: Any) -> Any:
+    return kind if isinstance(kind, Family) or vectorizer_of(kind) is not None else _check_kind(kind)
 
 
-def _check_kind(kind: Any) -> Kind:
+def _check_kind(kind: Any) -> str:
     require_no_view(kind)
-    known = (*KINDS, SKIP)
+    known = (*KINDS, *WORDS, SKIP)
     if not isinstance(kind, str) or kind not in known:
         hint = closest(kind, known) if isinstance(kind, str) else ""
         raise DataError(f"{kind!r} is not a likelihood of a column: expected one of {', '.join(known)}{hint}")
@@ -272,24 +296,3 @@ def expand(wanted: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
             raise DataError(f"there is no column '{pattern}' to treat as {kind}{closest(str(pattern), names)}")
     kinds = {name: kind_for_column(wanted, name, names) for name in names}
     return {name: kind for name, kind in kinds.items() if kind is not None}
-
-
-def _name_own_blocks(kinds: Mapping[str, Kind | Family]) -> dict[str, str]:
-    """The block of each column with a family; columns with the same family object form one block."""
-    names = _name_families(kinds)
-    return {column: names[id(kind)].lower() for column, kind in kinds.items() if isinstance(kind, Family)}
-
-
-def _name_families(kinds: Mapping[Any, Kind | Family]) -> dict[int, str]:
-    """A name for each family by its id: its type, numbered from the second of a type on."""
-    types = {id(kind): type(kind).__name__ for kind in kinds.values() if isinstance(kind, Family)}
-    return dict(zip(types, number_repeated(types.values(), BLOCKS.values()), strict=True))
-
-
-def number_repeated(names: Iterable[str], taken: Iterable[str] = ()) -> Iterator[str]:
-    """The names, with `_2` appended to the second that are alike but for case, and so on."""
-    counts = Counter(taken)
-    for name in names:
-        counts[name.lower()] += 1
-        often = counts[name.lower()]
-        yield name if often == 1 else f"{name}_{often}"

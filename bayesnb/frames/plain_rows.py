@@ -51,6 +51,8 @@ class PlainColumn:
     def encode(self, cells: list[Any]) -> list[float] | None:
         """The cells as ``Column.encode`` gives them, with its warning of unseen values; None if one is not plain."""
         missing = -1 if self.kind == "categorical" else math.nan
+        if self.kind == "words":
+            return None
         if self.text is None:
             return [missing] * len(cells)
         present = [cell for cell in cells if not _is_missing(cell)]

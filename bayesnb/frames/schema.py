@@ -6,7 +6,7 @@ over the categories of the joined schema, so any split of the rows gives the sam
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
@@ -16,8 +16,8 @@ import numpy as np
 from bayesnb.arrays.sparse import dense, is_sparse
 from bayesnb.families import Family
 from bayesnb.families.open_categorical import OpenCategorical
-from bayesnb.families.words import FAMILIES
-from bayesnb.frames.column_kinds import BLOCKS, KINDS, SKIP, SPARSE, Column, Kind, encode_columns
+from bayesnb.frames.column_kinds import BLOCKS, KINDS, SKIP, SPARSE, Column, encode_columns
+from bayesnb.frames.default_families import families
 from bayesnb.frames.plain_rows import PlainColumn, PlainRows
 from bayesnb.frames.series import Array, DataError, Frame, closest, label, listing, warn
 from bayesnb.model.naive_bayes import NaiveBayes
@@ -27,28 +27,6 @@ Likelihoods = Family | dict[str, Family]
 
 MOST_CODES = 1 << 20
 """Maximum number of codes in a column of an array; a column with more probably identifies rows."""
-
-
-def families(sizes: Mapping[Kind, Sequence[int]], smoothing: float, *, laplace: bool) -> dict[str, Family]:
-    """The families of the kinds in use: pseudo-counts for categories, pseudo-rows for numbers.
-
-    Args:
-        sizes: For each kind, the number of values of each of its columns.
-        smoothing: l. Bernoulli and Categorical features, and the words of a Multinomial, have the prior Dirichlet(l);
-            a Normal feature l pseudo-rows for its mean and 2 l for its variance, a Poisson feature l; 1 if l is 0. A
-            Histogram averages over its own.
-        laplace: Use Dirichlet(1 + l) instead, whose mode is the textbook estimate.
-    """
-    added, rows = 1.0 + smoothing if laplace else smoothing, smoothing or 1.0
-    made: dict[Kind, Any] = {
-        "bernoulli": lambda: FAMILIES["bernoulli"](added, added),
-        "categorical": lambda: FAMILIES["categorical"](tuple(max(size, 1) for size in sizes["categorical"]), added),
-        "normal": lambda: FAMILIES["normal"](strength=rows, shape=rows),
-        "histogram": FAMILIES["histogram"],
-        "poisson": lambda: FAMILIES["poisson"](rows, rows),
-        "multinomial": lambda: FAMILIES["multinomial"](added),
-    }
-    return {BLOCKS[kind]: made[kind]() for kind in KINDS if kind in sizes}
 
 
 @dataclass(frozen=True)
@@ -88,12 +66,13 @@ class FrameSchema:
     @property
     def names_by_block(self) -> dict[str, list[str]]:
         """The names of the columns of each block."""
-        return {block: [column.name for column in columns] for block, columns in self.blocks.items()}
+        return {block: [name for column in columns for name in column.names] for block, columns in self.blocks.items()}
 
     @property
     def value_names(self) -> dict[str, list[str]]:
         """The values of the codes 0, 1, ... of each column, by name."""
-        return {column.name: [label(value) for value in column.values] for column in self.columns if column.values}
+        coded = [column for column in self.columns if column.values and not column.is_block]
+        return {column.name: [label(value) for value in column.values] for column in coded}
 
     @property
     def texts(self) -> set[str]:
@@ -113,9 +92,10 @@ class FrameSchema:
         """The families of the blocks."""
         if self.family is not None:
             return self.family
-        sizes = {columns[0].kind: [len(c.values) for c in columns] for columns in self.blocks.values()}
         own = {column.own_block: column.family for column in self.columns if column.family is not None}
-        return {**families(sizes, smoothing, laplace=laplace), **own}
+        kinds = {block: columns[0].kind for block, columns in self.blocks.items() if block not in own}
+        sizes = [len(column.values) for column in self.blocks.get("categorical", ())]
+        return {**families(kinds, sizes, smoothing, laplace=laplace), **own}
 
     def require(self, names: Sequence[str]) -> None:
         """Raise DataError if a column that the fit uses is not among ``names``."""
@@ -154,15 +134,17 @@ class FrameSchema:
 
     def spread(self, statistics: ModelStatistics, over: Any) -> ModelStatistics:
         """The statistics, counted under this schema, for the schema ``over``, which has more values."""
-        if "categorical" not in self.blocks or self.family is not None:
-            return statistics
-        pairs = list(zip(self.blocks["categorical"], over.blocks["categorical"], strict=True))
-        codes = []
-        for old, new in pairs:
-            code_of = {value: code for code, value in enumerate(new.values)}
-            codes.append(np.array([code_of[value] for value in old.values] or [0]))
-        sizes = [max(len(new.values), 1) for _, new in pairs]
-        return statistics.with_block("categorical", statistics.blocks["categorical"].spread(codes, sizes))
+        for block, columns in self.blocks.items():
+            pairs = list(zip(columns, over.blocks[block], strict=True))
+            if all(old.values == new.values for old, new in pairs):
+                continue
+            codes = []
+            for old, new in pairs:
+                code_of = {value: code for code, value in enumerate(new.values)}
+                codes.append(np.array([code_of[value] for value in old.values] or [0]))
+            sizes = [max(len(new.values), 1) for _, new in pairs]
+            statistics = statistics.with_block(block, statistics.blocks[block].spread(codes, sizes))
+        return statistics
 
 
 @dataclass(frozen=True)
@@ -207,9 +189,9 @@ class ArraySchema:
 
     def likelihoods(self, smoothing: float, *, laplace: bool) -> Likelihoods:
         """The families of the blocks; a single family if all columns are of one kind."""
-        sizes: dict[Any, Sequence[int]] = dict.fromkeys(self._used, self.sizes)
         own = {_block_of(name): family for name, family in self.own.items()}
-        made = {**families(sizes, smoothing, laplace=laplace), **own}
+        kinds = {_block_of(kind): kind for kind in KINDS if kind in self._used}
+        made = {**families(kinds, self.sizes, smoothing, laplace=laplace), **own}
         return next(iter(made.values())) if self._single else made
 
     def encode(self, X: Any) -> Any:

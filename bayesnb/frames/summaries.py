@@ -25,6 +25,7 @@ from bayesnb.frames.series import (
     sort_of,
     to_plain,
 )
+from bayesnb.frames.words import vocabulary_of
 
 MOST_VALUES = 100_000
 """Maximum number of distinct values kept per column; text with more of them is taken for an identifier of rows."""
@@ -58,6 +59,7 @@ class Summary:
         num_numbers: The number of texts that are numbers, or are meant to be.
         dates: Whether all are dates or times, or texts that are dates.
         repeated: Whether some number is known to occur twice.
+        words: The words of a column that is read as words.
     """
 
     name: str
@@ -73,6 +75,7 @@ class Summary:
     num_numbers: int = 0
     dates: bool = False
     repeated: bool = False
+    words: frozenset[str] | None = None
 
     @property
     def distinct(self) -> int:
@@ -86,7 +89,9 @@ class Summary:
 
     @property
     def light(self) -> Summary:
-        """The same summary without its values if they are many numbers."""
+        """The same summary without its values if they are many numbers, or texts that are read as words."""
+        if self.words is not None:
+            return replace(self, values=None, words=frozenset())
         return self if self.text or self.distinct <= MOST_NUMBERS else replace(self, values=None)
 
     def merged(self, other: Summary) -> Summary:
@@ -110,6 +115,7 @@ class Summary:
             odd=self.odd or other.odd,
             num_numbers=self.num_numbers + other.num_numbers,
             dates=self.dates and other.dates,
+            words=None if self.words is None or other.words is None else self.words | other.words,
             repeated=self.repeated
             or other.repeated
             or (both is not None and len(both) < self.num_cells + other.num_cells),
@@ -117,7 +123,11 @@ class Summary:
 
 
 def summarise(
-    given: nw.Series[Any], place: Callable[[int], str] = "in row {}".format, *, inferred: bool = False
+    given: nw.Series[Any],
+    place: Callable[[int], str] = "in row {}".format,
+    *,
+    inferred: bool = False,
+    vectorizer: Any = None,
 ) -> Summary:
     """The summary of a column.
 
@@ -125,6 +135,7 @@ def summarise(
         given: The cells.
         place: The words for the place of a cell, from its position.
         inferred: Whether the likelihood will be inferred, so that numbers with many values do not need them.
+        vectorizer: How text is split into words, if it is.
 
     Raises:
         DataError: for a type that no likelihood takes, and for whole numbers that floating point would round.
@@ -156,6 +167,7 @@ def summarise(
         odd=odd,
         num_numbers=int(counts[meant].sum()),
         dates=dates or all(DATE.fullmatch(name) for name in names),
+        words=None if vectorizer is None else vocabulary_of(vectorizer, names),
     )
 
 

@@ -37,7 +37,7 @@ def complete_names(
     elif isinstance(columns, Mapping) and not isinstance(feature_names, Mapping):  # by block, as the estimator has them
         given = check_list("feature_names", _words(feature_names), len(own["column_names"]))
         name_of = dict(zip(own["column_names"], given, strict=True))
-        feature_names = {block: [name_of[column] for column in listed] for block, listed in columns.items()}
+        feature_names = {block: [name_of.get(column, column) for column in listed] for block, listed in columns.items()}
     return getattr(fit, "fit_", fit), class_names, feature_names, value_names
 
 

@@ -115,11 +115,11 @@ class ChangesLater(ChecksRows):
         given, _ = make_schema(X, families_of(self.likelihoods), self.schema_)
         model = follow(self._model(given, classes), self.statistics_)
         _, part = given.count(model, given.encode(X), codes, weight)
-        found, fitted = (str(jax.tree.structure(one)) for one in (part, self.statistics_))
+        found, fitted = (_sizes(one) for one in (part, self.statistics_))
         if found != fitted:
             raise DataError(
-                "the rows to forget hold a category that no fitted row had, so they cannot have been fitted: give rows "
-                "that were"
+                "the rows to forget hold a category that no fitted row had, or such a word, so they cannot have been "
+                "fitted: give rows that were"
             )
         left = subtract(self.statistics_, part)
         self._set(self.schema_, classes, follow(self._model(self.schema_, classes), self.statistics_), left)
@@ -139,6 +139,12 @@ class ChangesLater(ChecksRows):
         moved.class_prior = moved._prior_of_fit = class_prior
         moved.class_weight = None
         return moved
+
+
+def _sizes(statistics: ModelStatistics) -> tuple[str, list[Any]]:
+    """What differs if rows bring new categories or words."""
+    leaves, structure = jax.tree.flatten(statistics)
+    return str(structure), [np.shape(leaf) for leaf in leaves]
 
 
 def _fade(factor: float, y: Any, sample_weight: Any) -> Any:

@@ -50,9 +50,14 @@ class NaiveBayesClassifier(ChangesLater):
     predict one row a dict, `{"age": 31}`; each has all columns of the fit. A missing cell (NaN, null or None) drops its
     factor, which marginalises it exactly; so does a category that was not in the fitted rows.
 
-    Words beside numbers: X may be a list or a dict of blocks, such as ``{"words": counts, "numbers": frame}``, each
-    with its own entry in ``likelihoods``. scikit-learn cannot split blocks into folds. It can split the frame before
-    a ``ColumnTransformer``, whose single matrix has likelihoods by position. Words stay sparse in both:
+    A column of text is read as words by ``likelihoods={"message": "words"}``, or by a ``CountVectorizer`` or a
+    ``HashingVectorizer`` of one's own: a Multinomial block of sparse counts, whose vocabulary grows in ``partial_fit``.
+    The prior is over all words that were fitted, in any split; words that were not are dropped in prediction. A missing
+    text is one without words.
+
+    Words that are counted elsewhere: X may be a list or a dict of blocks, such as ``{"words": counts, "numbers":
+    frame}``, each with its own entry in ``likelihoods``. scikit-learn cannot split blocks into folds. It can split the
+    frame before a ``ColumnTransformer``, whose single matrix has likelihoods by position. Words stay sparse in both:
 
         columns = ColumnTransformer([("words", CountVectorizer(), "text"), ("numbers", "passthrough", ["age", "size"])])
         make_pipeline(columns, NaiveBayesClassifier({"*": "multinomial", range(-2, 0): "normal"}))
@@ -61,9 +66,10 @@ class NaiveBayesClassifier(ChangesLater):
         likelihoods: `auto`: for each column of a frame the likelihood that suits its values, as ``infer_likelihoods``
             shows; for an array Bernoulli if 10 or more rows are all zeros and ones, else Normal. Or one of `bernoulli`,
             `categorical` (codes 0, 1, ...), `normal`, `histogram` (numbers of any distribution), `poisson`,
-            `multinomial` for all columns; a list of them, one per column; a dict of them, or of families, by name or by
-            patterns such as `pixel_*`; `auto` chooses for other columns, and columns that share one family object form
-            one block; for an array a dict by position, ranges of them, and `*` for all others; a family, such as
+            `multinomial`, `words` or `character n-grams` (of columns of text) for all columns; a list of them, one per
+            column; a dict of them, or of families or vectorizers, by name or by patterns such as `pixel_*`; `auto`
+            chooses for other columns, and columns that share one family object form one block; for an array a dict by
+            position, ranges of them, and `*` for all others; a family, such as
             ``nb.MultivariateNormal()``, for all columns as one block; or a ``NaiveBayes`` with its own priors, such as
             ``nb.from_numpyro`` gives, whose blocks are the columns in its order, or blocks by name. A column that is
             `skip` is left out. For blocks a list, or a dict by block, of any of these.

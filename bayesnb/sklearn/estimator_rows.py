@@ -23,7 +23,7 @@ from sklearn.utils.validation import (
 from bayesnb.arrays.masked import fill_masked
 from bayesnb.frames.blocks import Blocks, BlocksSchema, Schema
 from bayesnb.frames.classes import plain_labels
-from bayesnb.frames.likelihoods import AUTO, takes_sparse
+from bayesnb.frames.likelihoods import AUTO, refuse_words, takes_sparse
 from bayesnb.frames.schema import ArraySchema, FrameSchema
 from bayesnb.frames.series import Array, DataError, as_frame, has_names, listing
 from bayesnb.model.naive_bayes import NaiveBayes
@@ -121,6 +121,7 @@ class ChecksRows(IncrementalClassifier):
         return pd.DataFrame(rows, columns=[*names, *dict.fromkeys(n for row in rows for n in row if n not in names)])
 
     def _array(self, X: Any, *, reset: bool) -> Any:
+        refuse_words(self.likelihoods)
         if not _is_plain(X, 2) or not X.size:
             if issparse(X) and self._kind == AUTO:
                 raise TypeError(

@@ -31,6 +31,8 @@ from bayesnb.fits.multilabel import MultiLabel
 from bayesnb.frames.blocks import BlocksSchema
 from bayesnb.frames.column_kinds import Column
 from bayesnb.frames.schema import ArraySchema, FrameSchema
+from bayesnb.frames.word_columns import WordColumn
+from bayesnb.frames.words import make, plain_params, vectorizer_of
 from bayesnb.model.links import LINKS, ChangedLaw
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.model.spelling import Cells, Part, Positions, Site, Spelling
@@ -113,6 +115,8 @@ def encode(value: Any, arrays: Arrays) -> Any:
         names = [name for name in names if name != optional or getattr(value, name) is not None]
         parts = {name: encode(getattr(value, name), arrays) for name in names}
         return {"node": [type(value).__name__, parts]}
+    if hasattr(value, "build_analyzer"):
+        return {"vectorizer": [type(value).__name__, encode(plain_params(value), arrays)]}
     for kind, cls in TRANSFORMED.items():
         if type(value) is cls:
             return {kind: [encode(value.base_dist, arrays), [_link_of(transform) for transform in value.transforms]]}
@@ -181,6 +185,8 @@ def decode(code: Any, arrays: Arrays) -> Any:
             return {cls.__name__: cls for cls in SPELLED}[content[0]](*_parts(decode(content[1], arrays)))
         case "estimator":
             return _estimator(*(decode(part, arrays) for part in content))
+        case "vectorizer":
+            return vectorizer_of(make(content[0], decode(content[1], arrays)))
         case "distribution":
             return _distribution(content[0], decode(content[1], arrays))
         case "transformed" | "changed":
@@ -192,7 +198,8 @@ def decode(code: Any, arrays: Arrays) -> Any:
 def node_type(name: str) -> Any:
     """The class of a node: a type of this package, a defined family or its statistics; None for any other name."""
     statistics = [getattr(family, "statistics_type", None) for family in Family.known.values()]
-    own = {cls.__name__: cls for cls in (*statistics, PairStatistics, *RESULTS, *SCHEMAS, Column) if cls is not None}
+    known = (*statistics, PairStatistics, *RESULTS, *SCHEMAS, Column, WordColumn)
+    own = {cls.__name__: cls for cls in known if cls is not None}
     return (Family.known | own).get(name)
 
 

@@ -74,10 +74,13 @@ class ExportedEstimator:
         return f"ExportedEstimator({self.classifier.fit}, classes {self.classes_.tolist()})"
 
     def _check_rows(self, X: Any) -> Any:
+        from bayesnb.arrays.sparse import dense
         from bayesnb.rows.checks import check_rows
 
         model = self._without_fit.fit_
-        arrays = check_rows(model.families, model.single, self._without_fit.encoded(X))
+        encoded = self._without_fit.encoded(X)
+        rows = {block: dense(x) for block, x in encoded.items()} if isinstance(encoded, dict) else encoded  # of words
+        arrays = check_rows(model.families, model.single, rows)
         return arrays["x"] if model.single else arrays
 
     @cached_property

@@ -12,6 +12,8 @@ from bayesnb.files.storage.saved_results import check_result, check_statistics, 
 from bayesnb.frames.blocks import BlocksSchema, Part, Schema
 from bayesnb.frames.column_kinds import KINDS, SKIP, Column, in_order
 from bayesnb.frames.schema import ArraySchema, FrameSchema
+from bayesnb.frames.word_columns import WordColumn
+from bayesnb.frames.words import vectorizer_of
 from bayesnb.results.classifier import Classifier
 from bayesnb.rows.checks import match_statistics
 from bayesnb.sklearn.fit_methods import require, specification
@@ -39,10 +41,11 @@ def check_estimator(estimator: Any) -> None:
     require_alike(model, fit.model)
     if fit.model.num_classes != len(labels):
         raise ValueError(f"classes_ has {len(labels)} labels, fit_ has {fit.model.num_classes} classes")
-    for block, columns in schema.blocks.items():
-        if fit.model.families[block].columns_behind(statistics.blocks[block]) != len(columns):
-            raise ValueError(f"block {block!r}: statistics_ must have the {len(columns)} columns of the schema")
-    no_rows = {block: np.zeros((0, len(columns))) for block, columns in schema.blocks.items()}
+    widths = {block: len(columns) for block, columns in schema.names_by_block.items()}
+    for block, width in widths.items():
+        if fit.model.families[block].columns_behind(statistics.blocks[block]) != width:
+            raise ValueError(f"block {block!r}: statistics_ must have the {width} columns of the schema")
+    no_rows = {block: np.zeros((0, width)) for block, width in widths.items()}
     fit.predict_proba(no_rows["x"] if fit.model.single else no_rows)
 
 
@@ -87,9 +90,13 @@ def _check_family(family: Any) -> None:
 
 
 def _check_column(column: Any) -> None:
-    if not isinstance(column, Column) or not isinstance(column.name, str) or column.kind not in (*KINDS, "own", SKIP):
+    known = (*KINDS, "words", "own", SKIP)
+    if not isinstance(column, Column) or not isinstance(column.name, str) or column.kind not in known:
         raise ValueError(f"a column of the schema must have a name and a kind, got {column!r}")
-    if not isinstance(column.own_block, str) or (column.kind == "own") != bool(column.own_block):
+    vectorizer = vectorizer_of(column.vectorizer) if isinstance(column, WordColumn) else None
+    if (column.kind == "words") != (vectorizer is not None):
+        raise ValueError(f"column {column.name!r} must have a vectorizer if it is words, got {column!r}")
+    if not isinstance(column.own_block, str) or (column.kind in ("words", "own")) != bool(column.own_block):
         raise ValueError(f"own_block of column {column.name!r} must be the name of a block, got {column.own_block!r}")
     if (column.kind == "own") != isinstance(column.family, Family):
         raise ValueError(f"family of column {column.name!r} must be a family, got {column.family!r}")
@@ -99,7 +106,7 @@ def _check_column(column: Any) -> None:
     values = column.values
     if not isinstance(values, tuple) or not all(isinstance(value, cells) and value == value for value in values):
         raise ValueError(f"values of column {column.name!r} must be texts or numbers, as its cells are, got {values!r}")
-    if column.text and column.kind not in ("bernoulli", "categorical", SKIP):
+    if column.text and column.kind not in ("bernoulli", "categorical", "words", SKIP):
         raise ValueError(f"column {column.name!r} is {column.kind} and cannot contain text")
     if values != in_order(set(values)) or (column.kind == "bernoulli" and len(values) != 2):
         raise ValueError(f"values of column {column.name!r} must be different, and in order, got {values!r}")

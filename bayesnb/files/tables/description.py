@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from bayesnb.frames.likelihoods import choose_columns, choose_kinds, left_out
 from bayesnb.frames.schema import FrameSchema
 from bayesnb.frames.series import LARGEST_INTEGER, Array, DataError, Frame, closest, label, listing
 from bayesnb.frames.summaries import MOST_VALUES, Summary, summarise
+from bayesnb.frames.words import vectorizer_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +52,7 @@ class Description:
 
 
 def summarise_rows(
-    rows: Frame, labelled: Array, target: str, place: Callable[[int], str], chosen: Collection[str] | None = None
+    rows: Frame, labelled: Array, target: str, place: Callable[[int], str], chosen: Mapping[str, Any] | None = None
 ) -> dict[str, Summary]:
     """The summary of every column by name: of the target over all rows, of the others over rows with a target.
 
@@ -60,19 +61,20 @@ def summarise_rows(
         labelled: Which of them have a target [N].
         target: The name of its column.
         place: The words for the place of a row, from its position.
-        chosen: The columns whose likelihoods the user has chosen, if known; numbers in others keep only few values.
+        chosen: The likelihoods that the user has chosen, by column, if known; numbers in others keep only few values.
     """
     some, positions = (rows, None) if labelled.all() else (rows.filter(labelled.tolist()), np.flatnonzero(labelled))
 
     def place_of_labelled(row: int) -> str:
         return place(row if positions is None else positions[row])
 
-    return {
-        name: summarise(rows[name], place)
-        if name == target
-        else summarise(some[name], place_of_labelled, inferred=chosen is not None and name not in chosen)
-        for name in rows.columns
-    }
+    def of_feature(name: str) -> Summary:
+        if chosen is None:
+            return summarise(some[name], place_of_labelled)
+        vectorizer = vectorizer_of(chosen.get(name))
+        return summarise(some[name], place_of_labelled, inferred=name not in chosen, vectorizer=vectorizer)
+
+    return {name: summarise(rows[name], place) if name == target else of_feature(name) for name in rows.columns}
 
 
 def choose(names: Sequence[str], target: str, likelihoods: Any) -> Mapping[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -113,7 +113,7 @@ def _summaries(
     source: RowData,
     names: list[str],
     target: str,
-    chosen: Collection[str],
+    chosen: Mapping[str, Any],
     texts: set[str],
     advance: Advance | None,
 ) -> tuple[dict[str, Summary], tuple[RowBatch, ...]] | None:

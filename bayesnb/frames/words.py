@@ -1,0 +1,106 @@
+"""Split text into words, by the vectorizers of scikit-learn: which ones a column takes, and what they count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from bayesnb.frames.series import DataError
+
+WORDS: dict[str, dict[str, Any]] = {
+    "words": {},
+    "character n-grams": {"analyzer": "char_wb", "ngram_range": (3, 3)},
+}
+"""The likelihoods of text by name, and the parameters of their ``CountVectorizer``."""
+
+OF_ALL_TEXTS = {"max_df": 1.0, "min_df": 1, "max_features": None}
+"""Parameters that choose words by their frequency in all texts, which later rows would change, and what leaves them."""
+
+
+def vectorizer_of(given: Any) -> Any:
+    """A vectorizer of its own for a likelihood by name, or for a vectorizer, which stays as it is; else None.
+
+    Raises:
+        DataError: for a vectorizer whose cells are no counts, or depend on the texts of other rows.
+    """
+    if isinstance(given, str):
+        return make("CountVectorizer", WORDS[given]) if given in WORDS else None
+    if not hasattr(given, "build_analyzer"):
+        return None
+    kind, params = type(given).__name__, given.get_params()
+    if kind not in ("CountVectorizer", "HashingVectorizer"):
+        raise DataError(
+            f"a {kind} does not count words, and a multinomial likelihood is of counts: give a CountVectorizer or a "
+            "HashingVectorizer of scikit-learn"
+        )
+    if params["input"] != "content":
+        raise DataError(f"the {kind} reads its texts from a {params['input']}: give input='content'")
+    if kind == "HashingVectorizer" and (params["norm"] is not None or params["alternate_sign"]):
+        raise DataError(
+            "the HashingVectorizer gives no counts: write HashingVectorizer(norm=None, alternate_sign=False, ...)"
+        )
+    for name, without in OF_ALL_TEXTS.items():
+        if params.get(name, without) != without:
+            raise DataError(
+                f"the CountVectorizer chooses words by {name}={params[name]!r}, which later rows would change: leave "
+                "it out, give a vocabulary, or use a HashingVectorizer"
+            )
+    return make(kind, changed_params(given))
+
+
+def changed_params(vectorizer: Any) -> dict[str, Any]:
+    """The parameters that differ from the defaults; the vocabulary as a list of words in order."""
+    defaults = type(vectorizer)().get_params()
+    params = {name: value for name, value in vectorizer.get_params().items() if name != "vocabulary"}
+    changed = {name: value for name, value in params.items() if value != defaults[name] and name != "dtype"}
+    vocabulary = getattr(vectorizer, "vocabulary", None)
+    return changed if vocabulary is None else {**changed, "vocabulary": sorted({*map(str, vocabulary)})}
+
+
+def plain_params(vectorizer: Any) -> dict[str, Any]:
+    """The parameters that differ from the defaults; ValueError for functions, which a file cannot hold."""
+    params = changed_params(vectorizer)
+    functions = [name for name, value in params.items() if callable(value)]
+    if functions:
+        raise ValueError(
+            f"its {type(vectorizer).__name__} has a function, {functions[0]}, which a file cannot hold: use "
+            "token_pattern, or other parameters that are text or numbers"
+        )
+    return {name: sorted(value) if isinstance(value, set | frozenset) else value for name, value in params.items()}
+
+
+def make(kind: str, params: Mapping[str, Any]) -> Any:
+    """A vectorizer of scikit-learn by the name of its class."""
+    from sklearn.feature_extraction import text  # takes long to import
+
+    return {"CountVectorizer": text.CountVectorizer, "HashingVectorizer": text.HashingVectorizer}[kind](**params)
+
+
+def name_of(vectorizer: Any) -> str:
+    """The name of the likelihood: that of ``WORDS``, or of the vectorizer's class."""
+    kind, changed = type(vectorizer).__name__, changed_params(vectorizer)
+    names = [name for name, params in WORDS.items() if kind == "CountVectorizer" and params == changed]
+    return names[0] if names else kind
+
+
+def vocabulary_of(vectorizer: Any, texts: Iterable[str]) -> frozenset[str]:
+    """The words that occur in some of the texts, or those that the vectorizer has; empty if words are hashed."""
+    if hasattr(vectorizer, "n_features"):
+        return frozenset()
+    if vectorizer.vocabulary is not None:
+        return frozenset(vectorizer.vocabulary)
+    split, found = vectorizer.build_analyzer(), set[str]()
+    for text in texts:
+        found.update(split(text))
+    return frozenset(found)
+
+
+def count_words(counter: Any, texts: list[str], positions: Any) -> Any:
+    """The counts of words [N, D] in CSR format: row n is the text at ``positions[n]``, without words if that is -1."""
+    counts = counter.transform(texts) if texts else counter.transform([""])[:0]
+    if np.array_equal(positions, np.arange(len(texts))):
+        return counts
+    counts.resize((len(texts) + 1, counts.shape[1]))  # an empty row at the end, at -1
+    return counts[positions]
