@@ -13,7 +13,7 @@ Families may know a faster way for numpy rows, one row after another, ``log_pred
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import jax
@@ -36,8 +36,8 @@ from bayesnb.rows.labelled_rows import LabelledRows, label_rows
 BLOCK_BYTES = 1 << 22
 """Bytes of the statistics of the single rows of a block."""
 
-FEWEST, MOST = 64, 8192
-"""The numbers of rows that a block may have."""
+FEWEST, MOST = 64, 256
+"""The numbers of rows that a block may have; the time to compile a scan grows with the larger one."""
 
 
 def prequential(model: NaiveBayes, X: Any, y: Any, forgetting: Any = 1.0) -> Array:
@@ -91,13 +91,19 @@ class Sequence:
         parts = [terms for terms in found.values() if terms is not None]
         others = {name: np.asarray(value, float) for name, value in factors.items() if found.get(name) is None}
         if others:
-            parts.append(self._call(_log_probs, others).reshape(-1)[: self.rows.num_rows])
+            terms = by_jax(_log_probs, *self._args, others) if self.on_host else _log_probs(*self._args, others)
+            parts.append(terms.reshape(-1)[: self.rows.num_rows])
         return sum(parts[1:], parts[0])
 
-    def evidence(self, part: str | None, factor: float) -> tuple[float, float]:
-        """The prequential evidence, or the part of one block or of "label", and its slope in the common factor."""
-        value, slope = self._call(_evidence_and_slope, np.asarray(factor, float), part=part)
-        return float(value), float(slope)
+    def evidence(self, part: str | None, factor: float) -> float:
+        """The prequential evidence under a common factor, or the part of one block or of "label"; in float64."""
+        total = 0.0
+        for name in ["label", *self.names] if part is None else [part]:
+            terms = self._by_loop(name, factor)
+            if terms is None:
+                terms = by_jax(_log_probs, *jax.tree.map(np.asarray, self._args), {name: np.asarray(factor, float)})
+            total += float(terms.sum())
+        return total
 
     def _by_loop(self, name: str, factor: float) -> Array | None:
         """The part of one block or of "label", [N], in the family's faster way; None if it has none."""
@@ -107,22 +113,19 @@ class Sequence:
                 return np.log(np.asarray(self.model.class_probs, float))[y]
             prior = np.asarray(self.model.class_concentration, float)[None]
             return log_category_ratios(prior, (prior.size,), y[:, None], np.zeros_like(y), factor)
-        family, x = self.model.families[name], self.rows.arrays[name]
+        family, x = self.model.families[name], np.asarray(self.rows.arrays[name])
         terms = family.log_predictive_in_order(x, y, float(factor))
         base = None if terms is None else family.row_base_measure(x)
         return terms if base is None else terms + base
 
-    def _call(self, function: Any, factors: Any, **static: Any) -> Any:
-        args = self.model, *self._blocks, factors
-        return by_jax(function, *args, **static) if self.on_host else function(*args, **static)
-
     @cached_property
-    def _blocks(self) -> tuple[dict[str, Array], Array]:
-        """The rows of each block and their labels in blocks of one size, [M, B, ...]."""
+    def _args(self) -> tuple[NaiveBayes, dict[str, Array], Array]:
+        """The model, and the rows of each block and their labels in blocks of one size, [M, B, ...]."""
         codes = np.asarray(self.rows.labels.y)
         labels = _in_blocks(codes, self._shape)
         labels.reshape(-1)[len(codes) :] = self.rows.num_classes  # the padding belongs to no class
-        return {name: _in_blocks(np.asarray(x), self._shape) for name, x in self.rows.arrays.items()}, labels
+        blocks = {name: _in_blocks(np.asarray(x), self._shape) for name, x in self.rows.arrays.items()}
+        return self.model, blocks, labels
 
     @property
     def _shape(self) -> tuple[int, int]:
@@ -147,17 +150,6 @@ def _in_blocks(x: Array, shape: tuple[int, int]) -> Array:
 def _log_probs(model: NaiveBayes, blocks: Any, labels: Array, factors: Mapping[str, Array]) -> Array:
     parts = [_part(model, blocks, labels, name, factor) for name, factor in factors.items()]
     return sum(parts[1:], parts[0])
-
-
-@partial(jax.jit, static_argnames="part")
-def _evidence_and_slope(
-    model: NaiveBayes, blocks: Any, labels: Array, factor: Array, part: str | None
-) -> tuple[Array, Array]:
-    def evidence(f: Array) -> Array:
-        names = ["label", *blocks] if part is None else [part]
-        return sum((_part(model, blocks, labels, name, f).sum() for name in names), jnp.zeros(()))
-
-    return jax.jvp(evidence, (factor,), (jnp.ones_like(factor),))
 
 
 def _part(model: NaiveBayes, blocks: Any, labels: Array, name: str, factor: Array) -> Array:
