@@ -170,3 +170,16 @@ def test_living_model(script, tmp_path, capsys):
     assert np.all(abs(scope["moved"].class_probs - scope["abroad"][scope["order"]]) < 0.1)
     stayed, moved = scope["accuracies"]
     assert moved > stayed
+
+
+def test_taxonomy(script, tmp_path):
+    scope = script("taxonomy", "--reads", 500, "--out", tmp_path / "out")
+    plt.close("all")
+    assert (tmp_path / "out" / "taxonomy.png").stat().st_size > 5000
+    placed, spent = scope["placed"], scope["spent"]
+    for confidence in (0.7, 0.9):
+        right, _ = placed["learned power", confidence]
+        assert right > confidence - 3 * np.sqrt(confidence * (1 - confidence) / 400)
+        assert placed["plain", confidence][0] < right
+    cheapest = min(spent, key=spent.get)
+    assert cheapest == ("learned power", "least expected cost")
