@@ -22,7 +22,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from tests.conftest import EXAMPLES
 
-TOUR = ["quick_start", "mixed_frame", "text_pipeline", "experiment", "migrating"]
+TOUR = ["quick_start", "mixed_frame", "text_pipeline", "experiment", "migrating", "living_model", "taxonomy"]
 
 
 def cells(name):
@@ -151,3 +151,35 @@ def test_migrating(notebook, capsys):
     assert out.count("the same predictions, and isinstance of scikit-learn's: True") == 5
     assert out.count("predicts as NaiveBayesClassifier") == len(scope["EQUAL"]) == 5
     assert_array_equal(scope["plain"].fit_.params["class_probs"], np.bincount(scope["labels"]) / len(scope["labels"]))
+
+
+def test_living_model(script, tmp_path, capsys):
+    scope, out = script("living_model", "--rows", 900, "--out", tmp_path / "out"), capsys.readouterr().out
+    plt.close("all")
+    assert (tmp_path / "out" / "living_model.png").stat().st_size > 5000
+    jumps, still = scope["gains"].values()
+    everything, learned, window = (log_probs.sum() for log_probs in jumps.values())
+    assert learned > max(everything, window)
+    everything, learned, window = (log_probs.sum() for log_probs in still.values())
+    assert abs(learned - everything) < 0.001 * 900
+    assert window < everything
+    assert out.count("refused: ") == 1
+    assert scope["error"] < 1e-9
+    counts = [np.sum((scope["y"] == label) & ~scope["mine"]) for label in scope["clf"].classes_]
+    assert_array_equal(scope["clf"].class_count_, counts)
+    assert np.all(abs(scope["moved"].class_probs - scope["abroad"][scope["order"]]) < 0.1)
+    stayed, moved = scope["accuracies"]
+    assert moved > stayed
+
+
+def test_taxonomy(script, tmp_path):
+    scope = script("taxonomy", "--reads", 500, "--out", tmp_path / "out")
+    plt.close("all")
+    assert (tmp_path / "out" / "taxonomy.png").stat().st_size > 5000
+    placed, spent = scope["placed"], scope["spent"]
+    for confidence in (0.7, 0.9):
+        right, _ = placed["learned power", confidence]
+        assert right > confidence - 3 * np.sqrt(confidence * (1 - confidence) / 400)
+        assert placed["plain", confidence][0] < right
+    cheapest = min(spent, key=spent.get)
+    assert cheapest == ("learned power", "least expected cost")

@@ -18,6 +18,7 @@ from bayesnb.arrays.sparse import is_sparse
 from bayesnb.families.base import Family, Hyperparameter, Params, Score, pytree
 from bayesnb.families.parts.dirichlet_prior import DirichletPrior
 from bayesnb.families.parts.end_to_end import EndToEnd, codes_of_one_hot
+from bayesnb.families.parts.in_order import of_categories
 from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import CategoricalStatistics, without
 from bayesnb.families.parts.support import broadcast, require_cells, require_shapes, require_simplex
@@ -55,6 +56,7 @@ class Categorical(DirichletPrior):
     required = positive = ("concentration",)
     statistics_type = CategoricalStatistics
     affine_predictive = True
+    log_predictive_in_order = of_categories
     takes_sparse = True
 
     def __post_init__(self) -> None:

@@ -17,6 +17,7 @@ from bayesnb.arrays.placement import Array, namespace
 from bayesnb.arrays.sparse import row_sums
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.parts.dirichlet_prior import DirichletPrior
+from bayesnb.families.parts.in_order import of_words
 from bayesnb.families.parts.linear import LinearFamily
 from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import Statistics, without
@@ -68,6 +69,7 @@ class Multinomial(DirichletPrior, LinearFamily):
     axes = (("concentration", "KD"),)
     required = positive = ("concentration",)
     statistics_type = MultinomialStatistics
+    log_predictive_in_order = of_words
     support = dist.constraints.nonnegative
     one_feature = True
     has_word_terms = True

@@ -14,6 +14,7 @@ import numpyro.distributions as dist
 
 from bayesnb.arrays.placement import Array, is_traced
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
+from bayesnb.families.parts.in_order import of_reals
 from bayesnb.families.parts.linear import LinearFamily
 from bayesnb.families.parts.normal_cells import log_normal_cells
 from bayesnb.families.parts.plates import plates
@@ -84,6 +85,7 @@ class Normal(Tied, LinearFamily):
     squared = ("loc",)
     learned = ("strength",)
     statistics_type = NormalStatistics
+    log_predictive_in_order = of_reals
     gaussian_pairs = True
 
     def defaults(self, pooled: NormalStatistics) -> Params:
@@ -229,8 +231,7 @@ class Normal(Tied, LinearFamily):
         shift = n * moved * (2.0 * (reference["loc"] - statistics.mean) + moved) / new
         # sum first: n - fitted is of order one only in the sum over the classes that share the variance
         excess = self.sum_tied(n) * stable.log_ratio_excess(r) + self.sum_tied(n - fitted) * r / (1.0 + r)
-        terms = -0.5 * (excess + self.sum_tied(shift))
-        return jnp.where(off, 0.0, terms).sum()
+        return jnp.where(off, 0.0, -0.5 * (excess + self.sum_tied(shift))).sum()
 
     def centre(self, statistics: NormalStatistics) -> tuple[Self, NormalStatistics]:
         prior, statistics = normal_inverse_gamma.centre(self.prior, statistics)

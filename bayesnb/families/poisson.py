@@ -12,6 +12,7 @@ from jax.scipy.special import gammaln, rel_entr
 
 from bayesnb.arrays.placement import Array, is_traced, namespace
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
+from bayesnb.families.parts.in_order import of_events
 from bayesnb.families.parts.linear import LinearFamily
 from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import Statistics, without
@@ -74,6 +75,7 @@ class Poisson(LinearFamily):
     required = ("shape",)
     positive = ("shape", "rate")
     statistics_type = PoissonStatistics
+    log_predictive_in_order = of_events
     support = dist.constraints.nonnegative_integer
 
     def defaults(self, pooled: PoissonStatistics) -> Params:

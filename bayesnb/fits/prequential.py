@@ -6,12 +6,14 @@ What is known before row t is a discounted sum of the statistics of single rows.
 so all these sums, class by class, come from one parallel prefix scan over each block of rows (Blelloch, Prefix sums and
 their applications, 1990). A discounted posterior is raised to a power, as in the steady forecasting model of Smith, A
 generalization of the Bayesian steady forecasting model (1979): the prior of the next row lies between it and the prior.
+
+Families may know a faster way for numpy rows, one row after another, ``log_predictive_in_order``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
+from functools import cached_property
 from typing import Any
 
 import jax
@@ -23,6 +25,7 @@ from bayesnb.arrays.placement import Array
 from bayesnb.arrays.rank_promotion import allow_rank_promotion
 from bayesnb.families.base import Family
 from bayesnb.families.parts.class_tables import class_bytes
+from bayesnb.families.parts.in_order import log_category_ratios
 from bayesnb.families.parts.statistics import CategoricalStatistics
 from bayesnb.fits.closed_form import conjugate
 from bayesnb.model.naive_bayes import NaiveBayes
@@ -34,8 +37,8 @@ from bayesnb.rows.labelled_rows import LabelledRows, label_rows
 BLOCK_BYTES = 1 << 22
 """Bytes of the statistics of the single rows of a block."""
 
-FEWEST, MOST = 64, 8192
-"""The numbers of rows that a block may have."""
+FEWEST, MOST = 64, 256
+"""The numbers of rows that a block may have; the time to compile a scan grows with the larger one."""
 
 
 def prequential(model: NaiveBayes, X: Any, y: Any, forgetting: Any = 1.0) -> Array:
@@ -64,29 +67,66 @@ def prequential(model: NaiveBayes, X: Any, y: Any, forgetting: Any = 1.0) -> Arr
 
 
 class Sequence:
-    """Checked rows in order, under a resolved prior, in blocks of one size."""
+    """Checked rows in order, under a resolved prior."""
 
     def __init__(self, model: NaiveBayes, X: Any, y: Any) -> None:
         require_known("a prediction of rows in order", model, X, y)
-        self.prior = conjugate(model).resolve(X, y)
-        rows = label_rows(self.prior, X, y, sparse=False)
+        prior = conjugate(model).resolve(X, y)
+        rows = label_rows(prior, X, y, sparse=False)
         if rows.labels.soft:
             raise ValueError("rows in order need integer labels [N]: a row with soft labels belongs to every class")
         check_fit_values(rows.families, rows.arrays)
         self.rows, self.on_host = rows, rows.on_host and rows.beside is None
-        self.blocks = {name: _in_blocks(x, self._shape) for name, x in self._arrays.items()}
-        codes = np.asarray(rows.labels.y)
-        self.labels = _in_blocks(codes, self._shape)
-        self.labels.reshape(-1)[len(codes) :] = rows.num_classes  # the padding belongs to no class
+        self.prior, self.model = prior, prior.with_hyperparameters(rows.families, prior.class_concentration)
 
     @property
     def names(self) -> list[str]:
         """The names of the blocks."""
         return [*self.rows.families]
 
-    @property
-    def _arrays(self) -> Mapping[str, Array]:
-        return {name: np.asarray(x) for name, x in self.rows.arrays.items()}
+    def log_probs(self, forgetting: Any) -> Array:
+        """log p(y_t, x_t | rows before, discounted), [N]."""
+        require_known("a prediction of rows in order", forgetting)
+        factors = check_factors(forgetting, self.names, "forgetting")
+        found = {name: self._by_loop(name, factor) for name, factor in factors.items()} if self.on_host else {}
+        parts = [terms for terms in found.values() if terms is not None]
+        others = {name: np.asarray(value, float) for name, value in factors.items() if found.get(name) is None}
+        if others:
+            terms = by_jax(_log_probs, *self._args, others) if self.on_host else _log_probs(*self._args, others)
+            parts.append(terms.reshape(-1)[: self.rows.num_rows])
+        return sum(parts[1:], parts[0])
+
+    def evidence(self, part: str | None, factor: float) -> float:
+        """The prequential evidence under a common factor, or the part of one block or of "label"; in float64."""
+        total = 0.0
+        for name in ["label", *self.names] if part is None else [part]:
+            terms = self._by_loop(name, factor)
+            if terms is None:
+                terms = by_jax(_log_probs, *jax.tree.map(np.asarray, self._args), {name: np.asarray(factor, float)})
+            total += float(terms.sum())
+        return total
+
+    def _by_loop(self, name: str, factor: float) -> Array | None:
+        """The part of one block or of "label", [N], in the family's faster way; None if it has none."""
+        y = np.asarray(self.rows.labels.y)
+        if name == "label":
+            if self.model.class_probs is not None:
+                return np.log(np.asarray(self.model.class_probs, float))[y]
+            prior = np.asarray(self.model.class_concentration, float)[None]
+            return log_category_ratios(prior, (prior.size,), y[:, None], np.zeros_like(y), factor)
+        family, x = self.model.families[name], np.asarray(self.rows.arrays[name])
+        terms = family.log_predictive_in_order(x, y, float(factor))
+        base = None if terms is None else family.row_base_measure(x)
+        return terms if base is None else terms + base
+
+    @cached_property
+    def _args(self) -> tuple[NaiveBayes, dict[str, Array], Array]:
+        """The model, and the rows of each block and their labels in blocks of one size, [M, B, ...]."""
+        codes = np.asarray(self.rows.labels.y)
+        labels = _in_blocks(codes, self._shape)
+        labels.reshape(-1)[len(codes) :] = self.rows.num_classes  # the padding belongs to no class
+        blocks = {name: _in_blocks(np.asarray(x), self._shape) for name, x in self.rows.arrays.items()}
+        return self.model, blocks, labels
 
     @property
     def _shape(self) -> tuple[int, int]:
@@ -98,24 +138,6 @@ class Sequence:
         number = max(-(-rows.num_rows // size), 1)
         step = 1 << max(number.bit_length() - 3, 0)
         return -(-number // step) * step, size
-
-    def log_probs(self, forgetting: Any) -> Array:
-        """log p(y_t, x_t | rows before, discounted), [N]."""
-        require_known("a prediction of rows in order", forgetting)
-        factors = check_factors(forgetting, self.names, "forgetting")
-        factors = {name: np.asarray(value, float) for name, value in factors.items()}
-        found = self._call(_log_probs, factors)
-        return found.reshape(-1)[: self.rows.num_rows]
-
-    def evidence(self, part: str | None, factor: float) -> tuple[float, float]:
-        """The prequential evidence, or the part of one block or of "label", and its slope in the common factor."""
-        value, slope = self._call(_evidence_and_slope, np.asarray(factor, float), part=part)
-        return float(value), float(slope)
-
-    def _call(self, function: Any, factors: Any, **static: Any) -> Any:
-        given = self.prior.with_hyperparameters(self.rows.families, self.prior.class_concentration)
-        args = given, self.blocks, self.labels, factors
-        return by_jax(function, *args, **static) if self.on_host else function(*args, **static)
 
 
 def _in_blocks(x: Array, shape: tuple[int, int]) -> Array:
@@ -129,17 +151,6 @@ def _in_blocks(x: Array, shape: tuple[int, int]) -> Array:
 def _log_probs(model: NaiveBayes, blocks: Any, labels: Array, factors: Mapping[str, Array]) -> Array:
     parts = [_part(model, blocks, labels, name, factor) for name, factor in factors.items()]
     return sum(parts[1:], parts[0])
-
-
-@partial(jax.jit, static_argnames="part")
-def _evidence_and_slope(
-    model: NaiveBayes, blocks: Any, labels: Array, factor: Array, part: str | None
-) -> tuple[Array, Array]:
-    def evidence(f: Array) -> Array:
-        names = ["label", *blocks] if part is None else [part]
-        return sum((_part(model, blocks, labels, name, f).sum() for name in names), jnp.zeros(()))
-
-    return jax.jvp(evidence, (factor,), (jnp.ones_like(factor),))
 
 
 def _part(model: NaiveBayes, blocks: Any, labels: Array, name: str, factor: Array) -> Array:

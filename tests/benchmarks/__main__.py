@@ -34,6 +34,7 @@ from tests.benchmarks import (
     scaling,
     serving,
     speed,
+    streams,
 )
 from tests.benchmarks.workloads import Jobs, contests
 
@@ -91,6 +92,7 @@ def compare(quick: bool, only: str, rounds: int) -> pd.DataFrame:
         *others.workloads(quick),
         *layouts.workloads(quick),
         *serving.workloads(quick),
+        *streams.workloads(quick),
     ]
     rows = []
     for workload in track([w for w in every if only in w.name], console=Console(stderr=True), transient=True):

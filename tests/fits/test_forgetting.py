@@ -30,7 +30,6 @@ def of_a_window(X, y, width):
     return total
 
 
-@pytest.mark.slow
 def test_on_a_stream_that_jumps_it_beats_all_rows_and_a_window():
     X, y = stream(0, jumps=(170, 340))
     found = nb.fit_forgetting(MODEL, X, y)
@@ -63,7 +62,6 @@ def test_bad_input():
         nb.fit_forgetting(MODEL, [[1], [0]], np.eye(2))
 
 
-@pytest.mark.slow
 def test_one_factor_for_each_block():
     X, y = stream(1, jumps=(170, 340))
     still, _ = stream(2)
@@ -73,3 +71,13 @@ def test_one_factor_for_each_block():
     assert found.factor["moves"] < found.factor["still"]
     assert_allclose(nb.prequential(model, blocks, y, found.factor).sum(), found.log_evidence, rtol=1e-9)
     assert found.log_evidence >= nb.fit_forgetting(model, blocks, y).log_evidence - 1e-6
+
+
+@pytest.mark.slow
+def test_a_family_without_a_faster_way():
+    y = np.arange(256) % 2
+    X = np.random.default_rng(0).normal(np.where(np.arange(256) < 128, y, 3.0 - y)[:, None], 1.0, (256, 2))
+    model = nb.NaiveBayes(nb.NormalKnownVariance(), num_classes=2)
+    found = nb.fit_forgetting(model, X, y)
+    for factor in (found.factor - 0.005, found.factor + 0.005, 1.0):
+        assert nb.prequential(model, X, y, factor).sum() < found.log_evidence
