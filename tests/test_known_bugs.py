@@ -24,7 +24,7 @@ def under_jit(function, *arrays):
     return jax.jit(function)(*(jnp.asarray(a) for a in arrays))
 
 
-both = pytest.mark.parametrize("lane", [on_numpy, under_jit])
+both = pytest.mark.parametrize("lane", [on_numpy, pytest.param(under_jit, marks=pytest.mark.slow)])
 
 
 def normal(loc, variance, class_probs):

@@ -50,6 +50,7 @@ def test_the_main_job_from_a_file(place):
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_overrides_target_and_a_second_run_into_the_same_place(place):
     options = ["--sizes", "20", "--repeats", "1", "--no-nuts", "--out", "here"]
     assert run("good.csv", *options, "--target", "label", "--as", "height=skip").exit_code == 0
@@ -331,6 +332,7 @@ def test_from_a_shell(place):
     assert len(json.loads((out / "summary.json").read_text())["evidence"]["columns"]) == 3
 
 
+@pytest.mark.slow
 def test_refused_from_a_shell(place):  # noqa: ARG001
     refused = subprocess.run([*SHELL, "--target", "x"], capture_output=True, text=True, encoding="utf-8")
     assert (refused.returncode, refused.stdout) == (2, "")

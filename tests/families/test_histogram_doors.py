@@ -89,6 +89,7 @@ def test_a_stopped_stream_goes_on_with_its_edges(model, rows, tmp_path):
     laws.equal(resumed, nb.stream(model, iter(parts), num_classes=K), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_it_is_explained(model, rows, key):
     X, y = rows
     post = nb.fit_posterior(model, X, y)
@@ -148,6 +149,7 @@ def test_a_tempered_fit_predicts_in_a_trace(model, rows):
     assert_allclose(jitted, tempered.predict_log_proba(X), rtol=2e-4, atol=2e-4)
 
 
+@pytest.mark.slow
 def test_other_fits_take_it(model, rows, key):
     X, y = rows
     post = nb.fit_posterior(model, X, y)

@@ -168,6 +168,7 @@ def test_the_generative_model_is_the_histogram(model, cells, rows, key):
         nb.fit_nuts(model, X, y, key=key)
 
 
+@pytest.mark.slow
 def test_explanations_add_the_views_up(model, rows, key):
     X, y = rows
     tempered = nb.temper(nb.fit_posterior(model, X, y), X, y, per_feature=True)

@@ -93,6 +93,7 @@ def test_every_door_refuses_a_broken_file_in_the_same_sentence(how, block_bytes,
     assert not any("\n" in words for words in found)
 
 
+@pytest.mark.slow
 def test_every_door_names_the_line_of_a_bad_number(place, model):
     (place / "odd.csv").write_text(GOOD.replace(ROWS[20], "1.2.3,2,u"))
     text, (predict, stream) = "'1.2.3' on line 22", sentences("odd.csv", model)[2:]

@@ -111,6 +111,7 @@ def test_forests_of_histograms_are_saved(fit, tmp_path):
         nb.save(replace(fit, segments=((5, 8), *fit.segments[1:])), tmp_path / "odd")
 
 
+@pytest.mark.slow
 def test_skewed_copies_are_seen_as_one(rng):
     """Exponentials of noisy copies of one column: Normal pairs do not fit them, cells do not mind."""
     (x, y), (new, truth) = ((np.exp(x), y) for x, y in (copies(rng, 300), copies(rng, 1000)))

@@ -15,6 +15,7 @@ from bayesnb.numerics.log_prob import LogProb, logsumexp
 from bayesnb.primitives import products
 
 
+@pytest.mark.slow
 def test_log_gamma_ratio():
     a, x = np.meshgrid([1e-3, 0.5, 1.0, 6.9, 8.0, 50.0, 1e4, 1e7], [0.0, 0.5, 1.0, 2.0, 7.0, 30.0, 1000.0])
     a, x = a.astype(np.float32).astype(np.float64), x.astype(np.float64)

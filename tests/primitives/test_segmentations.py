@@ -79,6 +79,7 @@ def test_the_best_is_the_best_of_all(size, scale):
     assert cuts.tolist() == every.cuts[every.logs.argmax()].tolist()
 
 
+@pytest.mark.slow
 def test_both_bodies_agree_in_batches_and_slopes():
     log_weight, real = (np.stack(parts) for parts in zip(*(problem(8, 5.0, seed) for seed in range(4)), strict=True))
     log_sum, log_share = without_compiling(sum_segmentations, log_weight, real)

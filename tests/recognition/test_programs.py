@@ -29,7 +29,7 @@ QUICK = (
 )
 """The cases of the default tests."""
 
-QUICKEST = ("normal: gamma on a precision", "own priors: lognormal scale")
+QUICKEST = ("own priors: lognormal scale",)
 """Those of default tests that compile for seconds."""
 
 SLOW = ("counts: multinomial softmax", "several: four likelihoods")

@@ -8,6 +8,7 @@ import pytest
 
 from tests.report.pages import NAMES
 
+pytestmark = pytest.mark.slow
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 DRIVER = shutil.which("chromedriver")
 QUIET = (

@@ -174,6 +174,7 @@ def test_shapes_of_data_sets(known, key):
     assert [part.shape for part in X["trials"]] == [(5, 8, 2)] * 2
 
 
+@pytest.mark.slow
 def test_rows_of_a_data_set_have_their_parameters_in_common(post, post_rows, key):
     """The mean of m rows of one class is then Student's t with squared scale rate / shape (1 / strength + 1 / m); that
     of rows which have their own parameters varies less."""

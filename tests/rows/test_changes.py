@@ -58,7 +58,7 @@ def test_a_step_is_within_its_stated_bound(offset):
         assert (abs(sums_of(left) - sums_of(first[2])) <= 2 * bound).all()
 
 
-@pytest.mark.parametrize("offset", [0.0, 1e4])
+@pytest.mark.parametrize("offset", [pytest.param(0.0, marks=pytest.mark.slow), 1e4])
 def test_the_errors_of_a_chain_add_up_to_no_more_than_their_bounds(offset):
     """10,000 steps that add blocks of rows and take them away, from ten rows to thousands and back."""
     rng = np.random.default_rng(1)
@@ -101,6 +101,7 @@ def test_forests_forget_too():
         nb.discount(whole, {"label": 1.0, "flags": 0.5, "reals": 1.0})
 
 
+@pytest.mark.slow
 def test_on_a_device_and_inside_jit():
     rng = np.random.default_rng(4)
     X, y = rng.normal(size=(50, 3)), rng.integers(0, 2, 50)

@@ -137,6 +137,7 @@ def distributed(example, monkeypatch):
     return example("distributed")
 
 
+@pytest.mark.slow
 def test_two_processes_are_one(distributed, capfd):
     distributed.main(["--rows", "500"])
     assert "2 processes with 500 rows each have the posterior of a single fit" in capfd.readouterr().out

@@ -28,8 +28,8 @@ def assert_same(found, expected):
     ("by", "convert"),
     [
         ("pickle", np.asarray),
-        ("cloudpickle", np.asarray),
-        ("pickle", jnp.asarray),
+        pytest.param("cloudpickle", np.asarray, marks=pytest.mark.slow),
+        pytest.param("pickle", jnp.asarray, marks=pytest.mark.slow),
         pytest.param("cloudpickle", jnp.asarray, marks=pytest.mark.slow),
     ],
 )

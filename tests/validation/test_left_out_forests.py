@@ -45,6 +45,7 @@ def log_loss(fit, x, y):
     return -fit.predict_log_proba(x)[np.arange(len(y)), y].mean()
 
 
+@pytest.mark.slow
 def test_forests_see_dependence_and_powers_what_is_left_of_it(rng):
     (x, y), (new, truth) = copies(rng, 200), copies(rng, 1000)
     fit = nb.fit_forests(nb.NaiveBayes(nb.Normal()), x, y)
