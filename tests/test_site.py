@@ -74,3 +74,12 @@ def test_the_tutorials_that_are_listed_exist():
     listed = re.findall(r"<_tutorials/(\w+)>", (DOCS / "tutorials.md").read_text(encoding="utf-8"))
     assert {*listed} <= {path.stem for path in TUTORIALS}
     assert len(listed) == len({*listed}) >= 11
+
+
+@pytest.mark.filterwarnings("ignore:column 'blood' holds no value")
+@pytest.mark.parametrize("path", sorted((DOCS / "how_to").glob("*.md")), ids=lambda path: path.stem)
+def test_the_lines_of_a_page_run(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # one writes a file
+    scope: dict = {}
+    for program in re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), re.S):
+        exec(program, scope)
