@@ -1,10 +1,42 @@
 """Naive Bayes written once, as a NumPyro program; MLE, MAP, exact posterior and NUTS from that one specification.
 
-The public names stand in ``__init__.pyi``. JAX and NumPyro load when one of them is first used.
+    import bayesnb as nb
+    post = nb.fit_posterior(nb.NaiveBayes(nb.Normal()), X, y)    # X [N, D], labels y 0..K-1; NaN is missing
+    post.predict_proba(X_new), post.log_evidence
+
+The model        NaiveBayes: a class prior and a likelihood for each block of columns; from_numpyro, infer_likelihoods
+Likelihoods      Bernoulli, Binomial, Categorical, Multinomial, Poisson, Normal, NormalKnownVariance,
+                 MultivariateNormal, Histogram, Views with NormalScores; Family is their contract
+Fits             fit_mle, fit_map, fit_posterior: closed forms; fit_nuts, bootstrap: draws
+                 fit_empirical, fit_averaged, fit_forests: a learned prior, all subsets of features, all forests
+                 fit_em, fit_multilabel: unlabelled rows, several labels a row; fit_file: a CSV or Parquet file
+Predictions      predict_proba, predict_interval, log_joint and others are methods of every fit; decide, roll_up
+Held-out rows    leave_one_out, cross_validate; temper learns powers on them, against over-confidence
+What a fit says  explain, top_features, feature_inclusion, dependence, compare_evidence, num_parameters, linear_form,
+                 quadratic_form, diagnose, to_arviz
+Parts of rows    sufficient_statistics, merge, subtract, discount, stream; prequential, fit_forgetting
+Elsewhere        estimate_class_probs: other frequencies of classes
+Files            save, load; export, load_exported
+scikit-learn     NaiveBayesClassifier; bayesnb.sklearn: GaussianNB and the other four
+Pictures         bayesnb.plots
+
+help(bayesnb.NAME) describes each. The names stand in ``__init__.pyi``; JAX and NumPyro load when one is first used.
 """
 
 import lazy_loader
 
 __version__ = "0.1.0"
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_lazy, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> object:
+    """The public name, or an error that says which one may be meant."""
+    try:
+        return _lazy(name)
+    except AttributeError:
+        if name.startswith("_") or name in __all__:
+            raise  # a name that exists failed to load: its own error says why
+        from bayesnb.arrays.wrong_names import meant
+
+        raise AttributeError(f"module 'bayesnb' has no attribute {name!r}{meant(name, __all__)}") from None

@@ -1,3 +1,4 @@
+# %% [markdown]
 """Bring your own model: one NumPyro program, sampled row by row as people do today, and recognised as Naive Bayes.
 
     pi            ~ Dirichlet(1, 1, 1)
@@ -17,6 +18,7 @@ Monte Carlo standard errors.
 Source: the prior is Murphy, Conjugate Bayesian analysis of the Gaussian distribution (2007), section 3.
 """
 
+# %%
 from __future__ import annotations
 
 import time
@@ -31,7 +33,7 @@ import numpyro.distributions as dist
 from matplotlib.axes import Axes
 from numpyro.diagnostics import effective_sample_size
 from numpyro.infer import MCMC, NUTS
-from shared import BLUE, GREY, ORANGE, at_least, figure, parse, parser, save, tidy
+from shared import BLUE, GREY, ORANGE, at_least, figure, in_notebook, parse, parser, save, tidy
 
 import bayesnb as nb
 
@@ -42,7 +44,11 @@ CLASSES, COLUMNS = 3, 4
 MOST_ERRORS = 5
 COLOURS = (BLUE, ORANGE, GREY)
 
+# %% [markdown]
+# **Two programs**, as one writes them for any sampler. They differ in their priors alone.
 
+
+# %%
 def insects(X: Any, y: Any = None) -> None:
     """Measurements X [N, D] of insects of three species y [N]: conjugate priors."""
     pi = numpyro.sample("pi", dist.Dirichlet(jnp.ones(CLASSES)))
@@ -65,6 +71,12 @@ def own_priors(X: Any, y: Any = None) -> None:
         numpyro.sample("X", dist.Normal(mean.T[y], scale.T[y]).to_event(1), obs=X)
 
 
+# %% [markdown]
+# **Three ways to draw** from their posteriors: NUTS on every row; exactly, where `nb.from_numpyro` finds conjugate
+# priors; and NUTS on the sufficient statistics, where it finds others.
+
+
+# %%
 def make_insects(num_rows: int) -> tuple[Array, Array]:
     """Rows X [N, D] and labels y [N] of the program."""
     rng = np.random.default_rng(0)
@@ -96,6 +108,11 @@ def sample_statistics(program: Callable[..., None], X: Array, y: Array, num_samp
     return jax.tree.map(np.asarray, dict(draws.params))
 
 
+# %% [markdown]
+# **What must hold**: whichever way they were drawn, the posterior means are the same up to Monte Carlo error.
+
+
+# %%
 def timed(what: str, sample: Callable[..., Draws], *args: Any) -> tuple[Draws, float]:
     """Draws, and the seconds that they took, compilation included."""
     started = time.perf_counter()
@@ -118,6 +135,11 @@ def require_same_means(one: Draws, other: Draws) -> None:
     print(f"{count} posterior means differ by at most {far:.2f} Monte Carlo standard errors\n")
 
 
+# %% [markdown]
+# **The picture**: the draws lie on each other; the seconds do not.
+
+
+# %%
 def draw_means(ax: Axes, title: str, rows: Draws, recognised: Draws, name: str) -> None:
     """Posterior draws of the first column's mean in each class: bars by rows, lines by the recognised model."""
     for k, colour in enumerate(COLOURS):
@@ -141,6 +163,11 @@ def draw_times(ax: Axes, seconds: dict[str, float]) -> None:
     tidy(ax, "time, compilation included", "seconds", "")
 
 
+# %% [markdown]
+# **All of it**, with the options of a program. A notebook takes fewer rows and draws.
+
+
+# %%
 def main(argv: Sequence[str] | None = None) -> None:
     """Both programs, both ways, and the picture."""
     options = parser(__doc__)
@@ -166,5 +193,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     save(picture, chosen.out, "bring_your_own_model.png")
 
 
+# %%
 if __name__ == "__main__":
-    main()
+    main(in_notebook("--rows", "1000", "--samples", "200"))

@@ -1,3 +1,4 @@
+# %% [markdown]
 """Past one machine: several processes, each with its own rows, and the same call as on one.
 
     statistics(all rows) = merge over devices of statistics(rows of a device),    posterior = update(statistics)
@@ -14,6 +15,7 @@ Source: Chan, Golub and LeVeque, Updating formulae and a pairwise algorithm for 
 the merge; JAX's documentation, Multi-controller JAX.
 """
 
+# %%
 from __future__ import annotations
 
 import argparse
@@ -23,18 +25,24 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from shared import at_least
+from shared import at_least, in_notebook
 
 import bayesnb as nb
 
+NAME = "distributed.py"
 LARGEST_GAP = 1e-9
 """Relative difference that the order of the sums may leave in float64."""
 
+# %% [markdown]
+# **The rows**, of which each process makes its own. On a cluster it would read them from its own files.
 
+
+# %%
 def rows(num_rows: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Flags and measurements of 3 classes: the files that a cluster would read, each process its own."""
     rng = np.random.default_rng(0)
@@ -43,6 +51,12 @@ def rows(num_rows: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
     return {"flags": flags, "vitals": rng.normal(y[:, None], [1.0, 2.0, 3.0], (num_rows, 3))}, y
 
 
+# %% [markdown]
+# **What a process does.** `make_array_from_process_local_data` says that an array spans all processes; the call of the
+# fit is the same as on one machine.
+
+
+# %%
 def worker(process: int, chosen: argparse.Namespace) -> None:
     """One of the processes: its share of the rows, the fit of all, and the check.
 
@@ -75,6 +89,17 @@ def worker(process: int, chosen: argparse.Namespace) -> None:
         )
 
 
+# %% [markdown]
+# **Two processes on one machine.** A cluster's scheduler does this for you.
+
+
+# %%
+def this_file() -> Path:
+    """The file that the processes run; a notebook does not know its own, and looks where Python looks for modules."""
+    known = globals().get("__file__")
+    return Path(known) if known else next(Path(f, NAME) for f in sys.path if Path(f, NAME).is_file())
+
+
 def launch(command: Sequence[str], processes: int, seconds: float) -> None:
     """Run the command with --port and --process, so many times at once, and leave no process behind.
 
@@ -100,6 +125,11 @@ def launch(command: Sequence[str], processes: int, seconds: float) -> None:
         raise SystemExit(f"a process failed and says why above; they ended with {codes}")
 
 
+# %% [markdown]
+# **All of it**, with the options of a program.
+
+
+# %%
 def main(argv: Sequence[str] | None = None) -> None:
     """The processes, or one of them."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -110,11 +140,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     options.add_argument("--port", type=at_least(1), help=argparse.SUPPRESS)
     chosen = options.parse_args(argv)
     if chosen.process is None:
-        command = [sys.executable, __file__, "--rows", str(chosen.rows), "--processes", str(chosen.processes)]
+        command = [sys.executable, str(this_file()), "--rows", str(chosen.rows), "--processes", str(chosen.processes)]
         launch(command, chosen.processes, chosen.seconds)
     else:
         worker(chosen.process, chosen)
 
 
+# %%
 if __name__ == "__main__":
-    main()
+    main(in_notebook())

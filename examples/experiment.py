@@ -19,12 +19,10 @@ with the fewest rows full Bayes loses less than the MLE on every set.
 # %%
 from __future__ import annotations
 
-import sys
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from shared import at_least, parse, parser, save
+from shared import at_least, in_notebook, parse, parser, save
 from sklearn import datasets
 from sklearn.model_selection import train_test_split
 
@@ -33,7 +31,7 @@ from bayesnb.comparison.metrics import accuracy, log_loss
 
 # %% [markdown]
 # **What is varied**: the set, the size of the training set, and the split, whose seed is its number. As a program it
-# takes options; a notebook has no command line, and their defaults.
+# takes options; a notebook has no command line, and five splits of each set.
 
 # %%
 SETS = {
@@ -46,7 +44,7 @@ options = parser(__doc__)
 options.add_argument("--sets", choices=SETS, nargs="+", default=list(SETS), help="data sets (all)")
 options.add_argument("--repeats", type=at_least(2), default=20, help="splits of each set and size (%(default)s)")
 options.add_argument("--sizes", type=at_least(20), nargs="+", default=[20, 40, 80], help="training rows (%(default)s)")
-chosen = parse(options, [] if "ipykernel" in sys.modules else None)
+chosen = parse(options, in_notebook("--repeats", "5"))
 
 # %% [markdown]
 # **What is compared.** A fit takes a model and rows.

@@ -16,6 +16,7 @@ Sources: Good, Weight of evidence: a brief survey (1985); Mozina, Demsar, Kattan
 of naive Bayesian classifier (2004).
 """
 
+# %%
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -24,7 +25,7 @@ from typing import Any
 import jax
 import numpy as np
 from scipy import stats
-from shared import at_least, figure, parse, parser, save
+from shared import at_least, figure, in_notebook, parse, parser, save
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
@@ -107,4 +108,4 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(in_notebook())

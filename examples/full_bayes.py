@@ -1,3 +1,4 @@
+# %% [markdown]
 """Full Bayes against the plug-in: what integrating the parameters out is worth when training rows are few.
 
     plug-in   p(y = k | x, theta_hat),                  theta_hat the MLE or the MAP
@@ -16,6 +17,7 @@ of Laplace, and there is nothing to gain.
 Source: Aitchison, Goodness of prediction fit (1975); Geisser, Predictive inference (1993), chapter 2.
 """
 
+# %%
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -26,7 +28,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator
 from numpyro import handlers
-from shared import BLUE, GREY, ORANGE, at_least, figure, parse, parser, save, tidy
+from shared import BLUE, GREY, ORANGE, at_least, figure, in_notebook, parse, parser, save, tidy
 from sklearn.datasets import load_breast_cancer, load_wine
 
 import bayesnb as nb
@@ -40,7 +42,11 @@ STYLES = {
     "exact": {"color": BLUE, "marker": "o", "linestyle": "-"},
 }
 
+# %% [markdown]
+# **The data**: rows of the program, for which the prior is true, and two of scikit-learn's sets.
 
+
+# %%
 class Task(NamedTuple):
     """Data sets [R, N, D] with the same labels [N], the classes in turn; the first K n rows train, the last test."""
 
@@ -69,6 +75,11 @@ def real(data: Any, repeats: int, sizes: tuple[int, ...]) -> Task:
     return Task(model, data.data[np.array(rows)], np.arange(num_classes * smallest) % num_classes, sizes)
 
 
+# %% [markdown]
+# **The comparison**: every fit sees the same rows, from a few of each class to many.
+
+
+# %%
 def log_losses(task: Task) -> Array:
     """Mean log loss of the test rows, [R, sizes, fits]."""
     num_classes = task.y.max() + 1
@@ -88,6 +99,11 @@ def margin(losses: Array) -> Array:
     return more.mean(axis=0) / (more.std(axis=0, ddof=1) / np.sqrt(len(more)))
 
 
+# %% [markdown]
+# **What came of it**: means, their standard errors, and a law that must hold on rows of the program.
+
+
+# %%
 def report(name: str, task: Task, losses: Array) -> None:
     """A line for each size: mean log loss and its standard error, and the share of data sets where exact is best."""
     print(f"{name}\n{'rows a class':>14}" + "".join(f"{fit:>20}" for fit in FITS) + f"{'exact best':>14}")
@@ -115,6 +131,11 @@ def check(losses: Array) -> None:
     )
 
 
+# %% [markdown]
+# **The picture.**
+
+
+# %%
 def draw(ax: Axes, name: str, task: Task, losses: Array) -> None:
     """Mean log loss against training rows; bars of two standard errors."""
     errors = 2 * losses.std(axis=0, ddof=1) / np.sqrt(len(losses))
@@ -129,6 +150,11 @@ def draw(ax: Axes, name: str, task: Task, losses: Array) -> None:
     tidy(ax, name, "training rows a class", "log loss of test rows [nats]")
 
 
+# %% [markdown]
+# **All of it**, with the options of a program. A notebook takes 40 data sets, not 200.
+
+
+# %%
 def main(argv: Sequence[str] | None = None) -> None:
     """The tables, the known answer and the picture."""
     options = parser(__doc__)
@@ -150,5 +176,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     save(picture, chosen.out, "full_bayes.png")
 
 
+# %%
 if __name__ == "__main__":
-    main()
+    main(in_notebook("--repeats", "40"))

@@ -25,7 +25,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from matplotlib.figure import Figure
-from shared import BLUE, GREY, ORANGE, at_least, figure, parse, parser, refuse, save, tidy
+from shared import BLUE, GREY, ORANGE, at_least, figure, in_notebook, parse, parser, refuse, save, tidy
 from sklearn.datasets import load_digits
 
 import bayesnb as nb
@@ -117,7 +117,7 @@ def draw(losses: Any, pixels: float, learned: float) -> Figure:
 
 
 # %% [markdown]
-# **All of it**, with the options of a program; in a notebook, ``main([])``.
+# **All of it**, with the options of a program; a notebook takes half of the rows and 60 steps.
 
 
 # %%
@@ -155,4 +155,4 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 # %%
 if __name__ == "__main__":
-    main()
+    main(in_notebook("--steps", "60", "--rows", "900"))

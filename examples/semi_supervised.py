@@ -1,3 +1,4 @@
+# %% [markdown]
 """Do rows without labels help? Few labelled digits and many unlabelled ones, by expectation maximisation.
 
     log p(labelled | theta) + lambda sum over unlabelled n of log sum_k p(y = k, x_n | theta) + log p(theta)
@@ -13,6 +14,7 @@ The source prints curves of other data; the program prints its own numbers.
 Source: Nigam, McCallum, Thrun and Mitchell, Text classification from labeled and unlabeled documents using EM (2000).
 """
 
+# %%
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -21,7 +23,7 @@ from typing import Any
 import jax
 import numpy as np
 from matplotlib.axes import Axes
-from shared import BLUE, GREY, ORANGE, at_least, figure, parse, parser, save, tidy
+from shared import BLUE, GREY, ORANGE, at_least, figure, in_notebook, parse, parser, save, tidy
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
@@ -40,7 +42,11 @@ STYLES = (
     {"color": BLUE, "marker": "o", "linestyle": "-"},
 )
 
+# %% [markdown]
+# **Two subjects**: the digits, and rows that the model itself generates, for which its assumptions hold.
 
+
+# %%
 def twin(X: Array, y: Array) -> tuple[Array, Array]:
     """As many rows of the same classes, of which the model is true: from its fit to these."""
     return nb.fit_map(MODEL, X, y).generate(key=jax.random.key(0), num_rows=len(y))
@@ -54,6 +60,11 @@ def hidden(y: Array, size: int) -> Array:
     return np.where(ranks < size, y, -1)
 
 
+# %% [markdown]
+# **The comparison**: `nb.fit_em` with labels of which most are -1, at several weights of an unlabelled row.
+
+
+# %%
 def curves(X: Array, y: Array, repeats: int) -> Array:
     """Accuracy and log loss of rows that were held out, [2, repeats, sizes, weights]."""
     table = np.empty((2, repeats, len(SIZES), len(WEIGHTS)))
@@ -69,6 +80,11 @@ def curves(X: Array, y: Array, repeats: int) -> Array:
     return table
 
 
+# %% [markdown]
+# **What must hold**: EM never lowers the log posterior, and with every label known it is the closed form.
+
+
+# %%
 def check_rises(fit: nb.EMEstimate) -> None:
     """The log posterior rises at every iteration, as EM promises.
 
@@ -104,6 +120,11 @@ def check_model(table: Array) -> None:
     print("on rows of the model plain EM has the higher accuracy and the smaller log loss at every number of labels")
 
 
+# %% [markdown]
+# **The tables and the picture.**
+
+
+# %%
 def report(name: str, table: Array) -> None:
     """A line for each number of labelled rows, accuracy and log loss."""
     print(f"{name}\n{'':16}{'accuracy':^36}{'log loss [nats]':^36}")
@@ -124,6 +145,11 @@ def draw(ax: Axes, name: str, label: str, values: Array) -> None:
     tidy(ax, name, "" if name else "labelled rows a class", label)
 
 
+# %% [markdown]
+# **All of it**, with the options of a program. A notebook takes two splits, not five.
+
+
+# %%
 def main(argv: Sequence[str] | None = None) -> None:
     """The tables, the known answers and the picture."""
     options = parser(__doc__)
@@ -144,5 +170,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     save(picture, chosen.out, "semi_supervised.png")
 
 
+# %%
 if __name__ == "__main__":
-    main()
+    main(in_notebook("--repeats", "2"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -48,6 +49,11 @@ def refuse(options: argparse.ArgumentParser, sentence: object) -> NoReturn:
     options.exit(2, f"{sentence}\n")
 
 
+def in_notebook(*options: str) -> list[str] | None:
+    """The options of ``main`` in a notebook, which has no command line; None in a program: those of its own."""
+    return [*options] if "ipykernel" in sys.modules else None
+
+
 def figure(width: float, height: float) -> Figure:
     """An empty picture, in inches, that needs no screen."""
     picture = Figure(figsize=(width, height), layout="constrained")
@@ -67,6 +73,10 @@ def tidy(ax: Axes, title: str, xlabel: str, ylabel: str) -> Axes:
 
 
 def save(picture: Figure, folder: Path, name: str) -> None:
-    """Write the picture and say where."""
+    """Write the picture and say where; a notebook shows it, too."""
     picture.savefig(folder / name, dpi=130)
     print(f"\nWritten to {folder / name}")
+    if "IPython" in sys.modules and "ipykernel" in sys.modules:
+        from IPython.display import Image, display
+
+        display(Image(folder / name))

@@ -1,3 +1,4 @@
+# %% [markdown]
 """How much smoothing? Learnt from the evidence, or by ten-fold cross-validation.
 
     theta_kd ~ Dirichlet(l, ..., l),   p(X, y | l) = p(y) prod_kd B(l + n_kd) / B(l)
@@ -13,6 +14,7 @@ The sources print no such numbers; the program prints its own.
 Source: MacKay, Bayesian interpolation (1992); Minka, Estimating a Dirichlet distribution (2000).
 """
 
+# %%
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -21,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from scipy.optimize import minimize_scalar
-from shared import BLUE, GREY, ORANGE, at_least, figure, parse, parser, save, tidy
+from shared import BLUE, GREY, ORANGE, at_least, figure, in_notebook, parse, parser, save, tidy
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
@@ -34,7 +36,12 @@ TRUE = 3.0
 NUM_CLASSES, NUM_TRAIN, NUM_TEST = 10, 200, 500
 DEFAULT = int(np.abs(np.log(GRID)).argmin())  # l = 1
 
+# %% [markdown]
+# **The model** has one smoothing l for every feature and class, and the data are of two kinds: rows of the program,
+# whose l is known, and digits, whose pixels depend on each other.
 
+
+# %%
 class Curves(NamedTuple):
     """Of each data set [R]: three curves over the grid [R, G], what was learnt, and the held-out loss there."""
 
@@ -69,6 +76,12 @@ def digits(repeats: int) -> list[tuple[Array, ...]]:
     return [train_test_split((X > 8).astype(int), y, stratify=y, random_state=r, **sizes) for r in range(repeats)]
 
 
+# %% [markdown]
+# **Three scores of a smoothing**: the evidence and the cross-validated log loss of the training rows, and the log loss
+# of rows that were held out. `nb.fit_empirical` climbs the first without a grid.
+
+
+# %%
 def log_loss(log_proba: Array, y: Array) -> Array:
     """The mean of -log p(y | x) over the rows of the last but one axis."""
     return -log_proba[..., np.arange(len(y)), y].mean(axis=-1)
@@ -95,6 +108,11 @@ def learn(data: list[tuple[Array, ...]]) -> Curves:
     return Curves(*map(np.array, zip(*found, strict=True)))
 
 
+# %% [markdown]
+# **Choices**, and what each costs on the held-out rows.
+
+
+# %%
 def losses(curves: Curves) -> dict[str, Array]:
     """Held-out log loss [R] of the ways to choose."""
     return {
@@ -117,6 +135,11 @@ def report(name: str, curves: Curves) -> None:
     print()
 
 
+# %% [markdown]
+# **What must hold**: scipy finds the same maximum, and rows of the program give its smoothing back.
+
+
+# %%
 def check(data: list[tuple[Array, ...]], program: Curves, real: Curves) -> None:
     """The learnt smoothing is scipy's maximum of the evidence, and on rows of the program that of the program.
 
@@ -142,6 +165,11 @@ def check(data: list[tuple[Array, ...]], program: Curves, real: Curves) -> None:
         raise SystemExit("on the digits cross-validation must not be worse than l = 1")
 
 
+# %% [markdown]
+# **The picture.**
+
+
+# %%
 def draw(top: Axes, bottom: Axes, name: str, curves: Curves) -> None:
     """Means over data sets against the smoothing; a mark at each optimum."""
     evidence = (curves.log_evidence - curves.log_evidence.max(axis=1, keepdims=True)).mean(axis=0) / NUM_TRAIN
@@ -162,6 +190,11 @@ def draw(top: Axes, bottom: Axes, name: str, curves: Curves) -> None:
         ax.axvline(cross_validated, color=ORANGE, linestyle="--", linewidth=1, label="least cross-validated loss")
 
 
+# %% [markdown]
+# **All of it**, with the options of a program. A notebook takes three data sets, not twenty.
+
+
+# %%
 def main(argv: Sequence[str] | None = None) -> None:
     """The tables, the known answers and the picture."""
     options = parser(__doc__)
@@ -180,5 +213,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     save(picture, chosen.out, "smoothing.png")
 
 
+# %%
 if __name__ == "__main__":
-    main()
+    main(in_notebook("--repeats", "3"))

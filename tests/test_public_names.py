@@ -11,6 +11,7 @@ from importlib.util import find_spec
 import pytest
 
 import bayesnb as nb
+from bayesnb.arrays.wrong_names import ELSEWHERE
 
 FUNCTIONS = [name for name in nb.__all__ if inspect.isfunction(getattr(nb, name))]
 
@@ -44,6 +45,40 @@ def test_what_a_function_returns_is_public(name):
     said = str(inspect.signature(getattr(nb, name)).return_annotation)
     own = {word for word in re.findall(r"\b[A-Z]\w+", said) if word not in ("Any", "Array", "None")}
     assert own <= {*nb.__all__}, f"{name} returns {said}"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("fit_bayes", "fit_posterior"),
+        ("fit_postrior", "fit_posterior"),
+        ("fit_mcmc", "fit_nuts"),
+        ("loo", "leave_one_out"),
+        ("normal", "Normal"),
+        ("GaussianNB", "sklearn.GaussianNB"),
+    ],
+)
+def test_a_wrong_name_suggests_the_right_one(wrong, right):
+    with pytest.raises(AttributeError, match=rf"no attribute '{wrong}': did you mean {right}\?$"):
+        getattr(nb, wrong)
+
+
+def test_names_of_other_packages_lead_to_names_of_this_one():
+    for right in ELSEWHERE.values():
+        home, _, name = right.rpartition(".")
+        assert name in (nb.sklearn.__all__ if home else nb.__all__)
+
+
+def test_a_name_that_is_like_no_other_gets_no_suggestion():
+    with pytest.raises(AttributeError, match=r"no attribute 'zebra'$"):
+        nb.zebra  # noqa: B018
+
+
+def test_help_is_a_table_of_contents():
+    """Every function and every likelihood stands in it."""
+    missing = {name for name in FUNCTIONS if not re.search(rf"\b{name}\b", nb.__doc__)}
+    assert missing == set()
+    assert all(re.search(rf"\b{name}\b", nb.__doc__) for name in nb.Family.known if name in nb.__all__)
 
 
 def test_a_name_that_is_not_there():

@@ -82,8 +82,8 @@ def compare_evidence(
     Cells must have the same unit and kind in all models: a density is not comparable with a probability.
 
     Args:
-        models: By name, fits from ``fit_posterior`` or ``fit_forests``, or fitted ``NaiveBayesClassifier``s; or models,
-            for X and y.
+        models: By name, fits from ``fit_posterior`` or ``fit_forests``, or a fitted ``NaiveBayesClassifier``; or
+            models, for X and y.
         X, y, sample_weight: The rows for models that are not fitted, as in ``fit_posterior``.
 
     Raises:

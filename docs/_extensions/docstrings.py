@@ -1,0 +1,70 @@
+"""Docstrings as they stand in the code, in plain text, made into what Sphinx reads."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any
+
+from sphinx.application import Sphinx
+
+REQUEST = re.compile(r"set_\w+_request")
+SECTION = re.compile(r"(Args|Attributes|Raises|Returns|Yields|Example|Examples):$")
+TRAILING = re.compile(r"(?<![`\w])(\w*[A-Za-z0-9])_(?![\w`])")
+
+
+def indent(line: str) -> int:
+    """Spaces before the text."""
+    return len(line) - len(line.lstrip())
+
+
+def formulas(lines: list[str]) -> list[str]:
+    """Indented lines after an empty one, which are formulas or code, as literal blocks."""
+    done: list[str] = []
+    inside = section = False
+    for number, line in enumerate(lines):
+        if not line.strip():
+            done.append(line)
+            continue
+        if indent(line) == 0:
+            inside, section = False, bool(SECTION.match(line))
+        elif not inside and not section and number > 0 and not lines[number - 1].strip():
+            inside = True
+            done += ["::", ""]
+        done.append(line if inside or line.lstrip().startswith(">>>") else plain(line))
+    return done
+
+
+def plain(line: str) -> str:
+    """Names that end in an underscore, as those of scikit-learn do, are no links; nor is a star the start of one."""
+    bullet, line = re.match(r"(\s*(?:\* )?)(.*)", line).groups()  # type: ignore[union-attr]
+    parts = re.split(r"(``.*?``|`.*?`)", line)
+    parts[::2] = [TRAILING.sub(r"\1\\_", part).replace("*", r"\*").replace("|", r"\|") for part in parts[::2]]
+    return bullet + "".join(parts)
+
+
+def process(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Called for each docstring, before napoleon reads its sections."""
+    del app, what, name, obj, options
+    lines[:] = formulas(lines)
+
+
+def of_values(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Called after napoleon, which takes what a value's docstring says before a colon for its type."""
+    del app, name, options
+    if what == "property":
+        lines[:] = [*formulas((inspect.getdoc(obj) or "").splitlines()), ""]
+
+
+def skip(app: Sphinx, what: str, name: str, obj: Any, skipped: bool, options: Any) -> bool | None:
+    """Leave out what scikit-learn adds to every estimator, whose text links into its own pages."""
+    del app, what, obj, skipped, options
+    return True if REQUEST.fullmatch(name) else None
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Read every docstring so."""
+    app.connect("autodoc-process-docstring", process, priority=400)
+    app.connect("autodoc-process-docstring", of_values, priority=600)
+    app.connect("autodoc-skip-member", skip)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,85 @@
+"""The site: every public name is on one page, every example in cells is a tutorial, and no page is left out."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import bayesnb as nb
+from tests.conftest import EXAMPLES
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGES = [path for path in sorted(DOCS.rglob("*.md")) if not path.relative_to(DOCS).parts[0].startswith(("_", "jup"))]
+DIRECTIVE = re.compile(
+    r"^ *\.\. (?:auto(?:function|class|exception)|py:data):: +bayesnb\.(?!\w+\.\w+\.)([\w.]+)$", re.M
+)
+
+
+def public_names() -> set[str]:
+    """All that a user may call: of the package, of its plots and of its scikit-learn classes."""
+    own = {name for name in nb.__all__ if not inspect.ismodule(getattr(nb, name))}
+    plots = {f"plots.{name}" for name in vars(nb.plots) if not name.startswith("_") and name in _exported()}
+    return own | plots | {f"sklearn.{name}" for name in nb.sklearn.__all__}
+
+
+def _exported() -> set[str]:
+    """The names that ``bayesnb.plots`` exports, ``name as name``."""
+    tree = ast.parse(Path(nb.plots.__file__).read_text(encoding="utf-8"))
+    return {alias.asname for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names} - {None}
+
+
+def documented(pages: list[str]) -> Counter[str]:
+    """How often each name has a place of its own."""
+    return Counter(name for text in pages for name in DIRECTIVE.findall(text))
+
+
+def texts() -> list[str]:
+    return [path.read_text(encoding="utf-8") for path in PAGES]
+
+
+def test_every_public_name_is_on_exactly_one_page():
+    found = documented(texts())
+    assert {name for name in public_names() if found[name] == 0} == set()
+    assert {name: count for name, count in found.items() if count > 1} == {}
+    assert {*found} <= public_names()
+
+
+def test_a_name_without_a_page_and_a_name_on_two_are_found():
+    page = ".. autofunction:: bayesnb.fit_map\n.. autoclass:: bayesnb.plots.forest\n"
+    assert documented([page, page]) == Counter({"fit_map": 2, "plots.forest": 2})
+    assert documented([page])["fit_mle"] == 0
+
+
+TUTORIALS = [path for path in sorted(EXAMPLES.glob("*.py")) if path.read_text().startswith("# %% [markdown]")]
+
+
+@pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
+def test_a_tutorial_is_in_whole_cells(path):
+    """Text stands in cells of text, and no code does; each cell of code can be compiled by itself."""
+    _, *parts = re.split(r"^# %%(.*)\n", path.read_text(encoding="utf-8"), flags=re.M)
+    for heading, source in zip(parts[::2], parts[1::2], strict=True):
+        statements = ast.parse(source).body
+        if heading.strip() == "[markdown]":
+            assert all(isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant) for one in statements)
+        else:
+            assert statements
+
+
+def test_the_tutorials_that_are_listed_exist():
+    listed = re.findall(r"<_tutorials/(\w+)>", (DOCS / "tutorials.md").read_text(encoding="utf-8"))
+    assert {*listed} <= {path.stem for path in TUTORIALS}
+    assert len(listed) == len({*listed}) >= 11
+
+
+@pytest.mark.filterwarnings("ignore:column 'blood' holds no value")
+@pytest.mark.parametrize("path", sorted((DOCS / "how_to").glob("*.md")), ids=lambda path: path.stem)
+def test_the_lines_of_a_page_run(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # one writes a file
+    scope: dict = {}
+    for program in re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), re.S):
+        exec(program, scope)
