@@ -1,7 +1,7 @@
 """Programs composed at random are recognised as the model that they spell, and broken ones are refused.
 
-The default lane tries nine and the slow one twelve, the same ones at every run; ``python -m pytest -m fuzz`` tries a thousand others,
-with the seed of ``test_fuzz``.
+The default lane tries nine and the slow one twelve, the same ones at every run; ``python -m pytest -m fuzz`` tries a
+thousand others, with the seed of ``test_fuzz``.
 """
 
 from __future__ import annotations
