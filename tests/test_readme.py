@@ -1,9 +1,10 @@
-"""What the README shows works as printed."""
+"""What the README and the tour show works as printed."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -18,31 +19,51 @@ from bayesnb.files.tables.table import make_table
 from bayesnb.report import formats
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+README, TOUR, WHY = ((ROOT / path).read_text(encoding="utf-8") for path in ("README.md", "docs/tour.md", "docs/why.md"))
+
+
+PROGRAMS = {name: re.findall(r"```python\n(.*?)```", text, re.S) for name, text in (("README", README), ("tour", TOUR))}
+
+
+def run_lines(name: str) -> dict[str, Any]:
+    """The names that a page's blocks define; each block goes on where the last one ended."""
+    scope: dict[str, Any] = {}
+    program, *more = PROGRAMS[name]
+    # NUTS as printed takes 8,000 steps; a test needs fewer to see that the lines run
+    shorter = program.replace("key=jax.random.key(0))", "key=jax.random.key(0), num_samples=100, num_warmup=100)")
+    assert shorter != program
+    with jax.numpy_rank_promotion("allow"):  # as it is for users; NumPyro's samplers promote ranks
+        for lines in (shorter, *more):
+            exec(lines, scope)
+            if lines is shorter:
+                exact = scope["post"].predict_proba(scope["X"])
+                assert [table.shape for table in scope["probabilities"]] == [(200, 2)] * 4
+                assert_allclose(scope["probabilities"][3], exact, atol=0.1)
+                if "fast" in scope:
+                    assert_allclose(scope["fast"](scope["X"]), exact, atol=1e-4)
+    return scope
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:do not trust these draws yet")
-def test_the_lines_run(tmp_path, monkeypatch):
+def test_the_lines_run():
+    assert run_lines("README")["exact"].log_evidence < 0
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:do not trust these draws yet")
+def test_the_lines_of_the_tour_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # a line saves a file
-    program, *more = re.findall(r"```python\n(.*?)```", README, re.S)
-    # NUTS as printed takes 8,000 steps; a test needs fewer to see that the lines run
-    shorter = program.replace("key=jax.random.key(0))", "key=jax.random.key(0), num_samples=100, num_warmup=100)")
-    assert shorter != program
-    scope: dict = {}
-    with jax.numpy_rank_promotion("allow"):  # as it is for users; NumPyro's samplers promote ranks
-        exec(shorter, scope)
-    exact = scope["post"].predict_proba(scope["X"])
-    assert [table.shape for table in scope["probabilities"]] == [(200, 2)] * 4
-    assert_allclose(scope["probabilities"][3], exact, atol=0.1)
+    scope = run_lines("tour")
     assert np.isfinite(scope["evidence"])
     assert scope["draws"]["flags_probs"].shape == (1000, 2, 3)
-    assert_allclose(scope["fast"](scope["X"]), exact, atol=1e-4)
-    for program in more:  # each goes on where the last one ended
-        exec(program, scope)
     assert scope["each"].shape == (200, 2)
     for name in ("learned", "averaged", "honest", "semi"):
         assert_allclose(scope[name].predict_proba(scope["X"]).sum(axis=1), 1.0, rtol=1e-5)
+
+
+def test_one_screen():
+    assert len(README.splitlines()) <= 100
 
 
 def test_what_it_points_at_exists():
@@ -57,9 +78,9 @@ def test_the_scores_are_those_of_the_first_command():
     behind = {name: result.difference(398, name, "log_loss") for name in ("MLE", "MAP")}
     loss = {name: formats.number(result.mean(398, name, "log_loss")[0]) for name in methods}
     lead = [" ± ".join([formats.number(-mean), formats.number(error)]) for mean, error in behind.values()]
-    assert f"at 398 rows full Bayes is {lead[0]} nats behind MLE and {lead[1]} behind MAP" in README
+    assert f"at 398 rows full Bayes is {lead[0]} nats behind MLE and {lead[1]} behind MAP" in WHY
     cut = f"full Bayes from {loss['full Bayes']} to {loss['tempered']} and {loss['feature weights']}."
-    assert f"At 398 rows this cuts the log loss of {cut}" in README
+    assert f"At 398 rows this cuts the log loss of {cut}" in WHY
 
 
 @pytest.mark.parametrize("smoothing", [0.5, 1.0, 2.0])
