@@ -91,6 +91,7 @@ from .rows.statistics import sufficient_statistics as sufficient_statistics
 from .sklearn.estimator import NaiveBayesClassifier as NaiveBayesClassifier
 from .validation.cross_validate import cross_validate as cross_validate
 from .validation.leave_one_out import leave_one_out as leave_one_out
+from .validation.stacking import stacking_weights as stacking_weights
 from .validation.temper import temper as temper
 
 __version__: str

@@ -44,10 +44,9 @@ def stacking_weights(posteriors: Sequence[Posterior], X: Any, y: Any, *, sample_
     Example:
         >>> import numpy as np
         >>> import bayesnb as nb
-        >>> from bayesnb.validation.stacking import stacking_weights
         >>> X, y = [[1.0], [1.1], [5.0], [3.0], [3.2], [2.9]], [0, 0, 0, 1, 1, 1]
         >>> fits = [nb.fit_posterior(nb.NaiveBayes(family), X, y) for family in (nb.Normal(), nb.Histogram())]
-        >>> weights = stacking_weights(fits, X, y)
+        >>> weights = nb.stacking_weights(fits, X, y)
         >>> weights.round(2)
         array([0.53, 0.47])
         >>> np.einsum("m,mnk->nk", weights, [fit.predict_proba([[3.0]]) for fit in fits]).round(2)
