@@ -75,7 +75,10 @@ def test_rows_that_a_filter_chooses():
 def test_what_folders_say_is_a_column(tmp_path):
     pq.write_to_dataset(in_words(TABLE, Y), tmp_path / "by", partition_cols=["species"])
     codes = np.argsort(np.argsort(SPECIES))[Y]
-    assert_same(stream(NORMAL, tmp_path / "by", label="species"), nb.sufficient_statistics(NORMAL, X, codes))
+    assert_same(
+        stream(NORMAL, tmp_path / "by", label="species"),
+        nb.sufficient_statistics(NORMAL, X, codes, classes=sorted(SPECIES)),
+    )
 
 
 # labels
@@ -85,11 +88,14 @@ def test_labels_of_text_are_sorted_or_as_declared(tmp_path):
     words = in_words(TABLE, Y)
     pq.write_table(words, tmp_path / "rows.parquet")
     streamed = stream(NORMAL, tmp_path / "rows.parquet", label="species")
-    assert_same(streamed, nb.sufficient_statistics(NORMAL, X, np.unique(SPECIES[Y], return_inverse=True)[1]))
+    assert_same(
+        streamed,
+        nb.sufficient_statistics(NORMAL, X, np.unique(SPECIES[Y], return_inverse=True)[1]).named(sorted(SPECIES)),
+    )
     coded = words.set_column(D, "species", words["species"].dictionary_encode())
     for source in (tmp_path / "rows.parquet", words, coded, coded.to_reader(90)):
         declared = stream(NORMAL, source, label="species", classes=list(SPECIES))
-        assert_same(declared, nb.sufficient_statistics(NORMAL, X, Y))
+        assert_same(declared, nb.sufficient_statistics(NORMAL, X, Y, classes=SPECIES))
 
 
 def test_more_classes_than_are_seen():
@@ -103,7 +109,7 @@ def test_more_classes_than_are_seen():
 
 def test_whole_numbers_can_be_named():
     streamed = stream(NORMAL, TABLE, label="species", classes=[2, 0, 1])
-    assert_same(streamed, nb.sufficient_statistics(NORMAL, X, np.array([1, 2, 0])[Y]))
+    assert_same(streamed, nb.sufficient_statistics(NORMAL, X, np.array([1, 2, 0])[Y], classes=[2, 0, 1]))
 
 
 def test_declared_classes_spare_the_first_pass(monkeypatch, tmp_path):
@@ -124,9 +130,9 @@ def test_rows_of_weight_zero_are_not_there():
     words = [None if w == 0 else SPECIES[k] for k, w in zip(Y, weight, strict=True)]
     weighted = weighted.set_column(D, "species", pa.array(words))
     named = stream(NORMAL, weighted, label="species", weight="weight", classes=list(SPECIES))
-    assert_same(named, streamed)
+    assert_same(named, streamed.named(SPECIES))
     never = weighted.set_column(D, "species", pa.array(np.where(weight == 0, "no class", SPECIES[Y])))
-    assert_same(stream(NORMAL, never, label="species", weight="weight", classes=list(SPECIES)), streamed)
+    assert_same(stream(NORMAL, never, label="species", weight="weight", classes=list(SPECIES)), named)
     assert stream(NORMAL, never, label="species", weight="weight").num_classes == K
 
 
@@ -222,7 +228,7 @@ def test_csv_whole_numbers_that_end_as_fractions(tmp_path):
     rows = np.arange(3000)
     X = np.r_[np.c_[rows % 7, rows % 5], [[0.5, np.nan], [np.nan, np.nan]]]
     streamed = stream(NORMAL, tmp_path / "rows.csv.gz", label="label")
-    assert_same(streamed, nb.sufficient_statistics(NORMAL, X, np.r_[rows % 2, 0, 1]))
+    assert_same(streamed, nb.sufficient_statistics(NORMAL, X, np.r_[rows % 2, 0, 1], classes=["x", "y"]))
 
 
 # memory
