@@ -89,8 +89,8 @@ for name, (X, y) in streams.items():
         print(f"    {way:24}{-log_probs.mean():8.4f} nats")
 
 # %% [markdown]
-# **A new class.** From the second change on some customers complain. Classes are declared in the first call here, and
-# the batches, in any order, give the fit of all rows at once.
+# **A new class.** From the second change on some customers complain. A batch may bring a class of which none before it
+# had a row, and the batches, in any order, give the fit of all rows at once.
 
 # %%
 names = np.array(["buy", "return", "complain"])
@@ -102,7 +102,7 @@ customers = rng.integers(0, 50, num_rows)
 
 clf = nb.NaiveBayesClassifier("bernoulli")
 for batch in np.array_split(np.arange(num_rows), 10):
-    clf.partial_fit(X[batch], y[batch], classes=names)
+    clf.partial_fit(X[batch], y[batch])
 at_once = nb.NaiveBayesClassifier("bernoulli").fit(X, y)
 assert_allclose(clf.predict_proba(X), at_once.predict_proba(X), rtol=1e-9)
 counts = ", ".join(f"{n:.0f} {label}" for label, n in zip(clf.classes_, clf.class_count_, strict=True))

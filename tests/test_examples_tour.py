@@ -16,13 +16,23 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from scipy.special import gammaln
 from sklearn.datasets import load_wine
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 from sklearn.naive_bayes import GaussianNB
 
 from tests.conftest import EXAMPLES
 
-TOUR = ["quick_start", "mixed_frame", "text_pipeline", "experiment", "migrating", "living_model", "taxonomy"]
+TOUR = [
+    "quick_start",
+    "mixed_frame",
+    "text_pipeline",
+    "words_and_numbers",
+    "experiment",
+    "migrating",
+    "living_model",
+    "taxonomy",
+]
 
 
 def cells(name):
@@ -183,3 +193,27 @@ def test_taxonomy(script, tmp_path):
         assert placed["plain", confidence][0] < right
     cheapest = min(spent, key=spent.get)
     assert cheapest == ("learned power", "least expected cost")
+
+
+def test_words_and_numbers(script, tmp_path):
+    scope = script("words_and_numbers", "--out", tmp_path / "out")
+    plt.close("all")
+    assert (tmp_path / "out" / "words_and_numbers.png").stat().st_size > 5000
+    words, numbers, both = scope["scores"].values()
+    assert both[0] > max(words[0], numbers[0])
+    assert both[1] < min(words[1], numbers[1])
+    # the words are scikit-learn's counts under the Dirichlet-multinomial, by hand
+    counter = CountVectorizer()
+    counts, y = counter.fit_transform(scope["tickets"]["message"]).toarray(), scope["desks"]
+    n = np.array([(y == desk).sum() for desk in scope["DESKS"]])
+    a = np.stack([1.0 + counts[y == desk].sum(axis=0) for desk in scope["DESKS"]])
+    x = counter.transform(scope["new"]["message"]).toarray()[:, None]
+    joint = np.log((n + 1) / (n + 1).sum()) + gammaln(a.sum(1)) - gammaln(a.sum(1) + x.sum(2))
+    joint += (gammaln(a + x) - gammaln(a)).sum(2)
+    assert_allclose(scope["log_odds"]["words alone"], joint - joint[:, [0]], atol=1e-8)
+    row, explanation = scope["row"], scope["explanation"]
+    log_proba = scope["clf"].predict_log_proba(scope["new"][row : row + 1])
+    rival = list(scope["clf"].classes_).index(scope["rival"])
+    assert_allclose(explanation.log_odds, log_proba - log_proba[:, [rival]], atol=1e-9)
+    for desk, found in scope["strongest"].items():
+        assert {part.name for part in found} <= set(scope["WORDS"][desk].split())
