@@ -26,6 +26,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "sphinx_design",
+    "accessible",
     "docstrings",
     "formulas",
     "layers",
@@ -54,7 +55,6 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autodoc_class_signature = "mixed"
 napoleon_numpy_docstring = False
-python_maximum_signature_line_length = 88
 add_module_names = False
 
 # what other packages define is named, without a link: their pages are elsewhere
