@@ -13,7 +13,7 @@ sys.path[:0] = [str(ROOT), str(HERE / "_extensions")]
 os.environ["PYTHONPATH"] = os.pathsep.join(
     [str(ROOT), str(ROOT / "examples"), *filter(None, [os.environ.get("PYTHONPATH")])]
 )
-os.environ.setdefault("MPLBACKEND", "agg")
+os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # kernels show what they draw
 
 project = "bayesnb"
 author = "The bayesnb developers"
