@@ -13,7 +13,7 @@ sys.path[:0] = [str(ROOT), str(HERE / "_extensions")]
 os.environ["PYTHONPATH"] = os.pathsep.join(
     [str(ROOT), str(ROOT / "examples"), *filter(None, [os.environ.get("PYTHONPATH")])]
 )
-os.environ.setdefault("MPLBACKEND", "agg")
+os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # kernels show what they draw
 
 project = "bayesnb"
 author = "The bayesnb developers"
@@ -26,6 +26,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "sphinx_design",
+    "accessible",
     "docstrings",
     "formulas",
     "layers",
@@ -54,7 +55,6 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autodoc_class_signature = "mixed"
 napoleon_numpy_docstring = False
-python_maximum_signature_line_length = 88
 add_module_names = False
 
 # what other packages define is named, without a link: their pages are elsewhere

@@ -76,7 +76,9 @@ def save(picture: Figure, folder: Path, name: str) -> None:
     """Write the picture and say where; a notebook shows it, too."""
     picture.savefig(folder / name, dpi=130)
     print(f"\nWritten to {folder / name}")
-    if "IPython" in sys.modules and "ipykernel" in sys.modules:
+    if (
+        not hasattr(picture, "number") and "IPython" in sys.modules and "ipykernel" in sys.modules
+    ):  # pyplot shows its own
         from IPython.display import Image, display
 
         display(Image(folder / name))

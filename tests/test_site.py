@@ -83,3 +83,8 @@ def test_the_lines_of_a_page_run(path, tmp_path, monkeypatch):
     scope: dict = {}
     for program in re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), re.S):
         exec(program, scope)
+
+
+def test_every_picture_is_in_the_gallery():
+    drawn = {*re.findall(r"nb\.plots\.(\w+)\(", (DOCS / "gallery.md").read_text(encoding="utf-8"))}
+    assert drawn == {name for name in _exported() if callable(getattr(nb.plots, name))}

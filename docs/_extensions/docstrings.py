@@ -30,7 +30,7 @@ def formulas(lines: list[str]) -> list[str]:
             inside, section = False, bool(SECTION.match(line))
         elif not inside and not section and number > 0 and not lines[number - 1].strip():
             inside = True
-            done += ["::", ""]
+            done += [".. code-block:: text", ""]
         done.append(line if inside or line.lstrip().startswith(">>>") else plain(line))
     return done
 

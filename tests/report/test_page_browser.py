@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 
+from tests.axe import violations
 from tests.report.pages import NAMES
 
 pytestmark = pytest.mark.slow
@@ -153,3 +154,14 @@ def test_in_the_dark_paper_is_dark_and_letters_are_light(browser, page):
         assert sums().index(min(sums())) == darker
         assert abs(sums()[0] - sums()[1]) > 500
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_is_accessible(browser, page, scheme):
+    pytest.importorskip("axe_core_python", reason="axe-core-python is not installed")
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    browser.get(page)
+    browser.execute_script("for (const part of document.querySelectorAll('details')) part.open = true")
+    assert violations(browser) == []
