@@ -72,7 +72,7 @@ class FrameSchema:
 
     @property
     def used(self) -> tuple[Column, ...]:
-        """The columns that are not left out, or whose missing cells are not."""
+        """The columns that a row must have: those not left out, and those whose missing cells are informative."""
         own = enumerate(self.columns)
         return tuple(column for place, column in own if column.kind != SKIP or place in self.informative)
 
@@ -224,7 +224,7 @@ class ArraySchema:
             X = without_others(X)
         blocks = X if self._single else {block: self._columns(X, block) for block in self.blocks if block != MISSING}
         if self.informative:
-            blocks[MISSING] = np.isnan(dense(given[:, self.informative])).astype(np.float64)
+            blocks[MISSING] = np.isnan(dense(given[:, [*self.informative]])).astype(np.float64)
         if self.sizes and X.dtype.kind == "f" and np.isinf(X if self._single else blocks["categorical"]).any():
             raise DataError("X holds an infinite number: give codes 0, 1, ..., or NaN for a missing cell")
         return blocks

@@ -6,6 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_matrix
 from scipy.special import betaln
 
 import bayesnb as nb
@@ -183,7 +184,7 @@ def test_onnx_takes_missing_numbers_and_refuses_missing_texts(tmp_path):
     given = {name: numbers[[name]].to_numpy() for name in numbers}
     found = dict(zip(run.output_names, run.run(None, given), strict=True))
     assert_allclose(found["proba"], clf.predict_proba(numbers), rtol=1e-9)
-    with pytest.raises(ValueError, match="column 'colour', 'seen' is not numbers, and its missing cells are a feature"):
+    with pytest.raises(ValueError, match="missing cells of 'colour', 'seen' are features of the fit"):
         nb.export(fitted(), tmp_path / "other.onnx")
 
 
@@ -200,12 +201,13 @@ def test_onnx_takes_missing_numbers_and_refuses_missing_texts(tmp_path):
         (["age"], FRAME, "missing must be None, 'informative' for all columns .* {'age': 'informative'}, got"),
         ({2: "informative"}, ARRAY, "there is no column 'x2' to treat as informative"),
         ({"age": "informative"}, ARRAY, "there is no column 'age' to treat as informative"),
+        ("informative", csr_matrix(ARRAY > 0), "takes one array or data frame, and X is sparse"),
         ("informative", {"left": ARRAY, "right": ARRAY}, "takes one array or data frame, and X is in blocks"),
     ],
 )
 def test_invalid_choices_are_refused(missing, X, sentence):
     with pytest.raises(DataError, match=sentence):
-        nb.NaiveBayesClassifier("auto" if X is FRAME else "normal", missing=missing).fit(X, Y)
+        nb.NaiveBayesClassifier("auto" if X is FRAME else "bernoulli", missing=missing).fit(X, Y)
 
 
 def test_a_model_with_blocks_of_its_own_is_refused():

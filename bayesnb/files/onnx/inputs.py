@@ -90,8 +90,8 @@ def _inputs_of_part(name: str, schema: Any) -> tuple[list[Input], Rows]:
     untold = {column.name for column in schema.indicators} - {c.name for c in columns if not c.text}
     if untold:
         raise ValueError(
-            f"column {listing(sorted(untold))} is not numbers, and its missing cells are a feature: in an ONNX file "
-            "they are like texts that the fit did not have, so export to a file without .onnx, or fit without `missing`"
+            f"missing cells of {listing(sorted(untold))} are features of the fit, and an ONNX file tells missing cells "
+            "of numbers only: export to a file without .onnx, or fit without `missing`"
         )
 
     def rows(cells: Sequence[jax.Array]) -> Any:
