@@ -33,7 +33,9 @@ from bayesnb.frames.series import (
 from bayesnb.frames.summaries import MOST_VALUES, Summary
 from bayesnb.frames.values import warn_of_unseen
 
-Kind = Literal["bernoulli", "categorical", "normal", "histogram", "poisson", "multinomial", "words", "own", "skip"]
+Kind = Literal[
+    "bernoulli", "categorical", "normal", "histogram", "poisson", "multinomial", "words", "missing", "own", "skip"
+]  # fmt: skip
 Value = str | float | bool
 
 KINDS: tuple[Kind, ...] = ("bernoulli", "categorical", "normal", "histogram", "poisson", "multinomial")
@@ -45,7 +47,7 @@ SPARSE: tuple[Kind, ...] = ("bernoulli", "multinomial")
 
 BLOCKS: dict[Kind, str] = {
     "bernoulli": "binary", "categorical": "categorical", "normal": "numeric", "histogram": "cells",
-    "poisson": "counts", "multinomial": "words",
+    "poisson": "counts", "multinomial": "words", "missing": "missing",
 }  # fmt: skip
 
 
@@ -281,10 +283,8 @@ def describe_column(column: Summary, chosen: Kind | Family, own_block: str = "",
 
 def _values(column: Summary, kind: Kind) -> tuple[Value, ...]:
     """The values of the codes of a column, in order."""
-    if column.num_cells and (column.flags or kind == "bernoulli"):
-        return (False, True) if column.flags else (0.0, 1.0)
-    if kind == "bernoulli":
-        return (False, True)
+    if kind == "bernoulli" or (column.num_cells and column.flags):
+        return (0.0, 1.0) if column.num_cells and not column.flags else (False, True)
     if column.values is None:
         raise DataError(
             f"column '{column.name}' cannot be categorical: it has more than {MOST_VALUES:,} distinct values"

@@ -29,5 +29,6 @@ def families(kinds: Mapping[str, str], sizes: Sequence[int], smoothing: float, *
         "poisson": lambda: FAMILIES["poisson"](rows, rows),
         "multinomial": lambda: FAMILIES["multinomial"](added),
         "words": lambda: FAMILIES["multinomial"](added),
+        "missing": lambda: FAMILIES["bernoulli"](added, added),
     }
     return {block: made[kind]() for block, kind in kinds.items()}

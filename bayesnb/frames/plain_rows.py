@@ -29,7 +29,7 @@ TEXTS, BOOLEANS = {str}, {bool, np.bool_}
 NUMBERS = {int, float, np.int64, np.float64}
 """The types of plain cells; those of a column are all of one of these."""
 
-CODED = ("bernoulli", "categorical")
+CODED = ("bernoulli", "categorical", "missing")
 """The likelihoods whose cells are codes of the column's values."""
 
 
@@ -57,6 +57,8 @@ class PlainColumn:
             return [missing] * len(cells)
         present = [cell for cell in cells if not _is_missing(cell)]
         types = {*map(type, present)}
+        if self.kind == "missing":
+            return [float(_is_missing(cell)) for cell in cells] if types <= TEXTS | NUMBERS | BOOLEANS else None
         if not (types <= (TEXTS if self.text else NUMBERS) or types <= BOOLEANS):
             return None
         value_of = _as_text if self.text else _as_number

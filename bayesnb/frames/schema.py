@@ -18,8 +18,10 @@ from bayesnb.families import Family
 from bayesnb.families.open_categorical import OpenCategorical
 from bayesnb.frames.column_kinds import BLOCKS, KINDS, SKIP, SPARSE, Column, encode_columns
 from bayesnb.frames.default_families import families
+from bayesnb.frames.missing_columns import MISSING, MissingColumn, indicator_name
 from bayesnb.frames.plain_rows import PlainColumn, PlainRows
 from bayesnb.frames.series import Array, DataError, Frame, closest, label, listing, warn
+from bayesnb.frames.values import without_others
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows.statistics import ModelStatistics, sufficient_statistics
 
@@ -31,19 +33,29 @@ MOST_CODES = 1 << 20
 
 @dataclass(frozen=True)
 class FrameSchema:
-    """The columns of a data frame, in its order; with a ``family`` they form one block of numbers."""
+    """The columns of a data frame, in its order; with a ``family`` they form one block of numbers.
+
+    ``informative`` are the positions of the columns whose missing cells are a feature of their own.
+    """
 
     columns: tuple[Column, ...]
     family: Family | None = None
+    informative: tuple[int, ...] = ()
+
+    @property
+    def indicators(self) -> tuple[Column, ...]:
+        """The indicators of missing cells, which form a block of their own."""
+        return tuple(MissingColumn(self.columns[place].name, "missing", (False, True)) for place in self.informative)
 
     @property
     def blocks(self) -> dict[str, tuple[Column, ...]]:
         """The columns of each block, in the order of its array."""
+        columns = (*self.columns, *self.indicators)
         if self.family is not None:
-            return {"x": self.columns}
+            return {"x": self.columns} | ({MISSING: self.indicators} if self.informative else {})
         own = [column.own_block for column in self.columns if column.own_block]
         names = dict.fromkeys([*BLOCKS.values(), *own])
-        by_block = {name: tuple(column for column in self.columns if column.block == name) for name in names}
+        by_block = {name: tuple(column for column in columns if column.block == name) for name in names}
         return {block: columns for block, columns in by_block.items() if columns}
 
     @property
@@ -60,8 +72,9 @@ class FrameSchema:
 
     @property
     def used(self) -> tuple[Column, ...]:
-        """The columns that are not left out."""
-        return tuple(column for column in self.columns if column.kind != SKIP)
+        """The columns that a row must have: those not left out, and those whose missing cells are informative."""
+        own = enumerate(self.columns)
+        return tuple(column for place, column in own if column.kind != SKIP or place in self.informative)
 
     @property
     def names_by_block(self) -> dict[str, list[str]]:
@@ -71,8 +84,8 @@ class FrameSchema:
     @property
     def value_names(self) -> dict[str, list[str]]:
         """The values of the codes 0, 1, ... of each column, by name."""
-        coded = [column for column in self.columns if column.values and not column.is_block]
-        return {column.name: [label(value) for value in column.values] for column in coded}
+        coded = [column for column in (*self.columns, *self.indicators) if column.values and not column.is_block]
+        return {name: [label(value) for value in column.values] for column in coded for name in column.names}
 
     @property
     def texts(self) -> set[str]:
@@ -86,16 +99,17 @@ class FrameSchema:
             block: [PlainColumn(c.name, c.kind, c.text, c.inferred, c.values) for c in columns]
             for block, columns in self.blocks.items()
         }
-        return PlainRows(self.names, blocks, self.family is not None)
+        return PlainRows(self.names, blocks, self._single)
 
     def likelihoods(self, smoothing: float, *, laplace: bool) -> Likelihoods:
         """The families of the blocks."""
-        if self.family is not None:
-            return self.family
         own = {column.own_block: column.family for column in self.columns if column.family is not None}
+        if self.family is not None:
+            own["x"] = self.family
         kinds = {block: columns[0].kind for block, columns in self.blocks.items() if block not in own}
         sizes = [len(column.values) for column in self.blocks.get("categorical", ())]
-        return {**families(kinds, sizes, smoothing, laplace=laplace), **own}
+        made = {**families(kinds, sizes, smoothing, laplace=laplace), **own}
+        return made["x"] if self._single else made
 
     def require(self, names: Sequence[str]) -> None:
         """Raise DataError if a column that the fit uses is not among ``names``."""
@@ -126,7 +140,7 @@ class FrameSchema:
         """
         self.require(frame.columns)
         arrays = {block: encode_columns(columns, frame) for block, columns in self.blocks.items()}
-        return arrays if self.family is None else arrays["x"]
+        return arrays["x"] if self._single else arrays
 
     def count(self, model: NaiveBayes, X: Any, codes: Array, weight: Array | None) -> tuple[Self, ModelStatistics]:
         """This schema, which already has all values, and the statistics of encoded rows."""
@@ -146,6 +160,10 @@ class FrameSchema:
             statistics = statistics.with_block(block, statistics.blocks[block].spread(codes, sizes))
         return statistics
 
+    @property
+    def _single(self) -> bool:
+        return self.family is not None and not self.informative
+
 
 @dataclass(frozen=True)
 class ArraySchema:
@@ -156,12 +174,14 @@ class ArraySchema:
         sizes: C of each Categorical column, whose cells are codes 0..C-1; 1 before any rows are counted.
         own: Families by name; the columns of each form one block.
         inferred: Whether the kinds follow from the first rows; cells outside their support then count as missing.
+        informative: The positions of the columns whose missing cells are a feature of their own.
     """
 
     kinds: tuple[str, ...]
     sizes: tuple[int, ...] = ()
     own: dict[str, Family] = field(default_factory=dict)
     inferred: bool = False
+    informative: tuple[int, ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -175,12 +195,14 @@ class ArraySchema:
             return {"x": np.arange(len(self.kinds))}
         kinds = np.array(self.kinds)
         used = [kind for kind in (*KINDS, *self.own) if kind in self._used]
-        return {_block_of(kind): np.flatnonzero(kinds == kind) for kind in used}
+        blocks = {_block_of(kind): np.flatnonzero(kinds == kind) for kind in used}
+        return blocks | ({MISSING: np.array(self.informative)} if self.informative else {})
 
     @property
     def names_by_block(self) -> dict[str, list[str]]:
         """The names of the columns of each block."""
-        return {block: [f"x{position}" for position in columns] for block, columns in self.blocks.items()}
+        by_block = {block: [f"x{position}" for position in columns] for block, columns in self.blocks.items()}
+        return {block: [*map(indicator_name, own)] if block == MISSING else own for block, own in by_block.items()}
 
     @property
     def value_names(self) -> dict[str, list[str]]:
@@ -190,15 +212,19 @@ class ArraySchema:
     def likelihoods(self, smoothing: float, *, laplace: bool) -> Likelihoods:
         """The families of the blocks; a single family if all columns are of one kind."""
         own = {_block_of(name): family for name, family in self.own.items()}
-        kinds = {_block_of(kind): kind for kind in KINDS if kind in self._used}
+        kinds: dict[str, str] = {_block_of(kind): kind for kind in KINDS if kind in self._used}
+        kinds |= {MISSING: MISSING} if self.informative else {}
         made = {**families(kinds, self.sizes, smoothing, laplace=laplace), **own}
         return next(iter(made.values())) if self._single else made
 
     def encode(self, X: Any) -> Any:
         """X itself, or its columns by block, of which those of words stay sparse; DataError for infinite codes."""
+        given = X
         if self.inferred and self._used == {"bernoulli"}:
-            X = _without_others(X)
-        blocks = X if self._single else {block: self._columns(X, block) for block in self.blocks}
+            X = without_others(X)
+        blocks = X if self._single else {block: self._columns(X, block) for block in self.blocks if block != MISSING}
+        if self.informative:
+            blocks[MISSING] = np.isnan(dense(given[:, [*self.informative]])).astype(np.float64)
         if self.sizes and X.dtype.kind == "f" and np.isinf(X if self._single else blocks["categorical"]).any():
             raise DataError("X holds an infinite number: give codes 0, 1, ..., or NaN for a missing cell")
         return blocks
@@ -253,7 +279,7 @@ class ArraySchema:
 
     @property
     def _single(self) -> bool:
-        return len(self._used) == 1
+        return len(self._used) == 1 and not self.informative
 
     @cached_property
     def _used(self) -> set[str]:
@@ -262,18 +288,6 @@ class ArraySchema:
 
 def _block_of(kind: Any) -> str:
     return BLOCKS.get(kind, kind.lower())
-
-
-def _without_others(X: Array) -> Array:
-    """X with NaN for finite cells other than 0 and 1, with a warning."""
-    others = ~((X == 0) | (X == 1)) & np.isfinite(X)
-    if not others.any():
-        return X
-    warn(
-        f"X is bernoulli, as its first rows suggested, so {X[others][0]:g} counts as missing: choose likelihoods, "
-        "such as likelihoods='normal', if it is not"
-    )
-    return np.where(others, np.nan, X)
 
 
 Schema = FrameSchema | ArraySchema

@@ -39,3 +39,15 @@ def warn_of_unseen(name: str, values: Sequence[Any], cell: Any) -> None:
         f"column '{name}' holds no value that the model was fitted to, so all its cells count as missing: expected "
         f"{listing([label(value) for value in values])}, got '{label(cell)}'"
     )
+
+
+def without_others(X: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """X with NaN for finite cells other than 0 and 1, with a warning."""
+    others = ~((X == 0) | (X == 1)) & np.isfinite(X)
+    if not others.any():
+        return X
+    warn(
+        f"X is bernoulli, as its first rows suggested, so {X[others][0]:g} counts as missing: choose likelihoods, "
+        "such as likelihoods='normal', if it is not"
+    )
+    return np.where(others, np.nan, X)

@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from bayesnb.frames.blocks import Schema, make_schema
 from bayesnb.frames.classes import codes_among, join_classes
+from bayesnb.frames.informative import with_indicators
 from bayesnb.frames.series import Array, DataError
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Classifier
@@ -32,6 +33,7 @@ class ChangesLater(ChecksRows):
 
     class_prior: Any
     class_weight: Any
+    missing: Any
     forgetting: float
     temper: bool | str
     fit_: Classifier
@@ -112,7 +114,7 @@ class ChangesLater(ChecksRows):
             )
         X, y, weight = self._rows(X, y, sample_weight, reset=False)
         codes, classes = codes_among(self.classes_, y), self.classes_
-        given, _ = make_schema(X, families_of(self.likelihoods), self.schema_)
+        given, _ = self._schema_of(X, self.schema_)
         model = follow(self._model(given, classes), self.statistics_)
         _, part = given.count(model, given.encode(X), codes, weight)
         found, fitted = (_sizes(one) for one in (part, self.statistics_))
@@ -124,6 +126,16 @@ class ChangesLater(ChecksRows):
         left = subtract(self.statistics_, part)
         self._set(self.schema_, classes, follow(self._model(self.schema_, classes), self.statistics_), left)
         return self
+
+    def _schema_of(self, X: Any, before: Schema | None, seen: Any = None) -> tuple[Schema, Any]:
+        """The schema of checked rows, and what later rows need to know of their values; see ``make_schema``."""
+        if self.missing is not None and isinstance(self.likelihoods, NaiveBayes):
+            raise DataError(
+                f"missing={self.missing!r} adds a block, and likelihoods is a model with blocks of its own: add a "
+                "Bernoulli block to it, and zeros and ones for missing cells to X"
+            )
+        schema, summaries = make_schema(X, families_of(self.likelihoods), before, seen)
+        return with_indicators(schema, X, self.missing, before), summaries
 
     def with_class_prior(self, class_prior: Any) -> Self:
         """A copy for a population with these class probabilities, given as to the constructor; ValueError if invalid.

@@ -13,7 +13,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesnb.families import Family
-from bayesnb.frames.blocks import Schema, make_schema
+from bayesnb.frames.blocks import Schema
 from bayesnb.frames.classes import places_among
 from bayesnb.frames.column_kinds import SKIP
 from bayesnb.frames.likelihoods import AUTO, takes_sparse
@@ -29,7 +29,7 @@ from bayesnb.sklearn.changes import ChangesLater
 from bayesnb.sklearn.fit_methods import (
     FITS,
     costs_by_label,
-    families_of,
+    missing_evidence,
     ordered_probs,
     require,
     require_temper,
@@ -89,6 +89,10 @@ class NaiveBayesClassifier(ChangesLater):
             forgets nothing. ``fit`` counts all rows alike. ``nb.fit_forgetting`` learns it.
         temper: Learn one power (True) or one per feature (`per_feature`) from the exact leave-one-out predictions, to
             reduce over-confidence if features depend on each other; for `posterior` and `empirical`.
+        missing: None: whether a cell is missing says nothing of the class. `informative`: it does, and is a Bernoulli
+            feature of its own, "age is missing", of each column with missing cells in the first rows, also if its
+            likelihood leaves it out, but not if `skip` does. Or a dict of `informative` and None by column, pattern or
+            position, which ``partial_fit`` needs to be the fit of all rows in any split.
         random_state: Seed for `nuts`.
         num_samples: The number of draws per chain for `nuts`.
 
@@ -98,6 +102,8 @@ class NaiveBayesClassifier(ChangesLater):
         fit_: The result of the method: a ``Posterior``, ``PointEstimate`` or ``Draws``.
         likelihoods_: The likelihood of each column, or `skip`, by name.
         statistics_: The sufficient statistics; ``partial_fit`` merges more into them.
+        missing_evidence_: How much the class explains which cells are missing, by column (``missing``): the log Bayes
+            factor, as in ``feature_inclusion``.
         n_features_in_, feature_names_in_: As in scikit-learn.
 
     Example:
@@ -118,6 +124,7 @@ class NaiveBayesClassifier(ChangesLater):
         smoothing: float = 1.0,
         forgetting: float = 1.0,
         temper: bool | str = False,
+        missing: Any = None,
         random_state: Any = None,
         num_samples: int = 1000,
     ) -> None:
@@ -128,6 +135,7 @@ class NaiveBayesClassifier(ChangesLater):
         self.smoothing = smoothing
         self.forgetting = forgetting
         self.temper = temper
+        self.missing = missing
         self.random_state = random_state
         self.num_samples = num_samples
 
@@ -199,6 +207,16 @@ class NaiveBayesClassifier(ChangesLater):
         """The likelihood of each column, or `skip`, by name."""
         return dict(zip(self.schema_.names, self.schema_.kinds, strict=True))
 
+    @property
+    def missing_evidence_(self) -> dict[str, float]:
+        """log p(missing | y) / p(missing) of each column whose missing cells are informative, by its name.
+
+        With n1k missing and n0k other cells in class k, B the Beta function and Beta(l, l) the prior, it is
+        sum_k log B(l + n1k, l + n0k) / B(l, l) - log B(l + sum_k n1k, l + sum_k n0k) / B(l, l).
+        """
+        check_is_fitted(self, "fit_")
+        return missing_evidence(self.schema_, self._model(self.schema_, self.classes_), self.statistics_)
+
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         shown = copy(self)
         if isinstance(self.likelihoods, Mapping):
@@ -240,7 +258,7 @@ class NaiveBayesClassifier(ChangesLater):
         require_temper(self.temper, self.method)
         check_factors(self.forgetting, [], "forgetting")
         earlier, seen = (None, None) if reset else (self.schema_, getattr(self, "_summaries", None))
-        given, summaries = make_schema(X, families_of(self.likelihoods), earlier, seen)
+        given, summaries = self._schema_of(X, earlier, seen)
         model = self._model(given, classes)
         model = model if reset else follow(model, self.statistics_)
         encoded = given.encode(X)

@@ -9,16 +9,18 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.arrays.placement import Array
-from bayesnb.fits.averaged import fit_averaged
+from bayesnb.fits.averaged import feature_inclusion, fit_averaged
 from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior
 from bayesnb.fits.empirical import fit_empirical
 from bayesnb.fits.nuts import fit_nuts
-from bayesnb.frames.blocks import Schema
+from bayesnb.frames.blocks import BlocksSchema, Schema
+from bayesnb.frames.missing_columns import MISSING
 from bayesnb.frames.series import closest
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
 from bayesnb.results.draws import Draws
 from bayesnb.rows.arguments import check_class_probs, is_number
+from bayesnb.rows.statistics import ModelStatistics
 from bayesnb.validation.temper import temper
 
 BOUNDS = (1e-100, 1e15)
@@ -71,6 +73,17 @@ def specification(
     # the MLE ignores the prior, but a model must have one
     likelihoods = schema.likelihoods(1.0 if method == "mle" else float(smoothing), laplace=method == "map")
     return NaiveBayes(likelihoods, num_classes=len(classes), class_probs=ordered_probs(class_prior, classes))
+
+
+def missing_evidence(schema: Schema, model: NaiveBayes, statistics: ModelStatistics) -> dict[str, float]:
+    """The log Bayes factor of each indicator of missing cells, by its column, under the priors of the model."""
+    if isinstance(schema, BlocksSchema) or not schema.informative:
+        return {}
+    family, counts = model.families[MISSING], statistics.blocks[MISSING]
+    alone = NaiveBayes({MISSING: family}, num_classes=model.num_classes)
+    found = feature_inclusion(alone, statistics=ModelStatistics(statistics.class_counts, {MISSING: counts}))
+    factors = np.asarray(found.log_bayes_factor[MISSING]).tolist()
+    return {schema.names[place]: factor for place, factor in zip(schema.informative, factors, strict=True)}
 
 
 def ordered_probs(given: Any, classes: Array) -> Array | None:

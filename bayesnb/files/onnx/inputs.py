@@ -12,8 +12,9 @@ import numpy as np
 from bayesnb.files.onnx.graph import DOUBLE, STRING
 from bayesnb.frames.blocks import BlocksSchema, Schema
 from bayesnb.frames.column_kinds import Column
+from bayesnb.frames.missing_columns import MISSING
 from bayesnb.frames.schema import FrameSchema
-from bayesnb.frames.values import FLAGS
+from bayesnb.frames.values import FLAGS, listing
 from bayesnb.results.classifier import Classifier
 
 
@@ -86,15 +87,21 @@ def _inputs_of_part(name: str, schema: Any) -> tuple[list[Input], Rows]:
     if not isinstance(schema, FrameSchema):
         return [Input(name, len(schema.kinds))], lambda cells: _encode_array(schema, cells[0])
     columns = [column for column in schema.used if column.text is not None]
+    untold = {column.name for column in schema.indicators} - {c.name for c in columns if not c.text}
+    if untold:
+        raise ValueError(
+            f"missing cells of {listing(sorted(untold))} are features of the fit, and an ONNX file tells missing cells "
+            "of numbers only: export to a file without .onnx, or fit without `missing`"
+        )
 
     def rows(cells: Sequence[jax.Array]) -> Any:
         given = {column.name: cell for column, cell in zip(columns, cells, strict=True)}
         like = cells[0][:, 0] * 0.0
         blocks = {
-            block: jnp.stack([_encode_column(c, given[c.name][:, 0] if c in columns else like) for c in own], axis=1)
+            block: jnp.stack([_encode_column(c, given[c.name][:, 0] if c.name in given else like) for c in own], axis=1)
             for block, own in schema.blocks.items()
         }
-        return blocks if schema.family is None else blocks["x"]
+        return blocks["x"] if {*blocks} == {"x"} else blocks
 
     return [Input(c.name, 1, tuple(map(str, c.values)) if c.text else None) for c in columns], rows
 
@@ -102,6 +109,8 @@ def _inputs_of_part(name: str, schema: Any) -> tuple[list[Input], Rows]:
 def _encode_column(column: Column, cells: jax.Array) -> jax.Array:
     """As ``Column.encode``, of cells [N]; those of text are codes already."""
     missing = -1.0 if column.kind == "categorical" else np.nan
+    if column.kind == "missing":
+        return jnp.where(jnp.isnan(cells), 1.0, 0.0)
     if column.text is None:
         return jnp.full_like(cells, missing)
     if column.text or not column.values:
@@ -112,7 +121,8 @@ def _encode_column(column: Column, cells: jax.Array) -> jax.Array:
 
 def _encode_array(schema: Any, X: jax.Array) -> Any:
     """As ``ArraySchema.encode``."""
+    indicators = jnp.where(jnp.isnan(X), 1.0, 0.0)
     if schema.inferred and {*schema.kinds} == {"bernoulli"}:
         X = jnp.where((X == 0) | (X == 1), X, jnp.nan)
     blocks = schema.blocks
-    return X if "x" in blocks else {block: X[:, columns] for block, columns in blocks.items()}
+    return X if "x" in blocks else {b: (indicators if b == MISSING else X)[:, columns] for b, columns in blocks.items()}

@@ -57,8 +57,12 @@ declared."""
 SPELLED = (Spelling, Site, Part, Cells, Positions)
 """How a recognised model shows its parameters: names, axes, and links from a fixed list."""
 
-OPTIONAL = {NaiveBayes: "spelling", ModelStatistics: "classes", ForestStatistics: "classes"}
-"""The field of a type that is saved only where it is set: how a recognised model is shown, the names of classes."""
+OPTIONAL = {
+    NaiveBayes: "spelling", ModelStatistics: "classes", ForestStatistics: "classes", FrameSchema: "informative",
+    ArraySchema: "informative",
+}  # fmt: skip
+"""The field of a type that is saved only where it is set: how a recognised model is shown, the names of classes, the
+columns whose missing cells are informative."""
 
 MODEL_FIELDS = (
     "families", "single", "num_classes", "class_concentration", "class_probs", "priors", "columns", "spelling"
@@ -69,6 +73,7 @@ TYPES: dict[str, Any] = {
     "estimate": PointEstimate, "fits": (PointEstimate, Posterior), "statistics": ModelStatistics,
     "schema_": SCHEMAS, "statistics_": ModelStatistics, "fit_": RESULTS, "classes_": np.ndarray, "n_features_in_": int,
     "feature_names_in_": np.ndarray, "_declared": bool, "spelling": Spelling, "pairs": PairStatistics, "classes": tuple,
+    "informative": tuple,
 }  # fmt: skip
 """Required types of the fields of results, by name; families and their statistics check their own."""
 
@@ -112,7 +117,7 @@ def encode(value: Any, arrays: Arrays) -> Any:
         return {"mapping": [[encode(key, arrays), encode(part, arrays)] for key, part in value.items()]}
     if node_type(type(value).__name__) is type(value):
         names, optional = _fields_of(type(value)), OPTIONAL.get(type(value))
-        names = [name for name in names if name != optional or getattr(value, name) is not None]
+        names = [name for name in names if name != optional or getattr(value, name)]
         parts = {name: encode(getattr(value, name), arrays) for name in names}
         return {"node": [type(value).__name__, parts]}
     if hasattr(value, "build_analyzer"):

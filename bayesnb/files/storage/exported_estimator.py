@@ -120,7 +120,7 @@ def describe_estimator(estimator: Any, arrays: dict[str, Array]) -> dict[str, An
         raise ValueError("its labels are dates: convert them to text or numbers")
     kinds = {*schema.kinds}
     is_plain = isinstance(schema, FrameSchema) and schema.family is None and kinds <= {*CHECKED, "skip"}
-    is_numbers = isinstance(schema, ArraySchema) and kinds == {"normal"}
+    is_numbers = isinstance(schema, ArraySchema) and kinds == {"normal"} and not schema.informative
     return {
         "classes": [classes.tolist(), classes.dtype.str],
         "feature_names": getattr(estimator, "feature_names_in_", np.array(None)).tolist(),

@@ -61,6 +61,9 @@ def check_schema(schema: Schema, *, may_skip_all: bool = False) -> None:
         if not schema.used:
             raise ValueError("parts of the schema must not all be left out")
         return
+    places, width = schema.informative, len(schema.names)
+    if any(type(place) is not int for place in places) or list(places) != sorted({*places} & {*range(width)}):
+        raise ValueError(f"informative of the schema must be positions of its columns, in order, got {places!r}")
     if isinstance(schema, ArraySchema):
         if not isinstance(schema.own, dict) or not all(isinstance(family, Family) for family in schema.own.values()):
             raise ValueError(f"own of the schema must be families by name, got {schema.own!r}")
