@@ -108,14 +108,15 @@ class Sequence:
 
     def _by_loop(self, name: str, factor: float) -> Array | None:
         """The part of one block or of "label", [N], in the family's faster way; None if it has none."""
-        y = np.asarray(self.rows.labels.y)
+        y, factor = np.asarray(self.rows.labels.y), float(factor)
         if name == "label":
             if self.model.class_probs is not None:
-                return np.log(np.asarray(self.model.class_probs, float))[y]
+                with np.errstate(divide="ignore"):  # a class of probability zero
+                    return np.log(np.asarray(self.model.class_probs, float))[y]
             prior = np.asarray(self.model.class_concentration, float)[None]
             return log_category_ratios(prior, (prior.size,), y[:, None], np.zeros_like(y), factor)
         family, x = self.model.families[name], np.asarray(self.rows.arrays[name])
-        terms = family.log_predictive_in_order(x, y, float(factor))
+        terms = family.log_predictive_in_order(x, y, factor)
         base = None if terms is None else family.row_base_measure(x)
         return terms if base is None else terms + base
 

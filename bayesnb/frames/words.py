@@ -29,6 +29,8 @@ def vectorizer_of(given: Any) -> Any:
         return make("CountVectorizer", WORDS[given]) if given in WORDS else None
     if not hasattr(given, "build_analyzer"):
         return None
+    if isinstance(given, type):
+        raise DataError(f"a likelihood is a vectorizer, not its class: write {given.__name__}()")
     kind, params = type(given).__name__, given.get_params()
     if kind not in ("CountVectorizer", "HashingVectorizer"):
         raise DataError(

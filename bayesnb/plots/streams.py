@@ -39,7 +39,7 @@ def prequential_gain(ax: Axes, log_probs: Mapping[str, Any], changes: Iterable[f
         ax.axvline(change, color="0.75", linewidth=1, zorder=0)
     for position, (name, values) in enumerate(given.items()):
         line = {**class_line(position), "markevery": max(len(rows) // 8, 1), "markersize": 4}
-        ax.plot(rows, np.cumsum(values - first), label=shorten(name), linewidth=1.6, **line)
+        ax.plot(rows, np.cumsum(values - first), label=shorten(str(name)), linewidth=1.6, **line)
     ax.set_xlim(0, len(rows))
     ax.set_xlabel("rows")
     ax.set_ylabel(f"log evidence less that of\n{shorten(next(iter(given)))} [nats]")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,9 @@ def check_classes(given: Any, num_classes: int | None = None) -> Names:
     if isinstance(given, str) or not (isinstance(given, Sequence) or np.ndim(given) == 1):
         raise ValueError(f"classes must be a list of different labels, got {given!r}")
     names = tuple(label.item() if isinstance(label, np.generic) else label for label in given)
+    odd = [label for label in names if label is None or not isinstance(label, Hashable)]
+    if odd:
+        raise ValueError(f"classes must be a list of labels, each text or a number, got {odd[0]!r} among them")
     if len({*names}) < max(len(names), 1) or any(label != label for label in names):
         raise ValueError(f"classes must be a list of different labels, got {given!r}")
     if num_classes not in (None, len(names)):
@@ -45,7 +49,13 @@ def short_names(names: Names | None) -> str:
 
 
 def _require_one_kind(names: Any) -> None:
-    kinds = {"text" if isinstance(label, str) else "numbers" for label in names}
-    if len(kinds) > 1:
-        shown = [next(label for label in names if isinstance(label, str) == text) for text in (True, False)]
-        raise ValueError(f"labels of classes must be all text or all numbers, got {shown[0]!r} and {shown[1]!r}")
+    shown = {_kind(label): label for label in names}
+    if len(shown) > 1:
+        first, second, *_ = (repr(label) for _, label in sorted(shown.items(), reverse=True))
+        raise ValueError(f"labels of classes must be all text or all numbers, got {first} and {second}")
+
+
+def _kind(label: Any) -> str:
+    if isinstance(label, str):
+        return "text"
+    return "numbers" if isinstance(label, Real) else type(label).__name__

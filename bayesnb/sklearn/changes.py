@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from bayesnb.arrays.masked import without_mask
 from bayesnb.frames.blocks import Schema, make_schema
 from bayesnb.frames.classes import codes_among, join_classes
 from bayesnb.frames.informative import with_indicators
@@ -161,7 +162,8 @@ def _sizes(statistics: ModelStatistics) -> tuple[str, list[Any]]:
 
 def _fade(factor: float, y: Any, sample_weight: Any) -> Any:
     """The weights of rows at the end of their batch; those of weight zero are absent, and let no other fade."""
-    weight = _check_sample_weight(sample_weight, y, dtype=np.float64)
+    given = without_mask("sample_weight", sample_weight)
+    weight = _check_sample_weight(given, y, dtype=np.float64, allow_all_zero_weights=True)
     present = weight > 0
     faded = weight * np.power(float(factor), np.cumsum(present[::-1])[::-1] - present)
     # a row that has all but faded still has its categories

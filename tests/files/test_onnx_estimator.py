@@ -107,3 +107,9 @@ def test_refusals(tmp_path, rng):
     with pytest.raises(nb.StorageError, match=r"an input would be named 'label'.*: rename the column"):
         nb.export(clf, tmp_path / "model.onnx")
     assert not list(tmp_path.iterdir())
+    texts = pd.DataFrame({"m": ["aa aa", "aa", "", "aa"] * 5})
+    with pytest.raises(nb.StorageError, match="column 'm' is read word by word, and an ONNX file does not split text"):
+        nb.export(nb.NaiveBayesClassifier({"m": "words"}).fit(texts, y), tmp_path / "model.onnx")
+    clf = nb.NaiveBayesClassifier().fit(X, np.array([3, 2**63 + 5], np.uint64)[y])
+    with pytest.raises(nb.StorageError, match="its labels exceed 2"):
+        nb.export(clf, tmp_path / "model.onnx")

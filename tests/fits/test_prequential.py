@@ -113,3 +113,10 @@ FLAGS = nb.NaiveBayes(nb.Bernoulli(), num_classes=2)
 def test_bad_input(call, sentence):
     with pytest.raises(ValueError, match=sentence):
         call()
+
+
+def test_a_factor_may_be_a_scalar_of_jax():
+    X, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 2
+    model = nb.NaiveBayes(nb.Normal())
+    given = nb.prequential(model, X, y, {"x": jnp.asarray(0.5), "label": jnp.asarray(0.5)})
+    assert_allclose(given, nb.prequential(model, X, y, 0.5), rtol=1e-12)

@@ -87,6 +87,9 @@ ONE = nb.sufficient_statistics(NORMAL, [[1.0], [2.0]], [0, 1], classes=["a", "b"
         (lambda: ONE.named(["a"]), "classes must have 2 labels"),
         (lambda: ONE.named(["a", "a"]), "a list of different labels"),
         (lambda: ONE.named([1.0, np.nan]), "a list of different labels"),
+        (lambda: ONE.named([[1], [2]]), r"each text or a number, got \[1\] among them"),
+        (lambda: ONE.named([None, 1]), "each text or a number, got None among them"),
+        (lambda: ONE.named([b"a", 1]), "all text or all numbers, got 1 and b'a'"),
         (lambda: nb.sufficient_statistics(NORMAL, [[1.0]], [2], classes=["a", "b"]), "y holds 2"),
     ],
 )

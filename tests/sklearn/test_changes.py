@@ -129,3 +129,14 @@ def test_a_category_that_has_all_but_faded_stays():
                 clf.partial_fit(frame[some], y[some], classes=["a", "b"])
         fits.append(clf.predict_proba(frame))
     assert_allclose(fits[0], fits[1], rtol=1e-6)
+
+
+def test_weights_of_rows_that_fade():
+    """A batch without weight leaves the fit as it was, and a masked weight is refused, as without forgetting."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 2)), np.arange(20) % 2
+    clf = nb.NaiveBayesClassifier(forgetting=0.9).partial_fit(X, y)
+    before = clf.predict_log_proba(X)
+    assert_array_equal(clf.partial_fit(X[:2], y[:2], sample_weight=[0, 0]).predict_log_proba(X), before)
+    with pytest.raises(ValueError, match="sample_weight is a masked array with a masked cell in row 0"):
+        clf.partial_fit(X, y, sample_weight=np.ma.array(np.ones(20), mask=[True] + [False] * 19))

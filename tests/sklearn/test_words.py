@@ -220,3 +220,13 @@ def test_the_automatic_choice_says_what_to_write():
     texts = [f"{text} {place}" for place, text in enumerate(TEXTS)]
     with pytest.warns(UserWarning, match=r"to count the words of its texts, likelihoods=\{'message': 'words'\}"):
         nb.NaiveBayesClassifier().fit(FRAME.assign(message=texts), Y)
+
+
+def test_powers_need_dense_rows():
+    with pytest.raises(ValueError, match="block 'message' is sparse, as words are: leave temper out"):
+        fitted(temper=True)
+
+
+def test_a_class_is_no_vectorizer():
+    with pytest.raises(ValueError, match=r"a vectorizer, not its class: write CountVectorizer\(\)"):
+        fitted({**CHOSEN, "message": CountVectorizer})

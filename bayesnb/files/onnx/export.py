@@ -105,4 +105,6 @@ def _check_names(names: list[str]) -> None:
 def _checked_labels(classes: Any) -> Any:
     if classes.dtype.kind in "mM":
         raise ValueError("its labels are dates: convert them to text or numbers")
+    if classes.dtype.kind == "u" and classes.max(initial=0) > np.iinfo(np.int64).max:
+        raise ValueError("its labels exceed 2^63 - 1, the largest whole number that an ONNX file holds: use text")
     return np.asarray(classes, object) if classes.dtype.kind in "OUT" else classes

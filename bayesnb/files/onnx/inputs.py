@@ -86,6 +86,12 @@ def inputs_of_estimator(schema: Schema) -> tuple[list[Input], Rows]:
 def _inputs_of_part(name: str, schema: Any) -> tuple[list[Input], Rows]:
     if not isinstance(schema, FrameSchema):
         return [Input(name, len(schema.kinds))], lambda cells: _encode_array(schema, cells[0])
+    words = [column.name for column in schema.used if column.is_block]
+    if words:
+        raise ValueError(
+            f"column {words[0]!r} is read word by word, and an ONNX file does not split text: count the words outside "
+            "and fit 'multinomial' to the counts, or export to a file without .onnx, which JAX runs"
+        )
     columns = [column for column in schema.used if column.text is not None]
     untold = {column.name for column in schema.indicators} - {c.name for c in columns if not c.text}
     if untold:
