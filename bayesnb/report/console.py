@@ -95,6 +95,8 @@ def print_results(console: Console, summary: Summary) -> None:
         console.print()
     elif sentences["no_nuts"]:
         _print(console, sentences["no_nuts"], "")
+    console.print("[bold]In short[/]")
+    _print(console, " ".join([*(part["claim"] for part in reversed(sentences["finding"])), sentences["next"]]), "")
 
 
 def _scores(summary: Summary) -> tuple[Grid, Grid]:

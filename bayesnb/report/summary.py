@@ -20,6 +20,7 @@ from bayesnb.comparison.splits import num_test_rows
 from bayesnb.frames.column_kinds import Column
 from bayesnb.inspection.dependence import STRONG, Dependence
 from bayesnb.inspection.num_parameters import num_parameters
+from bayesnb.report.advice import best_of, next_step
 from bayesnb.report.formats import number, plural, tenths, whole, with_error
 
 LEAST_OVERCONFIDENCE = 0.01
@@ -97,6 +98,7 @@ def summarise(findings: Findings, command: str) -> dict[str, Any]:
         },
         "sentences": {
             "finding": [_finding(result, size) for size in sorted({result.sizes[0], result.sizes[-1]}, reverse=True)],
+            "next": next_step(result, pairs, own_program=experiment.model is not None),
             "mean": f"mean ± standard error of {repeats} splits" if repeats > 1 else "one split",
             "impossible": _impossible(result),
             "equal": None if "numeric" in experiment.table.blocks or experiment.model is not None else EQUAL,
@@ -176,17 +178,12 @@ def _verdict(result: Comparison, size: int, method: str, metric: str) -> str | N
 LOWEST = "has the lowest log loss"
 
 
-def rank(method: str, loss: float) -> tuple[float, bool]:
-    """The key that sorts methods by their mean log loss, best first; of equal methods full Bayes."""
-    return round(loss, 6), method != REFERENCE
-
-
 def _finding(result: Comparison, size: int) -> dict[str, str]:
     """Which method has the lowest log loss, and whether the difference is clear; of equal methods full Bayes."""
     loss, accuracy = (
         {method: result.mean(size, method, metric) for method in result.methods} for metric in ("log_loss", "accuracy")
     )
-    best = min(result.methods, key=lambda method: rank(method, loss[method][0]))
+    best = best_of(result, size)
     scores = f"Its log loss is {_shown(loss[best])} and its accuracy {_shown(accuracy[best])}."
     rows = plural(size, "training row")
     if best == REFERENCE:

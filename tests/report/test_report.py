@@ -16,6 +16,7 @@ from bayesnb.comparison.metrics import ReliabilityBins
 from bayesnb.files.tables.reading import NamedFrame
 from bayesnb.files.tables.table import make_table
 from bayesnb.report import formats
+from bayesnb.report.advice import next_step
 from bayesnb.report.console import print_data, print_results
 from bayesnb.report.summary import summarise, summarise_data
 from tests.comparisons import CHECK, PAIRS, QUICK, by_hand, evidence_of, findings_of, record, synthetic, widest
@@ -221,11 +222,11 @@ def surely(confidence, correct):
 
 
 def about_dependence(result, pairs):
-    """Everything that is printed after the columns' evidence."""
+    """Everything that is printed between the columns' evidence and what is said in short."""
     text = printed_results(synthetic("b"), result, None, pairs)
     assert max(map(len, text.splitlines())) <= 80
     text = words(text)
-    return text[text.rindex("800.2") + len("800.2 ") :]
+    return text[text.rindex("800.2") + len("800.2 ") : text.index(" In short ")]
 
 
 def cured(tempered, weights):
@@ -288,3 +289,29 @@ def test_over_confidence_is_a_warning_without_dependence_too():
 def test_there_is_no_warning_where_full_bayes_is_not_over_confident(confidence, correct, pairs):
     text = about_dependence(surely(confidence, correct), pairs)
     assert re.fullmatch(r"Dependent pairs of columns within the classes: \d of \d \(dependence.png\).", text)
+
+
+def test_the_next_step_is_the_best_method_and_rivals_that_are_not_there():
+    def step(losses, pairs=None, own_program=False):
+        result = Comparison(
+            (20,), dict.fromkeys(losses, "none"), tuple(record(0, *one) for one in losses.items()), BINS
+        )
+        return next_step(result, pairs, own_program=own_program)
+
+    rivals = "--rivals, for a logistic regression and a random forest on the same splits."
+    powers = {"full Bayes": 0.4, "tempered": 0.3}
+    assert step({"full Bayes": 0.4}) == (
+        f"To try next: bayesnb.NaiveBayesClassifier(), which is 'full Bayes'; {rivals}"
+    )
+    assert step(powers).startswith("To try next: bayesnb.NaiveBayesClassifier(temper=True), which is 'tempered'; ")
+    assert step(powers, own_program=True) == f"To try next: {rivals}"
+    assert "; bayesnb.fit_forests, in which a column may look at another; " in step(powers, PAIRS)
+    assert step({"full Bayes": 0.4, "random forest": 0.3}) == (
+        "To try next: more rows or columns, or --nuts to check the posterior."
+    )
+
+
+def test_it_ends_in_short(mixed):
+    lines = printed_results(*mixed).splitlines()
+    text = words(" ".join(lines[lines.index("In short") + 1 :]))
+    assert re.match(r"With 10 training rows .* With 84 training rows .* To try next: .*\.$", text)
