@@ -52,7 +52,7 @@ def stacking_weights(posteriors: Sequence[Posterior], X: Any, y: Any, *, sample_
         >>> np.einsum("m,mnk->nk", weights, [fit.predict_proba([[3.0]]) for fit in fits]).round(2)
         array([[0.36, 0.64]])
     """
-    fits = list(posteriors)
+    fits = [posteriors] if isinstance(posteriors, Posterior) else list(posteriors)
     for fit in fits:
         if not isinstance(fit, Posterior):
             raise ValueError(f"stacking_weights takes Posteriors, as fit_posterior returns, got {type(fit).__name__}")

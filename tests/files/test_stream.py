@@ -171,6 +171,7 @@ def test_errors_of_the_iterator_itself_are_left_alone():
         ([(np.zeros((1, 2)), np.zeros(1, int))], {"num_classes": 0}, "num_classes must be a positive int"),
         ([(np.zeros((1, 2)), np.zeros(1, int))], {"classes": ["a", "a"]}, "a list of different labels"),
         ([(np.zeros((1, 2)), np.zeros(1, int))], {"classes": "ab"}, "a list of different labels"),
+        ([(np.zeros((1, 2)), np.zeros(1, int))], {"classes": 4}, "a list of different labels"),
         ([(np.zeros((1, 2)), np.zeros(1, int))], {"classes": ["a"], "num_classes": 2}, "the same everywhere"),
     ],
 )

@@ -87,6 +87,8 @@ def test_refusals():
     normal = fit(nb.Normal())
     with pytest.raises(ValueError, match="two or more fits with the same classes, got 1 fits"):
         stacking_weights([normal], X, Y)
+    with pytest.raises(ValueError, match="two or more fits with the same classes, got 1 fits"):
+        stacking_weights(normal, X, Y)
     with pytest.raises(ValueError, match="stacking_weights takes Posteriors, as fit_posterior returns, got str"):
         stacking_weights([normal, "views"], X, Y)
     with pytest.raises(ValueError, match="X, y and sample_weight must be the rows that the posterior was fitted to"):

@@ -21,6 +21,7 @@ from bayesnb.files.streaming.checkpoint import Checkpoint, StreamState
 from bayesnb.fits.forests import forest_statistics
 from bayesnb.frames.series import as_frame
 from bayesnb.rows import arguments
+from bayesnb.rows.class_names import check_classes
 from bayesnb.rows.labelled_rows import label_rows
 from bayesnb.rows.specification import Specification
 from bayesnb.rows.statistics import ModelStatistics, follow, merge, sufficient_statistics
@@ -191,10 +192,8 @@ def _classes(
     declared = {arguments.check_num_classes(num_classes), model.num_classes} - {None}
     names: list[Any] | None = None
     if classes is not None:
-        if isinstance(classes, str) or len(set(classes)) < max(len(classes), 1):
-            raise ValueError(f"classes must be a list of different labels, got {classes!r}")
-        names = np.asarray(classes).tolist()
-        declared.add(len(classes))
+        names = [*check_classes(classes)]
+        declared.add(len(names))
     if len(declared) > 1:
         raise ValueError(
             f"the number of classes must be the same everywhere: num_classes is {num_classes}, the model has "
