@@ -177,7 +177,7 @@ def _leave_out(
             for a in range(totals.shape[0]):
                 for i in range(g + 1):
                     for j in range(g, size):
-                        if log_share[a, d, i, j] > IMPOSSIBLE and logs[a, i, j] > top - NEGLIGIBLE:
+                        if log_share[a, d, i, j] > IMPOSSIBLE and logs[a, i, j] >= top - NEGLIGIBLE:
                             share = np.exp(logs[a, i, j] - top)
                             below += share
                             share /= q[i, j]
