@@ -225,7 +225,11 @@ def _scan(translation: Translation, equation: Any, *arguments: Value) -> list[Va
     """A loop over the first axis of some arguments; results without a place in the state are stacked."""
     params, avals = equation.params, [variable.aval for variable in equation.outvars]
     closed, length = params["jaxpr"], params["length"]
-    num_consts, num_carry = params["num_consts"], params["num_carry"]
+    # newer JAX does not say how many arguments are constant: those that are stacked lack an axis inside
+    pairs = [*zip(closed.jaxpr.invars, equation.invars, strict=True)]
+    stacked = zip(closed.jaxpr.outvars, equation.outvars, strict=True)
+    num_carry = sum(one.aval.ndim == whole.aval.ndim for one, whole in stacked)
+    num_consts = len(pairs) - num_carry - sum(one.aval.ndim < whole.aval.ndim for one, whole in pairs)
     state = slice(num_consts, num_consts + num_carry)
     graph, body = translation.graph, translation.within()
     step, proceed = body.graph.add_input(Tensor(INT64, ())), body.graph.add_input(Tensor(BOOL, ()))
