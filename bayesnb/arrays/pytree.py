@@ -57,7 +57,7 @@ class Node:
         for field in fields_of(self):
             value = getattr(self, field.name)
             # a default that was saved and loaded is another object
-            is_default = isinstance(value, str | bool | int | float) and value == field.default
+            is_default = isinstance(value, str | bool | int | float | tuple) and value == field.default
             if value is not field.default and not is_default:
                 shown.append(f"{field.name}={short_repr(value)}")
         return f"{type(self).__name__}({', '.join(shown)})"

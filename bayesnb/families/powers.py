@@ -31,6 +31,13 @@ class Powers:
         """The powers of a fit that has learned none, [P]."""
         return np.ones(self.num_powers(num_columns))
 
+    def power_groups(self, num_columns: int) -> tuple[Array, ...]:
+        """Multiples of ``start_powers`` [P] in each of G groups, which mean to one; a group learns powers by itself.
+
+        The powers are then the mean over the groups, of which each leaves out the powers whose multiple is 0.
+        """
+        return (np.ones(self.num_powers(num_columns)),)
+
     def raise_terms(self, terms: Array, powers: Array, x: Array) -> Array:
         """The terms of rows x [N, K, F] raised to powers [P], or [1] for the whole block. Pure JAX."""
         del x

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import field
-from typing import Any
+from typing import Any, Self
 
 import jax.numpy as jnp
 import numpy as np
@@ -12,17 +12,23 @@ import numpy as np
 from bayesnb.arrays.host_calls import without_compiling
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.arrays.pytree import fields_of
-from bayesnb.families.base import Params, pytree
+from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.histogram import Histogram
+from bayesnb.families.normal import Normal
 from bayesnb.families.normal_scores import NormalScores
-from bayesnb.families.parts.cell_columns import CellLogs
-from bayesnb.families.parts.cell_statistics import HistogramStatistics
+from bayesnb.families.parts.cell_statistics import ViewStatistics
+from bayesnb.families.parts.cells import centres_of
+from bayesnb.families.parts.student_t import Student
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
 from bayesnb.primitives.cells import find_cells
+from bayesnb.primitives.sums import ClassSums
 
-CELLS, SCORES = "Histogram", "NormalScores"
+CELLS, SCORES, NORMAL = "Histogram", "NormalScores", "Normal"
 """The names of the views."""
+
+OF_NORMAL = ("loc", "strength", "shape", "rate")
+"""The hyperparameters of the Normal."""
 
 
 @pytree
@@ -33,26 +39,38 @@ class Views(Histogram):
 
     ``nb.Views(nb.NormalScores(), nb.Histogram())`` sees a column as a ``Histogram`` of cells and as a Normal of the
     cells' normal scores. Steps and a smooth curve err in different places: their geometric mean has better
-    probabilities than either, and than an average weighted by evidence.
+    probabilities than either, and than an average weighted by evidence. A ``Normal`` is a third view, of the numbers
+    themselves, for columns that are close to it.
 
-    A column's powers begin at a share of one, 1 / V each, so that the views together count as one. ``nb.temper``
-    learns them from exact leave-one-out predictions, with ``per_feature`` one for each column and view. A fit without
-    learned powers, such as ``fit_posterior`` gives, has equal shares: its ``weights`` are 1 / V. They are [V D], all
-    columns of the first view, then all of the second. ``leave_one_out`` and ``cross_validate`` have equal shares, too.
+    A column's powers begin at a share of one, so that the views together count as one: half for a Normal, and what is
+    left in equal shares, 1 / V without a Normal. ``nb.temper`` learns them from exact leave-one-out predictions, with
+    ``per_feature`` one for each column and view: those of the Normal and those of the other views apart, each as if
+    they were the only ones, and then half of each. So the prediction is the geometric mean of two, and loses at most
+    the mean of what they lose. A fit without learned powers, such as ``fit_posterior`` gives, has these shares as its
+    ``weights``, [V D]: all columns of the first view, then all of the second. ``leave_one_out`` and ``cross_validate``
+    have them, too.
 
-    The generative model is the Histogram's alone: the NumPyro program, statistics, p(x), evidence, draws, feature
-    inclusion, and all estimates of parameters, such as ``fit_map``, are its own. Explanations of a column add its
-    views up. In intervals the cells' probabilities vary from draw to draw, and the normal scores have their predictive.
+    The generative model is the Histogram's alone: the NumPyro program, p(x), evidence, draws, feature inclusion, and
+    all estimates of parameters, such as ``fit_map``, are its own. Explanations of a column add its views up. In
+    intervals the cells' probabilities vary from draw to draw, and the other views have their predictive.
 
     Args:
-        views: One Histogram, whose cells all views share, and at most one NormalScores, in any order.
+        views: One Histogram, whose cells all views share, and at most one NormalScores and one Normal with variances of
+            its classes' own, in any order.
 
     Raises:
         ValueError: for other views.
     """
 
+    loc: Hyperparameter = None
+    strength: Hyperparameter = 1.0
+    shape: Hyperparameter = 1.0
+    rate: Hyperparameter = None
     views: tuple[str, ...] = field(default=(CELLS,), metadata={"static": True})
 
+    axes = (*Histogram.axes, *((name, "KD") for name in OF_NORMAL))
+    squared = ("loc",)
+    statistics_type = ViewStatistics
     several_views = True
 
     def __init__(self, *views: Any, **fields: Any) -> None:
@@ -63,13 +81,48 @@ class Views(Histogram):
         for one in fields_of(type(self)):
             object.__setattr__(self, one.name, fields.get(one.name, one.default))
         self.__post_init__()
-        if sorted(self.views) not in ([CELLS], [CELLS, SCORES]):
-            raise ValueError(f"Views needs one Histogram, and at most one NormalScores beside it, got {self.views!r}")
+        of_normal = Normal(**{name: getattr(self, name) for name in OF_NORMAL})
+        for name in OF_NORMAL:
+            object.__setattr__(self, name, getattr(of_normal, name))
+        rest = [name for name in self.views if name not in (SCORES, NORMAL)]
+        if rest != [CELLS] or len(set(self.views)) < len(self.views):
+            raise ValueError(
+                f"Views needs one Histogram, and at most one NormalScores and one Normal beside it, got {self.views!r}"
+            )
 
     def __repr__(self) -> str:
+        known = {name: value for name, value in self.__dict__.items() if name not in ("views", *OF_NORMAL)}
         cells = object.__new__(Histogram)
-        cells.__dict__.update({name: value for name, value in self.__dict__.items() if name != "views"})
-        return f"Views({', '.join(repr(cells) if name == CELLS else f'{name}()' for name in self.views)})"
+        cells.__dict__.update(known)
+        shown = {CELLS: repr(cells), NORMAL: repr(self._normal), SCORES: f"{SCORES}()"}
+        return f"Views({', '.join(shown[name] for name in self.views)})"
+
+    @property
+    def _normal(self) -> Normal:
+        normal = object.__new__(Normal)
+        normal.__dict__.update({name: getattr(self, name) for name in OF_NORMAL}, variance="own")
+        return normal
+
+    # the statistics and priors of both
+
+    def as_given(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        return {**values, **self._normal.as_given(values)}
+
+    def check_float32(self, block: str) -> None:
+        super().check_float32(block)
+        self._normal.check_float32(block)
+
+    def resolve(self, pooled: ViewStatistics, num_classes: int) -> Self:
+        return super().resolve(pooled, num_classes)._with_normal(self._normal.resolve(pooled.moments, num_classes))
+
+    def statistics(self, x: Array, z: ClassSums) -> ViewStatistics:
+        return ViewStatistics.join(super().statistics(x, z), self._normal.statistics(x, z))
+
+    def update(self, statistics: ViewStatistics) -> Self:
+        return super().update(statistics)._with_normal(self._normal.update(statistics.moments))
+
+    def _with_normal(self, normal: Normal) -> Self:
+        return self._replace(**{name: getattr(normal, name) for name in OF_NORMAL})
 
     # powers
 
@@ -77,23 +130,40 @@ class Views(Histogram):
         return len(self.views) * num_columns
 
     def start_powers(self, num_columns: int) -> Array:
-        return np.full(self.num_powers(num_columns), 1.0 / len(self.views))
+        return np.repeat(self._shares, num_columns)
+
+    def power_groups(self, num_columns: int) -> tuple[Array, ...]:
+        is_normal = np.array([name == NORMAL for name in self.views])
+        groups = [group for group in (is_normal, ~is_normal) if group.any()]
+        return tuple(len(groups) * np.repeat(group.astype(float), num_columns) for group in groups)
+
+    @property
+    def _shares(self) -> list[float]:
+        """The power of each view with which a column's powers begin."""
+        others = len(self.views) - (NORMAL in self.views)
+        of_others = (0.5 if NORMAL in self.views else 1.0) / others
+        return [0.5 if name == NORMAL else of_others for name in self.views]
 
     def _by_view(self, powers: Array) -> dict[str, Array]:
         """The powers of each view's columns, [D], or [1] from one power of the whole block."""
         powers = jnp.asarray(powers)
-        whole = powers.shape[0] == 1
-        split = jnp.broadcast_to(powers / len(self.views), (len(self.views), 1)) if whole else powers
+        split = powers[None] * np.array(self._shares)[:, None] if powers.shape[0] == 1 else powers
         return dict(zip(self.views, split.reshape(len(self.views), -1), strict=True))
 
-    def raised_tables(self, powers: Array) -> LogProb:
-        """The logs of cells, [K, D G], from which ``predictive_scorer`` scores rows raised to powers."""
-        logs = self.predictive_tables().finite
-        return LogProb(self._add_views(logs.reshape(len(logs), -1, self.cells), powers).reshape(logs.shape), None)
+    def raised_tables(self, powers: Array) -> Any:
+        """The logs of cells, [K, D G], and Student's t of a Normal, raised to powers; for ``predictive_scorer``."""
+        of_view, logs = self._by_view(powers), self.predictive_tables().finite
+        cells = LogProb(self._add_cells(logs.reshape(len(logs), -1, self.cells), of_view).reshape(logs.shape), None)
+        return (cells, _raise(self._normal.predictive_tables(), of_view[NORMAL])) if NORMAL in of_view else cells
 
-    def _add_views(self, logs: Array, powers: Array) -> Array:
-        """sum_v w_dv log r_kdv(g), [K, D, G], from those of the Histogram."""
-        of_view = self._by_view(powers)
+    def predictive_scorer(self, tables: Any) -> Score:
+        if isinstance(tables, LogProb):
+            return super().predictive_scorer(tables)
+        of_cells, of_normal = super().predictive_scorer(tables[0]), self._normal.predictive_scorer(tables[1])
+        return lambda x: LogProb(of_cells(x).finite + of_normal(x).finite, None)
+
+    def _add_cells(self, logs: Array, of_view: Mapping[str, Array]) -> Array:
+        """sum_v w_dv log r_kdv(g), [K, D, G], over the views of cells, from those of the Histogram."""
         total = of_view[CELLS][None, :, None] * logs
         return total + of_view[SCORES][None, :, None] * self._score_logs() if SCORES in of_view else total
 
@@ -103,31 +173,42 @@ class Views(Histogram):
     def raise_terms(self, terms: Array, powers: Array, x: Array) -> Array:
         of_view = self._by_view(powers)
         total = terms * of_view[CELLS][None, None]
-        if SCORES not in of_view:
-            return total
-        logs = self._score_logs()
-        return total + self.at_cells(logs.reshape(len(logs), -1), x) * of_view[SCORES][None, None]
+        if SCORES in of_view:
+            logs = self._score_logs()
+            total = total + self.at_cells(logs.reshape(len(logs), -1), x) * of_view[SCORES][None, None]
+        if NORMAL in of_view:
+            total = total + self._normal.log_predictive_terms(x) * of_view[NORMAL][None, None]
+        return total
 
     def raise_divergence(self, params: Params, k: int, powers: Array) -> Array:
-        probs = self.cell_probs(params)
-        logs = self._add_views(jnp.log(jnp.where(probs > 0, probs, 1.0)), powers)
-        return (probs[k][None] * (logs[k][None] - logs)).sum(axis=-1)
+        of_view, probs = self._by_view(powers), self.cell_probs(params)
+        logs = self._add_cells(jnp.log(jnp.where(probs > 0, probs, 1.0)), of_view)
+        if NORMAL in of_view:  # at the cells' centres
+            centres = centres_of(jnp.asarray(self._edges), jnp.asarray(self._atoms))
+            of_centres = self._normal.log_predictive_terms(centres.T) * of_view[NORMAL][None, None]
+            logs = logs + jnp.moveaxis(of_centres, 0, 2)
+        return jnp.where(probs[k][None] > 0, probs[k][None] * (logs[k][None] - logs), 0.0).sum(axis=-1)
 
     def by_class(self) -> Any:
-        return CellLogs(self.raised_tables(jnp.ones(1)).finite)
+        of_view, logs = self._by_view(jnp.ones(1)), self.predictive_tables().finite
+        cells = self._add_cells(logs.reshape(len(logs), -1, self.cells), of_view).reshape(logs.shape)
+        return ViewLogs(cells, self._normal if NORMAL in of_view else None)
 
     # leave-one-out
 
     def left_out_powered(
-        self, statistics: HistogramStatistics, y: Array, weight: Array
+        self, statistics: ViewStatistics, y: Array, weight: Array
     ) -> Callable[[Array, Array, Array], Array]:
-        of_view = {CELLS: self.left_out(statistics, y, weight)}
-        if SCORES in self.views:
-            of_view[SCORES] = self._scores_left_out(statistics, y, weight)
-        return lambda *rows: np.concatenate([of_view[name](*rows) for name in self.views], axis=2)
+        ways = {
+            CELLS: lambda: self.left_out(statistics, y, weight),
+            SCORES: lambda: self._scores_left_out(statistics, y, weight),
+            NORMAL: lambda: self._normal.left_out(statistics.moments, y, weight),
+        }
+        of_view = [ways[name]() for name in self.views]
+        return lambda *rows: np.concatenate([terms(*rows) for terms in of_view], axis=2)
 
     def _scores_left_out(
-        self, statistics: HistogramStatistics, y: Array, weight: Array
+        self, statistics: ViewStatistics, y: Array, weight: Array
     ) -> Callable[[Array, Array, Array], Array]:
         """The normal scores' log ratios of numpy rows without themselves, [N, K, D], as a function of the rows."""
         pairs = np.unique(y + 1j * weight)  # classes and weights, sorted by both
@@ -144,21 +225,25 @@ class Views(Histogram):
 
         return terms
 
-    def left_out_scores(self, statistics: HistogramStatistics, x: Array, y: Array, weight: Array) -> Array:
+    def left_out_scores(self, statistics: ViewStatistics, x: Array, y: Array, weight: Array) -> Array:
         if on_host(self, statistics, x, y, weight):
             terms = self.left_out_powered(statistics, y, weight)(x, y, weight)
-            return terms.sum(axis=2) / len(self.views)
+            return terms @ self.start_powers(x.shape[1])
         return products.sum_terms("shared_left_out_terms", (self, statistics), (x, y, weight))
 
-    def shared_left_out_terms(self, statistics: HistogramStatistics, x: Array, y: Array, weight: Array) -> Array:
-        """The terms of rows without themselves at equal shares, [N, K, D]. Pure JAX."""
-        terms = self.leave_one_out_terms(statistics, x, y, weight)
-        if SCORES in self.views:
-            terms = terms + _left_out_scores(self, statistics, x, y, weight)
-        return terms / len(self.views)
+    def shared_left_out_terms(self, statistics: ViewStatistics, x: Array, y: Array, weight: Array) -> Array:
+        """The terms of rows without themselves at the first shares, [N, K, D]. Pure JAX."""
+        share = dict(zip(self.views, self._shares, strict=True))
+        terms = share[CELLS] * self.leave_one_out_terms(statistics, x, y, weight)
+        if SCORES in share:
+            terms = terms + share[SCORES] * _left_out_scores(self, statistics, x, y, weight)
+        if NORMAL in share:
+            of_normal = self._normal.leave_one_out_terms(statistics.moments, x, y, weight)
+            terms = terms + share[NORMAL] * of_normal
+        return terms
 
 
-def _left_out_scores(family: Views, statistics: HistogramStatistics, x: Array, y: Array, weight: Array) -> Array:
+def _left_out_scores(family: Views, statistics: ViewStatistics, x: Array, y: Array, weight: Array) -> Array:
     """log r of the normal scores without the row, [N, K, D]."""
     posterior = family.update(statistics)
     logs = posterior._score_logs()
@@ -169,7 +254,7 @@ def _left_out_scores(family: Views, statistics: HistogramStatistics, x: Array, y
     return jnp.where(own[:, :, None], left[:, None], terms)
 
 
-def _score_tables(family: Views, statistics: HistogramStatistics, y: Array, weight: Array) -> tuple[Array, Array]:
+def _score_tables(family: Views, statistics: ViewStatistics, y: Array, weight: Array) -> tuple[Array, Array]:
     """The normal scores' log ratios of cells [K, D, G], and without a row of each class and weight [P, D, G]."""
     posterior, size = family.update(statistics), family.cells
     cells = jnp.broadcast_to(jnp.tile(jnp.arange(size), len(y))[:, None], (len(y) * size, len(family._mass)))
@@ -178,14 +263,35 @@ def _score_tables(family: Views, statistics: HistogramStatistics, y: Array, weig
     return posterior._score_logs(), jnp.moveaxis(left.reshape(len(y), size, -1), 2, 1)
 
 
+def _raise(table: Student, powers: Array) -> Student:
+    return table._replace(power=powers[None] * table.power, offset=powers[None] * table.offset)
+
+
+@pytree
+class ViewLogs:
+    """``logs`` of cells [K, D G] and a ``normal``, raised to their first shares: a family whose classes are apart."""
+
+    logs: Array
+    normal: Normal | None
+
+    def predictive_tables(self) -> Any:
+        """The tables that score rows."""
+        cells = LogProb(self.logs, None)
+        return cells if self.normal is None else (cells, _raise(self.normal.predictive_tables(), jnp.full((1,), 0.5)))
+
+
 def _fields(views: tuple[Any, ...]) -> dict[str, Any]:
     """The fields of ``Views`` from the views that a user gives."""
-    known = {type(view) for view in views} <= {Histogram, NormalScores}
+    kinds = [type(view) for view in views]
     cells = [view for view in views if type(view) is Histogram]
-    if not known or len(cells) != 1 or len(views) > 2:
+    normal = next((view for view in views if type(view) is Normal), Normal())
+    known = {*kinds} <= {Histogram, NormalScores, Normal} and len({*kinds}) == len(kinds)
+    if not known or len(cells) != 1 or normal.shared:
         raise ValueError(
-            "Views takes one Histogram, and beside it NormalScores of the same cells, as in "
-            f"nb.Views(nb.NormalScores(), nb.Histogram()), got {', '.join(map(repr, views)) or 'no view'}"
+            "Views takes one Histogram, and beside it NormalScores of the same cells or a Normal with its own "
+            "variances, as in nb.Views(nb.Normal(), nb.NormalScores(), nb.Histogram()), got "
+            f"{', '.join(map(repr, views)) or 'no view'}"
         )
     own = {one.name: getattr(cells[0], one.name) for one in fields_of(Histogram)}
-    return {**own, "views": tuple(type(view).__name__ for view in views)}
+    own |= {name: getattr(normal, name) for name in OF_NORMAL}
+    return {**own, "views": tuple(kind.__name__ for kind in kinds)}

@@ -42,6 +42,11 @@ class LeftOutEvidence(NamedTuple):
         features = self.evidence[:, :, :-1].sum(axis=2, dtype=np.float64)
         return self._replace(evidence=np.stack([features, self.evidence[:, :, -1]], axis=2))
 
+    def select(self, features: Array, multiples: Array) -> LeftOutEvidence:
+        """The table with some of the features, [F] or a mask, and their evidence times these numbers."""
+        evidence = self.evidence[:, :, features] * multiples.astype(self.evidence.dtype)
+        return self._replace(evidence=evidence)
+
     def loss(self, powers: Array) -> tuple[float, Array]:
         """-sum_i weight_i log p(y_i | x_i) under powers [F], and its gradient [F]."""
 

@@ -38,6 +38,21 @@ def learn_temperature(table: LeftOutEvidence) -> float:
     return float(np.exp(scipy.optimize.minimize_scalar(loss, bounds=LOG_TEMPERATURES, options=options).x))
 
 
+def learn_powers(table: LeftOutEvidence, groups: Array) -> Array:
+    """The powers [F] of the features: the mean of those that each group learns, from multiples [G, F] of the evidence.
+
+    A feature whose multiple is 0 is not among the group's.
+    """
+    powers = np.zeros(groups.shape[1])
+    for multiples in groups:
+        own = multiples > 0
+        of_group = table if (multiples == 1).all() else table.select(own, multiples[own])
+        temperature = learn_temperature(of_group)
+        if own.any():
+            powers[own] += multiples[own] * temperature * (1.0 + learn_deviations(of_group, temperature))
+    return powers / len(groups)
+
+
 def learn_deviations(table: LeftOutEvidence, temperature: float) -> Array:
     """delta [F] at the scale with the largest evidence."""
     delta, found = np.zeros(table.evidence.shape[2]), []

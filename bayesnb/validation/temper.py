@@ -25,15 +25,15 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.arrays.placement import as_array
+from bayesnb.arrays.placement import Array, as_array
 from bayesnb.arrays.threads import one_blas_thread
 from bayesnb.frames.classes import codes_among, plain_labels
 from bayesnb.results.classifier import Posterior
 from bayesnb.results.forests import ForestPosterior
 from bayesnb.rows import arguments
 from bayesnb.validation.leave_one_out import fitted_rows
-from bayesnb.validation.left_out_evidence import left_out_evidence
-from bayesnb.validation.powers import learn_deviations, learn_temperature
+from bayesnb.validation.left_out_evidence import LeftOutEvidence, left_out_evidence
+from bayesnb.validation.powers import learn_deviations, learn_powers, learn_temperature
 
 
 def temper(posterior: Any, X: Any, y: Any, *, per_feature: bool = False, sample_weight: Any = None) -> Any:
@@ -42,7 +42,8 @@ def temper(posterior: Any, X: Any, y: Any, *, per_feature: bool = False, sample_
     X, y (integers) and sample_weight are the rows of ``posterior``, an exact fit. With ``per_feature`` each feature has
     a power around the common one; a Multinomial or MultivariateNormal block is one feature, and ``Views`` have V powers
     a column, around 1 / V of it. The ``weights`` of the result are by block, [D] or [V D], or [1] if the whole block
-    has one power. The common power is at most 1; a feature's own may be larger. Predictions use the powers; parameters,
+    has one power. Views of which one is a ``Normal`` learn its powers and the others' apart, and take half of each. The
+    common power is at most 1; a feature's own may be larger. Predictions use the powers; parameters,
     their draws, p(x) and the evidence are those of the model. For a fitted ``NaiveBayesClassifier``, whose argument
     ``temper`` does this as it fits, y are labels of its own, and the result is a copy of it.
 
@@ -77,17 +78,28 @@ def temper(posterior: Any, X: Any, y: Any, *, per_feature: bool = False, sample_
     rows = fitted_rows(posterior, X, y, sample_weight)
     table = left_out_evidence(posterior, rows, by_feature=per_feature, forest=forest)
     with one_blas_thread():
-        powers = np.full(table.evidence.shape[2], learn_temperature(table))
-        if per_feature and powers.size:
-            powers *= 1.0 + learn_deviations(table, powers[0])
-        elif forest is not None:
-            features, ratio = 1.0 + learn_deviations(table.with_one_feature(), powers[0])
-            powers *= np.append(np.full(len(powers) - 1, features), ratio)
+        if per_feature:
+            powers = learn_powers(table, _power_groups(posterior, table))
+        else:
+            powers = np.full(table.evidence.shape[2], learn_temperature(table))
+            if forest is not None:
+                features, ratio = 1.0 + learn_deviations(table.with_one_feature(), powers[0])
+                powers *= np.append(np.full(len(powers) - 1, features), ratio)
     *by_block, of_forest = np.split(powers, np.cumsum(list(table.sizes.values())))
     if per_feature and (start := posterior.prior.start_powers()) is not None:
         by_block = [start[name] * own for name, own in zip(table.sizes, by_block, strict=True)]
     tempered = replace(posterior, weights=dict(zip(table.sizes, by_block, strict=True)))
     return tempered if forest is None else replace(forest, posterior=tempered, power=of_forest[0])
+
+
+def _power_groups(posterior: Posterior, table: LeftOutEvidence) -> Array:
+    """Multiples of the features' evidence in each group that learns powers by itself, [G, F]."""
+    families = posterior.prior.families
+    of_block = [families[name].power_groups(posterior.prior.columns[name] or 0) for name in table.sizes]
+    most = max(map(len, of_block), default=1)
+    rest = table.evidence.shape[2] - sum(table.sizes.values())  # the log ratio of forests
+    groups = [own * most if len(own) == 1 else own for own in of_block]
+    return np.stack([np.concatenate([*parts, np.ones(rest)]) for parts in zip(*groups, strict=True)] or [np.ones(rest)])
 
 
 def _temper_classifier(classifier: Any, X: Any, y: Any, per_feature: bool, sample_weight: Any) -> Any:

@@ -31,9 +31,18 @@ def rows():
     return X, y
 
 
+SHARES = {"two": [0.5, 0.5], "three": [0.5, 0.25, 0.25]}
+"""With which a column's powers begin."""
+
+
+@pytest.fixture(scope="module", params=["two", "three"])
+def views(request):
+    return request.param
+
+
 @pytest.fixture(scope="module")
-def model():
-    return nb.NaiveBayes(nb.Views(nb.NormalScores(), nb.Histogram(cells=8)))
+def model(views):
+    return nb.NaiveBayes(nb.Views(*[nb.Normal()] * (views == "three"), nb.NormalScores(), nb.Histogram(cells=8)))
 
 
 @pytest.fixture(scope="module")
@@ -60,51 +69,68 @@ def log_ratios_of_scores(post):
     return found
 
 
-def by_brute_force(post, cells, X, weights):
-    """log p(k | x), [N, K], from the two views' log ratios and powers [2, D]."""
+def log_densities(X, y):
+    """Student's t of each class and column, from the rows, [K, D, N], 0 for a missing cell."""
+    found = np.zeros((K, D, N))
+    for k, d in np.ndindex(K, D):
+        x, pooled = X[(y == k) & ~np.isnan(X[:, d]), d], X[~np.isnan(X[:, d]), d]
+        n, loc = len(x), (x.sum() + pooled.mean()) / (len(x) + 1)
+        rate = pooled.var() + 0.5 * (((x - x.mean()) ** 2).sum() + n / (1 + n) * (x.mean() - pooled.mean()) ** 2)
+        law = stats.t(2 + n, loc, np.sqrt(rate * (n + 2) / ((1 + n / 2) * (n + 1))))
+        found[k, d] = np.nan_to_num(law.logpdf(X[:, d]))
+    return found
+
+
+def by_brute_force(post, cells, X, y, weights):
+    """log p(k | x), [N, K], from the views' log ratios and powers [V, D]."""
+    normal, weights = weights[:-2], weights[-2:]
     own = cells.model.families["x"]
     histogram = without_compiling(type(own).predictive_tables, own).finite.reshape(K, D, -1)
     logs = weights[0][None, :, None] * log_ratios_of_scores(post) + weights[1][None, :, None] * histogram
     codes = find_cells(X, np.asarray(post.model.families["x"].edges)[0])
     terms = np.where(codes[None] < 0, 0.0, logs[:, np.arange(D)[None], np.maximum(codes, 0)])
-    return log_softmax(np.log(post.model.class_mean())[None] + terms.sum(axis=2).T, axis=1)
+    joint = np.log(post.model.class_mean())[None] + terms.sum(axis=2).T
+    for powers in normal:
+        joint = joint + np.einsum("kdn,d->nk", log_densities(X, y), powers)
+    return log_softmax(joint, axis=1)
 
 
-def test_predictions_are_products_of_the_views_ratios(model, cells, rows):
+def test_predictions_are_products_of_the_views_ratios(model, views, cells, rows):
     X, y = rows
     post, of_cells = nb.fit_posterior(model, X, y), nb.fit_posterior(cells, X, y)
-    half = np.full((2, D), 0.5)
-    assert_allclose(post.weights["x"], half.ravel())
+    shares = np.repeat(SHARES[views], D).reshape(-1, D)
+    assert_allclose(post.weights["x"], shares.ravel())
     with jax.enable_x64(True):
-        assert_allclose(post.predict_log_proba(X), by_brute_force(post, of_cells, X, half), rtol=1e-9)
-        powers = np.array([[0.3, 0.0, 1.2], [0.1, 0.9, 0.4]])
+        assert_allclose(post.predict_log_proba(X), by_brute_force(post, of_cells, X, y, shares), rtol=1e-9)
+        powers = np.array([[0.7, 0.2, 0.5], [0.3, 0.0, 1.2], [0.1, 0.9, 0.4]])[-len(shares) :]
         tempered = replace(post, weights={"x": powers.ravel()})
-        expected = by_brute_force(post, of_cells, X, powers)
+        expected = by_brute_force(post, of_cells, X, y, powers)
         assert_allclose(tempered.predict_log_proba(X), expected, rtol=1e-9)
     whole = nb.temper(post, X, y)
     assert whole.weights["x"].shape == (1,)
     assert_allclose(
         whole.predict_log_proba(X),
-        replace(post, weights={"x": 0.5 * np.repeat(whole.weights["x"], 2 * D)}).predict_log_proba(X),
+        replace(post, weights={"x": whole.weights["x"] * shares.ravel()}).predict_log_proba(X),
         rtol=1e-9,
     )
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_leave_one_out_of_each_view_equals_refits(model, rows, weighted):
+def test_leave_one_out_of_each_view_equals_refits(model, views, rows, weighted):
     X, y = rows
     weight = np.linspace(0.5, 3.0, N) if weighted else None
     given = {} if weight is None else {"sample_weight": weight}
     prior = model.resolve(X, y, **given)
     post = nb.fit_posterior(prior, X, y, **given)
     table = left_out_evidence(post, fitted_rows(post, X, y, weight), by_feature=True)
-    assert table.sizes == {"x": 2 * D}
+    shares = SHARES[views]
+    assert table.sizes == {"x": len(shares) * D}
     tempered = nb.temper(post, X, y, per_feature=True, **given)
     left = nb.leave_one_out(model, X, y, **given)
     joint = nb.leave_one_out(model, X, y, joint=True, **given)
-    assert (tempered.weights["x"] != 0.5).any()
+    assert (tempered.weights["x"] != np.repeat(shares, D)).any()
     # the columns are independent, so that the views of each count about once together
-    assert_allclose(tempered.weights["x"].reshape(2, D).sum(axis=0), 1.0, atol=0.5)
+    assert_allclose(tempered.weights["x"].reshape(-1, D).sum(axis=0), 1.0, atol=0.5)
     for n in (0, 4, 30):
         others = np.arange(N) != n
         refit = nb.fit_posterior(
@@ -112,15 +138,15 @@ def test_leave_one_out_of_each_view_equals_refits(model, rows, weighted):
         )
         family, one = refit.model.families["x"], X[n : n + 1]
         own, rest = y[n], [k for k in range(K) if k != y[n]]
-        for v in range(2):
-            plain = without_compiling(type(family).log_predictive_terms, family, one)
-            terms = without_compiling(type(family).raise_terms, family, plain, np.repeat(np.eye(2)[v], D), one)
-            expected = 0.5 * (terms[0, rest] - terms[0, own])
+        for v, share in enumerate(shares):
+            plain, alone = without_compiling(type(family).log_predictive_terms, family, one), np.eye(len(shares))[v]
+            terms = without_compiling(type(family).raise_terms, family, plain, np.repeat(alone, D), one)
+            expected = share * (terms[0, rest] - terms[0, own])
             assert_allclose(table.evidence[n][:, v * D : (v + 1) * D], expected, rtol=1e-8, atol=1e-12)
         assert_allclose(left[n], refit.predict_log_proba(one)[0], rtol=1e-9)
         assert_allclose(joint[n], refit.log_joint(one)[0], rtol=1e-9)
         # the powers' own table: prior plus evidence raised to them is the refit's prediction
-        odds = table.prior[n] + table.evidence[n] @ (2.0 * tempered.weights["x"])
+        odds = table.prior[n] + table.evidence[n] @ (tempered.weights["x"] / np.repeat(shares, D))
         found = replace(refit, weights=tempered.weights).predict_log_proba(one)[0]
         assert_allclose(odds, found[rest] - found[own], rtol=1e-8)
 
@@ -162,7 +188,7 @@ def test_the_generative_model_is_the_histogram(model, cells, rows, key):
     assert_allclose(logsumexp(post.log_joint(X), axis=1), plain.log_density(X), rtol=1e-9)
     laws.equal(post.sample(key, 5), plain.sample(key, 5), rtol=0)
     laws.equal(nb.fit_map(model, X, y).params, nb.fit_map(cells, X, y).params, rtol=0)
-    laws.equal(post.statistics, plain.statistics, rtol=0)
+    laws.equal(post.statistics.blocks["x"].cell_counts, plain.statistics.blocks["x"], rtol=0)
     assert_allclose(nb.feature_inclusion(model, X, y), nb.feature_inclusion(cells, X, y), rtol=1e-12)
     with pytest.raises(ValueError, match="block 'x' is Views, whose discrete sites gradients cannot move: use fit_p"):
         nb.fit_nuts(model, X, y, key=key)
@@ -195,7 +221,7 @@ def test_every_door(model, rows, tmp_path):
         laws.equal(again, fit, rtol=0)
         assert repr(again) == repr(fit)
     with pytest.raises(nb.StorageError, match="must be one number or one for each"):
-        nb.save(replace(post, weights={"x": np.ones(D)}), tmp_path / "wrong")
+        nb.save(replace(post, weights={"x": np.ones(D + 1)}), tmp_path / "wrong")
     nb.export(tempered, tmp_path / "function")
     served = nb.load_exported(tmp_path / "function").predict_proba(X.astype(np.float32))
     assert_allclose(served, tempered.predict_proba(X), rtol=1e-4, atol=1e-6)
@@ -206,23 +232,41 @@ def test_every_door(model, rows, tmp_path):
     table = nb.cross_validate(resolved, X, y, folds=folds)
     refit = nb.fit_posterior(resolved, X[folds != 1], y[folds != 1])
     assert_allclose(table[folds == 1], refit.predict_log_proba(X[folds == 1]), rtol=1e-9)
-    assert "Views(NormalScores(), Histogram(cells=8" in repr(post)
+    assert "NormalScores(), Histogram(cells=8" in repr(post)
 
 
-def test_weights_are_repeated_rows_and_the_order_is_free(model, rows):
+def test_weights_are_repeated_rows_and_the_order_is_free(model, views, rows):
     X, y = rows
     weight = np.arange(N) % 3
     one = nb.fit_posterior(model, X, y, sample_weight=weight)
     other = nb.fit_posterior(model, np.repeat(X, weight, axis=0), np.repeat(y, weight))
     assert_allclose(one.predict_log_proba(X), other.predict_log_proba(X), rtol=1e-9)
-    turned = nb.NaiveBayes(nb.Views(nb.Histogram(cells=8), nb.NormalScores()))
+    normal = [nb.Normal()] * (views == "three")
+    turned = nb.NaiveBayes(nb.Views(nb.Histogram(cells=8), nb.NormalScores(), *normal))
     post, back = (nb.temper(nb.fit_posterior(m, X, y), X, y, per_feature=True) for m in (model, turned))
-    assert_allclose(back.weights["x"].reshape(2, D)[::-1], post.weights["x"].reshape(2, D), rtol=1e-4)
+    assert_allclose(back.weights["x"].reshape(-1, D)[::-1], post.weights["x"].reshape(-1, D), rtol=1e-4)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_normal_and_the_other_views_learn_powers_apart_and_take_half(rows, weighted):
+    """The prediction is the geometric mean of the two fits, each tempered by itself, other blocks included."""
+    X, y = rows
+    blocks = {"numbers": X, "flags": (np.nan_to_num(X[:, :1]) > 1.0) * 1.0}
+    given = {"sample_weight": np.linspace(0.5, 3.0, N)} if weighted else {}
+    normal, others = nb.Normal(strength=2.0), (nb.Histogram(cells=8), nb.NormalScores())
+    fits = []
+    for family in (nb.Views(normal, *others), normal, nb.Views(*others)):
+        post = nb.fit_posterior(nb.NaiveBayes({"numbers": family, "flags": nb.Bernoulli()}), blocks, y, **given)
+        fits.append(nb.temper(post, blocks, y, per_feature=True, **given))
+    both, *alone = (fit.predict_log_proba(blocks) for fit in fits)
+    assert_allclose(both, log_softmax(0.5 * (alone[0] + alone[1]), axis=1), rtol=1e-9, atol=1e-12)
+    of_two = np.concatenate([fits[1].weights["numbers"], fits[2].weights["numbers"]])
+    assert_allclose(fits[0].weights["numbers"], 0.5 * of_two, rtol=1e-9)
 
 
 def test_columns_and_classes_without_rows(rng):
     X, y = np.c_[np.full(20, 2.0), rng.normal(size=20), np.full(20, np.nan)], np.arange(20) % 2
-    model = nb.NaiveBayes(nb.Views(nb.NormalScores(), nb.Histogram()), num_classes=3)
+    model = nb.NaiveBayes(nb.Views(nb.Normal(), nb.NormalScores(), nb.Histogram()), num_classes=3)
     post = nb.temper(nb.fit_posterior(model, X, y), X, y, per_feature=True)
     assert np.isfinite(post.log_joint(X)).all()
     alone = nb.fit_posterior(model, X[:, [1]], y).predict_log_proba(X[:, [1]])
@@ -236,7 +280,14 @@ def test_it_has_no_linear_form(model, rows):
 
 
 def test_bad_input():
-    for views in ((), (nb.NormalScores(),), (nb.Normal(), nb.Histogram()), (nb.Histogram(), nb.Histogram())):
+    shared = nb.Normal(variance="shared")
+    for views in (
+        (),
+        (nb.NormalScores(),),
+        (nb.Poisson(), nb.Histogram()),
+        (nb.Histogram(),) * 2,
+        (shared, nb.Histogram()),
+    ):
         with pytest.raises(ValueError, match="Views takes one Histogram, and beside it NormalScores of the same cells"):
             nb.Views(*views)
     alone = "NormalScores is one view of a column and no likelihood by itself: give nb.Views"

@@ -13,7 +13,7 @@ import numpy as np
 from bayesnb.arrays.placement import Array, is_traced
 from bayesnb.arrays.pytree import pytree
 from bayesnb.families.parts.cell_edges import check_edges
-from bayesnb.families.parts.statistics import Statistics, without
+from bayesnb.families.parts.statistics import NormalStatistics, Statistics, without
 from bayesnb.families.parts.support import require_axes, require_finite_numbers
 
 
@@ -75,6 +75,56 @@ class HistogramStatistics(Statistics):
     def minus(self, part: Self) -> Self:
         left, base = without(self.counts, part.counts), self.log_base - part.log_base
         return type(self)(left, base, self.edges, self.atoms)
+
+
+@pytree
+class ViewStatistics(HistogramStatistics):
+    """The statistics of cells, and ``count``, ``mean`` and ``squares`` [K, D] of the same numbers, as for a Normal."""
+
+    count: Array
+    mean: Array
+    squares: Array
+
+    axes = (*HistogramStatistics.axes, *NormalStatistics.axes)
+
+    @classmethod
+    def join(cls, cells: HistogramStatistics, moments: NormalStatistics) -> Self:
+        """Both statistics of the same rows."""
+        return cls(cells.counts, cells.log_base, cells.edges, cells.atoms, moments.count, moments.mean, moments.squares)
+
+    @property
+    def cell_counts(self) -> HistogramStatistics:
+        """Those of the cells alone."""
+        return HistogramStatistics(self.counts, self.log_base, self.edges, self.atoms)
+
+    @property
+    def moments(self) -> NormalStatistics:
+        """Those of a Normal alone."""
+        return NormalStatistics(self.count, self.mean, self.squares)
+
+    def check(self, block: str, num_classes: int) -> None:
+        super().check(block, num_classes)
+        self.moments.check(block, num_classes)
+
+    def merge(self, other: Self) -> Self:
+        return self.join(self.cell_counts.merge(other.cell_counts), self.moments.merge(other.moments))
+
+    def pool(self) -> Self:
+        return self.join(self.cell_counts.pool(), self.moments.pool())
+
+    def spread_classes(self, places: Array) -> Self:
+        return self.join(self.cell_counts.spread_classes(places), self.moments.spread_classes(places))
+
+    def minus(self, part: Self) -> Self:
+        return self.join(self.cell_counts.minus(part.cell_counts), self.moments.minus(part.moments))
+
+    def require_part(self, part: Self, block: str) -> None:
+        self.cell_counts.require_part(part.cell_counts, block)
+        self.moments.require_part(part.moments, block)
+
+    @property
+    def observed_cells(self) -> Array:
+        return self.count
 
 
 def same_cells(edges: Array, others: Array) -> bool:
