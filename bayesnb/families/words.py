@@ -14,3 +14,10 @@ FAMILIES: dict[str, Any] = {
     "poisson": families.Poisson,
     "multinomial": families.Multinomial,
 }
+
+
+def with_views(family: families.Family) -> families.Family:
+    """The family, or for a Normal three views of its columns, of which it is one."""
+    if type(family) is not families.Normal:
+        return family
+    return families.Views(family, families.NormalScores(), families.Histogram())

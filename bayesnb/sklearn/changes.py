@@ -23,7 +23,7 @@ from bayesnb.rows.arguments import check_factors
 from bayesnb.rows.changes import subtract
 from bayesnb.rows.statistics import ModelStatistics, follow
 from bayesnb.sklearn.estimator_rows import ChecksRows
-from bayesnb.sklearn.fit_methods import families_of, ordered_probs
+from bayesnb.sklearn.fit_methods import families_of, has_powers, ordered_probs
 from bayesnb.sklearn.incremental import declared_classes, sorted_classes
 
 LEAST_WEIGHT = float(np.finfo(np.float64).tiny)
@@ -36,7 +36,7 @@ class ChangesLater(ChecksRows):
     class_weight: Any
     missing: Any
     forgetting: float
-    temper: bool | str
+    temper: bool | str | None
     fit_: Classifier
     _declared = False
     """Whether ``classes`` of ``partial_fit`` are all there will be."""
@@ -72,8 +72,8 @@ class ChangesLater(ChecksRows):
         check_factors(self.forgetting, [], "forgetting")
         if self.forgetting != 1 and y is not None:
             sample_weight = _fade(self.forgetting, y, sample_weight)
-        may_grow, reset = classes is None and not self._declared, not self.__sklearn_is_fitted__()
-        self._add(X, y, self._known_classes(classes), sample_weight, reset=reset, may_grow=may_grow)
+        may_grow, which = classes is None and not self._declared, "more" if self.__sklearn_is_fitted__() else "first"
+        self._add(X, y, self._known_classes(classes), sample_weight, which=which, may_grow=may_grow)
         self._declared = not may_grow
         return self
 
@@ -100,13 +100,13 @@ class ChangesLater(ChecksRows):
             sample_weight: The weights [N] with which they were fitted.
 
         Raises:
-            ValueError: if these rows cannot have been fitted, or ``temper`` is set; the fit stays as it was.
+            ValueError: if these rows cannot have been fitted, or powers were learned; the fit stays as it was.
         """
         check_is_fitted(self, "fit_")
-        if self.temper:
+        if self.temper or has_powers(self.fit_):
             raise ValueError(
-                "temper learned powers from the rows that are to be forgotten, and looks at all others again: fit the "
-                "others, or use temper=False, forget and then nb.temper(clf, X, y) with the others"
+                "the fit learned powers from the rows that are to be forgotten, and others need all rows again: fit "
+                "the others, or use temper=False, forget and then nb.temper(clf, X, y) with the others"
             )
         if self.forgetting != 1:
             raise ValueError(

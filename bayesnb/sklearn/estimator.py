@@ -29,6 +29,7 @@ from bayesnb.sklearn.changes import ChangesLater
 from bayesnb.sklearn.fit_methods import (
     FITS,
     costs_by_label,
+    is_default,
     missing_evidence,
     ordered_probs,
     require,
@@ -38,6 +39,8 @@ from bayesnb.sklearn.fit_methods import (
     weigh_classes,
     weight_by_class,
 )
+from bayesnb.sklearn.incremental import Which
+from bayesnb.validation.temper import temper_on_some
 
 
 class NaiveBayesClassifier(ChangesLater):
@@ -123,7 +126,7 @@ class NaiveBayesClassifier(ChangesLater):
         class_weight: Any = None,
         smoothing: float = 1.0,
         forgetting: float = 1.0,
-        temper: bool | str = False,
+        temper: bool | str | None = None,
         missing: Any = None,
         random_state: Any = None,
         num_samples: int = 1000,
@@ -230,15 +233,18 @@ class NaiveBayesClassifier(ChangesLater):
         kinds = [f"{count} {kind}" for kind, count in counts.most_common()]
         return f"{parameters}: {', '.join([*kinds, *([f'{left_out} left out'] if left_out else [])])}"
 
-    def learned(self, schema: FrameSchema, classes: Array, statistics: ModelStatistics) -> Self:
+    def learned(self, schema: FrameSchema, classes: Array, statistics: ModelStatistics, some: Any = None) -> Self:
         """Fit the statistics of rows with this schema and these classes, as counted by ``nb.stream``.
 
+        Where the default learns powers, these are from ``some`` of the rows, encoded, and their classes' numbers.
+
         Raises:
-            ValueError: if ``temper`` is set, which needs the rows.
+            ValueError: if ``temper`` is set, which needs all rows.
         """
         if self.temper:
             raise ValueError("temper needs all rows at once: fit them in Python, or use nb.temper after the fit")
         self._set(schema, classes, self._model(schema, classes), statistics.named(None))
+        self.fit_ = self.fit_ if some is None else temper_on_some(self.fit_, *some)
         self.n_features_in_ = len(schema.names)
         self.feature_names_in_ = np.array(schema.names, dtype=object)
         return self
@@ -253,10 +259,11 @@ class NaiveBayesClassifier(ChangesLater):
         tags.classifier_tags.poor_score = self._counts
         return tags
 
-    def _learn(self, X: Any, classes: Array, codes: Array, weight: Array | None, *, reset: bool) -> None:
+    def _learn(self, X: Any, classes: Array, codes: Array, weight: Array | None, *, which: Which) -> None:
         require(self.method, self.smoothing)
         require_temper(self.temper, self.method)
         check_factors(self.forgetting, [], "forgetting")
+        reset = which != "more"
         earlier, seen = (None, None) if reset else (self.schema_, getattr(self, "_summaries", None))
         given, summaries = self._schema_of(X, earlier, seen)
         model = self._model(given, classes)
@@ -271,12 +278,18 @@ class NaiveBayesClassifier(ChangesLater):
             if len(classes) > len(self.classes_):
                 before = before.spread_classes(places_among(self.classes_, classes))
             statistics = merge(discount(before, float(self.forgetting) ** len(codes)), statistics)
-        self._set(schema, classes, model, statistics, (encoded, codes, weight) if self.temper else None)
+        powers = self.temper or (which == "all" and self._is_default and model.start_powers() is not None)
+        self._set(schema, classes, model, statistics, (encoded, codes, weight) if powers else None)
         self._summaries = summaries
         self._declared = self._declared and not reset
 
     def _model(self, schema: Schema, classes: Array) -> NaiveBayes:
-        return specification(self.method, self.smoothing, schema, classes, self.class_prior, self.likelihoods)
+        given = self.method, self.smoothing, schema, classes, self.class_prior, self.likelihoods
+        return specification(*given, views=self._is_default)
+
+    @property
+    def _is_default(self) -> bool:
+        return is_default(self.likelihoods, self.method, self.temper)
 
     def _for_population(self, class_prior: Any) -> Classifier:
         """The fit at these class probabilities, or as it is if None."""
@@ -294,7 +307,7 @@ class NaiveBayesClassifier(ChangesLater):
         weight = weight_by_class(self.class_weight, classes)
         fit = FITS[self.method](model, statistics=statistics, **options)
         if rows is not None:
-            fit = temper_fit(fit, self.temper, *rows)
+            fit = temper_fit(fit, self.temper or "per_feature", *rows)
         fit = fit if weight is None else weigh_classes(fit, weight)
         self.classes_, self.schema_, self.statistics_, self.fit_ = classes, schema, statistics, fit
         self._prior_of_fit = self.class_prior

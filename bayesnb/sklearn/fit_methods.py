@@ -9,11 +9,14 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.arrays.placement import Array, is_sparse
+from bayesnb.families import Family
+from bayesnb.families.words import with_views
 from bayesnb.fits.averaged import feature_inclusion, fit_averaged
 from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior
 from bayesnb.fits.empirical import fit_empirical
 from bayesnb.fits.nuts import fit_nuts
 from bayesnb.frames.blocks import BlocksSchema, Schema
+from bayesnb.frames.likelihoods import AUTO
 from bayesnb.frames.missing_columns import MISSING
 from bayesnb.frames.series import closest
 from bayesnb.model.naive_bayes import NaiveBayes
@@ -52,11 +55,19 @@ def families_of(likelihoods: Any) -> Any:
 
 
 def specification(
-    method: Any, smoothing: Any, schema: Schema, classes: Array, class_prior: Any = None, likelihoods: Any = None
+    method: Any,
+    smoothing: Any,
+    schema: Schema,
+    classes: Array,
+    class_prior: Any = None,
+    likelihoods: Any = None,
+    *,
+    views: bool = False,
 ) -> NaiveBayes:
     """The model for rows with this schema: Dirichlet(l) priors, or Dirichlet(1 + l) for the MAP.
 
-    If the ``likelihoods`` are a model itself, it is that one, with its own priors.
+    If the ``likelihoods`` are a model itself, it is that one, with its own priors. With ``views`` a Normal becomes one
+    of three views of its columns.
 
     Raises:
         ValueError: if the method is unknown, or needs a prior and smoothing is not positive; for invalid probabilities.
@@ -71,8 +82,23 @@ def specification(
         probs = ordered_probs(class_prior, classes)
         return likelihoods if probs is None else likelihoods.with_class_probs(probs)
     # the MLE ignores the prior, but a model must have one
-    likelihoods = schema.likelihoods(1.0 if method == "mle" else float(smoothing), laplace=method == "map")
-    return NaiveBayes(likelihoods, num_classes=len(classes), class_probs=ordered_probs(class_prior, classes))
+    found = schema.likelihoods(1.0 if method == "mle" else float(smoothing), laplace=method == "map")
+    if views:
+        found = with_views(found) if isinstance(found, Family) else {b: with_views(f) for b, f in found.items()}
+    return NaiveBayes(found, num_classes=len(classes), class_probs=ordered_probs(class_prior, classes))
+
+
+def is_default(likelihoods: Any, method: Any, temper: Any) -> bool:
+    """Whether numbers are seen by several views, and powers are learned: nothing else was asked."""
+    return temper is None and method == "posterior" and isinstance(likelihoods, str) and likelihoods == AUTO
+
+
+def has_powers(fit: Classifier) -> bool:
+    """Whether powers of the features were learned from the rows of the fit."""
+    if not isinstance(fit, Posterior) or fit.weights is None:
+        return False
+    start = fit.prior.start_powers()
+    return start is None or not all(np.array_equal(fit.weights[block], start[block]) for block in start)
 
 
 def missing_evidence(schema: Schema, model: NaiveBayes, statistics: ModelStatistics) -> dict[str, float]:
@@ -197,8 +223,8 @@ def _hint(method: Any) -> str:
 
 def require_temper(how: Any, method: str) -> None:
     """Raise ValueError if the fits of the method cannot be tempered so."""
-    if how not in (True, False, "per_feature"):
-        raise ValueError(f"temper must be True, False or 'per_feature', got {how!r}")
+    if how is not None and how not in (True, False, "per_feature"):
+        raise ValueError(f"temper must be True, False, 'per_feature' or None, got {how!r}")
     if how and method not in ("posterior", "empirical"):
         raise ValueError(f"temper needs method 'posterior' or 'empirical', got '{method}'")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -17,6 +17,10 @@ from bayesnb.rows.statistics import ModelStatistics
 
 SET_BY_ROWS = ("n_features_in_", "feature_names_in_", "_precision")
 """Attributes that are set while rows are checked, and restored if the rows are invalid."""
+
+
+Which = Literal["all", "first", "more"]
+"""Whether rows are all that a fit will have, the first of several batches, or more."""
 
 
 class IncrementalClassifier(ClassifierMixin, BaseEstimator):
@@ -36,7 +40,7 @@ class IncrementalClassifier(ClassifierMixin, BaseEstimator):
         Raises:
             ValueError: if rows, labels, weights or parameters are invalid; invalid rows leave an earlier fit unchanged.
         """
-        return self._add(X, y, None, sample_weight, reset=True)
+        return self._add(X, y, None, sample_weight, which="all")
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Fit these rows together with all earlier rows: any split into batches gives the fit of all rows.
@@ -51,7 +55,7 @@ class IncrementalClassifier(ClassifierMixin, BaseEstimator):
             ValueError: as for ``fit``, or if the classes differ from those of the first call.
         """
         classes = declared_classes(getattr(self, "classes_", None), classes)
-        return self._add(X, y, classes, sample_weight, reset=not self.__sklearn_is_fitted__())
+        return self._add(X, y, classes, sample_weight, which="more" if self.__sklearn_is_fitted__() else "first")
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "statistics_")
@@ -61,20 +65,20 @@ class IncrementalClassifier(ClassifierMixin, BaseEstimator):
         """The checked rows of positive weight, with their labels and weights."""
 
     @abstractmethod
-    def _learn(self, X: Any, classes: Array, codes: Array, weight: Array | None, *, reset: bool) -> None:
-        """Count checked rows, merge them with earlier ones unless ``reset``, and set the fitted attributes."""
+    def _learn(self, X: Any, classes: Array, codes: Array, weight: Array | None, *, which: Which) -> None:
+        """Count checked rows, merge those that are "more" with earlier ones, and set the fitted attributes."""
 
     def _add(
-        self, X: Any, y: Any, classes: Array | None, sample_weight: Any, *, reset: bool, may_grow: bool = False
+        self, X: Any, y: Any, classes: Array | None, sample_weight: Any, *, which: Which, may_grow: bool = False
     ) -> Self:
         """Fit checked rows; ``classes`` are those known before, to which y may add others if they ``may_grow``."""
         before = {name: value for name, value in self.__dict__.items() if name in SET_BY_ROWS}
         try:
-            X, y, weight = self._rows(X, y, sample_weight, reset=reset)
+            X, y, weight = self._rows(X, y, sample_weight, reset=which != "more")
             if classes is not None and may_grow:
                 classes = join_classes(classes, y)
             classes, codes = classes_and_codes(y) if classes is None else (classes, codes_among(classes, y))
-            self._learn(X, classes, codes, weight, reset=reset)
+            self._learn(X, classes, codes, weight, which=which)
         except BaseException:
             for name in SET_BY_ROWS:
                 self.__dict__.pop(name, None)

@@ -70,7 +70,8 @@ def leave_one_out(
 
 def _leave_out_of_forests(fit: ForestPosterior, X: Any, y: Any, sample_weight: Any, joint: bool) -> Array:
     arguments.require_known("leave_one_out of forests", fit, X, y, sample_weight)
-    prior, ratios = fit.posterior.prior, left_out_ratios(fit, fitted_rows(fit.posterior, X, y, sample_weight))
+    prior, rows = fit.posterior.prior, fitted_rows(fit.posterior, X, y, sample_weight)
+    ratios = left_out_ratios(fit, rows, rows.weight())
     table = leave_one_out(prior, *to_host((X, y)), sample_weight=to_host(sample_weight), joint=True) + ratios
     return table if joint else LogProb(table, None).normalise()
 

@@ -101,6 +101,11 @@ class LeftOutEvidence(NamedTuple):
         return row_blocks(num_rows, row_bytes, block_bytes=IN_CACHE)
 
 
+def one_in(num_rows: int) -> int:
+    """Powers are learned on one in so many rows, sorted by class."""
+    return max(-(-num_rows // MOST_ROWS), 1)
+
+
 def softmax(joint: Array) -> tuple[Array, Array]:
     """The probabilities of classes with these log odds against a row's own [N, K-1], and -log of its own, [N]."""
     highest = joint.max(axis=1, initial=0.0, keepdims=True)
@@ -112,16 +117,18 @@ def softmax(joint: Array) -> tuple[Array, Array]:
 def left_out_evidence(
     posterior: Posterior, rows: LabelledRows, *, by_feature: bool, forest: ForestPosterior | None = None
 ) -> LeftOutEvidence:
-    """The leave-one-out evidence of the fitted rows, in numpy; without ``by_feature`` each block is one feature.
+    """The leave-one-out evidence of fitted rows, in numpy; without ``by_feature`` each block is one feature.
 
-    The log ratios of a ``forest`` of this posterior are one feature more, the last.
+    A row of weight w is w rows, of which one is left out, or the whole row if w is less than 1. Of many rows, one in
+    ``one_in`` is enough. The log ratios of a ``forest`` of this posterior are one feature more, the last.
     """
     rows = rows.counted()
-    every = max(-(-rows.num_rows // MOST_ROWS), 1)
-    total = rows.weight().sum()
+    every = one_in(rows.num_rows)
+    total = np.asarray(posterior.statistics.class_counts).sum()
     if every > 1:  # of each class alike, whatever the order of the rows
         rows = rows.select(np.sort(np.argsort(rows.labels.y, kind="stable")[::every]))
     own, weight = rows.labels.y, rows.weight()
+    once = np.minimum(weight, 1.0)
     families, relative = posterior.prior.families, _Relative(own, rows.num_classes)
     sizes = {
         name: family.num_powers(family.columns_in(rows.arrays[name])) if by_feature else 1
@@ -132,14 +139,14 @@ def left_out_evidence(
     ends = np.cumsum(list(sizes.values()))
     for (name, family), end in zip(families.items(), ends, strict=True):
         out = evidence[:, :, end - sizes[name] : end]
-        statistics, cells = posterior.statistics.blocks[name], (rows.arrays[name], own, weight)
+        statistics, cells = posterior.statistics.blocks[name], (rows.arrays[name], own, once)
         if by_feature:
             _fill_by_feature(out, family, statistics, cells, relative)
         else:
             out[:, :, 0] = relative(family.left_out_scores(statistics, *cells))
     if forest is not None:
-        evidence[:, :, -1] = relative(left_out_ratios(forest, rows))
-    prior = relative(class_part(posterior, own, weight))
+        evidence[:, :, -1] = relative(left_out_ratios(forest, rows, once))
+    prior = relative(class_part(posterior, own, once))
     return LeftOutEvidence(prior, evidence, weight * (total / weight.sum()), sizes)
 
 

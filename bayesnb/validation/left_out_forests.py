@@ -17,14 +17,15 @@ BLOCK_BYTES = 1 << 23
 """Bytes of the log ratios of a block of rows: numpy's hundreds of operations cost more than a cache that is missed."""
 
 
-def left_out_ratios(fit: ForestPosterior, rows: LabelledRows) -> Array:
+def left_out_ratios(fit: ForestPosterior, rows: LabelledRows, weight: Array) -> Array:
     """log Z(w r_k(x_i)) / Z(w) of each row and class, [N, K], where neither w nor r_k have seen the row.
 
-    Without it the evidence of an edge is w_ij / r_ij(x_i), with r of the row's own class. For numpy rows of the fit.
+    Without it the evidence of an edge is w_ij / r_ij(x_i), with r of the row's own class. For numpy rows of the fit, of
+    which each leaves with this ``weight`` [N].
     """
     fit = to_host(fit)
     cells = join_cells(pair_cells(rows.families, rows.arrays), fit.segments)
-    y, weight = rows.labels.y, rows.weight()
+    y = rows.labels.y
     layout, tables, combine = prepare_ratios(fit)
     left_out = prepare_left_out(*finalise(joined_pairs, fit.posterior.prior, fit.pairs, segments=fit.segments))
     out = np.empty((len(cells), rows.num_classes))

@@ -31,6 +31,7 @@ from bayesnb.frames.classes import codes_among, plain_labels
 from bayesnb.results.classifier import Posterior
 from bayesnb.results.forests import ForestPosterior
 from bayesnb.rows import arguments
+from bayesnb.rows.labelled_rows import LabelledRows, label_rows
 from bayesnb.validation.leave_one_out import fitted_rows
 from bayesnb.validation.left_out_evidence import LeftOutEvidence, left_out_evidence
 from bayesnb.validation.powers import learn_deviations, learn_powers, learn_temperature
@@ -39,7 +40,8 @@ from bayesnb.validation.powers import learn_deviations, learn_powers, learn_temp
 def temper(posterior: Any, X: Any, y: Any, *, per_feature: bool = False, sample_weight: Any = None) -> Any:
     """The same fit with one power, or one per feature, on the features' likelihoods; learned without held-out data.
 
-    X, y (integers) and sample_weight are the rows of ``posterior``, an exact fit. With ``per_feature`` each feature has
+    X, y (integers) and sample_weight are the rows of ``posterior``, an exact fit; a row of weight w is w rows, of which
+    one is left out. With ``per_feature`` each feature has
     a power around the common one; a Multinomial or MultivariateNormal block is one feature, and ``Views`` have V powers
     a column, around 1 / V of it. The ``weights`` of the result are by block, [D] or [V D], or [1] if the whole block
     has one power. Views of which one is a ``Normal`` learn its powers and the others' apart, and take half of each. The
@@ -75,7 +77,19 @@ def temper(posterior: Any, X: Any, y: Any, *, per_feature: bool = False, sample_
         raise ValueError("temper takes integer labels [N]: a row with soft labels belongs to every class")
     forest = posterior if isinstance(posterior, ForestPosterior) else None
     posterior = posterior if forest is None else forest.posterior
-    rows = fitted_rows(posterior, X, y, sample_weight)
+    tempered, power = _raise(posterior, fitted_rows(posterior, X, y, sample_weight), per_feature, forest)
+    return tempered if forest is None else replace(forest, posterior=tempered, power=power)
+
+
+def temper_on_some(posterior: Posterior, X: Any, y: Any) -> Posterior:
+    """The same fit with one power per feature, learned on some of its rows: one in ``one_in``, sorted by class."""
+    return _raise(posterior, label_rows(posterior.model, X, y, sparse=False), True, None)[0]
+
+
+def _raise(
+    posterior: Posterior, rows: LabelledRows, per_feature: bool, forest: ForestPosterior | None
+) -> tuple[Posterior, Any]:
+    """The fit with powers that these of its rows suggest, and the power of the forests' log ratio."""
     table = left_out_evidence(posterior, rows, by_feature=per_feature, forest=forest)
     with one_blas_thread():
         if per_feature:
@@ -89,7 +103,7 @@ def temper(posterior: Any, X: Any, y: Any, *, per_feature: bool = False, sample_
     if per_feature and (start := posterior.prior.start_powers()) is not None:
         by_block = [start[name] * own for name, own in zip(table.sizes, by_block, strict=True)]
     tempered = replace(posterior, weights=dict(zip(table.sizes, by_block, strict=True)))
-    return tempered if forest is None else replace(forest, posterior=tempered, power=of_forest[0])
+    return tempered, of_forest[0] if forest is not None else None
 
 
 def _power_groups(posterior: Posterior, table: LeftOutEvidence) -> Array:

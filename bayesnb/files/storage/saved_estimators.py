@@ -16,12 +16,13 @@ from bayesnb.frames.word_columns import WordColumn
 from bayesnb.frames.words import vectorizer_of
 from bayesnb.results.classifier import Classifier
 from bayesnb.rows.checks import match_statistics
-from bayesnb.sklearn.fit_methods import require, specification
+from bayesnb.sklearn.fit_methods import is_default, require, require_temper, specification
 
 
 def check_estimator(estimator: Any) -> None:
     """Raise ValueError, naming the part, unless the estimator is one that fitting could have produced."""
     require(estimator.method, estimator.smoothing)
+    require_temper(estimator.temper, estimator.method)
     schema, fit, statistics = estimator.schema_, estimator.fit_, estimator.statistics_
     check_schema(schema)
     names = getattr(estimator, "feature_names_in_", schema.names)
@@ -32,7 +33,8 @@ def check_estimator(estimator: Any) -> None:
     labels = estimator.classes_.tolist()
     if estimator.classes_.ndim != 1 or len(set(labels)) < len(labels) or any(label != label for label in labels):
         raise ValueError(f"classes_ must be different labels, got {labels}")
-    model = specification("posterior", 1.0, schema, estimator.classes_, estimator.class_prior)
+    views = is_default(estimator.likelihoods, estimator.method, estimator.temper)
+    model = specification("posterior", 1.0, schema, estimator.classes_, estimator.class_prior, views=views)
     check_statistics(statistics)
     match_statistics(model.families, len(labels), False, statistics)
     if not isinstance(fit, Classifier):

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pandas as pd
 
@@ -25,8 +26,10 @@ from bayesnb.frames.likelihoods import AUTO
 from bayesnb.frames.schema import FrameSchema
 from bayesnb.frames.series import Array, DataError, label
 from bayesnb.frames.summaries import Summary, summarise
+from bayesnb.rows.statistics import ModelStatistics
 from bayesnb.sklearn.estimator import NaiveBayesClassifier
-from bayesnb.sklearn.fit_methods import require, specification
+from bayesnb.sklearn.fit_methods import is_default, require, specification
+from bayesnb.validation.left_out_evidence import one_in
 
 KEPT_BYTES = 512 << 20
 """A file whose batches take at most so much memory is read once."""
@@ -50,8 +53,9 @@ def fit_file(
     The first pass over the file finds the kinds, the categories and the classes, the second counts, a few batches of
     rows at a time; a file of less than 500 MB is read once. Rows without a class are left out. The result equals
     ``NaiveBayesClassifier.fit`` on the same rows; only categories that no row has, and a frame's type declares, do not
-    count here, and `histogram` finds its cells in the first 10,000 rows: let these be in no order.
-    ``nb.temper(clf, X, y)`` tempers it if its rows fit in memory.
+    count here, and numbers find their cells in the first 10,000 rows: let these be in no order. The powers of
+    the default are learned on the rows that ``fit`` takes, for which a file of more than 500 MB is read once more.
+    ``nb.temper(clf, X, y)`` tempers other fits if their rows fit in memory.
 
     Args:
         data: The path of the file, which has a header line if it is CSV.
@@ -161,10 +165,28 @@ def fit_described(
     """
     schema, classes = described.schema, np.array(described.classes)
     classifier = NaiveBayesClassifier(described.chosen or AUTO, **params)
-    model = specification(classifier.method, classifier.smoothing, schema, classes, classifier.class_prior)
-    rows = DescribedRows(described)
+    views = is_default(classifier.likelihoods, classifier.method, classifier.temper)
+    given = classifier.method, classifier.smoothing, schema, classes, classifier.class_prior
+    model, rows = specification(*given, views=views), DescribedRows(described)
     statistics = stream(model, rows, num_classes=len(classes), checkpoint=checkpoint, progress_bar=progress_bar)
-    return classifier.learned(schema, classes, statistics)
+    some = _some_rows(described, statistics) if model.start_powers() is not None else None
+    return classifier.learned(schema, classes, statistics, some)
+
+
+def _some_rows(described: Description, statistics: ModelStatistics) -> tuple[Any, Array]:
+    """One in ``one_in`` rows, sorted by class, on which powers are learned: encoded, and their classes' numbers."""
+    every, counts = one_in(described.num_rows), statistics.class_counts
+    place = (np.cumsum(counts) - counts).astype(int)  # of the next row of each class among all rows, sorted by class
+    found: list[tuple[Any, Array]] = []
+    for X, codes in _encoded_blocks(described):
+        order = np.argsort(codes, kind="stable")
+        before = np.concatenate(
+            [place[k] + np.arange(n) for k, n in enumerate(np.bincount(codes, minlength=len(place)))]
+        )
+        place = place + np.bincount(codes, minlength=len(place))
+        kept = np.sort(order[before % every == 0])
+        found.append((jax.tree.map(lambda x, kept=kept: x[kept], X), codes[kept]))
+    return jax.tree.map(lambda *parts: np.concatenate(parts), *found)
 
 
 class DescribedRows(ArrayBlocks):

@@ -23,7 +23,7 @@ from bayesnb.primitives.scoring import Score
 from bayesnb.rows.checks import check_rows
 from bayesnb.rows.labelled_rows import label_rows
 from bayesnb.rows.statistics import ModelStatistics, merge_alike, summarise
-from bayesnb.sklearn.incremental import IncrementalClassifier, drop_zero_weights
+from bayesnb.sklearn.incremental import IncrementalClassifier, Which, drop_zero_weights
 
 
 class BaseNB(IncrementalClassifier):
@@ -102,10 +102,10 @@ class BaseNB(IncrementalClassifier):
             self._precision = np.float32 if X.dtype == np.float32 else np.float64
         return drop_zero_weights(X, y, sample_weight, require_some=True)
 
-    def _learn(self, X: Any, classes: Array, codes: Array, weight: Array | None, *, reset: bool) -> None:
+    def _learn(self, X: Any, classes: Array, codes: Array, weight: Array | None, *, which: Which) -> None:
         with self._sklearn_errors(X):
             statistics = self._sum(self._cells(X), codes, weight, len(classes))
-        if not reset:
+        if which == "more":
             statistics = merge_alike(self.statistics_, statistics)
         self.__dict__.pop("statistics_", None)  # unfitted if a parameter is invalid
         self.classes_, self.class_count_ = classes, statistics.class_counts
