@@ -65,6 +65,11 @@ class BlocksSchema:
         return _flat({name: dict(part.blocks) for name, part in self.used.items()})
 
     @property
+    def inferred_blocks(self) -> set[str]:
+        """The blocks of the model of which no column's likelihood was chosen by the user."""
+        return {_block_name(name, block) for name, part in self.used.items() for block in part.inferred_blocks}
+
+    @property
     def names_by_block(self) -> dict[str, list[str]]:
         """The names of the columns of each block of the model."""
         by_part = {}
@@ -104,9 +109,10 @@ class BlocksSchema:
         """The schema with the values that occur in encoded rows, and the statistics of the rows."""
         parts, counted = dict(self.parts), {}
         for name, part in self.used.items():
-            own = NaiveBayes(part.likelihoods(1.0, laplace=False), num_classes=model.num_classes)
-            rows = _part_of(X, name, part)
-            parts[name], counted[name] = part.count(own, rows["x"] if own.single else rows, codes, weight)
+            rows, families = (_part_of(each, name, part) for each in (X, model.families))
+            single = [*families] == ["x"]
+            own = NaiveBayes(families["x"] if single else families, num_classes=model.num_classes)
+            parts[name], counted[name] = part.count(own, rows["x"] if single else rows, codes, weight)
         return type(self)(parts), _together(counted)
 
     def spread(self, statistics: ModelStatistics, over: Any) -> ModelStatistics:

@@ -77,6 +77,11 @@ class FrameSchema:
         return tuple(column for place, column in own if column.kind != SKIP or place in self.informative)
 
     @property
+    def inferred_blocks(self) -> set[str]:
+        """The blocks of which no column's likelihood was chosen by the user."""
+        return {block for block, columns in self.blocks.items() if all(column.inferred for column in columns)}
+
+    @property
     def names_by_block(self) -> dict[str, list[str]]:
         """The names of the columns of each block."""
         return {block: [name for column in columns for name in column.names] for block, columns in self.blocks.items()}
@@ -197,6 +202,11 @@ class ArraySchema:
         used = [kind for kind in (*KINDS, *self.own) if kind in self._used]
         blocks = {_block_of(kind): np.flatnonzero(kinds == kind) for kind in used}
         return blocks | ({MISSING: np.array(self.informative)} if self.informative else {})
+
+    @property
+    def inferred_blocks(self) -> set[str]:
+        """The blocks of which no column's likelihood was chosen by the user."""
+        return {*self.blocks} if self.inferred else set()
 
     @property
     def names_by_block(self) -> dict[str, list[str]]:

@@ -31,6 +31,7 @@ from bayesnb.sklearn.fit_methods import (
     costs_by_label,
     is_default,
     missing_evidence,
+    needs_powers,
     ordered_probs,
     require,
     require_temper,
@@ -278,7 +279,7 @@ class NaiveBayesClassifier(ChangesLater):
             if len(classes) > len(self.classes_):
                 before = before.spread_classes(places_among(self.classes_, classes))
             statistics = merge(discount(before, float(self.forgetting) ** len(codes)), statistics)
-        powers = self.temper or (which == "all" and self._is_default and model.start_powers() is not None)
+        powers = self.temper or (which == "all" and self._is_default and needs_powers(schema, model))
         self._set(schema, classes, model, statistics, (encoded, codes, weight) if powers else None)
         self._summaries = summaries
         self._declared = self._declared and not reset
@@ -289,7 +290,7 @@ class NaiveBayesClassifier(ChangesLater):
 
     @property
     def _is_default(self) -> bool:
-        return is_default(self.likelihoods, self.method, self.temper)
+        return is_default(self.method, self.temper)
 
     def _for_population(self, class_prior: Any) -> Classifier:
         """The fit at these class probabilities, or as it is if None."""

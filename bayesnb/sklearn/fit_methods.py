@@ -16,7 +16,6 @@ from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior
 from bayesnb.fits.empirical import fit_empirical
 from bayesnb.fits.nuts import fit_nuts
 from bayesnb.frames.blocks import BlocksSchema, Schema
-from bayesnb.frames.likelihoods import AUTO
 from bayesnb.frames.missing_columns import MISSING
 from bayesnb.frames.series import closest
 from bayesnb.model.naive_bayes import NaiveBayes
@@ -66,8 +65,8 @@ def specification(
 ) -> NaiveBayes:
     """The model for rows with this schema: Dirichlet(l) priors, or Dirichlet(1 + l) for the MAP.
 
-    If the ``likelihoods`` are a model itself, it is that one, with its own priors. With ``views`` a Normal becomes one
-    of three views of its columns.
+    If the ``likelihoods`` are a model itself, it is that one, with its own priors. With ``views`` numbers that
+    were inferred are seen by three views.
 
     Raises:
         ValueError: if the method is unknown, or needs a prior and smoothing is not positive; for invalid probabilities.
@@ -83,14 +82,22 @@ def specification(
         return likelihoods if probs is None else likelihoods.with_class_probs(probs)
     # the MLE ignores the prior, but a model must have one
     found = schema.likelihoods(1.0 if method == "mle" else float(smoothing), laplace=method == "map")
-    if views:
-        found = with_views(found) if isinstance(found, Family) else {b: with_views(f) for b, f in found.items()}
+    own = schema.inferred_blocks if views else set()
+    if isinstance(found, Family):
+        found = with_views(found) if own else found
+    else:
+        found = {block: with_views(family) if block in own else family for block, family in found.items()}
     return NaiveBayes(found, num_classes=len(classes), class_probs=ordered_probs(class_prior, classes))
 
 
-def is_default(likelihoods: Any, method: Any, temper: Any) -> bool:
-    """Whether numbers are seen by several views, and powers are learned: nothing else was asked."""
-    return temper is None and method == "posterior" and isinstance(likelihoods, str) and likelihoods == AUTO
+def is_default(method: Any, temper: Any) -> bool:
+    """Whether numbers that are inferred are seen by several views, with learned powers: nothing else was asked."""
+    return temper is None and method == "posterior"
+
+
+def needs_powers(schema: Schema, model: NaiveBayes) -> bool:
+    """Whether some numbers were inferred and are seen by several views."""
+    return any(model.families[block].several_views for block in schema.inferred_blocks)
 
 
 def has_powers(fit: Classifier) -> bool:

@@ -64,7 +64,7 @@ def test_codes_words_and_a_class_that_is_left_without_rows():
     ],
 )
 def test_what_was_not_fitted_is_refused_and_nothing_is_lost(rows, labels, sentence):
-    clf = nb.NaiveBayesClassifier().fit(FRAME, Y)
+    clf = nb.NaiveBayesClassifier(temper=False).fit(FRAME, Y)
     before = clf.predict_proba(FRAME)
     with pytest.raises(ValueError, match=sentence):
         clf.forget(rows, labels)
@@ -74,8 +74,9 @@ def test_what_was_not_fitted_is_refused_and_nothing_is_lost(rows, labels, senten
 def test_powers_cannot_be_unlearned():
     numbers = FRAME[["age"]].fillna(0.0).to_numpy()
     tempered = nb.temper(nb.NaiveBayesClassifier("normal").fit(numbers, Y), numbers, Y)
-    for clf in (tempered, nb.NaiveBayesClassifier("normal", temper=True).fit(numbers, Y)):
-        with pytest.raises(ValueError, match="temper learned powers from the rows that are to be forgotten"):
+    fits = (nb.NaiveBayesClassifier("normal", temper=True), nb.NaiveBayesClassifier())
+    for clf in (tempered, *(clf.fit(numbers, Y) for clf in fits)):
+        with pytest.raises(ValueError, match="the fit learned powers from the rows that are to be forgotten"):
             clf.forget(numbers[:1], Y[:1])
 
 

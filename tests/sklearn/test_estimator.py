@@ -49,9 +49,21 @@ def test_scikit_learns_own_checks_of_other_methods(estimator, check):
     check(estimator)
 
 
-def test_the_default_is_the_exact_posterior_of_a_normal_model():
-    clf = nb.NaiveBayesClassifier().fit(X, NAMES[Y])
-    post = nb.fit_posterior(nb.NaiveBayes(nb.Normal()), X, Y)
+@pytest.mark.parametrize(
+    ("params", "family", "per_feature"),
+    [
+        ({}, nb.Views(nb.Normal(), nb.NormalScores(), nb.Histogram()), True),
+        ({"temper": False}, nb.Normal(), None),
+        ({"likelihoods": "normal"}, nb.Normal(), None),
+        ({"temper": True}, nb.Normal(), False),
+    ],
+)
+def test_the_fit_of_numbers(params, family, per_feature):
+    """By default three views, each with a power for each column, learned; else the exact posterior of a Normal."""
+    clf = nb.NaiveBayesClassifier(**params).fit(X, NAMES[Y])
+    post = nb.fit_posterior(nb.NaiveBayes(family), X, Y)
+    post = post if per_feature is None else nb.temper(post, X, Y, per_feature=per_feature)
+    assert clf.likelihoods_ == {f"x{d}": "normal" for d in range(4)}
     assert_array_equal(clf.predict_log_proba(X), post.predict_log_proba(X))
     assert_array_equal(clf.predict_joint_log_proba(X), post.log_joint(X))
     assert_array_equal(clf.predict(X), NAMES[post.predict(X)])
@@ -116,8 +128,37 @@ def test_temper_is_that_of_the_fit(per_feature):
     assert_array_equal(clf.predict_log_proba(X), tempered.predict_log_proba(X))
 
 
+def test_batches_have_views_without_powers_and_the_edges_of_the_first():
+    order = RNG.permutation(150)
+    parts = nb.NaiveBayesClassifier()
+    for rows in np.split(order, [90]):
+        parts.partial_fit(X[rows], Y[rows])
+    model = nb.NaiveBayes(nb.Views(nb.Normal(), nb.NormalScores(), nb.Histogram()))
+    first, second = order[:90], order[90:]
+    before = nb.sufficient_statistics(model, X[first], Y[first])
+    more = nb.sufficient_statistics(model.resolve(X[first], Y[first]), X[second], Y[second])
+    expected = nb.fit_posterior(model, statistics=nb.merge(before, more))
+    assert_allclose(parts.predict_log_proba(X), expected.predict_log_proba(X), rtol=1e-9, atol=1e-9)
+    assert_array_equal(parts.fit_.weights["x"], expected.weights["x"])
+
+
+def test_chosen_likelihoods_have_no_views():
+    """Where one column is declared to be Normal all numbers are; other choices leave them alone."""
+    frame = pd.DataFrame(X, columns=[*"abcd"])
+    clf = nb.NaiveBayesClassifier({"a": "normal"}).fit(frame, Y)
+    assert_array_equal(clf.predict_proba(frame), nb.NaiveBayesClassifier("normal").fit(frame, Y).predict_proba(frame))
+    clf = nb.NaiveBayesClassifier({"a": "skip"}).fit(frame, Y)
+    alone = nb.NaiveBayesClassifier().fit(frame[[*"bcd"]], Y)
+    assert_allclose(clf.predict_proba(frame), alone.predict_proba(frame[[*"bcd"]]), rtol=1e-9)
+    blocks = {"one": X[:, :2], "two": X[:, 2:]}
+    clf = nb.NaiveBayesClassifier({"one": "normal"}).fit(blocks, Y)
+    families = {"one": nb.Normal(), "two": nb.Views(nb.Normal(), nb.NormalScores(), nb.Histogram())}
+    post = nb.temper(nb.fit_posterior(nb.NaiveBayes(families), blocks, Y), blocks, Y, per_feature=True)
+    assert_array_equal(clf.predict_log_proba(blocks), post.predict_log_proba(blocks))
+
+
 def test_temper_takes_a_fitted_classifier():
-    clf, names = nb.NaiveBayesClassifier().fit(X, NAMES[Y]), NAMES[Y]
+    clf, names = nb.NaiveBayesClassifier(temper=False).fit(X, NAMES[Y]), NAMES[Y]
     before = clf.predict_log_proba(X)
     for how, per_feature in ((True, False), ("per_feature", True)):
         tempered = nb.temper(clf, X, names, per_feature=per_feature)
@@ -168,9 +209,9 @@ def test_class_prior_by_word_and_by_label(tmp_path):
 @pytest.mark.parametrize("kinds", ["auto", "categorical", ["normal", "categorical", "poisson"]])
 @pytest.mark.parametrize("method", ["posterior", "map", "mle"])
 def test_any_split_of_partial_fit_is_the_fit(kinds, method):
-    whole = nb.NaiveBayesClassifier(likelihoods=kinds, method=method).fit(CODES, Y)
+    whole = nb.NaiveBayesClassifier(likelihoods=kinds, method=method, temper=False).fit(CODES, Y)
     order = RNG.permutation(150)
-    parts = nb.NaiveBayesClassifier(likelihoods=kinds, method=method)
+    parts = nb.NaiveBayesClassifier(likelihoods=kinds, method=method, temper=False)
     for rows in np.split(order, [1, 3, 70]):  # a first part that lacks classes and codes
         parts.partial_fit(CODES[rows], Y[rows], classes=[0, 1, 2])
     assert_allclose(parts.predict_log_proba(CODES), whole.predict_log_proba(CODES), rtol=1e-9, atol=1e-9)
@@ -187,7 +228,7 @@ def test_weights_are_repeated_rows_and_rows_of_weight_zero_are_absent():
 def test_missing_cells_and_unseen_codes_drop_their_factor():
     clf = nb.NaiveBayesClassifier(likelihoods=["categorical", "normal"])
     clf.fit(np.column_stack([CODES[:, 0], X[:, 0]]), Y)
-    alone = nb.NaiveBayesClassifier().fit(X[:, :1], Y)
+    alone = nb.NaiveBayesClassifier("normal").fit(X[:, :1], Y)
     rows = np.array([[np.nan, 5.0], [99.0, 5.0], [-1.0, 5.0]])
     assert_allclose(clf.predict_proba(rows), alone.predict_proba([[5.0]] * 3), atol=1e-12)
 
@@ -275,7 +316,7 @@ def test_pickling_and_representations():
         ({"likelihoods": "bernoulli"}, "Bernoulli"),
         ({"class_prior": [0.5, 0.5]}, "class_prior must be one probability per class"),
         ({"class_prior": [0.5, 0.5, 0.5]}, "sum to 1"),
-        ({"temper": "all"}, "temper must be True, False or 'per_feature', got 'all'"),
+        ({"temper": "all"}, "temper must be True, False, 'per_feature' or None, got 'all'"),
         ({"temper": True, "method": "map"}, "temper needs method 'posterior' or 'empirical', got 'map'"),
         ({"method": "feature weights"}, "tempering is an argument of NaiveBayesClassifier, temper=True"),
         ({"method": "learned prior"}, "here it is called 'empirical'"),

@@ -42,16 +42,16 @@ def columns():
 
 
 def table(weight):
-    """prior [N, K] and evidence [N, K, F] of each row left out, from models of single features."""
-    flat = np.full(K, 1 / K)
-    evidence = [
-        nb.leave_one_out(nb.NaiveBayes(family, class_probs=flat), x, Y, sample_weight=weight, joint=True)
-        for family, x in columns()
-    ]
+    """prior [N, K] and evidence [N, K, F] of each row left out, of as many copies as it weighs, feature by feature."""
+    flat, copies = np.full(K, 1 / K), np.repeat(np.arange(N), weight.astype(int))
+    evidence = np.zeros((N, K, len([*columns()])))
+    for f, (family, x) in enumerate(columns()):
+        model = nb.NaiveBayes(family, class_probs=flat)
+        evidence[copies, :, f] = nb.leave_one_out(model, x[copies], Y[copies], joint=True)
     counts = np.bincount(Y, weight, minlength=K)
-    own = np.eye(K)[Y] * weight[:, None]
-    prior = np.log((counts + 1.0 - own) / (counts.sum() + K - own.sum(axis=1, keepdims=True)))
-    return prior, np.stack(evidence, axis=2)
+    own = np.eye(K)[Y]
+    prior = np.log((counts + 1.0 - own * (weight > 0)[:, None]) / (counts.sum() + K - 1.0))
+    return prior, evidence
 
 
 def loss(weight, prior, evidence, powers):

@@ -33,7 +33,7 @@ def check_estimator(estimator: Any) -> None:
     labels = estimator.classes_.tolist()
     if estimator.classes_.ndim != 1 or len(set(labels)) < len(labels) or any(label != label for label in labels):
         raise ValueError(f"classes_ must be different labels, got {labels}")
-    views = is_default(estimator.likelihoods, estimator.method, estimator.temper)
+    views = is_default(estimator.method, estimator.temper)
     model = specification("posterior", 1.0, schema, estimator.classes_, estimator.class_prior, views=views)
     check_statistics(statistics)
     match_statistics(model.families, len(labels), False, statistics)

@@ -28,7 +28,7 @@ from bayesnb.frames.series import Array, DataError, label
 from bayesnb.frames.summaries import Summary, summarise
 from bayesnb.rows.statistics import ModelStatistics
 from bayesnb.sklearn.estimator import NaiveBayesClassifier
-from bayesnb.sklearn.fit_methods import is_default, require, specification
+from bayesnb.sklearn.fit_methods import is_default, needs_powers, require, specification
 from bayesnb.validation.left_out_evidence import one_in
 
 KEPT_BYTES = 512 << 20
@@ -165,11 +165,11 @@ def fit_described(
     """
     schema, classes = described.schema, np.array(described.classes)
     classifier = NaiveBayesClassifier(described.chosen or AUTO, **params)
-    views = is_default(classifier.likelihoods, classifier.method, classifier.temper)
+    views = is_default(classifier.method, classifier.temper)
     given = classifier.method, classifier.smoothing, schema, classes, classifier.class_prior
     model, rows = specification(*given, views=views), DescribedRows(described)
     statistics = stream(model, rows, num_classes=len(classes), checkpoint=checkpoint, progress_bar=progress_bar)
-    some = _some_rows(described, statistics) if model.start_powers() is not None else None
+    some = _some_rows(described, statistics) if views and needs_powers(schema, model) else None
     return classifier.learned(schema, classes, statistics, some)
 
 
