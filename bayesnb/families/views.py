@@ -20,7 +20,7 @@ from bayesnb.families.normal_scores import NormalScores
 from bayesnb.families.parts.cell_columns import SAFE
 from bayesnb.families.parts.cell_statistics import ViewStatistics
 from bayesnb.families.parts.cells import centres_of
-from bayesnb.families.parts.student_t import Student
+from bayesnb.families.parts.view_logs import ViewLogs, raise_student
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
 from bayesnb.primitives.cells import find_cells
@@ -160,7 +160,7 @@ class Views(Histogram):
         """The logs of cells, [K, D G], and Student's t of a Normal, raised to powers; for ``predictive_scorer``."""
         of_view, logs = self._by_view(powers), self.predictive_tables().finite
         cells = LogProb(self._add_cells(logs.reshape(len(logs), -1, self.cells), of_view).reshape(logs.shape), None)
-        return (cells, _raise(self._normal.predictive_tables(), of_view[NORMAL])) if NORMAL in of_view else cells
+        return (cells, raise_student(self._normal.predictive_tables(), of_view[NORMAL])) if NORMAL in of_view else cells
 
     def predictive_scorer(self, tables: Any) -> Score:
         if isinstance(tables, LogProb):
@@ -198,7 +198,7 @@ class Views(Histogram):
     def by_class(self) -> Any:
         of_view, logs = self._by_view(jnp.ones(1)), self.predictive_tables().finite
         cells = self._add_cells(logs.reshape(len(logs), -1, self.cells), of_view).reshape(logs.shape)
-        return ViewLogs(cells, self._normal if NORMAL in of_view else None)
+        return ViewLogs(cells, self._normal.prior if NORMAL in of_view else None)
 
     # leave-one-out
 
@@ -267,23 +267,6 @@ def _score_tables(family: Views, statistics: ViewStatistics, y: Array, weight: A
     rows = jnp.repeat(jnp.asarray(y), size), jnp.repeat(jnp.asarray(weight), size)
     left = NormalScores().left_out(posterior._mass, posterior.counts, cells, *rows)
     return posterior._score_logs(), jnp.moveaxis(left.reshape(len(y), size, -1), 2, 1)
-
-
-def _raise(table: Student, powers: Array) -> Student:
-    return table._replace(power=powers[None] * table.power, offset=powers[None] * table.offset)
-
-
-@pytree
-class ViewLogs:
-    """``logs`` of cells [K, D G] and a ``normal``, raised to their first shares: a family whose classes are apart."""
-
-    logs: Array
-    normal: Normal | None
-
-    def predictive_tables(self) -> Any:
-        """The tables that score rows."""
-        cells = LogProb(self.logs, None)
-        return cells if self.normal is None else (cells, _raise(self.normal.predictive_tables(), jnp.full((1,), 0.5)))
 
 
 def _fields(views: tuple[Any, ...]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from bayesnb.rows.changes import subtract
 from bayesnb.rows.statistics import ModelStatistics, follow
 from bayesnb.sklearn.estimator_rows import ChecksRows
 from bayesnb.sklearn.fit_methods import families_of, has_powers, ordered_probs
-from bayesnb.sklearn.incremental import declared_classes, sorted_classes
+from bayesnb.sklearn.incremental import Which, declared_classes, sorted_classes
 
 LEAST_WEIGHT = float(np.finfo(np.float64).tiny)
 
@@ -72,7 +72,8 @@ class ChangesLater(ChecksRows):
         check_factors(self.forgetting, [], "forgetting")
         if self.forgetting != 1 and y is not None:
             sample_weight = _fade(self.forgetting, y, sample_weight)
-        may_grow, which = classes is None and not self._declared, "more" if self.__sklearn_is_fitted__() else "first"
+        may_grow = classes is None and not self._declared
+        which: Which = "more" if self.__sklearn_is_fitted__() else "first"
         self._add(X, y, self._known_classes(classes), sample_weight, which=which, may_grow=may_grow)
         self._declared = not may_grow
         return self

@@ -81,7 +81,7 @@ def temper(posterior: Any, X: Any, y: Any, *, per_feature: bool = False, sample_
     return tempered if forest is None else replace(forest, posterior=tempered, power=power)
 
 
-def temper_on_some(posterior: Posterior, X: Any, y: Any) -> Posterior:
+def temper_on_some(posterior: Any, X: Any, y: Any) -> Posterior:
     """The same fit with one power per feature, learned on some of its rows: one in ``one_in``, sorted by class."""
     return _raise(posterior, label_rows(posterior.model, X, y, sparse=False), True, None)[0]
 
