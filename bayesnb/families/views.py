@@ -118,13 +118,13 @@ class Views(Histogram):
         super().check_float32(block)
         self._normal.check_float32(block)
 
-    def resolve(self, pooled: ViewStatistics, num_classes: int) -> Self:
+    def resolve(self, pooled: Any, num_classes: int) -> Self:
         return super().resolve(pooled, num_classes)._with_normal(self._normal.resolve(pooled.moments, num_classes))
 
     def statistics(self, x: Array, z: ClassSums) -> ViewStatistics:
         return ViewStatistics.join(super().statistics(x, z), self._normal.statistics(x, z))
 
-    def update(self, statistics: ViewStatistics) -> Self:
+    def update(self, statistics: Any) -> Self:
         return super().update(statistics)._with_normal(self._normal.update(statistics.moments))
 
     def _with_normal(self, normal: Normal) -> Self:

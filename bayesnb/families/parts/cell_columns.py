@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +16,7 @@ from bayesnb.families.base import Family, Hyperparameter, Params, pytree
 from bayesnb.families.parts.cell_edges import FEWEST_CELLS, MOST_CELLS, NO_EDGE, check_edges, find_edges
 from bayesnb.families.parts.cell_statistics import HistogramStatistics, same_cells
 from bayesnb.families.parts.cells import centres_of, ends_of, log_density_inside, log_widths
-from bayesnb.families.parts.support import broadcast, require_shapes, require_simplex
+from bayesnb.families.parts.support import Axes, broadcast, require_shapes, require_simplex
 from bayesnb.families.priors import segments
 from bayesnb.families.traits import FAR, POINTS, CellDensities
 from bayesnb.numerics.log_prob import LogProb
@@ -38,8 +38,8 @@ class CellColumns(Family):
     counts: Hyperparameter
     atoms: Hyperparameter
 
-    axes = (("counts", "KDG"), ("mass", "1DG"), ("edges", "1DE"), ("atoms", "1DG"))
-    statistics_type = HistogramStatistics
+    axes: ClassVar[Axes] = (("counts", "KDG"), ("mass", "1DG"), ("edges", "1DE"), ("atoms", "1DG"))
+    statistics_type: ClassVar[type] = HistogramStatistics
 
     def __post_init__(self) -> None:
         if self.edges is not None:

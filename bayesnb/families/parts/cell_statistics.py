@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Self
+from typing import ClassVar, Self
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +14,7 @@ from bayesnb.arrays.placement import Array, is_traced
 from bayesnb.arrays.pytree import pytree
 from bayesnb.families.parts.cell_edges import check_edges
 from bayesnb.families.parts.statistics import NormalStatistics, Statistics, without
-from bayesnb.families.parts.support import require_axes, require_finite_numbers
+from bayesnb.families.parts.support import Axes, require_axes, require_finite_numbers
 
 
 @pytree
@@ -29,7 +29,7 @@ class HistogramStatistics(Statistics):
     edges: Array
     atoms: Array
 
-    axes = (("counts", "KDG"), ("log_base", "KD"), ("edges", "KDE"), ("atoms", "KDG"))
+    axes: ClassVar[Axes] = (("counts", "KDG"), ("log_base", "KD"), ("edges", "KDE"), ("atoms", "KDG"))
 
     def axis_sizes(self, num_classes: int) -> Mapping[str, int]:
         columns, cells = np.shape(self.counts)[-2:]
