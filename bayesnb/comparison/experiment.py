@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from bayesnb.comparison.splits import MOST_TEST_ROWS, Split, make_splits, num_test_rows
 from bayesnb.frames.schema import FrameSchema
 from bayesnb.frames.series import Array
 from bayesnb.model.naive_bayes import NaiveBayes
+from bayesnb.sklearn.fit_methods import specification
 
 if TYPE_CHECKING:
     from bayesnb.files.tables.table import Table
@@ -56,6 +59,14 @@ class Experiment:
     def bayes(self) -> NaiveBayes:
         """The model of full Bayes."""
         return bayes_model(self.table) if self.model is None else self.model
+
+    @cached_property
+    def views(self) -> NaiveBayes:
+        """The model of the estimator's default: numbers whose likelihood nobody chose are seen by several views."""
+        if self.model is not None:
+            return self.model
+        schema, classes = FrameSchema(self.table.columns), np.asarray(self.table.classes)
+        return specification("posterior", 1.0, schema, classes, views=True)
 
     @cached_property
     def laplace(self) -> NaiveBayes:

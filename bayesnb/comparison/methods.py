@@ -14,6 +14,7 @@ from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior
 from bayesnb.fits.empirical import EmpiricalPosterior, fit_empirical
 from bayesnb.frames.series import DataError, closest
 from bayesnb.model.naive_bayes import NaiveBayes
+from bayesnb.results.classifier import Posterior
 from bayesnb.validation.left_out_evidence import MOST_ROWS
 from bayesnb.validation.temper import temper
 
@@ -80,6 +81,12 @@ def fit_learned_prior(model: NaiveBayes, X: Any, y: Array) -> EmpiricalPosterior
         return fit_empirical(model, X, y)
 
 
+def fit_default(model: NaiveBayes, X: Any, y: Array) -> Posterior:
+    """The posterior, with a power for each column and view if numbers are seen by several views."""
+    fit = fit_posterior(model, X, y)
+    return fit if fit.prior.start_powers() is None else temper(fit, X, y, per_feature=True)
+
+
 def _fit_rival(name: str, experiment: Experiment, X: Any, y: Array) -> Any:
     from bayesnb.comparison.rivals import fit_rival  # scikit-learn takes a second to import
 
@@ -132,6 +139,11 @@ COMPARED = {
         fit=lambda experiment, X, y: temper(fit_posterior(experiment.bayes, X, y), X, y, per_feature=True),
         style=Style(5, "\\\\\\\\", {"color": "#CC79A7", "marker": "v", "linestyle": (0, (8, 2)), "markersize": 6}),
         most_rows=MOST_ROWS,
+    ),
+    "default": Method(
+        prior="Dirichlet 1",
+        meaning="what NaiveBayesClassifier() fits: feature weights, and numbers as Normal, normal scores and histogram",
+        fit=lambda experiment, X, y: fit_default(experiment.views, X, y),
     ),
     "logistic regression": Method(
         prior="L2, C = 1",

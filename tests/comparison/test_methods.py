@@ -11,9 +11,11 @@ from bayesnb.comparison.methods import COMPARED, CURES, NAIVE_BAYES, OWN_PRIOR, 
 from bayesnb.comparison.metrics import log_loss
 from bayesnb.comparison.rivals import fit_rival
 from bayesnb.comparison.splits import make_splits
+from bayesnb.families import Histogram, Normal, NormalScores, Views
 from bayesnb.fits.averaged import feature_inclusion, fit_averaged
 from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior
 from bayesnb.fits.empirical import fit_empirical
+from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.validation.temper import temper
 from tests.comparisons import synthetic
 
@@ -51,6 +53,10 @@ def test_each_row_is_its_method_on_the_same_rows(pair):
         "tempered": temper(post, X, y),
         "feature weights": temper(post, X, y, per_feature=True),
     }
+    views = {**model.families, "numeric": Views(Normal(), NormalScores(), Histogram())}
+    fits["default"] = temper(
+        fit_posterior(NaiveBayes(views, num_classes=model.num_classes), X, y), X, y, per_feature=True
+    )
     found = {method: fit.predict_log_proba(X_test) for method, fit in fits.items()}
     Z, Z_test = one_hot_and_standardised(X, X), one_hot_and_standardised(X_test, X)
     found["logistic regression"] = LogisticRegression(max_iter=1000).fit(Z, y).predict_log_proba(Z_test)
