@@ -17,6 +17,12 @@ from bayesnb.rows.checks import check_shapes
 class NumParameters(NamedTuple):
     """``blocks``: free parameters by block, ``class_probs`` first; ``total``: their sum; ``full_joint``: the free
     entries of a table of p(x, y), None if a feature has infinitely many values. Exact ints.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> found = nb.num_parameters(nb.NaiveBayes(nb.Bernoulli(), num_classes=2), num_columns=30)
+        >>> found.blocks, found.total, found.full_joint
+        ({'class_probs': 1, 'x': 60}, 61, 2147483647)
     """
 
     blocks: dict[str, int]
@@ -49,6 +55,11 @@ def num_parameters(
     ``model`` is a ``NaiveBayes`` or a fit. Columns that it does not determine come from rows X, or ``num_columns``, a
     number or a dict by block; classes from X and labels y, or ``num_classes``. ValueError if columns or classes are
     unknown, or contradict the model.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> nb.num_parameters(nb.NaiveBayes(nb.Normal(), num_classes=3), num_columns=4).total  # 2 + 2 * 3 * 4
+        26
     """
     specification = getattr(model, "model", model)
     arguments.check_model(specification)

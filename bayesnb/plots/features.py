@@ -29,6 +29,15 @@ def contribution_bars(
 
     ``explanation`` is the result of ``explain``, ``row`` the index of one of its rows, and ``of`` a class by number or
     name, by default the most probable one besides the class it is compared with.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> import bayesnb as nb
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), [[1, 0], [1, 1], [0, 1], [0, 1]], [1, 1, 0, 0])
+        >>> explanation = nb.explain(post, [[1, 1]], feature_names=["cough", "fever"])
+        >>> ax = nb.plots.contribution_bars(Figure().subplots(), explanation)
+        >>> [label.get_text() for label in ax.get_yticklabels()]
+        ['class prior', 'cough = 1', 'fever = 1', 'log odds']
     """
     classes = explanation.class_names
     parts = [*explanation.parts(row, count, of), explanation.total(row, of)]
@@ -61,6 +70,15 @@ def inclusion_bars(
 
     ``inclusion`` is the result of ``feature_inclusion``. ValueError unless there is a name for each feature, as in
     ``forest``.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> import bayesnb as nb
+        >>> X, y = [[0, 0], [0, 1], [0, 0], [1, 1], [1, 0], [1, 1]], [0, 0, 0, 1, 1, 1]
+        >>> inclusion = nb.feature_inclusion(nb.NaiveBayes(nb.Bernoulli()), X, y)
+        >>> ax = nb.plots.inclusion_bars(Figure().subplots(), inclusion, ["fever", "cough"])
+        >>> [label.get_text() for label in ax.get_yticklabels()]
+        ['fever', 'cough']
     """
     probability, factor = (part if isinstance(part, Mapping) else {"x": part} for part in inclusion)
     names = _all_names({block: len(part) for block, part in probability.items()}, feature_names)
@@ -92,6 +110,14 @@ def dependence(
     Or ``pairs`` is the result of `bayesnb.fit_forests`, drawn as a graph of the edges whose probability, of both
     directions together, is at least ``least``, with an arrowhead where one direction is twice as probable.
     ValueError unless there is a name for each feature in ``feature_names``, by block if there are blocks.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> import bayesnb as nb
+        >>> X, y = [[0, 0, 1], [0, 0, 0], [1, 1, 1], [1, 1, 0]] * 5, [0, 1, 0, 1] * 5
+        >>> ax = nb.plots.dependence(Figure().subplots(), nb.dependence(X, y))
+        >>> [label.get_text() for label in ax.get_yticklabels()]
+        ['1', '2']
     """
     if isinstance(pairs, ForestPosterior):
         return draw_edges(ax, np.asarray(pairs.edge_probs), _all_names(pairs.model.columns, feature_names), least)
