@@ -155,7 +155,11 @@ def fit_averaged(
     sample_weight: Any = None,
     statistics: ModelStatistics | None = None,
 ) -> AveragedPosterior:
-    """The exact posterior averaged over all subsets of features; arguments and errors as in ``feature_inclusion``.
+    """The exact posterior averaged over all 2^D subsets of features that depend on the class, in closed form.
+
+        p(x, k | D) = p(k | D) prod_d [P_d p(x_d | k, D) + (1 - P_d) p(x_d | D)]
+
+    with the ``probability`` P_d of ``feature_inclusion``, whose arguments and errors these are.
 
     Example:
         >>> import bayesnb as nb

@@ -60,7 +60,12 @@ def diagnose(draws: Draws, *, class_names: Any = None, feature_names: Any = None
     Parameters that do not vary, such as fixed class probabilities, are left out. If one varies but its R-hat or
     effective sample size is undefined, as when chains are stuck, it counts as the worst possible value.
 
-    Names as in ``to_arviz``. ValueError for a fit that has no chains, and for names that do not fit the model.
+    Args:
+        draws: A result of ``fit_nuts``.
+        class_names, feature_names: Names of classes and columns, as in ``to_arviz``.
+
+    Raises:
+        ValueError: for a fit that has no chains, and for names that do not fit the model.
 
     Example:
         >>> import jax, numpy as np, bayesnb as nb

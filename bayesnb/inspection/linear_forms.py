@@ -60,8 +60,13 @@ def linear_form(fit: PointEstimate | Posterior) -> LinearForm:
     Poisson (w = log lambda), Binomial with known totals, Categorical in one-hot features (columns joined, F = sum of C;
     w = log theta), and Normal and MultivariateNormal with ``"shared"`` (w = Sigma^-1 mu, b = -mu' Sigma^-1 mu / 2); b
     includes the log class probabilities. The exact predictive is affine for Bernoulli and Categorical only. Centre
-    columns that lie far from 0 in units of their spread: x w' and b would cancel. ValueError if the log odds are not
-    affine, or a probability is zero, whose coefficient would be infinite.
+    columns that lie far from 0 in units of their spread: x w' and b would cancel.
+
+    Args:
+        fit: A result of ``fit_mle``, ``fit_map`` or, where it is affine, ``fit_posterior``.
+
+    Raises:
+        ValueError: if the log odds are not affine, or a probability is zero, whose coefficient would be infinite.
 
     Example:
         >>> import numpy as np, bayesnb as nb
@@ -86,8 +91,13 @@ def quadratic_form(fit: PointEstimate) -> QuadraticForm:
     """A, w and b of a classifier with quadratic log odds: softmax(x' A x + x w' + b) = p(y | x) for rows without NaN.
 
     For Normal A = -diag(1 / sigma2) / 2 and w = mu / sigma2; for MultivariateNormal A = -Sigma^-1 / 2 and w = Sigma^-1
-    mu. A = 0 for a block whose log odds are affine. ValueError if the log odds are neither affine nor quadratic, or a
-    probability is zero.
+    mu. A = 0 for a block whose log odds are affine.
+
+    Args:
+        fit: A result of ``fit_mle`` or ``fit_map``.
+
+    Raises:
+        ValueError: if the log odds are neither affine nor quadratic, or a probability is zero.
 
     Example:
         >>> import numpy as np, bayesnb as nb

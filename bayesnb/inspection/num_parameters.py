@@ -52,9 +52,14 @@ def num_parameters(
     K prod(C) - 1 free entries, 2^D K - 1 for binary ones: Mitchell, Machine Learning, chapter on generative and
     discriminative classifiers, section 1.
 
-    ``model`` is a ``NaiveBayes`` or a fit. Columns that it does not determine come from rows X, or ``num_columns``, a
-    number or a dict by block; classes from X and labels y, or ``num_classes``. ValueError if columns or classes are
-    unknown, or contradict the model.
+    Args:
+        model: A ``NaiveBayes`` or a fit.
+        X, y: Rows and labels, as for a fit, that say how many columns and classes there are.
+        num_columns: Or the number of columns D, or a dict of them by block.
+        num_classes: Or the number of classes K.
+
+    Raises:
+        ValueError: if columns or classes are unknown, or contradict the model.
 
     Example:
         >>> import bayesnb as nb

@@ -75,9 +75,14 @@ def top_features(
     For an exact posterior the parameters are taken at their means (a variance at rate / shape). The unit is nats; for a
     word it is nats per word of a row, for a Binomial whose totals are given with the rows nats per trial.
 
-    ``fit`` is a ``PointEstimate`` or ``Posterior``; or a fitted ``NaiveBayesClassifier``, or a scikit-learn
-    ``Pipeline`` that ends with one. ``count`` is the number of features for each class; names as in ``explain``.
-    ValueError for another fit, for a single class, names that do not fit, and inside a JAX transformation.
+    Args:
+        fit: A ``PointEstimate`` or ``Posterior``; or a fitted ``NaiveBayesClassifier``, or a scikit-learn ``Pipeline``
+            that ends with one.
+        count: The maximum number of features for each class.
+        class_names, feature_names, value_names: As in ``explain``.
+
+    Raises:
+        ValueError: for another fit, for a single class, names that do not fit, and inside a JAX transformation.
 
     Example:
         >>> import bayesnb as nb

@@ -20,8 +20,12 @@ def learning_curve(
 ) -> Axes:
     """Draw a metric against the training size, one line for each method, with error bars.
 
-    ``curves`` are for each method the means [S] at the training sizes [S] and their standard errors [S] (NaN: no error
-    bar), and ``ylabel`` names the metric. ``log_scale`` is a logarithmic scale if all means are positive.
+    Args:
+        ax: The axes to draw on.
+        sizes: The training sizes [S].
+        curves: For each method the means [S] and their standard errors [S]; NaN for no error bar.
+        ylabel: The name of the metric, with its unit.
+        log_scale: Whether the metric has a logarithmic scale, if all means are positive.
 
     Example:
         >>> from matplotlib.figure import Figure
@@ -63,7 +67,10 @@ def reliability(ax: Axes, bins: Mapping[str, Sequence[ReliabilityBins]], lowest:
     splits as clusters, sqrt(R / (R - 1) sum_s (c_s - r n_s)^2) / sum_s n_s, since rows of one split are dependent. Bins
     with fewer than one row per split on average are left out, and lines are broken there.
 
-    ``bins`` are for each method the counts of each split; the x axis begins at ``lowest``, as none is below 1 / K.
+    Args:
+        ax: The axes to draw on.
+        bins: For each method the counts of each split, from ``bayesnb.comparison.metrics.reliability_bins``.
+        lowest: Where the x axis begins, such as 1 / K, below which no largest probability is.
 
     Example:
         >>> from matplotlib.figure import Figure
@@ -90,7 +97,9 @@ def reliability(ax: Axes, bins: Mapping[str, Sequence[ReliabilityBins]], lowest:
 def confidence_shares(ax: Axes, bins: Mapping[str, Sequence[ReliabilityBins]]) -> Axes:
     """Draw the fraction of test rows in each bin of the largest class probability, methods side by side.
 
-    ``bins`` are for each method the counts of each split.
+    Args:
+        ax: The axes to draw on.
+        bins: For each method the counts of each split, as for ``reliability``.
 
     Example:
         >>> from matplotlib.figure import Figure
