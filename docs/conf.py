@@ -27,6 +27,7 @@ extensions = [
     "sphinx.ext.viewcode",
     "sphinx_design",
     "accessible",
+    "derivations",
     "docstrings",
     "formulas",
     "layers",
