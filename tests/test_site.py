@@ -93,7 +93,9 @@ def test_the_tutorials_that_are_listed_exist():
 
 
 @pytest.mark.filterwarnings("ignore:column 'blood' holds no value")
-@pytest.mark.parametrize("path", sorted((DOCS / "how_to").glob("*.md")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", [*sorted((DOCS / "how_to").glob("*.md")), DOCS / "design.md"], ids=lambda path: path.stem
+)
 def test_the_lines_of_a_page_run(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # one writes a file
     scope: dict = {}
