@@ -31,6 +31,7 @@ extensions = [
     "docstrings",
     "formulas",
     "layers",
+    "thumbnails",
     "tutorials",
 ]
 exclude_patterns = ["_build", "_extensions", "conf.py", "jupyter_execute"]
