@@ -1,9 +1,8 @@
 """Plots: each function draws on the given axes and returns them; matplotlib is imported at the first call.
 
 All plots are readable in greyscale and by colour-blind people: the colours are those of Okabe and Ito, and markers,
-lines or hatches repeat the information. Every number shown is also available from the library.
-
-Each method of a comparison has its line in ``STYLES`` and its bars in ``HATCHES``; ``DODGE`` moves methods apart.
+lines or hatches repeat the information. Every number shown is also available from the library; each method of a
+comparison has its line in ``STYLES`` and its bars in ``HATCHES``, and ``DODGE`` moves methods apart.
 
 Example:
     >>> from matplotlib.figure import Figure
