@@ -27,9 +27,11 @@ extensions = [
     "sphinx.ext.viewcode",
     "sphinx_design",
     "accessible",
+    "derivations",
     "docstrings",
     "formulas",
     "layers",
+    "thumbnails",
     "tutorials",
 ]
 exclude_patterns = ["_build", "_extensions", "conf.py", "jupyter_execute"]

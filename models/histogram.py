@@ -1,4 +1,4 @@
-"""Naive Bayes for real features whose densities are step functions, with unknown steps that the classes share.
+r"""Naive Bayes for real features whose densities are step functions, with unknown steps that the classes share.
 
     pi            ~ Dirichlet(class_concentration, ..., class_concentration)
     A_d           ~ one of the totals, each as probable as the others
@@ -11,6 +11,49 @@ The segments are the cells between two cuts. Inside a cell x is uniform; below t
 falls exponentially, over the width of the next cell. Sums of Dirichlet probabilities are Dirichlet, so a class has a
 Dirichlet(A_d q_ds) over the segments, whatever the cuts. The prior of the cuts is that of Boulle, MODL: a Bayes optimal
 discretization method for continuous attributes, Machine Learning 65 (2006).
+
+Update
+------
+
+The statistics are the counts $n_{kg}$ of cells by class. Given a set of cuts, the segments between them have counts
+$n_{ks}=\sum_{g\in s}n_{kg}$, and sums of Dirichlet probabilities are Dirichlet:
+
+$$p_k\mid\text{cuts},A,n\sim\mathrm{Dirichlet}(A\,q_s+n_{ks})_s.$$
+
+Averaging over all cuts
+-----------------------
+
+There are $2^{G-1}$ sets of cuts. The evidence of one is a product over its segments,
+
+$$p(x\mid\text{cuts},A)=\prod_k\frac{\Gamma(A)}{\Gamma(A+n_k)}
+\;\prod_s\underbrace{\prod_k\frac{\Gamma(Aq_s+n_{ks})}{\Gamma(Aq_s)}
+\Bigl(\prod_{g\in s}\frac{q_g^{n_{kg}}}{q_s^{n_{kg}}}\Bigr)}_{w(s)}.$$
+
+So the sum over all sets is a recursion: let $F(g)$ be the sum over all ways to cut the cells before $g$, then
+$F(g)=\sum_{h<g}F(h)\,w(h..g)$, for each number of cuts. This takes $G^2$ steps and not $2^G$.
+
+Mode and maximum likelihood
+---------------------------
+
+The most probable cuts and total follow from the same recursion with a maximum for the sum, and given these the mode of
+the segments' probabilities is a Dirichlet's. The likelihood is largest at the shares of the finest cells.
+
+Predictive
+----------
+
+The mean over cuts of the Dirichlet mean of the cell's segment:
+
+$$p_k(g)=\sum_{\text{cuts},A}p(\text{cuts},A\mid X,y)\;\frac{q_g}{q_s}\;\frac{Aq_s+n_{ks}}{A+n_k},\qquad s\ni g.$$
+
+Evidence
+--------
+
+The sum itself, $\log\sum_A\sum_{\text{cuts}}p(\text{cuts})\,p(x\mid\text{cuts},A)$, and the density inside the cells.
+
+Leave-one-out
+-------------
+
+For each class and cell the recursion is run again with one row less there; rows that share a cell share the answer.
 """
 
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Naive Bayes for counts, such as the words of a document.
+r"""Naive Bayes for counts, such as the words of a document.
 
     pi          ~ Dirichlet(class_concentration, ..., class_concentration)
     theta_k     ~ Dirichlet(concentration, ..., concentration)     probabilities of the D words in class k
@@ -7,6 +7,38 @@
 
 McCallum and Nigam, A comparison of event models for naive Bayes text classification (1998), section 2.2; Manning,
 Raghavan and Schuetze, Introduction to Information Retrieval (2008), section 13.2. Dirichlet(1) is uniform.
+
+Update, mode, maximum likelihood
+--------------------------------
+
+With $c_d$ the total count of word $d$ in all rows of the class,
+
+$$\theta\mid c\sim\mathrm{Dirichlet}(a+c),\qquad\theta_{d,\mathrm{MAP}}=\frac{c_d+a_d-1}{\sum_j(c_j+a_j)-D},
+\qquad\theta_{d,\mathrm{MLE}}=\frac{c_d}{\sum_j c_j}.$$
+
+Predictive
+----------
+
+A row of $m=\sum_d x_d$ words is $m$ draws from the same unknown $\theta$. Integrating the Multinomial over the
+Dirichlet $\alpha=a+c$ gives the Dirichlet-multinomial,
+
+$$p(x\mid m)=\frac{m!}{\prod_d x_d!}\;\frac{\Gamma(\sum_d\alpha_d)}{\Gamma(m+\sum_d\alpha_d)}
+\;\prod_d\frac{\Gamma(\alpha_d+x_d)}{\Gamma(\alpha_d)}.$$
+
+The ratio $\Gamma(\alpha_d+x_d)/\Gamma(\alpha_d)=\alpha_d(\alpha_d+1)\cdots(\alpha_d+x_d-1)$ grows faster than
+$\alpha_d^{x_d}$: a word that has come once is more probable to come again. Its repetitions are weaker evidence than the
+plug-in makes them.
+
+Evidence
+--------
+
+$$\log p(X)=\log\frac{B(a+c)}{B(a)}+\sum_i\log\frac{m_i!}{\prod_d x_{id}!}.$$
+
+Leave-one-out
+-------------
+
+The words of the row are taken off the counts, $\alpha=a+c-x_i$, and the Dirichlet-multinomial predicts the row as a
+whole.
 """
 
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Bayes classifier for real features that depend on each other: one multivariate normal for each class.
+r"""Bayes classifier for real features that depend on each other: one multivariate normal for each class.
 
     pi            ~ Dirichlet(class_concentration, ..., class_concentration)
     Sigma_k       ~ InverseWishart(df, scale)
@@ -15,6 +15,45 @@ Statistical Learning, 2nd edition, section 4.3).
 
 Murphy, Conjugate Bayesian analysis of the Gaussian distribution (2007), section 9, which writes mu_0, kappa, nu, Lambda
 for loc, strength, df, scale; Gelman et al., Bayesian Data Analysis, 3rd edition, section 3.6.
+
+Update
+------
+
+As for one column alone, with the scatter matrix $S=\sum_i(x_i-m)(x_i-m)^\top$ in place of the squared deviations:
+
+$$\begin{aligned}\kappa'&=\kappa+n,&\mu'&=\frac{\kappa\mu_0+nm}{\kappa'},\\ \nu'&=\nu+n,&
+\Lambda'&=\Lambda+S+\frac{\kappa n}{\kappa'}(m-\mu_0)(m-\mu_0)^\top.\end{aligned}$$
+
+Mode and maximum likelihood
+---------------------------
+
+$$\mu_{\mathrm{MAP}}=\mu',\quad\Sigma_{\mathrm{MAP}}=\frac{\Lambda'}{\nu'+D+2};\qquad\mu_{\mathrm{MLE}}=m,
+\quad\Sigma_{\mathrm{MLE}}=\frac Sn+\lambda I.$$
+
+With one covariance for all $K$ classes the mode is $\Lambda'/(\nu'+D+1+K)$.
+
+Predictive
+----------
+
+Student's t in $D$ dimensions,
+
+$$p(x)=t_{\nu'-D+1}\Bigl(x\;\Big|\;\mu',\;\frac{\kappa'+1}{\kappa'(\nu'-D+1)}\Lambda'\Bigr).$$
+
+A row with missing cells is predicted by its observed ones: a margin of this t is a t of the same kind, with the rows
+and columns of $\Lambda'$ that were observed.
+
+Evidence
+--------
+
+$$p(X)=\pi^{-nD/2}\;\frac{\Gamma_D(\nu'/2)}{\Gamma_D(\nu/2)}\;\frac{|\Lambda|^{\nu/2}}{|\Lambda'|^{\nu'/2}}\;
+\Bigl(\frac\kappa{\kappa'}\Bigr)^{D/2},
+\qquad\Gamma_D(z)=\pi^{D(D-1)/4}\prod_{d=1}^D\Gamma\Bigl(z+\frac{1-d}2\Bigr).$$
+
+Leave-one-out
+-------------
+
+Taking a row off $\Lambda'$ is a change of rank one, so that determinant and inverse follow from those of all rows,
+without a factorisation for each row.
 """
 
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Naive Bayes for real features of known variance, with a Normal prior on the mean of each class and column.
+r"""Naive Bayes for real features of known variance, with a Normal prior on the mean of each class and column.
 
     pi            ~ Dirichlet(class_concentration, ..., class_concentration)
     mu_kd         ~ Normal(loc, scale^2)
@@ -7,6 +7,39 @@
 
 Murphy, Conjugate Bayesian analysis of the Gaussian distribution (2007), section 2; Gelman et al., Bayesian Data
 Analysis, 3rd edition, section 2.5. NumPyro's Normal takes the standard deviation, hence the root.
+
+Update
+------
+
+Precisions add up. Write $\mu_0,s,v$ for loc, scale and variance. With $n$ cells of mean $m$,
+
+$$\frac1{s'^2}=\frac1{s^2}+\frac nv,\qquad\mu'=s'^2\Bigl(\frac{\mu_0}{s^2}+\frac{n\,m}v\Bigr),
+\qquad\mu\mid X\sim\mathcal N(\mu',s'^2).$$
+
+Mode and maximum likelihood
+---------------------------
+
+The mode of a Normal is its mean, $\mu'$; the maximum of the likelihood is $m$.
+
+Predictive
+----------
+
+A new cell is $\mu$ plus noise, two independent Normals:
+
+$$p(x)=\mathcal N(x\mid\mu',\;s'^2+v).$$
+
+Evidence
+--------
+
+The mean $m$ has the prior predictive $\mathcal N(\mu_0,s^2+v/n)$, and the deviations from it do not depend on $\mu$:
+
+$$\log p(X)=\log\mathcal N\Bigl(m\;\Big|\;\mu_0,\,s^2+\frac vn\Bigr)+\frac12\log\frac{2\pi v}{n}-\frac n2\log(2\pi v)
+-\frac S{2v}.$$
+
+Leave-one-out
+-------------
+
+The same with $n-1$ cells and their mean.
 """
 
 import jax.numpy as jnp

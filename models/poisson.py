@@ -1,4 +1,4 @@
-"""Naive Bayes for counts without an upper limit, such as events in a day.
+r"""Naive Bayes for counts without an upper limit, such as events in a day.
 
     pi          ~ Dirichlet(class_concentration, ..., class_concentration)
     lambda_kd   ~ Gamma(shape, rate)               expected count in column d of class k; its mean is shape / rate
@@ -7,6 +7,39 @@
 
 Gelman et al., Bayesian Data Analysis, 3rd edition, section 2.6, which writes alpha, beta for shape, rate. The prior is
 worth ``rate`` rows that count ``shape`` events together.
+
+Update
+------
+
+The likelihood of $n$ cells with the sum $s$ is $\lambda^{s}e^{-n\lambda}$ up to a constant, the prior is proportional
+to $\lambda^{\alpha-1}e^{-\beta\lambda}$:
+
+$$\lambda\mid s,n\sim\mathrm{Gamma}(\alpha+s,\;\beta+n).$$
+
+Mode and maximum likelihood
+---------------------------
+
+$$\lambda_{\mathrm{MAP}}=\frac{\max(\alpha+s-1,0)}{\beta+n},\qquad\lambda_{\mathrm{MLE}}=\frac sn.$$
+
+Predictive
+----------
+
+Integrating $\lambda^xe^{-\lambda}/x!$ over $\mathrm{Gamma}(\alpha',\beta')$ gives the negative binomial,
+
+$$p(x)=\frac{\Gamma(\alpha'+x)}{\Gamma(\alpha')\,x!}\Bigl(\frac{\beta'}{\beta'+1}\Bigr)^{\alpha'}
+\Bigl(\frac1{\beta'+1}\Bigr)^{x}.$$
+
+Its variance exceeds its mean, by less the more cells the posterior has seen.
+
+Evidence
+--------
+
+$$\log p(X)=\log\frac{\Gamma(\alpha+s)}{\Gamma(\alpha)}+\alpha\log\beta-(\alpha+s)\log(\beta+n)-\sum_i\log x_i!$$
+
+Leave-one-out
+-------------
+
+The negative binomial of $\alpha+s-x_i$ and $\beta+n-1$ predicts the cell.
 """
 
 import jax.numpy as jnp

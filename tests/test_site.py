@@ -49,6 +49,22 @@ def test_every_public_name_is_on_exactly_one_page():
     assert {*found} <= public_names()
 
 
+def test_the_mathematics_of_every_model_is_on_one_page():
+    """Theory pages show the docstrings of ``models/`` part by part, and nothing that is in them stands there again."""
+    pages = [path.read_text(encoding="utf-8") for path in (DOCS / "theory").glob("*.md")]
+    directive = re.compile(r"^```\{model\} (\w+)\n(?::part: (.+)\n)?```$", re.M)
+    shown = Counter(found for page in pages for found in directive.findall(page))
+    texts = {
+        path.stem: ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+        for path in (DOCS.parent / "models").glob("*.py")
+    }
+    parts = [(name, part) for name, text in texts.items() for part in ["", *re.findall(r"^(.+)\n-{3,}$", text, re.M)]]
+    assert shown == Counter(parts)
+    assert len(parts) > 50
+    formulas = {"".join(found.split()) for text in texts.values() for found in re.findall(r"\$\$.+?\$\$", text, re.S)}
+    assert [formula for formula in formulas for page in pages if formula in "".join(page.split())] == []
+
+
 def test_a_name_without_a_page_and_a_name_on_two_are_found():
     page = ".. autofunction:: bayesnb.fit_map\n.. autoclass:: bayesnb.plots.forest\n"
     assert documented([page, page]) == Counter({"fit_map": 2, "plots.forest": 2})
@@ -77,7 +93,9 @@ def test_the_tutorials_that_are_listed_exist():
 
 
 @pytest.mark.filterwarnings("ignore:column 'blood' holds no value")
-@pytest.mark.parametrize("path", sorted((DOCS / "how_to").glob("*.md")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", [*sorted((DOCS / "how_to").glob("*.md")), DOCS / "design.md"], ids=lambda path: path.stem
+)
 def test_the_lines_of_a_page_run(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # one writes a file
     scope: dict = {}

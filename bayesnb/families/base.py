@@ -60,7 +60,15 @@ Hyperparameter = Any
 
 
 class Family(Hyperparameters, Readable, Scoring, Traits, Powers, LeftOut):
-    """A likelihood for a block of columns and its conjugate prior; the module's docstring describes the interface."""
+    """A likelihood for a block of columns and its conjugate prior; the module's docstring describes the interface.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), [[1], [1], [0], [0]], [0, 0, 0, 1])
+        >>> before, after = post.prior.families["x"], post.model.families["x"]  # a posterior has the prior's type
+        >>> isinstance(before, nb.Family), type(after) is type(before), before.a.tolist(), after.a.tolist()
+        (True, True, [[1.0], [1.0]], [[3.0], [1.0]])
+    """
 
     statistics_type: ClassVar[type]
     """The class of the sufficient statistics."""

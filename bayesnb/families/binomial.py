@@ -47,6 +47,17 @@ class Binomial(BetaFamily):
 
     Cells are whole numbers 0..t, or NaN (missing). Sites: ``block_probs`` [K, D]. Internally rows are [N, 2 D],
     successes and then totals, and a missing cell is 0 of 0.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> fit = nb.fit_map(nb.NaiveBayes(nb.Binomial.laplace(10, 1.0)), [[7], [1], [3]], [0, 1, 1])
+        >>> fit.params["x_probs"].round(3)  # (7 + 1) / (10 + 2) and (4 + 1) / (20 + 2)
+        array([[0.667],
+               [0.227]])
+        >>> own = nb.NaiveBayes(nb.Binomial.laplace(None, 1.0))  # each cell has its own total
+        >>> nb.fit_map(own, ([[7], [1], [3]], [[10], [5], [15]]), [0, 1, 1]).params["x_probs"].round(3)
+        array([[0.667],
+               [0.227]])
     """
 
     total_count: int | Sequence[int] | None = field(metadata={"static": True})

@@ -34,19 +34,19 @@ from bayesnb.primitives.sums import ClassSums
 class Categorical(DirichletPrior):
     """Unordered categories: theta_kd ~ Dirichlet(a), x_nd | y_n = k ~ Categorical(theta_kd).
 
-    With counts n_c the posterior is Dirichlet(a + n); its mode is (n_c + a_c - 1) / (n + sum a - C), its mean, which
-    is also the predictive, (n_c + a_c) / (n + sum a). Gelman et al., Bayesian Data Analysis, 3rd edition, section
-    3.4; Minka, Bayesian inference, entropy and the multinomial distribution (2003). The default Dirichlet(1) is
-    uniform: on 17 real data sets concentrations from .25 to 2 were statistically tied, and 1 had the least regret.
+    With counts n_c the posterior is Dirichlet(a + n); its mode is (n_c + a_c - 1) / (n + sum a - C), its mean, also the
+    predictive, (n_c + a_c) / (n + sum a). Minka, Bayesian inference, entropy and the multinomial distribution (2003).
 
     Args:
-        num_categories: C, an int for every column, or one int per column.
-        concentration: Positive: a number, or [C], [D, C] or [K, D, C] if all columns have C categories; if they
-            differ, a number or the columns' values laid end to end, [S] or [K, S] with S = sum C.
+        num_categories: C, an int for every column, or one int per column; NaN and codes other than 0..C-1 are missing.
+        concentration: Positive: a number, [C], [D, C] or [K, D, C]; [S] or [K, S], laid end to end, if C differs.
 
-    Cells are codes 0..C-1; NaN, negative and undeclared codes are missing. Sites: ``block_probs`` [K, D, C] on the
-    simplex, or one site per column, ``block_probs_3`` [K, C_3], if the columns differ. Nothing is padded to the
-    largest column.
+    Sites: ``block_probs`` [K, D, C] on the simplex, or one of each column, ``block_probs_3`` [K, C_3], if C differs.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> nb.fit_posterior(nb.NaiveBayes(nb.Categorical(3)), [[0], [1], [2]], [0, 0, 1]).predict_proba([[2]]).round(3)
+        array([[0.375, 0.625]])
     """
 
     num_categories: int | tuple[int, ...] = field(metadata={"static": True})

@@ -75,6 +75,17 @@ class Histogram(CellColumns):
 
     Cells are finite numbers or NaN (missing). Sites: ``block_probs`` [K, D, G] on the simplex, of which only the sums
     over segments count; ``block_cuts`` [D, G - 1], 1 or 0; ``block_total`` [D], the place of A in ``total``.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> X, y = [[1.0], [2.0], [3.0], [4.0], [5.0], [6.0], [7.0], [8.0]], [0, 0, 1, 1, 1, 1, 0, 0]
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Histogram(cells=4)), X, y)
+        >>> post.predict_proba([[1.5], [4.5], [7.5]]).round(2)  # class 1 lies in the middle
+        array([[0.7, 0.3],
+               [0.3, 0.7],
+               [0.7, 0.3]])
+        >>> post.model.families["x"].no_cut_probability().round(2)
+        array([0.21])
     """
 
     cells: int = field(default=32, metadata={"static": True})

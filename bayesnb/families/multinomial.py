@@ -61,6 +61,13 @@ class Multinomial(DirichletPrior, LinearFamily):
     Cells are counts, non-negative and not necessarily whole. A row of the block that is all NaN is missing; a partly
     NaN row leaves its total unknown and is refused. The block counts as one feature; words of probability zero are
     counted one by one. Sites: ``block_probs`` [K, D] on the simplex.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> fit = nb.fit_map(nb.NaiveBayes(nb.Multinomial.laplace(1.0)), [[3, 0, 1], [0, 2, 0]], [0, 1])
+        >>> fit.params["x_probs"].round(3)  # (c_d + 1) / (sum c + 3)
+        array([[0.571, 0.143, 0.286],
+               [0.2  , 0.6  , 0.2  ]])
     """
 
     concentration: Hyperparameter = 1.0

@@ -42,16 +42,10 @@ class MultivariateNormal(InverseWishartPrior):
     loc', Sigma = scale' / (df' + D + 2); the predictive is Student's t in D dimensions with df' - D + 1 degrees of
     freedom about loc' with scale matrix scale' (strength' + 1) / (strength' (df' - D + 1)). With
     ``covariance="shared"`` the classes have one Sigma, which is linear discriminant analysis: df and scale add up the
-    terms of all classes, and the mode is Sigma = scale' / (df' + D + 1 + K). Murphy, Conjugate Bayesian analysis of
-    the Gaussian distribution (2007), section 9; Gelman et al., Bayesian Data Analysis, 3rd edition, section 3.6.
-
-    The default prior is Normal's default in each column alone: loc is the pooled mean, strength 1, and with df = D + 1
-    and scale = 2 diag(V), V the pooled variances, every variance is InverseGamma(1, V) and every correlation uniform
-    on [-1, 1]: Barnard, McCulloch and Meng, Modeling covariance matrices (2000). Rescaling a column changes no
-    prediction. A column that is constant in the fitted rows has factor 1.
-
-    The MLE is S / n + smoothing I. Without smoothing it needs more rows per class than columns, and inside a JAX
-    transformation, where that cannot be checked, a singular covariance gives NaN.
+    terms of all classes, and the mode is Sigma = scale' / (df' + D + 1 + K). The MLE is S / n + smoothing I; without
+    smoothing it needs more rows per class than columns, or inside a JAX transformation it is NaN. The default prior is
+    that of ``Normal`` in each column, with correlations uniform on [-1, 1]. Murphy, Conjugate Bayesian analysis of the
+    Gaussian distribution (2007), section 9; Barnard, McCulloch and Meng, Modeling covariance matrices (2000).
 
     Args:
         covariance: "full", a covariance for each class, or "shared", one for all.
@@ -62,8 +56,15 @@ class MultivariateNormal(InverseWishartPrior):
         scale: Positive definite, [D, D] or [K, D, D]; None for 2 diag(V).
 
     Cells are finite numbers or NaN (missing). A row is predicted by its observed cells, exactly; in a fit it must have
-    all of them or none, as there is no closed form otherwise. The block counts as one feature. Sites: ``block_loc``
-    [K, D] and ``block_covariance`` [K, D, D], or [D, D] if it is shared.
+    all of them or none, for a closed form. The block counts as one feature. Sites: ``block_loc`` [K, D] and
+    ``block_covariance`` [K, D, D], or [D, D] if it is shared.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> X, y = [[0.0, 0.0], [1.0, 1.0], [2.0, 2.1], [0.0, 2.0], [1.0, 1.1], [2.0, 0.0]], [0, 0, 0, 1, 1, 1]
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.MultivariateNormal()), X, y)
+        >>> post.predict_proba([[2.0, 2.0]]).round(2)  # the columns rise together in class 0
+        array([[0.85, 0.15]])
     """
 
     covariance: str = field(default="full", metadata={"static": True})

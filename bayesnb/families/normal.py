@@ -44,20 +44,14 @@ class Normal(Tied, LinearFamily):
     + n m) / strength', shape' = shape + n/2, rate' = rate + S/2 + strength n (m - loc)^2 / (2 strength'). Its joint
     mode is mu = loc', sigma2 = rate' / (shape' + 3/2); the predictive is Student's t with 2 shape' degrees of freedom
     about loc' with squared scale rate' (strength' + 1) / (shape' strength'). Murphy, Conjugate Bayesian analysis of
-    the Gaussian distribution (2007), section 3 (m, kappa, a, b there); Gelman et al., Bayesian Data Analysis, section
-    3.3.
+    the Gaussian distribution (2007), section 3 (m, kappa, a, b there); Gelman et al., Bayesian Data Analysis, 3.3.
 
     The default prior is unit information, column by column and blind to the labels: loc is the pooled mean, rate the
     pooled variance V (divisor n), strength = shape = 1: one pseudo-row for the mean, two for the variance. Rescaling
-    a column changes no prediction. Over 78 cells of 17 real data sets and sizes 20 to 500 the exact posterior under
-    it has median log loss .846, against 1.486 for the MLE with smoothed variances, and beats it in 94 % of cells; the
-    MAP has 1.151.
+    a column changes no prediction. A column that is constant in the fitted rows has rate 0, and its factor is 1.
 
-    A column that is constant in the fitted rows has no scale: its rate is 0 and its factor is 1.
-
-    With ``variance="shared"`` all classes have one variance per column, sigma2_d: the posterior's shape and rate add up
-    the terms of all classes, the mode is sigma2 = rate' / (shape' + 1 + K/2), and the log odds of a point estimate are
-    affine in x (``linear_form``).
+    With ``variance="shared"`` all classes have one variance per column, sigma2_d: shape' and rate' add up the terms of
+    all classes, the mode is sigma2 = rate' / (shape' + 1 + K/2), and ``linear_form`` has the log odds of an estimate.
 
     Args:
         variance: "own", a variance for each class and column, or "shared", one for each column.
@@ -68,6 +62,12 @@ class Normal(Tied, LinearFamily):
 
     All broadcast to [K, D]; a shared variance has shape and rate [D]. Cells are finite numbers or NaN (missing). Sites:
     ``block_loc`` [K, D] and ``block_variance`` [K, D], or [D] if it is shared.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Normal(loc=0.0, rate=1.0)), [[1.0], [5.0], [9.0]], [0, 0, 1])
+        >>> post.model.families["x"].loc.tolist()  # 6 / (1 + 2) and 9 / (1 + 1)
+        [[2.0], [4.5]]
     """
 
     loc: Hyperparameter = None

@@ -40,6 +40,15 @@ class NormalKnownVariance(LinearFamily):
         scale: Prior standard deviation of mu, positive; None for the root of the variance: one pseudo-row.
 
     All broadcast to [K, D]. Cells are finite numbers or NaN (missing). Sites: ``block_loc`` [K, D].
+
+    Example:
+        >>> import bayesnb as nb
+        >>> model = nb.NaiveBayes(nb.NormalKnownVariance(variance=1.0, loc=0.0, scale=1.0))
+        >>> post = nb.fit_posterior(model, [[1.0], [2.0], [3.0], [7.0]], [0, 0, 0, 1])
+        >>> post.model.families["x"].loc.round(3), post.model.families["x"].scale.round(3)
+        (array([[1.5],
+               [3.5]]), array([[0.5  ],
+               [0.707]]))
     """
 
     variance: Hyperparameter = 1.0

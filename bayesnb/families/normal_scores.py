@@ -28,6 +28,14 @@ class NormalScores:
     tails, and the scores of one class are often close to a Normal even if its numbers are not. It takes the counts of
     cells and keeps nothing else. r_k is no ratio of probabilities where cells are atoms: sum_g q_g r_k(g) is not 1, so
     it has no evidence and no draws, and is no likelihood by itself.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> X, y = [[1.0], [2.0], [3.0], [40.0], [50.0], [600.0]], [0, 0, 0, 1, 1, 1]
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Views(nb.NormalScores(), nb.Histogram())), X, y)
+        >>> post.predict_proba([[2.0], [600.0]]).round(2)  # only the order of the numbers counts
+        array([[0.72, 0.28],
+               [0.21, 0.79]])
     """
 
     def log_ratios(self, mass: Array, counts: Array) -> Array:

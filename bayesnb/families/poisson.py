@@ -65,6 +65,15 @@ class Poisson(LinearFamily):
             cell with one event pulls a class of few rows with a thousand events each towards 0.
 
     Cells are whole numbers 0, 1, ... or NaN (missing). Sites: ``block_rate`` [K, D], events per cell.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Poisson()), [[2], [4], [9]], [0, 0, 1])
+        >>> post.model.families["x"].shape.tolist(), post.model.families["x"].rate.tolist()  # 1 + s, 1 + n
+        ([[7.0], [10.0]], [[3.0], [2.0]])
+        >>> post.predict_proba([[3], [8]]).round(2)
+        array([[0.65, 0.35],
+               [0.12, 0.88]])
     """
 
     shape: Hyperparameter = 1.0

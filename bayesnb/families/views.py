@@ -62,6 +62,15 @@ class Views(Histogram):
 
     Raises:
         ValueError: for other views.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> X, y = [[1.0], [2.0], [3.0], [40.0], [50.0], [600.0]], [0, 0, 1, 0, 1, 1]
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Views(nb.NormalScores(), nb.Histogram())), X, y)
+        >>> post.weights["x"].tolist(), post.predict_proba([[2.0]]).round(2)
+        ([0.5, 0.5], array([[0.65, 0.35]]))
+        >>> nb.temper(post, X, y, per_feature=True).weights["x"].shape  # a power for each column and view
+        (2,)
     """
 
     loc: Hyperparameter = None

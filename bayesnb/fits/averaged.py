@@ -37,6 +37,13 @@ from bayesnb.rows.statistics import ModelStatistics
 class FeatureInclusion(NamedTuple):
     """``probability`` that each feature depends on the class, and the ``log_bayes_factor`` for it: arrays [D], [1] for
     a block that is one feature, or dicts of them by block.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> X, y = [[0, 0], [0, 1], [0, 0], [1, 1], [1, 0], [1, 1]], [0, 0, 0, 1, 1, 1]
+        >>> found = nb.feature_inclusion(nb.NaiveBayes(nb.Bernoulli()), X, y)
+        >>> found.log_bayes_factor.round(2), found.probability.round(2)  # at prior odds of 1
+        (array([ 2.17, -0.03]), array([0.9 , 0.49]))
     """
 
     probability: Any
@@ -82,6 +89,13 @@ class AveragedPosterior(Classifier):
 
     ``posterior`` has separate parameters for each class; ``pooled``, by block, the same families with one set of
     parameters for all classes; ``log_odds`` [D], by block, the posterior log odds that a feature depends on the class.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> X, y = [[0, 0], [0, 1], [0, 0], [1, 1], [1, 0], [1, 1]], [0, 0, 0, 1, 1, 1]
+        >>> fit = nb.fit_averaged(nb.NaiveBayes(nb.Bernoulli()), X, y)
+        >>> fit.probability.round(3), fit.predict_proba([[1, 0]]).round(2)
+        (array([0.897, 0.493]), array([[0.27, 0.73]]))
     """
 
     posterior: Posterior
@@ -141,7 +155,20 @@ def fit_averaged(
     sample_weight: Any = None,
     statistics: ModelStatistics | None = None,
 ) -> AveragedPosterior:
-    """The exact posterior averaged over all subsets of features; arguments and errors as in ``feature_inclusion``."""
+    """The exact posterior averaged over all 2^D subsets of features that depend on the class, in closed form.
+
+        p(x, k | D) = p(k | D) prod_d [P_d p(x_d | k, D) + (1 - P_d) p(x_d | D)]
+
+    with the ``probability`` P_d of ``feature_inclusion``, whose arguments and errors these are.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> X, y = [[0, 0], [0, 1], [0, 0], [1, 1], [1, 0], [1, 1]], [0, 0, 0, 1, 1, 1]
+        >>> nb.fit_averaged(nb.NaiveBayes(nb.Bernoulli()), X, y).predict_proba([[0, 0]]).round(2)
+        array([[0.8, 0.2]])
+        >>> nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), X, y).predict_proba([[0, 0]]).round(2)  # both in full
+        array([[0.86, 0.14]])
+    """
     model, statistics, _, odds = _compare(model, X, y, prior, sample_weight, statistics)
     updated, pooled = finalise(_posteriors, model, statistics)
     return AveragedPosterior(Posterior(model, updated, statistics), pooled, odds)

@@ -46,7 +46,16 @@ FEWEST_REPLICATES = 8
 
 @pytree
 class Bootstrap(Node):
-    """``estimate`` is the fit to the rows themselves; ``params`` are those of all R replicates, [R, ...] by site."""
+    """``estimate`` is the fit to the rows themselves; ``params`` are those of all R replicates, [R, ...] by site.
+
+    Example:
+        >>> import jax, bayesnb as nb
+        >>> X, y = [[1.0], [2.0], [3.0], [6.0], [7.0], [8.0]], [0, 0, 0, 1, 1, 1]
+        >>> found = nb.bootstrap(nb.NaiveBayes(nb.NormalKnownVariance(1.0)), X, y, key=jax.random.key(0), replicates=50)
+        >>> low, high = found.interval(level=0.9)["x_loc"]
+        >>> ((low < found.estimate.params["x_loc"]) & (found.estimate.params["x_loc"] < high)).tolist()
+        [[True], [True]]
+    """
 
     estimate: PointEstimate
     params: Sites
@@ -93,6 +102,13 @@ def bootstrap(
 
     Raises:
         ValueError: as ``fit`` does, for the rows or for a replicate; and for an invalid fit, scheme or number.
+
+    Example:
+        >>> import jax, bayesnb as nb
+        >>> X, y = [[1.0], [2.0], [3.0], [6.0], [7.0], [8.0]], [0, 0, 0, 1, 1, 1]
+        >>> found = nb.bootstrap(nb.NaiveBayes(nb.NormalKnownVariance(1.0)), X, y, key=jax.random.key(0), replicates=50)
+        >>> found.params["x_loc"].shape, found.estimate.params["x_loc"].tolist()
+        ((50, 2, 1), [[2.0], [7.0]])
     """
     arguments.check_model(model)
     arguments.check_key(key)

@@ -51,6 +51,15 @@ class ClassProbsEstimate(Node):
 
     ``class_probs`` [K] is the estimate, ``interval`` has its ends ``low`` and ``high`` [K], ``fit`` is the given fit
     for the population with these class probabilities, and ``draws`` [S, K] are draws from the posterior, or None.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Normal()), [[0.0], [0.2], [3.0], [3.1]], [0, 0, 1, 1])
+        >>> found = nb.estimate_class_probs(post, [[3.0], [2.9], [3.2], [0.1], [3.1]])
+        >>> found.interval.low.round(1), found.interval.high.round(1)
+        (array([0. , 0.3]), array([0.7, 1. ]))
+        >>> found.fit.predict_proba([[1.5]]).round(1)
+        array([[0., 1.]])
     """
 
     class_probs: Array

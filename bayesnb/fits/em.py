@@ -45,6 +45,15 @@ class EMEstimate(PointEstimate):
     ``log_posterior`` [T + 1] is the objective at the start and after each of T iterations: the log posterior density,
     or the log likelihood for an MLE; it never falls. It is -inf if a row is impossible, and inf if the prior's density
     is unbounded there, as on the boundary with a concentration below 1.
+
+    Example:
+        >>> import numpy as np, bayesnb as nb
+        >>> X, y = [[0.0], [0.5], [4.0], [4.5], [0.2], [4.2]], [0, 0, 1, 1, -1, -1]
+        >>> fit = nb.fit_em(nb.NaiveBayes(nb.Normal()), X, y)
+        >>> fit.converged, len(fit.log_posterior) == fit.num_iterations + 1
+        (True, True)
+        >>> bool((np.diff(fit.log_posterior) >= -1e-9).all())  # it never falls
+        True
     """
 
     log_posterior: Array
@@ -138,9 +147,8 @@ def fit_em(
 
     EM starts from the exact posterior of the labelled rows: their MLE or MAP could give an event probability 0, which
     EM would never change. Classes without labelled rows share theirs at random. The prior is resolved from all rows. If
-    every row is labelled, the result is the closed form. If the model is wrong, unlabelled rows may make predictions
-    worse; a small ``unlabelled_weight`` limits this: Cozman, Cohen and Cirelo, Semi-supervised learning of mixture
-    models (2003). Arguments not listed are as in ``fit_mle``.
+    every row is labelled, it is the closed form. If the model is wrong, unlabelled rows may do harm, which a small
+    weight limits: Cozman et al., Semi-supervised learning of mixture models (2003). The rest is as in ``fit_mle``.
 
     Args:
         model: The specification; declare num_classes if some classes do not occur in the labels.
@@ -159,6 +167,13 @@ def fit_em(
     Raises:
         ValueError: if the data do not fit the model, for labels other than integers >= -1, an ``unlabelled_weight``
             outside [0, 1], a missing key, the MAP of a family with discrete sites, and inside a JAX transformation.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> X, y = [[1.0], [7.0], [1.0], [3.0], [7.0], [9.0]], [0, 1, -1, -1, -1, -1]
+        >>> nb.fit_em(nb.NaiveBayes(nb.NormalKnownVariance(0.1)), X, y, fit=nb.fit_mle).params["x_loc"].round(2)
+        array([[1.67],
+               [7.67]])
     """
     require_fit(fit, fit_map, fit_mle)
     if fit is fit_map and isinstance(model, NaiveBayes):

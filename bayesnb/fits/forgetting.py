@@ -32,6 +32,13 @@ class Forgetting(Node):
 
     ``factor`` is the learned factor, or a dict of one for each block and for "label"; ``log_evidence`` is the
     prequential evidence there; ``fit`` is the posterior after the last row, in which the others have faded.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> X, y = [[1], [1], [1], [1], [0], [0], [0], [0]], [0] * 8  # the stream turns
+        >>> found = nb.fit_forgetting(nb.NaiveBayes(nb.Bernoulli(), num_classes=1), X, y)
+        >>> round(found.factor, 1), round(found.log_evidence, 1), found.fit.model.families["x"].b.round(1)
+        (0.5, -4.8, array([[2.8]]))
     """
 
     factor: Any
@@ -56,6 +63,12 @@ def fit_forgetting(model: NaiveBayes, X: Any, y: Any, *, per_block: bool = False
 
     Raises:
         ValueError: as ``prequential``.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> X, y = [[1], [1], [1], [1], [0], [0], [0], [0]], [0] * 8  # the stream turns
+        >>> nb.fit_forgetting(nb.NaiveBayes(nb.Bernoulli(), num_classes=1), X, y).factor < 1.0
+        True
     """
     rows = Sequence(model, X, y)
     parts = ["label", *rows.names] if per_block else [None]

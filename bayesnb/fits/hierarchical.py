@@ -34,6 +34,14 @@ class HierarchicalDraws(Draws):
     """Draws whose predictions integrate the parameters out: p(y, x) is the mean over draws of p(y, x | h, rows).
 
     ``specification`` is the model with the hyperpriors; ``statistics`` are those of the rows.
+
+    Example:
+        >>> import jax, bayesnb as nb, numpyro.distributions as dist
+        >>> model = nb.NaiveBayes(nb.Bernoulli(a=dist.Gamma(2.0, 1.0), b=1.0))
+        >>> settings = {"key": jax.random.key(0), "num_samples": 500, "num_warmup": 300, "progress_bar": False}
+        >>> draws = nb.fit_nuts(model, [[1], [1], [0]], [0, 0, 1], **settings)
+        >>> {site: values.shape for site, values in sorted(draws.params.items())}
+        {'class_probs': (2000, 2), 'x_prior_a': (2000,), 'x_probs': (2000, 2, 1)}
     """
 
     specification: NaiveBayes

@@ -39,6 +39,13 @@ class MultiLabel(Node):
     """L classifiers with two classes each, 0 if the label is absent and 1 if it is present. X as in the fit.
 
     ``fits`` is a single result; each of its leaves has labels on its first axis, [L, ...].
+
+    Example:
+        >>> import bayesnb as nb
+        >>> X, Y = [[1, 0], [1, 1], [0, 1], [0, 0]], [[1, 0], [1, 1], [0, 1], [0, 0]]
+        >>> fit = nb.fit_multilabel(nb.NaiveBayes(nb.Bernoulli()), X, Y)
+        >>> fit.num_labels, fit.predict([[1, 1]]).tolist(), round(float(fit.label(0).log_evidence), 2)
+        (2, [[1, 1]], -9.18)
     """
 
     fits: PointEstimate | Posterior
@@ -85,6 +92,12 @@ def fit_multilabel(
 
     Raises:
         ValueError: if the data do not fit the model, and for a label that every row or no row has.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> X, Y = [[1, 0], [1, 1], [0, 1], [0, 0]], [[1, 0], [1, 1], [0, 1], [0, 0]]
+        >>> nb.fit_multilabel(nb.NaiveBayes(nb.Bernoulli()), X, Y).predict_proba([[1, 0]]).round(2)
+        array([[0.75, 0.25]])
     """
     arguments.check_model(model)
     require_fit(fit, *CLOSED_FORMS, advice=": call it once for each label")

@@ -71,6 +71,13 @@ def fit_nuts(
     Raises:
         ValueError: as for ``fit_mle``, for invalid numbers of draws, for hyperpriors with ``priors`` or unlabelled
             rows, if no initial point with finite density is found, and inside a JAX transformation.
+
+    Example:
+        >>> import jax, bayesnb as nb
+        >>> model, X, y = nb.NaiveBayes(nb.Bernoulli()), [[1], [1], [0], [0]], [0, 0, 0, 1]
+        >>> draws = nb.fit_nuts(model, X, y, key=jax.random.key(0), num_samples=500, num_warmup=300, progress_bar=False)
+        >>> draws.predict_proba([[1]]).round(1), nb.fit_posterior(model, X, y).predict_proba([[1]]).round(1)
+        (array([[0.8, 0.2]]), array([[0.8, 0.2]]))
     """
     arguments.check_key(key)
     arguments.check_counts(num_samples=num_samples, num_warmup=num_warmup, num_chains=num_chains)

@@ -50,6 +50,13 @@ class InferredLikelihoods(Mapping[str, str]):
 
     Attributes:
         choices: For each column its name, likelihood and reason.
+
+    Example:
+        >>> import pandas as pd, bayesnb as nb
+        >>> kinds = nb.infer_likelihoods(pd.DataFrame({"size": [1.5, 2.25, 3.5], "colour": ["red", "blue", "red"]}))
+        >>> dict(kinds), kinds.choices[1].reason
+        ({'size': 'normal', 'colour': 'categorical'}, 'text with 2 values')
+        >>> clf = nb.NaiveBayesClassifier(likelihoods={**kinds, "size": "histogram"})
     """
 
     choices: tuple[Choice, ...]
@@ -82,6 +89,12 @@ def infer_likelihoods(frame: Any) -> InferredLikelihoods:
 
     Raises:
         DataError: if it is not a data frame, or one of its columns holds nested values or several types.
+
+    Example:
+        >>> import pandas as pd, bayesnb as nb
+        >>> frame = pd.DataFrame({"size": [1.5, 2.25, 3.5], "colour": ["red", "blue", "red"], "ill": [1, 0, 1]})
+        >>> dict(nb.infer_likelihoods(frame))
+        {'size': 'normal', 'colour': 'categorical', 'ill': 'bernoulli'}
     """
     found = as_frame(frame)
     if found is None:

@@ -72,6 +72,13 @@ def to_arviz(
     Raises:
         ValueError: for a fit without draws, a missing key, names or rows that do not fit the model, X or y alone, more
             log likelihoods than there is memory for, and inside a JAX transformation.
+
+    Example:
+        >>> import jax, bayesnb as nb
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), [[1, 0], [0, 1]], [0, 1])
+        >>> data = nb.to_arviz(post, key=jax.random.key(0), num_samples=50, class_names=["ham", "spam"])
+        >>> dict(data.posterior["x_probs"].sizes)
+        {'chain': 4, 'draw': 50, 'classes': 2, 'x_features': 2}
     """
     if not isinstance(result, Draws | Posterior):
         raise ValueError(

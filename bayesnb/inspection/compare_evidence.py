@@ -39,6 +39,14 @@ class EvidenceComparison:
         probability: The posterior probability of each model, if all were equally probable before.
         from_data: By name, the hyperparameters that have the value which the pooled rows give by default.
         learned: The names of models whose prior was learned from the rows.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> X, y = [[1], [1], [1], [0], [0], [0]], [0, 0, 0, 1, 1, 1]
+        >>> models = {"flat": nb.NaiveBayes(nb.Bernoulli()), "strong": nb.NaiveBayes(nb.Bernoulli(9, 9))}
+        >>> found = nb.compare_evidence(models, X, y)
+        >>> {name: round(value, 2) for name, value in found.probability.items()}
+        {'flat': 0.75, 'strong': 0.25}
     """
 
     log_evidence: dict[str, float]

@@ -54,6 +54,17 @@ class Dependence:
             with those that the prior over cells implies: independent columns with few rows a category get 0.
         nearly_unique: The positions of columns of categories with fewer than two rows a category. The mutual
             information of their counts is mostly noise: it is near its maximum even for independent columns.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> X, y = [[0, 0, 1], [0, 0, 0], [1, 1, 1], [1, 1, 0]] * 5, [0, 1, 0, 1] * 5  # columns 0 and 1 are copies
+        >>> found = nb.dependence(X, y)
+        >>> found.log_bayes_factor.round(1)
+        array([[ 0. ,  9.3, -1.7],
+               [ 9.3,  0. , -1.7],
+               [-1.7, -1.7,  0. ]])
+        >>> [(pair.first, pair.second) for pair in found.strongest(1)]
+        [('0', '1')]
     """
 
     names: tuple[str, ...]
@@ -116,6 +127,14 @@ def dependence(X: Any, y: Any, *, sample_weight: Any = None, model: NaiveBayes |
     Raises:
         ValueError: for shapes, types or values that do not fit, families whose pairs have no closed form, a single
             column, and inside a JAX transformation.
+
+    Example:
+        >>> import math, bayesnb as nb
+        >>> X, y = [[0, 0, 1], [0, 0, 0], [1, 1, 1], [1, 1, 0]] * 5, [0, 1, 0, 1] * 5  # columns 0 and 1 are copies
+        >>> nb.dependence(X, y).mutual_information.round(2), round(math.log(2), 2)  # nats of an even coin
+        (array([[0.  , 0.69, 0.  ],
+               [0.69, 0.  , 0.  ],
+               [0.  , 0.  , 0.  ]]), 0.69)
     """
     if model is not None and not isinstance(model, NaiveBayes):
         raise ValueError(f"model must be a NaiveBayes, got {type(model).__name__}: nb.NaiveBayes(nb.Normal())")

@@ -27,7 +27,20 @@ class Worst(NamedTuple):
 
 
 class Diagnosis(NamedTuple):
-    """The largest R-hat, the smallest effective sample sizes, the number of divergent transitions, and advice."""
+    """The largest R-hat, the smallest effective sample sizes, the number of divergent transitions, and advice.
+
+    Example:
+        >>> import jax, numpy as np, bayesnb as nb
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), [[1], [1], [0], [0]], [0, 0, 0, 1])
+        >>> params, diverging = post.sample(jax.random.key(0), 2000), np.zeros(2000, bool)
+        >>> draws = nb.Draws(post.prior, params, {"diverging": diverging}, num_chains=4)
+        >>> found = nb.diagnose(draws)  # doctest: +ELLIPSIS
+        4 chains of 500 draws; parameters that vary: 4
+        ...
+        No problem was found.
+        >>> found.ok, round(found.r_hat.value, 1), found.num_divergences
+        (True, 1.0, 0)
+    """
 
     r_hat: Worst
     bulk_ess: Worst
@@ -47,7 +60,23 @@ def diagnose(draws: Draws, *, class_names: Any = None, feature_names: Any = None
     Parameters that do not vary, such as fixed class probabilities, are left out. If one varies but its R-hat or
     effective sample size is undefined, as when chains are stuck, it counts as the worst possible value.
 
-    Names as in ``to_arviz``. ValueError for a fit that has no chains, and for names that do not fit the model.
+    Args:
+        draws: A result of ``fit_nuts``.
+        class_names, feature_names: Names of classes and columns, as in ``to_arviz``.
+
+    Raises:
+        ValueError: for a fit that has no chains, and for names that do not fit the model.
+
+    Example:
+        >>> import jax, numpy as np, bayesnb as nb
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), [[1], [1], [0], [0]], [0, 0, 0, 1])
+        >>> params, diverging = post.sample(jax.random.key(0), 2000), np.zeros(2000, bool)
+        >>> draws = nb.Draws(post.prior, params, {"diverging": diverging}, num_chains=4)
+        >>> nb.diagnose(draws).advice  # doctest: +ELLIPSIS
+        4 chains of 500 draws; parameters that vary: 4
+        ...
+        No problem was found.
+        ()
     """
     if isinstance(draws, Posterior):
         raise ValueError("an exact posterior needs no diagnosis: its draws are independent")

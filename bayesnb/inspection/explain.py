@@ -78,6 +78,18 @@ def explain(
     Raises:
         ValueError: for a fit that has no additive explanation, rows or names that do not fit it, a key for a point
             estimate, which has no posterior uncertainty, tables above 2 GiB, and inside a JAX transformation.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), [[1, 0], [1, 1], [0, 1], [0, 1]], [1, 1, 0, 0])
+        >>> found = nb.explain(post, [[1, 1]], feature_names=["cough", "fever"], class_names=["well", "ill"])
+        >>> print(found.table())
+        ill against well, row 0 [nats]
+          class prior     +0.000
+          cough = 1       +1.099
+          fever = 1       -0.405
+          log odds        +0.693
+          P(ill) = 0.6667
     """
     before, last = names.steps_of(fit)  # rows go through all steps
     X = X if before is None else before.transform(X)

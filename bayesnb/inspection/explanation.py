@@ -19,6 +19,14 @@ from bayesnb.results.intervals import Interval
 class Intervals(NamedTuple):
     """Credible intervals given the parameters: ``prior`` [K], ``contributions`` [N, K, F], and their sum,
     ``log_odds`` [N, K].
+
+    Example:
+        >>> import jax, bayesnb as nb
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), [[1, 0], [1, 1], [0, 1], [0, 1]], [1, 1, 0, 0])
+        >>> found = nb.explain(post, [[1, 1]], key=jax.random.key(0), num_draws=100)
+        >>> low, high = found.intervals.log_odds
+        >>> found.intervals.contributions.low.shape, (low <= high).tolist()
+        ((1, 2, 2), [[True, True]])
     """
 
     prior: Interval
@@ -29,6 +37,13 @@ class Intervals(NamedTuple):
 class Contribution(NamedTuple):
     """One feature's contribution: its ``name``, its ``value`` in the row, its ``log_odds`` in nats, the ends of the
     interval, NaN without one, and the value in words.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), [[1, 0], [1, 1], [0, 1], [0, 1]], [1, 1, 0, 0])
+        >>> found = nb.explain(post, [[1, 1]], feature_names=["cough", "fever"], class_names=["well", "ill"])
+        >>> [(part.name, round(part.log_odds, 2)) for part in found.top()]
+        [('cough', 1.1), ('fever', -0.41)]
     """
 
     name: str
@@ -59,6 +74,16 @@ class Explanation:
         feature_names: F names.
         value_names: The names of the codes 0, 1, ... of a feature, by its name.
         blocks: The positions of each block's features.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), [[1, 0], [1, 1], [0, 1], [0, 1]], [1, 1, 0, 0])
+        >>> found = nb.explain(post, [[1, 1]], feature_names=["cough", "fever"], class_names=["well", "ill"])
+        >>> found.contributions.round(2)  # nats for "ill", against "well"
+        array([[[ 0.  ,  0.  ],
+                [ 1.1 , -0.41]]])
+        >>> bool(abs(found.log_odds - (found.prior + found.contributions.sum(axis=2))).max() < 1e-9)
+        True
     """
 
     prior: Array

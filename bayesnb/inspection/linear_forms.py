@@ -22,14 +22,31 @@ from bayesnb.results.draws import Draws
 
 
 class LinearForm(NamedTuple):
-    """``weights``, the coefficients [K, F] or a dict of them by block; ``intercept`` [K]."""
+    """``weights``, the coefficients [K, F] or a dict of them by block; ``intercept`` [K].
+
+    Example:
+        >>> import bayesnb as nb
+        >>> fit = nb.fit_map(nb.NaiveBayes(nb.Bernoulli.laplace(1.0)), [[1, 0], [1, 1], [0, 1], [0, 1]], [1, 1, 0, 0])
+        >>> weights, intercept = nb.linear_form(fit)
+        >>> weights.round(2), intercept.round(2)
+        (array([[-1.1,  1.1],
+               [ 1.1,  0. ]]), array([-2.37, -2.77]))
+    """
 
     weights: Any
     intercept: Array
 
 
 class QuadraticForm(NamedTuple):
-    """``matrix`` [K, D, D] and ``weights``, the coefficients [K, D], or dicts of them by block; ``intercept`` [K]."""
+    """``matrix`` [K, D, D] and ``weights``, the coefficients [K, D], or dicts of them by block; ``intercept`` [K].
+
+    Example:
+        >>> import bayesnb as nb
+        >>> fit = nb.fit_mle(nb.NaiveBayes(nb.Normal()), [[1.0], [3.0], [6.0], [10.0]], [0, 0, 1, 1])
+        >>> form = nb.quadratic_form(fit)
+        >>> form.matrix.ravel().tolist(), form.weights.ravel().tolist()  # -1 / (2 sigma2) and mu / sigma2
+        ([-0.5, -0.125], [2.0, 2.0])
+    """
 
     matrix: Any
     weights: Any
@@ -43,8 +60,21 @@ def linear_form(fit: PointEstimate | Posterior) -> LinearForm:
     Poisson (w = log lambda), Binomial with known totals, Categorical in one-hot features (columns joined, F = sum of C;
     w = log theta), and Normal and MultivariateNormal with ``"shared"`` (w = Sigma^-1 mu, b = -mu' Sigma^-1 mu / 2); b
     includes the log class probabilities. The exact predictive is affine for Bernoulli and Categorical only. Centre
-    columns that lie far from 0 in units of their spread: x w' and b would cancel. ValueError if the log odds are not
-    affine, or a probability is zero, whose coefficient would be infinite.
+    columns that lie far from 0 in units of their spread: x w' and b would cancel.
+
+    Args:
+        fit: A result of ``fit_mle``, ``fit_map`` or, where it is affine, ``fit_posterior``.
+
+    Raises:
+        ValueError: if the log odds are not affine, or a probability is zero, whose coefficient would be infinite.
+
+    Example:
+        >>> import numpy as np, bayesnb as nb
+        >>> fit = nb.fit_map(nb.NaiveBayes(nb.Bernoulli.laplace(1.0)), [[1, 0], [1, 1], [0, 1], [0, 1]], [1, 1, 0, 0])
+        >>> weights, intercept = nb.linear_form(fit)
+        >>> scores = np.array([1, 1]) @ weights.T + intercept
+        >>> (np.exp(scores) / np.exp(scores).sum()).round(3), fit.predict_proba([[1, 1]]).round(3)
+        (array([0.333, 0.667]), array([[0.333, 0.667]]))
     """
     blocks, intercept = _forms(fit)
     curved = [name for name, (matrix, _, _) in blocks.items() if matrix is not None]
@@ -61,8 +91,22 @@ def quadratic_form(fit: PointEstimate) -> QuadraticForm:
     """A, w and b of a classifier with quadratic log odds: softmax(x' A x + x w' + b) = p(y | x) for rows without NaN.
 
     For Normal A = -diag(1 / sigma2) / 2 and w = mu / sigma2; for MultivariateNormal A = -Sigma^-1 / 2 and w = Sigma^-1
-    mu. A = 0 for a block whose log odds are affine. ValueError if the log odds are neither affine nor quadratic, or a
-    probability is zero.
+    mu. A = 0 for a block whose log odds are affine.
+
+    Args:
+        fit: A result of ``fit_mle`` or ``fit_map``.
+
+    Raises:
+        ValueError: if the log odds are neither affine nor quadratic, or a probability is zero.
+
+    Example:
+        >>> import numpy as np, bayesnb as nb
+        >>> fit = nb.fit_mle(nb.NaiveBayes(nb.Normal()), [[1.0], [3.0], [6.0], [10.0]], [0, 0, 1, 1])
+        >>> matrix, weights, intercept = nb.quadratic_form(fit)
+        >>> x = np.array([4.0])
+        >>> scores = x @ matrix @ x + weights @ x + intercept
+        >>> (np.exp(scores) / np.exp(scores).sum()).round(3), fit.predict_proba([[4.0]]).round(3)
+        (array([0.667, 0.333]), array([[0.667, 0.333]]))
     """
     blocks, intercept = _forms(fit)
     weights = {name: w for name, (_, w, _) in blocks.items()}

@@ -17,6 +17,12 @@ from bayesnb.rows.checks import check_shapes
 class NumParameters(NamedTuple):
     """``blocks``: free parameters by block, ``class_probs`` first; ``total``: their sum; ``full_joint``: the free
     entries of a table of p(x, y), None if a feature has infinitely many values. Exact ints.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> found = nb.num_parameters(nb.NaiveBayes(nb.Bernoulli(), num_classes=2), num_columns=30)
+        >>> found.blocks, found.total, found.full_joint
+        ({'class_probs': 1, 'x': 60}, 61, 2147483647)
     """
 
     blocks: dict[str, int]
@@ -46,9 +52,19 @@ def num_parameters(
     K prod(C) - 1 free entries, 2^D K - 1 for binary ones: Mitchell, Machine Learning, chapter on generative and
     discriminative classifiers, section 1.
 
-    ``model`` is a ``NaiveBayes`` or a fit. Columns that it does not determine come from rows X, or ``num_columns``, a
-    number or a dict by block; classes from X and labels y, or ``num_classes``. ValueError if columns or classes are
-    unknown, or contradict the model.
+    Args:
+        model: A ``NaiveBayes`` or a fit.
+        X, y: Rows and labels, as for a fit, that say how many columns and classes there are.
+        num_columns: Or the number of columns D, or a dict of them by block.
+        num_classes: Or the number of classes K.
+
+    Raises:
+        ValueError: if columns or classes are unknown, or contradict the model.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> nb.num_parameters(nb.NaiveBayes(nb.Normal(), num_classes=3), num_columns=4).total  # 2 + 2 * 3 * 4
+        26
     """
     specification = getattr(model, "model", model)
     arguments.check_model(specification)

@@ -30,6 +30,14 @@ class TopFeature(NamedTuple):
     """A feature's ``name``, the ``nats`` it adds on average, and its mean ``here``, in the class, and ``elsewhere``.
 
     For a word or a category the mean is its probability; for a block of many columns it is NaN.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> fit = nb.fit_map(nb.NaiveBayes(nb.Multinomial.laplace(1.0)), [[3, 0, 1], [0, 2, 1]], [0, 1])
+        >>> top = nb.top_features(fit, 1, class_names=["junk", "ok"], feature_names=["free", "lunch", "now"])
+        >>> name, nats, here, elsewhere = top["junk"][0]
+        >>> name, round(nats, 2), round(here, 2), round(elsewhere, 2)
+        ('free', 0.7, 0.57, 0.17)
     """
 
     name: str
@@ -39,7 +47,15 @@ class TopFeature(NamedTuple):
 
 
 class TopFeatures(dict[str, list[TopFeature]]):
-    """Features by class name, the strongest first."""
+    """Features by class name, the strongest first.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> fit = nb.fit_map(nb.NaiveBayes(nb.Multinomial.laplace(1.0)), [[3, 0, 1], [0, 2, 1]], [0, 1])
+        >>> top = nb.top_features(fit, 1, class_names=["junk", "ok"], feature_names=["free", "lunch", "now"])
+        >>> {name: features[0].name for name, features in top.items()}
+        {'junk': 'free', 'ok': 'lunch'}
+    """
 
     def __repr__(self) -> str:
         """The features of all classes as a table."""
@@ -59,9 +75,14 @@ def top_features(
     For an exact posterior the parameters are taken at their means (a variance at rate / shape). The unit is nats; for a
     word it is nats per word of a row, for a Binomial whose totals are given with the rows nats per trial.
 
-    ``fit`` is a ``PointEstimate`` or ``Posterior``; or a fitted ``NaiveBayesClassifier``, or a scikit-learn
-    ``Pipeline`` that ends with one. ``count`` is the number of features for each class; names as in ``explain``.
-    ValueError for another fit, for a single class, names that do not fit, and inside a JAX transformation.
+    Args:
+        fit: A ``PointEstimate`` or ``Posterior``; or a fitted ``NaiveBayesClassifier``, or a scikit-learn ``Pipeline``
+            that ends with one.
+        count: The maximum number of features for each class.
+        class_names, feature_names, value_names: As in ``explain``.
+
+    Raises:
+        ValueError: for another fit, for a single class, names that do not fit, and inside a JAX transformation.
 
     Example:
         >>> import bayesnb as nb

@@ -35,17 +35,21 @@ Tables = tuple[Array, dict[str, Any]]
 
 @jax.tree_util.register_pytree_with_keys_class
 class NaiveBayes(Parameters, Scoring):
-    """A class prior and one family for each block of columns.
+    """An immutable pytree: a class prior, and a family for each block; called, it runs the program (``program.run``).
 
     Args:
         likelihoods: A family if X is an array [N, D] (block ``x``), or a dict of families if X is a dict of arrays.
         class_concentration: Dirichlet prior of the class probabilities, positive: a number, or [K]; uniform by default.
         class_probs: Fixed class probabilities [K] instead; they sum to 1.
         num_classes: K, if neither class_probs, class-wise hyperparameters nor the labels determine it.
-        priors: NumPyro distributions by site, such as ``{"x_probs": dist.Uniform(0.2, 0.8)}``, in place of the
-            families' own. Only ``fit_nuts``, which needs no conjugacy, and ``fit_mle``, which uses no prior, allow it.
+        priors: By site, such as ``{"x_probs": dist.Uniform(0.2, 0.8)}``, for ``fit_nuts``, in place of conjugate ones.
 
-    Calling the model runs the NumPyro program (``program.run``). A model is an immutable pytree of its hyperparameters.
+    Example:
+        >>> import bayesnb as nb
+        >>> model = nb.NaiveBayes({"flags": nb.Bernoulli(), "vitals": nb.Normal()}, class_concentration=2.0)
+        >>> X, y = {"flags": [[1], [1], [0]], "vitals": [[36.5], [37.0], [39.0]]}, [0, 0, 1]
+        >>> nb.fit_posterior(model, X, y).predict_proba({"flags": [[1]], "vitals": [[float("nan")]]}).round(3)
+        array([[0.75, 0.25]])
     """
 
     def __init__(
@@ -80,10 +84,7 @@ class NaiveBayes(Parameters, Scoring):
     def resolve(self, X: Any = None, y: Any = None, *, sample_weight: Any = None, statistics: Any = None) -> Self:
         """The same model with every shape and data-dependent hyperparameter fixed, from rows or from their statistics.
 
-        Without y all rows count, and num_classes must be declared. A resolved model is returned unchanged.
-
-        Raises:
-            ValueError: if the rows do not fit, or the number of classes is unknown.
+        Without y all rows count, and num_classes must be declared. ValueError if the rows do not fit.
         """
         if self.resolved:
             return self

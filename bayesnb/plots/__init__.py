@@ -1,7 +1,17 @@
 """Plots: each function draws on the given axes and returns them; matplotlib is imported at the first call.
 
 All plots are readable in greyscale and by colour-blind people: the colours are those of Okabe and Ito, and markers,
-lines or hatches repeat the information. Every number shown is also available from the library.
+lines or hatches repeat the information. Every number shown is also available from the library; each method of a
+comparison has its line in ``STYLES`` and its bars in ``HATCHES``, and ``DODGE`` moves methods apart.
+
+Example:
+    >>> from matplotlib.figure import Figure
+    >>> import bayesnb as nb
+    >>> ax = Figure().subplots()
+    >>> (line,) = ax.plot([20 * nb.plots.DODGE, 100 * nb.plots.DODGE], [0.7, 0.4], **nb.plots.STYLES["full Bayes"])
+    >>> (bar,) = ax.bar([1], [0.7], hatch=nb.plots.HATCHES["full Bayes"])
+    >>> line.get_color(), line.get_marker()
+    ('#0072B2', 'o')
 """
 
 from bayesnb.plots.costs import cost_curve as cost_curve

@@ -37,6 +37,13 @@ def cost_curve(ax: Axes, proba: Any, y: Any, *, envelope: bool = True) -> Axes:
 
     Raises:
         ValueError: if there are not two classes, or probabilities and labels do not fit.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> import bayesnb as nb
+        >>> ax = nb.plots.cost_curve(Figure().subplots(), [[0.9, 0.1], [0.6, 0.4], [0.3, 0.7]], [0, 0, 1])
+        >>> ax.get_xlabel(), ax.get_ylabel()
+        ('share of the costs that is for misses of class 1', 'expected cost, a share of the largest')
     """
     curves = proba if isinstance(proba, Mapping) else {"": proba}
     y = np.asarray(y)

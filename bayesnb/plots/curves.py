@@ -20,8 +20,20 @@ def learning_curve(
 ) -> Axes:
     """Draw a metric against the training size, one line for each method, with error bars.
 
-    ``curves`` are for each method the means [S] at the training sizes [S] and their standard errors [S] (NaN: no error
-    bar), and ``ylabel`` names the metric. ``log_scale`` is a logarithmic scale if all means are positive.
+    Args:
+        ax: The axes to draw on.
+        sizes: The training sizes [S].
+        curves: For each method the means [S] and their standard errors [S]; NaN for no error bar.
+        ylabel: The name of the metric, with its unit.
+        log_scale: Whether the metric has a logarithmic scale, if all means are positive.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> import bayesnb as nb
+        >>> curves = {"MLE": ([0.9, 0.5], [0.1, 0.05]), "full Bayes": ([0.6, 0.4], [0.05, 0.03])}
+        >>> ax = nb.plots.learning_curve(Figure().subplots(), [20, 100], curves, "log loss [nats]")
+        >>> ax.get_xlabel(), ax.get_legend_handles_labels()[1]
+        ('training rows', ['full Bayes', 'MLE'])
     """
     # draw the largest markers first and smaller ones on top; methods without a style come last
     methods = [name for name in STYLES if name in curves] + [name for name in curves if name not in STYLES]
@@ -55,7 +67,19 @@ def reliability(ax: Axes, bins: Mapping[str, Sequence[ReliabilityBins]], lowest:
     splits as clusters, sqrt(R / (R - 1) sum_s (c_s - r n_s)^2) / sum_s n_s, since rows of one split are dependent. Bins
     with fewer than one row per split on average are left out, and lines are broken there.
 
-    ``bins`` are for each method the counts of each split; the x axis begins at ``lowest``, as none is below 1 / K.
+    Args:
+        ax: The axes to draw on.
+        bins: For each method the counts of each split, from ``bayesnb.comparison.metrics.reliability_bins``.
+        lowest: Where the x axis begins, such as 1 / K, below which no largest probability is.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> import numpy as np, bayesnb as nb
+        >>> from bayesnb.comparison.metrics import reliability_bins
+        >>> log_proba, y = np.log([[0.9, 0.1], [0.85, 0.15], [0.2, 0.8], [0.45, 0.55]]), np.array([0, 0, 1, 0])
+        >>> ax = nb.plots.reliability(Figure().subplots(), {"MLE": [reliability_bins(log_proba, y)]}, lowest=0.5)
+        >>> ax.get_xlabel(), ax.get_ylabel(), float(ax.get_xlim()[0])
+        ('', 'share predicted right', 0.5)
     """
     ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, zorder=0)
     for method in [name for name in STYLES if name in bins]:
@@ -73,7 +97,18 @@ def reliability(ax: Axes, bins: Mapping[str, Sequence[ReliabilityBins]], lowest:
 def confidence_shares(ax: Axes, bins: Mapping[str, Sequence[ReliabilityBins]]) -> Axes:
     """Draw the fraction of test rows in each bin of the largest class probability, methods side by side.
 
-    ``bins`` are for each method the counts of each split.
+    Args:
+        ax: The axes to draw on.
+        bins: For each method the counts of each split, as for ``reliability``.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> import numpy as np, bayesnb as nb
+        >>> from bayesnb.comparison.metrics import reliability_bins
+        >>> log_proba, y = np.log([[0.9, 0.1], [0.85, 0.15], [0.2, 0.8], [0.45, 0.55]]), np.array([0, 0, 1, 0])
+        >>> ax = nb.plots.confidence_shares(Figure().subplots(), {"MLE": [reliability_bins(log_proba, y)]})
+        >>> ax.get_xlabel(), ax.get_ylabel()
+        ('largest predicted probability', 'share of rows')
     """
     methods = [name for name in reversed(STYLES) if name in bins]
     width = 0.8 / NUM_BINS / len(methods)

@@ -27,8 +27,24 @@ def contribution_bars(
     Bars to the right are evidence for the class, hatched bars to the left against it. Whiskers are credible intervals,
     if the explanation has them. Infinite bars are drawn longer than all others, and marked.
 
-    ``explanation`` is the result of ``explain``, ``row`` the index of one of its rows, and ``of`` a class by number or
-    name, by default the most probable one besides the class it is compared with.
+    Args:
+        ax: The axes to draw on.
+        explanation: The result of ``explain``.
+        row: The index of one of its rows.
+        of: A class by number or name; by default the most probable one besides the class it is compared with.
+        count: The maximum number of features; the others are one bar.
+
+    Raises:
+        ValueError: if there is no such class.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> import bayesnb as nb
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), [[1, 0], [1, 1], [0, 1], [0, 1]], [1, 1, 0, 0])
+        >>> explanation = nb.explain(post, [[1, 1]], feature_names=["cough", "fever"])
+        >>> ax = nb.plots.contribution_bars(Figure().subplots(), explanation)
+        >>> [label.get_text() for label in ax.get_yticklabels()]
+        ['class prior', 'cough = 1', 'fever = 1', 'log odds']
     """
     classes = explanation.class_names
     parts = [*explanation.parts(row, count, of), explanation.total(row, of)]
@@ -59,8 +75,23 @@ def inclusion_bars(
 ) -> Axes:
     """Draw each feature's probability of depending on the class, the largest on top, next to its log Bayes factor.
 
-    ``inclusion`` is the result of ``feature_inclusion``. ValueError unless there is a name for each feature, as in
-    ``forest``.
+    Args:
+        ax: The axes to draw on.
+        inclusion: The result of ``feature_inclusion``.
+        feature_names: D names, or a dict of them by block; ``x[3]`` if not given.
+        count: The maximum number of features.
+
+    Raises:
+        ValueError: unless there is a name for each feature.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> import bayesnb as nb
+        >>> X, y = [[0, 0], [0, 1], [0, 0], [1, 1], [1, 0], [1, 1]], [0, 0, 0, 1, 1, 1]
+        >>> inclusion = nb.feature_inclusion(nb.NaiveBayes(nb.Bernoulli()), X, y)
+        >>> ax = nb.plots.inclusion_bars(Figure().subplots(), inclusion, ["fever", "cough"])
+        >>> [label.get_text() for label in ax.get_yticklabels()]
+        ['fever', 'cough']
     """
     probability, factor = (part if isinstance(part, Mapping) else {"x": part} for part in inclusion)
     names = _all_names({block: len(part) for block, part in probability.items()}, feature_names)
@@ -84,14 +115,29 @@ def dependence(
 ) -> Axes:
     """Draw which columns depend on each other given the class: the evidence of all pairs, or the edges of forests.
 
-    ``pairs`` is the result of `bayesnb.dependence`, drawn below the diagonal of a matrix.
-    Shades are the log Bayes factor per row, in nats: with many rows the mutual information, but white for columns that
-    are independent, even if they are nearly unique; those have a star. A dot marks shaded pairs whose log Bayes factor
-    is above ``strong``. Shades are proportional to the square root of the nats: pairs differ by orders of magnitude.
+    The evidence is a matrix, below its diagonal. Shades are the log Bayes factor per row, in nats: with many rows the
+    mutual information, but white for columns that are independent, even if they are nearly unique; those have a star.
+    They are proportional to the square root of the nats, as pairs differ by orders of magnitude.
 
-    Or ``pairs`` is the result of `bayesnb.fit_forests`, drawn as a graph of the edges whose probability, of both
-    directions together, is at least ``least``, with an arrowhead where one direction is twice as probable.
-    ValueError unless there is a name for each feature in ``feature_names``, by block if there are blocks.
+    Forests are a graph, with an arrowhead where one direction of an edge is twice as probable as the other.
+
+    Args:
+        ax: The axes to draw on.
+        pairs: The result of `bayesnb.dependence`, or of `bayesnb.fit_forests`.
+        strong: A dot marks shaded pairs whose log Bayes factor is above this.
+        feature_names: D names, or a dict of them by block; for forests.
+        least: The smallest probability, of both directions together, of an edge that is drawn.
+
+    Raises:
+        ValueError: unless there is a name for each feature.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> import bayesnb as nb
+        >>> X, y = [[0, 0, 1], [0, 0, 0], [1, 1, 1], [1, 1, 0]] * 5, [0, 1, 0, 1] * 5
+        >>> ax = nb.plots.dependence(Figure().subplots(), nb.dependence(X, y))
+        >>> [label.get_text() for label in ax.get_yticklabels()]
+        ['1', '2']
     """
     if isinstance(pairs, ForestPosterior):
         return draw_edges(ax, np.asarray(pairs.edge_probs), _all_names(pairs.model.columns, feature_names), least)

@@ -69,6 +69,16 @@ def nomogram(
 
     Raises:
         ValueError: as for ``explain``; also if both classes are the same, or no finite axis can be drawn.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> import bayesnb as nb
+        >>> X, y = [[1, 0], [1, 1], [0, 1], [0, 1]], [1, 1, 0, 0]
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), X, y)
+        >>> names = {"feature_names": ["cough", "fever"], "class_names": ["well", "ill"]}
+        >>> ax = nb.plots.nomogram(Figure().subplots(), post, X, **names)
+        >>> ax.get_title()
+        'ill against well'
     """
     explanation = explain(
         fit, X, against=against, class_names=class_names, feature_names=feature_names, value_names=value_names

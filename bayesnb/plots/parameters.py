@@ -54,6 +54,15 @@ def class_densities(
 
     Raises:
         ValueError: if there is no such column, a key is missing, or the names do not fit.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> import jax, bayesnb as nb
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), [[1], [1], [0], [0]], [0, 0, 0, 1])
+        >>> ax, key = Figure().subplots(), jax.random.key(0)
+        >>> ax = nb.plots.class_densities(ax, post, key=key, num_draws=50, feature_name="fever")
+        >>> ax.get_xlabel(), ax.get_legend_handles_labels()[1]
+        ('fever', ['0', '1'])
     """
     block = require_block(fit, block)
     num_columns = fit.columns()[block] or 0
@@ -120,6 +129,15 @@ def forest(
 
     Raises:
         ValueError: if there is no such site or line, a key is missing, or the names do not fit.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> import jax, bayesnb as nb
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), [[1, 0], [1, 1], [0, 1], [0, 1]], [1, 1, 0, 0])
+        >>> ax, key = Figure().subplots(), jax.random.key(0)
+        >>> ax = nb.plots.forest(ax, post, "x_probs", key=key, num_draws=50, feature_names=["cough", "fever"])
+        >>> ax.get_xlabel(), [label.get_text() for label in ax.get_yticklabels()]
+        ('x_probs: mean, 90 % interval', ['cough', 'fever'])
     """
     draws = sample_parameters(fit, key, num_draws)
     own = _by_own_site(fit.model, draws, site)

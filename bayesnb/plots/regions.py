@@ -54,6 +54,16 @@ def decision_regions(
 
     Raises:
         ValueError: if there is no such block or columns, or the names do not fit.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> import bayesnb as nb
+        >>> X, y = [[0.0, 0.0], [1.0, 1.0], [2.0, 1.5], [5.0, 4.0], [6.0, 6.0], [5.5, 7.0]], [0, 0, 0, 1, 1, 1]
+        >>> fit = nb.fit_posterior(nb.NaiveBayes(nb.Normal()), X, y)
+        >>> names = ["width", "height"]
+        >>> ax = nb.plots.decision_regions(Figure().subplots(), fit, X, y, resolution=20, feature_names=names)
+        >>> ax.get_xlabel(), ax.get_ylabel()
+        ('width', 'height')
     """
     block = require_block(fit, block)
     X = np.asarray(fill_masked(X), float)

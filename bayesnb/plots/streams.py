@@ -28,6 +28,15 @@ def prequential_gain(ax: Axes, log_probs: Mapping[str, Any], changes: Iterable[f
 
     Raises:
         ValueError: if there is none, or their lengths differ.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> import bayesnb as nb
+        >>> model, X, y = nb.NaiveBayes(nb.Bernoulli(), num_classes=1), [[1], [1], [1], [0], [0], [0]], [0] * 6
+        >>> log_probs = {f"factor {f:g}": nb.prequential(model, X, y, f) for f in (1.0, 0.5)}
+        >>> ax = nb.plots.prequential_gain(Figure().subplots(), log_probs, changes=[3])
+        >>> ax.get_xlabel(), ax.get_legend_handles_labels()[1]
+        ('rows', ['factor 1', 'factor 0.5'])
     """
     given = {name: np.asarray(values, float) for name, values in log_probs.items()}
     if not given or len({values.shape for values in given.values()}) > 1 or next(iter(given.values())).ndim != 1:

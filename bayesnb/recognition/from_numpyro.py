@@ -34,22 +34,23 @@ def from_numpyro(
     *,
     label: str,
 ) -> NaiveBayes:
-    """The `NaiveBayes` that a NumPyro program is, with the program's names, shapes and hyperparameters.
-
-    The program runs on the example rows several times, with all labels, and its numbers are compared: parameters by
-    class, priors, densities. The answer is certified: ``model.certificate`` says what was recognised, and that the
-    density is the program's own, at values of the latents well inside their supports and far out: probabilities to
-    5e-5 from 0 and 1, other numbers to ten standard deviations or e^10 times their size. A safeguard that changes
-    nothing up to there, such as ``jnp.clip(theta, 1e-7, 1 - 1e-7)``, is not seen, and the model is without it.
+    """The `NaiveBayes` that a NumPyro program is; ``model.certificate`` says what was recognised, and what checked.
 
     Args:
         fn: A NumPyro program: a function with ``sample`` sites for parameters, labels and features.
-        model_args: Its arguments with example rows, as in NumPyro's ``log_density``.
-        model_kwargs: Its arguments by keyword.
+        model_args, model_kwargs: Its arguments with example rows, as in NumPyro's ``log_density``.
         label: The sample site of the labels, or the name of the argument that holds them; the class prior is then ours.
 
     Raises:
         NotNaiveBayes: a ValueError that names the site and the reason.
+
+    Example:
+        >>> import numpy as np, numpyro, numpyro.distributions as dist, bayesnb as nb
+        >>> def coins(x, y):
+        ...     theta = numpyro.sample("theta", dist.Beta(2.0, 2.0).expand([2]))
+        ...     numpyro.sample("x", dist.Bernoulli(theta[y]), obs=x)
+        >>> nb.from_numpyro(coins, (np.array([1, 1, 0]), np.array([0, 0, 1])), label="y")
+        NaiveBayes(Bernoulli(a=array[2, 1], b=array[2, 1]), class_concentration=array[2], num_classes=2)
     """
     if not callable(fn):
         raise ValueError(f"fn must be a NumPyro program, a function, got {type(fn).__name__}")

@@ -11,7 +11,19 @@ NO_ROWS = "the example data have no rows: give at least two"
 
 
 class NotNaiveBayes(ValueError):
-    """The program is not a Naive Bayes model that this package knows; the message names the site and the reason."""
+    """The program is not a Naive Bayes model that this package knows; the message names the site and the reason.
+
+    Example:
+        >>> import numpy as np, numpyro, numpyro.distributions as dist, bayesnb as nb
+        >>> def regression(x, y=None):
+        ...     slope = numpyro.sample("slope", dist.Normal(0.0, 1.0))
+        ...     numpyro.sample("y", dist.Bernoulli(logits=slope * x), obs=y)
+        >>> try:
+        ...     nb.from_numpyro(regression, model_args=(np.array([0.5, 1.5]), np.array([0, 1])), label="y")
+        ... except nb.NotNaiveBayes as error:
+        ...     print(str(error).partition(":")[0])
+        the program has no observed site beside the label 'y'
+    """
 
 
 @contextmanager

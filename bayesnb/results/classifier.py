@@ -70,13 +70,10 @@ class Classifier(Node):
     ) -> tuple[Any, Array]:
         """Labelled rows of the fitted model: X in its blocks, and y.
 
-        A point estimate generates from its parameters, other fits from the posterior predictive: rows are independent,
-        each from its own draw of the parameters. With ``num_datasets`` there are R data sets, [R, N, ...], and the rows
-        of each share their parameters (Gelman et al., Bayesian Data Analysis, 3rd edition, section 6.3).
-
-        ``total_count``, a number, one per row, or a dict of them by block, are the sums of Multinomial rows, or the
-        trials of Binomial cells whose totals are not part of the model. ValueError if it is missing, unused or not
-        whole, or a number of rows or sets is not positive.
+        A point estimate generates from its parameters; other fits each row from its own draw of them, or with
+        ``num_datasets`` the rows [R, N, ...] of each of R sets from one (Gelman et al., Bayesian Data Analysis, 6.3).
+        ``total_count``, a number, one per row, or a dict by block, are sums of Multinomial rows, or trials of Binomial
+        cells that the model leaves open. ValueError if it is missing, unused or not whole, or a number not positive.
         """
         arguments.check_key(key)
         arguments.check_counts(num_rows=num_rows, num_datasets=1 if num_datasets is None else num_datasets)
@@ -87,8 +84,7 @@ class Classifier(Node):
     def predict_interval(self, X: Any, level: float = 0.9, *, key: Array, num_draws: int = 1000) -> Interval:
         """Equal-tailed credible intervals of P(y = k | x, theta) for uncertain theta: ``low`` and ``high`` [N, K].
 
-        ``level`` is the probability inside, and the ends are quantiles over ``num_draws`` draws of theta. ValueError
-        for a level outside (0, 1), and for a point estimate, which has no uncertainty.
+        The ends are quantiles of draws of theta. ValueError for a level outside (0, 1), and for a point estimate.
         """
         return intervals.probability_interval(self._draw_parameters(X, level, key, num_draws))
 
@@ -99,8 +95,7 @@ class Classifier(Node):
 
             w_d (log p(x_d | k, theta) - log p(x_d | against, theta))
 
-        with w_d = 1 except in tempered fits. ``low`` and ``high`` [N, K, D], or a dict of them by block; Multinomial
-        and MultivariateNormal blocks are one feature. ``against`` is a class number; otherwise as ``predict_interval``.
+        with powers w_d; ``low`` and ``high`` [N, K, D], [N, K, 1] if the block is one feature, or a dict by block.
         """
         found = intervals.contribution_interval(self._draw_parameters(X, level, key, num_draws), against)
         return found["x"] if self.model.single else found
@@ -169,6 +164,12 @@ class PointEstimate(Classifier):
 
     Raises:
         ValueError: for missing, unknown or ill-shaped sites, and for invalid values.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> params = {"class_probs": [0.75, 0.25], "x_probs": [[0.8, 0.01], [0.4, 0.1]]}  # known from elsewhere
+        >>> nb.PointEstimate(nb.NaiveBayes(nb.Bernoulli()), params).predict_proba([[1, 1]]).round(3)
+        array([[0.375, 0.625]])
     """
 
     model: NaiveBayes
@@ -210,9 +211,14 @@ class Posterior(Classifier):
     """The exact posterior: ``prior`` and ``model`` are the model before and after the rows of ``statistics``.
 
     Predictions integrate the parameters out. Hyperparameters that the data resolved are part of ``prior``. With
-    ``weights``, the powers that ``temper`` learns, p(k | x) is proportional to p(k) prod_d p(x_d | k)^w_d: arrays by
-    block, [D], [V D] of ``Views``, or [1] for the whole block. They change p(k | x) only: p(x), parameters and evidence
-    stay the model's.
+    ``weights``, the powers that ``temper`` learns, only p(k | x) changes, to p(k) prod_d p(x_d | k)^w_d over its sum:
+    arrays by block, [D], [V D] of ``Views``, or [1] for the whole block.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), [[1], [1], [0], [0]], [0, 0, 0, 1])
+        >>> post.prior.families["x"].a.tolist(), post.model.families["x"].a.tolist()
+        ([[1.0], [1.0]], [[3.0], [1.0]])
     """
 
     prior: NaiveBayes
@@ -230,7 +236,6 @@ class Posterior(Classifier):
         """log p(X, y), the log marginal likelihood given the resolved prior, base measure included: a float64 scalar.
 
         With sample weights or soft labels it is that of the weighted likelihood, which is not a probability of data.
-        The powers ``weights`` do not change it.
         """
         return self.evidence_table().total
 
@@ -241,8 +246,7 @@ class Posterior(Classifier):
     def sample(self, key: Array, num_samples: int) -> Sites:
         """Independent exact draws of the parameters by site, [num_samples, K, ...]; key is a ``jax.random.key``.
 
-        A key fixes the draws, and more draws begin with the same ones. Those of a numpy posterior, drawn on the host
-        without compilation, differ from those of the same posterior on a device.
+        A key fixes the draws, and more draws begin with the same ones; those on the host and on a device differ.
         """
         arguments.check_key(key)
         arguments.check_draws(self.model, num_samples=num_samples)

@@ -15,7 +15,14 @@ ABSTAIN = -1
 
 
 class Decisions(NamedTuple):
-    """Integers [N], -1 where there is no decision, and the ``expected_cost`` [N] of the best decision."""
+    """Integers [N], -1 where there is no decision, and the ``expected_cost`` [N] of the best decision.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> labels, expected_cost = nb.decide([[0.9, 0.1], [0.4, 0.6]], costs=[[0, 1], [20, 0]])
+        >>> labels, expected_cost.round(2)  # 0.9 * 1 and 0.4 * 1
+        (array([1, 1]), array([0.9, 0.4]))
+    """
 
     labels: Array
     expected_cost: Array

@@ -26,6 +26,14 @@ class Draws(Classifier):
 
     ``params`` holds arrays [S, ...] by site, S = num_chains x draws per chain, chain after chain; ``model`` is the
     resolved prior; ``sample_stats`` the sampler's statistics of each draw, [S].
+
+    Example:
+        >>> import jax, numpy as np, bayesnb as nb
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), [[1], [1], [0], [0]], [0, 0, 0, 1])
+        >>> params, diverging = post.sample(jax.random.key(0), 2000), np.zeros(2000, bool)
+        >>> draws = nb.Draws(post.prior, params, {"diverging": diverging}, num_chains=4)
+        >>> draws.predict_proba([[1]]).round(1), draws.max_r_hat < 1.05, draws.num_divergences
+        (array([[0.8, 0.2]]), True, 0)
     """
 
     model: NaiveBayes

@@ -23,6 +23,16 @@ from bayesnb.rows.statistics import ModelStatistics
 class EvidenceTable(NamedTuple):
     """``labels``: log p(y). ``features``: log p(x_d | y) by block, feature and class, [K, D]; [K, 1] if a block is
     one feature, and one row if the classes share a parameter.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), [[1, 0], [1, 1], [0, 1], [0, 1]], [1, 1, 0, 0])
+        >>> table = post.evidence_table()
+        >>> table.features["x"].round(2)  # log of 1/3 for two equal cells, of 1/6 for two that differ
+        array([[-1.1 , -1.1 ],
+               [-1.1 , -1.79]])
+        >>> bool(abs(table.total - post.log_evidence) < 1e-6)
+        True
     """
 
     labels: Array

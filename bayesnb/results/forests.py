@@ -40,7 +40,17 @@ IN_CACHE = 1 << 20
 
 @pytree
 class ForestStatistics(ModelStatistics):
-    """The sufficient statistics of a model, and of all ``pairs`` of its columns."""
+    """The sufficient statistics of a model, and of all ``pairs`` of its columns.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> X, y = [[flag, flag, odd % 2] for odd, flag in enumerate([0, 0, 1, 1] * 5)], [0, 1] * 10
+        >>> model = nb.NaiveBayes(nb.Bernoulli())
+        >>> parts = [nb.fit_forests(model, X[rows], y[rows]).statistics for rows in (slice(10), slice(10, 20))]
+        >>> whole = nb.fit_forests(model, statistics=nb.merge(*parts))
+        >>> whole.root_probs.round(2)
+        array([0.45, 0.45, 0.8 ])
+    """
 
     pairs: PairStatistics
 
@@ -77,6 +87,13 @@ class ForestPosterior(Classifier):
     probable forest, -1 for roots, if ``structure`` is "best"; ``segments`` the number of cells in each segment of a
     column, in whose stead pairs have the segments. After ``temper``, ``posterior`` has powers of the features, and
     ``power`` is that of the forest's ratio.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> X, y = [[flag, flag, odd % 2] for odd, flag in enumerate([0, 0, 1, 1] * 5)], [0, 1] * 10
+        >>> fit = nb.fit_forests(nb.NaiveBayes(nb.Bernoulli()), X, y, structure="best")
+        >>> fit.parents.tolist(), fit.predict_proba([[1, 1, 1]]).round(2)
+        ([-1, 0, -1], array([[0.08, 0.92]]))
     """
 
     posterior: Posterior

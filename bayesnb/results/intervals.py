@@ -30,7 +30,15 @@ AT_ONCE = 1 << 26
 
 
 class Interval(NamedTuple):
-    """The ends of equal-tailed credible intervals, two arrays of one shape."""
+    """The ends of equal-tailed credible intervals, two arrays of one shape.
+
+    Example:
+        >>> import jax, bayesnb as nb
+        >>> post = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), [[1], [1], [0], [0]], [0, 0, 0, 1])
+        >>> low, high = post.predict_interval([[1]], level=0.8, key=jax.random.key(0), num_draws=100)
+        >>> low.shape, bool((low < post.predict_proba([[1]])).all() and (post.predict_proba([[1]]) < high).all())
+        ((1, 2), True)
+    """
 
     low: Array
     high: Array

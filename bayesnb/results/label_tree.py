@@ -34,6 +34,14 @@ class LabelTree:
         depths: The number of steps of each path [M], from 1.
         parents: The position of the node above each [M]; -1 below the root.
         log_proba: log p(the class is at or below the node | x), [N, M].
+
+    Example:
+        >>> import numpy as np, bayesnb as nb
+        >>> tree = nb.roll_up(np.log([[0.5, 0.4, 0.1]]), ["animal;cat", "animal;dog", "plant;oak"])
+        >>> dict(zip(tree.nodes, tree.proba[0].round(2).tolist()))
+        {'animal': 0.9, 'animal;cat': 0.5, 'animal;dog': 0.4, 'plant': 0.1, 'plant;oak': 0.1}
+        >>> tree.deepest(confidence=0.7).tolist()
+        ['animal']
     """
 
     nodes: tuple[str, ...]

@@ -15,6 +15,10 @@ def subtract(total: ModelStatistics, part: ModelStatistics) -> ModelStatistics:
     sum of squares about zero by at most 16 rounding errors (2.2e-16 in float64) of the largest total held; those of a
     chain of steps add up.
 
+    Args:
+        total: The statistics of all rows.
+        part: Those of the rows to take away.
+
     Raises:
         ValueError: if the statistics are not alike, or the rows cannot have been counted: more of them than in the
             total, or squares that do not fit. What was counted is unchanged.
@@ -39,9 +43,12 @@ def subtract(total: ModelStatistics, part: ModelStatistics) -> ModelStatistics:
 def discount(statistics: ModelStatistics, factor: float | dict[str, float]) -> ModelStatistics:
     """The statistics of the same rows, each of ``factor`` times its weight: old rows count less than new ones.
 
-    A fit to them lies between that to the rows and the prior, which a factor of 0 leaves alone. ``factor`` is a number
-    in [0, 1], or a dict of one for each block and for "label", the class probabilities. The prior itself does not fade:
-    resolve the model first if its hyperparameters must not follow the discounted rows.
+    A fit to them lies between that to the rows and the prior, which a factor of 0 leaves alone. The prior itself does
+    not fade: resolve the model first if its hyperparameters must not follow the discounted rows.
+
+    Args:
+        statistics: The statistics of the old rows.
+        factor: A number in [0, 1], or a dict of one for each block and for "label", the class probabilities.
 
     Raises:
         ValueError: for a factor outside [0, 1], or names other than "label" and those of the blocks.

@@ -34,9 +34,12 @@ Model = TypeVar("Model", bound=Specification)
 
 @pytree
 class ModelStatistics(Node):
-    """``class_counts`` [K], the sum of weights in each class, and each block's statistics by name.
+    """The sum of weights by class, ``class_counts`` [K], statistics by block, and the labels ``classes``, or None.
 
-    ``classes`` are the labels of the classes, or None if they have no names but 0..K-1.
+    Example:
+        >>> import bayesnb as nb
+        >>> nb.sufficient_statistics(nb.NaiveBayes(nb.Poisson()), [[2], [4], [9]], [0, 0, 1]).blocks["x"].total.tolist()
+        [[6.0], [9.0]]
     """
 
     class_counts: Array
@@ -109,11 +112,16 @@ def sufficient_statistics(
         X: An array [N, D], or a dict of arrays by block. NaN is missing.
         y: Integers 0..K-1 [N], or soft labels [N, K].
         sample_weight: Weights [N]; rows of weight zero are ignored.
-        num_classes: K, if neither the model nor the labels determine it.
-        classes: The labels that 0..K-1 encode. Statistics that name their classes merge by name.
+        num_classes, classes: K, if nothing else determines it; the labels that 0..K-1 encode, for ``merge``.
 
     Raises:
         ValueError: for shapes, types or values that do not fit.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> total = nb.sufficient_statistics(nb.NaiveBayes(nb.Normal()), [[1.0], [3.0], [7.0]], [0, 0, 1])
+        >>> total.class_counts.tolist(), total.blocks["x"].mean.tolist()
+        ([2.0, 1.0], [[2.0], [7.0]])
     """
     names = None if classes is None else check_classes(classes, num_classes)
     num_classes = num_classes if names is None else len(names)
@@ -121,10 +129,7 @@ def sufficient_statistics(
 
 
 def summarise(rows: LabelledRows, *, evidence: bool = True) -> ModelStatistics:
-    """The sufficient statistics of rows; without ``evidence`` base measures of numpy rows may be NaN.
-
-    A base measure, such as log x!, costs as much as the sums, and no parameter or prediction depends on it.
-    """
+    """The sufficient statistics of rows; without ``evidence`` base measures of numpy rows may be NaN, to save time."""
     rows = rows.counted()
     if rows.on_host and rows.beside is None:
         return from_host(rows, evidence=evidence)
@@ -166,18 +171,15 @@ def follow(model: Model, statistics: ModelStatistics) -> Model:
 def merge(a: ModelStatistics, b: ModelStatistics) -> ModelStatistics:
     """The statistics of both sets of rows together.
 
-    Classes are aligned by their names if both have them, as those of ``stream`` with labels of text do: all classes of
-    either, sorted, where they differ, and no rows where a class is absent. Classes without names must be the same.
+    Classes with names are aligned by these, sorted, without rows where one is absent; others must be the same.
 
     Raises:
         ValueError: if they are of different models, or differ in classes without names, or in columns.
 
     Example:
         >>> import bayesnb as nb
-        >>> model = nb.NaiveBayes(nb.Bernoulli())
-        >>> monday = nb.sufficient_statistics(model, [[1], [0]], [0, 1], classes=["cat", "dog"])
-        >>> tuesday = nb.sufficient_statistics(model, [[1]], [0], classes=["bee"])
-        >>> whole = nb.merge(monday, tuesday)
+        >>> model, days = nb.NaiveBayes(nb.Bernoulli()), [([[1], [0]], [0, 1], ["cat", "dog"]), ([[1]], [0], ["bee"])]
+        >>> whole = nb.merge(*(nb.sufficient_statistics(model, X, y, classes=names) for X, y, names in days))
         >>> whole.classes, whole.class_counts.tolist()
         (('bee', 'cat', 'dog'), [1.0, 1.0, 1.0])
     """

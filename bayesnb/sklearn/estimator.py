@@ -68,7 +68,7 @@ class NaiveBayesClassifier(ChangesLater):
 
     Args:
         likelihoods: `auto`: for each column of a frame the likelihood that suits its values, as ``infer_likelihoods``
-            shows; for an array Bernoulli if 10 or more rows are all zeros and ones, else Normal. Or one of `bernoulli`,
+            shows; for an array Bernoulli if 10 or more rows are all zeros and ones, else Normal (see ``temper``). Or one of `bernoulli`,
             `categorical` (codes 0, 1, ...), `normal`, `histogram` (numbers of any distribution), `poisson`,
             `multinomial`, `words` or `character n-grams` (of columns of text) for all columns; a list of them, one per
             column; a dict of them, or of families or vectorizers, by name or by patterns such as `pixel_*`; `auto`
@@ -92,7 +92,11 @@ class NaiveBayesClassifier(ChangesLater):
         forgetting: The factor in [0, 1] by which each row of ``partial_fit`` discounts all rows before it, in order; 1
             forgets nothing. ``fit`` counts all rows alike. ``nb.fit_forgetting`` learns it.
         temper: Learn one power (True) or one per feature (`per_feature`) from the exact leave-one-out predictions, to
-            reduce over-confidence if features depend on each other; for `posterior` and `empirical`.
+            reduce over-confidence if features depend on each other; for `posterior` and `empirical`. None: numbers that
+            `auto` found, for `posterior`, are ``nb.Views(nb.Normal(), nb.NormalScores(), nb.Histogram())``, unless a
+            column is chosen to be `normal`, and ``fit`` learns powers per feature of all columns, for the best
+            probabilities on small tables (docs/probabilities.md); ``partial_fit`` keeps the cells of its first batch
+            and learns none. False: the exact posterior of Normal numbers.
         missing: None: whether a cell is missing says nothing of the class. `informative`: it does, and is a Bernoulli
             feature of its own, "age is missing", of each column with missing cells in the first rows, also if its
             likelihood leaves it out, but not if `skip` does. Or a dict of `informative` and None by column, pattern or

@@ -40,20 +40,25 @@ from bayesnb.validation.powers import learn_deviations, learn_powers, learn_temp
 def temper(posterior: Any, X: Any, y: Any, *, per_feature: bool = False, sample_weight: Any = None) -> Any:
     """The same fit with one power, or one per feature, on the features' likelihoods; learned without held-out data.
 
-    X, y (integers) and sample_weight are the rows of ``posterior``, an exact fit; a row of weight w is w rows, of which
-    one is left out. With ``per_feature`` each feature has
-    a power around the common one; a Multinomial or MultivariateNormal block is one feature, and ``Views`` have V powers
-    a column, around 1 / V of it. The ``weights`` of the result are by block, [D] or [V D], or [1] if the whole block
-    has one power. Views of which one is a ``Normal`` learn its powers and the others' apart, and take half of each. The
-    common power is at most 1; a feature's own may be larger. Predictions use the powers; parameters,
-    their draws, p(x) and the evidence are those of the model. For a fitted ``NaiveBayesClassifier``, whose argument
-    ``temper`` does this as it fits, y are labels of its own, and the result is a copy of it.
+    The ``weights`` of the result are by block, [D] or [V D], or [1] if the whole block has one power. The common power
+    is at most 1; a feature's own may be larger. ``Views`` of which one is a ``Normal`` learn its powers and the others'
+    apart, and take half of each. Predictions use the powers; parameters, their draws, p(x) and the evidence are those
+    of the model.
 
     A fit of ``fit_forests`` keeps its forests: the log ratio by which they change p(x, k) is one feature more, with a
     power of its own also if all others share one.
 
     Of more than 20,000 rows, the powers are learned on every second, third, ... of each class, so that 10,000 to 20,000
     remain; each is left out of the fit to all rows.
+
+    Args:
+        posterior: An exact fit, of ``fit_posterior``, ``fit_empirical`` or ``fit_forests``; or a fitted
+            ``NaiveBayesClassifier``, whose argument ``temper`` does this as it fits: the result is a copy of it.
+        X: The rows of the fit.
+        y: Their labels, integers [N], or those of the classifier.
+        per_feature: Learn a power of each feature around the common one; a Multinomial or MultivariateNormal block is
+            one feature, and ``Views`` have V powers a column, around 1 / V of it.
+        sample_weight: The weights of the fit [N]; a row of weight w is w rows, of which one is left out.
 
     Raises:
         ValueError: if X, y and sample_weight are not the fitted rows, for soft labels, and in a JAX transformation.

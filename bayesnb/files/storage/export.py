@@ -69,6 +69,13 @@ def export(fit: Any, path: Target, *, platforms: Sequence[str] = PLATFORMS) -> N
     Raises:
         StorageError: if ``fit`` is not such a fit, JAX cannot export it, ONNX has no form of it (as of draws), or the
             file cannot be written.
+
+    Example:
+        >>> import io, bayesnb as nb
+        >>> fit, file = nb.fit_map(nb.NaiveBayes(nb.Bernoulli()), [[1, 0], [0, 1]], [0, 1]), io.BytesIO()
+        >>> nb.export(fit, file, platforms=["cpu"])
+        >>> nb.load_exported(file.getvalue()).predict([[1, 0]]).tolist()
+        [0]
     """
     estimator = None if isinstance(fit, Classifier) else _require_estimator(fit)
     fit = fit if estimator is None else estimator.fit_

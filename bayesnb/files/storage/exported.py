@@ -42,6 +42,13 @@ def load_exported(path: Source) -> ExportedClassifier | ExportedEstimator:
     Raises:
         StorageError: if the file cannot be read, is damaged, was not written by ``export``, was written by a later
             version of bayesnb or JAX, or has functions that do more than arithmetic, which are named and not run.
+
+    Example:
+        >>> import io, bayesnb as nb
+        >>> fit, file = nb.fit_map(nb.NaiveBayes(nb.Bernoulli()), [[1, 0], [0, 1]], [0, 1]), io.BytesIO()
+        >>> nb.export(fit, file, platforms=["cpu"])
+        >>> nb.load_exported(file.getvalue()).fit
+        'PointEstimate'
     """
     if is_named(path, ".onnx"):
         raise StorageError(f"{name_of(path)} is an ONNX file, which onnxruntime reads: onnxruntime.InferenceSession")
@@ -78,6 +85,13 @@ class ExportedClassifier:
     Attributes:
         fit: The name of the fit's type.
         functions: ``predict_log_proba`` and ``log_joint``, each a ``jax.export.Exported``.
+
+    Example:
+        >>> import io, bayesnb as nb
+        >>> fit, file = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), [[1], [1], [0]], [0, 0, 1]), io.BytesIO()
+        >>> nb.export(fit, file, platforms=["cpu"])
+        >>> [round(float(p), 2) for p in nb.load_exported(file.getvalue()).predict_proba([[1]])[0]]
+        [0.77, 0.23]
     """
 
     def __init__(self, fit: str, functions: dict[str, jax.export.Exported]) -> None:

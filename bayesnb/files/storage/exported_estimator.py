@@ -32,6 +32,13 @@ class ExportedEstimator:
         classifier: The ``ExportedClassifier`` of encoded rows.
         classes_: Labels [K], sorted.
         feature_names_in_: The names of the columns, or None if the estimator was fitted to an array.
+
+    Example:
+        >>> import io, bayesnb as nb
+        >>> X, y, file = [[1.0], [2.0], [7.0], [8.0]], ["low", "low", "high", "high"], io.BytesIO()
+        >>> nb.export(nb.NaiveBayesClassifier("normal").fit(X, y), file, platforms=["cpu"])
+        >>> nb.load_exported(file.getvalue()).predict([[1.5], [9.0]]).tolist()
+        ['low', 'high']
     """
 
     def __init__(self, classifier: Any, stored: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:

@@ -22,7 +22,16 @@ Source = Target | bytes
 
 
 class StorageError(ValueError):
-    """A file that cannot be written or read, or a result that cannot be saved."""
+    """A file that cannot be written or read, or a result that cannot be saved.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> try:
+        ...     nb.save([1, 2], "numbers.safetensors")
+        ... except nb.StorageError as error:
+        ...     print(error)
+        save takes a bayesnb fit, estimator, model or statistics, got list
+    """
 
 
 def save(fit: Any, path: Target) -> None:
@@ -75,6 +84,13 @@ def load(path: Source) -> Any:
 
     Raises:
         StorageError: if the file cannot be read, is damaged or not valid, or was written by a later version.
+
+    Example:
+        >>> import io, bayesnb as nb
+        >>> file = io.BytesIO()
+        >>> nb.save(nb.NaiveBayes({"flags": nb.Bernoulli(), "vitals": nb.Normal()}, num_classes=2), file)
+        >>> nb.load(file.getvalue())
+        NaiveBayes({'flags': Bernoulli(), 'vitals': Normal()}, class_concentration=1.0, num_classes=2)
     """
     from bayesnb.files.storage.encoding import decode_result
 

@@ -85,6 +85,17 @@ class StreamError(ValueError):
     Attributes:
         statistics: The statistics of all rows before that place; None if there are none.
         rows: The number of those rows.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> blocks = [([[1], [0]], [0, 1]), ([[1], [0]], [0, 2])]
+        >>> try:
+        ...     nb.stream(nb.NaiveBayes(nb.Bernoulli()), blocks, num_classes=2)
+        ... except nb.StreamError as error:
+        ...     print(error)
+        ...     print(error.rows, error.statistics.class_counts.tolist())
+        block 1: y holds 2, expected integers 0..1 for 2 classes
+        2 [1.0, 1.0]
     """
 
     statistics: ModelStatistics | None = None

@@ -77,6 +77,13 @@ def stream(
         StreamError: if the source cannot be read or its rows do not fit, naming file, row group or block. The
             counts so far are kept in its ``statistics`` and in the checkpoint.
         ValueError: if the arguments do not fit the model.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> model, blocks = nb.NaiveBayes(nb.Normal()), [([[1.0], [3.0]], [0, 0]), ([[7.0]], [1])]
+        >>> total = nb.stream(model, blocks, num_classes=2)
+        >>> nb.fit_mle(model, statistics=total).params["x_loc"].tolist()
+        [[2.0], [7.0]]
     """
     arguments.check_model(model)
     names, declared = _classes(model, classes, num_classes)

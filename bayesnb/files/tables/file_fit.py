@@ -66,6 +66,15 @@ def fit_file(
 
     Raises:
         ValueError: if the file, the target or another argument does not fit.
+
+    Example:
+        >>> import tempfile, pandas as pd, bayesnb as nb
+        >>> frame = pd.DataFrame({"leaf": [1.0, 1.2, 3.0, 3.1], "kind": ["rose", "rose", "lily", "lily"]})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     frame.to_csv(f"{folder}/plants.csv", index=False)
+        ...     clf = nb.fit_file(f"{folder}/plants.csv", "kind", {"leaf": "normal"})
+        >>> dict(clf.likelihoods_), clf.classes_.tolist(), clf.class_count_.tolist()
+        ({'leaf': 'normal'}, ['lily', 'rose'], [2.0, 2.0])
     """
     require(method, smoothing)
     if not isinstance(data, str | os.PathLike):

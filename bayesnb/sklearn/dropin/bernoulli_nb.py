@@ -33,6 +33,15 @@ class BernoulliNB(BaseNB, naive_bayes.BernoulliNB):
     * The probability of a zero is computed from the counts, not as 1 - theta: every ``alpha``, including 0 and 1e-20,
       gives the right answer.
     * With ``binarize=None`` cells other than 0 and 1 are refused.
+
+    Example:
+        >>> import numpy as np, bayesnb as nb
+        >>> clf = nb.sklearn.BernoulliNB(alpha=1.0).fit([[1], [1], [0], [0]], ["no", "no", "no", "yes"])
+        >>> np.exp(clf.feature_log_prob_).round(3)  # (2 + 1) / (3 + 2) and (0 + 1) / (1 + 2)
+        array([[0.6  ],
+               [0.333]])
+        >>> clf.predict([[1]]).tolist()
+        ['no']
     """
 
     _model = NaiveBayes(Bernoulli())

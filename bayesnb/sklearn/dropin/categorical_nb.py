@@ -41,6 +41,15 @@ class CategoricalNB(BaseNB, naive_bayes.CategoricalNB):
     Intended differences from scikit-learn, besides those of all five classes (``bayesnb.sklearn.dropin``):
 
     * A code that was not in the fitted rows drops its factor. ``n_categories_`` is that of all rows so far.
+
+    Example:
+        >>> import numpy as np, bayesnb as nb
+        >>> clf = nb.sklearn.CategoricalNB().fit([[0], [0], [1], [2]], ["no", "no", "no", "yes"])
+        >>> np.exp(clf.feature_log_prob_[0]).round(3)  # (n_c + 1) / (n + 3)
+        array([[0.5  , 0.333, 0.167],
+               [0.25 , 0.25 , 0.5  ]])
+        >>> clf.predict_proba([[7]])  # a code without rows drops its factor: the class prior
+        array([[0.75, 0.25]])
     """
 
     @property

@@ -34,6 +34,14 @@ class GaussianNB(BaseNB, naive_bayes.GaussianNB):
       takes the last batch's. Weights count in ``epsilon_`` too, and may have any scale.
     * A column that is constant over all rows has ``var_`` 0 and factor 1. With ``var_smoothing=0`` a class variance of
       0 becomes 1e-9 of the column's. A class without cells in a column gets the column's moments.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> clf = nb.sklearn.GaussianNB().fit([[1.0], [3.0], [6.0], [10.0]], ["low", "low", "high", "high"])
+        >>> clf.theta_.tolist(), clf.var_.round(3).tolist()
+        ([[8.0], [2.0]], [[4.0], [1.0]])
+        >>> clf.predict([[2.5], [float("nan")]]).tolist()
+        ['low', 'high']
     """
 
     _parameters = ("class_prior_", "theta_", "var_")

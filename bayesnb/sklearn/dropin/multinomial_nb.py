@@ -41,6 +41,15 @@ class MultinomialNB(BaseCountsNB, naive_bayes.MultinomialNB):
 
     * A row that is all NaN is missing; in other rows NaN is refused, since their total would be unknown. Negative
       counts are refused in predictions too.
+
+    Example:
+        >>> import numpy as np, bayesnb as nb
+        >>> clf = nb.sklearn.MultinomialNB().fit([[3, 0, 1], [0, 2, 0]], ["junk", "ok"])
+        >>> np.exp(clf.feature_log_prob_).round(3)  # (c_d + 1) / (sum c + 3)
+        array([[0.571, 0.143, 0.286],
+               [0.2  , 0.6  , 0.2  ]])
+        >>> clf.predict([[1, 0, 0]]).tolist()
+        ['junk']
     """
 
     def _set_features(self, statistics: MultinomialStatistics) -> tuple[Array]:
@@ -68,6 +77,15 @@ class ComplementNB(BaseCountsNB, naive_bayes.ComplementNB):
     * With ``alpha=0`` a kind that occurs in only one class has an infinite coefficient there: its presence excludes the
       other classes, its absence adds nothing. ``norm`` then divides 1 equally among the infinite coefficients, the
       limit as alpha goes to 0.
+
+    Example:
+        >>> import bayesnb as nb
+        >>> clf = nb.sklearn.ComplementNB().fit([[3, 0, 1], [0, 2, 0]], ["junk", "ok"])
+        >>> clf.feature_log_prob_.round(2)  # minus log of the other class's (c_d + 1) / (sum c + 3)
+        array([[1.61, 0.51, 1.61],
+               [0.56, 1.95, 1.25]])
+        >>> clf.predict([[1, 0, 0]]).tolist()
+        ['junk']
     """
 
     def _set_features(self, statistics: MultinomialStatistics) -> tuple[Array]:
