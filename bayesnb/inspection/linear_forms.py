@@ -15,7 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.host_calls import finalise
-from bayesnb.arrays.placement import Array, is_traced
+from bayesnb.arrays.placement import is_traced
+from bayesnb.arrays.typing import Array
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.results.draws import Draws
@@ -24,15 +25,15 @@ from bayesnb.results.draws import Draws
 class LinearForm(NamedTuple):
     """``weights``, the coefficients [K, F] or a dict of them by block; ``intercept`` [K]."""
 
-    weights: Any
+    weights: Array | dict[str, Array]
     intercept: Array
 
 
 class QuadraticForm(NamedTuple):
     """``matrix`` [K, D, D] and ``weights``, the coefficients [K, D], or dicts of them by block; ``intercept`` [K]."""
 
-    matrix: Any
-    weights: Any
+    matrix: Array | dict[str, Array]
+    weights: Array | dict[str, Array]
     intercept: Array
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bayesnb.arrays.typing import LabelsLike, Rows
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Classifier
 from bayesnb.rows import arguments
@@ -31,9 +32,9 @@ class NumParameters(NamedTuple):
 
 
 def num_parameters(
-    model: Any,
-    X: Any = None,
-    y: Any = None,
+    model: NaiveBayes | Classifier,
+    X: Rows | None = None,
+    y: LabelsLike | None = None,
     *,
     num_columns: int | Mapping[str, int] | None = None,
     num_classes: int | None = None,
@@ -50,7 +51,7 @@ def num_parameters(
     number or a dict by block; classes from X and labels y, or ``num_classes``. ValueError if columns or classes are
     unknown, or contradict the model.
     """
-    specification = getattr(model, "model", model)
+    specification: Any = getattr(model, "model", model)
     arguments.check_model(specification)
     columns = _columns(model, specification, X, num_columns)
     classes = _classes(model, specification, X, y, num_classes)
