@@ -121,13 +121,13 @@ class ChangesLater(ChecksRows):
         given, _ = self._schema_of(rows, self.schema_)
         model = follow(self._model(given, classes), self.statistics_)
         _, part = given.count(model, given.encode(rows), codes, weight)
-        found, fitted = (_sizes(one) for one in (part, self.statistics_))
-        if found != fitted:
+        fitted = self.statistics_.named(None)
+        if _sizes(part) != _sizes(fitted):
             raise DataError(
                 "the rows to forget hold a category that no fitted row had, or such a word, so they cannot have been "
                 "fitted: give rows that were"
             )
-        left = subtract(self.statistics_, part)
+        left = subtract(fitted, part)
         self._set(self.schema_, classes, follow(self._model(self.schema_, classes), self.statistics_), left)
         return self
 

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bayesnb.arrays.typing import ArrayLike, ByColumn, ByLabel, Rows, Table
 from bayesnb.families import Family
 from bayesnb.frames.blocks import Schema
-from bayesnb.frames.classes import places_among
+from bayesnb.frames.classes import names_of, places_among
 from bayesnb.frames.column_kinds import SKIP
 from bayesnb.frames.likelihoods import AUTO, takes_sparse
 from bayesnb.frames.schema import ArraySchema, FrameSchema
@@ -238,7 +238,7 @@ class NaiveBayesClassifier(ChangesLater):
         """
         if self.temper:
             raise ValueError("temper needs all rows at once: fit them in Python, or use nb.temper after the fit")
-        self._set(schema, classes, self._model(schema, classes), statistics.named(None))
+        self._set(schema, classes, self._model(schema, classes), statistics)
         self.n_features_in_ = len(schema.names)
         self.feature_names_in_ = np.array(schema.names, dtype=object)
         return self
@@ -267,7 +267,7 @@ class NaiveBayesClassifier(ChangesLater):
             model = self._model(schema, classes)
             model = model if reset else follow(model, self.statistics_)
         if not reset:
-            before = self.schema_.spread(self.statistics_, schema)
+            before = self.schema_.spread(self.statistics_.named(None), schema)
             if len(classes) > len(self.classes_):
                 before = before.spread_classes(places_among(self.classes_, classes))
             statistics = merge(discount(before, float(self.forgetting) ** len(codes)), statistics)
@@ -292,9 +292,9 @@ class NaiveBayesClassifier(ChangesLater):
             key = jax.random.key(check_random_state(self.random_state).randint(2**31))
             options = {"key": key, "num_samples": self.num_samples, "progress_bar": False}
         weight = weight_by_class(self.class_weight, classes)
-        fit = FITS[self.method](model, statistics=statistics, **options)
+        fit = FITS[self.method](model, statistics=statistics.named(None), **options)
         if rows is not None:
             fit = temper_fit(fit, self.temper, *rows)
         fit = fit if weight is None else weigh_classes(fit, weight)
-        self.classes_, self.schema_, self.statistics_, self.fit_ = classes, schema, statistics, fit
-        self._prior_of_fit = self.class_prior
+        self.classes_, self.schema_, self.statistics_ = classes, schema, statistics.named(names_of(classes))
+        self.fit_, self._prior_of_fit = fit, self.class_prior
