@@ -21,12 +21,13 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from bayesnb.arrays.placement import as_array
 from bayesnb.arrays.threads import one_blas_thread
+from bayesnb.arrays.typing import ArrayLike, Estimator, LabelsLike, Table
 from bayesnb.frames.classes import codes_among, plain_labels
 from bayesnb.results.classifier import Posterior
 from bayesnb.results.forests import ForestPosterior
@@ -35,8 +36,12 @@ from bayesnb.validation.leave_one_out import fitted_rows
 from bayesnb.validation.left_out_evidence import left_out_evidence
 from bayesnb.validation.powers import learn_deviations, learn_temperature
 
+Fit = TypeVar("Fit", bound=Posterior | ForestPosterior | Estimator)
 
-def temper(posterior: Any, X: Any, y: Any, *, per_feature: bool = False, sample_weight: Any = None) -> Any:
+
+def temper(
+    posterior: Fit, X: Table, y: LabelsLike, *, per_feature: bool = False, sample_weight: ArrayLike | None = None
+) -> Fit:
     """The same fit with one power, or one per feature, on the features' likelihoods; learned without held-out data.
 
     The ``weights`` of the result are by block, [D] or [V D], or [1] if the whole block has one power. The common power
@@ -79,9 +84,9 @@ def temper(posterior: Any, X: Any, y: Any, *, per_feature: bool = False, sample_
     if as_array(y).ndim == 2:
         raise ValueError("temper takes integer labels [N]: a row with soft labels belongs to every class")
     forest = posterior if isinstance(posterior, ForestPosterior) else None
-    posterior = posterior if forest is None else forest.posterior
-    rows = fitted_rows(posterior, X, y, sample_weight)
-    table = left_out_evidence(posterior, rows, by_feature=per_feature, forest=forest)
+    exact: Any = posterior if forest is None else forest.posterior
+    rows = fitted_rows(exact, X, y, sample_weight)
+    table = left_out_evidence(exact, rows, by_feature=per_feature, forest=forest)
     with one_blas_thread():
         powers = np.full(table.evidence.shape[2], learn_temperature(table))
         if per_feature and powers.size:
@@ -90,9 +95,9 @@ def temper(posterior: Any, X: Any, y: Any, *, per_feature: bool = False, sample_
             features, ratio = 1.0 + learn_deviations(table.with_one_feature(), powers[0])
             powers *= np.append(np.full(len(powers) - 1, features), ratio)
     *by_block, of_forest = np.split(powers, np.cumsum(list(table.sizes.values())))
-    if per_feature and (start := posterior.prior.start_powers()) is not None:
+    if per_feature and (start := exact.prior.start_powers()) is not None:
         by_block = [start[name] * own for name, own in zip(table.sizes, by_block, strict=True)]
-    tempered = replace(posterior, weights=dict(zip(table.sizes, by_block, strict=True)))
+    tempered = replace(exact, weights=dict(zip(table.sizes, by_block, strict=True)))
     return tempered if forest is None else replace(forest, posterior=tempered, power=of_forest[0])
 
 
