@@ -17,6 +17,7 @@ What a fit says  explain, top_features, feature_inclusion, dependence, compare_e
                  quadratic_form, diagnose, to_arviz
 Parts of rows    sufficient_statistics, merge, subtract, discount, stream; prequential, fit_forgetting
 Elsewhere        estimate_class_probs: other frequencies of classes
+Types            Rows, Table, LabelsLike, Array, for the signatures of your own functions
 Files            save, load; export, load_exported
 scikit-learn     NaiveBayesClassifier; bayesnb.sklearn: GaussianNB and the other four
 Pictures         bayesnb.plots

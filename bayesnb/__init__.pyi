@@ -2,6 +2,10 @@
 
 from . import plots as plots
 from . import sklearn as sklearn
+from .arrays.typing import Array as Array
+from .arrays.typing import LabelsLike as LabelsLike
+from .arrays.typing import Rows as Rows
+from .arrays.typing import Table as Table
 from .families import Bernoulli as Bernoulli
 from .families import Binomial as Binomial
 from .families import Categorical as Categorical

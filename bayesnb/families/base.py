@@ -55,7 +55,7 @@ from bayesnb.primitives.sums import ClassSums
 Params = Mapping[str, Array]
 """Parameters of one block by their short names, such as ``probs``; in the model's program a site is ``block_probs``."""
 
-Hyperparameter = Any
+Hyperparameter = Any  # NumPyro has no types, so a union with its distributions would say no more
 """A number or an array that broadcasts to [K, D]."""
 
 

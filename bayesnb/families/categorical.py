@@ -49,7 +49,7 @@ class Categorical(DirichletPrior):
         array([[0.375, 0.625]])
     """
 
-    num_categories: int | tuple[int, ...] = field(metadata={"static": True})
+    num_categories: int | Sequence[int] = field(metadata={"static": True})
     concentration: Hyperparameter = 1.0
 
     axes = (("concentration", "KS"),)
@@ -66,7 +66,7 @@ class Categorical(DirichletPrior):
     @classmethod
     def laplace(cls, num_categories: int | Sequence[int], smoothing: float = 1.0) -> Self:
         """Dirichlet(1 + l): its MAP is the textbook estimate (n_c + l) / (n + l C)."""
-        return cls(num_categories, concentration=1.0 + smoothing)  # type: ignore[arg-type]
+        return cls(num_categories, concentration=1.0 + smoothing)
 
     @property
     def sites(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -271,7 +271,7 @@ class Categorical(DirichletPrior):
     def _sizes_of(self, num_columns: int) -> tuple[int, ...]:
         """The number of categories of each of ``num_columns`` columns."""
         given = self.num_categories
-        return given if isinstance(given, tuple) else (given,) * num_columns
+        return (given,) * num_columns if isinstance(given, int) else tuple(given)
 
     def codes(self, x: Array) -> Codes:
         """The cells, with the places of their categories in [0, S); ValueError for a wrong number of columns."""

@@ -84,7 +84,7 @@ class Views(Histogram):
     statistics_type = ViewStatistics
     several_views = True
 
-    def __init__(self, *views: Any, **fields: Any) -> None:
+    def __init__(self, *views: Histogram | NormalScores | Normal, **fields: Any) -> None:
         if not fields:
             fields = _fields(views)
         elif views or "views" not in fields or not fields.keys() <= {one.name for one in fields_of(type(self))}:

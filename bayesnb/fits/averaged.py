@@ -20,8 +20,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.host_calls import finalise
-from bayesnb.arrays.placement import Array, is_traced, namespace, to_double
+from bayesnb.arrays.placement import is_traced, namespace, to_double
 from bayesnb.arrays.pytree import pytree
+from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families.base import Family
 from bayesnb.families.parts.powers import mix
 from bayesnb.fits.closed_form import conjugate, gather
@@ -46,17 +47,17 @@ class FeatureInclusion(NamedTuple):
         (array([ 2.17, -0.03]), array([0.9 , 0.49]))
     """
 
-    probability: Any
-    log_bayes_factor: Any
+    probability: Array | dict[str, Array]
+    log_bayes_factor: Array | dict[str, Array]
 
 
 def feature_inclusion(
     model: NaiveBayes,
-    X: Any = None,
-    y: Any = None,
+    X: Rows | None = None,
+    y: LabelsLike | None = None,
     *,
     prior: float = 0.5,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     statistics: ModelStatistics | None = None,
 ) -> FeatureInclusion:
     """The posterior probability that each feature depends on the class, and the log Bayes factor behind it.
@@ -108,11 +109,11 @@ class AveragedPosterior(Classifier):
         return self.posterior.model
 
     @property
-    def probability(self) -> Any:
+    def probability(self) -> Array | dict[str, Array]:
         """The posterior probability that each feature depends on the class: [D], or a dict by block."""
         return _probability(self.model, self.log_odds)
 
-    def with_class_probs(self, class_probs: Any) -> Self:
+    def with_class_probs(self, class_probs: ArrayLike) -> Self:
         """The same fit for a population with these class probabilities [K]."""
         return replace(self, posterior=self.posterior.with_class_probs(class_probs))
 
@@ -148,11 +149,11 @@ class AveragedPosterior(Classifier):
 
 def fit_averaged(
     model: NaiveBayes,
-    X: Any = None,
-    y: Any = None,
+    X: Rows | None = None,
+    y: LabelsLike | None = None,
     *,
     prior: float = 0.5,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     statistics: ModelStatistics | None = None,
 ) -> AveragedPosterior:
     """The exact posterior averaged over all 2^D subsets of features that depend on the class, in closed form.

@@ -13,17 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, reduce
-from typing import Any
 
 import jax
 import numpy as np
 
 from bayesnb.arrays import memory
 from bayesnb.arrays.host_calls import at_once
-from bayesnb.arrays.placement import Array, to_host
+from bayesnb.arrays.placement import to_host
 from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.sparse import bytes_per_row
 from bayesnb.arrays.threads import in_threads, row_blocks
+from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families.parts.class_tables import class_bytes
 from bayesnb.families.parts.support import require_choice
 from bayesnb.fits.closed_form import CLOSED_FORMS, fit_map, fit_mle, require_fit, require_maxima
@@ -72,7 +72,7 @@ class Bootstrap(Node):
         ends = tails(level)
         return {site: Interval(*np.quantile(value, ends, axis=0)) for site, value in self.params.items()}
 
-    def predict_interval(self, X: Any, level: float = 0.9) -> Interval:
+    def predict_interval(self, X: Rows, level: float = 0.9) -> Interval:
         """Percentile intervals of P(y = k | x, theta_r), [N, K]; X as in the fit, and ``level`` as in ``interval``."""
         ends, arrays = tails(level), self.estimate.arrays(X)
         return probability_interval(ParameterDraws(self.estimate.model, self.params, None, arrays, ends))
@@ -80,12 +80,12 @@ class Bootstrap(Node):
 
 def bootstrap(
     model: NaiveBayes,
-    X: Any,
-    y: Any,
+    X: Rows,
+    y: LabelsLike,
     *,
     key: Array,
     replicates: int = 1000,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     fit: Callable[..., PointEstimate] = fit_mle,
     scheme: str = "poisson",
 ) -> Bootstrap:

@@ -13,15 +13,16 @@ not part of the interval: their predictive distributions are taken as known.
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from scipy.special import betaincinv
 
-from bayesnb.arrays.placement import Array, on_host
+from bayesnb.arrays.placement import on_host
 from bayesnb.arrays.pytree import Node, pytree
+from bayesnb.arrays.typing import Array, Estimator, Table
 from bayesnb.numerics.mixture_draws import (
     BURN_IN,
     Points,
@@ -44,9 +45,11 @@ FEW_ROWS = 10_000
 FEWEST_POINTS, POINTS_PER_CLASS = 100, 10
 """The effective numbers of points below which a warning says that the interval is rough."""
 
+Fit = TypeVar("Fit", bound=Classifier | Estimator)
+
 
 @pytree
-class ClassProbsEstimate(Node):
+class ClassProbsEstimate(Node, Generic[Fit]):
     """What ``estimate_class_probs`` returns.
 
     ``class_probs`` [K] is the estimate, ``interval`` has its ends ``low`` and ``high`` [K], ``fit`` is the given fit
@@ -64,13 +67,19 @@ class ClassProbsEstimate(Node):
 
     class_probs: Array
     interval: Interval
-    fit: Any
+    fit: Fit
     draws: Array | None = None
 
 
 def estimate_class_probs(
-    fit: Any, X: Any, *, method: str = "map", level: float = 0.9, key: Array | None = None, num_draws: int = 1000
-) -> ClassProbsEstimate:
+    fit: Fit,
+    X: Table,
+    *,
+    method: str = "map",
+    level: float = 0.9,
+    key: Array | None = None,
+    num_draws: int = 1000,
+) -> ClassProbsEstimate[Fit]:
     """The class probabilities of a population whose rows are unlabelled, and the fit for that population.
 
     Args:
@@ -106,10 +115,11 @@ def estimate_class_probs(
     if method not in METHODS:
         raise ValueError(f"method must be 'map' or 'mle', got {method!r}")
     if hasattr(fit, "encoded"):
-        rows = fit.encoded(X)
-        found = estimate_class_probs(fit.fit_, rows, method=method, level=level, key=key, num_draws=num_draws)
+        estimator: Any = fit
+        rows = estimator.encoded(X)
+        found = estimate_class_probs(estimator.fit_, rows, method=method, level=level, key=key, num_draws=num_draws)
         return ClassProbsEstimate(
-            found.class_probs, found.interval, fit.with_class_prior(found.class_probs), found.draws
+            found.class_probs, found.interval, estimator.with_class_prior(found.class_probs), found.draws
         )
     if not isinstance(fit, Classifier):
         raise ValueError(f"estimate_class_probs takes a fit, such as nb.fit_posterior gives, got {type(fit).__name__}")
@@ -155,7 +165,7 @@ def _concentration(fit: Classifier) -> np.ndarray[Any, Any]:
     return np.broadcast_to(given, (_num_classes(fit),))
 
 
-def _beta_quantiles(centre: Array, variance: Array, ends: Array) -> tuple[Array, Array]:
+def _beta_quantiles(centre: Any, variance: Any, ends: Any) -> tuple[Array, Array]:
     """The quantiles of Beta(A m, A (1 - m)) with A = m (1 - m) / v, [K]; the number itself where it is certain."""
     certain = (centre >= 1.0) | (variance <= 0.0)
     mean = np.where(certain, 0.5, centre)
@@ -164,7 +174,7 @@ def _beta_quantiles(centre: Array, variance: Array, ends: Array) -> tuple[Array,
     return low, high
 
 
-def _draw(key: Array, num_draws: int, *posterior: Array) -> Array:
+def _draw(key: Array, num_draws: int, *posterior: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Draws of the class probabilities, [S, K], by an independence sampler."""
     size, place, accept = num_draws + BURN_IN, *jax.random.split(key)
     least = np.finfo(np.float32).eps  # inside (0, 1), where every quantile is finite

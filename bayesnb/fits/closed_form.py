@@ -22,6 +22,7 @@ import numpy as np
 
 from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.placement import is_traced, on_host, to_host
+from bayesnb.arrays.typing import ArrayLike, LabelsLike, Rows
 from bayesnb.model.declarations import check_model_float32
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.model.nonconjugate import require_conjugacy
@@ -34,10 +35,10 @@ from bayesnb.rows.statistics import ModelStatistics, summarise
 
 def fit_mle(
     model: NaiveBayes,
-    X: Any = None,
-    y: Any = None,
+    X: Rows | None = None,
+    y: LabelsLike | None = None,
     *,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     statistics: ModelStatistics | None = None,
 ) -> PointEstimate:
     """The maximum of the likelihood, argmax p(X, y | params). The prior is ignored; fixed class_probs stay.
@@ -71,10 +72,10 @@ def fit_mle(
 
 def fit_map(
     model: NaiveBayes,
-    X: Any = None,
-    y: Any = None,
+    X: Rows | None = None,
+    y: LabelsLike | None = None,
     *,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     statistics: ModelStatistics | None = None,
 ) -> PointEstimate:
     """The joint mode of the posterior, argmax p(params | X, y), in the space of the sites.
@@ -95,10 +96,10 @@ def fit_map(
 
 def fit_posterior(
     model: NaiveBayes,
-    X: Any = None,
-    y: Any = None,
+    X: Rows | None = None,
+    y: LabelsLike | None = None,
     *,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     statistics: ModelStatistics | None = None,
 ) -> Posterior:
     """The exact posterior, by conjugacy; its predictions integrate the parameters out.

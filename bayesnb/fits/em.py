@@ -24,9 +24,10 @@ from scipy.special import rel_entr
 
 from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.masked import without_mask
-from bayesnb.arrays.placement import Array, as_array, to_host
+from bayesnb.arrays.placement import as_array, to_host
 from bayesnb.arrays.pytree import pytree
 from bayesnb.arrays.rank_promotion import allow_rank_promotion
+from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior, require_fit
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.covariances import proper, variances
@@ -60,16 +61,13 @@ class EMEstimate(PointEstimate):
     converged: bool = field(metadata={"static": True})
     num_iterations: int = field(metadata={"static": True})
 
-    def __post_init__(self) -> None:
-        """Skip the check: parameters from a fit are valid."""
-
-    def with_class_probs(self, class_probs: Any) -> Self:
+    def with_class_probs(self, class_probs: ArrayLike) -> Self:
         """The same parameters for a population with these class probabilities [K]; ``log_posterior`` is unchanged."""
         other = PointEstimate.trust(self.model, self.params).with_class_probs(class_probs)
         return replace(self, model=other.model, params=other.params)
 
 
-class Rows(NamedTuple):
+class SplitRows(NamedTuple):
     """Partly labelled rows: the resolved model, the statistics of the labelled rows, and the unlabelled rows.
 
     ``arrays`` are the unlabelled rows by block, [M, D], and ``weight`` [M] their sample weights.
@@ -92,7 +90,7 @@ class Rows(NamedTuple):
 class _Problem(NamedTuple):
     """``posterior`` is the model given the labelled rows; ``constant`` is the evidence and base measure of all rows."""
 
-    rows: Rows
+    rows: SplitRows
     fit: Callable[..., PointEstimate]
     posterior: NaiveBayes
     constant: float
@@ -132,11 +130,11 @@ class _Problem(NamedTuple):
 
 def fit_em(
     model: NaiveBayes,
-    X: Any,
-    y: Any,
+    X: Rows,
+    y: LabelsLike,
     *,
     fit: Callable[..., PointEstimate] = fit_map,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     unlabelled_weight: float = 1.0,
     key: Array | None = None,
     initial: PointEstimate | None = None,
@@ -231,7 +229,7 @@ def has_unlabelled(y: Any) -> bool:
 
 def separate(
     model: NaiveBayes, X: Any, y: Any, sample_weight: Any, unlabelled_weight: float = 1.0, *, sparse: bool = False
-) -> Rows:
+) -> SplitRows:
     """Labelled rows as statistics and unlabelled rows, on the host; errors as in ``fit_em``."""
     X, sample_weight = to_host((X, sample_weight))
     y = None if y is None else np.asarray(as_array(without_mask("y", y)))
@@ -249,12 +247,12 @@ def separate(
     arrays = {b: x.astype(np.float64) if x.dtype.kind == "f" else x for b, x in unlabelled.arrays.items()}
     labelled = from_host(rows.select(y >= 0))
     model = follow(to_host(model), labelled)
-    found = Rows(model, labelled, arrays, unlabelled_weight * unlabelled.weight())
+    found = SplitRows(model, labelled, arrays, unlabelled_weight * unlabelled.weight())
     any_class = np.repeat(np.eye(1, rows.num_classes), unlabelled.num_rows, axis=0)
     return found._replace(model=found.model.resolve(statistics=found.merge_statistics(any_class)))
 
 
-def _warn(rows: Rows, converged: bool, fell: bool, num_iterations: int) -> None:
+def _warn(rows: SplitRows, converged: bool, fell: bool, num_iterations: int) -> None:
     sentences = []
     if len(rows.weight) and not rows.labelled.class_counts.any():
         sentences.append("no row is labelled: the model is a mixture, whose class numbers are arbitrary")

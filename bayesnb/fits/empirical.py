@@ -18,8 +18,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.host_calls import at_once
-from bayesnb.arrays.placement import Array, to_double
+from bayesnb.arrays.placement import to_double
 from bayesnb.arrays.pytree import fields_of, pytree
+from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families import Family
 from bayesnb.families.parts.statistics import CategoricalStatistics
 from bayesnb.families.parts.support import require_choice, require_positive
@@ -70,13 +71,13 @@ class EmpiricalPosterior(Posterior):
 
 def fit_empirical(
     model: NaiveBayes,
-    X: Any = None,
-    y: Any = None,
+    X: Rows | None = None,
+    y: LabelsLike | None = None,
     *,
     by: str = "feature",
     learn_class: bool = True,
     hyperprior_scale: float = SPREAD,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     statistics: ModelStatistics | None = None,
     max_iterations: int = 100,
     tolerance: float = 1e-9,
@@ -162,7 +163,7 @@ def fit_empirical(
         fit.weights,
         start_log_evidence=start.log_evidence,
         log_hyperprior=np.asarray(log_hyperprior, np.float64),
-        converged=np.all([minimum.converged for minimum in minima]),
+        converged=np.asarray(np.all([minimum.converged for minimum in minima])),
         num_iterations=np.max([minimum.num_iterations for minimum in minima], initial=0),
         at_bound=at_bound,
     )

@@ -17,6 +17,7 @@ import numpy as np
 
 from bayesnb.arrays import memory
 from bayesnb.arrays.placement import to_host
+from bayesnb.arrays.typing import ArrayLike, LabelsLike, Rows
 from bayesnb.families.parts.pairs import PairLayout, pair_statistics
 from bayesnb.fits.closed_form import conjugate, fit_posterior
 from bayesnb.model.naive_bayes import NaiveBayes
@@ -34,11 +35,11 @@ MOST_FEATURES = 256
 
 def fit_forests(
     model: NaiveBayes,
-    X: Any = None,
-    y: Any = None,
+    X: Rows | None = None,
+    y: LabelsLike | None = None,
     *,
     structure: str = "average",
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     statistics: ForestStatistics | None = None,
 ) -> ForestPosterior:
     """The exact posterior in which each feature may depend on one other, averaged over all forests of dependence.

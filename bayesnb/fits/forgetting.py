@@ -10,6 +10,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from bayesnb.arrays.pytree import Node, pytree
+from bayesnb.arrays.typing import LabelsLike, Rows
 from bayesnb.fits.closed_form import fit_posterior
 from bayesnb.fits.prequential import Sequence
 from bayesnb.model.naive_bayes import NaiveBayes
@@ -41,12 +42,12 @@ class Forgetting(Node):
         (0.5, -4.8, array([[2.8]]))
     """
 
-    factor: Any
+    factor: float | dict[str, float]
     log_evidence: float
     fit: Posterior
 
 
-def fit_forgetting(model: NaiveBayes, X: Any, y: Any, *, per_block: bool = False) -> Forgetting:
+def fit_forgetting(model: NaiveBayes, X: Rows, y: LabelsLike, *, per_block: bool = False) -> Forgetting:
     """The forgetting factor that maximises the prequential evidence of rows in order, by its gradient.
 
         f = argmax sum_t log p(y_t, x_t | rows before, discounted by f a row)

@@ -15,8 +15,9 @@ from typing import Any
 import jax
 
 from bayesnb.arrays.host_calls import at_once, finalise
-from bayesnb.arrays.placement import Array, to_host
+from bayesnb.arrays.placement import to_host
 from bayesnb.arrays.pytree import pytree
+from bayesnb.arrays.typing import Array
 from bayesnb.fits import sampler
 from bayesnb.model.hyperpriors import fill_hyperpriors, hyperpriors, sample_hyperparameters
 from bayesnb.model.naive_bayes import NaiveBayes, Sites

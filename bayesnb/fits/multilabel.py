@@ -17,8 +17,9 @@ import numpy as np
 
 from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.masked import without_mask
-from bayesnb.arrays.placement import Array, as_array, is_traced, on_host, to_host
+from bayesnb.arrays.placement import as_array, is_traced, on_host, to_host
 from bayesnb.arrays.pytree import Node, pytree
+from bayesnb.arrays.typing import Array, ArrayLike, Rows
 from bayesnb.families.base import Family
 from bayesnb.fits.closed_form import CLOSED_FORMS, fit_mle, fit_posterior, gather, require_fit, require_maxima
 from bayesnb.model.naive_bayes import NaiveBayes
@@ -61,24 +62,29 @@ class MultiLabel(Node):
             raise ValueError(f"the labels are 0..{self.num_labels - 1}, got {index}")
         return jax.tree.map(lambda leaf: leaf[index, ...], self.fits)
 
-    def log_odds(self, X: Any) -> Array:
+    def log_odds(self, X: Rows) -> Array:
         """log p(1 | x) - log p(0 | x) of each label, [N, L]; infinite if only one of the two is possible."""
         arrays = self.label(0).arrays(X)
         # numpy rows are scored on the host, even if the fit is on a device
         fits = to_host(self.fits) if on_host(arrays) and not is_traced(self.fits) else self.fits
         return products.by_rows(_log_odds, (fits,), arrays)
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Rows) -> Array:
         """The probability that a row has each label, [N, L]; rows do not sum to one."""
         return sigmoid(self.log_odds(X))
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Rows) -> Array:
         """1 for each label that is more probable than not, integers [N, L]."""
         return (self.log_odds(X) > 0).astype(int)
 
 
 def fit_multilabel(
-    model: NaiveBayes, X: Any, Y: Any, *, sample_weight: Any = None, fit: Callable[..., Any] = fit_posterior
+    model: NaiveBayes,
+    X: Rows,
+    Y: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    fit: Callable[..., PointEstimate | Posterior] = fit_posterior,
 ) -> MultiLabel:
     """One model for each label: the same as L calls of ``fit(model, X, Y[:, l])``, but cheaper.
 

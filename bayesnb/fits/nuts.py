@@ -10,10 +10,11 @@ from typing import Any
 import jax
 
 from bayesnb.arrays.host_calls import finalise
-from bayesnb.arrays.placement import Array, to_host
+from bayesnb.arrays.placement import to_host
+from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.fits import hierarchical, sampler
 from bayesnb.fits.closed_form import gather
-from bayesnb.fits.em import Rows, has_unlabelled, separate
+from bayesnb.fits.em import SplitRows, has_unlabelled, separate
 from bayesnb.model.hyperpriors import hyperpriors
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.model.nonconjugate import initial_params
@@ -34,11 +35,11 @@ NOT_EXACT = "take more num_warmup, or a smoother or narrower prior"
 
 def fit_nuts(
     model: NaiveBayes,
-    X: Any = None,
-    y: Any = None,
+    X: Rows | None = None,
+    y: LabelsLike | None = None,
     *,
     key: Array,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     statistics: ModelStatistics | None = None,
     num_samples: int = 1000,
     num_warmup: int = 1000,
@@ -88,7 +89,8 @@ def fit_nuts(
     arguments.require_known("fit_nuts", model, X, y, sample_weight, statistics, key)
     arguments.check_model(model)
     refuse_discrete(model)
-    spelling, X, model = model.spelling, model.by_block(X), model.respelled(None)
+    X = None if X is None else model.by_block(X)
+    spelling, model = model.spelling, model.respelled(None)
     settings: dict[str, Any] = {"num_samples": num_samples, "num_warmup": num_warmup, "num_chains": num_chains}
     settings["progress_bar"] = progress_bar
     partly = statistics is None and has_unlabelled(y)
@@ -134,7 +136,7 @@ def refuse_discrete(model: NaiveBayes) -> None:
 
 
 def _sample(
-    model: NaiveBayes, statistics: ModelStatistics, rows: Rows | None, key: Array, settings: dict[str, Any]
+    model: NaiveBayes, statistics: ModelStatistics, rows: SplitRows | None, key: Array, settings: dict[str, Any]
 ) -> Draws:
     """Draws of a resolved model's parameters, from statistics of labelled rows and from unlabelled ``rows``."""
     centred, standard, reference = finalise(_centre, model, statistics)
@@ -148,7 +150,7 @@ def _sample(
 
 
 def _log_likelihood(
-    params: Sites, model: NaiveBayes, statistics: ModelStatistics, reference: Sites, rows: Rows | None
+    params: Sites, model: NaiveBayes, statistics: ModelStatistics, reference: Sites, rows: SplitRows | None
 ) -> Array:
     """The log likelihood of labelled rows relative to that at ``reference``, plus that of unlabelled rows."""
     labelled = model.log_likelihood_ratio(statistics, params, reference)
@@ -159,14 +161,14 @@ TARGET = sampler.Target(lambda model, *_: model.params(), _log_likelihood)
 
 
 @jax.custom_vjp
-def _log_density(rows: Rows, params: Sites) -> Array:
+def _log_density(rows: SplitRows, params: Sites) -> Array:
     """sum_n w_n log sum_k p(y = k, x_n | params) over the unlabelled rows; params are centred."""
     return _with_slope(rows, params)[0]
 
 
 # one chain after another: under vmap a conditional would compute both branches, the slow one too
 @jax.custom_batching.sequential_vmap
-def _with_slope(rows: Rows, params: Sites) -> tuple[Array, Sites]:
+def _with_slope(rows: SplitRows, params: Sites) -> tuple[Array, Sites]:
     def value(params: Sites) -> Array:
         joint = rows.model.log_likelihood(rows.model.restore(rows.labelled, params), rows.arrays).log()
         return rows.weight @ logsumexp(joint)

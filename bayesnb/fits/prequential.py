@@ -21,8 +21,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.host_calls import by_jax
-from bayesnb.arrays.placement import Array
 from bayesnb.arrays.rank_promotion import allow_rank_promotion
+from bayesnb.arrays.typing import Array, ArrayLike, Rows
 from bayesnb.families.base import Family
 from bayesnb.families.parts.class_tables import class_bytes
 from bayesnb.families.parts.in_order import log_category_ratios
@@ -41,7 +41,7 @@ FEWEST, MOST = 64, 256
 """The numbers of rows that a block may have; the time to compile a scan grows with the larger one."""
 
 
-def prequential(model: NaiveBayes, X: Any, y: Any, forgetting: Any = 1.0) -> Array:
+def prequential(model: NaiveBayes, X: Rows, y: ArrayLike, forgetting: float | Mapping[str, float] = 1.0) -> Array:
     """log p(y_t, x_t | rows before, discounted) of every row in order, [N], exact, in one compiled pass.
 
     The sum is the prequential evidence (Dawid, Statistical theory: the prequential approach, 1984). Without forgetting
@@ -172,7 +172,7 @@ def _of_labels(model: NaiveBayes, labels: Array, factor: Array) -> Array:
         return jnp.log(jnp.asarray(model.class_probs))[jnp.minimum(labels, num_classes - 1)]
     prior = jnp.asarray(model.class_concentration, jnp.result_type(float))
 
-    def block(carry: Any, y: Array) -> tuple[Any, Array]:
+    def block(carry: Any, y: Any) -> tuple[Any, Array]:
         one = CategoricalStatistics(jnp.ones((len(y), 1)), (1,))
         before, after = _before(carry, one, y, factor)
         # of all classes together: what was there, and a geometric series

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -85,6 +86,12 @@ def join_classes(classes: Array, y: Array) -> Array:
 
 def _kind(labels: Array) -> str:
     return "number" if labels.dtype.kind in "iuf" else labels.dtype.kind
+
+
+def names_of(classes: Array) -> tuple[Any, ...] | None:
+    """Labels [K] as the names by which statistics merge; None if they are neither text nor numbers, as dates."""
+    names = tuple(classes.tolist())
+    return names if all(isinstance(name, str | Real) for name in names) else None
 
 
 def plain_labels(y: Any, name: str = "y") -> Any:

@@ -6,8 +6,9 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from bayesnb.arrays.typing import Table
 from bayesnb.frames.column_kinds import SKIP, Kind
 from bayesnb.frames.series import DataError, as_frame, is_meant_as_number, listing, why_text
 from bayesnb.frames.summaries import Summary, summarise
@@ -76,7 +77,7 @@ class InferredLikelihoods(Mapping[str, str]):
         return "\n".join(f"{name:{widths[0]}}  {kind:{widths[1]}}  {reason}" for name, kind, reason in rows)
 
 
-def infer_likelihoods(frame: Any) -> InferredLikelihoods:
+def infer_likelihoods(frame: Table) -> InferredLikelihoods:
     """The likelihood that suits the values of each column, and why.
 
     Text is Categorical; so are whole numbers with at most 10 values, and any two numbers, if each occurs three times on

@@ -16,7 +16,8 @@ import numpy as np
 
 from bayesnb.arrays import memory
 from bayesnb.arrays.masked import fill_masked
-from bayesnb.arrays.placement import Array, to_host
+from bayesnb.arrays.placement import to_host
+from bayesnb.arrays.typing import Array, FeatureNames, LabelsLike, Rows
 from bayesnb.fits.em import has_unlabelled
 from bayesnb.inspection.display_names import check_list, check_lists
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
@@ -44,10 +45,10 @@ def to_arviz(
     key: Array | None = None,
     num_samples: int = 1000,
     num_chains: int = 4,
-    class_names: Iterable[Any] | None = None,
-    feature_names: Iterable[Any] | Mapping[str, Iterable[Any]] | None = None,
-    X: Any = None,
-    y: Any = None,
+    class_names: Iterable[object] | None = None,
+    feature_names: FeatureNames | None = None,
+    X: Rows | None = None,
+    y: LabelsLike | None = None,
     log_likelihood: bool | None = None,
 ) -> Any:
     """Draws of the parameters for ArviZ, with named dimensions and coordinates.
@@ -175,7 +176,8 @@ def _check_rows(model: NaiveBayes, X: Any, y: Any, needed: bool) -> Any:
 
 def _observed_cells(model: NaiveBayes, X: Any) -> tuple[dict[str, Array], dict[str, Array]]:
     """The cells by block as given, and the totals of blocks of pairs (successes, totals)."""
-    data, totals = {}, {}
+    data: dict[str, Array] = {}
+    totals: dict[str, Array] = {}
     X = model.by_block(X)
     for block in model.families:
         cells = X if model.single else X[block]

@@ -16,11 +16,12 @@ import scipy.special
 
 from bayesnb.arrays.host_calls import at_once
 from bayesnb.arrays.placement import to_double
+from bayesnb.arrays.typing import ArrayLike, Estimator, LabelsLike, Table
 from bayesnb.fits.closed_form import fit_posterior
 from bayesnb.fits.empirical import EmpiricalPosterior
 from bayesnb.inspection.display_names import steps_of
 from bayesnb.model.naive_bayes import NaiveBayes
-from bayesnb.results.classifier import Posterior
+from bayesnb.results.classifier import Classifier, Posterior
 from bayesnb.results.forests import ForestPosterior
 from bayesnb.rows import arguments
 
@@ -78,7 +79,11 @@ class EvidenceComparison:
 
 
 def compare_evidence(
-    models: Mapping[str, Any], X: Any = None, y: Any = None, *, sample_weight: Any = None
+    models: Mapping[str, NaiveBayes | Classifier | Estimator],
+    X: Table | None = None,
+    y: LabelsLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
 ) -> EvidenceComparison:
     """The evidence of several models of the same rows, and their Bayes factors.
 

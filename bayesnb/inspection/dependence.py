@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
 
 from bayesnb.arrays import memory
 from bayesnb.arrays.masked import fill_masked_codes
-from bayesnb.arrays.placement import Array, to_host
+from bayesnb.arrays.placement import to_host
+from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families import Family
 from bayesnb.families.words import FAMILIES
 from bayesnb.inspection.pair_statistics import TINY, pairs_of
@@ -98,7 +99,9 @@ class Dependence:
         return f"Dependence({len(factors)} pairs, {np.sum((factors > STRONG) & (per_row > 0))} surely dependent)"
 
 
-def dependence(X: Any, y: Any, *, sample_weight: Any = None, model: NaiveBayes | None = None) -> Dependence:
+def dependence(
+    X: Rows, y: LabelsLike, *, sample_weight: ArrayLike | None = None, model: NaiveBayes | None = None
+) -> Dependence:
     """The mutual information and the Bayes factor of every pair of columns given the class: a test of the assumption.
 
     Each pair is compared in each class, on the n rows where both cells are observed.
@@ -141,21 +144,22 @@ def dependence(X: Any, y: Any, *, sample_weight: Any = None, model: NaiveBayes |
     arguments.require_known("dependence", X, y, sample_weight)
     single, columns, num_classes = not isinstance(X, Mapping), None, None
     # without a model these families only carry the names of the blocks: the types of cells decide, below
-    families = dict.fromkeys(["x"] if single else X, FAMILIES["normal"]())
-    X, y, sample_weight = to_host((X, y, sample_weight))
+    blocks = [*X] if isinstance(X, Mapping) else ["x"]
+    families: Mapping[str, Family] = dict.fromkeys(blocks, FAMILIES["normal"]())
+    cells, labels, weight = to_host((X, y, sample_weight))
     if model is None:
-        X = jax.tree.map(fill_masked_codes, X)
+        cells = jax.tree.map(fill_masked_codes, cells)
     else:
         single, families, columns, num_classes = model.single, model.families, model.columns, model.num_classes
-        X = model.by_block(X)
-    arrays = check_shapes(families, single, X, columns)
+        cells = model.by_block(cells)
+    arrays = check_shapes(families, single, cells, columns)
     num_columns = sum(x.shape[1] for x in arrays.values())
     if num_columns < 2:
         raise ValueError(f"dependence is between two columns, X has {num_columns}: give at least two")
     num_rows = next(iter(arrays.values())).shape[0]
     if not num_rows:
         raise ValueError("dependence is estimated from rows, and X has none")
-    rows = LabelledRows(families, arrays, *check_labels(y, sample_weight, num_rows, num_classes)).counted()
+    rows = LabelledRows(families, arrays, *check_labels(labels, weight, num_rows, num_classes)).counted()
     arrays = rows.arrays
     if model is None:
         families = {name: _family(x, name) for name, x in arrays.items()}
@@ -172,9 +176,9 @@ def dependence(X: Any, y: Any, *, sample_weight: Any = None, model: NaiveBayes |
     width = int(sizes.sum() + 3 * (sizes == 0).sum())
     memory.require(16 * width**2, f"every pair of {num_columns:,} columns", "give fewer columns, or fewer categories")
     names = [str(d) if single else f"{name}_{d}" for name, x in arrays.items() for d in range(x.shape[1])]
-    cells = np.concatenate([_cells(family, arrays[name]) for name, family in families.items()], axis=1)
-    unique = tuple(d for d in np.flatnonzero(sizes).tolist() if _is_nearly_unique(cells[:, d]))
-    return Dependence(tuple(names), *_over_classes(cells, rows, sizes), unique)
+    table = np.concatenate([_cells(family, arrays[name]) for name, family in families.items()], axis=1)
+    unique = tuple(d for d in np.flatnonzero(sizes).tolist() if _is_nearly_unique(table[:, d]))
+    return Dependence(tuple(names), *_over_classes(table, rows, sizes), unique)
 
 
 def _is_nearly_unique(codes: Array) -> bool:
@@ -208,8 +212,7 @@ def _over_classes(cells: Array, rows: LabelledRows, sizes: Array) -> tuple[Array
 def _symmetric(pairs: Array) -> Array:
     """The pairs made exactly symmetric, as rounding may differ between (a, b) and (b, a), with 0 on the diagonal."""
     pairs = 0.5 * (pairs + pairs.T)
-    np.fill_diagonal(pairs, 0.0)
-    return pairs
+    return np.where(np.eye(len(pairs), dtype=bool), 0.0, pairs)
 
 
 def _family(x: Array, block: str) -> Family:

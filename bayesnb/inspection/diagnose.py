@@ -6,12 +6,13 @@ Rank-normalization, folding, and localization: an improved R-hat for assessing c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from bayesnb.arrays.typing import FeatureNames
 from bayesnb.fits.hierarchical import HierarchicalDraws
 from bayesnb.fits.nuts import ESS, NOT_EXACT, R_HAT
 from bayesnb.inspection.arviz import coordinates, library
@@ -54,7 +55,12 @@ class Diagnosis(NamedTuple):
         return not self.advice
 
 
-def diagnose(draws: Draws, *, class_names: Any = None, feature_names: Any = None) -> Diagnosis:
+def diagnose(
+    draws: Draws,
+    *,
+    class_names: Iterable[object] | None = None,
+    feature_names: FeatureNames | None = None,
+) -> Diagnosis:
     """Print the worst convergence diagnostics of draws and advice, and return the numbers.
 
     Parameters that do not vary, such as fixed class probabilities, are left out. If one varies but its R-hat or

@@ -9,14 +9,15 @@ visualization of naive Bayesian classifier (2004).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from bayesnb.arrays.placement import Array, to_double, to_host
+from bayesnb.arrays.placement import to_double, to_host
 from bayesnb.arrays.sparse import dense
+from bayesnb.arrays.typing import Array, Estimator, FeatureNames, Table
 from bayesnb.fits.averaged import AveragedPosterior
 from bayesnb.fits.bootstrap import Bootstrap
 from bayesnb.inspection import display_names as names
@@ -37,16 +38,16 @@ NEVER = 1e9
 
 
 def explain(
-    fit: Any,
-    X: Any,
+    fit: Classifier | Estimator,
+    X: Table,
     *,
     against: int | str = 0,
     level: float = 0.9,
     key: Array | None = None,
     num_draws: int = 1000,
-    class_names: Any = None,
-    feature_names: Any = None,
-    value_names: Mapping[str, Sequence[Any]] | None = None,
+    class_names: Iterable[object] | None = None,
+    feature_names: FeatureNames | None = None,
+    value_names: Mapping[str, Sequence[object]] | None = None,
 ) -> Explanation:
     """The exact contributions of the class prior and of each feature to the log odds of every class against one.
 
@@ -92,36 +93,36 @@ def explain(
           P(ill) = 0.6667
     """
     before, last = names.steps_of(fit)  # rows go through all steps
-    X = X if before is None else before.transform(X)
-    X = last.encoded(X) if hasattr(last, "encoded") else X
+    rows = X if before is None else before.transform(X)
+    rows = last.encoded(rows) if hasattr(last, "encoded") else rows
     given = (class_names, feature_names, value_names)
-    fit, class_names, feature_names, value_names = names.complete_names(before, last, *given)
-    _check(fit, X, key)
-    fit = to_double(fit)
-    arrays = {block: x if hasattr(x, "indptr") else np.asarray(x) for block, x in fit.arrays(to_host(X)).items()}
-    sizes = {block: family.columns_in(arrays[block]) for block, family in fit.model.families.items()}
-    probs = class_probs(fit)
-    classes = names.check_class_names(class_names, probs.size)
-    columns = names.check_column_names(fit.model, feature_names, sizes)
+    found, own_classes, own_features, own_values = names.complete_names(before, last, *given)
+    _check(found, rows, key)
+    found = to_double(found)
+    arrays = {block: x if hasattr(x, "indptr") else np.asarray(x) for block, x in found.arrays(to_host(rows)).items()}
+    sizes = {block: family.columns_in(arrays[block]) for block, family in found.model.families.items()}
+    probs = class_probs(found)
+    classes = names.check_class_names(own_classes, probs.size)
+    columns = names.check_column_names(found.model, own_features, sizes)
     other = names.class_index(against, classes, "against")
-    features = names.prefix_repeated(_feature_names(fit, columns))
+    features = names.prefix_repeated(_feature_names(found, columns))
     ends = np.cumsum([len(part) for part in features.values()]).tolist()
     blocks = {block: slice(end - len(features[block]), end) for block, end in zip(features, ends, strict=True)}
     _check_size(next(iter(arrays.values())).shape[0], "rows", probs.size, ends[-1], "fewer rows at once")
-    small = keep_seen_words(fit, arrays)
+    small = keep_seen_words(found, arrays)
     parts = products.by_rows(terms, (small.fit,), small.arrays)
     table = [_beside(small, blocks, {b: part[i] for b, part in parts.items()}) for i in (0, 1)]
     prior, contributions = _exact_log_odds(probs, table, other)
     return Explanation(
         prior=prior,
         contributions=contributions,
-        values=_values(fit, arrays, blocks),
+        values=_values(found, arrays, blocks),
         intervals=None if key is None else _intervals(small, blocks, other, level, key, num_draws),
         against=other,
         level=None if key is None else level,
         class_names=classes,
         feature_names=tuple(name for part in features.values() for name in part),
-        value_names=names.check_value_names(value_names, fit.model.families, columns, features),
+        value_names=names.check_value_names(own_values, found.model.families, columns, features),
         blocks=blocks,
     )
 

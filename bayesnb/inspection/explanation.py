@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.special
 
-from bayesnb.arrays.placement import Array
+from bayesnb.arrays.typing import Array
 from bayesnb.inspection.display_names import class_index
 from bayesnb.results.intervals import Interval
 
@@ -94,7 +94,7 @@ class Explanation:
     level: float | None
     class_names: tuple[str, ...]
     feature_names: tuple[str, ...]
-    value_names: Mapping[str, Sequence[Any]]
+    value_names: Mapping[str, Sequence[object]]
     blocks: dict[str, slice]
 
     @cached_property

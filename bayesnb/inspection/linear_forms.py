@@ -15,7 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.host_calls import finalise
-from bayesnb.arrays.placement import Array, is_traced
+from bayesnb.arrays.placement import is_traced
+from bayesnb.arrays.typing import Array
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.results.draws import Draws
@@ -33,7 +34,7 @@ class LinearForm(NamedTuple):
                [ 1.1,  0. ]]), array([-2.37, -2.77]))
     """
 
-    weights: Any
+    weights: Array | dict[str, Array]
     intercept: Array
 
 
@@ -48,8 +49,8 @@ class QuadraticForm(NamedTuple):
         ([-0.5, -0.125], [2.0, 2.0])
     """
 
-    matrix: Any
-    weights: Any
+    matrix: Array | dict[str, Array]
+    weights: Array | dict[str, Array]
     intercept: Array
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bayesnb.arrays.typing import LabelsLike, Rows
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Classifier
 from bayesnb.rows import arguments
@@ -37,9 +38,9 @@ class NumParameters(NamedTuple):
 
 
 def num_parameters(
-    model: Any,
-    X: Any = None,
-    y: Any = None,
+    model: NaiveBayes | Classifier,
+    X: Rows | None = None,
+    y: LabelsLike | None = None,
     *,
     num_columns: int | Mapping[str, int] | None = None,
     num_classes: int | None = None,
@@ -66,7 +67,7 @@ def num_parameters(
         >>> nb.num_parameters(nb.NaiveBayes(nb.Normal(), num_classes=3), num_columns=4).total  # 2 + 2 * 3 * 4
         26
     """
-    specification = getattr(model, "model", model)
+    specification: Any = getattr(model, "model", model)
     arguments.check_model(specification)
     columns = _columns(model, specification, X, num_columns)
     classes = _classes(model, specification, X, y, num_classes)

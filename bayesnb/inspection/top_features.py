@@ -9,7 +9,7 @@ may be negative if it is less frequent in this class than in others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -18,11 +18,12 @@ import numpy as np
 from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.placement import Array, to_double
 from bayesnb.arrays.rank_promotion import allow_rank_promotion
+from bayesnb.arrays.typing import Estimator, FeatureNames
 from bayesnb.families.base import Family, Params
 from bayesnb.inspection import display_names as names
 from bayesnb.inspection.additive_terms import class_probs
 from bayesnb.model.naive_bayes import NaiveBayes
-from bayesnb.results.classifier import PointEstimate, Posterior
+from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
 from bayesnb.rows import arguments
 
 
@@ -68,7 +69,12 @@ class TopFeatures(dict[str, list[TopFeature]]):
 
 
 def top_features(
-    fit: Any, count: int = 10, *, class_names: Any = None, feature_names: Any = None, value_names: Any = None
+    fit: Classifier | Estimator,
+    count: int = 10,
+    *,
+    class_names: Iterable[object] | None = None,
+    feature_names: FeatureNames | None = None,
+    value_names: Mapping[str, Sequence[object]] | None = None,
 ) -> TopFeatures:
     """The features, words or categories with the largest mean contribution to the log odds of each class.
 
@@ -95,31 +101,31 @@ def top_features(
         ['free', 'lunch']
     """
     given = (class_names, feature_names, value_names)
-    fit, class_names, feature_names, value_names = names.complete_names(*names.steps_of(fit), *given)
-    if not isinstance(fit, PointEstimate | Posterior):
+    found, own_classes, own_features, own_values = names.complete_names(*names.steps_of(fit), *given)
+    if not isinstance(found, PointEstimate | Posterior):
         raise ValueError(
-            f"top_features takes a PointEstimate or a Posterior, got {type(fit).__name__}; for an AveragedPosterior, "
+            f"top_features takes a PointEstimate or a Posterior, got {type(found).__name__}; for an AveragedPosterior, "
             "give its attribute posterior"
         )
     arguments.check_counts(count=count)
-    arguments.require_known("top_features", fit)
-    fit = to_double(fit)
-    params = fit.params if isinstance(fit, PointEstimate) else finalise(_reference, fit.model)
-    probs = class_probs(fit)
-    classes = names.check_class_names(class_names, probs.size)
+    arguments.require_known("top_features", found)
+    found = to_double(found)
+    params = found.params if isinstance(found, PointEstimate) else finalise(_reference, found.model)
+    probs = class_probs(found)
+    classes = names.check_class_names(own_classes, probs.size)
     if len(classes) < 2:
         raise ValueError("the model has a single class: top_features compares two or more")
-    sizes = {b: int(size or 0) for b, size in fit.columns().items()}
-    columns = names.check_column_names(fit.model, feature_names, sizes)
+    sizes = {b: int(size or 0) for b, size in found.columns().items()}
+    columns = names.check_column_names(found.model, own_features, sizes)
     shown = names.prefix_repeated(columns)
-    value_names = names.check_value_names(value_names, fit.model.families, columns, shown)
-    powers = (fit.weights if isinstance(fit, Posterior) else None) or {}
-    by_block, parts = fit.model.block_params(params), []
+    words = names.check_value_names(own_values, found.model.families, columns, shown)
+    powers = (found.weights if isinstance(found, Posterior) else None) or {}
+    by_block, parts = found.model.block_params(params), []
     labels: list[str] = []
-    for block, family in fit.model.families.items():
+    for block, family in found.model.families.items():
         if not columns[block]:
             continue
-        labels += _labels(family, block, shown[block], value_names)
+        labels += _labels(family, block, shown[block], words)
         power = powers.get(block, np.ones(1))
         parts.append((family, by_block[block], power))
     if not parts:

@@ -11,8 +11,9 @@ import numpyro
 import numpyro.distributions as dist
 
 from bayesnb.arrays.host_calls import finalise
-from bayesnb.arrays.placement import Array, as_array, on_host
+from bayesnb.arrays.placement import as_array, on_host
 from bayesnb.arrays.pytree import short_repr
+from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families.base import Family, Hyperparameter
 from bayesnb.families.parts.powers import to_powers
 from bayesnb.families.parts.support import broadcast
@@ -21,7 +22,7 @@ from bayesnb.model.class_prior import joint_score
 from bayesnb.model.declarations import check_concentration, check_families, check_model_float32, find_num_classes
 from bayesnb.model.hyperpriors import hyperpriors
 from bayesnb.model.nonconjugate import check_priors, own_priors
-from bayesnb.model.parameters import Parameters, Sites
+from bayesnb.model.parameters import Parameters, Sites, without_columns
 from bayesnb.model.spelling import Spelling, sample_spelled
 from bayesnb.numerics import dirichlet
 from bayesnb.primitives.scoring import Score, Scoring, prepare_predictive
@@ -57,7 +58,7 @@ class NaiveBayes(Parameters, Scoring):
         likelihoods: Family | Mapping[str, Family],
         *,
         class_concentration: Hyperparameter = 1.0,
-        class_probs: Any = None,
+        class_probs: ArrayLike | None = None,
         num_classes: int | None = None,
         priors: Mapping[str, dist.Distribution] | None = None,
     ) -> None:
@@ -81,7 +82,14 @@ class NaiveBayes(Parameters, Scoring):
         """True if every shape and hyperparameter is fixed."""
         return all(columns is not None for columns in self.columns.values())
 
-    def resolve(self, X: Any = None, y: Any = None, *, sample_weight: Any = None, statistics: Any = None) -> Self:
+    def resolve(
+        self,
+        X: Rows | None = None,
+        y: LabelsLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        statistics: ModelStatistics | None = None,
+    ) -> Self:
         """The same model with every shape and data-dependent hyperparameter fixed, from rows or from their statistics.
 
         Without y all rows count, and num_classes must be declared. ValueError if the rows do not fit.
@@ -115,7 +123,7 @@ class NaiveBayes(Parameters, Scoring):
         """The same blocks with other hyperparameters, which must be valid."""
         return self._replace(families=dict(families), class_concentration=class_concentration)
 
-    def with_class_probs(self, class_probs: Any) -> Self:
+    def with_class_probs(self, class_probs: ArrayLike) -> Self:
         """The same model for a population with these class probabilities [K]."""
         probs = arguments.check_class_probs(class_probs, self.num_classes)
         priors = {site: prior for site, prior in self.priors.items() if site != "class_probs"}
@@ -178,8 +186,7 @@ class NaiveBayes(Parameters, Scoring):
 
     def likelihood_tables(self, params: Mapping[str, Array]) -> Tables:
         """The tables from which ``likelihood_scorer`` scores rows, made of the parameters. Pure JAX."""
-        blocks = self.block_params(params)
-        probs = self.class_probs_of(params)
+        blocks, probs = self.block_params(params), self.class_probs_of(params)
         return probs, {b: f.likelihood_tables(blocks[b]) for b, f in self.families.items()}
 
     def likelihood_scorer(self, tables: Tables) -> Score:
@@ -227,12 +234,17 @@ class NaiveBayes(Parameters, Scoring):
                 probs = numpyro.sample("class_probs", dist.Dirichlet(self.class_concentration))
             else:
                 probs = numpyro.deterministic("class_probs", jnp.asarray(self.class_probs))
-            blocks = {b: f.params(b) if f.num_columns else _without_columns(f, b) for b, f in self.families.items()}
+            blocks = {b: f.params(b) if f.num_columns else without_columns(f, b) for b, f in self.families.items()}
             return self._collect(probs, blocks)
 
     def __call__(
-        self, X: Any = None, y: Any = None, *, num_rows: int | None = None, total_count: Any = None
-    ) -> tuple[Any, Array]:
+        self,
+        X: Rows | None = None,
+        y: LabelsLike | None = None,
+        *,
+        num_rows: int | None = None,
+        total_count: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    ) -> tuple[Array | dict[str, Array], Array]:
         """Run the generative program on rows to condition on, or generate ``num_rows``; see ``program.run``."""
         return program.run(self, X, y, num_rows, total_count)
 
@@ -257,17 +269,15 @@ class NaiveBayes(Parameters, Scoring):
         *families, class_concentration, class_probs, priors = children
         model = object.__new__(cls)
         model.families = dict(zip(names, families, strict=True))
-        model.single, model.num_classes = single, num_classes
+        model.single, model.num_classes, model.spelling = single, num_classes, spelling
         model.class_concentration, model.class_probs = class_concentration, class_probs
         model.priors, model.columns = priors, dict(zip(names, columns, strict=True))
-        model.spelling = spelling
         return model
 
     def __repr__(self) -> str:
         likelihoods = repr(self.families["x"]) if self.single else short_repr(self.families)
-        prior = f"class_concentration={short_repr(self.class_concentration)}"
-        if self.class_probs is not None:
-            prior = f"class_probs={short_repr(self.class_probs)}"
+        name = "class_concentration" if self.class_probs is None else "class_probs"
+        prior = f"{name}={short_repr(getattr(self, name))}"
         classes = "" if self.num_classes is None else f", num_classes={self.num_classes}"
         priors = f", priors={{{', '.join(f'{s!r}: {type(d).__name__}' for s, d in self.priors.items())}}}"
         return f"NaiveBayes({likelihoods}, {prior}{classes}{priors if self.priors else ''})"
@@ -276,15 +286,6 @@ class NaiveBayes(Parameters, Scoring):
         model = object.__new__(type(self))
         model.__dict__.update({**self.__dict__, **changes})
         return model
-
-    def _collect(self, class_probs: Array, blocks: Mapping[str, Mapping[str, Array]]) -> Sites:
-        named = {f"{b}_{site}": value for b, params in blocks.items() for site, value in params.items()}
-        return self.spell({"class_probs": class_probs, **named})
-
-
-def _without_columns(family: Family, block: str) -> dict[str, Array]:
-    """The empty parameters of a block without columns, which has no sample sites."""
-    return {site: numpyro.deterministic(f"{block}_{site}", value) for site, value in family.mode().items()}
 
 
 @jax.jit

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpyro
 
-from bayesnb.arrays.placement import Array
+from bayesnb.arrays.typing import Array, LabelsLike, Rows
 from bayesnb.families.base import Family, Hyperparameter
 from bayesnb.model.spelling import Spelling
 
@@ -42,13 +43,18 @@ class Parameters:
         """Parameters by the model's own sites as its spelling has them."""
         return own if self.spelling is None else self.spelling.write(own)
 
-    def by_block(self, X: Any) -> Any:
+    def _collect(self, class_probs: Array, blocks: Mapping[str, Mapping[str, Array]]) -> Sites:
+        named = {f"{b}_{site}": value for b, params in blocks.items() for site, value in params.items()}
+        return self.spell({"class_probs": class_probs, **named})
+
+    def by_block(self, X: Rows) -> Rows:
         """Rows by block; given by the sites of the program, if the model is spelled like one."""
         return X if self.spelling is None else self.spelling.rows(X, self.single)
 
-    def labels_of(self, y: Any) -> Any:
+    def labels_of(self, y: LabelsLike) -> LabelsLike:
         """Labels [N]; a program may have them as a column [N, 1]."""
-        return y if self.spelling is None or np.ndim(y) != 2 or np.shape(y)[1] != 1 else y.reshape(-1)
+        given: Any = y
+        return y if self.spelling is None or np.shape(given)[1:] != (1,) else given.reshape(-1)
 
     def class_probs_of(self, params: Mapping[str, Array]) -> Array:
         """The class probabilities among the parameters, [..., K]."""
@@ -69,3 +75,8 @@ class Parameters:
                     families[block] = families[block].tilt(site, tilts[f"{block}_{site}"])
         # only two classes have a probability that is a function of one latent: p^q (1 - p)^q
         return families, self.class_concentration + tilts.get("class_probs", (0.0,))[0]
+
+
+def without_columns(family: Family, block: str) -> dict[str, Array]:
+    """The empty parameters of a block without columns, which has no sample sites."""
+    return {site: numpyro.deterministic(f"{block}_{site}", value) for site, value in family.mode().items()}

@@ -62,16 +62,18 @@ def find_proportions(table: Numbers, pseudo: Numbers, start: Numbers | None = No
         found = find_proportions(sample, pseudo / SAMPLE, probs).probs
         probs = (found * len(sample) + 1.0) / (len(sample) + num_classes)
     with one_blas_thread():
+        here = slopes(table, probs, pseudo)
         for _ in range(MOST_STEPS):
-            here = slopes(table, probs, pseudo)
             best = _quadratic_maximum(here, num_rows + float(pseudo.sum()))
             step, size = best - probs, 1.0
             gain = here.gradient @ step
             if gain < GAIN:
                 return Maximum(best, here.curvature)
-            while gain > 1e-3 and size > 1e-9 and not _value(table, probs + size * step, pseudo) > here.value:
+            there = slopes(table, best, pseudo)
+            while gain > 1e-3 and size > 1e-9 and not there.value > here.value:
                 size *= 0.5  # far away the quadratic model may be wrong
-            probs = np.maximum(probs + size * step, 0.0)
+                there = slopes(table, np.maximum(probs + size * step, 0.0), pseudo)
+            here, probs = there, np.maximum(probs + size * step, 0.0)
     return Maximum(probs, here.curvature)
 
 
@@ -86,7 +88,7 @@ def slopes(table: Numbers, probs: Numbers, pseudo: Numbers) -> Slopes:
             return Slopes(float(np.log(total).sum()), np.ones(len(share)) @ share, share.T @ share)
 
     found = merge_in_threads(Slopes.plus, of_rows, _blocks(table))
-    used = np.where(pseudo > 0, probs, 1.0)
+    used = np.where((pseudo > 0) & (probs > 0), probs, 1.0)  # F is -inf where a pseudo-count has no proportion
     prior = Slopes(_log_prior(probs, pseudo), pseudo / used, np.diag(pseudo / np.square(used)))
     return found.plus(prior)
 
@@ -108,14 +110,6 @@ def log_posteriors(table: Numbers, probs: Numbers, pseudo: Numbers) -> Numbers:
 
     blocks = row_blocks(len(table), 8 * len(probs))
     return sum(in_threads(of_rows, blocks), np.zeros(len(probs))) + np.log(probs) @ pseudo
-
-
-def _value(table: Numbers, probs: Numbers, pseudo: Numbers) -> float:
-    def of_rows(rows: slice) -> float:
-        with np.errstate(divide="ignore"):
-            return float(np.log(table[rows] @ probs).sum())
-
-    return sum(in_threads(of_rows, _blocks(table))) + _log_prior(probs, pseudo)
 
 
 def _log_prior(probs: Numbers, pseudo: Numbers) -> float:

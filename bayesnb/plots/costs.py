@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayesnb.arrays.placement import Array
+from bayesnb.arrays.typing import ArrayLike, LabelsLike
 from bayesnb.plots.style import class_colour, class_line, shorten, tidy
 from bayesnb.results.decisions import decide
 
@@ -18,7 +19,7 @@ POINTS = 201
 """The number of operating conditions."""
 
 
-def cost_curve(ax: Axes, proba: Any, y: Any, *, envelope: bool = True) -> Axes:
+def cost_curve(ax: Axes, proba: ArrayLike, y: LabelsLike, *, envelope: bool = True) -> Axes:
     """Draw the expected cost of the decisions of ``nb.decide`` against what the errors cost.
 
     To miss class 1, whose share of the rows is p, costs w; to take class 0 for it costs 1 - w:

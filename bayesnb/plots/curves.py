@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesnb.arrays.placement import Array
+from bayesnb.arrays.typing import Array
 from bayesnb.comparison.metrics import NUM_BINS, ReliabilityBins
 from bayesnb.plots.style import DODGE, HATCHES, STYLES, tidy
 

@@ -151,8 +151,8 @@ def dependence(
     norm = PowerNorm(0.5, 0.0, max(float(nats.max()), 1e-3))
     edges = np.where(below, "0.85", "none").ravel()
     shades = ax.pcolormesh(nats, cmap="Greys", norm=norm, edgecolors=edges, linewidth=0.4)
-    rows, columns = (below & (per_row > 0) & (pairs.log_bayes_factor > strong)).nonzero()
-    colours = np.where(norm(per_row[rows, columns]) > 0.5, "white", "black")
+    rows, columns = np.nonzero(below & np.asarray(per_row > 0) & np.asarray(pairs.log_bayes_factor > strong))
+    colours = np.where(np.asarray(norm(per_row[rows, columns])) > 0.5, "white", "black")
     middles, width = np.stack([columns, rows], axis=1) + 0.5, min(0.3, 0.03 * size)
     ax.add_collection(
         EllipseCollection(width, width, 0, units="x", offsets=middles, offset_transform=ax.transData, color=colours)

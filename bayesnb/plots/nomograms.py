@@ -12,10 +12,12 @@ import numpy as np
 from scipy.special import expit, logit
 
 from bayesnb.arrays.placement import Array
+from bayesnb.arrays.typing import Estimator, FeatureNames, Table
 from bayesnb.inspection import display_names as names
 from bayesnb.inspection.explain import explain
 from bayesnb.plots.scales import Scale, feature_scales, ticks_between
 from bayesnb.plots.style import AGAINST, FOR, NEUTRAL, escape_dollars, heading, shorten
+from bayesnb.results.classifier import Classifier
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,16 +41,16 @@ PROBABILITIES = (0.5, 0.1, 0.9, 0.01, 0.99, 0.001, 0.999, 0.3, 0.7, 0.05, 0.95, 
 
 def nomogram(
     ax: Axes,
-    fit: Any,
-    X: Any,
+    fit: Classifier | Estimator,
+    X: Table,
     *,
     of: int | str = 1,
     against: int | str = 0,
     count: int = 8,
     row: int | None = None,
-    class_names: Iterable[Any] | None = None,
-    feature_names: Iterable[Any] | Mapping[str, Iterable[Any]] | None = None,
-    value_names: Mapping[str, Sequence[Any]] | None = None,
+    class_names: Iterable[object] | None = None,
+    feature_names: FeatureNames | None = None,
+    value_names: Mapping[str, Sequence[object]] | None = None,
 ) -> Axes:
     """Draw an axis for each feature, with each value placed at its contribution to the log odds, in nats.
 
@@ -84,12 +86,11 @@ def nomogram(
         fit, X, against=against, class_names=class_names, feature_names=feature_names, value_names=value_names
     )
     _, last = names.steps_of(fit)
-    fit = getattr(last, "fit_", last)
     classes, other = explanation.class_names, explanation.against
     k = names.class_index(of, classes, "of")
     if k == other:
         raise ValueError(f"of and against are two classes, got {classes[k]!r} for both")
-    axes = feature_scales(fit, explanation, k, count, row)
+    axes = feature_scales(getattr(last, "fit_", last), explanation, k, count, row)
     nats = None if row is None else explanation.contributions[row, k]
     others = 0.0 if nats is None else float(np.delete(nats, list(axes)).sum())
     num_others = len(explanation.feature_names) - len(axes)
@@ -118,7 +119,7 @@ def nomogram(
     paper.draw_axis(0.0, ticks_between(low, high, 9), (low, high), above=True)
     ax.plot([0, 0], [0, bottom - 0.6], color="0.6", linewidth=0.8, linestyle=":", zorder=0)
     for f, scale in axes.items():
-        height = paper.draw_scale(tops[f], scale, shortest, None if row is None else explanation.values[row, f])
+        height = paper.draw_scale(tops[f], scale, shortest, None if row is None else float(explanation.values[row, f]))
         if nats is not None:
             paper.mark(float(nats[f]), height)
     if num_others and nats is not None:

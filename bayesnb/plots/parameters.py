@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesnb.arrays.host_calls import by_jax
-from bayesnb.arrays.placement import Array, to_host
+from bayesnb.arrays.placement import to_host
+from bayesnb.arrays.typing import Array, FeatureNames
 from bayesnb.inspection import display_names as names
 from bayesnb.plots.style import class_colour, class_hatch, class_line, name_lines, shorten, tidy
 from bayesnb.results.classifier import Classifier, PointEstimate
@@ -29,10 +30,10 @@ def class_densities(
     column: int = 0,
     *,
     block: str | None = None,
-    key: Any = None,
+    key: Array | None = None,
     level: float = 0.9,
     num_draws: int = 500,
-    class_names: Iterable[Any] | None = None,
+    class_names: Iterable[object] | None = None,
     feature_name: str | None = None,
 ) -> Axes:
     """Draw p(x_d | y = k, theta) of one feature for each class: its mean over theta, and equal-tailed credible bands.
@@ -106,13 +107,13 @@ def forest(
     fit: Classifier,
     site: str,
     *,
-    key: Any = None,
+    key: Array | None = None,
     level: float = 0.9,
     num_draws: int = 1000,
     count: int = 20,
     columns: Sequence[int] | None = None,
-    class_names: Iterable[Any] | None = None,
-    feature_names: Iterable[Any] | Mapping[str, Iterable[Any]] | None = None,
+    class_names: Iterable[object] | None = None,
+    feature_names: FeatureNames | None = None,
 ) -> Axes:
     """Draw the mean and the equal-tailed credible interval of each parameter of a site, the classes side by side.
 
@@ -153,7 +154,9 @@ def forest(
         lines = tuple(line for _, some in parts for line in some)
         if values.shape[1] == 1 < len(classes):
             classes = ("all classes",)
-    drawn = ~np.isnan(values).all(axis=(0, 1))  # a recognised program may have one site per class or per column
+    drawn = np.asarray(
+        ~np.isnan(values).all(axis=(0, 1))
+    )  # a recognised program may have one site per class or per column
     values, lines = values[..., drawn], tuple(line for line, seen in zip(lines, drawn, strict=True) if seen)
     mean, (low, high) = values.mean(axis=0), np.quantile(values, tails(level), axis=0)
     order = np.arange(len(lines)) if columns is None else np.asarray(columns)

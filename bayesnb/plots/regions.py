@@ -9,6 +9,7 @@ import numpy as np
 
 from bayesnb.arrays.masked import fill_masked, without_mask
 from bayesnb.arrays.placement import Array
+from bayesnb.arrays.typing import FeatureNames, LabelsLike, Rows
 from bayesnb.inspection import display_names as names
 from bayesnb.plots.parameters import require_block
 from bayesnb.plots.scales import complete_rows
@@ -28,13 +29,13 @@ MOST_SHADE = 0.6
 def decision_regions(
     ax: Axes,
     fit: Classifier,
-    X: Any,
-    y: Any = None,
+    X: Rows,
+    y: LabelsLike | None = None,
     *,
     columns: tuple[int, int] = (0, 1),
     block: str | None = None,
-    class_names: Iterable[Any] | None = None,
-    feature_names: Iterable[Any] | None = None,
+    class_names: Iterable[object] | None = None,
+    feature_names: FeatureNames | None = None,
     level: float = 0.95,
     resolution: int = 200,
 ) -> Axes:

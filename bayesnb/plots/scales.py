@@ -57,7 +57,7 @@ def feature_scales(fit: Classifier, explanation: Explanation, of: int, count: in
     A measurement's range covers the fraction ``MIDDLE`` of the rows, and ``row``. ValueError if no feature has an axis,
     or a value is impossible in one of the two classes.
     """
-    has_cells = np.isfinite(explanation.values).any(axis=0)
+    has_cells = np.asarray(np.isfinite(explanation.values).any(axis=0))
     block_of: dict[int, str] = {}
     for block, places in explanation.blocks.items():
         family = fit.model.families[block]

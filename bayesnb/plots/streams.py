@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesnb.arrays.typing import ArrayLike
 from bayesnb.plots.style import class_line, shorten, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def prequential_gain(ax: Axes, log_probs: Mapping[str, Any], changes: Iterable[float] = ()) -> Axes:
+def prequential_gain(ax: Axes, log_probs: Mapping[str, ArrayLike], changes: Iterable[float] = ()) -> Axes:
     """Draw the log evidence so far of several predictions of one stream, less that of the first of them.
 
         gain(t) = sum over s <= t of log p(row s | rows before) - log p_first(row s | rows before)

@@ -28,9 +28,9 @@ POINTS = 24
 
 
 def from_numpyro(
-    fn: Callable[..., Any],
-    model_args: tuple[Any, ...] = (),
-    model_kwargs: Mapping[str, Any] | None = None,
+    fn: Callable[..., object],
+    model_args: tuple[object, ...] = (),
+    model_kwargs: Mapping[str, object] | None = None,
     *,
     label: str,
 ) -> NaiveBayes:

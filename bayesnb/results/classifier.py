@@ -19,9 +19,10 @@ from numpyro import handlers
 from bayesnb.arrays.cpu_rows import answers_cpu_rows
 from bayesnb.arrays.host_calls import without_compiling
 from bayesnb.arrays.interpreter import has_numpy_form
-from bayesnb.arrays.placement import Array, is_traced, on_host, read_only, to_host
+from bayesnb.arrays.placement import is_traced, on_host, read_only, to_host
 from bayesnb.arrays.pytree import Node, pytree, short_repr
 from bayesnb.arrays.rank_promotion import allow_rank_promotion
+from bayesnb.arrays.typing import Array, ArrayLike, Rows
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb, logsumexp
 from bayesnb.primitives.scoring import Score, prepare_likelihood
@@ -39,35 +40,40 @@ class Classifier(Node):
     model: NaiveBayes
 
     @answers_cpu_rows
-    def log_joint(self, X: Any) -> Array:
+    def log_joint(self, X: Rows) -> Array:
         """log p(y = k, x) of each row, [N, K]; -inf where the class is impossible."""
         arrays = self.arrays(X)
         base = self.model.row_base_measure(arrays)
         return self._score_rows(arrays).log() + (base if isinstance(base, float) else base[:, None])
 
     @answers_cpu_rows
-    def log_density(self, X: Any) -> Array:
+    def log_density(self, X: Rows) -> Array:
         """log p(x) = log sum_k p(y = k, x) of each row, [N]; low for outliers."""
         return logsumexp(self.log_joint(X))
 
     @answers_cpu_rows
-    def predict_log_proba(self, X: Any) -> Array:
+    def predict_log_proba(self, X: Rows) -> Array:
         """log p(y = k | x), [N, K]. If all classes are impossible, only those with fewest impossible features count."""
         return self._score_rows(self.arrays(X)).normalise()
 
     @answers_cpu_rows
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Rows) -> Array:
         """p(y = k | x), [N, K]; each row sums to one."""
         return self._score_rows(self.arrays(X)).shares()
 
     @answers_cpu_rows
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Rows) -> Array:
         """The most probable class of each row, integers [N]."""
         return self._score_rows(self.arrays(X)).best()
 
     def generate(
-        self, *, key: Array, num_rows: int, num_datasets: int | None = None, total_count: Any = None
-    ) -> tuple[Any, Array]:
+        self,
+        *,
+        key: Array,
+        num_rows: int,
+        num_datasets: int | None = None,
+        total_count: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    ) -> tuple[Array | dict[str, Array], Array]:
         """Labelled rows of the fitted model: X in its blocks, and y.
 
         A point estimate generates from its parameters; other fits each row from its own draw of them, or with
@@ -78,10 +84,10 @@ class Classifier(Node):
         arguments.check_key(key)
         arguments.check_counts(num_rows=num_rows, num_datasets=1 if num_datasets is None else num_datasets)
         varying = [name for name, family in self.model.families.items() if family.totals_vary]
-        total_count = arguments.check_total_count(varying, num_rows, total_count)
-        return generate.generate(self, key, num_rows, num_datasets, total_count)
+        totals = arguments.check_total_count(varying, num_rows, total_count)
+        return generate.generate(self, key, num_rows, num_datasets, totals)
 
-    def predict_interval(self, X: Any, level: float = 0.9, *, key: Array, num_draws: int = 1000) -> Interval:
+    def predict_interval(self, X: Rows, level: float = 0.9, *, key: Array, num_draws: int = 1000) -> Interval:
         """Equal-tailed credible intervals of P(y = k | x, theta) for uncertain theta: ``low`` and ``high`` [N, K].
 
         The ends are quantiles of draws of theta. ValueError for a level outside (0, 1), and for a point estimate.
@@ -89,8 +95,8 @@ class Classifier(Node):
         return intervals.probability_interval(self._draw_parameters(X, level, key, num_draws))
 
     def contribution_interval(
-        self, X: Any, level: float = 0.9, *, key: Array, num_draws: int = 1000, against: int = 0
-    ) -> Any:
+        self, X: Rows, level: float = 0.9, *, key: Array, num_draws: int = 1000, against: int = 0
+    ) -> Interval | dict[str, Interval]:
         """Equal-tailed credible intervals of what each feature adds to the log odds of class k against another class.
 
             w_d (log p(x_d | k, theta) - log p(x_d | against, theta))
@@ -115,7 +121,7 @@ class Classifier(Node):
         """Parameters [S, ...], and the index among them of each independent draw, [num_draws]."""
 
     @abstractmethod
-    def with_class_probs(self, class_probs: Any) -> Self:
+    def with_class_probs(self, class_probs: ArrayLike) -> Self:
         """The same fit for a population with these class probabilities [K]."""
 
     def columns(self) -> Mapping[str, int | None]:
@@ -130,7 +136,7 @@ class Classifier(Node):
         """log p(y = k, x) of checked rows without the base measure, [N, K]. Pure JAX."""
         return self._scorer()(arrays)
 
-    def arrays(self, X: Any) -> dict[str, Array]:
+    def arrays(self, X: Rows) -> dict[str, Array]:
         """Rows [N, D] by block, checked against the fit; ValueError if they do not fit."""
         model = self.model
         return check_rows(model.families, model.single, model.by_block(X), self.columns(), sparse=not is_traced(self))
@@ -175,22 +181,20 @@ class PointEstimate(Classifier):
     model: NaiveBayes
     params: Sites
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "params", jax.tree.map(read_only, arguments.check_params(self.model, self.params)))
+    def __init__(self, model: NaiveBayes, params: Mapping[str, ArrayLike]) -> None:
+        self.__dict__.update(model=model, params=jax.tree.map(read_only, arguments.check_params(model, params)))
 
     @classmethod
     def trust(cls, model: NaiveBayes, params: Sites) -> Self:
         """An estimate from parameters that need no check, such as those that a fit computed."""
         estimate = object.__new__(cls)
-        object.__setattr__(estimate, "model", model)
-        object.__setattr__(estimate, "params", params)
+        estimate.__dict__.update(model=model, params=params)
         return estimate
 
-    def with_class_probs(self, class_probs: Any) -> Self:
+    def with_class_probs(self, class_probs: ArrayLike) -> Self:
         """The same parameters for a population with these class probabilities [K]."""
         model = self.model.with_class_probs(class_probs)
-        own = {**self.model.own_params(self.params), "class_probs": model.class_probs}
-        return type(self)(model, model.spell(own))
+        return type(self)(model, model.spell({**self.model.own_params(self.params), "class_probs": model.class_mean()}))
 
     def draws(self, key: Array, num_draws: int) -> tuple[Sites, Array]:
         """The parameters themselves, ``num_draws`` times."""
@@ -262,12 +266,12 @@ class Posterior(Classifier):
         draws = _sample(self.model, key, 0, total=size, size=size)
         return {site: value[:num_samples] for site, value in draws.items()}
 
-    def with_class_probs(self, class_probs: Any) -> Self:
+    def with_class_probs(self, class_probs: ArrayLike) -> Self:
         """The same posterior for another population; prior, statistics and so the evidence stay those of the fit."""
         return replace(self, model=self.model.with_class_probs(class_probs))
 
     @answers_cpu_rows
-    def log_joint(self, X: Any) -> Array:
+    def log_joint(self, X: Rows) -> Array:
         """log p(y = k, x) of each row, [N, K]: with ``weights``, log p(y = k | x) plus the model's log p(x)."""
         if self.weights is None:
             return super().log_joint(X)

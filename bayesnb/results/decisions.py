@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesnb.arrays.placement import Array, as_array, is_traced, namespace
+from bayesnb.arrays.placement import as_array, is_traced, namespace
+from bayesnb.arrays.typing import Array, ArrayLike
 from bayesnb.rows.arguments import is_number, require_known
 
 ABSTAIN = -1
@@ -28,7 +29,7 @@ class Decisions(NamedTuple):
     expected_cost: Array
 
 
-def decide(proba: Any, costs: Any = None, *, abstain: float | None = None) -> Decisions:
+def decide(proba: ArrayLike, costs: ArrayLike | None = None, *, abstain: float | None = None) -> Decisions:
     """The decision of least expected cost for each row.
 
         cost(n, j) = sum_k proba[n, k] costs[k, j],   label_n = argmin_j cost(n, j)
@@ -52,18 +53,18 @@ def decide(proba: Any, costs: Any = None, *, abstain: float | None = None) -> De
         >>> nb.decide(proba, abstain=0.2).labels
         array([ 0,  0, -1])
     """
-    proba = as_array(proba)
-    if proba.ndim != 2 or not proba.shape[1] or proba.dtype.kind not in "fiu":
-        raise ValueError(f"proba must be probabilities [N, K], got {proba.dtype} of shape {proba.shape}")
-    if not is_traced(proba):
-        bad = ~((proba >= 0).all(axis=1) & (abs(proba.sum(axis=1) - 1.0) < 1e-3))
+    probs = as_array(proba)
+    if probs.ndim != 2 or not probs.shape[1] or probs.dtype.kind not in "fiu":
+        raise ValueError(f"proba must be probabilities [N, K], got {probs.dtype} of shape {probs.shape}")
+    if not is_traced(probs):
+        bad = ~((probs >= 0).all(axis=1) & (abs(probs.sum(axis=1) - 1.0) < 1e-3))
         if bad.any():
             row = int(bad.argmax())
             raise ValueError(
-                f"proba must be non-negative with sum 1 in each row, got {proba[row].tolist()} in row {row}"
+                f"proba must be non-negative with sum 1 in each row, got {probs[row].tolist()} in row {row}"
             )
-    xp, table = namespace(proba), check_costs(costs, proba.shape[1])
-    expected = proba @ xp.asarray(table, proba.dtype if proba.dtype.kind == "f" else float)
+    xp, table = namespace(probs), check_costs(costs, probs.shape[1])
+    expected = probs @ xp.asarray(table, probs.dtype if probs.dtype.kind == "f" else float)
     least = expected.min(axis=1)
     if abstain is None:
         return Decisions(expected.argmin(axis=1), least)

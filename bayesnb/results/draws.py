@@ -11,8 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 
-from bayesnb.arrays.placement import Array, namespace
+from bayesnb.arrays.placement import namespace
 from bayesnb.arrays.pytree import pytree
+from bayesnb.arrays.typing import Array, ArrayLike
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
@@ -71,7 +72,7 @@ class Draws(Classifier):
         """The number of divergent transitions."""
         return int(np.asarray(self.sample_stats["diverging"]).sum())
 
-    def with_class_probs(self, class_probs: Any) -> Self:
+    def with_class_probs(self, class_probs: ArrayLike) -> Self:
         """The same draws for a population with these class probabilities [K]."""
         model = self.model.with_class_probs(class_probs)
         draws = self.model.class_probs_of(self.params)

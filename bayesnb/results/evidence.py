@@ -14,7 +14,8 @@ import jax
 import jax.numpy as jnp
 
 from bayesnb.arrays.host_calls import finalise
-from bayesnb.arrays.placement import Array, is_traced, to_double
+from bayesnb.arrays.placement import is_traced, to_double
+from bayesnb.arrays.typing import Array
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics import dirichlet
 from bayesnb.rows.statistics import ModelStatistics

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
-from typing import Any, Self
+from typing import Self
 
 import jax
 import numpy as np
@@ -17,8 +17,9 @@ import numpy as np
 from bayesnb.arrays.cells import without_repeats
 from bayesnb.arrays.cpu_rows import answers_cpu_rows
 from bayesnb.arrays.host_calls import finalise, without_compiling
-from bayesnb.arrays.placement import Array, namespace, on_host
+from bayesnb.arrays.placement import namespace, on_host
 from bayesnb.arrays.pytree import pytree, short_repr
+from bayesnb.arrays.typing import Array, ArrayLike, Rows
 from bayesnb.families.base import Family
 from bayesnb.families.parts.pair_evidence import log_evidence_ratios
 from bayesnb.families.parts.pair_predictive import PairTables, log_ratios, pair_tables
@@ -162,12 +163,12 @@ class ForestPosterior(Classifier):
         """1 for the edges of the one forest, in the order of the pairs."""
         return chosen_edges(self.parents, PairLayout(self.pairs.sizes))
 
-    def with_class_probs(self, class_probs: Any) -> Self:
+    def with_class_probs(self, class_probs: ArrayLike) -> Self:
         """The same fit for a population with these class probabilities [K]."""
         return replace(self, posterior=self.posterior.with_class_probs(class_probs))
 
     @answers_cpu_rows
-    def log_joint(self, X: Any) -> Array:
+    def log_joint(self, X: Rows) -> Array:
         """log p(y = k, x) of each row, [N, K]; after ``temper``, log p(y = k | x) plus the model's log p(x)."""
         if self.power is None:
             return super().log_joint(X)

@@ -17,8 +17,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.host_calls import at_once
-from bayesnb.arrays.placement import Array, is_traced, on_host, to_host
+from bayesnb.arrays.placement import is_traced, on_host, to_host
 from bayesnb.arrays.sparse import dense
+from bayesnb.arrays.typing import Array
 from bayesnb.families.base import Family
 from bayesnb.model.class_prior import joint
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
@@ -44,7 +45,7 @@ class Interval(NamedTuple):
     high: Array
 
 
-def tails(level: float) -> Array:
+def tails(level: float) -> np.ndarray[Any, Any]:
     """The probabilities below the two ends of an equal-tailed interval. ValueError for a level outside (0, 1)."""
     arguments.require_probability(level=level)
     return np.array([0.5 - level / 2, 0.5 + level / 2])

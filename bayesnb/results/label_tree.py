@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from bayesnb.arrays.placement import is_traced
+from bayesnb.arrays.typing import ArrayLike
 
 Array = np.ndarray[Any, Any]
 
@@ -79,7 +80,7 @@ class LabelTree:
         return f"LabelTree({len(self.nodes):,} nodes of depth 1 to {depth}, {len(self.log_proba):,} rows)"
 
 
-def roll_up(log_proba: Any, paths: Sequence[str], *, separator: str = ";") -> LabelTree:
+def roll_up(log_proba: ArrayLike, paths: Sequence[str], *, separator: str = ";") -> LabelTree:
     """Sum the probabilities of classes up the tree that their labels describe.
 
     p(node | x) = sum of p(k | x) over the classes k at or below the node, in log space. A class may be an inner node of

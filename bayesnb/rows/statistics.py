@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import field, replace
 from functools import partial
 from typing import Any, Self, TypeVar
@@ -15,10 +15,11 @@ from jax.sharding import NamedSharding
 from bayesnb.arrays import memory
 from bayesnb.arrays.cells import SQUARABLE
 from bayesnb.arrays.cpu_rows import FEW_ROWS, fill_up, put_beside
-from bayesnb.arrays.placement import Array, on_host
+from bayesnb.arrays.placement import on_host
 from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.sparse import STORED_BYTES, bytes_per_row, is_sparse, part_of
 from bayesnb.arrays.threads import merge_in_threads, row_blocks
+from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families.base import Family
 from bayesnb.families.parts.class_tables import class_bytes, class_rows
 from bayesnb.families.parts.subtraction import require_sums, without
@@ -55,7 +56,7 @@ class ModelStatistics(Node):
         """The same with other statistics of this block."""
         return replace(self, blocks={**self.blocks, name: statistics})
 
-    def named(self, classes: Sequence[Any] | Array | None) -> Self:
+    def named(self, classes: LabelsLike | None) -> Self:
         """The same with these labels of the classes [K], by which they merge; None takes the names away."""
         return replace(self, classes=None if classes is None else check_classes(classes, self.num_classes))
 
@@ -98,12 +99,12 @@ class ModelStatistics(Node):
 
 def sufficient_statistics(
     model: Specification,
-    X: Any,
-    y: Any,
+    X: Rows,
+    y: LabelsLike,
     *,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     num_classes: int | None = None,
-    classes: Sequence[Any] | Array | None = None,
+    classes: LabelsLike | None = None,
 ) -> ModelStatistics:
     """The sufficient statistics of rows under a model, in one pass; float64 for numpy arrays.
 

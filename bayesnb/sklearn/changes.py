@@ -13,6 +13,7 @@ import pandas as pd
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from bayesnb.arrays.masked import without_mask
+from bayesnb.arrays.typing import ArrayLike, ByColumn, ByLabel, LabelsLike, Table
 from bayesnb.frames.blocks import Schema, make_schema
 from bayesnb.frames.classes import codes_among, join_classes
 from bayesnb.frames.informative import with_indicators
@@ -32,9 +33,9 @@ LEAST_WEIGHT = float(np.finfo(np.float64).tiny)
 class ChangesLater(ChecksRows):
     """A classifier that is fitted again from its sufficient statistics, without its earlier rows."""
 
-    class_prior: Any
-    class_weight: Any
-    missing: Any
+    class_prior: ArrayLike | ByLabel[float] | None
+    class_weight: str | ByLabel[float] | None
+    missing: str | ByColumn | None
     forgetting: float
     temper: bool | str | None
     fit_: Classifier
@@ -49,7 +50,9 @@ class ChangesLater(ChecksRows):
     def _set(self, schema: Schema, classes: Array, model: NaiveBayes, statistics: ModelStatistics) -> None:
         """Fit the statistics, then set the fitted attributes."""
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Table, y: LabelsLike, classes: LabelsLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Fit these rows together with all earlier rows, unless ``temper`` is set; see ``IncrementalClassifier``.
 
         Classes need not be declared: one that appears later joins, and the fit is that of all classes declared in the
@@ -89,7 +92,7 @@ class ChangesLater(ChecksRows):
         of_prior = sorted_classes([*given])
         return of_prior if before is None else join_classes(before, of_prior)
 
-    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def forget(self, X: Table, y: LabelsLike, sample_weight: ArrayLike | None = None) -> Self:
         """Take rows away that were fitted: what remains is the fit without them, to rounding (``nb.subtract``).
 
         Likelihoods, categories and classes stay those of all rows that were ever fitted; a class without rows left is
@@ -114,18 +117,18 @@ class ChangesLater(ChecksRows):
                 f"the weights of earlier rows have faded under forgetting={self.forgetting!r}, so they cannot be taken "
                 "away: use forgetting=1.0, or nb.subtract with the weights that they now have"
             )
-        X, y, weight = self._rows(X, y, sample_weight, reset=False)
-        codes, classes = codes_among(self.classes_, y), self.classes_
-        given, _ = self._schema_of(X, self.schema_)
+        rows, labels, weight = self._rows(X, y, sample_weight, reset=False)
+        codes, classes = codes_among(self.classes_, labels), self.classes_
+        given, _ = self._schema_of(rows, self.schema_)
         model = follow(self._model(given, classes), self.statistics_)
-        _, part = given.count(model, given.encode(X), codes, weight)
-        found, fitted = (_sizes(one) for one in (part, self.statistics_))
-        if found != fitted:
+        _, part = given.count(model, given.encode(rows), codes, weight)
+        fitted = self.statistics_.named(None)
+        if _sizes(part) != _sizes(fitted):
             raise DataError(
                 "the rows to forget hold a category that no fitted row had, or such a word, so they cannot have been "
                 "fitted: give rows that were"
             )
-        left = subtract(self.statistics_, part)
+        left = subtract(fitted, part)
         self._set(self.schema_, classes, follow(self._model(self.schema_, classes), self.statistics_), left)
         return self
 
@@ -139,7 +142,7 @@ class ChangesLater(ChecksRows):
         schema, summaries = make_schema(X, families_of(self.likelihoods), before, seen)
         return with_indicators(schema, X, self.missing, before), summaries
 
-    def with_class_prior(self, class_prior: Any) -> Self:
+    def with_class_prior(self, class_prior: ArrayLike | ByLabel[float] | None) -> Self:
         """A copy for a population with these class probabilities, given as to the constructor; ValueError if invalid.
 
         It is fitted to the same rows, and rows that ``partial_fit`` adds do not change its class probabilities.

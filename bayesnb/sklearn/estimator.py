@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
-from copy import copy
+from collections.abc import Sequence
 from typing import Any, Self
 
 import jax
@@ -12,25 +10,24 @@ import numpy as np
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from bayesnb.arrays.typing import ArrayLike, ByColumn, ByLabel, Rows, Table
 from bayesnb.families import Family
 from bayesnb.frames.blocks import Schema
-from bayesnb.frames.classes import places_among
-from bayesnb.frames.column_kinds import SKIP
+from bayesnb.frames.classes import names_of, places_among
 from bayesnb.frames.likelihoods import AUTO, takes_sparse
 from bayesnb.frames.schema import ArraySchema, FrameSchema
-from bayesnb.frames.series import Array, Frame, label
+from bayesnb.frames.series import Array, Frame
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Classifier
 from bayesnb.results.decisions import decide
 from bayesnb.rows.arguments import check_factors
 from bayesnb.rows.changes import discount
 from bayesnb.rows.statistics import ModelStatistics, follow, merge
-from bayesnb.sklearn.changes import ChangesLater
+from bayesnb.sklearn.described import DescribesFit
 from bayesnb.sklearn.fit_methods import (
     FITS,
     costs_by_label,
     is_default,
-    missing_evidence,
     needs_powers,
     ordered_probs,
     require,
@@ -44,7 +41,7 @@ from bayesnb.sklearn.incremental import Which
 from bayesnb.validation.temper import temper_on_some
 
 
-class NaiveBayesClassifier(ChangesLater):
+class NaiveBayesClassifier(DescribesFit):
     """Naive Bayes as a scikit-learn estimator.
 
         pi ~ Dirichlet(1),   theta_kd ~ its likelihood's conjugate prior,   p(y = k, x) = pi_k prod_d p(x_d | theta_kd)
@@ -124,16 +121,16 @@ class NaiveBayesClassifier(ChangesLater):
 
     def __init__(
         self,
-        likelihoods: Any = AUTO,
+        likelihoods: str | Family | NaiveBayes | Sequence[object] | ByColumn = AUTO,
         *,
         method: str = "posterior",
-        class_prior: Any = None,
-        class_weight: Any = None,
+        class_prior: ArrayLike | ByLabel[float] | None = None,
+        class_weight: str | ByLabel[float] | None = None,
         smoothing: float = 1.0,
         forgetting: float = 1.0,
         temper: bool | str | None = None,
-        missing: Any = None,
-        random_state: Any = None,
+        missing: str | ByColumn | None = None,
+        random_state: int | np.random.RandomState | None = None,
         num_samples: int = 1000,
     ) -> None:
         self.likelihoods = likelihoods
@@ -147,96 +144,53 @@ class NaiveBayesClassifier(ChangesLater):
         self.random_state = random_state
         self.num_samples = num_samples
 
-    def predict(self, X: Any, costs: Any = None) -> Array:
+    def predict(self, X: Table, costs: ArrayLike | ByLabel[ByLabel[float]] | None = None) -> Array:
         """The most probable label of each row, [N]; with ``costs`` the one of least expected cost (``nb.decide``).
 
         ``costs`` are [K, K] in the order of ``classes_``, a row for each true class and a column for each decision, or
         a dict of dicts by label, ``{true: {decision: cost}}``; what it leaves out is 0 for the true label, else 1.
         """
-        X = self.encoded(X)
+        rows = self.encoded(X)
         if costs is None:
-            return self.classes_[self.fit_.predict(X)]
-        costs = costs_by_label(costs, self.classes_)
-        return self.classes_[np.asarray(decide(self.fit_.predict_proba(X), costs).labels)]
+            return self.classes_[self.fit_.predict(rows)]
+        costs_of_classes = costs_by_label(costs, self.classes_)
+        return self.classes_[np.asarray(decide(self.fit_.predict_proba(rows), costs_of_classes).labels)]
 
-    def predict_proba(self, X: Any, class_prior: Any = None) -> Array:
+    def predict_proba(self, X: Table, class_prior: ArrayLike | ByLabel[float] | None = None) -> Array:
         """p(y = k | x), [N, K]; with ``class_prior``, given as to the constructor, for another population."""
-        X = self.encoded(X)
-        return self._for_population(class_prior).predict_proba(X)
+        rows = self.encoded(X)
+        return np.asarray(self._for_population(class_prior).predict_proba(rows))
 
-    def predict_log_proba(self, X: Any, class_prior: Any = None) -> Array:
+    def predict_log_proba(self, X: Table, class_prior: ArrayLike | ByLabel[float] | None = None) -> Array:
         """log p(y = k | x), [N, K]; ``class_prior`` as for ``predict_proba``."""
-        X = self.encoded(X)
-        return self._for_population(class_prior).predict_log_proba(X)
+        rows = self.encoded(X)
+        return np.asarray(self._for_population(class_prior).predict_log_proba(rows))
 
-    def predict_joint_log_proba(self, X: Any) -> Array:
+    def predict_joint_log_proba(self, X: Table) -> Array:
         """log p(y = k, x), [N, K], including multinomial coefficients."""
-        X = self.encoded(X)
-        return self.fit_.log_joint(X)
+        rows = self.encoded(X)
+        return np.asarray(self.fit_.log_joint(rows))
 
-    def encoded(self, X: Any) -> Any:
+    def encoded(self, X: Table) -> Rows:
         """Checked rows, encoded as ``fit_`` takes them, by block if the columns have different likelihoods."""
         check_is_fitted(self, "fit_")
         self.require_prior_of_fit()
         plain = self.schema_.plain.encode(X) if isinstance(self.schema_, FrameSchema) else None
         if plain is not None:
             return plain
-        X = self._features(X, reset=False)
-        if isinstance(X, Frame) and isinstance(self.schema_, ArraySchema):
-            X = validate_data(self, X.to_numpy(), reset=False, dtype="numeric", ensure_all_finite=False)
-        return self.schema_.encode(X)
+        rows = self._features(X, reset=False)
+        if isinstance(rows, Frame) and isinstance(self.schema_, ArraySchema):
+            rows = validate_data(self, rows.to_numpy(), reset=False, dtype="numeric", ensure_all_finite=False)
+        return self.schema_.encode(rows)
 
     def require_prior_of_fit(self) -> None:
         """Raise ValueError if ``class_prior`` was set to something else after the fit."""
-        before = getattr(self, "_prior_of_fit", self.class_prior)
-        if not np.array_equal(self.class_prior, before):
+        given: Any = self.class_prior
+        if not np.array_equal(given, getattr(self, "_prior_of_fit", given)):
             raise ValueError(
-                f"class_prior was set to {self.class_prior!r} after the fit, which had {before!r}: "
+                f"class_prior was set to {given!r} after the fit, which had {self._prior_of_fit!r}: "
                 "fit again, or set it back and set clf.fit_ = clf.fit_.with_class_probs(...)"
             )
-
-    @property
-    def known_names(self) -> dict[str, Any]:
-        """The names of classes, columns and their values, as ``nb.explain`` and ``nb.top_features`` take them."""
-        check_is_fitted(self, "fit_")
-        columns, single = self.schema_.names_by_block, self.fit_.model.single
-        classes = [label(value) for value in self.classes_.tolist()]
-        features = columns["x"] if single else columns
-        names = {"column_names": self.schema_.names, "value_names": self.schema_.value_names}
-        return {"class_names": classes, "feature_names": features, **names}
-
-    @property
-    def class_count_(self) -> Array:
-        """Sums of weights by class [K]."""
-        return self.statistics_.class_counts
-
-    @property
-    def likelihoods_(self) -> dict[str, str]:
-        """The likelihood of each column, or `skip`, by name."""
-        return dict(zip(self.schema_.names, self.schema_.kinds, strict=True))
-
-    @property
-    def missing_evidence_(self) -> dict[str, float]:
-        """log p(missing | y) / p(missing) of each column whose missing cells are informative, by its name.
-
-        With n1k missing and n0k other cells in class k, B the Beta function and Beta(l, l) the prior, it is
-        sum_k log B(l + n1k, l + n0k) / B(l, l) - log B(l + sum_k n1k, l + sum_k n0k) / B(l, l).
-        """
-        check_is_fitted(self, "fit_")
-        return missing_evidence(self.schema_, self._model(self.schema_, self.classes_), self.statistics_)
-
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        shown = copy(self)
-        if isinstance(self.likelihoods, Mapping):
-            shown.likelihoods = dict(self.likelihoods)  # InferredLikelihoods print as a table
-        parameters = super(NaiveBayesClassifier, shown).__repr__(N_CHAR_MAX)
-        parameters = " ".join(line.strip() for line in parameters.splitlines())
-        if not hasattr(self, "schema_"):
-            return parameters
-        counts = Counter(self.likelihoods_.values())
-        left_out = counts.pop(SKIP, 0)
-        kinds = [f"{count} {kind}" for kind, count in counts.most_common()]
-        return f"{parameters}: {', '.join([*kinds, *([f'{left_out} left out'] if left_out else [])])}"
 
     def learned(self, schema: FrameSchema, classes: Array, statistics: ModelStatistics, some: Any = None) -> Self:
         """Fit the statistics of rows with this schema and these classes, as counted by ``nb.stream``.
@@ -248,7 +202,7 @@ class NaiveBayesClassifier(ChangesLater):
         """
         if self.temper:
             raise ValueError("temper needs all rows at once: fit them in Python, or use nb.temper after the fit")
-        self._set(schema, classes, self._model(schema, classes), statistics.named(None))
+        self._set(schema, classes, self._model(schema, classes), statistics)
         self.fit_ = self.fit_ if some is None else temper_on_some(self.fit_, *some)
         self.n_features_in_ = len(schema.names)
         self.feature_names_in_ = np.array(schema.names, dtype=object)
@@ -279,7 +233,7 @@ class NaiveBayesClassifier(ChangesLater):
             model = self._model(schema, classes)
             model = model if reset else follow(model, self.statistics_)
         if not reset:
-            before = self.schema_.spread(self.statistics_, schema)
+            before = self.schema_.spread(self.statistics_.named(None), schema)
             if len(classes) > len(self.classes_):
                 before = before.spread_classes(places_among(self.classes_, classes))
             statistics = merge(discount(before, float(self.forgetting) ** len(codes)), statistics)
@@ -310,9 +264,9 @@ class NaiveBayesClassifier(ChangesLater):
             key = jax.random.key(check_random_state(self.random_state).randint(2**31))
             options = {"key": key, "num_samples": self.num_samples, "progress_bar": False}
         weight = weight_by_class(self.class_weight, classes)
-        fit = FITS[self.method](model, statistics=statistics, **options)
+        fit = FITS[self.method](model, statistics=statistics.named(None), **options)
         if rows is not None:
             fit = temper_fit(fit, self.temper or "per_feature", *rows)
         fit = fit if weight is None else weigh_classes(fit, weight)
-        self.classes_, self.schema_, self.statistics_, self.fit_ = classes, schema, statistics, fit
-        self._prior_of_fit = self.class_prior
+        self.classes_, self.schema_, self.statistics_ = classes, schema, statistics.named(names_of(classes))
+        self.fit_, self._prior_of_fit = fit, self.class_prior

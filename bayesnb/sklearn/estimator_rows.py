@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -21,6 +21,8 @@ from sklearn.utils.validation import (
 )
 
 from bayesnb.arrays.masked import fill_masked
+from bayesnb.arrays.typing import ByColumn
+from bayesnb.families import Family
 from bayesnb.frames.blocks import Blocks, BlocksSchema, Schema
 from bayesnb.frames.classes import plain_labels
 from bayesnb.frames.likelihoods import AUTO, refuse_words, takes_sparse
@@ -35,7 +37,7 @@ SPARSE_FORMATS = ["csr", "csc"]
 class ChecksRows(IncrementalClassifier):
     """A classifier that checks X, y and weights, arrays or frames, with scikit-learn's messages if it has any."""
 
-    likelihoods: Any
+    likelihoods: str | Family | NaiveBayes | Sequence[object] | ByColumn
     schema_: Schema
 
     @property

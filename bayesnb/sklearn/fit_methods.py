@@ -236,7 +236,7 @@ def require_temper(how: Any, method: str) -> None:
         raise ValueError(f"temper needs method 'posterior' or 'empirical', got '{method}'")
 
 
-def temper_fit(fit: Classifier, how: bool | str, X: Any, codes: Array, weight: Array | None) -> Posterior:
+def temper_fit(fit: Any, how: bool | str, X: Any, codes: Array, weight: Array | None) -> Posterior:
     """The fit tempered by one power (True) or one per feature (`per_feature`), learned from its rows."""
     sparse = [name for name, block in X.items() if is_sparse(block)] if isinstance(X, dict) else []
     if sparse:

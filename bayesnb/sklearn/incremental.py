@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from bayesnb.arrays.masked import without_mask
+from bayesnb.arrays.typing import ArrayLike, LabelsLike, Table
 from bayesnb.frames.blocks import Blocks
 from bayesnb.frames.classes import classes_and_codes, codes_among, join_classes, places_among, plain_labels
 from bayesnb.frames.series import Array, Frame
@@ -29,7 +30,7 @@ class IncrementalClassifier(ClassifierMixin, BaseEstimator):
     classes_: Array
     statistics_: ModelStatistics
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Table, y: LabelsLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the rows, forgetting earlier ones.
 
         Args:
@@ -42,7 +43,9 @@ class IncrementalClassifier(ClassifierMixin, BaseEstimator):
         """
         return self._add(X, y, None, sample_weight, which="all")
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Table, y: LabelsLike, classes: LabelsLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Fit these rows together with all earlier rows: any split into batches gives the fit of all rows.
 
         Args:

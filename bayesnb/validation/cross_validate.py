@@ -14,10 +14,12 @@ import numpy as np
 from bayesnb.arrays import memory
 from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.masked import without_mask
-from bayesnb.arrays.placement import Array, as_array, to_host
+from bayesnb.arrays.placement import as_array, to_host
 from bayesnb.arrays.threads import in_threads, row_blocks
+from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.fits.closed_form import CLOSED_FORMS, conjugate, fit_mle, fit_posterior, require_fit, require_maximum
 from bayesnb.model.naive_bayes import NaiveBayes, Sites, Tables
+from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.rows import arguments
 from bayesnb.rows.labelled_rows import label_rows
 from bayesnb.rows.statistics import ModelStatistics, from_host, merge_alike
@@ -30,12 +32,12 @@ GRID_BYTES = 1 << 26
 
 def cross_validate(
     model: NaiveBayes | Sequence[NaiveBayes],
-    X: Any,
-    y: Any,
+    X: Rows,
+    y: LabelsLike,
     *,
-    folds: int | Any = 10,
-    sample_weight: Any = None,
-    fit: Callable[..., Any] = fit_posterior,
+    folds: int | ArrayLike = 10,
+    sample_weight: ArrayLike | None = None,
+    fit: Callable[..., PointEstimate | Posterior] = fit_posterior,
 ) -> Array:
     """log p(k | x_i, D without the fold of i) of every row, [N, K]; [G, N, K] for G models.
 

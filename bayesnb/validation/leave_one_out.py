@@ -15,7 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.cpu_rows import put_beside
-from bayesnb.arrays.placement import Array, as_array, is_traced, namespace, to_host
+from bayesnb.arrays.placement import as_array, is_traced, namespace, to_host
+from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families.parts.statistics import without
 from bayesnb.fits.closed_form import fit_posterior
 from bayesnb.model.naive_bayes import NaiveBayes
@@ -29,7 +30,12 @@ from bayesnb.validation.left_out_forests import left_out_ratios
 
 
 def leave_one_out(
-    model: NaiveBayes | ForestPosterior, X: Any, y: Any, *, sample_weight: Any = None, joint: bool = False
+    model: NaiveBayes | ForestPosterior,
+    X: Rows,
+    y: LabelsLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    joint: bool = False,
 ) -> Array:
     """log p(k | x_i, D without i) of every row, [N, K], without a refit.
 

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 import scipy  # scipy.optimize is loaded on first use
 
-from bayesnb.arrays.placement import Array, as_array
+from bayesnb.arrays.placement import as_array
+from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.results.classifier import Posterior
 from bayesnb.rows import arguments
 from bayesnb.validation.leave_one_out import fitted_rows
@@ -26,7 +27,9 @@ CONCENTRATION = 3.0
 """Of the Dirichlet prior of the weights: 2 to 9 gave the same log loss, and 1 is no guard where rows are few."""
 
 
-def stacking_weights(posteriors: Sequence[Posterior], X: Any, y: Any, *, sample_weight: Any = None) -> Array:
+def stacking_weights(
+    posteriors: Sequence[Posterior], X: Rows, y: LabelsLike, *, sample_weight: ArrayLike | None = None
+) -> Array:
     """The weights [M] of M fits to the same rows in the average of their predictions, which add up to one.
 
     Each row is left out of the fits that judge it; the powers of a fit that ``temper`` returned stay. For columns of
@@ -77,7 +80,7 @@ def _left_out_nats(fit: Posterior, X: Any, y: Any, sample_weight: Any) -> tuple[
     return nats, table.weight
 
 
-def _relative(powers: Array, start: Array | None, size: int) -> Array:
+def _relative(powers: Any, start: Any, size: int) -> Array:
     """The powers of a block's features relative to those with which they start, of which one is of the whole block."""
     return np.broadcast_to(powers if start is None or len(powers) < size else powers / start, (size,))
 
@@ -87,7 +90,7 @@ def _best_weights(logs: Array, weight: Array) -> Array:
     num_fits, pseudo = logs.shape[1], CONCENTRATION - 1.0
     total = weight.sum() + pseudo * num_fits
 
-    def loss(free: Array) -> tuple[float, Array]:
+    def loss(free: Any) -> tuple[Any, Any]:
         log_w = free - np.logaddexp.reduce(free)
         joint = logs + log_w
         mixed = np.logaddexp.reduce(joint, axis=1)

@@ -21,12 +21,13 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from bayesnb.arrays.placement import Array, as_array
 from bayesnb.arrays.threads import one_blas_thread
+from bayesnb.arrays.typing import ArrayLike, Estimator, LabelsLike, Table
 from bayesnb.frames.classes import codes_among, plain_labels
 from bayesnb.results.classifier import Posterior
 from bayesnb.results.forests import ForestPosterior
@@ -36,8 +37,12 @@ from bayesnb.validation.leave_one_out import fitted_rows
 from bayesnb.validation.left_out_evidence import LeftOutEvidence, left_out_evidence
 from bayesnb.validation.powers import learn_deviations, learn_powers, learn_temperature
 
+Fit = TypeVar("Fit", bound=Posterior | ForestPosterior | Estimator)
 
-def temper(posterior: Any, X: Any, y: Any, *, per_feature: bool = False, sample_weight: Any = None) -> Any:
+
+def temper(
+    posterior: Fit, X: Table, y: LabelsLike, *, per_feature: bool = False, sample_weight: ArrayLike | None = None
+) -> Fit:
     """The same fit with one power, or one per feature, on the features' likelihoods; learned without held-out data.
 
     The ``weights`` of the result are by block, [D] or [V D], or [1] if the whole block has one power. The common power
@@ -81,8 +86,9 @@ def temper(posterior: Any, X: Any, y: Any, *, per_feature: bool = False, sample_
     if as_array(y).ndim == 2:
         raise ValueError("temper takes integer labels [N]: a row with soft labels belongs to every class")
     forest = posterior if isinstance(posterior, ForestPosterior) else None
-    posterior = posterior if forest is None else forest.posterior
-    tempered, power = _raise(posterior, fitted_rows(posterior, X, y, sample_weight), per_feature, forest)
+    exact: Any = posterior if forest is None else forest.posterior
+    tempered: Any
+    tempered, power = _raise(exact, fitted_rows(exact, X, y, sample_weight), per_feature, forest)
     return tempered if forest is None else replace(forest, posterior=tempered, power=power)
 
 
@@ -92,22 +98,22 @@ def temper_on_some(posterior: Any, X: Any, y: Any) -> Posterior:
 
 
 def _raise(
-    posterior: Posterior, rows: LabelledRows, per_feature: bool, forest: ForestPosterior | None
+    exact: Posterior, rows: LabelledRows, per_feature: bool, forest: ForestPosterior | None
 ) -> tuple[Posterior, Any]:
     """The fit with powers that these of its rows suggest, and the power of the forests' log ratio."""
-    table = left_out_evidence(posterior, rows, by_feature=per_feature, forest=forest)
+    table = left_out_evidence(exact, rows, by_feature=per_feature, forest=forest)
     with one_blas_thread():
         if per_feature:
-            powers = learn_powers(table, _power_groups(posterior, table))
+            powers = learn_powers(table, _power_groups(exact, table))
         else:
             powers = np.full(table.evidence.shape[2], learn_temperature(table))
             if forest is not None:
                 features, ratio = 1.0 + learn_deviations(table.with_one_feature(), powers[0])
                 powers *= np.append(np.full(len(powers) - 1, features), ratio)
     *by_block, of_forest = np.split(powers, np.cumsum(list(table.sizes.values())))
-    if per_feature and (start := posterior.prior.start_powers()) is not None:
+    if per_feature and (start := exact.prior.start_powers()) is not None:
         by_block = [start[name] * own for name, own in zip(table.sizes, by_block, strict=True)]
-    tempered = replace(posterior, weights=dict(zip(table.sizes, by_block, strict=True)))
+    tempered = replace(exact, weights=dict(zip(table.sizes, by_block, strict=True)))
     return tempered, of_forest[0] if forest is not None else None
 
 
@@ -117,8 +123,9 @@ def _power_groups(posterior: Posterior, table: LeftOutEvidence) -> Array:
     of_block = [families[name].power_groups(posterior.prior.columns[name] or 0) for name in table.sizes]
     most = max(map(len, of_block), default=1)
     rest = table.evidence.shape[2] - sum(table.sizes.values())  # the log ratio of forests
-    groups = [own * most if len(own) == 1 else own for own in of_block]
-    return np.stack([np.concatenate([*parts, np.ones(rest)]) for parts in zip(*groups, strict=True)] or [np.ones(rest)])
+    groups: list[Any] = [own * most if len(own) == 1 else own for own in of_block]
+    rows: list[Any] = [np.concatenate([*parts, np.ones(rest)]) for parts in zip(*groups, strict=True)]
+    return np.stack(rows or [np.ones(rest)])
 
 
 def _temper_classifier(classifier: Any, X: Any, y: Any, per_feature: bool, sample_weight: Any) -> Any:

@@ -8,6 +8,7 @@ import scipy.stats
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
+from bayesnb.numerics import mixture_proportions
 
 CENTRES = np.array([[0.0, 0.0], [1.0, 0.5], [0.5, 2.0]])
 SHIFTED = np.array([0.1, 0.7, 0.2])
@@ -40,6 +41,16 @@ def test_the_estimate_is_the_fixed_point_of_em(num_rows):
         found = nb.estimate_class_probs(KNOWN, X, method=method).class_probs
         assert_allclose(found, expected, atol=2e-4)
         assert_allclose(found.sum(), 1.0, rtol=1e-12)
+
+
+def test_each_step_looks_at_the_rows_once(monkeypatch):
+    """One pass gives the slopes at a point and says whether it is better than the last; few points are looked at."""
+    table, passes, once = TABLE.predict_proba(rows(SHIFTED, 2_000)), [], mixture_proportions._blocks
+    monkeypatch.setattr(mixture_proportions, "_blocks", lambda table: passes.append(1) or once(table))
+    found = mixture_proportions.find_proportions(table, np.zeros(3))
+    share = table * found.probs / (table @ found.probs)[:, None]
+    assert_allclose(share.mean(axis=0), found.probs, atol=1e-6)  # a fixed point of EM
+    assert len(passes) <= 5
 
 
 def test_the_map_has_the_prior_of_the_model():

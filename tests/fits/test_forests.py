@@ -258,3 +258,16 @@ def test_what_is_refused():
         nb.merge(nb.fit_forests(MODEL, X, Y).statistics, nb.sufficient_statistics(MODEL, X, Y))
     with pytest.raises(ValueError, match="has no draws"):
         nb.fit_forests(MODEL, X, Y).generate(key=jax.random.key(0), num_rows=3)
+
+
+def test_rows_that_would_leave_an_impossible_correlation_are_refused():
+    """Each of their columns may have been counted; together they were not."""
+    model = nb.NaiveBayes(nb.Normal(), num_classes=1)
+
+    def counted(X):
+        return nb.fit_forests(model, np.add(X, [1e5, 0.0]), np.zeros(len(X), int)).statistics
+
+    whole = counted([[1.0, 1.0], [-1.0, -1.0], [0.0, 0.0]])
+    assert_allclose(nb.subtract(whole, counted([[1.0, 1.0]])).pairs.product[0, 0, 1], 0.5, atol=1e-4)
+    with pytest.raises(ValueError, match="two columns would be correlated by more than one"):
+        nb.subtract(whole, counted([[1.0, -1.0]]))

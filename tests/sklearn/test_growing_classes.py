@@ -146,6 +146,36 @@ def test_labels_of_every_type(labels):
     assert_allclose(parts.predict_proba(x), whole.predict_proba(x))
 
 
+def test_statistics_of_two_estimators_merge_by_label():
+    """Each has a label that the other lacks, so that by position they would be those of other classes."""
+
+    def fit(rows):
+        return nb.NaiveBayesClassifier("normal").fit(X["plane"][rows], Y[rows])
+
+    early = np.arange(N) < N // 2
+    first, second = early & np.isin(Y, ["ant", "cat"]), ~early & np.isin(Y, ["bee", "cat"])
+    merged = nb.merge(fit(first).statistics_, fit(second).statistics_)
+    assert merged.classes == ("ant", "bee", "cat")
+    equal(merged, fit(first | second).statistics_, rtol=1e-9, atol=1e-9)
+
+
+def test_the_names_of_classes_stay_as_rows_come_and_go():
+    clf = nb.NaiveBayesClassifier("normal").partial_fit(X["plane"][:30], Y[:30])
+    clf.partial_fit(X["plane"][30:], Y[30:]).forget(X["plane"][:30], Y[:30])
+    assert clf.statistics_.classes == ("ant", "bee", "cat", "dog")
+    equal(
+        clf.statistics_,
+        nb.NaiveBayesClassifier("normal").fit(X["plane"][30:], Y[30:]).statistics_,
+        rtol=1e-9,
+        atol=1e-9,
+    )
+
+
+def test_dates_have_no_names_by_which_to_merge():
+    days = np.array(["2024-01-01", "2024-01-02"], "datetime64[D]")[[0, 1, 0, 1]]
+    assert nb.NaiveBayesClassifier("normal").fit(X["plane"][:4], days).statistics_.classes is None
+
+
 def test_a_label_of_weight_zero_does_not_join():
     x, y = np.arange(4.0)[:, None], np.array([*"abcc"])
     clf = nb.NaiveBayesClassifier("normal").partial_fit(x[:2], y[:2])

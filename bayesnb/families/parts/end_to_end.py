@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -54,14 +55,14 @@ class EndToEnd(NamedTuple):
         return jnp.split(flat, starts_of(self.sizes)[1:-1], axis=1)
 
 
-def codes_of_one_hot(one_hot: Any, num_categories: int | tuple[int, ...], block: str) -> Array:
+def codes_of_one_hot(one_hot: Any, num_categories: int | Sequence[int], block: str) -> Array:
     """Codes [N, D] of one-hot columns laid end to end in a CSR matrix [N, S]; -1 where there is no 1.
 
     Raises:
         ValueError: for a wrong width, for cells other than 0 and 1, and for two ones in a row's cells of one column.
     """
     num_rows, width = one_hot.shape
-    sizes = num_categories if isinstance(num_categories, tuple) else (num_categories,) * (width // num_categories)
+    sizes = (num_categories,) * (width // num_categories) if isinstance(num_categories, int) else num_categories
     starts = np.cumsum((0, *sizes))
     column = np.searchsorted(starts, one_hot.indices, side="right") - 1
     row = np.repeat(np.arange(num_rows), np.diff(one_hot.indptr))

@@ -137,11 +137,24 @@ class PairStatistics(Statistics):
     def require_part(self, part: Self, block: str) -> None:
         require_sums(f"block {block!r}", "counts", self.counts, part.counts)
         self.alone.require_part(part.alone, block)
+        require_products(block, self.minus(part), self)
 
     @property
     def _of_pairs(self) -> NormalStatistics:
         """Each real column where the other one is seen as well, [K, J, J]."""
         return NormalStatistics(self.both, self.centre, self.spread)
+
+
+def require_products(block: str, left: PairStatistics, total: PairStatistics) -> None:
+    """ValueError if two columns of what is left would be correlated by more than one, but for rounding in the total."""
+    of_left, of_total = (np.asarray(one.spread) for one in (left, total))
+    about_zero = of_total + np.asarray(total.both) * np.square(np.asarray(total.centre))
+    bounds, scale = (np.sqrt(squares * squares.swapaxes(1, 2)) for squares in (of_left, about_zero))
+    if (np.abs(np.asarray(left.product)) - bounds > np.sqrt(np.finfo(scale.dtype).eps) * scale).any():
+        raise ValueError(
+            f"block {block!r}: without the rows to take away two columns would be correlated by more than one, so they "
+            "cannot have been counted; take away rows that were"
+        )
 
 
 def pair_statistics(cells: Array, y: Array, weight: Array, num_classes: int, layout: PairLayout) -> PairStatistics:

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.placement import is_traced, to_double
+from bayesnb.arrays.typing import Estimator
 from bayesnb.files.storage.exported import FUNCTIONS, KIND, NO_FLATBUFFERS, VERSION
 from bayesnb.files.storage.exported_estimator import describe_estimator
 from bayesnb.files.storage.operations import require_arithmetic
@@ -28,7 +29,7 @@ KNOWN_PLATFORMS = (*PLATFORMS, "rocm")
 """All platforms that JAX supports; it would silently accept any other name."""
 
 
-def export(fit: Any, path: Target, *, platforms: Sequence[str] = PLATFORMS) -> None:
+def export(fit: Classifier | Estimator, path: Target, *, platforms: Sequence[str] = PLATFORMS) -> None:
     """Export the predictions of a fit, or of an estimator, to a file for programs that do not have bayesnb.
 
     If the name of the file ends in ``.onnx``, it is an ONNX graph, which onnxruntime and others run without Python;
@@ -78,17 +79,17 @@ def export(fit: Any, path: Target, *, platforms: Sequence[str] = PLATFORMS) -> N
         [0]
     """
     estimator = None if isinstance(fit, Classifier) else _require_estimator(fit)
-    fit = fit if estimator is None else estimator.fit_
-    if is_traced(fit):
+    result: Any = fit if estimator is None else estimator.fit_
+    if is_traced(result):
         raise StorageError("a fit inside a JAX transformation has no values yet: export it outside the transformation")
     if isinstance(platforms, str) or not platforms or not set(platforms) <= set(KNOWN_PLATFORMS):
         raise StorageError(f"platforms must be a list of some of {KNOWN_PLATFORMS}, got {platforms!r}")
     if is_named(path, ".onnx"):
-        _export_onnx(fit, estimator, path, platforms)
+        _export_onnx(result, estimator, path, platforms)
         return
     arrays: dict[str, Any] = {}
     try:
-        rows, double = _rows(fit), to_double(fit)  # constants are computed in float64 and rounded once
+        rows, double = _rows(result), to_double(result)  # constants are computed in float64 and rounded once
         for name in FUNCTIONS:
             exported = jax.export.export(jax.jit(getattr(double, name)), platforms=platforms)(rows)
             content = exported.serialize(vjp_order=1)  # with its gradient
@@ -99,8 +100,8 @@ def export(fit: Any, path: Target, *, platforms: Sequence[str] = PLATFORMS) -> N
         raise StorageError(NO_FLATBUFFERS) from error
     except Exception as error:  # JAX raises many types, depending on function and platform
         reason = str(error).splitlines()[0]
-        raise StorageError(f"this {type(fit).__name__} cannot be exported for {platforms}: {reason}") from error
-    header = {"fit": type(fit).__name__, "jax": jax.__version__, **described}
+        raise StorageError(f"this {type(result).__name__} cannot be exported for {platforms}: {reason}") from error
+    header = {"fit": type(result).__name__, "jax": jax.__version__, **described}
     write_format(path, KIND, VERSION, header, arrays)
 
 

@@ -17,8 +17,9 @@ import jax.export
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays.placement import Array, namespace, on_host, pad_rows
+from bayesnb.arrays.placement import namespace, on_host, pad_rows
 from bayesnb.arrays.processes import require_jax
+from bayesnb.arrays.typing import Array, Rows
 from bayesnb.files.storage.exported_estimator import ExportedEstimator
 from bayesnb.files.storage.operations import ForeignOperation, require_arithmetic
 from bayesnb.files.storage.results import Source, StorageError, is_named, name_of, read_format
@@ -117,23 +118,23 @@ class ExportedClassifier:
             "log_density": jax.jit(lambda arrays: logsumexp(log_joint(arrays))),
         }
 
-    def log_joint(self, X: Any) -> jax.Array:
+    def log_joint(self, X: Rows) -> jax.Array:
         """log p(y = k, x) of each row, [N, K]; -inf if the class is impossible."""
         return self._answer("log_joint", X)
 
-    def log_density(self, X: Any) -> jax.Array:
+    def log_density(self, X: Rows) -> jax.Array:
         """log p(x) = log sum_k p(y = k, x) of each row, [N]; low for outliers."""
         return self._answer("log_density", X)
 
-    def predict_log_proba(self, X: Any) -> jax.Array:
+    def predict_log_proba(self, X: Rows) -> jax.Array:
         """log p(y = k | x), [N, K]. If all classes are impossible, those with the fewest impossible features remain."""
         return self._answer("predict_log_proba", X)
 
-    def predict_proba(self, X: Any) -> jax.Array:
+    def predict_proba(self, X: Rows) -> jax.Array:
         """p(y = k | x), [N, K]; each row sums to one."""
         return self._answer("predict_proba", X)
 
-    def predict(self, X: Any) -> jax.Array:
+    def predict(self, X: Rows) -> jax.Array:
         """The most probable class of each row, integers [N]."""
         return self._answer("predict", X)
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from bayesnb.arrays.cells import LARGEST_CELL
+from bayesnb.arrays.typing import ArrayLike, Rows, Table
 from bayesnb.files.storage.results import StorageError
 from bayesnb.frames.plain_rows import PlainColumn, PlainRows
 
@@ -21,6 +22,25 @@ Array = np.ndarray[Any, Any]
 
 CHECKED = {"bernoulli", "categorical", "normal", "histogram", "poisson"}
 """The likelihoods that take every row that is encoded; others check it once more."""
+
+
+class Functions(Protocol):
+    """Exported functions of encoded rows: an ``ExportedClassifier``."""
+
+    fit: str
+
+    @property
+    def num_classes(self) -> int:
+        """K."""
+
+    def log_joint(self, X: Rows) -> ArrayLike:
+        """log p(y = k, x), [N, K]."""
+
+    def predict_log_proba(self, X: Rows) -> ArrayLike:
+        """log p(y = k | x), [N, K]."""
+
+    def predict_proba(self, X: Rows) -> ArrayLike:
+        """p(y = k | x), [N, K]."""
 
 
 class ExportedEstimator:
@@ -41,7 +61,7 @@ class ExportedEstimator:
         ['low', 'high']
     """
 
-    def __init__(self, classifier: Any, stored: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+    def __init__(self, classifier: Functions, stored: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         self.classifier, self._stored, self._arrays = classifier, stored, arrays
         labels, dtype = stored["classes"]
         self.classes_ = np.array(labels, np.dtype(dtype))
@@ -56,23 +76,23 @@ class ExportedEstimator:
             plain["single"],
         )
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Table) -> Array:
         """The most probable label of each row, [N]."""
         return self.classes_[self.predict_log_proba(X).argmax(axis=1)]
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Table) -> Array:
         """p(y = k | x), [N, K]."""
         return np.asarray(self.classifier.predict_proba(self.encoded(X)))
 
-    def predict_log_proba(self, X: Any) -> Array:
+    def predict_log_proba(self, X: Table) -> Array:
         """log p(y = k | x), [N, K]."""
         return np.asarray(self.classifier.predict_log_proba(self.encoded(X)))
 
-    def predict_joint_log_proba(self, X: Any) -> Array:
+    def predict_joint_log_proba(self, X: Table) -> Array:
         """log p(y = k, x), [N, K], including multinomial coefficients."""
         return np.asarray(self.classifier.log_joint(self.encoded(X)))
 
-    def encoded(self, X: Any) -> Any:
+    def encoded(self, X: Table) -> Rows:
         """Checked rows as the functions take them."""
         plain = self._plain_rows.encode(X) if self._plain_rows else _numbers(X, self._stored["num_numbers"])
         return self._check_rows(X) if plain is None else plain

@@ -34,7 +34,7 @@ class StorageError(ValueError):
     """
 
 
-def save(fit: Any, path: Target) -> None:
+def save(fit: object, path: Target) -> None:
     """Save a fit, a model or statistics to a safetensors file, with the specification as JSON in its header.
 
     The file is written atomically: an existing file is replaced completely or stays unchanged.

@@ -37,6 +37,8 @@ def check_estimator(estimator: Any) -> None:
     model = specification("posterior", 1.0, schema, estimator.classes_, estimator.class_prior, views=views)
     check_statistics(statistics)
     match_statistics(model.families, len(labels), False, statistics)
+    if statistics.classes not in (None, tuple(labels)):
+        raise ValueError(f"statistics_ are of the classes {list(statistics.classes)}, classes_ are {labels}")
     if not isinstance(fit, Classifier):
         raise ValueError(f"fit_ must be a fit, got {type(fit).__name__}")
     check_result(fit)

@@ -189,7 +189,7 @@ def _(result: ForestPosterior) -> None:
 def _(result: Draws) -> None:
     check_saved_model(result.model)
     extra = hyperpriors(result.specification) if isinstance(result, HierarchicalDraws) else {}
-    params = dict(result.model.own_params(_numbers("params", result.params)))
+    params: dict[str, Any] = dict(result.model.own_params(_numbers("params", result.params)))
     own = result.model.respelled(None)
     _check_draws(own, {site: value for site, value in params.items() if site not in extra})
     num_draws = len(next(iter(params.values())))
@@ -271,7 +271,7 @@ def _check_by_feature(owner: str, given: Any, model: NaiveBayes, *, powers: bool
             raise ValueError(f"{owner}[{name!r}] must be one number or one for each column, got shape {value.shape}")
 
 
-def _check_draws(model: NaiveBayes, params: dict[str, np.ndarray[Any, Any]]) -> None:
+def _check_draws(model: NaiveBayes, params: dict[str, Any]) -> None:
     """Raise ValueError unless each draw, on the first axis, is a valid set of the model's parameters."""
     if set(params) != set(model.sites()):
         raise ValueError(f"params must have the sites {model.sites()}, got {list(params)}")

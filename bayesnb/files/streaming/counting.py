@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from copy import deepcopy
 from itertools import chain
@@ -35,12 +35,12 @@ Advance = Callable[[float, int], None]
 
 def stream(
     model: Specification,
-    source: Any,
+    source: object,
     *,
     label: str | None = None,
-    columns: Any = None,
+    columns: Sequence[str] | Mapping[str, Sequence[str] | tuple[Sequence[str], Sequence[str]]] | None = None,
     weight: str | None = None,
-    classes: Sequence[Any] | None = None,
+    classes: Sequence[object] | None = None,
     num_classes: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     progress_bar: bool = True,

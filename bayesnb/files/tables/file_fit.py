@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,8 @@ import jax
 import numpy as np
 import pandas as pd
 
+from bayesnb.arrays.typing import ArrayLike, ByColumn, ByLabel
+from bayesnb.families import Family
 from bayesnb.files.streaming import stream
 from bayesnb.files.streaming.blocks import ArrayBlocks
 from bayesnb.files.streaming.counting import Advance, progress
@@ -26,6 +28,7 @@ from bayesnb.frames.likelihoods import AUTO
 from bayesnb.frames.schema import FrameSchema
 from bayesnb.frames.series import Array, DataError, label
 from bayesnb.frames.summaries import Summary, summarise
+from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows.statistics import ModelStatistics
 from bayesnb.sklearn.estimator import NaiveBayesClassifier
 from bayesnb.sklearn.fit_methods import is_default, needs_powers, require, specification
@@ -38,12 +41,12 @@ KEPT_BYTES = 512 << 20
 def fit_file(
     data: str | os.PathLike[str],
     target: str | None = None,
-    likelihoods: Any = AUTO,
+    likelihoods: str | Family | NaiveBayes | Sequence[object] | ByColumn = AUTO,
     *,
     method: str = "posterior",
-    class_prior: Any = None,
+    class_prior: ArrayLike | ByLabel[float] | None = None,
     smoothing: float = 1.0,
-    random_state: Any = None,
+    random_state: int | np.random.RandomState | None = None,
     num_samples: int = 1000,
     checkpoint: str | os.PathLike[str] | None = None,
     progress_bar: bool = True,
@@ -86,7 +89,7 @@ def fit_file(
         described = describe_file(os.fspath(data), target, likelihoods, advance, in_python)
     for warning in described.warnings:
         warnings.warn(warning, UserWarning, stacklevel=2)
-    params = {"method": method, "class_prior": class_prior, "smoothing": smoothing}
+    params: dict[str, Any] = {"method": method, "class_prior": class_prior, "smoothing": smoothing}
     params |= {"random_state": random_state, "num_samples": num_samples}
     return fit_described(described, checkpoint=checkpoint, progress_bar=progress_bar, **params)
 
@@ -235,7 +238,7 @@ def predict_file(classifier: NaiveBayesClassifier, data: str) -> Iterator[tuple[
         DataError: if the file cannot be read, or its columns or cells differ from those of the fit.
     """
     for batch in _batches_for(classifier, data):
-        yield batch, classifier.fit_.predict_proba(_schema(classifier).encode(batch.frame))
+        yield batch, np.asarray(classifier.fit_.predict_proba(_schema(classifier).encode(batch.frame)))
 
 
 def row_of(classifier: NaiveBayesClassifier, data: str, row: int) -> pd.DataFrame:

@@ -16,7 +16,8 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, check_non_negative, validate_data
 
 from bayesnb.arrays.masked import fill_masked, without_mask
-from bayesnb.arrays.placement import Array
+from bayesnb.arrays.typing import Table
+from bayesnb.frames.series import Array
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.scoring import Score
@@ -41,19 +42,19 @@ class BaseNB(IncrementalClassifier):
     _exact_parameters: tuple[Any, ...]
     """The ``_visible_parameters`` of the fit, before rounding to the attributes' precision."""
 
-    def predict_joint_log_proba(self, X: Any) -> Array:
+    def predict_joint_log_proba(self, X: Table) -> Array:
         """log p(y = k, x) of rows X [N, D], float64 [N, K]; -inf if the class is impossible."""
         return self._scores(X).log()
 
-    def predict_log_proba(self, X: Any) -> Array:
+    def predict_log_proba(self, X: Table) -> Array:
         """log p(y = k | x) of rows X [N, D], float64 [N, K]."""
         return self._scores(X).normalise()
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Table) -> Array:
         """p(y = k | x) of rows X [N, D], float64 [N, K]; each row sums to one."""
         return self._scores(X).shares()
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Table) -> Array:
         """The most probable label of each row of X [N, D], [N]."""
         best = self._scores(X).best()
         return self.classes_[best]

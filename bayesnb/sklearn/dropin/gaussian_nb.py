@@ -51,7 +51,7 @@ class GaussianNB(BaseNB, naive_bayes.GaussianNB):
         probs = check_class_probs(self.class_count_ if self.priors is None else self.priors, len(self.classes_))
         if self.priors is not None and not np.isclose(np.sum(self.priors), 1.0):
             raise ValueError(f"The sum of the priors should be 1. It is {np.sum(self.priors):g}: divide by it")
-        self.class_prior_ = probs.astype(self._precision)
+        self.class_prior_: Array = probs.astype(self._precision)
         return probs
 
     def _set_features(self, statistics: NormalStatistics) -> tuple[Array, ...]:
