@@ -43,7 +43,7 @@ def pytest_collection_finish() -> None:
     """Garbage collection, once a tenth of the time, passes over what imports and collection made: it stays anyway."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(10_000, 10, 10)  # traces are many small objects, and JAX adds its own work to each round
+    gc.set_threshold(50_000, 10, 10)  # traces are many small objects, and JAX adds its own work to each round
 
 
 MUCH_MEMORY, ROOM = 1.6e9, 3e8

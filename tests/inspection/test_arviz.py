@@ -212,7 +212,13 @@ def test_the_log_likelihood_of_rows_may_be_left_out(draws, monkeypatch):
     assert "log_likelihood=False" in advice
 
 
-def test_a_diagnosis_is_what_arviz_says(draws, capsys):
+@pytest.mark.parametrize("kind", ["exact", pytest.param("NUTS", marks=pytest.mark.slow)])
+def test_a_diagnosis_is_what_arviz_says(kind, request, key, capsys):
+    if kind == "exact":
+        fit = nb.fit_posterior(MODEL, X, Y)
+        draws = nb.Draws(fit.prior, fit.sample(key, 2000), {"diverging": np.zeros(2000, bool)}, 4)
+    else:
+        draws = request.getfixturevalue("draws")
     found = diagnose(draws, **NAMES)
     arviz, posterior = library(), to_arviz(draws, **NAMES)["posterior"]
     tables = arviz.rhat(posterior), arviz.ess(posterior), arviz.ess(posterior, method="tail")

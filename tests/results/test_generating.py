@@ -95,6 +95,7 @@ def test_classes_come_as_often_as_they_are_probable(rows, post_rows):
     frequencies_agree(np.bincount(post_rows[1], minlength=K), (np.bincount(Y) + 1) / (N + K))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", range(K))
 def test_cells_of_a_point_estimate(known, rows, k):
     params, (X, y) = known.params, rows

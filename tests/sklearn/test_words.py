@@ -63,7 +63,7 @@ def test_the_fit_is_that_of_counts_in_a_multinomial_block(likelihood, vectorizer
 
 
 @pytest.mark.parametrize("likelihood", ["words", CountVectorizer(ngram_range=(1, 2)), HASHED])
-@pytest.mark.parametrize("size", [1, 7, 45])
+@pytest.mark.parametrize("size", [pytest.param(1, marks=pytest.mark.slow), 7, 45])
 def test_any_split_is_one_fit(likelihood, size):
     chosen = {**CHOSEN, "message": likelihood}
     whole, split = fitted(chosen), nb.NaiveBayesClassifier(chosen)
