@@ -172,7 +172,7 @@ def test_bcoo_counts_as_scipys_matrix(name):
         assert_allclose(table(model, given, y), table(model, X, y), rtol=1e-6)
 
 
-@pytest.mark.parametrize("dtype", [np.float16, jnp.bfloat16])
+@pytest.mark.parametrize("dtype", [pytest.param(np.float16, marks=pytest.mark.slow), jnp.bfloat16])
 def test_bcoo_of_half_precision(dtype):
     X, y = rows("multinomial", np.float32)
     model = nb.NaiveBayes(nb.Multinomial())

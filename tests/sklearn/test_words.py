@@ -136,6 +136,7 @@ def test_what_is_saved_knows_its_words(tmp_path):
         )
 
 
+@pytest.mark.slow
 def test_an_exported_estimator_takes_texts(tmp_path):
     nb.export(clf := fitted(), tmp_path / "served", platforms=["cpu"])
     served = nb.load_exported(tmp_path / "served")
