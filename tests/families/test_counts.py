@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 import bayesnb as nb
+from tests import cases
 
 K, N = 3, 30
 Y = np.repeat(np.arange(K), [14, 10, 6])
@@ -68,7 +69,9 @@ def product_of_predictions(log_predictive):
 SMALL = {"x": RANDOM.integers(0, 2, (600, 3)) * 37 + 60, "y": np.arange(600) % 3}
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int64, np.float16, np.float32])
+@pytest.mark.parametrize(
+    "dtype", cases.by_default([np.uint8, np.int8, np.int64, np.float16, np.float32], np.uint8, np.float16)
+)
 @pytest.mark.parametrize("name", ["poisson", "binomial"])
 def test_the_type_of_the_counts_makes_no_difference(name, dtype):
     """Sums of small integers must not wrap around in their own type."""

@@ -63,7 +63,7 @@ def test_the_fit_is_that_of_counts_in_a_multinomial_block(likelihood, vectorizer
 
 
 @pytest.mark.parametrize("likelihood", ["words", CountVectorizer(ngram_range=(1, 2)), HASHED])
-@pytest.mark.parametrize("size", [1, 7, 45])
+@pytest.mark.parametrize("size", [pytest.param(1, marks=pytest.mark.slow), 7, 45])
 def test_any_split_is_one_fit(likelihood, size):
     chosen = {**CHOSEN, "message": likelihood}
     whole, split = fitted(chosen), nb.NaiveBayesClassifier(chosen)
@@ -136,6 +136,7 @@ def test_what_is_saved_knows_its_words(tmp_path):
         )
 
 
+@pytest.mark.slow
 def test_an_exported_estimator_takes_texts(tmp_path):
     nb.export(clf := fitted(), tmp_path / "served", platforms=["cpu"])
     served = nb.load_exported(tmp_path / "served")
