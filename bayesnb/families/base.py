@@ -68,6 +68,9 @@ class Family(Hyperparameters, Readable, Scoring, Traits, Powers, LeftOut):
     takes_sparse: ClassVar[bool] = False
     """True if rows may be a scipy sparse matrix."""
 
+    has_class_tables: ClassVar[bool] = False
+    """True if sums of sparse rows in many classes may be a ``ClassTable``."""
+
     known: ClassVar[dict[str, type[Family]]] = {}
     """Every family class that has been defined, by name: a saved file may contain any of them."""
 

@@ -77,7 +77,7 @@ def _of_block(a: Array, x: Any) -> Array:
     column = where - pointers[row] if columns is None else columns[where]
     for some in row_blocks(len(where), 16 * len(a)):  # cell by cell, some thousands at a time
         pairs = a.T[column[some]], cells[where[some], None].astype(np.float64)
-        np.add.at(out, row[some], by_rows(_of_pairs, (), pairs))
+        np.add.at(out, row[some], by_rows(of_pairs, (), pairs))
     return out
 
 
@@ -131,7 +131,7 @@ def _look_up(cells: Array, columns: Array | None, pointers: Array, table: Array,
     return out
 
 
-_of_pairs = jax.jit(lambda pairs: log_gamma.log_gamma_ratio(*pairs))
+of_pairs = jax.jit(lambda pairs: log_gamma.log_gamma_ratio(*pairs))
 
 
 @jax.jit
