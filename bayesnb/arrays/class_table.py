@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse
 
 from bayesnb.arrays import memory
-from bayesnb.arrays.placement import Array, namespace, on_host
+from bayesnb.arrays.placement import Array, is_traced, namespace, on_host, to_host
 from bayesnb.arrays.pytree import Node, pytree
 
 LARGE = 1 << 24
@@ -88,9 +88,10 @@ class ClassTable(Node):
         return np.asarray(self.dense(), dtype)
 
     def __getitem__(self, index: Any) -> Array:
-        if isinstance(index, tuple) or not on_host(self, index):
+        if not (isinstance(index, int | slice | np.ndarray | np.integer) and on_host(self)):
             return self.dense()[index]
-        return self.take(np.arange(len(self))[index].reshape(-1)).dense().reshape(*np.shape(index), -1)
+        classes = np.arange(len(self))[index]
+        return self.take(classes.reshape(-1)).dense().reshape(*classes.shape, -1)
 
     def dense(self) -> Array:
         """The whole table [K, D]; ValueError if it would not fit in memory."""
@@ -127,19 +128,21 @@ class ClassTable(Node):
         for one, two in ((self, other), (other, self)):
             if not one.values.size and one.base.shape[0] == two.base.shape[0] == 1:
                 return replace(two, base=one.base + two.base)
-        if not on_host(self, other):
+        if is_traced(self, other):
             raise ValueError(
                 "a posterior of many classes cannot be updated once more: merge the statistics of all rows, nb.merge, "
                 "and fit these with the first prior"
             )
-        return self.of_cells(self.own() + other.own())
+        table = self.of_cells(to_host(self).own() + to_host(other).own())
+        return table if on_host(self, other) else jax.tree.map(jnp.asarray, table)
 
     __radd__ = __add__
 
-    def __mul__(self, factor: Array) -> Self:
-        """The counts times a factor, or one for each class, [K, 1]."""
-        by_cell = factor[self.rows, 0] if np.ndim(factor) else factor
-        return replace(self, values=self.values * by_cell)
+    def __mul__(self, factor: Any) -> Any:
+        if np.size(factor) != 1:
+            return self.dense() * factor
+        factor = jnp.reshape(factor, ()) if not on_host(factor) else np.reshape(factor, ())
+        return replace(self, base=self.base * factor, values=self.values * factor)
 
     # tables of sums, on the host
 

@@ -19,7 +19,12 @@ from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.parts.dirichlet_prior import DirichletPrior
 from bayesnb.families.parts.in_order import of_words
 from bayesnb.families.parts.linear import LinearFamily
-from bayesnb.families.parts.many_classes import log_partition_ratio_of_table, mle_of_table, mode_of_table
+from bayesnb.families.parts.many_classes import (
+    log_partition_of_table,
+    log_partition_ratio_of_table,
+    mle_of_table,
+    mode_of_table,
+)
 from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.subtraction import without
 from bayesnb.families.parts.support import require_shapes, require_simplex
@@ -246,7 +251,9 @@ class Multinomial(DirichletPrior, LinearFamily):
         return CellDensities(np.zeros(1), whole(params["probs"])[:, :, [column]])
 
     def log_partition(self) -> Array:
-        return dirichlet.log_multivariate_beta(whole(self.concentration))
+        if is_class_table(self.concentration):
+            return log_partition_of_table(self.concentration)
+        return dirichlet.log_multivariate_beta(self.concentration)
 
     def log_partition_ratio(self, statistics: MultinomialStatistics) -> Array:
         tables = self.concentration, statistics.counts

@@ -6,6 +6,7 @@ numpy rows give numpy answers, JAX rows JAX answers; results are pytrees and pre
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,6 +17,7 @@ import jax
 import numpy as np
 from numpyro import handlers
 
+from bayesnb.arrays.class_table import is_class_table
 from bayesnb.arrays.cpu_rows import answers_cpu_rows
 from bayesnb.arrays.host_calls import without_compiling
 from bayesnb.arrays.interpreter import has_numpy_form
@@ -272,7 +274,7 @@ class Posterior(Classifier):
     @property
     def draws_at_once(self) -> int:
         """A power of two, at most 1024, that keeps the draws within about 256 MiB."""
-        numbers = sum(np.size(leaf) for leaf in jax.tree.leaves(self.model))
+        numbers = sum(math.prod(np.shape(leaf)) for leaf in jax.tree.leaves(self.model, is_class_table))
         return min(1024, 1 << max((1 << 25) // numbers, 1).bit_length() - 1)
 
     def draws(self, key: Array, num_draws: int) -> tuple[Sites, Array]:

@@ -78,7 +78,9 @@ def _leave_out_of_forests(fit: ForestPosterior, X: Any, y: Any, sample_weight: A
 def fitted_rows(posterior: Posterior, X: Any, y: Any, sample_weight: Any) -> LabelledRows:
     """The rows on the host; ValueError unless they have the statistics of the fit, up to rounding."""
     rows = label_rows(posterior.model, *to_host((X, y, sample_weight)), sparse=False)
-    flat: list[Any] = [jax.tree.flatten(one) for one in (summarise(rows), to_host(posterior.statistics).named(None))]
+    flat: list[Any] = [
+        jax.tree.flatten(one) for one in (summarise(rows), to_host(posterior.statistics).named(None).dense())
+    ]
     (again, structure), (fitted, structure_of_fit) = flat
 
     def close(a: Array, b: Array) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import jax.numpy as jnp
+from jax.scipy.special import gammaln
 
 from bayesnb.arrays.class_table import ClassTable
 from bayesnb.arrays.placement import Array
@@ -41,6 +42,14 @@ def _either(one: ClassTable, other: ClassTable) -> ClassTable:
         total=jnp.where(good, sums, others),
         values=jnp.where(good[one.rows], one.values, other.values),
     )
+
+
+def log_partition_of_table(concentration: ClassTable) -> Array:
+    """The log partition of each Dirichlet, sum log Gamma(a) - log Gamma(sum a), [K, 1]."""
+    alone = concentration.base[0, concentration.columns]
+    cells = log_gamma_ratio(alone, concentration.values)
+    parts = replace(concentration, base=gammaln(concentration.base), values=cells)
+    return parts.sum(axis=1) - gammaln(concentration.sum(axis=1))
 
 
 def log_partition_ratio_of_table(concentration: ClassTable, counts: ClassTable) -> Array:

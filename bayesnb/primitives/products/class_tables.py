@@ -7,6 +7,7 @@ such a cell, in the order of the words: with 10,000 classes of 150 words each of
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,9 @@ from bayesnb.primitives.scoring import Score
 
 MOST_FACTORS = 16
 """Larger counts are scored by log-gamma functions, one pair at a time. numba's cached loops contain this value."""
+
+MOST_LEVELS = 3
+"""The largest count whose logarithms are tabulated, one number for each cell and count."""
 
 LARGE = 1e150
 """A product larger than this is not multiplied any further: its logarithm is taken."""
@@ -88,13 +92,20 @@ def rising_of_words(table: ClassTable, total: Array, dense: Callable[[], Score])
         return dense()
     place, order = _by_column(table)
     base, own = table.base[0], table.values[order]
-    gain = np.log1p(own / base[table.columns[order]])
+    prior = base[table.columns[order]]
+
+    @cache
+    def gains(levels: int) -> Array:
+        steps = np.log1p(own / (prior + np.arange(levels)[:, None]))
+        return np.cumsum(steps, axis=0, out=steps)
+
     sums, which = np.unique(total[:, 0], return_inverse=True)
 
     def score(x: Array) -> LogProb:
         if not on_host(x):
             return dense()(x)
         cells = _stored(x)
+        table = gains(int(min(cells.data.max(initial=1), MOST_LEVELS)))
         shared, lengths = log_rising(base[None], cells), log_rising(sums[:, None], row_sums(cells)[:, None])
 
         def finite(some: slice, out: Array) -> None:
@@ -102,7 +113,7 @@ def rising_of_words(table: ClassTable, total: Array, dense: Callable[[], Score])
             rest = np.zeros(pointers[-1] - pointers[0], np.bool_)
             out[:] = shared[some]
             _subtract(lengths[some], which, out)
-            _add_rising(for_loops(cells.data), cells.indices, pointers, *place, gain, own, base, out, rest)
+            _add_rising(for_loops(cells.data), cells.indices, pointers, *place, table, own, base, out, rest)
             where = np.flatnonzero(rest) + pointers[0]
             pairs = np.diff(place.starts)[cells.indices[where]]
             for few in row_blocks(len(where), max(pairs.max(initial=1), 1), block_bytes=PAIRS):
@@ -180,22 +191,26 @@ def _add_gains(
 
 @compiled
 def _add_rising(
-    cells: Array, columns: Array, pointers: Array, starts: Array, classes: Array, gain: Array, own: Array, base: Array,
+    cells: Array, columns: Array, pointers: Array, starts: Array, classes: Array, gains: Array, own: Array, base: Array,
     out: Array, rest: Array,
 ) -> None:  # fmt: skip
-    """Adds log of prod_i (1 + c / (a + i)) for i < x, c the class's own count; other counts are marked in ``rest``."""
+    """Adds log of prod_i (1 + c / (a + i)) for i < x, c the class's own count; other counts are marked in ``rest``.
+
+    ``gains`` [L, C] are the sums for x = 1, ..., L.
+    """
+    levels = gains.shape[0]
     for n in range(out.shape[0]):
         for i in range(pointers[n], pointers[n + 1]):
             cell, d = np.float64(cells[i]), columns[i]
             if cell > MOST_FACTORS or cell != np.floor(cell):
                 rest[i - pointers[0]] = True
-            elif cell == 1:
+            elif 0 < cell <= levels:
                 for j in range(starts[d], starts[d + 1]):
-                    out[n, classes[j]] += gain[j]
-            elif cell > 1:
+                    out[n, classes[j]] += gains[np.int64(cell) - 1, j]
+            elif cell > 0:
                 for j in range(starts[d], starts[d + 1]):
-                    product, logs = 1.0, gain[j]
-                    for more in range(1, np.int64(cell)):
+                    product, logs = 1.0, gains[levels - 1, j]
+                    for more in range(levels, np.int64(cell)):
                         product *= 1.0 + own[j] / (base[d] + more)
                         if product > LARGE:
                             logs, product = logs + np.log(product), 1.0
