@@ -52,6 +52,9 @@ class Multinomial(DirichletPrior, LinearFamily):
     Cells are counts, non-negative and not necessarily whole. A row of the block that is all NaN is missing; a partly
     NaN row leaves its total unknown and is refused. The block counts as one feature; words of probability zero are
     counted one by one. Sites: ``block_probs`` [K, D] on the simplex.
+
+    Sparse rows in many classes have sparse counts, and a fit of them has a sparse table in place of an array [K, D]: of
+    probabilities, or of concentrations. numpy takes it as an array, and ``table[k]`` is the array of a class.
     """
 
     concentration: Hyperparameter = 1.0
