@@ -96,12 +96,11 @@ class ClassTable(Node):
     def dense(self) -> Array:
         """The whole table [K, D]; ValueError if it would not fit in memory."""
         num_classes, num_columns = self.shape
-        what = f"a table of {num_classes:,} classes and {num_columns:,} columns"
         memory.require(
             8 * num_classes * num_columns,
-            what,
-            "fit_mle, fit_map, fit_posterior, their predictions of numpy and scipy rows, and the evidence need no such "
-            "table; for the rest give fewer classes or columns",
+            f"a table of {num_classes:,} classes and {num_columns:,} columns",
+            "closed-form fits, their predictions of numpy and scipy rows, and the evidence need none (nor do more "
+            "rows: merge statistics, nb.merge, instead of taking a posterior as the prior); else give fewer classes",
         )
         if on_host(self):
             table = self.base[self.group].astype(np.float64)
@@ -128,11 +127,8 @@ class ClassTable(Node):
         for one, two in ((self, other), (other, self)):
             if not one.values.size and one.base.shape[0] == two.base.shape[0] == 1:
                 return replace(two, base=one.base + two.base)
-        if is_traced(self, other):
-            raise ValueError(
-                "a posterior of many classes cannot be updated once more: merge the statistics of all rows, nb.merge, "
-                "and fit these with the first prior"
-            )
+        if is_traced(self, other):  # the number of cells in their union is not known
+            return self.dense() + other.dense()
         table = self.of_cells(to_host(self).own() + to_host(other).own())
         return table if on_host(self, other) else jax.tree.map(jnp.asarray, table)
 

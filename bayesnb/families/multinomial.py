@@ -260,7 +260,7 @@ class Multinomial(DirichletPrior, LinearFamily):
 
     def log_partition_ratio(self, statistics: MultinomialStatistics) -> Array:
         tables = self.concentration, statistics.counts
-        if all(map(is_class_table, tables)):
+        if all(map(is_class_table, tables)) and not self.concentration.values.size:  # a prior that classes share
             return log_partition_ratio_of_table(*tables)
         return dirichlet.log_multivariate_beta_ratio(*map(whole, tables))
 

@@ -213,7 +213,8 @@ def test_what_needs_the_whole_table_makes_it(texts, always_sparse):
         "leave-one-out": lambda f: nb.leave_one_out(f["posterior"].prior, rows, y),
         "explained": lambda f: nb.explain(f["posterior"], rows[:2]).contributions,
         "empirical Bayes": lambda f: nb.fit_empirical(f["posterior"].prior, X, y).prior.families["x"].concentration,
-        "another prior": lambda f: nb.fit_posterior(f["posterior"].prior, X, y).log_evidence,
+        "another fit": lambda f: nb.fit_posterior(f["posterior"].prior, X, y).log_evidence,
+        "a posterior as prior": lambda f: nb.fit_posterior(f["posterior"].model, X, y).log_evidence,
         "another population": lambda f: f["map"].with_class_probs(np.full(K, 1 / K)).predict_proba(X),
     }
 
@@ -230,14 +231,14 @@ def test_what_needs_the_whole_table_makes_it(texts, always_sparse):
 
 def test_refusals_say_what_to_do(texts, always_sparse, monkeypatch):
     always_sparse()
-    X, y = texts
+    X, y = texts[0][:, 1:], texts[1]  # of a shape that was not compiled before
     post = nb.fit_posterior(model(), X, y)
-    with pytest.raises(ValueError, match=r"merge the statistics of all rows, nb\.merge"):
-        nb.fit_posterior(post.model, X, y)
     monkeypatch.setattr(memory, "UNCHECKED_BYTES", 0)
-    monkeypatch.setattr(memory, "available", lambda: 8 * K * D - 1)
-    with pytest.raises(ValueError, match="a table of 7 classes and 30 columns would take"):
-        post.predict(jnp.asarray(X.toarray()))
+    monkeypatch.setattr(memory, "available", lambda: 8 * K * (D - 1) - 1)
+    with pytest.raises(ValueError, match="a table of 7 classes and 29 columns would take"):
+        post.predict(jnp.asarray(X[:6].toarray()))
+    with pytest.raises(ValueError, match=r"merge statistics, nb\.merge, instead of taking a posterior as the prior"):
+        nb.fit_posterior(post.model, statistics=post.statistics)
 
 
 def test_only_large_tables_with_few_counts_are_sparse():
