@@ -207,6 +207,13 @@ def is_class_table(value: Any) -> bool:
     return isinstance(value, ClassTable)
 
 
+def cells_at(table: Any, rows: Array, columns: Array) -> Array:
+    """The cells of an array or a table at these places [C], on the host."""
+    if not isinstance(table, ClassTable):
+        return np.asarray(table)[rows, columns]
+    return (table.base[table.group[rows], columns] + table.at(rows, columns)) / table.total[rows]
+
+
 def whole(table: Any) -> Array:
     """A ``ClassTable`` as a dense array; arrays themselves."""
     return table.dense() if isinstance(table, ClassTable) else table

@@ -14,10 +14,11 @@ from jax.scipy.special import rel_entr
 from bayesnb.arrays.cells import observed
 from bayesnb.arrays.class_table import ClassTable, is_class_table, whole
 from bayesnb.arrays.placement import Array, namespace
-from bayesnb.arrays.sparse import row_sums
+from bayesnb.arrays.sparse import is_sparse, row_sums
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.parts.dirichlet_prior import DirichletPrior
 from bayesnb.families.parts.in_order import of_words
+from bayesnb.families.parts.left_out_words import left_out_words
 from bayesnb.families.parts.linear import LinearFamily
 from bayesnb.families.parts.many_classes import (
     log_partition_of_table,
@@ -209,6 +210,11 @@ class Multinomial(DirichletPrior, LinearFamily):
         counts = _counts(x)
         left = without(whole(statistics.counts)[y], weight[:, None] * counts)
         return _dirichlet_multinomial(whole(self.concentration)[y] + left, counts)
+
+    def left_out_own(self, statistics: MultinomialStatistics, x: Array, y: Array, weight: Array) -> Array:
+        if not is_sparse(x):
+            return super().left_out_own(statistics, x, y, weight)
+        return left_out_words(self.concentration, statistics.counts, x, y, weight)
 
     def means(self, params: Params) -> Array:
         return whole(params["probs"])

@@ -199,6 +199,26 @@ def test_words_beside_numbers(texts, always_sparse):
     assert_allclose(found.log_joint(X_new), dense.log_joint(X_new), rtol=1e-10)
 
 
+@pytest.mark.parametrize("weight", [None, np.linspace(0.1, 2.0, N)], ids=["rows", "weights"])
+def test_left_out(texts, always_sparse, weight):
+    X, y = texts
+    X.data = np.minimum(X.data, 40)
+    dense_rows = X.toarray().astype(float)
+    expected = nb.leave_one_out(model(0.5), dense_rows, y, sample_weight=weight, joint=True)
+    power = nb.temper(
+        nb.fit_posterior(model(0.5), dense_rows, y, sample_weight=weight), dense_rows, y, sample_weight=weight
+    )
+    for start in (lambda: None, always_sparse):
+        start()
+        assert_allclose(nb.leave_one_out(model(0.5), X, y, sample_weight=weight, joint=True), expected, rtol=1e-10)
+        post = nb.fit_posterior(model(0.5), X, y, sample_weight=weight)
+        for rows in (X, dense_rows):
+            found = nb.temper(post, rows, y, sample_weight=weight)
+            assert_allclose(found.weights["x"], power.weights["x"], rtol=1e-4)
+        with pytest.raises(ValueError, match="must be the rows that the posterior was fitted to"):
+            nb.temper(post, X[::-1], y, sample_weight=weight)
+
+
 def test_what_needs_the_whole_table_makes_it(texts, always_sparse):
     X, y = texts
     X.data = np.minimum(X.data, 40)  # JAX rows are scored in float32

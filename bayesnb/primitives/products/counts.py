@@ -132,6 +132,7 @@ def _look_up(cells: Array, columns: Array | None, pointers: Array, table: Array,
 
 
 of_pairs = jax.jit(lambda pairs: log_gamma.log_gamma_ratio(*pairs))
+"""log Gamma(a + x) / Gamma(a) for pairs of arrays a and x."""
 
 
 @jax.jit
