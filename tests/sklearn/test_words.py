@@ -242,6 +242,12 @@ def test_powers_of_single_flags_need_dense_rows():
         nb.temper(post, X, CODES, per_feature=True)
 
 
+@pytest.mark.parametrize("pattern", ["[a", "(?P<n>", None])
+def test_a_pattern_must_be_a_regular_expression(pattern):
+    with pytest.raises(ValueError, match="token_pattern of the CountVectorizer must be a regular expression, such as"):
+        fitted({**CHOSEN, "message": CountVectorizer(token_pattern=pattern)})
+
+
 def test_a_class_is_no_vectorizer():
     with pytest.raises(ValueError, match=r"a vectorizer, not its class: write CountVectorizer\(\)"):
         fitted({**CHOSEN, "message": CountVectorizer})
