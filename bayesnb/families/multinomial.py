@@ -201,8 +201,9 @@ class Multinomial(DirichletPrior, LinearFamily):
             return products.rising_of_words(a, total, lambda: self.predictive_scorer((whole(a), total)))
 
         def score(x: Array) -> LogProb:
-            cells = products.log_rising(a, x)
-            return LogProb(cells - products.log_rising(total, row_sums(x)[:, None]), None)
+            lengths = row_sums(x)
+            unit = products.common_unit(lengths)
+            return LogProb(products.log_rising(a, x, unit) - products.log_rising(total, lengths[:, None], unit), None)
 
         return score
 
@@ -279,5 +280,7 @@ def _counts(x: Array) -> Array:
 
 def _dirichlet_multinomial(concentration: Array, counts: Array) -> Array:
     """log of Gamma(A) / Gamma(A + n) prod_d Gamma(a_d + x_d) / Gamma(a_d), the last axis kept."""
-    totals = log_gamma.log_gamma_ratio(dirichlet.total(concentration), dirichlet.total(counts))
-    return dirichlet.total(log_gamma.log_gamma_ratio(concentration, counts)) - totals
+    length = dirichlet.total(counts)
+    unit = products.common_unit(length)
+    totals = log_gamma.log_gamma_ratio(dirichlet.total(concentration), length, unit)
+    return dirichlet.total(log_gamma.log_gamma_ratio(concentration, counts, unit)) - totals

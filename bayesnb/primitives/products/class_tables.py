@@ -22,7 +22,7 @@ from bayesnb.arrays.sparse import is_sparse, row_sums
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.products.blockwise import by_rows
-from bayesnb.primitives.products.counts import log_rising, of_pairs
+from bayesnb.primitives.products.counts import common_unit, log_rising, of_pairs
 from bayesnb.primitives.products.loops import multiply_stored
 from bayesnb.primitives.scoring import Score
 
@@ -106,7 +106,9 @@ def rising_of_words(table: ClassTable, total: Array, dense: Callable[[], Score])
             return dense()(x)
         cells = _stored(x)
         table = gains(int(min(cells.data.max(initial=1), MOST_LEVELS)))
-        shared, lengths = log_rising(base[None], cells), log_rising(sums[:, None], row_sums(cells)[:, None])
+        length = row_sums(cells)
+        unit = common_unit(length)
+        shared, lengths = log_rising(base[None], cells, unit), log_rising(sums[:, None], length[:, None], unit)
 
         def finite(some: slice, out: Array) -> None:
             pointers = cells.indptr[some.start : some.stop + 1]
