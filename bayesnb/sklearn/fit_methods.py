@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.arrays.placement import Array, is_sparse
+from bayesnb.arrays.placement import Array
 from bayesnb.fits.averaged import feature_inclusion, fit_averaged
 from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior
 from bayesnb.fits.empirical import fit_empirical
@@ -205,10 +205,4 @@ def require_temper(how: Any, method: str) -> None:
 
 def temper_fit(fit: Any, how: bool | str, X: Any, codes: Array, weight: Array | None) -> Posterior:
     """The fit tempered by one power (True) or one per feature (`per_feature`), learned from its rows."""
-    sparse = [name for name, block in X.items() if is_sparse(block)] if isinstance(X, dict) else []
-    if sparse:
-        raise ValueError(
-            f"temper leaves rows out one by one, which needs dense rows, and block {sparse[0]!r} is sparse, as words "
-            "are: leave temper out, or give the counts as a dense array"
-        )
     return temper(fit, X, codes, per_feature=how == "per_feature", sample_weight=weight)
