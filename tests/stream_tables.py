@@ -1,5 +1,7 @@
 """The rows of the tests of files: in memory, and in every form that a stream reads."""
 
+from functools import cache
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -19,7 +21,12 @@ X = _rng.normal(size=(N, D)) + 1e4
 X[_rng.random((N, D)) < 0.1] = np.nan
 Y = _rng.integers(0, K, N)
 TABLE = pa.table({**{name: X[:, d] for d, name in enumerate(NAMES)}, "species": Y})
-WHOLE = nb.sufficient_statistics(NORMAL, X, Y)
+
+
+@cache
+def whole():
+    """The statistics of all rows at once."""
+    return nb.sufficient_statistics(NORMAL, X, Y)
 
 
 def small_batches(monkeypatch):

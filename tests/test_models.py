@@ -128,7 +128,7 @@ SAME = [  # program, its hyperparameters, and the model that we compose
 ]
 
 
-QUICK = ("bernoulli", "categorical", "multinomial", "normal", "mixed")
+QUICK = ("multinomial", "mixed")  # with flags, codes and reals
 PROBLEMS = [pytest.param(*one, marks=() if one[0] in QUICK else pytest.mark.slow) for one in SAME]
 
 

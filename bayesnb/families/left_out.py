@@ -40,8 +40,13 @@ class LeftOut(ABC):
         if self.common_sites:  # the row changes every class
             return products.sum_terms("leave_one_out_terms", (self, statistics), (x, y, weight))
         table = finalise(conjugate_update, self, statistics).log_predictive(x).finite
-        own = products.sum_terms("left_out_terms", (self, statistics), (x, y, weight))
+        own = self.left_out_own(statistics, x, y, weight)
         return namespace(table).where(np.arange(table.shape[1])[None, :] == y[:, None], own[:, None], table)
+
+    def left_out_own(self, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
+        """The sum of ``left_out_terms`` over columns, [N]."""
+        own: Array = products.sum_terms("left_out_terms", (self, statistics), (x, y, weight))
+        return own
 
     def left_out(self, statistics: Any, y: Array, weight: Array) -> Callable[[Array, Array, Array], Array]:
         """``leave_one_out_terms`` of some of the rows with these labels and weights [N], in numpy: a function of them.

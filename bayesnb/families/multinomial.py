@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Self
+from typing import Any, Self
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,37 +12,30 @@ import numpyro.distributions as dist
 from jax.scipy.special import rel_entr
 
 from bayesnb.arrays.cells import observed
+from bayesnb.arrays.class_table import ClassTable, is_class_table, whole
 from bayesnb.arrays.placement import Array, namespace
-from bayesnb.arrays.sparse import row_sums
+from bayesnb.arrays.sparse import is_sparse, row_sums
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.parts.dirichlet_prior import DirichletPrior
 from bayesnb.families.parts.in_order import of_words
+from bayesnb.families.parts.left_out_words import left_out_words
 from bayesnb.families.parts.linear import LinearFamily
+from bayesnb.families.parts.many_classes import (
+    log_partition_of_table,
+    log_partition_ratio_of_table,
+    mle_of_table,
+    mode_of_table,
+)
 from bayesnb.families.parts.plates import plates
-from bayesnb.families.parts.statistics import Statistics, without
+from bayesnb.families.parts.subtraction import without
 from bayesnb.families.parts.support import require_shapes, require_simplex
+from bayesnb.families.parts.word_counts import MultinomialStatistics
 from bayesnb.families.traits import CellDensities
 from bayesnb.numerics import dirichlet, log_gamma, stable
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
 from bayesnb.primitives.products import Linear
 from bayesnb.primitives.sums import ClassSums
-
-
-@pytree
-class MultinomialStatistics(Statistics):
-    """``counts`` [K, D]: sum of z x; ``log_base`` [K, 1]: sum of z times the log multinomial coefficients."""
-
-    counts: Array
-    log_base: Array
-
-    axes = (("counts", "KD"), ("log_base", "K1"))
-
-    def spread(self, codes: Sequence[Array], sizes: Sequence[int]) -> Self:
-        """The same counts over more words: word d becomes word ``codes[0][d]`` of ``sizes[0]``."""
-        counts = np.zeros((self.counts.shape[0], *sizes))
-        counts[:, codes[0]] = self.counts
-        return replace(self, counts=counts)
 
 
 @pytree
@@ -61,6 +53,9 @@ class Multinomial(DirichletPrior, LinearFamily):
     Cells are counts, non-negative and not necessarily whole. A row of the block that is all NaN is missing; a partly
     NaN row leaves its total unknown and is refused. The block counts as one feature; words of probability zero are
     counted one by one. Sites: ``block_probs`` [K, D] on the simplex.
+
+    Sparse rows in many classes have sparse counts, and a fit of them has a sparse table in place of an array [K, D]: of
+    probabilities, or of concentrations. numpy takes it as an array, and ``table[k]`` is the array of a class.
 
     Example:
         >>> import bayesnb as nb
@@ -82,22 +77,41 @@ class Multinomial(DirichletPrior, LinearFamily):
     has_word_terms = True
     totals_vary = True
     continuous = False
-    takes_sparse = True
+    takes_sparse = has_class_tables = True
 
     @classmethod
     def laplace(cls, smoothing: float = 1.0) -> Self:
         """Dirichlet(1 + l): its MAP is the textbook estimate (c_d + l) / (sum c + l D)."""
         return cls(concentration=1.0 + smoothing)
 
+    def resolve(self, pooled: Any, num_classes: int) -> Self:
+        if not is_class_table(pooled.counts):
+            return super().resolve(pooled, num_classes)
+        pooled = replace(pooled, counts=pooled.counts.base)
+        if self.num_classes is not None:  # a prior of each class is a dense array already
+            return super().resolve(pooled, num_classes)
+        shared = super().resolve(pooled, 1).concentration
+        return self._replace(concentration=ClassTable.shared(shared, num_classes))
+
+    def check_resolved(self, block: str, num_classes: int, num_columns: int) -> None:
+        table = self.concentration
+        if not is_class_table(table):
+            return super().check_resolved(block, num_classes, num_columns)
+        table.check(f"block {block!r}", "concentration")
+        if table.shape != (num_classes, num_columns) or len(table.base) != 1 or (np.asarray(table.total) != 1).any():
+            raise ValueError(f"block {block!r}: concentration must be a table {num_classes, num_columns} of one prior")
+        return self._replace(concentration=table.base).check_resolved(block, 1, num_columns)
+
     def num_parameters(self, num_columns: int) -> tuple[int, int]:
         return num_columns - 1, 0
 
     def params(self, block: str) -> Params:
-        with plates(block, jnp.shape(self.concentration)[:1]):
-            return {"probs": numpyro.sample(f"{block}_probs", dist.Dirichlet(self.concentration))}
+        concentration = whole(self.concentration)
+        with plates(block, jnp.shape(concentration)[:1]):
+            return {"probs": numpyro.sample(f"{block}_probs", dist.Dirichlet(concentration))}
 
     def likelihood(self, params: Params, total_count: Array | int = 1) -> dist.Distribution:
-        return dist.Multinomial(total_count=total_count, probs=params["probs"])
+        return dist.Multinomial(total_count=total_count, probs=whole(params["probs"]))
 
     laws = (dist.MultinomialProbs, dist.MultinomialLogits)
 
@@ -117,7 +131,11 @@ class Multinomial(DirichletPrior, LinearFamily):
 
     def check_params(self, params: Params, block: str) -> None:
         require_shapes(block, params, probs="KD")
-        require_simplex(block, "probs", params["probs"])
+        if is_class_table(params["probs"]):
+            params["probs"].check(f"block {block!r}", "probs")
+            require_simplex(block, "sums of probs", params["probs"].sum(axis=1))
+        else:
+            require_simplex(block, "probs", params["probs"])
 
     def check(self, x: Array, block: str) -> None:
         super().check(x, block)
@@ -138,27 +156,39 @@ class Multinomial(DirichletPrior, LinearFamily):
     def statistics(self, x: Array, z: ClassSums) -> MultinomialStatistics:
         seen = self.seen(x)
         log_base = z.base(lambda: self.row_base_measure(x)[:, None])
-        return MultinomialStatistics(z.sum(x, seen), log_base)
+        return MultinomialStatistics(z.cells(x, seen), log_base)
 
     def update(self, statistics: MultinomialStatistics) -> Self:
         return self._replace(concentration=self.concentration + statistics.counts)
 
     def reference(self) -> Params:
-        return {"probs": dirichlet.dirichlet_mean(self.concentration)}
+        return {"probs": dirichlet.dirichlet_mean(whole(self.concentration))}
 
     def mode(self) -> Params:
-        return {"probs": dirichlet.dirichlet_mode(self.concentration)}
+        mode: Any = mode_of_table if is_class_table(self.concentration) else dirichlet.dirichlet_mode
+        return {"probs": mode(self.concentration)}
 
     def mle(self, statistics: MultinomialStatistics) -> Params:
-        return {"probs": dirichlet.dirichlet_mle(statistics.counts)}
+        mle: Any = mle_of_table if is_class_table(statistics.counts) else dirichlet.dirichlet_mle
+        return {"probs": mle(statistics.counts)}
 
     def coefficients(self, params: Params) -> Linear:
-        p = jnp.asarray(params["probs"])
+        p = jnp.asarray(whole(params["probs"]))
         return Linear((stable.safe_log(p),), zeros=((p == 0).astype(p.dtype),))
 
+    def likelihood_tables(self, params: Params) -> Any:
+        return params["probs"] if is_class_table(params["probs"]) else super().likelihood_tables(params)
+
+    def likelihood_scorer(self, tables: Any) -> Score:
+        if not is_class_table(tables):
+            return super().likelihood_scorer(tables)
+        dense = super().likelihood_scorer
+        return products.shares_of_words(tables, lambda: dense(self.coefficients({"probs": tables})))
+
     def log_likelihood_ratio(self, statistics: MultinomialStatistics, params: Params, reference: Params) -> Array:
-        change = (params["probs"] - reference["probs"]) / reference["probs"]
-        return dirichlet.centred_log_likelihood(statistics.counts, change, self.concentration).sum()
+        change = (whole(params["probs"]) - reference["probs"]) / reference["probs"]
+        prior = whole(self.concentration)
+        return dirichlet.centred_log_likelihood(whole(statistics.counts), change, prior).sum()
 
     def row_base_measure(self, x: Array) -> Array:
         """The log multinomial coefficient, log n! - sum log x_d!, 0 for a missing row."""
@@ -167,35 +197,43 @@ class Multinomial(DirichletPrior, LinearFamily):
         return log_gamma.row_log_coefficients(x)
 
     def log_predictive_terms(self, x: Array) -> Array:
-        return _dirichlet_multinomial(self.concentration[None], _counts(x)[:, None, :])
+        return _dirichlet_multinomial(whole(self.concentration)[None], _counts(x)[:, None, :])
 
     def predictive_tables(self) -> tuple[Array, Array]:
         return self.concentration, dirichlet.total(self.concentration)
 
     def predictive_scorer(self, tables: tuple[Array, Array]) -> Score:
         a, total = tables
+        if is_class_table(a):
+            return products.rising_of_words(a, total, lambda: self.predictive_scorer((whole(a), total)))
 
         def score(x: Array) -> LogProb:
-            cells = products.log_rising(a, x)
-            return LogProb(cells - products.log_rising(total, row_sums(x)[:, None]), None)
+            lengths = row_sums(x)
+            unit = products.common_unit(lengths)
+            return LogProb(products.log_rising(a, x, unit) - products.log_rising(total, lengths[:, None], unit), None)
 
         return score
 
     def left_out_terms(self, statistics: MultinomialStatistics, x: Array, y: Array, weight: Array) -> Array:
         counts = _counts(x)
-        left = without(statistics.counts[y], weight[:, None] * counts)
-        return _dirichlet_multinomial(self.concentration[y] + left, counts)
+        left = without(whole(statistics.counts)[y], weight[:, None] * counts)
+        return _dirichlet_multinomial(whole(self.concentration)[y] + left, counts)
+
+    def left_out_own(self, statistics: MultinomialStatistics, x: Array, y: Array, weight: Array) -> Array:
+        if not is_sparse(x):
+            return super().left_out_own(statistics, x, y, weight)
+        return left_out_words(self.concentration, statistics.counts, x, y, weight)
 
     def means(self, params: Params) -> Array:
-        return params["probs"]
+        return whole(params["probs"])
 
     def divergence(self, params: Params, k: int) -> Array:
-        p = params["probs"]
+        p = whole(params["probs"])
         return rel_entr(p[k][None], p)
 
     def explained_terms(self, params: Params, x: Array) -> LogProb:
         """x log theta_w for each word, with impossible words counted, and 0 for the length, [N, K, D + 1]."""
-        probs, counts = jnp.asarray(params["probs"]), _counts(x)[:, None, :]
+        probs, counts = jnp.asarray(whole(params["probs"])), _counts(x)[:, None, :]
         cells = counts * stable.safe_log(probs)[None]
         zeros = ((probs == 0)[None] & (counts > 0)).astype(cells.dtype)
         length = jnp.zeros((*cells.shape[:2], 1), cells.dtype)
@@ -209,7 +247,7 @@ class Multinomial(DirichletPrior, LinearFamily):
         A word that is seen once adds the log of its posterior mean, as it does under known parameters. The length is a
         correction that vanishes as A grows, and is 0 if n is 0 or 1.
         """
-        counts, a = _counts(x)[:, None, :], self.concentration[None]
+        counts, a = _counts(x)[:, None, :], whole(self.concentration)[None]
         total, length = dirichlet.total(a), dirichlet.total(counts)
         log_total = jnp.log(total)
         cells = log_gamma.log_gamma_ratio(a, counts) - counts * log_total
@@ -218,7 +256,7 @@ class Multinomial(DirichletPrior, LinearFamily):
 
     def merge_words(self, params: Params | None, shown: Array) -> tuple[Self, Params | None]:
         # entries of a Dirichlet may be summed into one: the result is Dirichlet, too
-        table = self.concentration if params is None else params["probs"]
+        table = whole(self.concentration if params is None else params["probs"])
         others = np.ones(table.shape[1], bool)
         others[shown] = False
         # at least tiny, as it would be 0 without others
@@ -227,13 +265,18 @@ class Multinomial(DirichletPrior, LinearFamily):
         return (self._replace(concentration=merged), None) if params is None else (self, {"probs": merged})
 
     def cell_densities(self, params: Params, column: int) -> CellDensities:
-        return CellDensities(np.zeros(1), params["probs"][:, :, [column]])
+        return CellDensities(np.zeros(1), whole(params["probs"])[:, :, [column]])
 
     def log_partition(self) -> Array:
+        if is_class_table(self.concentration):
+            return log_partition_of_table(self.concentration)
         return dirichlet.log_multivariate_beta(self.concentration)
 
     def log_partition_ratio(self, statistics: MultinomialStatistics) -> Array:
-        return dirichlet.log_multivariate_beta_ratio(self.concentration, statistics.counts)
+        tables = self.concentration, statistics.counts
+        if all(map(is_class_table, tables)) and not self.concentration.values.size:  # a prior that classes share
+            return log_partition_ratio_of_table(*tables)
+        return dirichlet.log_multivariate_beta_ratio(*map(whole, tables))
 
 
 def _counts(x: Array) -> Array:
@@ -244,5 +287,7 @@ def _counts(x: Array) -> Array:
 
 def _dirichlet_multinomial(concentration: Array, counts: Array) -> Array:
     """log of Gamma(A) / Gamma(A + n) prod_d Gamma(a_d + x_d) / Gamma(a_d), the last axis kept."""
-    totals = log_gamma.log_gamma_ratio(dirichlet.total(concentration), dirichlet.total(counts))
-    return dirichlet.total(log_gamma.log_gamma_ratio(concentration, counts)) - totals
+    length = dirichlet.total(counts)
+    unit = products.common_unit(length)
+    totals = log_gamma.log_gamma_ratio(dirichlet.total(concentration), length, unit)
+    return dirichlet.total(log_gamma.log_gamma_ratio(concentration, counts, unit)) - totals

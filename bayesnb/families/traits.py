@@ -37,6 +37,9 @@ class Traits:
     has_word_terms: ClassVar[bool] = False
     """True if this one feature still splits into terms: one for each word, and a last one for the length."""
 
+    has_class_tables: ClassVar[bool] = False
+    """True if sums of sparse rows in many classes may be a ``ClassTable``."""
+
     gaussian_pairs: ClassVar[bool] = False
     """True if the dependence of two columns is that of real numbers, not categories; see ``inspection.dependence``."""
 

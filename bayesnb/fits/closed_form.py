@@ -62,7 +62,7 @@ def fit_mle(
         array([[2.],
                [5.]])
     """
-    model, statistics = gather(model, X, y, sample_weight, statistics, evidence=False)
+    model, statistics = gather(model, X, y, sample_weight, statistics, evidence=False, tables=True)
     if not is_traced(statistics) and not np.asarray(statistics.class_counts).sum() > 0:
         raise ValueError("the likelihood has no maximum without rows: give at least one row with a positive weight")
     model, params = finalise(_resolve_and_fit, model, statistics, formula=NaiveBayes.mle)
@@ -89,7 +89,7 @@ def fit_map(
         >>> fit.params["x_probs"].round(3)  # (2 + 1) / (3 + 2)
         array([[0.6]])
     """
-    model, statistics = gather(conjugate(model), X, y, sample_weight, statistics, evidence=False)
+    model, statistics = gather(conjugate(model), X, y, sample_weight, statistics, evidence=False, tables=True)
     model, params = finalise(_resolve_and_fit, model, statistics, formula=posterior_mode)
     return PointEstimate.trust(model, params)
 
@@ -116,7 +116,7 @@ def fit_posterior(
         >>> round(float(post.log_evidence), 3)
         -13.146
     """
-    model, statistics = gather(conjugate(model), X, y, sample_weight, statistics)
+    model, statistics = gather(conjugate(model), X, y, sample_weight, statistics, tables=True)
     prior, posterior = finalise(_resolve_and_fit, model, statistics, formula=NaiveBayes.update)
     return Posterior(prior, posterior, statistics, prior.start_powers())
 
@@ -149,18 +149,29 @@ def conjugate(model: NaiveBayes) -> NaiveBayes:
 
 
 def gather(
-    model: NaiveBayes, X: Any, y: Any, sample_weight: Any, statistics: ModelStatistics | None, *, evidence: bool = True
+    model: NaiveBayes,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    statistics: ModelStatistics | None,
+    *,
+    evidence: bool = True,
+    tables: bool = False,
 ) -> tuple[NaiveBayes, ModelStatistics]:
-    """The model, not yet resolved, and the statistics of the rows; both on the host if the data are."""
+    """The model, not yet resolved, and the statistics of the rows; both on the host if the data are.
+
+    With ``tables`` the counts of many classes may be sparse.
+    """
     arguments.check_model(model)
     if statistics is None:
         if X is None:
             raise ValueError("give rows, X and y, or statistics=sufficient_statistics(model, X, y)")
-        statistics = summarise(label_rows(model, X, y, sample_weight), evidence=evidence)
+        statistics = summarise(label_rows(model, X, y, sample_weight), evidence=evidence, tables=tables)
     elif not (X is None and y is None and sample_weight is None):
         raise ValueError("give rows or their statistics, not both")
     else:
         match_statistics(model.families, model.num_classes, model.resolved, statistics)
+        statistics = statistics if tables else statistics.dense()
     if on_host(statistics) and not is_traced(model):
         model = to_host(model)
     elif not model.resolved:

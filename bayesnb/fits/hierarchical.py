@@ -24,9 +24,9 @@ from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
 from bayesnb.primitives.scoring import Score
-from bayesnb.results.classifier import sample_once
 from bayesnb.results.draws import Draws, average
 from bayesnb.results.evidence import evidence
+from bayesnb.results.parameter_draws import sample_once
 from bayesnb.rows.statistics import ModelStatistics
 
 

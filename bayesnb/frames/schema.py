@@ -53,8 +53,7 @@ class FrameSchema:
         columns = (*self.columns, *self.indicators)
         if self.family is not None:
             return {"x": self.columns} | ({MISSING: self.indicators} if self.informative else {})
-        own = [column.own_block for column in self.columns if column.own_block]
-        names = dict.fromkeys([*BLOCKS.values(), *own])
+        names = dict.fromkeys([*BLOCKS.values(), *(c.own_block for c in self.columns if c.own_block)])
         by_block = {name: tuple(column for column in columns if column.block == name) for name in names}
         return {block: columns for block, columns in by_block.items() if columns}
 
@@ -73,8 +72,7 @@ class FrameSchema:
     @property
     def used(self) -> tuple[Column, ...]:
         """The columns that a row must have: those not left out, and those whose missing cells are informative."""
-        own = enumerate(self.columns)
-        return tuple(column for place, column in own if column.kind != SKIP or place in self.informative)
+        return tuple(c for place, c in enumerate(self.columns) if c.kind != SKIP or place in self.informative)
 
     @property
     def inferred_blocks(self) -> set[str]:
@@ -134,8 +132,8 @@ class FrameSchema:
 
     def drop_extra(self, frame: Frame) -> Frame:
         """The frame without columns that the fit did not have, with a warning, if it has all others."""
-        known = set(self.names)
-        return frame[[c for c in frame.columns if c in known]] if self.warn_of_extra(frame.columns) else frame
+        extra = self.warn_of_extra(frame.columns)
+        return frame[[name for name in frame.columns if name in {*self.names}]] if extra else frame
 
     def encode(self, frame: Frame) -> Any:
         """X by block; other columns of the frame are ignored.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -49,7 +50,18 @@ def vectorizer_of(given: Any) -> Any:
                 f"the CountVectorizer chooses words by {name}={params[name]!r}, which later rows would change: leave "
                 "it out, give a vocabulary, or use a HashingVectorizer"
             )
+    if params["analyzer"] == "word" and params["tokenizer"] is None:
+        _require_pattern(kind, params["token_pattern"])
     return make(kind, changed_params(given))
+
+
+def _require_pattern(kind: str, pattern: Any) -> None:
+    try:
+        re.compile(pattern)
+    except (re.error, TypeError) as error:
+        raise DataError(
+            f"token_pattern of the {kind} must be a regular expression, such as r'\\w+', got {pattern!r}: {error}"
+        ) from None
 
 
 def changed_params(vectorizer: Any) -> dict[str, Any]:

@@ -6,22 +6,22 @@ numpy rows give numpy answers, JAX rows JAX answers; results are pytrees and pre
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Self
 
 import jax
 import numpy as np
-from numpyro import handlers
 
+from bayesnb.arrays.class_table import is_class_table
 from bayesnb.arrays.cpu_rows import answers_cpu_rows
 from bayesnb.arrays.host_calls import without_compiling
 from bayesnb.arrays.interpreter import has_numpy_form
 from bayesnb.arrays.placement import is_traced, on_host, read_only, to_host
 from bayesnb.arrays.pytree import Node, pytree, short_repr
-from bayesnb.arrays.rank_promotion import allow_rank_promotion
 from bayesnb.arrays.typing import Array, ArrayLike, Rows
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb, logsumexp
@@ -29,6 +29,7 @@ from bayesnb.primitives.scoring import Score, prepare_likelihood
 from bayesnb.results import generate, intervals
 from bayesnb.results.evidence import EvidenceTable, evidence_table
 from bayesnb.results.intervals import Interval, ParameterDraws
+from bayesnb.results.parameter_draws import sample_some
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import check_rows
 from bayesnb.rows.statistics import ModelStatistics
@@ -256,14 +257,14 @@ class Posterior(Classifier):
         arguments.check_draws(self.model, num_samples=num_samples)
         if on_host(self.model) and not is_traced(key) and has_numpy_form(key):
             pieces = [
-                without_compiling(_sample, self.model, key, start, total=num_samples, size=stop - start)
+                without_compiling(sample_some, self.model, key, start, total=num_samples, size=stop - start)
                 for start in range(0, num_samples, self.draws_at_once)
                 if (stop := min(start + self.draws_at_once, num_samples))
             ]
             return {site: np.concatenate([piece[site] for piece in pieces]) for site in pieces[0]}
         # powers of two limit the sizes that are compiled; the first keys of a split do not depend on its length
         size = 1 << (num_samples - 1).bit_length()
-        draws = _sample(self.model, key, 0, total=size, size=size)
+        draws = sample_some(self.model, key, 0, total=size, size=size)
         return {site: value[:num_samples] for site, value in draws.items()}
 
     def with_class_probs(self, class_probs: ArrayLike) -> Self:
@@ -280,7 +281,7 @@ class Posterior(Classifier):
     @property
     def draws_at_once(self) -> int:
         """A power of two, at most 1024, that keeps the draws within about 256 MiB."""
-        numbers = sum(np.size(leaf) for leaf in jax.tree.leaves(self.model))
+        numbers = sum(math.prod(np.shape(leaf)) for leaf in jax.tree.leaves(self.model, is_class_table))
         return min(1024, 1 << max((1 << 25) // numbers, 1).bit_length() - 1)
 
     def draws(self, key: Array, num_draws: int) -> tuple[Sites, Array]:
@@ -289,16 +290,3 @@ class Posterior(Classifier):
 
     def _scorer(self) -> Score:
         return self.model.tempered_scorer(self.weights)
-
-
-@partial(jax.jit, static_argnames=("total", "size"))
-def _sample(model: NaiveBayes, key: Array, start: int, *, total: int, size: int) -> Sites:
-    """``size`` of ``total`` draws, from number ``start`` on."""
-    keys = jax.lax.dynamic_slice_in_dim(jax.random.split(key, total), start, size)
-    return jax.vmap(partial(sample_once, model))(keys)
-
-
-def sample_once(model: NaiveBayes, key: Array) -> Sites:
-    """One draw of the parameters from the prior of a resolved model. Pure JAX."""
-    with allow_rank_promotion(), handlers.block(), handlers.seed(rng_seed=key):
-        return model.params()

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays import memory
+from bayesnb.arrays.class_table import is_class_table
 from bayesnb.arrays.placement import Array, as_array, is_traced
 from bayesnb.arrays.processes import require_jax
 from bayesnb.arrays.pytree import short_repr
@@ -121,7 +122,7 @@ def check_params(model: Any, given: Mapping[str, Any]) -> dict[str, Array]:
     sites = model.sites()
     if set(given) != set(sites):
         raise ValueError(f"params must have the sites {sites}, got {list(given)}")
-    arrays = {name: as_array(given[name]) for name in sites}
+    arrays = {name: given[name] if is_class_table(given[name]) else as_array(given[name]) for name in sites}
     given, spelling, model = arrays, model.spelling, model.respelled(None)
     for site in () if spelling is None else spelling.sites:
         if arrays[site.name].shape != site.shape:

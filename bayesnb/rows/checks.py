@@ -16,6 +16,7 @@ import numpy as np
 from numpyro.distributions.constraints import Constraint
 
 from bayesnb.arrays.cells import observed
+from bayesnb.arrays.class_table import is_class_table
 from bayesnb.arrays.lazy import require_computed
 from bayesnb.arrays.masked import fill_masked
 from bayesnb.arrays.placement import Array, as_array, is_traced, on_host
@@ -130,7 +131,7 @@ def match_statistics(families: Mapping[str, Family], num_classes: int | None, re
     if num_classes not in (None, given.num_classes):
         raise ValueError(f"the model has {num_classes} classes, the statistics {given.num_classes}")
     for name, family in families.items():
-        shapes = [family.table_shape, jax.tree.leaves(given.blocks[name])[0].shape] if resolved else []
+        shapes = [family.table_shape, jax.tree.leaves(given.blocks[name], is_class_table)[0].shape] if resolved else []
         if len(set(shapes)) > 1:
             raise ValueError(f"block {name!r} has the shape {shapes[0]} in the model and {shapes[1]} in the statistics")
 

@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import NamedSharding
 
-from bayesnb.arrays import memory
 from bayesnb.arrays.cells import SQUARABLE
+from bayesnb.arrays.class_table import is_class_table, whole
 from bayesnb.arrays.cpu_rows import FEW_ROWS, fill_up, put_beside
 from bayesnb.arrays.placement import on_host
 from bayesnb.arrays.pytree import Node, pytree
@@ -28,6 +28,7 @@ from bayesnb.rows import shards
 from bayesnb.rows.checks import check_fit_part, check_fit_values, check_shapes, match_statistics, only_support
 from bayesnb.rows.class_names import Names, check_classes, join_classes, places_of, short_names
 from bayesnb.rows.labelled_rows import LabelledRows, label_rows
+from bayesnb.rows.memory_of_statistics import require_memory
 from bayesnb.rows.specification import Specification
 
 Model = TypeVar("Model", bound=Specification)
@@ -92,6 +93,10 @@ class ModelStatistics(Node):
         blocks = {name: statistics.discount(of[name]) for name, statistics in self.blocks.items()}
         return replace(self, class_counts=self.class_counts * of["label"], blocks=blocks)
 
+    def dense(self) -> Self:
+        """The same with arrays in place of sparse tables of many classes; ValueError if they do not fit in memory."""
+        return replace(self, blocks=jax.tree.map(whole, self.blocks, is_leaf=is_class_table))
+
     def pool(self) -> dict[str, Any]:
         """Each block's statistics with all classes pooled, [1, ...]."""
         return {name: statistics.pool() for name, statistics in self.blocks.items()}
@@ -126,14 +131,17 @@ def sufficient_statistics(
     """
     names = None if classes is None else check_classes(classes, num_classes)
     num_classes = num_classes if names is None else len(names)
-    return summarise(label_rows(model, X, y, sample_weight, num_classes)).named(names)
+    return summarise(label_rows(model, X, y, sample_weight, num_classes), tables=True).named(names)
 
 
-def summarise(rows: LabelledRows, *, evidence: bool = True) -> ModelStatistics:
-    """The sufficient statistics of rows; without ``evidence`` base measures of numpy rows may be NaN, to save time."""
+def summarise(rows: LabelledRows, *, evidence: bool = True, tables: bool = False) -> ModelStatistics:
+    """The sufficient statistics of rows; without ``evidence`` base measures of numpy rows may be NaN, to save time.
+
+    With ``tables`` counts of many classes may be a ``ClassTable``.
+    """
     rows = rows.counted()
     if rows.on_host and rows.beside is None:
-        return from_host(rows, evidence=evidence)
+        return from_host(rows, evidence=evidence, tables=tables)
     require_memory(rows)
     if rows.beside is not None:
         found = _from_cpu(rows, rows.beside)
@@ -191,12 +199,12 @@ def require_alike(a: ModelStatistics, b: ModelStatistics, verb: str) -> tuple[Mo
     """Both statistics, on one device and with the same classes; ValueError unless they are of one model and columns."""
     if isinstance(a, ModelStatistics) and isinstance(b, ModelStatistics) and a.classes != b.classes:
         a, b = _align(a, b, verb)
-    structures: list[Any] = [jax.tree.structure(s) for s in (a, b)]
+    structures: list[Any] = [jax.tree.structure(s, is_class_table) for s in (a, b)]
     if not isinstance(a, ModelStatistics) or structures[0] != structures[1]:
         raise ValueError(f"statistics of different models cannot be {verb}: {a!r} and {b!r}")
     if on_host(a) != on_host(b):
         a, b = jax.tree.map(jnp.asarray, (a, b))
-    shapes = [[np.shape(leaf) for leaf in jax.tree.leaves(s)] for s in (a, b)]
+    shapes = [[np.shape(leaf) for leaf in jax.tree.leaves(s, is_class_table)] for s in (a, b)]
     if shapes[0] != shapes[1]:
         raise ValueError(
             f"statistics can be {verb} only if classes and columns are the same, got {a!r} and {b!r}; declare "
@@ -227,12 +235,12 @@ def _from_rows(families: Mapping[str, Family], arrays: Mapping[str, Array], z: C
     return ModelStatistics(z.counts(), {name: f.statistics(arrays[name], z) for name, f in families.items()})
 
 
-def from_host(rows: LabelledRows, *, evidence: bool = True) -> ModelStatistics:
+def from_host(rows: LabelledRows, *, evidence: bool = True, tables: bool = False) -> ModelStatistics:
     """The statistics of numpy rows, by blocks of rows in threads."""
     families, arrays, num_classes = rows.families, rows.arrays, rows.num_classes
 
     def part(some: slice) -> ModelStatistics:
-        z = HostSums(rows.labels.rows(some), num_classes, evidence=evidence)
+        z = HostSums(rows.labels.rows(some), num_classes, evidence=evidence, tables=tables)
         block = {name: part_of(x, some) for name, x in arrays.items()}
         check_fit_part({name: f for name, f in families.items() if name not in provable}, block)
         found = _from_rows(families, block, z)
@@ -241,23 +249,12 @@ def from_host(rows: LabelledRows, *, evidence: bool = True) -> ModelStatistics:
 
     # the sums prove what the checks of these families would find
     provable = {name: f for name, f in families.items() if only_support(f, PROVABLE)}
-    require_memory(rows)
+    require_memory(rows, tables=tables)
     row_bytes = max((bytes_per_row(x) for x in arrays.values()), default=1)
     least = num_classes * max((class_bytes(f, f.columns_in(arrays[b])) for b, f in families.items()), default=0)
     block_bytes = STORED_BYTES if any(map(is_sparse, arrays.values())) else None
     blocks = list(row_blocks(rows.num_rows, row_bytes, least, block_bytes)) or [slice(0, 0)]
     return merge_in_threads(merge_alike, part, blocks)
-
-
-def require_memory(rows: LabelledRows) -> None:
-    """Raises ValueError if statistics of this many classes, and what is computed from them, do not fit in memory."""
-    columns = {name: family.columns_in(rows.arrays[name]) for name, family in rows.families.items()}
-    a_class = 8 + sum(class_bytes(family, columns[name]) for name, family in rows.families.items())
-    memory.require(
-        2 * a_class * rows.num_classes,
-        f"statistics of K = {rows.num_classes:,} classes and D = {sum(columns.values()):,} columns",
-        "give fewer; labels and categories must be numbered 0, 1, 2, ..., numpy.unique(y, return_inverse=True)",
-    )
 
 
 @partial(jax.jit, static_argnames=("num_classes", "sharding"))

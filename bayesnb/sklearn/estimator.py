@@ -237,7 +237,7 @@ class NaiveBayesClassifier(DescribesFit):
             if len(classes) > len(self.classes_):
                 before = before.spread_classes(places_among(self.classes_, classes))
             statistics = merge(discount(before, float(self.forgetting) ** len(codes)), statistics)
-        powers = self.temper or (which == "all" and self._is_default and needs_powers(schema, model))
+        powers = self.temper or (which == "all" and self._is_default and needs_powers(schema, model, encoded))
         self._set(schema, classes, model, statistics, (encoded, codes, weight) if powers else None)
         self._summaries = summaries
         self._declared = self._declared and not reset

@@ -95,9 +95,11 @@ def is_default(method: Any, temper: Any) -> bool:
     return temper is None and method == "posterior"
 
 
-def needs_powers(schema: Schema, model: NaiveBayes) -> bool:
-    """Whether some numbers were inferred and are seen by several views."""
-    return any(model.families[block].several_views for block in schema.inferred_blocks)
+def needs_powers(schema: Schema, model: NaiveBayes, X: Any) -> bool:
+    """Whether some numbers were inferred and are seen by several views, and powers can be learned on these rows."""
+    blocks = X if isinstance(X, dict) else {"x": X}
+    dense = all(model.families[block].one_feature or not is_sparse(x) for block, x in blocks.items())
+    return dense and any(model.families[block].several_views for block in schema.inferred_blocks)
 
 
 def has_powers(fit: Classifier) -> bool:
@@ -238,10 +240,4 @@ def require_temper(how: Any, method: str) -> None:
 
 def temper_fit(fit: Any, how: bool | str, X: Any, codes: Array, weight: Array | None) -> Posterior:
     """The fit tempered by one power (True) or one per feature (`per_feature`), learned from its rows."""
-    sparse = [name for name, block in X.items() if is_sparse(block)] if isinstance(X, dict) else []
-    if sparse:
-        raise ValueError(
-            f"temper leaves rows out one by one, which needs dense rows, and block {sparse[0]!r} is sparse, as words "
-            "are: leave temper out, or give the counts as a dense array"
-        )
     return temper(fit, X, codes, per_feature=how == "per_feature", sample_weight=weight)

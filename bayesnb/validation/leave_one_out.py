@@ -84,8 +84,12 @@ def _leave_out_of_forests(fit: ForestPosterior, X: Any, y: Any, sample_weight: A
 
 def fitted_rows(posterior: Posterior, X: Any, y: Any, sample_weight: Any) -> LabelledRows:
     """The rows on the host; ValueError unless they have the statistics of the fit, up to rounding."""
-    rows = label_rows(posterior.model, *to_host((X, y, sample_weight)), sparse=False)
-    flat: list[Any] = [jax.tree.flatten(one) for one in (summarise(rows), to_host(posterior.statistics).named(None))]
+    rows = label_rows(posterior.model, *to_host((X, y, sample_weight)))
+    found, given = summarise(rows, tables=True), to_host(posterior.statistics).named(None)
+    if [np.shape(a) for a in jax.tree.leaves(found)] != [np.shape(a) for a in jax.tree.leaves(given)]:
+        # tables of many classes may have two forms
+        found, given = found.dense(), given.dense()
+    flat: list[Any] = [jax.tree.flatten(one) for one in (found, given)]
     (again, structure), (fitted, structure_of_fit) = flat
 
     def close(a: Array, b: Array) -> bool:
@@ -101,7 +105,7 @@ def fitted_rows(posterior: Posterior, X: Any, y: Any, sample_weight: Any) -> Lab
 
 
 def _leave_out(model: NaiveBayes, rows: LabelledRows, joint: bool) -> Array:
-    fit = fit_posterior(model, statistics=summarise(rows))
+    fit = fit_posterior(model, statistics=summarise(rows, tables=True))
     own, weight = rows.labels.y, rows.weight()
 
     def add_blocks(name: str) -> Array:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayesnb.arrays.placement import Array
+from bayesnb.arrays.sparse import is_sparse
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.families.base import Family
 from bayesnb.results.classifier import Posterior
@@ -140,7 +141,8 @@ def left_out_evidence(
     for (name, family), end in zip(families.items(), ends, strict=True):
         out = evidence[:, :, end - sizes[name] : end]
         statistics, cells = posterior.statistics.blocks[name], (rows.arrays[name], own, once)
-        if by_feature:
+        if by_feature and not family.one_feature:
+            _require_dense(name, rows.arrays[name])
             _fill_by_feature(out, family, statistics, cells, relative)
         else:
             out[:, :, 0] = relative(family.left_out_scores(statistics, *cells))
@@ -148,6 +150,14 @@ def left_out_evidence(
         evidence[:, :, -1] = relative(left_out_ratios(forest, rows, once))
     prior = relative(class_part(posterior, own, once))
     return LeftOutEvidence(prior, evidence, weight * (total / weight.sum()), sizes)
+
+
+def _require_dense(block: str, x: Any) -> None:
+    if is_sparse(x):
+        raise ValueError(
+            f"powers of single features need dense rows, and block {block!r} is sparse: learn one power for all, "
+            "per_feature=False, or give a dense array"
+        )
 
 
 class _Relative:

@@ -94,7 +94,7 @@ def temper(
 
 def temper_on_some(posterior: Any, X: Any, y: Any) -> Posterior:
     """The same fit with one power per feature, learned on some of its rows: one in ``one_in``, sorted by class."""
-    return _raise(posterior, label_rows(posterior.model, X, y, sparse=False), True, None)[0]
+    return _raise(posterior, label_rows(posterior.model, X, y), True, None)[0]
 
 
 def _raise(
@@ -110,6 +110,7 @@ def _raise(
             if forest is not None:
                 features, ratio = 1.0 + learn_deviations(table.with_one_feature(), powers[0])
                 powers *= np.append(np.full(len(powers) - 1, features), ratio)
+    by_block: list[Any]
     *by_block, of_forest = np.split(powers, np.cumsum(list(table.sizes.values())))
     if per_feature and (start := exact.prior.start_powers()) is not None:
         by_block = [start[name] * own for name, own in zip(table.sizes, by_block, strict=True)]

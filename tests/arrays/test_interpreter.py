@@ -153,7 +153,7 @@ def _whole_and_normal(key):
     return bits, jax.random.randint(second, (4,), -3, 9), jax.random.normal(first, (2, 3)), jax.random.uniform(second)
 
 
-@pytest.mark.parametrize("old", [False, True])
+@pytest.mark.parametrize("old", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_whole_and_normal_numbers_are_jax_s_own(old):
     """For a key, keys in an array, and a key of the old style."""
     key = jax.random.key_data(KEYS[0]) if old else KEYS[0]

@@ -6,10 +6,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.sparse
 from numpy.testing import assert_allclose
 from scipy import stats
 
 import bayesnb as nb
+from tests import cases
 
 K, N = 3, 30
 Y = np.repeat(np.arange(K), [14, 10, 6])
@@ -68,7 +70,9 @@ def product_of_predictions(log_predictive):
 SMALL = {"x": RANDOM.integers(0, 2, (600, 3)) * 37 + 60, "y": np.arange(600) % 3}
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int64, np.float16, np.float32])
+@pytest.mark.parametrize(
+    "dtype", cases.by_default([np.uint8, np.int8, np.int64, np.float16, np.float32], np.uint8, np.float16)
+)
 @pytest.mark.parametrize("name", ["poisson", "binomial"])
 def test_the_type_of_the_counts_makes_no_difference(name, dtype):
     """Sums of small integers must not wrap around in their own type."""
@@ -132,3 +136,22 @@ def test_pairs_and_counts_beside_other_blocks():
     parts = [nb.fit_posterior(nb.NaiveBayes(families[name]), X[name], Y) for name in X]
     log_joint = sum(part.log_joint(X[name]) for name, part in zip(X, parts, strict=True))
     assert_allclose(whole.log_joint(X), log_joint - 2 * log_class_mean(class_counts()), rtol=1e-10)
+
+
+@pytest.mark.parametrize("layout", [np.asarray, scipy.sparse.csr_array])
+def test_odds_of_enormous_counts_keep_their_digits(layout):
+    """Gamma(p + x) / Gamma(q + x) of whole p - q is a product of few factors, which is the oracle."""
+    counts, y = np.array([[2, 5, 1], [3, 1, 4], [1, 2, 2], [4, 4, 9]]), np.array([0, 0, 1, 1])
+    fit = nb.fit_posterior(nb.NaiveBayes(nb.Multinomial()), counts, y)
+    a, rows = (
+        np.asarray(fit.model.families["x"].concentration),
+        np.array([[1e9, 2, 3], [1e9, 1e9, 1e9], [5e9, 1e9, 0.5]]),
+    )
+
+    def ratio(p, q, x):  # log of Gamma(p + x) Gamma(q) / (Gamma(q + x) Gamma(p))
+        return np.sign(p - q) * sum(np.log1p(x / j) for j in range(int(min(p, q)), int(max(p, q))))
+
+    for row, found in zip(rows, fit.log_joint(layout(rows)), strict=True):
+        words = sum(ratio(a[0, d], a[1, d], row[d]) for d in range(3))
+        expected = words - ratio(a[0].sum(), a[1].sum(), row.sum())
+        assert_allclose(found[0] - found[1], expected, atol=3e-6)

@@ -115,7 +115,6 @@ def test_rows_leave_with_their_weight_as_if_they_had_never_been(weight, rng):
     weights = np.where(np.arange(40) < 8, weight, 1.0)
     prior = nb.NaiveBayes(nb.Histogram(cells=9)).resolve(X, y, sample_weight=weights)
     left = nb.leave_one_out(prior, X, y, sample_weight=weights)
-    by_jax = jax.jit(lambda X, y, w: nb.leave_one_out(prior, X, y, sample_weight=w))
     repeated = np.repeat(np.arange(40), weights.astype(int))
     for n in (0, 3, 20):
         others = np.arange(40) != n
@@ -125,6 +124,16 @@ def test_rows_leave_with_their_weight_as_if_they_had_never_been(weight, rng):
         assert_allclose(
             left[n], nb.fit_posterior(prior, X[rows], y[rows]).predict_log_proba(X[n : n + 1])[0], rtol=1e-9
         )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("weight", [1.0, 7.0])
+def test_rows_of_jax_leave_as_those_of_numpy(weight, rng):
+    X, y = rng.normal(size=(40, 2)) + np.arange(40)[:, None] % 2, np.arange(40) % 2
+    weights = np.where(np.arange(40) < 8, weight, 1.0)
+    prior = nb.NaiveBayes(nb.Histogram(cells=9)).resolve(X, y, sample_weight=weights)
+    left = nb.leave_one_out(prior, X, y, sample_weight=weights)
+    by_jax = jax.jit(lambda X, y, w: nb.leave_one_out(prior, X, y, sample_weight=w))
     with jax.enable_x64(True):
         assert_allclose(by_jax(jnp.asarray(X), jnp.asarray(y), jnp.asarray(weights)), left, rtol=1e-8)
 

@@ -51,7 +51,7 @@ def assert_equal(found, fit, rows):
         pytest.param("mixed", nb.fit_posterior, marks=pytest.mark.slow),
         pytest.param("ragged", nb.fit_posterior, marks=pytest.mark.slow),
         pytest.param("mixed", nb.fit_mle, marks=pytest.mark.slow),
-        ("ragged", nb.fit_mle),
+        pytest.param("ragged", nb.fit_mle, marks=pytest.mark.slow),
         ("trials", nb.fit_map),
     ],
 )
@@ -100,9 +100,7 @@ FITS = {
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # so few rows are not to be trusted
-@pytest.mark.parametrize(
-    "kind", cases.by_default(FITS, "MAP of JAX rows", "averaged", "draws", "draws of hyperparameters")
-)
+@pytest.mark.parametrize("kind", cases.by_default(FITS, "averaged", "draws of hyperparameters"))
 def test_every_kind_of_fit(kind, tmp_path):
     fit = FITS[kind]()
     found = served(fit, tmp_path)

@@ -49,6 +49,7 @@ LARGE = np.array([[1e6, -1e6, 1e-9], [1e100, 1.0, np.nan], [0.0, -1e60, 1e12], [
 CODES = np.array([[0, 1, 2], [7, -1, np.nan], [1e9, 0, 3], [2, 2, 2]])
 EXTREME = {
     "large counts": (nb.Multinomial(), COUNTS),
+    "enormous counts": (nb.Multinomial(), 10 * COUNTS),
     "large counts by cell": (nb.Poisson(), np.where(COUNTS > 0, COUNTS, 1.0)),
     "many trials": (nb.Binomial(None), (np.minimum(COUNTS, 5e6), np.full(COUNTS.shape, 1e7))),
     "large numbers": (nb.Normal(), LARGE),

@@ -270,9 +270,6 @@ def test_a_header_that_is_no_result_is_refused(code, tmp_path):
         nb.load(tmp_path / "fit")
 
 
-WHOLE = nb.fit_posterior(nb.NaiveBayes({"a": nb.Bernoulli(), "b": nb.Normal()}), {"a": X, "b": X * 1.5}, Y)
-
-
 def test_a_header_that_is_too_deep(tmp_path):
     deep = "[" * 100_000 + "]" * 100_000
     save_file({}, tmp_path / "deep", metadata={"bayesnb": deep, "digest": tensors._digest(deep, {})})
@@ -282,23 +279,26 @@ def test_a_header_that_is_too_deep(tmp_path):
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    return saved(WHOLE, tmp_path_factory.mktemp("storage")).read_bytes()
+    """A fit, and its file."""
+    fit = nb.fit_posterior(nb.NaiveBayes({"a": nb.Bernoulli(), "b": nb.Normal()}), {"a": X, "b": X * 1.5}, Y)
+    return fit, saved(fit, tmp_path_factory.mktemp("storage")).read_bytes()
 
 
 @settings(max_examples=200, deadline=None)
 @given(data=st.data())
 def test_a_file_that_is_cut_or_changed_is_refused(data, whole, tmp_path_factory):
-    path = tmp_path_factory.getbasetemp() / "changed.bayesnb"
-    place = data.draw(st.integers(0, len(whole) - 1))
+    (fit, content), path = whole, tmp_path_factory.getbasetemp() / "changed.bayesnb"
+    place = data.draw(st.integers(0, len(content) - 1))
     bit = data.draw(st.integers(0, 7) | st.none())
-    changed = whole[:place] if bit is None else bytes([*whole[:place], whole[place] ^ (1 << bit), *whole[place + 1 :]])
-    path.write_bytes(changed)
+    end = [] if bit is None else [content[place] ^ (1 << bit), *content[place + 1 :]]
+    path.write_bytes(bytes([*content[:place], *end]))
     with suppress(nb.StorageError):  # a changed byte of padding has no meaning
-        assert_identical(nb.load(path), WHOLE)
+        assert_identical(nb.load(path), fit)
 
 
 def test_the_header_is_json_that_others_can_read(whole):
-    (size,) = struct.unpack("<Q", whole[:8])
-    header = json.loads(json.loads(whole[8 : 8 + size])["__metadata__"]["bayesnb"])
+    content = whole[1]
+    (size,) = struct.unpack("<Q", content[:8])
+    header = json.loads(json.loads(content[8 : 8 + size])["__metadata__"]["bayesnb"])
     assert header["format"] == "bayesnb result 1"
     assert header["result"]["node"][0] == "Posterior"

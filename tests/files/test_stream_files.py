@@ -20,7 +20,6 @@ from tests.stream_tables import (
     NORMAL,
     SPECIES,
     TABLE,
-    WHOLE,
     D,
     K,
     N,
@@ -32,6 +31,7 @@ from tests.stream_tables import (
     pq,
     small_batches,
     sources,
+    whole,
 )
 
 
@@ -45,12 +45,12 @@ def _small_batches(monkeypatch):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_gives_the_whole(form, tmp_path):
-    assert_same(stream(NORMAL, sources(TABLE, tmp_path)[form], label="species"), WHOLE)
+    assert_same(stream(NORMAL, sources(TABLE, tmp_path)[form], label="species"), whole())
 
 
 def test_streams_of_batches_need_the_number_of_classes():
-    assert_same(stream(NORMAL, TABLE.to_reader(100), label="species", num_classes=K), WHOLE)
-    assert_same(stream(NORMAL, Capsule(TABLE), label="species", num_classes=K), WHOLE)
+    assert_same(stream(NORMAL, TABLE.to_reader(100), label="species", num_classes=K), whole())
+    assert_same(stream(NORMAL, Capsule(TABLE), label="species", num_classes=K), whole())
     with pytest.raises(StreamError, match="declare their number, num_classes=K"):
         stream(NORMAL, TABLE.to_reader(100), label="species")
 
@@ -214,7 +214,7 @@ def test_the_index_of_a_data_frame_is_no_feature(tmp_path):
     pandas = pytest.importorskip("pandas")
     frame = TABLE.to_pandas().set_index(pandas.Index(np.arange(N)[::-1].copy()))
     frame.to_parquet(tmp_path / "frame.parquet")
-    assert_same(stream(NORMAL, tmp_path / "frame.parquet", label="species"), WHOLE)
+    assert_same(stream(NORMAL, tmp_path / "frame.parquet", label="species"), whole())
 
 
 # CSV

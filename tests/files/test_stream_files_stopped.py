@@ -10,7 +10,7 @@ from bayesnb.files.streaming import StreamError, checkpoint, counting, stream
 from bayesnb.files.tables.parquet_files import ParquetFile
 from tests.files.test_stream import assert_same
 from tests.files.test_stream_resume import Stop
-from tests.stream_tables import FORMS, NORMAL, TABLE, WHOLE, K, X, Y, in_words, pa, pq, small_batches, sources
+from tests.stream_tables import FORMS, NORMAL, TABLE, K, X, Y, in_words, pa, pq, small_batches, sources, whole
 
 
 @pytest.fixture(autouse=True)
@@ -142,7 +142,7 @@ def test_a_spoilt_file_is_named_and_what_came_before_stays(how, folder, tmp_path
     assert_same(caught.value.statistics, nb.sufficient_statistics(NORMAL, X[:rows], Y[:rows], num_classes=K))
     pq.write_table(TABLE[200:], folder / "b.parquet")  # mended
     if rows == 200:
-        assert_same(stream(NORMAL, folder, label="species", checkpoint=path), WHOLE)
+        assert_same(stream(NORMAL, folder, label="species", checkpoint=path), whole())
     else:
         with pytest.raises(StreamError, match=r"run' is of other files: .*b\.parquet"):
             stream(NORMAL, folder, label="species", checkpoint=path)
@@ -228,7 +228,7 @@ def test_a_folder_that_has_grown(folder, tmp_path, monkeypatch):
         changed.setattr(ParquetFile, "batches", lambda *_: pytest.fail("a file is read again"))
         assert_same(stream(NORMAL, folder, label="species", checkpoint=run), half)
     pq.write_table(later, folder / "b.parquet")
-    assert_same(stream(NORMAL, folder, label="species", checkpoint=run), WHOLE)
+    assert_same(stream(NORMAL, folder, label="species", checkpoint=run), whole())
 
 
 def test_other_files_or_columns(folder, tmp_path):

@@ -100,7 +100,7 @@ def test_a_small_example_by_brute_force():
         rows = np.where(y >= 0, joint[np.arange(8), y], logsumexp(joint, axis=1))
         return -(weight @ rows + stats.beta(2, 3).logpdf(theta).sum() + stats.beta(2, 2).logpdf(probs))
 
-    starts = np.random.default_rng(0).normal(size=(8, 5))
+    starts = np.random.default_rng(0).normal(size=(4, 5))
     best = min((optimize.minimize(minus, start, tol=1e-10) for start in starts), key=lambda r: r.fun)
     model = nb.NaiveBayes(nb.Bernoulli(2.0, 3.0), class_concentration=2.0)
     # what an unlabelled row counts: its weight times lambda

@@ -51,14 +51,13 @@ def sample(model, *args, **kwargs):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("names", [["flags", "reals"], [*FAMILIES]], ids=len)
-def test_mixed_blocks_agree_with_the_exact_posterior(names):
-    """With weights and missing cells; the labels are shuffled, else nine blocks leave no doubt about any row."""
+def test_every_family_agrees_with_the_exact_posterior():
+    """In one model of nine blocks, with weights and missing cells; labels in order would leave no row in doubt."""
     labels = np.random.default_rng(11).permutation(Y)
-    holes = {name: X[name].astype(float) for name in names}
+    holes = {name: x.astype(float) for name, x in X.items()}
     holes["reals"][::4, 1] = np.nan
     weight = np.arange(20) % 4 + 0.5
-    model = nb.NaiveBayes({name: FAMILIES[name] for name in names}, class_concentration=[1.0, 3.0])
+    model = nb.NaiveBayes(FAMILIES, class_concentration=[1.0, 3.0])
     draws = sample(model, holes, labels, sample_weight=weight)
     exact = nb.fit_posterior(model, holes, labels, sample_weight=weight)
     rows = {name: x[:8] for name, x in holes.items()}
@@ -68,15 +67,6 @@ def test_mixed_blocks_agree_with_the_exact_posterior(names):
     assert draws.min_ess > 400
     assert draws.num_divergences == 0
     assert {site: value.shape[0] for site, value in draws.params.items()} == dict.fromkeys(exact.model.sites(), 4000)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", FAMILIES)
-def test_each_family_agrees_with_the_exact_posterior(name):
-    model = nb.NaiveBayes(FAMILIES[name])
-    draws, exact = sample(model, X[name], Y), nb.fit_posterior(model, X[name], Y)
-    means_agree(draws, exact_mean(exact.model))
-    predictions_agree(draws, exact.predict_proba(X[name][:4]), X[name][:4])
 
 
 @pytest.mark.slow
@@ -120,7 +110,7 @@ def many(rows):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rows", [1e3, 1e6, 1e8])
+@pytest.mark.parametrize("rows", [1e6, 1e8])
 def test_many_rows_given_as_statistics(rows):
     """In float32 the log density of 1e6 rows has steps of one nat: the sampler then takes 1,023 steps a draw and a mean
     is 3.8 posterior standard deviations off. Relative to the posterior mean it is as easy as 1e3 rows."""
@@ -145,9 +135,8 @@ def many_dependent(rows):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rows", [1e3, 1e6])
-def test_many_dependent_rows_given_as_statistics(rows):
-    statistics = many_dependent(rows)
+def test_many_dependent_rows_given_as_statistics():
+    statistics = many_dependent(1e6)
     model = nb.NaiveBayes({name: FAMILIES[name] for name in statistics.blocks})
     draws = sample(model, statistics=statistics)
     means_agree(draws, exact_mean(nb.fit_posterior(model, statistics=statistics).model))

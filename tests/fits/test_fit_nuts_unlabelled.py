@@ -71,16 +71,6 @@ def test_every_labelling_weighed_by_its_evidence(names):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", FAMILIES)
-def test_each_family(name):
-    model = nb.NaiveBayes(FAMILIES[name], num_classes=2)
-    rows, y = rows_of([name], slice(SOME))[name], np.where(np.arange(SOME) < LABELLED, np.arange(SOME) % 2, -1)
-    fits, probability = every_labelling(model, rows, y)
-    draws = sample(model, rows, y)
-    agree(draws, fits, probability, rows_of([name], NEW)[name])
-
-
-@pytest.mark.slow
 def test_without_labels_the_numbers_of_classes_mean_nothing():
     """Four rows let every chain exchange the names often: the density of rows is that of all labellings."""
     model = nb.NaiveBayes(nb.Bernoulli(), num_classes=2)

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 
 import bayesnb as nb
 from bayesnb.primitives.cells import find_cells
-from tests import laws
+from tests import cases, laws
 from tests.validation.test_left_out_forests import copies, log_loss
 
 K, N = 2, 160
@@ -74,7 +74,7 @@ def test_a_row_leaves_with_edges_and_segments_kept(heaviest):
         assert_allclose(joint[n], refit.log_joint(part([n]))[0], rtol=1e-8, atol=1e-10)
 
 
-@pytest.mark.parametrize("structure", ["average", "best", "aode"])
+@pytest.mark.parametrize("structure", cases.by_default(["average", "best", "aode"], "average"))
 def test_a_column_without_cuts_changes_no_forest(structure):
     """Nor does a category that is the only one of its column: their edges would be other words for no edge."""
     more = X | {"none": np.full((N, 2), 3.0), "one": np.zeros((N, 1), int)}

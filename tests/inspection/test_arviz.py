@@ -1,5 +1,6 @@
 """What ArviZ is given, and what it says: dimensions by name, leave-one-out against the exact one, and a diagnosis."""
 
+from functools import cache
 from unittest.mock import Mock
 
 import jax
@@ -211,7 +212,13 @@ def test_the_log_likelihood_of_rows_may_be_left_out(draws, monkeypatch):
     assert "log_likelihood=False" in advice
 
 
-def test_a_diagnosis_is_what_arviz_says(draws, capsys):
+@pytest.mark.parametrize("kind", ["exact", pytest.param("NUTS", marks=pytest.mark.slow)])
+def test_a_diagnosis_is_what_arviz_says(kind, request, key, capsys):
+    if kind == "exact":
+        fit = nb.fit_posterior(MODEL, X, Y)
+        draws = nb.Draws(fit.prior, fit.sample(key, 2000), {"diverging": np.zeros(2000, bool)}, 4)
+    else:
+        draws = request.getfixturevalue("draws")
     found = diagnose(draws, **NAMES)
     arviz, posterior = library(), to_arviz(draws, **NAMES)["posterior"]
     tables = arviz.rhat(posterior), arviz.ess(posterior), arviz.ess(posterior, method="tail")
@@ -261,23 +268,23 @@ def test_hyperparameters_have_no_classes():
 
 
 @pytest.mark.parametrize(
-    ("draws", "said"),
+    ("make", "said"),
     [
-        (by_hand(RANDOM + np.repeat([0.0, 0.0, 0.0, 0.3], 200)[:, None]), ["R-hat is above 1.01"]),
-        (by_hand(RANDOM[:200]), ["The bulk ESS is below 400", "The tail ESS is below"]),
-        (by_hand(np.repeat(RANDOM[:4], 200, axis=0)), ["R-hat is above", "The bulk", "The tail"]),
+        (lambda: by_hand(RANDOM + np.repeat([0.0, 0.0, 0.0, 0.3], 200)[:, None]), ["R-hat is above 1.01"]),
+        (lambda: by_hand(RANDOM[:200]), ["The bulk ESS is below 400", "The tail ESS is below"]),
+        (lambda: by_hand(np.repeat(RANDOM[:4], 200, axis=0)), ["R-hat is above", "The bulk", "The tail"]),
         (
-            by_hand(np.where(np.arange(800)[:, None] == 7, np.nan, RANDOM)),
+            lambda: by_hand(np.where(np.arange(800)[:, None] == 7, np.nan, RANDOM)),
             ["R-hat is above", "The bulk", "The tail"],
         ),
-        (by_hand(RANDOM, num_chains=1), ["A single chain"]),
-        (by_hand(RANDOM[:5], num_chains=1), ["A single chain", "R-hat", "The bulk", "The tail ESS"]),
-        (by_hand(RANDOM, diverging=True), ["Transitions diverged"]),
+        (lambda: by_hand(RANDOM, num_chains=1), ["A single chain"]),
+        (lambda: by_hand(RANDOM[:5], num_chains=1), ["A single chain", "R-hat", "The bulk", "The tail ESS"]),
+        (lambda: by_hand(RANDOM, diverging=True), ["Transitions diverged"]),
     ],
     ids=["apart", "few", "stuck", "nan", "one", "five", "diverging"],
 )
-def test_a_diagnosis_says_what_to_do(draws, said, capsys):
-    found = diagnose(draws)
+def test_a_diagnosis_says_what_to_do(make, said, capsys):
+    found = diagnose(make())
     assert not found.ok
     assert not np.isnan([worst.value for worst in found[:3]]).any()
     assert found.r_hat.parameter.startswith("x_probs[")
@@ -305,9 +312,18 @@ def test_advice_on_divergences_fits_the_model():
 
 
 CASE = cases.make("bernoulli")
-SOME = some_draws(CASE)
-MIXED = some_draws(cases.make("mixed"))
-EXACT = nb.fit_posterior(CASE.model, CASE.X, CASE.y)
+
+
+@cache
+def some(name="bernoulli"):
+    return some_draws(cases.make(name))
+
+
+@cache
+def exact():
+    return nb.fit_posterior(CASE.model, CASE.X, CASE.y)
+
+
 POINT = nb.PointEstimate(MODEL, {"class_probs": [0.5, 0.5], "x_probs": np.full((2, 2), 0.5)})
 
 
@@ -315,31 +331,37 @@ POINT = nb.PointEstimate(MODEL, {"class_probs": [0.5, 0.5], "x_probs": np.full((
     ("call", "sentence"),
     [
         (lambda: to_arviz(POINT), "Draws from fit_nuts, or a Posterior from fit_posterior; got PointEstimate"),
-        (lambda: to_arviz(EXACT), r"give key, such as key=jax\.random\.key\(0\)"),
-        (lambda: to_arviz(EXACT, key=7), "key must be a single JAX random key"),
-        (lambda: to_arviz(EXACT, key=jax.random.key(0), num_chains=0), "num_chains must be a positive int"),
-        (lambda: to_arviz(SOME, class_names=["a", "b"]), "class_names must be a list of 3 names, got 2"),
-        (lambda: to_arviz(SOME, class_names="abc"), "class_names must be a list of 3 names, got 'abc'"),
-        (lambda: to_arviz(SOME, class_names=["a", "b", "a"]), "class_names must differ from each other, got 'a' more"),
-        (lambda: to_arviz(SOME, feature_names=["a"]), "feature_names of block 'x' must be a list of 4 names, got 1"),
-        (lambda: to_arviz(SOME, feature_names=4), "must be a list of 4 names, got 4"),
-        (lambda: to_arviz(SOME, feature_names={"z": "abcd"}), "feature_names has the block 'z', the model has 'x'"),
+        (lambda: to_arviz(exact()), r"give key, such as key=jax\.random\.key\(0\)"),
+        (lambda: to_arviz(exact(), key=7), "key must be a single JAX random key"),
+        (lambda: to_arviz(exact(), key=jax.random.key(0), num_chains=0), "num_chains must be a positive int"),
+        (lambda: to_arviz(some(), class_names=["a", "b"]), "class_names must be a list of 3 names, got 2"),
+        (lambda: to_arviz(some(), class_names="abc"), "class_names must be a list of 3 names, got 'abc'"),
         (
-            lambda: to_arviz(MIXED, feature_names=["a"]),
+            lambda: to_arviz(some(), class_names=["a", "b", "a"]),
+            "class_names must differ from each other, got 'a' more",
+        ),
+        (lambda: to_arviz(some(), feature_names=["a"]), "feature_names of block 'x' must be a list of 4 names, got 1"),
+        (lambda: to_arviz(some(), feature_names=4), "must be a list of 4 names, got 4"),
+        (lambda: to_arviz(some(), feature_names={"z": "abcd"}), "feature_names has the block 'z', the model has 'x'"),
+        (
+            lambda: to_arviz(some("mixed"), feature_names=["a"]),
             "must be a dict of lists by those names, got a list",
         ),
-        (lambda: to_arviz(MIXED, feature_names={"normal": ["a"]}), "of block 'normal' must be a list of 3 names"),
-        (lambda: to_arviz(SOME, log_likelihood=True), "log_likelihood=True needs the rows that were fitted"),
-        (lambda: to_arviz(SOME, X=CASE.X), "give X and y together: y is missing"),
-        (lambda: to_arviz(SOME, y=CASE.y), "give X and y together: X is missing"),
-        (lambda: to_arviz(SOME, X=CASE.X, y=np.eye(3)[CASE.y]), r"integer labels \[N\]"),
-        (lambda: to_arviz(SOME, X=CASE.X, y=CASE.y + 1), r"expected integers 0\.\.2"),
-        (lambda: to_arviz(SOME, X=CASE.X, y=CASE.y - 2), r"expected integers 0\.\.2"),
-        (lambda: to_arviz(SOME, X=CASE.X[:, :3], y=CASE.y), "has 3 columns, the model has 4"),
-        (lambda: jax.jit(to_arviz)(SOME), "cannot run inside a JAX transformation"),
-        (lambda: diagnose(EXACT), "exact posterior needs no diagnosis"),
+        (
+            lambda: to_arviz(some("mixed"), feature_names={"normal": ["a"]}),
+            "of block 'normal' must be a list of 3 names",
+        ),
+        (lambda: to_arviz(some(), log_likelihood=True), "log_likelihood=True needs the rows that were fitted"),
+        (lambda: to_arviz(some(), X=CASE.X), "give X and y together: y is missing"),
+        (lambda: to_arviz(some(), y=CASE.y), "give X and y together: X is missing"),
+        (lambda: to_arviz(some(), X=CASE.X, y=np.eye(3)[CASE.y]), r"integer labels \[N\]"),
+        (lambda: to_arviz(some(), X=CASE.X, y=CASE.y + 1), r"expected integers 0\.\.2"),
+        (lambda: to_arviz(some(), X=CASE.X, y=CASE.y - 2), r"expected integers 0\.\.2"),
+        (lambda: to_arviz(some(), X=CASE.X[:, :3], y=CASE.y), "has 3 columns, the model has 4"),
+        (lambda: jax.jit(to_arviz)(some()), "cannot run inside a JAX transformation"),
+        (lambda: diagnose(exact()), "exact posterior needs no diagnosis"),
         (lambda: diagnose(POINT), "takes draws from fit_nuts, got PointEstimate"),
-        (lambda: diagnose(SOME, class_names=["a"]), "class_names must be a list of 3 names"),
+        (lambda: diagnose(some(), class_names=["a"]), "class_names must be a list of 3 names"),
     ],
 )
 def test_bad_input_is_told_in_a_sentence(call, sentence):

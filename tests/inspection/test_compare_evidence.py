@@ -1,6 +1,7 @@
 """Bayes factors of models of the same rows, against evidences by scipy; fits of different rows are refused."""
 
 import dataclasses
+from functools import cache
 
 import numpy as np
 import pytest
@@ -14,7 +15,16 @@ RNG = np.random.default_rng(0)
 Y = RNG.integers(0, 2, 40)
 FLAGS = (RNG.random((40, 2)) < 0.2 + 0.6 * Y[:, None]).astype(int)
 X = RNG.normal(size=(40, 2)) * (1 + 2 * Y[:, None])
-OWN, SHARED = (nb.fit_posterior(nb.NaiveBayes(nb.Normal(variance=kind)), X, Y) for kind in ("own", "shared"))
+
+
+@cache
+def normal(variance="own"):
+    return nb.fit_posterior(nb.NaiveBayes(nb.Normal(variance=variance)), X, Y)
+
+
+def beside(X, y, family=None):
+    """A fit of the normal model, and one of these rows."""
+    return {"a": normal(), "b": nb.fit_posterior(nb.NaiveBayes(family or nb.Normal()), X, y)}
 
 
 def beta_bernoulli(a):
@@ -44,10 +54,12 @@ def test_bayes_factors_are_ratios_of_evidences():
 
 
 def test_the_table_says_which_priors_come_from_the_rows():
-    fits = {"own": OWN, "shared": SHARED, "given": nb.fit_posterior(nb.NaiveBayes(nb.Normal(0.0, rate=1.0)), X, Y)}
+    given = nb.fit_posterior(nb.NaiveBayes(nb.Normal(0.0, rate=1.0)), X, Y)
+    fits = {"own": normal(), "shared": normal("shared"), "given": given}
     found = compare_evidence(fits)
     assert found.from_data == {"own": ("loc", "rate"), "shared": ("loc", "rate")}
-    assert_allclose(found.log_bayes_factor("own", "shared"), OWN.log_evidence - SHARED.log_evidence, rtol=1e-12)
+    expected = normal().log_evidence - normal("shared").log_evidence
+    assert_allclose(found.log_bayes_factor("own", "shared"), expected, rtol=1e-12)
     lines = repr(found).splitlines()
     assert [line.split()[0] for line in lines[1:4]] == list(found.log_evidence)
     assert "own: loc and rate of its prior come from the pooled rows." in lines
@@ -85,20 +97,18 @@ def test_the_table_says_which_prior_was_learned():
 @pytest.mark.parametrize(
     ("models", "words"),
     [
-        (
-            {"a": OWN, "b": nb.fit_posterior(nb.NaiveBayes(nb.Normal()), X[:-1], Y[:-1])},
-            "'a' and 'b' are fits of different",
-        ),
-        ({"a": OWN, "b": nb.fit_posterior(nb.NaiveBayes(nb.Normal()), X + 1, Y)}, "fits of different rows"),
-        ({"a": OWN, "b": nb.fit_posterior(nb.NaiveBayes(nb.Normal()), X, 1 - Y)}, "fits of different rows"),
-        ({"a": OWN, "b": nb.fit_posterior(nb.NaiveBayes(nb.Normal()), X[:, :1], Y)}, "fits of different rows"),
-        ({"a": OWN, "b": nb.fit_posterior(nb.NaiveBayes(nb.MultivariateNormal()), X + 1, Y)}, "fits of different rows"),
-        ({"a": nb.fit_mle(nb.NaiveBayes(nb.Normal()), X, Y)}, "'a' is a PointEstimate, which has no evidence"),
-        ({"a": nb.NaiveBayes(nb.Normal())}, "'a' is a model that is not fitted: give its rows, X and y"),
-        ([OWN, SHARED], "takes a dict of fits or models by name, got list"),
-        ({}, "takes a dict"),
+        (lambda: beside(X[:-1], Y[:-1]), "'a' and 'b' are fits of different"),
+        (lambda: beside(X + 1, Y), "fits of different rows"),
+        (lambda: beside(X, 1 - Y), "fits of different rows"),
+        (lambda: beside(X[:, :1], Y), "fits of different rows"),
+        (lambda: beside(X + 1, Y, nb.MultivariateNormal()), "fits of different rows"),
+        (lambda: {"a": nb.fit_mle(nb.NaiveBayes(nb.Normal()), X, Y)}, "'a' is a PointEstimate, which has no evidence"),
+        (lambda: {"a": nb.NaiveBayes(nb.Normal())}, "'a' is a model that is not fitted: give its rows, X and y"),
+        (lambda: [normal(), normal("shared")], "takes a dict of fits or models by name, got list"),
+        (dict, "takes a dict"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(models, words):
+    given = models()
     with pytest.raises(ValueError, match=words):
-        compare_evidence(models)
+        compare_evidence(given)

@@ -74,7 +74,10 @@ def test_as_many_rows_as_you_like():
     assert draws.max_r_hat < 1.01
 
 
-@pytest.mark.parametrize(("model", "X"), [(FLAT, FLAGS), (BENT, REALS)], ids=["flags", "reals"])
+@pytest.mark.parametrize(
+    ("model", "X"),
+    [pytest.param(FLAT, FLAGS, id="flags", marks=pytest.mark.slow), pytest.param(BENT, REALS, id="reals")],
+)
 def test_the_row_by_row_program_has_the_same_density(model, X):
     """Both programs, up to a constant, at two points."""
     resolved = model.resolve(X, Y)

@@ -239,7 +239,7 @@ def test_what_is_missing_is_named():
     model = model.resolve(X["words"], Y)
     with pytest.raises(ValueError, match="num_rows"):
         model()
-    with pytest.raises(ValueError, match="total_count"), numpyro.handlers.seed(rng_seed=0):
+    with pytest.raises(ValueError, match="give total_count"), numpyro.handlers.seed(rng_seed=0):
         model(num_rows=3)
     with pytest.raises(ValueError, match="supported by fit_mle"):
         model(X["words"], np.full((20, K), 0.5))

@@ -1,5 +1,6 @@
 """Every quick path gives what plain float64 sums over all rows give, whatever the blocks, types and memory layout."""
 
+import itertools
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 
@@ -23,10 +24,12 @@ from tests import cases
 
 @pytest.fixture(params=[1, 7, 1000])
 def blocks(request, monkeypatch):
-    """Fits and predictions in blocks of this many rows."""
+    """Fits and predictions in blocks of this many rows; after fifty such blocks, in blocks of 1000."""
 
     def row_blocks(num_rows, *_, **__):
-        return [slice(start, min(start + request.param, num_rows)) for start in range(0, num_rows, request.param)]
+        first = min(50 * request.param, num_rows)
+        starts = [*range(0, first, request.param), *range(first, num_rows, 1000), num_rows]
+        return [slice(start, stop) for start, stop in itertools.pairwise(starts)]
 
     for module in (statistics, blockwise, product_counts, log_prob, class_prior):
         monkeypatch.setattr(module, "row_blocks", row_blocks)

@@ -95,6 +95,7 @@ def test_classes_come_as_often_as_they_are_probable(rows, post_rows):
     frequencies_agree(np.bincount(post_rows[1], minlength=K), (np.bincount(Y) + 1) / (N + K))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", range(K))
 def test_cells_of_a_point_estimate(known, rows, k):
     params, (X, y) = known.params, rows
@@ -114,6 +115,7 @@ def test_cells_of_a_point_estimate(known, rows, k):
             assert stats.kstest(X[name][y == k, d], law.cdf).pvalue > 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bent", "plane"])
 def test_gaussian_rows_have_their_covariance(known, rows, name):
     params, (X, y) = known.params, rows
@@ -126,6 +128,7 @@ def test_gaussian_rows_have_their_covariance(known, rows, name):
         assert stats.kstest(np.square(whitened).sum(axis=0), stats.chi2(2).cdf).pvalue > 1e-4
 
 
+@pytest.mark.slow
 def test_a_pair_holds_its_totals(known, rows):
     X, y = rows
     successes, totals = X["trials"]
@@ -136,6 +139,7 @@ def test_a_pair_holds_its_totals(known, rows):
     frequencies_agree(counts, stats.binom.pmf(np.arange(12), 11, known.params["trials_probs"][0, 0]))
 
 
+@pytest.mark.slow
 def test_columns_are_independent_given_the_class(rows):
     """Beside those of one covariance."""
     X, y = rows
@@ -227,6 +231,7 @@ def standard_error(site, params, n):
     return np.sqrt((value if site.endswith("_rate") else value * (1 - value)) / rows)
 
 
+@pytest.mark.slow
 def test_a_fit_of_generated_rows_recovers_the_parameters(known, rows):
     """They are rows of the model, whatever the block, and tell its parameters within 6 standard errors."""
     again, n = nb.fit_mle(nb.NaiveBayes(FAMILIES), *rows).params, np.bincount(rows[1])
@@ -236,6 +241,7 @@ def test_a_fit_of_generated_rows_recovers_the_parameters(known, rows):
             assert (np.abs(again[site] - value) <= 6 * error + 1e-12).all(), site
 
 
+@pytest.mark.slow
 def test_predictions_of_generated_rows_are_calibrated(known, rows):
     X, y = rows
     proba = known.predict_proba(X)

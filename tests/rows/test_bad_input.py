@@ -5,7 +5,6 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
-import numpyro
 import pytest
 
 import bayesnb as nb
@@ -227,7 +226,3 @@ def test_the_program_says_what_it_lacks():
         resolved(X, np.eye(2)[Y])
     with pytest.raises(ValueError, match="the number of classes must be declared"):
         ONE.resolve(X)
-    words = nb.NaiveBayes(nb.Multinomial()).resolve(X, Y)
-    # NumPyro's samplers promote ranks
-    with jax.numpy_rank_promotion("allow"), pytest.raises(ValueError, match="give total_count"):
-        numpyro.handlers.seed(words, 0)(num_rows=3)

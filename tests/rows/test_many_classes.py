@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
 from bayesnb.families.parts.statistics import MultivariateNormalStatistics, NormalStatistics
-from bayesnb.results.classifier import _sample
+from bayesnb.results.parameter_draws import sample_some
 from tests import cases
 
 CELLS = np.array([[0, 1], [1, 0], [1, 1], [0, 0], [1, 0], [0, 1]])
@@ -111,7 +111,7 @@ def everything(model, X, y, soft, key):
         exact.log_joint(X),
         exact.log_evidence,
         nb.leave_one_out(model, X, y),
-        _sample(exact.model, key, 0, total=2, size=2),
+        sample_some(exact.model, key, 0, total=2, size=2),
     )
 
 

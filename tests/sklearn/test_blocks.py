@@ -1,5 +1,7 @@
 """Sparse words beside dense numbers in one estimator: blocks, and what a ColumnTransformer gives."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -34,7 +36,11 @@ def core(blocks, families):
 
 
 MODEL = {"words": nb.Multinomial(1.0), "numbers": nb.Normal(strength=1.0, shape=1.0)}
-ORACLE = core(BLOCKS, MODEL)
+
+
+@cache
+def oracle():
+    return core(BLOCKS, MODEL)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +59,7 @@ ORACLE = core(BLOCKS, MODEL)
 )
 def test_words_beside_numbers_are_the_blocks_of_the_model(likelihoods, X):
     clf = nb.NaiveBayesClassifier(likelihoods).fit(X, Y)
-    assert_allclose(clf.predict_log_proba(X), ORACLE.predict_log_proba(BLOCKS), rtol=1e-10)
+    assert_allclose(clf.predict_log_proba(X), oracle().predict_log_proba(BLOCKS), rtol=1e-10)
     assert clf.n_features_in_ == 7
 
 
@@ -74,7 +80,7 @@ def test_a_pipeline_of_columns(threshold, tmp_path):
     pipeline = Pipeline([("columns", ColumnTransformer(parts, sparse_threshold=threshold)), ("bayes", clf)])
     assert cross_val_score(pipeline, FRAME, Y, cv=3).mean() > 0.7
     pipeline.fit(FRAME, Y)
-    assert_allclose(pipeline.predict_proba(FRAME), ORACLE.predict_proba(BLOCKS), rtol=1e-9)
+    assert_allclose(pipeline.predict_proba(FRAME), oracle().predict_proba(BLOCKS), rtol=1e-9)
     told = explain(pipeline, FRAME[:3])
     words = [f"words__{word}" for word in WORDS]
     assert told.feature_names == ("numbers__age", "numbers__size", *words, "length of words")

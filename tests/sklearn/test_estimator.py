@@ -43,7 +43,7 @@ def test_scikit_learns_own_checks(estimator, check):
 
 
 @pytest.mark.slow
-@parametrize_with_checks([nb.NaiveBayesClassifier(method=method) for method in ("map", "mle", "averaged", "empirical")])
+@parametrize_with_checks([nb.NaiveBayesClassifier(method=method) for method in ("mle", "averaged", "empirical")])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning", "ignore:the evidence rises beyond")
 def test_scikit_learns_own_checks_of_other_methods(estimator, check):
     check(estimator)

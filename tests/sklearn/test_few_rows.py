@@ -12,6 +12,7 @@ from numpy.testing import assert_array_equal
 
 import bayesnb as nb
 from bayesnb.frames.plain_rows import FEW
+from tests import cases
 
 RNG = np.random.default_rng(0)
 N = 60
@@ -76,7 +77,7 @@ def test_a_row_of_any_cell_is_answered_as_many_are(clf):
     assert direct > len(USED) * len(CELLS) / 3
 
 
-@pytest.mark.parametrize("first", [0, 5, "S", True, None, 1.5, np.nan])
+@pytest.mark.parametrize("first", cases.by_default([0, 5, "S", True, None, 1.5, np.nan], 5, "S", None))
 def test_few_rows_of_any_two_cells_are_answered_as_many_are(clf, first):
     row = FRAME.iloc[0].to_dict()
     for name in ("age", "port", "class", "alone"):

@@ -63,7 +63,7 @@ def test_the_fit_is_that_of_counts_in_a_multinomial_block(likelihood, vectorizer
 
 
 @pytest.mark.parametrize("likelihood", ["words", CountVectorizer(ngram_range=(1, 2)), HASHED])
-@pytest.mark.parametrize("size", [1, 7, 45])
+@pytest.mark.parametrize("size", [pytest.param(1, marks=pytest.mark.slow), 7, 45])
 def test_any_split_is_one_fit(likelihood, size):
     chosen = {**CHOSEN, "message": likelihood}
     whole, split = fitted(chosen), nb.NaiveBayesClassifier(chosen)
@@ -136,6 +136,7 @@ def test_what_is_saved_knows_its_words(tmp_path):
         )
 
 
+@pytest.mark.slow
 def test_an_exported_estimator_takes_texts(tmp_path):
     nb.export(clf := fitted(), tmp_path / "served", platforms=["cpu"])
     served = nb.load_exported(tmp_path / "served")
@@ -222,9 +223,30 @@ def test_the_automatic_choice_says_what_to_write():
         nb.NaiveBayesClassifier().fit(FRAME.assign(message=texts), Y)
 
 
-def test_powers_need_dense_rows():
-    with pytest.raises(ValueError, match="block 'message' is sparse, as words are: leave temper out"):
-        fitted(temper=True)
+@pytest.mark.parametrize("temper", [True, "per_feature"])
+def test_powers_are_those_of_dense_rows(temper):
+    clf = fitted(temper=temper)
+    rows = {name: block.toarray() if name == "message" else block for name, block in clf.encoded(FRAME).items()}
+    post = nb.fit_posterior(clf.fit_.prior, rows, CODES)
+    dense = nb.temper(post, rows, CODES, per_feature=temper == "per_feature")
+    for name, weight in dense.weights.items():
+        assert_allclose(clf.fit_.weights[name], weight, rtol=1e-4, atol=1e-6)
+    assert_allclose(clf.predict_proba(FRAME), dense.predict_proba(rows), rtol=1e-4)
+
+
+def test_powers_of_single_flags_need_dense_rows():
+    flags = nb.NaiveBayesClassifier({**CHOSEN, "message": CountVectorizer(binary=True)}).fit(FRAME, Y).encoded(FRAME)
+    X, model = (flags["message"] > 0).astype(np.int8), nb.NaiveBayes(nb.Bernoulli())
+    post = nb.fit_posterior(model, X, CODES)
+    assert_allclose(nb.temper(post, X, CODES).weights["x"], nb.temper(post, X.toarray(), CODES).weights["x"], rtol=1e-4)
+    with pytest.raises(ValueError, match="powers of single features need dense rows, and block 'x' is sparse"):
+        nb.temper(post, X, CODES, per_feature=True)
+
+
+@pytest.mark.parametrize("pattern", ["[a", "(?P<n>", None])
+def test_a_pattern_must_be_a_regular_expression(pattern):
+    with pytest.raises(ValueError, match="token_pattern of the CountVectorizer must be a regular expression, such as"):
+        fitted({**CHOSEN, "message": CountVectorizer(token_pattern=pattern)})
 
 
 def test_a_class_is_no_vectorizer():

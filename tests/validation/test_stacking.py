@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import bayesnb as nb
 from bayesnb.validation.stacking import CONCENTRATION, stacking_weights
 
 N = 40
+NORMAL = nb.Normal()
 VIEWS = nb.Views(nb.NormalScores(), nb.Histogram(cells=6))
 
 
@@ -25,11 +27,13 @@ def _rows():
 X, Y, WEIGHT = _rows()
 
 
+@cache
 def fit(family):
     model = nb.NaiveBayes({"number": family, "flag": nb.Bernoulli()})
     return nb.fit_posterior(model, X, Y, sample_weight=WEIGHT)
 
 
+@cache
 def tempered(family, *, per_feature=True):
     return nb.temper(fit(family), X, Y, per_feature=per_feature, sample_weight=WEIGHT)
 
@@ -42,14 +46,15 @@ def by_refits(one, n):
 
 
 @pytest.mark.parametrize(
-    "fits",
+    "make",
     [
-        pytest.param([tempered(nb.Normal()), tempered(VIEWS)], id="powers"),
-        pytest.param([fit(nb.Normal()), tempered(VIEWS, per_feature=False)], id="one power"),
-        pytest.param([fit(VIEWS), fit(nb.Normal())], id="equal shares"),
+        pytest.param(lambda: [tempered(NORMAL), tempered(VIEWS)], id="powers"),
+        pytest.param(lambda: [fit(NORMAL), tempered(VIEWS, per_feature=False)], id="one power"),
+        pytest.param(lambda: [fit(VIEWS), fit(NORMAL)], id="equal shares"),
     ],
 )
-def test_no_other_weights_are_better(fits):
+def test_no_other_weights_are_better(make):
+    fits = make()
     logs = np.array([[by_refits(one, n) for one in fits] for n in range(N)])
     first = np.linspace(0.0, 1.0, 100_001)[1:-1, None]
     shares = np.concatenate([first, 1.0 - first], axis=1)
@@ -60,14 +65,14 @@ def test_no_other_weights_are_better(fits):
 
 
 def test_three_fits_in_any_order():
-    fits = [tempered(nb.Normal()), tempered(VIEWS), fit(nb.Normal())]
+    fits = [tempered(NORMAL), tempered(VIEWS), fit(NORMAL)]
     weights = stacking_weights(fits, X, Y, sample_weight=WEIGHT)
     assert_allclose(weights.sum(), 1.0)
     assert_allclose(stacking_weights(fits[::-1], X, Y, sample_weight=WEIGHT), weights[::-1], atol=1e-6)
 
 
 def test_equal_fits_have_equal_weights():
-    same = fit(nb.Normal())
+    same = fit(NORMAL)
     assert_allclose(stacking_weights([same, same], X, Y, sample_weight=WEIGHT), 0.5)
 
 
@@ -83,7 +88,7 @@ def test_the_better_model_has_the_larger_weight_as_rows_grow():
 
 
 def test_refusals():
-    normal = fit(nb.Normal())
+    normal = fit(NORMAL)
     with pytest.raises(ValueError, match="two or more fits with the same classes, got 1 fits"):
         stacking_weights([normal], X, Y)
     with pytest.raises(ValueError, match="two or more fits with the same classes, got 1 fits"):

@@ -38,12 +38,18 @@ def others_of(table: Array) -> Array:
     return before + after
 
 
-def require_sums(owner: str, name: str, total: Array, part: Array, scale: Array | None = None) -> None:
-    """ValueError if sums of numbers that are not negative are larger in a part, but for rounding of ``scale``."""
+def require_sums(
+    owner: str, name: str, total: Array, part: Array, scale: Array | None = None, classes: Array | None = None
+) -> None:
+    """ValueError if sums of numbers that are not negative are larger in a part, but for rounding of ``scale``.
+
+    Sums are by class, [K, ...], or of these ``classes`` [C].
+    """
     total, part = np.asarray(total), np.asarray(part)
     bad = part - total > _noise(total, part, total if scale is None else np.asarray(scale), STEP_ERROR * CHAIN)
     if bad.any():
-        k = int(np.argwhere(bad)[0][0])
+        place = int(np.argwhere(bad)[0][0])
+        k = place if classes is None else classes[place]
         raise ValueError(
             f"{owner}: {name} of the rows to take away, {part[bad][0]:g} in class {k}, is more than the total "
             f"{total[bad][0]:g}, so these rows cannot have been counted; take away rows that were"

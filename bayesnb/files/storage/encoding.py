@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
 
+from bayesnb.arrays.class_table import ClassTable
 from bayesnb.arrays.pytree import fields_of
 from bayesnb.arrays.rank_promotion import allow_rank_promotion
 from bayesnb.families import Family
@@ -79,7 +80,7 @@ TYPES: dict[str, Any] = {
 
 PARTS: dict[str, Any] = {
     "families": Family, "pooled": Family, "priors": dist.Distribution, "blocks": Statistics,
-    "params": np.ndarray | np.generic | jax.Array,
+    "params": np.ndarray | np.generic | jax.Array | ClassTable,
 }  # fmt: skip
 """Required types of the values in dict fields, by field name."""
 
@@ -203,7 +204,7 @@ def decode(code: Any, arrays: Arrays) -> Any:
 def node_type(name: str) -> Any:
     """The class of a node: a type of this package, a defined family or its statistics; None for any other name."""
     statistics = [getattr(family, "statistics_type", None) for family in Family.known.values()]
-    known = (*statistics, PairStatistics, *RESULTS, *SCHEMAS, Column, WordColumn)
+    known = (*statistics, PairStatistics, *RESULTS, *SCHEMAS, Column, WordColumn, ClassTable)
     own = {cls.__name__: cls for cls in known if cls is not None}
     return (Family.known | own).get(name)
 

@@ -37,8 +37,8 @@ def export(fit: Classifier | Estimator, path: Target, *, platforms: Sequence[str
     exported with its labels, its columns and their values, and takes the same rows: frames, dicts or arrays.
 
     **ONNX** (``pip install 'bayesnb[onnx]'``). Numbers are float64 throughout: log p is that of the fit to 1e-9 of
-    max(1, |log p|), or to 1e-5 for rows with counts of up to 1e8. Memory grows with the rows of a call: give many in
-    batches. The inputs are:
+    max(1, |log p|), or to 1e-5 for rows with counts of up to 1e8, of Multinomial 1e9. Memory grows with the rows of a
+    call: give many in batches. The inputs are:
 
     - of a fit: an array [N, D] for each block by its name, ``X`` if there is one block; two for successes and totals,
       ``block_successes`` and ``block_totals``;

@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from bayesnb.arrays.class_table import is_class_table
 from bayesnb.arrays.placement import to_double
 from bayesnb.arrays.rank_promotion import allow_rank_promotion
 from bayesnb.families.parts.support import require_axes, require_finite_numbers, require_simplex
@@ -257,7 +258,7 @@ def _numbers(owner: str, given: Any) -> dict[str, np.ndarray[Any, Any]]:
     for name, value in given.items():
         sizes = {str(axis): size for axis, size in enumerate(np.shape(value))}
         require_axes(owner, given, ((name, "".join(sizes)),), sizes)
-    return {name: np.asarray(value, np.float64) for name, value in given.items()}
+    return {n: value if is_class_table(value) else np.asarray(value, np.float64) for n, value in given.items()}
 
 
 def _check_by_feature(owner: str, given: Any, model: NaiveBayes, *, powers: bool = False) -> None:

@@ -12,7 +12,9 @@ from typing import Any
 import jax
 import numpy as np
 import pandas as pd
+import scipy.sparse
 
+from bayesnb.arrays.sparse import is_sparse
 from bayesnb.arrays.typing import ArrayLike, ByColumn, ByLabel
 from bayesnb.families import Family
 from bayesnb.files.streaming import stream
@@ -31,7 +33,7 @@ from bayesnb.frames.summaries import Summary, summarise
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows.statistics import ModelStatistics
 from bayesnb.sklearn.estimator import NaiveBayesClassifier
-from bayesnb.sklearn.fit_methods import is_default, needs_powers, require, specification
+from bayesnb.sklearn.fit_methods import is_default, require, specification
 from bayesnb.validation.left_out_evidence import one_in
 
 KEPT_BYTES = 512 << 20
@@ -181,7 +183,8 @@ def fit_described(
     given = classifier.method, classifier.smoothing, schema, classes, classifier.class_prior
     model, rows = specification(*given, views=views), DescribedRows(described)
     statistics = stream(model, rows, num_classes=len(classes), checkpoint=checkpoint, progress_bar=progress_bar)
-    some = _some_rows(described, statistics) if views and needs_powers(schema, model) else None
+    powers = views and any(model.families[block].several_views for block in schema.inferred_blocks)
+    some = _some_rows(described, statistics) if powers else None
     return classifier.learned(schema, classes, statistics, some)
 
 
@@ -198,7 +201,11 @@ def _some_rows(described: Description, statistics: ModelStatistics) -> tuple[Any
         place = place + np.bincount(codes, minlength=len(place))
         kept = np.sort(order[before % every == 0])
         found.append((jax.tree.map(lambda x, kept=kept: x[kept], X), codes[kept]))
-    return jax.tree.map(lambda *parts: np.concatenate(parts), *found)
+    return jax.tree.map(_stack, *found)
+
+
+def _stack(*parts: Any) -> Any:
+    return scipy.sparse.vstack(parts, format="csr") if is_sparse(parts[0]) else np.concatenate(parts)
 
 
 class DescribedRows(ArrayBlocks):

@@ -7,10 +7,11 @@ from the finite part (see ``log_prob``).
 
 from bayesnb.primitives.products.blockwise import by_blocks, by_rows, centre_of, single_precision, sum_terms
 from bayesnb.primitives.products.category_tables import lookup
-from bayesnb.primitives.products.counts import log_rising, rising_and_linear
+from bayesnb.primitives.products.class_tables import rising_of_words, shares_of_words
+from bayesnb.primitives.products.counts import common_unit, log_rising, of_pairs, rising_and_linear
 from bayesnb.primitives.products.linear_scores import Linear, linear, linear_terms
 
 __all__ = [
-    "Linear", "by_blocks", "by_rows", "centre_of", "linear", "linear_terms", "log_rising", "lookup",
-    "rising_and_linear", "single_precision", "sum_terms",
+    "Linear", "by_blocks", "by_rows", "centre_of", "common_unit", "linear", "linear_terms", "log_rising", "lookup",
+    "of_pairs", "rising_and_linear", "rising_of_words", "shares_of_words", "single_precision", "sum_terms",
 ]  # fmt: skip

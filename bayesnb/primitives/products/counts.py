@@ -10,7 +10,7 @@ import numpy as np
 
 from bayesnb.arrays.compiled import compiled, for_loops
 from bayesnb.arrays.placement import Array, on_host
-from bayesnb.arrays.sparse import bytes_per_row, cells_by_row, is_sparse, part_of
+from bayesnb.arrays.sparse import bytes_per_row, cells_by_row, is_sparse, part_of, sums_between
 from bayesnb.arrays.threads import in_threads, merge_in_threads, row_blocks
 from bayesnb.numerics import log_gamma
 from bayesnb.numerics.log_prob import LogProb
@@ -33,15 +33,29 @@ MOST_BYTES = 1 << 27
 """The largest size of the table in bytes."""
 
 
-def log_rising(a: Array, x: Any) -> Array:
+def common_unit(lengths: Array) -> Array | None:
+    """The length of each row that is too long to be tabulated, else 1, [N]: the ``unit`` of ``log_rising``.
+
+    None if all are 1, for numpy rows.
+    """
+    long = lengths > MOST_LEVELS
+    if on_host(lengths):
+        return np.where(long, lengths, 1.0) if long.any() else None
+    return jnp.where(long, lengths, 1)
+
+
+def log_rising(a: Array, x: Any, unit: Array | None = None) -> Array:
     """sum_d log Gamma(a_kd + x_nd) / Gamma(a_kd), [N, K], of counts x >= 0; NaN counts as 0.
+
+    With a ``unit`` [N], minus sum_d x_nd log(unit_n): large sums with one unit lose fewer digits in their difference.
 
     For a whole count it is log a + log(a + 1) + ... + log(a + x - 1). On the host these sums are tabulated, in 0.04 of
     the time of log-gamma functions for 20,000 rows of 100 counts and 10 classes.
     """
     if not on_host(a, x):
-        return _total(a, jnp.asarray(x))
-    parts = [_of_block(a, part_of(x, rows)) for rows in row_blocks(x.shape[0], bytes_per_row(x), SHARED_BYTES)]
+        return _total(a, (jnp.asarray(x), jnp.ones((x.shape[0], 1)) if unit is None else jnp.asarray(unit)[:, None]))
+    blocks = row_blocks(x.shape[0], bytes_per_row(x), SHARED_BYTES)
+    parts = [_of_block(a, part_of(x, rows), None if unit is None else unit[rows]) for rows in blocks]
     return np.concatenate(parts) if parts else np.zeros((0, len(a)))
 
 
@@ -59,7 +73,7 @@ def rising_and_linear(family: Any, a: Array, linear: Score) -> Score:
     return score
 
 
-def _of_block(a: Array, x: Any) -> Array:
+def _of_block(a: Array, x: Any, unit: Array | None) -> Array:
     cells, pointers = cells_by_row(x)
     cells, columns = for_loops(cells), x.indices if is_sparse(x) else None
     parts = [pointers[rows.start : rows.stop + 1] for rows in row_blocks(x.shape[0], bytes_per_row(x), 0, PART_BYTES)]
@@ -71,13 +85,17 @@ def _of_block(a: Array, x: Any) -> Array:
     rest = np.zeros(cells.shape, bool)
     out = np.concatenate(in_threads(lambda rows: _look_up(cells, columns, rows, table, start, rest), parts))
     where = np.flatnonzero(rest)
+    unit_of_row = np.ones(x.shape[0]) if unit is None else unit
     if columns is None and 2 * len(where) > cells.size:
-        return by_rows(_total, (a,), x)
+        return by_rows(_total, (a,), (x, unit_of_row[:, None]))
+    if unit is not None:
+        tabulated = sums_between(np.where(rest | np.isnan(cells), 0, cells), pointers)
+        out -= (tabulated * np.log(unit))[:, None]
     row = np.searchsorted(pointers, where, side="right") - 1
     column = where - pointers[row] if columns is None else columns[where]
     for some in row_blocks(len(where), 16 * len(a)):  # cell by cell, some thousands at a time
-        pairs = a.T[column[some]], cells[where[some], None].astype(np.float64)
-        np.add.at(out, row[some], by_rows(_of_pairs, (), pairs))
+        pairs = a.T[column[some]], cells[where[some], None].astype(np.float64), unit_of_row[row[some], None]
+        np.add.at(out, row[some], by_rows(of_pairs, (), pairs))
     return out
 
 
@@ -131,10 +149,11 @@ def _look_up(cells: Array, columns: Array | None, pointers: Array, table: Array,
     return out
 
 
-_of_pairs = jax.jit(lambda pairs: log_gamma.log_gamma_ratio(*pairs))
+of_pairs = jax.jit(lambda pairs: log_gamma.log_gamma_ratio(*pairs))
+"""log Gamma(a + x) / Gamma(a) for pairs of arrays a and x, or with a unit, the third."""
 
 
 @jax.jit
-def _total(a: Array, x: Array) -> Array:
-    counts = jnp.nan_to_num(jnp.asarray(x, jnp.result_type(float)))
-    return log_gamma.log_gamma_ratio(a[None], counts[:, None, :]).sum(axis=-1)
+def _total(a: Array, rows: tuple[Array, Array]) -> Array:
+    counts, unit = (jnp.asarray(part, jnp.result_type(float)) for part in rows)
+    return log_gamma.log_gamma_ratio(a[None], jnp.nan_to_num(counts)[:, None, :], unit[:, None]).sum(axis=-1)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import scipy.sparse
 from numpyro.distributions import constraints
 from numpyro.distributions.constraints import Constraint
 
 from bayesnb.arrays import memory
 from bayesnb.arrays.cells import observed
+from bayesnb.arrays.class_table import ClassTable, is_sparse_enough
 from bayesnb.arrays.compiled import for_loops
 from bayesnb.arrays.placement import Array
 from bayesnb.arrays.sparse import is_sparse
@@ -34,10 +37,13 @@ FAR_ORIGIN = 1e3
 
 
 class HostSums:
-    """Class sums of one block of numpy rows, in float64. Without ``evidence`` no base measure is summed."""
+    """Class sums of one block of numpy rows, in float64. Without ``evidence`` no base measure is summed.
 
-    def __init__(self, labels: Labels, num_classes: int, *, evidence: bool = True) -> None:
-        self.labels, self.num_classes, self.evidence = labels, num_classes, evidence
+    With ``tables`` large sums of sparse rows may be a ``ClassTable``.
+    """
+
+    def __init__(self, labels: Labels, num_classes: int, *, evidence: bool = True, tables: bool = False) -> None:
+        self.labels, self.num_classes, self.evidence, self.tables = labels, num_classes, evidence, tables
         self._proven: list[tuple[Array, Constraint]] = []
 
     def proves(self, x: Array, support: Constraint) -> bool:
@@ -78,6 +84,15 @@ class HostSums:
         else:
             loops.add_rows(for_loops(values), *self.labels, sums)
         return sums
+
+    def cells(self, values: Array, seen: Array | None = None) -> Any:
+        shape = self.num_classes, values.shape[1]
+        if not (self.tables and is_sparse(values) and not self.labels.soft and is_sparse_enough(shape, 0)):
+            return self.sum(values, seen)
+        y, weight = self.labels
+        weight = np.ones(len(y)) if weight is None else weight.astype(np.float64)
+        rows = scipy.sparse.csr_array((weight, (y, np.arange(len(y)))), shape=(self.num_classes, len(y)))
+        return ClassTable.of_cells(rows @ values)
 
     def base(self, measure: Callable[[], Array], seen: Array | None = None) -> Array:
         return self.sum(measure(), seen) if self.evidence else np.full((self.num_classes, 1), np.nan)

@@ -39,6 +39,9 @@ class ClassSums(Protocol):
     def sum(self, values: Array, seen: Array | None = None) -> Array:
         """sum_n z_nk values_nd over seen cells, [K, D]."""
 
+    def cells(self, values: Array, seen: Array | None = None) -> Any:
+        """As ``sum``; of sparse values, a ``ClassTable`` if it is large and few of its cells are not 0."""
+
     def base(self, measure: Callable[[], Array], seen: Array | None = None) -> Array:
         """The sum of a base measure [N, F], which only the evidence needs; NaN [K, 1] if it is not needed."""
 

@@ -1,0 +1,219 @@
+"""Scores of rows by tables of many classes that have few cells of their own; see ``arrays/class_table``.
+
+What classes share is scored once a row. What is left is a sum over the pairs of a row's words and the classes that have
+such a cell, in the order of the words: with 10,000 classes of 150 words each of 5,000, a thirtieth of a dense product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse
+
+from bayesnb.arrays import memory
+from bayesnb.arrays.cells import observed
+from bayesnb.arrays.class_table import ClassTable
+from bayesnb.arrays.compiled import compiled, for_loops
+from bayesnb.arrays.placement import Array, on_host
+from bayesnb.arrays.sparse import is_sparse, row_sums
+from bayesnb.arrays.threads import in_threads, row_blocks
+from bayesnb.numerics.log_prob import LogProb
+from bayesnb.primitives.products.blockwise import by_rows
+from bayesnb.primitives.products.counts import common_unit, log_rising, of_pairs
+from bayesnb.primitives.products.loops import multiply_stored
+from bayesnb.primitives.scoring import Score
+
+MOST_FACTORS = 16
+"""Larger counts are scored by log-gamma functions, one pair at a time. numba's cached loops contain this value."""
+
+MOST_LEVELS = 3
+"""The largest count whose logarithms are tabulated, one number for each cell and count."""
+
+LARGE = 1e150
+"""A product larger than this is not multiplied any further: its logarithm is taken."""
+
+PAIRS = 1 << 20
+"""The most pairs whose log-gamma functions are computed at a time."""
+
+
+class ByColumn(NamedTuple):
+    """The cells of their own by column and then by class: ``starts`` [D + 1] of columns, and ``classes`` [C]."""
+
+    starts: Array
+    classes: Array
+
+
+def shares_of_words(table: ClassTable, dense: Callable[[], Score]) -> Score:
+    """Scores counts by sum_d x_nd log p_kd for a table of probabilities [K, D]; JAX rows by the score ``dense()``."""
+    if not on_host(table):
+        return dense()
+    place, order = _by_column(table)
+    own, base = table.values[order], table.base[table.group[place.classes], table.columns[order]]
+    alone, total = base == 0, table.total[place.classes]
+    with np.errstate(divide="ignore"):
+        beside = np.log1p(own / np.where(alone, 1.0, base))
+        gain = np.where(alone, np.where(own > 0, np.log(own) - np.log(total), 0.0), beside)
+        log_base = np.where(table.base > 0, np.log(table.base), 0.0)
+    log_total, group, zero = np.log(table.total), table.group, (table.base == 0).astype(np.float64)
+    possible = -(alone & (own > 0)).astype(np.float64)
+
+    def score(x: Array) -> LogProb:
+        if not on_host(x):
+            return dense()(x)
+        cells = _stored(x)
+        positive = _with_data(cells, (cells.data > 0).astype(np.float64))
+        logs, sizes, zeros = (
+            multiply_stored(*pair) for pair in ((cells, log_base.T), (cells, 1.0 - zero.T), (positive, zero.T))
+        )
+
+        def finite(some: slice, out: Array) -> None:
+            _spread(logs[some], sizes[some], group, log_total, out)
+            _add_gains(cells.data, cells.indices, cells.indptr[some.start :], *place, gain, out)
+
+        def impossible(some: slice, out: Array) -> None:
+            _spread(zeros[some], zeros[some], group, np.zeros(len(group)), out)
+            _add_gains(positive.data, cells.indices, cells.indptr[some.start :], *place, possible, out)
+
+        shape = cells.shape[0], len(group)
+        return LogProb(_by_blocks(finite, shape), _by_blocks(impossible, shape) if zero.any() else None)
+
+    return score
+
+
+def rising_of_words(table: ClassTable, total: Array, dense: Callable[[], Score]) -> Score:
+    """Scores counts by log of prod_d Gamma(a_kd + x_nd) / Gamma(a_kd), over the same of A_k and the row's length.
+
+    a [K, D] is a table whose classes share one row, plus counts of their own; ``total`` A is [K, 1].
+    """
+    if not on_host(table):
+        return dense()
+    place, order = _by_column(table)
+    base, own = table.base[0], table.values[order]
+    prior = base[table.columns[order]]
+
+    @cache
+    def gains(levels: int) -> Array:
+        steps = np.log1p(own / (prior + np.arange(levels)[:, None]))
+        return np.cumsum(steps, axis=0, out=steps)
+
+    sums, which = np.unique(total[:, 0], return_inverse=True)
+
+    def score(x: Array) -> LogProb:
+        if not on_host(x):
+            return dense()(x)
+        cells = _stored(x)
+        table = gains(int(min(cells.data.max(initial=1), MOST_LEVELS)))
+        length = row_sums(cells)
+        unit = common_unit(length)
+        shared, lengths = log_rising(base[None], cells, unit), log_rising(sums[:, None], length[:, None], unit)
+
+        def finite(some: slice, out: Array) -> None:
+            pointers = cells.indptr[some.start : some.stop + 1]
+            rest = np.zeros(pointers[-1] - pointers[0], np.bool_)
+            out[:] = shared[some]
+            _subtract(lengths[some], which, out)
+            _add_rising(for_loops(cells.data), cells.indices, pointers, *place, table, own, base, out, rest)
+            where = np.flatnonzero(rest) + pointers[0]
+            pairs = np.diff(place.starts)[cells.indices[where]]
+            for few in row_blocks(len(where), max(pairs.max(initial=1), 1), block_bytes=PAIRS):
+                column, many = cells.indices[where[few]], pairs[few]
+                row = np.repeat(np.searchsorted(pointers, where[few], side="right") - 1, many)
+                first = place.starts[column] + many - np.cumsum(many)
+                pair = np.repeat(first, many) + np.arange(many.sum())
+                count = np.repeat(cells.data[where[few]].astype(np.float64), many)
+                np.add.at(out, (row, place.classes[pair]), _ratio(base[np.repeat(column, many)], own[pair], count))
+
+        return LogProb(_by_blocks(finite, (cells.shape[0], len(which))), None)
+
+    return score
+
+
+def _ratio(a: Array, own: Array, count: Array) -> Array:
+    """log of Gamma(a + c + x) / Gamma(a + c), over the same without c."""
+    pairs = np.stack([a + own, a], axis=1), count[:, None]
+    risen: Array = by_rows(of_pairs, (), pairs)
+    return risen[:, 0] - risen[:, 1]
+
+
+def _by_column(table: ClassTable) -> tuple[ByColumn, Array]:
+    """The places of the cells by column, and their order."""
+    places = np.arange(len(table.values))
+    by_column = scipy.sparse.coo_array((places, (table.rows, table.columns)), shape=table.shape).tocsc()
+    return ByColumn(by_column.indptr, by_column.indices), by_column.data
+
+
+def _stored(x: Array) -> Any:
+    """The rows as a sparse matrix; rows that are all NaN have no cells."""
+    if is_sparse(x):
+        return _with_data(x, for_loops(x.data))
+    seen = observed(x)
+    return scipy.sparse.csr_array(for_loops(x if seen is None else np.where(seen, x, 0)))
+
+
+def _with_data(x: Any, data: Array) -> Any:
+    return scipy.sparse.csr_array((data, x.indices, x.indptr), shape=x.shape)
+
+
+def _by_blocks(fill: Callable[[slice, Array], None], shape: tuple[int, int]) -> Array:
+    """The scores [N, K] that ``fill(rows, out)`` writes for blocks of rows, in threads."""
+    what = f"scores of {shape[0]:,} rows and {shape[1]:,} classes"
+    memory.require(8 * shape[0] * shape[1], what, "give fewer rows at once")
+    out = np.empty(shape)
+    in_threads(lambda some: fill(some, out[some]), row_blocks(shape[0], 8 * max(shape[1], 1)))
+    return out
+
+
+@compiled
+def _spread(of_group: Array, size: Array, group: Array, log_total: Array, out: Array) -> None:
+    for n in range(out.shape[0]):
+        for k in range(out.shape[1]):
+            out[n, k] = of_group[n, group[k]] - size[n, group[k]] * log_total[k]
+
+
+@compiled
+def _subtract(lengths: Array, which: Array, out: Array) -> None:
+    for n in range(out.shape[0]):
+        for k in range(out.shape[1]):
+            out[n, k] -= lengths[n, which[k]]
+
+
+@compiled
+def _add_gains(
+    cells: Array, columns: Array, pointers: Array, starts: Array, classes: Array, gain: Array, out: Array
+) -> None:
+    for n in range(out.shape[0]):
+        for i in range(pointers[n], pointers[n + 1]):
+            value, d = np.float64(cells[i]), columns[i]
+            for j in range(starts[d], starts[d + 1]):
+                out[n, classes[j]] += value * gain[j]
+
+
+@compiled
+def _add_rising(
+    cells: Array, columns: Array, pointers: Array, starts: Array, classes: Array, gains: Array, own: Array, base: Array,
+    out: Array, rest: Array,
+) -> None:  # fmt: skip
+    """Adds log of prod_i (1 + c / (a + i)) for i < x, c the class's own count; other counts are marked in ``rest``.
+
+    ``gains`` [L, C] are the sums for x = 1, ..., L.
+    """
+    levels = gains.shape[0]
+    for n in range(out.shape[0]):
+        for i in range(pointers[n], pointers[n + 1]):
+            cell, d = np.float64(cells[i]), columns[i]
+            if cell > MOST_FACTORS or cell != np.floor(cell):
+                rest[i - pointers[0]] = True
+            elif 0 < cell <= levels:
+                for j in range(starts[d], starts[d + 1]):
+                    out[n, classes[j]] += gains[np.int64(cell) - 1, j]
+            elif cell > 0:
+                for j in range(starts[d], starts[d + 1]):
+                    product, logs = 1.0, gains[levels - 1, j]
+                    for more in range(levels, np.int64(cell)):
+                        product *= 1.0 + own[j] / (base[d] + more)
+                        if product > LARGE:
+                            logs, product = logs + np.log(product), 1.0
+                    out[n, classes[j]] += logs + np.log(product)
