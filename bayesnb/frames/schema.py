@@ -132,8 +132,7 @@ class FrameSchema:
 
     def drop_extra(self, frame: Frame) -> Frame:
         """The frame without columns that the fit did not have, with a warning, if it has all others."""
-        extra = self.warn_of_extra(frame.columns)
-        return frame[[name for name in frame.columns if name in {*self.names}]] if extra else frame
+        return frame[self.names] if self.warn_of_extra(frame.columns) else frame
 
     def encode(self, frame: Frame) -> Any:
         """X by block; other columns of the frame are ignored.
