@@ -5,7 +5,8 @@
 A cell is a set and a number of training rows, at least two of each class; its figure is the median over the splits.
 Three choices between the two are compared: always views; views unless the log evidence of the powers, by Laplace's
 approximation on the exact leave-one-out table, is lower by more than one nat; and the larger evidence. So are two
-averages of both predictions: with equal weights, and with ``stacking_weights``.
+averages of both predictions: with equal weights, and with ``stacking_weights``; and their geometric mean, which is the
+estimator's default.
 """
 
 from __future__ import annotations
@@ -51,7 +52,10 @@ def measure(name: str, seeds: int) -> Iterator[dict[str, Any]]:
     X, y = {block: rows[keep] for block, rows in X.items()}, np.unique(y[keep], return_inverse=True)[1]
     views = nb.Views(nb.NormalScores(), nb.Histogram())
     families = {block: views if type(f) is nb.Normal else f for block, f in model.families.items()}
+    three = nb.Views(nb.Normal(), nb.NormalScores(), nb.Histogram())
+    with_three = {block: three if f is views else f for block, f in families.items()}
     models = {"Normal": model, "Views": nb.NaiveBayes(families, num_classes=model.num_classes)}
+    default = nb.NaiveBayes(with_three, num_classes=model.num_classes)
     classes = np.unique(y)
     for size in (size for size in SIZES if 2 * len(classes) <= size <= 0.7 * len(y)):
         for seed in range(seeds):
@@ -68,6 +72,8 @@ def measure(name: str, seeds: int) -> Iterator[dict[str, Any]]:
                 found[f"{kind} evidence"] = log_evidence(fit, rows, y[train])
                 tempered.append(nb.temper(fit, rows, y[train], per_feature=True))
                 predicted[kind] = np.asarray(tempered[-1].predict_log_proba(tested))
+            of_three = nb.temper(nb.fit_posterior(default, rows, y[train]), rows, y[train], per_feature=True)
+            predicted["default"] = np.asarray(of_three.predict_log_proba(tested))
             found["weight"] = stacking_weights(tempered, rows, y[train])[1]
             for kind, weight in (("half", 0.5), ("stacked", found["weight"])):
                 logs = [predicted["Normal"] + np.log1p(-weight), predicted["Views"] + np.log(weight)]
@@ -84,7 +90,7 @@ def main() -> None:
     always = pd.Series(True, runs.index)
     choices = {name: ("Views", runs["Views evidence"] >= runs["Normal evidence"] + m) for name, m in MARGINS.items()}
     rules = []
-    for name, (kind, use) in (choices | {kind: (kind, always) for kind in ("half", "stacked")}).items():
+    for name, (kind, use) in (choices | {kind: (kind, always) for kind in ("half", "stacked", "default")}).items():
         more = (runs[kind] - runs["Normal"]).where(use, 0.0)
         cells = more.groupby([runs["set"], runs["size"]], sort=False).median()
         better = (runs[f"{kind} accuracy"] - runs["Normal accuracy"]).where(use, 0.0)

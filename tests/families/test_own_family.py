@@ -139,7 +139,7 @@ def test_the_estimator_takes_it(case, family, tmp_path):
     frame = pd.DataFrame({"wait": case.X[:, 0], "queue": case.X[:, 1], "size": case.X[:, 2], "kind": [*"uvw"] * 8})
     labels = np.array(["a", "b", "c"])[case.y]
     waiting = family(shape=2.0)
-    clf = nb.NaiveBayesClassifier(likelihoods={"wait": waiting, "queue": waiting}).fit(frame, labels)
+    clf = nb.NaiveBayesClassifier(likelihoods={"wait": waiting, "queue": waiting}, temper=False).fit(frame, labels)
     assert clf.likelihoods_ == {"wait": "Exponential", "queue": "Exponential", "size": "normal", "kind": "categorical"}
     blocks = {
         "exponential": family(shape=2.0), "numeric": nb.Normal(), "categorical": nb.Categorical(3),
