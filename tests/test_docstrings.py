@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import bayesnb as nb
+from bayesnb.arrays import typing
 
 PACKAGE = Path(nb.__file__).parent
 MODULES = [module.name for module in pkgutil.walk_packages([str(PACKAGE)], "bayesnb.")]
@@ -37,8 +38,10 @@ def public():
 
 def example(name, value):
     """The docstring with the example of a public name."""
-    if callable(value):
+    if callable(value) and name not in typing.__all__:
         return vars(value).get("__doc__") if inspect.isclass(value) else value.__doc__
+    if name in typing.__all__:  # an alias, which has no docstring of its own
+        return typing.__doc__ if f"nb.{name}" in typing.__doc__ else None
     module = nb
     for part in name.split(".")[:-1]:
         module = getattr(module, part)

@@ -2,6 +2,15 @@
 
 Inside the package ``placement.Array`` stands for arrays that are not checked: most of its code serves numpy's and JAX's
 alike, and few functions of either take both.
+
+Example:
+    >>> import bayesnb as nb
+    >>> def class_probs(X: nb.Rows, y: nb.LabelsLike) -> nb.Array:
+    ...     return nb.fit_mle(nb.NaiveBayes(nb.Bernoulli()), X, y).params["class_probs"]
+    >>> class_probs([[0], [1], [1]], [0, 1, 1]).round(2).tolist()
+    [0.33, 0.67]
+    >>> def mean_proba(clf: nb.NaiveBayesClassifier, X: nb.Table) -> nb.Array:
+    ...     return clf.predict_proba(X).mean(axis=0)
 """
 
 from __future__ import annotations

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from bayesnb.arrays.typing import ByColumn
+from bayesnb.families import Family
 from bayesnb.frames.blocks import Schema
 from bayesnb.frames.column_kinds import SKIP
 from bayesnb.frames.series import Array, label
+from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.sklearn.changes import ChangesLater
 from bayesnb.sklearn.fit_methods import missing_evidence
 
@@ -20,7 +22,7 @@ from bayesnb.sklearn.fit_methods import missing_evidence
 class DescribesFit(ChangesLater):
     """A fitted classifier that says what its columns and classes are."""
 
-    likelihoods: Any
+    likelihoods: str | Family | NaiveBayes | Sequence[object] | ByColumn
     schema_: Schema
 
     @property

@@ -192,7 +192,9 @@ class NaiveBayesClassifier(DescribesFit):
                 "fit again, or set it back and set clf.fit_ = clf.fit_.with_class_probs(...)"
             )
 
-    def learned(self, schema: FrameSchema, classes: Array, statistics: ModelStatistics, some: Any = None) -> Self:
+    def learned(
+        self, schema: FrameSchema, classes: Array, statistics: ModelStatistics, some: tuple[Rows, Array] | None = None
+    ) -> Self:
         """Fit the statistics of rows with this schema and these classes, as counted by ``nb.stream``.
 
         Where the default learns powers, these are from ``some`` of the rows, encoded, and their classes' numbers.

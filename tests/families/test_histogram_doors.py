@@ -217,7 +217,8 @@ def test_a_word_chooses_it(rows, tmp_path):
     served = nb.load_exported(tmp_path / "served").predict_proba(some)
     assert_allclose(served, clf.predict_proba(frame[:5]), rtol=1e-4, atol=1e-6)
     frame.assign(label=labels).to_csv(tmp_path / "rows.csv", index=False)
-    of_file = nb.fit_file(tmp_path / "rows.csv", target="label", likelihoods={"[ab]": "histogram"}, progress_bar=False)
+    options = {"likelihoods": {"[ab]": "histogram"}, "temper": False, "progress_bar": False}
+    of_file = nb.fit_file(tmp_path / "rows.csv", target="label", **options)
     assert_allclose(of_file.predict_proba(frame), clf.predict_proba(frame), rtol=1e-9)
     with pytest.raises(ValueError, match="column 'a' holds text, which cannot be histogram"):
         nb.NaiveBayesClassifier({"a": "histogram"}).fit(frame.assign(a="one"), labels)

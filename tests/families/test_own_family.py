@@ -155,7 +155,7 @@ def test_the_estimator_takes_it(case, family, tmp_path):
         clone(clf).fit(frame, labels),
     ):
         assert_allclose(again.predict_proba(frame), clf.predict_proba(frame), rtol=1e-12)
-    parts = nb.NaiveBayesClassifier(likelihoods={"wait": waiting, "queue": waiting})
+    parts = nb.NaiveBayesClassifier(likelihoods={"wait": waiting, "queue": waiting}, temper=False)
     parts.partial_fit(frame[:9], labels[:9], classes=["a", "b", "c"]).partial_fit(frame[9:], labels[9:])
     assert_allclose(parts.predict_proba(frame), clf.predict_proba(frame), rtol=1e-9)
     two = nb.NaiveBayesClassifier(likelihoods={"wait": family(), "queue": family(shape=3.0)}).fit(frame, labels)

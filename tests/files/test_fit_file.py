@@ -190,3 +190,20 @@ def test_a_query_that_gives_batches_is_streamed():
     query = type("DuckDBPyRelation", (), streams)()
     found = nb.stream(nb.NaiveBayes(nb.Normal()), query, label="label", columns=["a"], classes=["x", "y", "z"])
     assert_array_equal(found.class_counts, [2, 1, 1])
+
+
+def test_powers_that_were_asked_for_need_rows_in_memory(tmp_path):
+    with pytest.raises(ValueError, match="fit_file takes temper=None or False, got True"):
+        nb.fit_file(tmp_path / "rows.csv", temper=True)
+
+
+def test_of_a_large_file_the_powers_are_learned_on_the_rows_that_fit_takes(tmp_path, monkeypatch):
+    """One in four, of each class alike; the cells are those of all rows where these are few."""
+    monkeypatch.setattr("bayesnb.validation.left_out_evidence.MOST_ROWS", 50)
+    monkeypatch.setattr("bayesnb.files.tables.csv_files.BLOCK_BYTES", 500)
+    rng, y = np.random.default_rng(3), np.arange(173) % 3
+    frame = pd.DataFrame({"a": rng.normal(y), "b": rng.gamma(1.0 + y), "kind": rng.choice([*"xyz"], 173)})
+    frame.assign(label=np.array([*"pqr"])[y]).to_csv(tmp_path / "rows.csv", index=False)
+    fits = nb.fit_file(tmp_path / "rows.csv"), nb.NaiveBayesClassifier().fit(frame, np.array([*"pqr"])[y])
+    for weights in zip(*(fit.fit_.weights.values() for fit in fits), strict=True):
+        assert_allclose(*weights, rtol=1e-6)

@@ -58,7 +58,7 @@ def oracle():
     ],
 )
 def test_words_beside_numbers_are_the_blocks_of_the_model(likelihoods, X):
-    clf = nb.NaiveBayesClassifier(likelihoods).fit(X, Y)
+    clf = nb.NaiveBayesClassifier(likelihoods, temper=False).fit(X, Y)
     assert_allclose(clf.predict_log_proba(X), oracle().predict_log_proba(BLOCKS), rtol=1e-10)
     assert clf.n_features_in_ == 7
 
@@ -108,7 +108,8 @@ def test_names_of_blocks():
 
 def test_a_block_may_have_several_likelihoods():
     frame = pd.DataFrame({"age": NUMBERS[:, 0], "colour": np.array(["red", "green", "blue"])[CODES[:, 0]]})
-    clf = nb.NaiveBayesClassifier(["multinomial", "auto", ["categorical", "normal"], nb.MultivariateNormal()])
+    each = ["multinomial", "auto", ["categorical", "normal"], nb.MultivariateNormal()]
+    clf = nb.NaiveBayesClassifier(each, temper=False)
     X = [SPARSE, frame, np.column_stack([CODES[:, 1], NUMBERS[:, 1]]), NUMBERS]
     clf.fit(X, Y)
     colours = pd.factorize(frame["colour"], sort=True)[0]

@@ -31,14 +31,15 @@ SOME = np.arange(80) % 3 == 0
 
 @pytest.mark.parametrize("method", ["posterior", "map", "mle"])
 def test_what_is_forgotten_was_never_there(method):
-    clf = nb.NaiveBayesClassifier({"smokes": "bernoulli"}, method=method)
+    clf = nb.NaiveBayesClassifier({"smokes": "bernoulli"}, method=method, temper=False)
     clf.fit(FRAME, Y, sample_weight=WEIGHT).forget(FRAME[SOME], Y[SOME], sample_weight=WEIGHT[SOME])
-    rest = nb.NaiveBayesClassifier({"smokes": "bernoulli"}, method=method)
+    rest = nb.NaiveBayesClassifier({"smokes": "bernoulli"}, method=method, temper=False)
     rest.fit(FRAME[~SOME], Y[~SOME], sample_weight=WEIGHT[~SOME])
     assert_allclose(clf.predict_proba(FRAME), rest.predict_proba(FRAME), rtol=1e-9)
     assert_allclose(clf.class_count_, rest.class_count_)
     clf.partial_fit(FRAME[SOME], Y[SOME], sample_weight=WEIGHT[SOME])
-    whole = nb.NaiveBayesClassifier({"smokes": "bernoulli"}, method=method).fit(FRAME, Y, sample_weight=WEIGHT)
+    whole = nb.NaiveBayesClassifier({"smokes": "bernoulli"}, method=method, temper=False)
+    whole.fit(FRAME, Y, sample_weight=WEIGHT)
     assert_allclose(clf.predict_proba(FRAME), whole.predict_proba(FRAME), rtol=1e-9)
 
 
@@ -81,18 +82,18 @@ def test_powers_cannot_be_unlearned():
 
 
 def test_rows_fade_in_their_order_whatever_the_batches():
-    clf = lambda: nb.NaiveBayesClassifier({"smokes": "bernoulli"}, forgetting=0.95)  # noqa: E731
+    clf = lambda: nb.NaiveBayesClassifier({"smokes": "bernoulli"}, forgetting=0.95, temper=False)  # noqa: E731
     classes = ["no", "perhaps", "yes"]
     whole = clf().partial_fit(FRAME, Y, classes, sample_weight=WEIGHT)
     parts = clf()
     for rows in np.split(np.arange(80), [3, 30, 31]):
         parts.partial_fit(FRAME.iloc[rows], Y[rows], classes, sample_weight=WEIGHT[rows])
     assert_allclose(parts.predict_proba(FRAME), whole.predict_proba(FRAME), rtol=1e-9)
-    faded = nb.NaiveBayesClassifier({"smokes": "bernoulli"})
+    faded = nb.NaiveBayesClassifier({"smokes": "bernoulli"}, temper=False)
     faded.fit(FRAME, Y, sample_weight=WEIGHT * 0.95 ** np.arange(80)[::-1])
     assert_allclose(whole.predict_proba(FRAME), faded.predict_proba(FRAME), rtol=1e-9)
     # fit counts all rows alike, and a row of weight zero is no step in time
-    plain = nb.NaiveBayesClassifier({"smokes": "bernoulli"}).fit(FRAME, Y)
+    plain = nb.NaiveBayesClassifier({"smokes": "bernoulli"}, temper=False).fit(FRAME, Y)
     assert_array_equal(clf().fit(FRAME, Y).predict_proba(FRAME), plain.predict_proba(FRAME))
     some = clf().partial_fit(FRAME, Y, classes, sample_weight=WEIGHT * SOME)
     alone = clf().partial_fit(FRAME[SOME], Y[SOME], classes, sample_weight=WEIGHT[SOME])

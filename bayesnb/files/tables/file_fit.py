@@ -48,6 +48,7 @@ def fit_file(
     method: str = "posterior",
     class_prior: ArrayLike | ByLabel[float] | None = None,
     smoothing: float = 1.0,
+    temper: bool | None = None,
     random_state: int | np.random.RandomState | None = None,
     num_samples: int = 1000,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -66,6 +67,7 @@ def fit_file(
         data: The path of the file, which has a header line if it is CSV.
         target: The column of classes; by default the last.
         likelihoods, method, class_prior, smoothing, random_state, num_samples: As for ``NaiveBayesClassifier``.
+        temper: None, or False for Normal numbers without learned powers.
         checkpoint: A file from which the same call resumes when it is repeated, as for ``stream``.
         progress_bar: Whether to show a progress bar on stderr if that is a terminal.
 
@@ -82,6 +84,11 @@ def fit_file(
         ({'leaf': 'normal'}, ['lily', 'rose'], [2.0, 2.0])
     """
     require(method, smoothing)
+    if temper:
+        raise ValueError(
+            f"fit_file takes temper=None or False, got {temper!r}: fit the file, then use nb.temper(clf, X, y) with "
+            "its rows in memory"
+        )
     if not isinstance(data, str | os.PathLike):
         raise DataError(
             f"fit_file takes the path of a file, got a {type(data).__name__}: fit rows in memory with "
@@ -91,7 +98,7 @@ def fit_file(
         described = describe_file(os.fspath(data), target, likelihoods, advance, in_python)
     for warning in described.warnings:
         warnings.warn(warning, UserWarning, stacklevel=2)
-    params: dict[str, Any] = {"method": method, "class_prior": class_prior, "smoothing": smoothing}
+    params: dict[str, Any] = {"method": method, "class_prior": class_prior, "smoothing": smoothing, "temper": temper}
     params |= {"random_state": random_state, "num_samples": num_samples}
     return fit_described(described, checkpoint=checkpoint, progress_bar=progress_bar, **params)
 
