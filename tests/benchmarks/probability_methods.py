@@ -39,16 +39,20 @@ def _tempered(method: Method, *, per_feature: bool = True) -> Method:
     return lambda rows: nb.temper(method(rows), rows.X, rows.y, per_feature=per_feature)
 
 
+VIEWS = nb.Views(nb.NormalScores(), nb.Histogram())
+
 OURS: dict[str, Method] = {
     "posterior": _fit(nb.Normal()),
     "posterior, one power": _tempered(_fit(nb.Normal()), per_feature=False),
     "posterior, powers": _tempered(_fit(nb.Normal())),
     "Histogram": _fit(nb.Histogram()),
     "Histogram, powers": _tempered(_fit(nb.Histogram())),
-    "Views, powers": _tempered(_fit(nb.Views(nb.NormalScores(), nb.Histogram()))),
+    "Views, powers": _tempered(_fit(VIEWS)),
+    "default": _tempered(_fit(nb.Views(nb.Normal(), nb.NormalScores(), nb.Histogram()))),
     "forests": _fit(nb.Normal(), nb.fit_forests),
     "forests, powers": _tempered(_fit(nb.Normal(), nb.fit_forests)),
     "forests of Histogram, powers": _tempered(_fit(nb.Histogram(), nb.fit_forests)),
+    "forests of Views, powers": _tempered(_fit(VIEWS, nb.fit_forests)),
 }
 """Likelihoods are those that the columns suggest; numbers are Normal unless the name says otherwise."""
 
