@@ -36,6 +36,7 @@ MOST_SHOWN = 20
     "--smoothing", type=click.FloatRange(min=0), default=1.0, show_default=True,
     help="Pseudo-count of each category, and number of pseudo-rows for numbers.",
 )  # fmt: skip
+@click.option("--no-temper", is_flag=True, help="Numbers are Normal, and no powers are learned: the exact posterior.")
 @override_option(
     "bernoulli", "categorical", "normal", "histogram", "poisson", "multinomial", "words", "character n-grams"
 )
@@ -50,6 +51,7 @@ def fit(
     path: Path,
     method: str,
     smoothing: float,
+    no_temper: bool,
     overrides: tuple[tuple[str, str], ...],
     checkpoint: Path | None,
     seed: int,
@@ -83,6 +85,7 @@ def fit(
     _print_description(description)
     with _warnings(*description.warnings):
         params: dict[str, Any] = {"method": method, "smoothing": smoothing, "random_state": seed}
+        params["temper"] = False if no_temper else None
         classifier = fit_described(description, checkpoint=checkpoint, **params)
     save(classifier, path)
     click.echo(f"Fitted to {description.num_rows:,} rows; saved as {path}")

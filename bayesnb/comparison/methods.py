@@ -12,9 +12,11 @@ from bayesnb.arrays.placement import Array
 from bayesnb.fits.averaged import fit_averaged
 from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior
 from bayesnb.fits.empirical import EmpiricalPosterior, fit_empirical
+from bayesnb.frames.schema import FrameSchema
 from bayesnb.frames.series import DataError, closest
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Posterior
+from bayesnb.sklearn.fit_methods import can_learn, has_views
 from bayesnb.validation.left_out_evidence import MOST_ROWS
 from bayesnb.validation.temper import temper
 
@@ -81,10 +83,12 @@ def fit_learned_prior(model: NaiveBayes, X: Any, y: Array) -> EmpiricalPosterior
         return fit_empirical(model, X, y)
 
 
-def fit_default(model: NaiveBayes, X: Any, y: Array) -> Posterior:
-    """The posterior, with a power for each column and view if numbers are seen by several views."""
-    fit = fit_posterior(model, X, y)
-    return fit if fit.prior.start_powers() is None else temper(fit, X, y, per_feature=True)
+def fit_default(experiment: Experiment, X: Any, y: Array) -> Posterior:
+    """What the estimator fits: the posterior, with a power for each column and view if there are numbers."""
+    schema, model = FrameSchema(experiment.table.columns), experiment.views
+    if experiment.model is None and has_views(schema, model) and can_learn(schema, model, len(y)):
+        return temper(fit_posterior(model, X, y), X, y, per_feature=True)
+    return fit_posterior(experiment.bayes, X, y)
 
 
 def _fit_rival(name: str, experiment: Experiment, X: Any, y: Array) -> Any:
@@ -142,8 +146,9 @@ COMPARED = {
     ),
     "default": Method(
         prior="Dirichlet 1",
-        meaning="what NaiveBayesClassifier() fits: feature weights, and numbers as Normal, normal scores and histogram",
-        fit=lambda experiment, X, y: fit_default(experiment.views, X, y),
+        meaning="what NaiveBayesClassifier() fits: numbers seen in three ways, with weights; without any, full Bayes",
+        fit=lambda experiment, X, y: fit_default(experiment, X, y),
+        most_rows=MOST_ROWS,
     ),
     "logistic regression": Method(
         prior="L2, C = 1",

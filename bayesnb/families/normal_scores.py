@@ -15,6 +15,8 @@ from bayesnb.families.parts.student_t import log_student_cells
 from bayesnb.families.priors import normal_inverse_gamma as nig
 from bayesnb.families.priors.normal_inverse_gamma import NormalInverseGamma
 
+Sums = tuple[Array, NormalInverseGamma, NormalStatistics]
+
 
 @dataclass(frozen=True)
 class NormalScores:
@@ -45,11 +47,16 @@ class NormalScores:
         of_cells = NormalInverseGamma(*(table[:, :, None] for table in posterior))
         return log_student_cells(of_cells, scores[None]) - norm.logpdf(scores)[None]
 
-    def left_out(self, mass: Array, counts: Array, cells: Array, y: Array, weight: Array) -> Array:
-        """log r of each row's cell in its own class without the row, [N, D]; 0 for a missing cell, -1. Pure JAX."""
+    def sums(self, mass: Array, counts: Array) -> Sums:
+        """The scores of cells, the prior, and the statistics of the scores: what ``left_out`` needs of all rows."""
         scores = _scores(mass)
+        return scores, _prior(mass, len(counts)), _statistics(scores, counts)
+
+    def left_out(self, sums: Sums, cells: Array, y: Array, weight: Array) -> Array:
+        """log r of each row's cell in its own class without the row, [N, D]; 0 for a missing cell, -1. Pure JAX."""
+        scores, prior, statistics = sums
         z = jnp.where(cells < 0, jnp.nan, scores[jnp.arange(cells.shape[1])[None], jnp.maximum(cells, 0)])
-        others = nig.leave_out(_prior(mass, len(counts)), _statistics(scores, counts), z, y, weight)
+        others = nig.leave_out(prior, statistics, z, y, weight)
         return log_student_cells(others, z) - jnp.where(cells < 0, 0.0, norm.logpdf(z))
 
 

@@ -40,17 +40,15 @@ class Views(Histogram):
         p(y = k | x)  is proportional to  p(k) prod_d prod_v r_kdv(x_d)^w_dv
 
     ``nb.Views(nb.NormalScores(), nb.Histogram())`` sees a column as a ``Histogram`` of cells and as a Normal of the
-    cells' normal scores. Steps and a smooth curve err in different places: their geometric mean has better
-    probabilities than either, and than an average weighted by evidence. A ``Normal`` is a third view, of the numbers
+    cells' normal scores: steps and a smooth curve err in different places. A ``Normal`` is a third view, of the numbers
     themselves, for columns that are close to it.
 
-    A column's powers begin at a share of one, so that the views together count as one: half for a Normal, and what is
-    left in equal shares, 1 / V without a Normal. ``nb.temper`` learns them from exact leave-one-out predictions, with
-    ``per_feature`` one for each column and view: those of the Normal and those of the other views apart, each as if
-    they were the only ones, and then half of each. So the prediction is the geometric mean of two, and loses at most
-    the mean of what they lose. A fit without learned powers, such as ``fit_posterior`` gives, has these shares as its
-    ``weights``, [V D]: all columns of the first view, then all of the second. ``leave_one_out`` and ``cross_validate``
-    have them, too.
+    A column's powers begin at a share of one: half for a Normal, and what is left in equal shares. ``nb.temper`` learns
+    them from exact leave-one-out predictions, with ``per_feature`` one for each column and view: those of the Normal
+    and those of the other views apart, each as if they were the only ones, and then half of each. So the prediction is
+    the geometric mean of two, and loses at most the mean of what they lose. A fit without learned powers, such as
+    ``fit_posterior`` gives, has the shares as its ``weights``, [V D]: all columns of the first view, then all of the
+    second. ``leave_one_out`` and ``cross_validate`` have them, too.
 
     The generative model is the Histogram's alone: the NumPyro program, p(x), evidence, draws, feature inclusion, and
     all estimates of parameters, such as ``fit_map``, are its own. Explanations of a column add its views up. In
@@ -102,9 +100,10 @@ class Views(Histogram):
             )
 
     def __repr__(self) -> str:
-        known = {name: value for name, value in self.__dict__.items() if name not in ("views", *OF_NORMAL)}
         cells = object.__new__(Histogram)
-        cells.__dict__.update(known)
+        cells.__dict__.update(
+            {name: value for name, value in self.__dict__.items() if name not in ("views", *OF_NORMAL)}
+        )
         shown = {CELLS: repr(cells), NORMAL: repr(self._normal), SCORES: f"{SCORES}()"}
         return f"Views({', '.join(shown[name] for name in self.views)})"
 
@@ -121,7 +120,7 @@ class Views(Histogram):
 
     def check(self, x: Array, block: str) -> None:
         if not all_within(x, SAFE):
-            self._normal.check(x, block)  # real numbers, in words that all know
+            self._normal.check(x, block)
 
     def check_float32(self, block: str) -> None:
         super().check_float32(block)
@@ -148,16 +147,16 @@ class Views(Histogram):
         return np.repeat(self._shares, num_columns)
 
     def power_groups(self, num_columns: int) -> tuple[Array, ...]:
-        is_normal = np.array([name == NORMAL for name in self.views])
-        groups = [group for group in (is_normal, ~is_normal) if group.any()]
-        return tuple(len(groups) * np.repeat(group.astype(float), num_columns) for group in groups)
+        normal = np.array([name == NORMAL for name in self.views])
+        groups = [group for group in (normal, ~normal) if group.any()]
+        return tuple(len(groups) * np.repeat(group * 1.0, num_columns) for group in groups)
 
     @property
     def _shares(self) -> list[float]:
         """The power of each view with which a column's powers begin."""
-        others = len(self.views) - (NORMAL in self.views)
-        of_others = (0.5 if NORMAL in self.views else 1.0) / others
-        return [0.5 if name == NORMAL else of_others for name in self.views]
+        of_normal = 0.5 if NORMAL in self.views else 0.0
+        of_others = (1.0 - of_normal) / (len(self.views) - (of_normal > 0))
+        return [of_normal if name == NORMAL else of_others for name in self.views]
 
     def _by_view(self, powers: Array) -> dict[str, Array]:
         """The powers of each view's columns, [D], or [1] from one power of the whole block."""
@@ -166,9 +165,9 @@ class Views(Histogram):
         return dict(zip(self.views, split.reshape(len(self.views), -1), strict=True))
 
     def raised_tables(self, powers: Array) -> Any:
-        """The logs of cells, [K, D G], and Student's t of a Normal, raised to powers; for ``predictive_scorer``."""
-        of_view, logs = self._by_view(powers), self.predictive_tables().finite
-        cells = LogProb(self._add_cells(logs.reshape(len(logs), -1, self.cells), of_view).reshape(logs.shape), None)
+        """The logs of cells, [K, D G], and Student's t of a Normal, raised to powers."""
+        of_view = self._by_view(powers)
+        cells = LogProb(self._cell_logs(of_view), None)
         return (cells, raise_student(self._normal.predictive_tables(), of_view[NORMAL])) if NORMAL in of_view else cells
 
     def predictive_scorer(self, tables: Any) -> Score:
@@ -176,6 +175,10 @@ class Views(Histogram):
             return super().predictive_scorer(tables)
         of_cells, of_normal = super().predictive_scorer(tables[0]), self._normal.predictive_scorer(tables[1])
         return lambda x: LogProb(of_cells(x).finite + of_normal(x).finite, None)
+
+    def _cell_logs(self, of_view: Mapping[str, Array]) -> Array:
+        logs = self.predictive_tables().finite
+        return self._add_cells(logs.reshape(len(logs), -1, self.cells), of_view).reshape(logs.shape)
 
     def _add_cells(self, logs: Array, of_view: Mapping[str, Array]) -> Array:
         """sum_v w_dv log r_kdv(g), [K, D, G], over the views of cells, from those of the Histogram."""
@@ -205,9 +208,8 @@ class Views(Histogram):
         return jnp.where(probs[k][None] > 0, probs[k][None] * (logs[k][None] - logs), 0.0).sum(axis=-1)
 
     def by_class(self) -> Any:
-        of_view, logs = self._by_view(jnp.ones(1)), self.predictive_tables().finite
-        cells = self._add_cells(logs.reshape(len(logs), -1, self.cells), of_view).reshape(logs.shape)
-        return ViewLogs(cells, self._normal.prior if NORMAL in of_view else None)
+        of_view = self._by_view(jnp.ones(1))
+        return ViewLogs(self._cell_logs(of_view), self._normal.prior if NORMAL in of_view else None)
 
     # leave-one-out
 
@@ -228,7 +230,8 @@ class Views(Histogram):
         """The normal scores' log ratios of numpy rows without themselves, [N, K, D], as a function of the rows."""
         pairs = np.unique(y + 1j * weight)  # classes and weights, sorted by both
         if len(pairs) * self.cells > len(y):  # each row by itself is less work than a table
-            return lambda *rows: without_compiling(_left_out_scores, self, statistics, *rows)
+            parts = without_compiling(_score_parts, self, statistics)
+            return lambda *rows: without_compiling(_score_terms, self, parts, *rows)
         logs, own = without_compiling(_score_tables, self, statistics, pairs.real.astype(np.int32), pairs.imag)
 
         def terms(x: Array, y: Array, weight: Array) -> Array:
@@ -251,20 +254,25 @@ class Views(Histogram):
         share = dict(zip(self.views, self._shares, strict=True))
         terms = share[CELLS] * self.leave_one_out_terms(statistics, x, y, weight)
         if SCORES in share:
-            terms = terms + share[SCORES] * _left_out_scores(self, statistics, x, y, weight)
+            terms = terms + share[SCORES] * _score_terms(self, _score_parts(self, statistics), x, y, weight)
         if NORMAL in share:
             of_normal = self._normal.leave_one_out_terms(statistics.moments, x, y, weight)
             terms = terms + share[NORMAL] * of_normal
         return terms
 
 
-def _left_out_scores(family: Views, statistics: ViewStatistics, x: Array, y: Array, weight: Array) -> Array:
-    """log r of the normal scores without the row, [N, K, D]."""
+def _score_parts(family: Views, statistics: ViewStatistics) -> tuple[Array, Any]:
+    """What the normal scores of rows without themselves need of all rows: logs of cells [K, D G], and their sums."""
     posterior = family.update(statistics)
     logs = posterior._score_logs()
-    terms = posterior.at_cells(logs.reshape(len(logs), -1), x)
-    cells = find_cells(x, jnp.asarray(family._edges))
-    left = NormalScores().left_out(posterior._mass, posterior.counts, cells, y, weight)
+    return logs.reshape(len(logs), -1), NormalScores().sums(posterior._mass, posterior.counts)
+
+
+def _score_terms(family: Views, parts: tuple[Array, Any], x: Array, y: Array, weight: Array) -> Array:
+    """log r of the normal scores without the row, [N, K, D]."""
+    logs, sums = parts
+    terms = family.at_cells(logs, x)
+    left = NormalScores().left_out(sums, find_cells(x, jnp.asarray(family._edges)), y, weight)
     own = jnp.arange(terms.shape[1])[None] == y[:, None]
     return jnp.where(own[:, :, None], left[:, None], terms)
 
@@ -274,7 +282,7 @@ def _score_tables(family: Views, statistics: ViewStatistics, y: Array, weight: A
     posterior, size = family.update(statistics), family.cells
     cells = jnp.broadcast_to(jnp.tile(jnp.arange(size), len(y))[:, None], (len(y) * size, len(family._mass)))
     rows = jnp.repeat(jnp.asarray(y), size), jnp.repeat(jnp.asarray(weight), size)
-    left = NormalScores().left_out(posterior._mass, posterior.counts, cells, *rows)
+    left = NormalScores().left_out(NormalScores().sums(posterior._mass, posterior.counts), cells, *rows)
     return posterior._score_logs(), jnp.moveaxis(left.reshape(len(y), size, -1), 2, 1)
 
 

@@ -83,7 +83,8 @@ def infer_likelihoods(frame: Table) -> InferredLikelihoods:
     Text is Categorical; so are whole numbers with at most 10 values, and any two numbers, if each occurs three times on
     average. Zeros and ones, and booleans, are Bernoulli; other numbers Normal. Left out are columns with at most one
     value, text that differs in nearly every row, dates and times, and numbers of rows. ``NaiveBayesClassifier``,
-    `bayesnb fit` and `bayesnb compare` choose by the same rule.
+    `bayesnb fit` and `bayesnb compare` choose by the same rule; by default the first two see Normal columns in two more
+    ways (``nb.Views``), unless they are chosen: to give these choices back to the estimator chooses Normal.
 
     Args:
         frame: A data frame of pandas, polars or pyarrow, without the column of classes.

@@ -12,19 +12,20 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from bayesnb.arrays.class_table import is_class_table
 from bayesnb.arrays.masked import without_mask
 from bayesnb.arrays.typing import ArrayLike, ByColumn, ByLabel, LabelsLike, Table
 from bayesnb.frames.blocks import Schema, make_schema
 from bayesnb.frames.classes import codes_among, join_classes
 from bayesnb.frames.informative import with_indicators
-from bayesnb.frames.series import Array, DataError
+from bayesnb.frames.series import Array, DataError, warn
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Classifier
 from bayesnb.rows.arguments import check_factors
 from bayesnb.rows.changes import subtract
 from bayesnb.rows.statistics import ModelStatistics, follow
 from bayesnb.sklearn.estimator_rows import ChecksRows
-from bayesnb.sklearn.fit_methods import families_of, has_powers, ordered_probs
+from bayesnb.sklearn.fit_methods import families_of, has_powers, has_views, ordered_probs
 from bayesnb.sklearn.incremental import Which, declared_classes, sorted_classes
 
 LEAST_WEIGHT = float(np.finfo(np.float64).tiny)
@@ -43,8 +44,8 @@ class ChangesLater(ChecksRows):
     """Whether ``classes`` of ``partial_fit`` are all there will be."""
 
     @abstractmethod
-    def _model(self, schema: Schema, classes: Array) -> NaiveBayes:
-        """The specification for rows with this schema and these classes."""
+    def _model(self, schema: Schema, classes: Array, *, views: bool) -> NaiveBayes:
+        """The specification for rows with this schema and these classes; with ``views`` of inferred numbers."""
 
     @abstractmethod
     def _set(self, schema: Schema, classes: Array, model: NaiveBayes, statistics: ModelStatistics) -> None:
@@ -62,6 +63,7 @@ class ChangesLater(ChecksRows):
 
         Likelihoods are inferred from the first rows and kept, with a warning where all rows together suggest others;
         priors that follow from the data are those of all rows so far, as in a fit of them.
+        Powers that ``fit`` has learned are left out, with a warning, and views of numbers keep their cells.
         With declared likelihoods any split into batches, in any order, gives the fit of all rows; `histogram` keeps the
         edges that it finds in the first batch, so give a large one, or ``nb.Histogram(edges=...)``. With ``forgetting``
         each row discounts all rows before it, those of its own batch as well, so that any split of rows in order is the
@@ -71,6 +73,11 @@ class ChangesLater(ChecksRows):
             raise ValueError(
                 "temper looks at all rows again, which partial_fit does not keep: use fit, or temper=False and "
                 "nb.temper(clf, X, y) at the end"
+            )
+        if self.__sklearn_is_fitted__() and has_powers(self.fit_):
+            warn(
+                "the powers that fit learned need all rows, and are left out from now on: with temper=False fit "
+                "learns none"
             )
         check_factors(self.forgetting, [], "forgetting")
         if self.forgetting != 1 and y is not None:
@@ -120,7 +127,8 @@ class ChangesLater(ChecksRows):
         rows, labels, weight = self._rows(X, y, sample_weight, reset=False)
         codes, classes = codes_among(self.classes_, labels), self.classes_
         given, _ = self._schema_of(rows, self.schema_)
-        model = follow(self._model(given, classes), self.statistics_)
+        views = has_views(self.schema_, self.fit_.model)
+        model = follow(self._model(given, classes, views=views), self.statistics_)
         _, part = given.count(model, given.encode(rows), codes, weight)
         fitted = self.statistics_.named(None)
         if _sizes(part) != _sizes(fitted):
@@ -129,7 +137,8 @@ class ChangesLater(ChecksRows):
                 "fitted: give rows that were"
             )
         left = subtract(fitted, part)
-        self._set(self.schema_, classes, follow(self._model(self.schema_, classes), self.statistics_), left)
+        model = follow(self._model(self.schema_, classes, views=views), self.statistics_)
+        self._set(self.schema_, classes, model, left)
         return self
 
     def _schema_of(self, X: Any, before: Schema | None, seen: Any = None) -> tuple[Schema, Any]:
@@ -160,7 +169,7 @@ class ChangesLater(ChecksRows):
 
 def _sizes(statistics: ModelStatistics) -> tuple[str, list[Any]]:
     """What differs if rows bring new categories or words."""
-    leaves, structure = jax.tree.flatten(statistics)
+    leaves, structure = jax.tree.flatten(statistics, is_leaf=is_class_table)
     return str(structure), [np.shape(leaf) for leaf in leaves]
 
 

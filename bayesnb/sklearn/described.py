@@ -52,7 +52,7 @@ class DescribesFit(ChangesLater):
         sum_k log B(l + n1k, l + n0k) / B(l, l) - log B(l + sum_k n1k, l + sum_k n0k) / B(l, l).
         """
         check_is_fitted(self, "fit_")
-        return missing_evidence(self.schema_, self._model(self.schema_, self.classes_), self.statistics_)
+        return missing_evidence(self.schema_, self._model(self.schema_, self.classes_, views=False), self.statistics_)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         shown = copy(self)

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from bayesnb.arrays.placement import is_sparse
 from bayesnb.arrays.typing import ArrayLike, ByColumn, ByLabel, Rows, Table
 from bayesnb.families import Family
 from bayesnb.frames.blocks import Schema
@@ -25,10 +26,12 @@ from bayesnb.rows.changes import discount
 from bayesnb.rows.statistics import ModelStatistics, follow, merge
 from bayesnb.sklearn.described import DescribesFit
 from bayesnb.sklearn.fit_methods import (
+    FEWEST_ROWS,
     FITS,
+    can_learn,
     costs_by_label,
+    has_views,
     is_default,
-    needs_powers,
     ordered_probs,
     require,
     require_temper,
@@ -92,8 +95,10 @@ class NaiveBayesClassifier(DescribesFit):
             reduce over-confidence if features depend on each other; for `posterior` and `empirical`. None: numbers that
             `auto` found, for `posterior`, are ``nb.Views(nb.Normal(), nb.NormalScores(), nb.Histogram())``, unless a
             column is chosen to be `normal`, and ``fit`` learns powers per feature of all columns, for the best
-            probabilities on small tables (docs/probabilities.md); ``partial_fit`` keeps the cells of its first batch
-            and learns none. False: the exact posterior of Normal numbers.
+            probabilities on small tables (docs/probabilities.md). Where this would take long, with many rows, columns
+            and classes, or cannot be, beside sparse Bernoulli blocks, numbers are Normal, as they are for False: the
+            exact posterior. ``partial_fit`` keeps the cells of its first batch and learns no powers; if that has fewer
+            than 50 rows, numbers are Normal.
         missing: None: whether a cell is missing says nothing of the class. `informative`: it does, and is a Bernoulli
             feature of its own, "age is missing", of each column with missing cells in the first rows, also if its
             likelihood leaves it out, but not if `skip` does. Or a dict of `informative` and None by column, pattern or
@@ -105,7 +110,7 @@ class NaiveBayesClassifier(DescribesFit):
         classes_: Labels [K], sorted.
         class_count_: Sums of weights by class [K].
         fit_: The result of the method: a ``Posterior``, ``PointEstimate`` or ``Draws``.
-        likelihoods_: The likelihood of each column, or `skip`, by name.
+        likelihoods_: The likelihood of each column, or `skip`, by name; `normal` also where it is one of three views.
         statistics_: The sufficient statistics; ``partial_fit`` merges more into them.
         missing_evidence_: How much the class explains which cells are missing, by column (``missing``): the log Bayes
             factor, as in ``feature_inclusion``.
@@ -204,7 +209,7 @@ class NaiveBayesClassifier(DescribesFit):
         """
         if self.temper:
             raise ValueError("temper needs all rows at once: fit them in Python, or use nb.temper after the fit")
-        self._set(schema, classes, self._model(schema, classes), statistics)
+        self._set(schema, classes, self._model(schema, classes, views=some is not None), statistics)
         self.fit_ = self.fit_ if some is None else temper_on_some(self.fit_, *some)
         self.n_features_in_ = len(schema.names)
         self.feature_names_in_ = np.array(schema.names, dtype=object)
@@ -227,30 +232,37 @@ class NaiveBayesClassifier(DescribesFit):
         reset = which != "more"
         earlier, seen = (None, None) if reset else (self.schema_, getattr(self, "_summaries", None))
         given, summaries = self._schema_of(X, earlier, seen)
-        model = self._model(given, classes)
-        model = model if reset else follow(model, self.statistics_)
         encoded = given.encode(X)
+        views = self._takes_views(given, classes, encoded, len(codes), which)
+        model = self._model(given, classes, views=views)
+        model = model if reset else follow(model, self.statistics_)
         schema, statistics = given.count(model, encoded, codes, weight)
         if schema is not given:
-            model = self._model(schema, classes)
+            model = self._model(schema, classes, views=views)
             model = model if reset else follow(model, self.statistics_)
         if not reset:
             before = self.schema_.spread(self.statistics_.named(None), schema)
             if len(classes) > len(self.classes_):
                 before = before.spread_classes(places_among(self.classes_, classes))
             statistics = merge(discount(before, float(self.forgetting) ** len(codes)), statistics)
-        powers = self.temper or (which == "all" and self._is_default and needs_powers(schema, model, encoded))
+        powers = self.temper or (which == "all" and views)
         self._set(schema, classes, model, statistics, (encoded, codes, weight) if powers else None)
         self._summaries = summaries
         self._declared = self._declared and not reset
 
-    def _model(self, schema: Schema, classes: Array) -> NaiveBayes:
+    def _model(self, schema: Schema, classes: Array, *, views: bool) -> NaiveBayes:
         given = self.method, self.smoothing, schema, classes, self.class_prior, self.likelihoods
-        return specification(*given, views=self._is_default)
+        return specification(*given, views=views)
 
-    @property
-    def _is_default(self) -> bool:
-        return is_default(self.method, self.temper)
+    def _takes_views(self, schema: Schema, classes: Array, X: Any, num_rows: int, which: Which) -> bool:
+        """Whether numbers that were inferred are seen by several views: as the earlier rows, or as by default."""
+        if which == "more":
+            return has_views(self.schema_, self.fit_.model)
+        model = self._model(schema, classes, views=True)
+        if not is_default(self.method, self.temper) or not has_views(schema, model):
+            return False
+        sparse = [block for block, x in X.items() if is_sparse(x)] if isinstance(X, dict) else []
+        return can_learn(schema, model, num_rows, sparse) if which == "all" else num_rows >= FEWEST_ROWS
 
     def _for_population(self, class_prior: Any) -> Classifier:
         """The fit at these class probabilities, or as it is if None."""

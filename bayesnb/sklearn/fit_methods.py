@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from bayesnb.arrays.placement import Array, is_sparse
+from bayesnb.arrays.placement import Array
 from bayesnb.families import Family
 from bayesnb.families.words import with_views
 from bayesnb.fits.averaged import feature_inclusion, fit_averaged
@@ -23,6 +23,7 @@ from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
 from bayesnb.results.draws import Draws
 from bayesnb.rows.arguments import check_class_probs, is_number
 from bayesnb.rows.statistics import ModelStatistics
+from bayesnb.validation.left_out_evidence import one_in
 from bayesnb.validation.temper import temper
 
 BOUNDS = (1e-100, 1e15)
@@ -38,6 +39,13 @@ FITS: dict[str, Callable[..., Classifier]] = {
 }
 
 METHODS = tuple(FITS)
+
+MOST_CELLS, MOST_PRODUCTS = 1 << 25, 2_000_000_000
+"""Powers of single features are learned by default if the rows' evidence, N (K - 1) F numbers, and its products with
+itself, F times as many, are no more: 256 MiB and seconds."""
+
+FEWEST_ROWS = 50
+"""A first batch of fewer rows is too small to find cells in."""
 
 COMPARED_AS = {"full Bayes": "posterior", "learned prior": "empirical", "MAP": "map", "MLE": "mle", "NUTS": "nuts"}
 """The methods by their names in a comparison and in prose."""
@@ -95,11 +103,18 @@ def is_default(method: Any, temper: Any) -> bool:
     return temper is None and method == "posterior"
 
 
-def needs_powers(schema: Schema, model: NaiveBayes, X: Any) -> bool:
-    """Whether some numbers were inferred and are seen by several views, and powers can be learned on these rows."""
-    blocks = X if isinstance(X, dict) else {"x": X}
-    dense = all(model.families[block].one_feature or not is_sparse(x) for block, x in blocks.items())
-    return dense and any(model.families[block].several_views for block in schema.inferred_blocks)
+def has_views(schema: Schema, model: NaiveBayes) -> bool:
+    """Whether some numbers were inferred and are seen by several views."""
+    return any(model.families[block].several_views for block in schema.inferred_blocks & {*model.families})
+
+
+def can_learn(schema: Schema, model: NaiveBayes, num_rows: int, sparse: Collection[str] = ()) -> bool:
+    """Whether powers of all features can be learned from so many rows in seconds, with these blocks sparse."""
+    widths = {block: len(names) for block, names in schema.names_by_block.items()}
+    features = sum(family.num_powers(widths[block]) for block, family in model.families.items())
+    cells = num_rows // one_in(num_rows) * ((model.num_classes or 1) - 1) * features
+    dense = all(model.families[block].one_feature for block in sparse)
+    return dense and cells <= MOST_CELLS and cells * features <= MOST_PRODUCTS
 
 
 def has_powers(fit: Classifier) -> bool:

@@ -123,11 +123,14 @@ def _leave_out(model: NaiveBayes, rows: LabelledRows, joint: bool) -> Array:
     return _leave_out(model, rows, joint=False) + logsumexp(table)[:, None]
 
 
-def class_part(fit: Posterior, y: Array, weight: Array) -> Array:
-    """log p(k | the labels of the other rows), [N, K], for labels ``y`` [N] and the rows' ``weight`` [N]."""
+def class_part(fit: Posterior, y: Array, weight: Array, *, learned: bool = False) -> Array:
+    """log p(k | the labels of the other rows), [N, K], for labels ``y`` [N] and the rows' ``weight`` [N].
+
+    If ``learned``, class probabilities that were given are left aside: the labels say what those of these rows are.
+    """
     xp, counts = namespace(y), fit.statistics.class_counts
     own = xp.arange(counts.shape[0])[None, :] == y[:, None]
-    if fit.model.class_probs is not None:
+    if fit.model.class_probs is not None and not learned:
         return xp.log(as_array(fit.model.class_probs))[None, :] + 0.0 * own
     left = fit.prior.class_concentration[None, :] + without(counts[None, :], xp.where(own, weight[:, None], 0.0))
     return xp.log(left / left.sum(axis=1, keepdims=True))

@@ -120,8 +120,9 @@ def left_out_evidence(
 ) -> LeftOutEvidence:
     """The leave-one-out evidence of fitted rows, in numpy; without ``by_feature`` each block is one feature.
 
-    A row of weight w is w rows, of which one is left out, or the whole row if w is less than 1. Of many rows, one in
-    ``one_in`` is enough. The log ratios of a ``forest`` of this posterior are one feature more, the last.
+    Class probabilities are those that the labels suggest: given ones may be of another population. A row of weight w is
+    w rows, of which one is left out, or the whole row if w is less than 1. Of many rows, one in ``one_in`` is enough.
+    The log ratios of a ``forest`` of this posterior are one feature more, the last.
     """
     rows = rows.counted()
     every = one_in(rows.num_rows)
@@ -148,7 +149,7 @@ def left_out_evidence(
             out[:, :, 0] = relative(family.left_out_scores(statistics, *cells))
     if forest is not None:
         evidence[:, :, -1] = relative(left_out_ratios(forest, rows, once))
-    prior = relative(class_part(posterior, own, once))
+    prior = relative(class_part(posterior, own, once, learned=True))
     return LeftOutEvidence(prior, evidence, weight * (total / weight.sum()), sizes)
 
 

@@ -58,11 +58,11 @@ def temper(
 
     Args:
         posterior: An exact fit, of ``fit_posterior``, ``fit_empirical`` or ``fit_forests``; or a fitted
-            ``NaiveBayesClassifier``, whose argument ``temper`` does this as it fits: the result is a copy of it.
+            ``NaiveBayesClassifier``: the result is a copy of it.
         X: The rows of the fit.
         y: Their labels, integers [N], or those of the classifier.
         per_feature: Learn a power of each feature around the common one; a Multinomial or MultivariateNormal block is
-            one feature, and ``Views`` have V powers a column, around 1 / V of it.
+            one feature, and ``Views`` have V powers a column, around its share of them.
         sample_weight: The weights of the fit [N]; a row of weight w is w rows, of which one is left out.
 
     Raises:
@@ -134,5 +134,7 @@ def _temper_classifier(classifier: Any, X: Any, y: Any, per_feature: bool, sampl
     codes = codes_among(classifier.classes_, plain_labels(y))
     tempered = copy(classifier)
     tempered.fit_ = temper(classifier.fit_, encoded, codes, per_feature=per_feature, sample_weight=sample_weight)
-    tempered.temper = "per_feature" if per_feature else True
+    # a fit of several views is the default's, which learns a power per feature again if it is repeated
+    default = classifier.temper is None and classifier.fit_.prior.start_powers() is not None
+    tempered.temper = None if default and per_feature else "per_feature" if per_feature else True
     return tempered

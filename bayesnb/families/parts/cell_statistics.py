@@ -107,6 +107,11 @@ class ViewStatistics(HistogramStatistics):
         self.moments.check(block, num_classes)
 
     def merge(self, other: Self) -> Self:
+        if not same_cells(self.edges, other.edges):
+            raise ValueError(
+                "statistics of numbers in several views can be merged only if their cells are the same, and each fit "
+                "finds its own: fit with temper=False or likelihoods 'normal', or resolve a model, model.resolve(X, y)"
+            )
         return self.join(self.cell_counts.merge(other.cell_counts), self.moments.merge(other.moments))
 
     def pool(self) -> Self:

@@ -16,7 +16,7 @@ from bayesnb.frames.word_columns import WordColumn
 from bayesnb.frames.words import vectorizer_of
 from bayesnb.results.classifier import Classifier
 from bayesnb.rows.checks import match_statistics
-from bayesnb.sklearn.fit_methods import is_default, require, require_temper, specification
+from bayesnb.sklearn.fit_methods import has_views, require, require_temper, specification
 
 
 def check_estimator(estimator: Any) -> None:
@@ -33,7 +33,7 @@ def check_estimator(estimator: Any) -> None:
     labels = estimator.classes_.tolist()
     if estimator.classes_.ndim != 1 or len(set(labels)) < len(labels) or any(label != label for label in labels):
         raise ValueError(f"classes_ must be different labels, got {labels}")
-    views = is_default(estimator.method, estimator.temper)
+    views = isinstance(fit, Classifier) and has_views(schema, fit.model)
     model = specification("posterior", 1.0, schema, estimator.classes_, estimator.class_prior, views=views)
     check_statistics(statistics)
     match_statistics(model.families, len(labels), False, statistics)

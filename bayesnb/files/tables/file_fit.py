@@ -33,7 +33,7 @@ from bayesnb.frames.summaries import Summary, summarise
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows.statistics import ModelStatistics
 from bayesnb.sklearn.estimator import NaiveBayesClassifier
-from bayesnb.sklearn.fit_methods import is_default, require, specification
+from bayesnb.sklearn.fit_methods import can_learn, has_views, is_default, require, specification
 from bayesnb.validation.left_out_evidence import one_in
 
 KEPT_BYTES = 512 << 20
@@ -57,10 +57,10 @@ def fit_file(
     """A classifier fitted to a CSV or Parquet file of any size, as `bayesnb fit` fits it.
 
     The first pass over the file finds the kinds, the categories and the classes, the second counts, a few batches of
-    rows at a time; a file of less than 500 MB is read once. Rows without a class are left out. The result equals
-    ``NaiveBayesClassifier.fit`` on the same rows; only categories that no row has, and a frame's type declares, do not
-    count here, and numbers find their cells in the first 10,000 rows: let these be in no order. The powers of
-    the default are learned on the rows that ``fit`` takes, for which a file of more than 500 MB is read once more.
+    rows at a time; a file of less than 500 MB is read once. Rows without a class are left out. Up to 10,000 rows the
+    result equals ``NaiveBayesClassifier.fit``; beyond, numbers in cells find these in the first 10,000 rows, which
+    should be in no order. Categories that no row has, and a frame's type declares, do not count here. The powers of the
+    default are learned on the rows that ``fit`` takes, for which a file of more than 500 MB is read once more.
     ``nb.temper(clf, X, y)`` tempers other fits if their rows fit in memory.
 
     Args:
@@ -186,12 +186,13 @@ def fit_described(
     """
     schema, classes = described.schema, np.array(described.classes)
     classifier = NaiveBayesClassifier(described.chosen or AUTO, **params)
-    views = is_default(classifier.method, classifier.temper)
     given = classifier.method, classifier.smoothing, schema, classes, classifier.class_prior
-    model, rows = specification(*given, views=views), DescribedRows(described)
+    model, rows = specification(*given, views=True), DescribedRows(described)
+    views = is_default(classifier.method, classifier.temper) and has_views(schema, model)
+    views = views and can_learn(schema, model, described.num_rows)
+    model = model if views else specification(*given)
     statistics = stream(model, rows, num_classes=len(classes), checkpoint=checkpoint, progress_bar=progress_bar)
-    powers = views and any(model.families[block].several_views for block in schema.inferred_blocks)
-    some = _some_rows(described, statistics) if powers else None
+    some = _some_rows(described, statistics) if views else None
     return classifier.learned(schema, classes, statistics, some)
 
 
