@@ -35,9 +35,7 @@ OF_NORMAL = ("loc", "strength", "shape", "rate")
 
 @pytree
 class Views(Histogram):
-    """Real features seen by V views, whose log ratios have powers w_dv:
-
-        p(y = k | x)  is proportional to  p(k) prod_d prod_v r_kdv(x_d)^w_dv
+    """Real features seen by V views: p(y = k | x) is proportional to p(k) prod_d prod_v r_kdv(x_d)^w_dv.
 
     ``nb.Views(nb.NormalScores(), nb.Histogram())`` sees a column as a ``Histogram`` of cells and as a Normal of the
     cells' normal scores: steps and a smooth curve err in different places. A ``Normal`` is a third view, of the numbers
@@ -166,8 +164,7 @@ class Views(Histogram):
 
     def raised_tables(self, powers: Array) -> Any:
         """The logs of cells, [K, D G], and Student's t of a Normal, raised to powers."""
-        of_view = self._by_view(powers)
-        cells = LogProb(self._cell_logs(of_view), None)
+        cells = LogProb(self._cell_logs(of_view := self._by_view(powers)), None)
         return (cells, raise_student(self._normal.predictive_tables(), of_view[NORMAL])) if NORMAL in of_view else cells
 
     def predictive_scorer(self, tables: Any) -> Score:

@@ -95,10 +95,10 @@ class NaiveBayesClassifier(DescribesFit):
             reduce over-confidence if features depend on each other; for `posterior` and `empirical`. None: numbers that
             `auto` found, for `posterior`, are ``nb.Views(nb.Normal(), nb.NormalScores(), nb.Histogram())``, unless a
             column is chosen to be `normal`, and ``fit`` learns powers per feature of all columns, for the best
-            probabilities on small tables (docs/probabilities.md). Where this would take long, with many rows, columns
-            and classes, or cannot be, beside sparse Bernoulli blocks, numbers are Normal, as they are for False: the
-            exact posterior. ``partial_fit`` keeps the cells of its first batch and learns no powers; if that has fewer
-            than 50 rows, numbers are Normal.
+            probabilities on small tables (docs/probabilities.md). False: the exact posterior, with Normal numbers. So
+            they are by default, too, with more than 30 classes, or where N rows, K classes and F columns and views make
+            N (K - 1) F exceed 4 million, so that learning takes long; beside sparse Bernoulli blocks; and in
+            ``partial_fit`` if its first batch has fewer than 50 rows. It keeps the cells of that batch, without powers.
         missing: None: whether a cell is missing says nothing of the class. `informative`: it does, and is a Bernoulli
             feature of its own, "age is missing", of each column with missing cells in the first rows, also if its
             likelihood leaves it out, but not if `skip` does. Or a dict of `informative` and None by column, pattern or

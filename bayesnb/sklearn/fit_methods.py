@@ -40,9 +40,9 @@ FITS: dict[str, Callable[..., Classifier]] = {
 
 METHODS = tuple(FITS)
 
-MOST_CELLS, MOST_PRODUCTS = 1 << 25, 2_000_000_000
-"""Powers of single features are learned by default if the rows' evidence, N (K - 1) F numbers, and its products with
-itself, F times as many, are no more: 256 MiB and seconds."""
+MOST_CLASSES, MOST_CELLS, MOST_PRODUCTS = 30, 1 << 22, 2_000_000_000
+"""Powers of single features are learned by default if there are no more classes, and if the rows' evidence, N (K - 1) F
+numbers, and its products with itself, F times as many, are no more: what takes seconds."""
 
 FEWEST_ROWS = 50
 """A first batch of fewer rows is too small to find cells in."""
@@ -114,7 +114,8 @@ def can_learn(schema: Schema, model: NaiveBayes, num_rows: int, sparse: Collecti
     features = sum(family.num_powers(widths[block]) for block, family in model.families.items())
     cells = num_rows // one_in(num_rows) * ((model.num_classes or 1) - 1) * features
     dense = all(model.families[block].one_feature for block in sparse)
-    return dense and cells <= MOST_CELLS and cells * features <= MOST_PRODUCTS
+    few = (model.num_classes or 1) <= MOST_CLASSES and cells <= MOST_CELLS and cells * features <= MOST_PRODUCTS
+    return dense and few
 
 
 def has_powers(fit: Classifier) -> bool:
