@@ -65,6 +65,11 @@ class BlocksSchema:
         return _flat({name: dict(part.blocks) for name, part in self.used.items()})
 
     @property
+    def infers_numbers(self) -> bool:
+        """Whether some columns are Normal, and the user did not choose it."""
+        return any(part.infers_numbers for part in self.used.values())
+
+    @property
     def inferred_blocks(self) -> set[str]:
         """The blocks of the model of which no column's likelihood was chosen by the user."""
         return {_block_name(name, block) for name, part in self.used.items() for block in part.inferred_blocks}

@@ -92,13 +92,14 @@ class NaiveBayesClassifier(DescribesFit):
         forgetting: The factor in [0, 1] by which each row of ``partial_fit`` discounts all rows before it, in order; 1
             forgets nothing. ``fit`` counts all rows alike. ``nb.fit_forgetting`` learns it.
         temper: Learn one power (True) or one per feature (`per_feature`) from the exact leave-one-out predictions, to
-            reduce over-confidence if features depend on each other; for `posterior` and `empirical`. None: numbers that
-            `auto` found, for `posterior`, are ``nb.Views(nb.Normal(), nb.NormalScores(), nb.Histogram())``, unless a
-            column is chosen to be `normal`, and ``fit`` learns powers per feature of all columns, for the best
-            probabilities on small tables (docs/probabilities.md). False: the exact posterior, with Normal numbers. So
-            they are by default, too, with more than 30 classes, or where N rows, K classes and F columns and views make
-            N (K - 1) F exceed 4 million, so that learning takes long; beside sparse Bernoulli blocks; and in
-            ``partial_fit`` if its first batch has fewer than 50 rows. It keeps the cells of that batch, without powers.
+            reduce over-confidence if features depend on each other; for `posterior` and `empirical`. None: where `auto`
+            found numbers, for `posterior`, ``fit`` learns powers per feature of all columns, and the numbers are
+            ``nb.Views(nb.Normal(), nb.NormalScores(), nb.Histogram())``, for the best probabilities on small tables
+            (docs/probabilities.md); but Normal if another column is chosen to be `normal`. False: the exact posterior,
+            with Normal numbers and no powers. So it is by default, too, with more than 30 classes, or where N rows, K
+            classes and F columns and views make N (K - 1) F exceed 4 million, so that learning takes long; beside
+            sparse Bernoulli blocks; and in ``partial_fit`` if its first batch has fewer than 50 rows. It keeps the
+            cells of that batch, without powers: ``nb.temper(clf, X, y, per_feature=True)`` learns them at the end.
         missing: None: whether a cell is missing says nothing of the class. `informative`: it does, and is a Bernoulli
             feature of its own, "age is missing", of each column with missing cells in the first rows, also if its
             likelihood leaves it out, but not if `skip` does. Or a dict of `informative` and None by column, pattern or
@@ -233,7 +234,7 @@ class NaiveBayesClassifier(DescribesFit):
         earlier, seen = (None, None) if reset else (self.schema_, getattr(self, "_summaries", None))
         given, summaries = self._schema_of(X, earlier, seen)
         encoded = given.encode(X)
-        views = self._takes_views(given, classes, encoded, len(codes), which)
+        views, learns = self._choose(given, classes, encoded, len(codes), which)
         model = self._model(given, classes, views=views)
         model = model if reset else follow(model, self.statistics_)
         schema, statistics = given.count(model, encoded, codes, weight)
@@ -245,7 +246,7 @@ class NaiveBayesClassifier(DescribesFit):
             if len(classes) > len(self.classes_):
                 before = before.spread_classes(places_among(self.classes_, classes))
             statistics = merge(discount(before, float(self.forgetting) ** len(codes)), statistics)
-        powers = self.temper or (which == "all" and views)
+        powers = self.temper or learns
         self._set(schema, classes, model, statistics, (encoded, codes, weight) if powers else None)
         self._summaries = summaries
         self._declared = self._declared and not reset
@@ -254,15 +255,17 @@ class NaiveBayesClassifier(DescribesFit):
         given = self.method, self.smoothing, schema, classes, self.class_prior, self.likelihoods
         return specification(*given, views=views)
 
-    def _takes_views(self, schema: Schema, classes: Array, X: Any, num_rows: int, which: Which) -> bool:
-        """Whether numbers that were inferred are seen by several views: as the earlier rows, or as by default."""
+    def _choose(self, schema: Schema, classes: Array, X: Any, num_rows: int, which: Which) -> tuple[bool, bool]:
+        """Whether numbers that were inferred are seen by several views, and whether powers are learned by default."""
         if which == "more":
-            return has_views(self.schema_, self.fit_.model)
-        model = self._model(schema, classes, views=True)
-        if not is_default(self.method, self.temper) or not has_views(schema, model):
-            return False
+            return has_views(self.schema_, self.fit_.model), False
+        if not is_default(self.method, self.temper) or not schema.infers_numbers:
+            return False, False
+        if which == "first":
+            return num_rows >= FEWEST_ROWS, False
         sparse = [block for block, x in X.items() if is_sparse(x)] if isinstance(X, dict) else []
-        return can_learn(schema, model, num_rows, sparse) if which == "all" else num_rows >= FEWEST_ROWS
+        learns = can_learn(schema, self._model(schema, classes, views=True), num_rows, sparse)
+        return learns, learns
 
     def _for_population(self, class_prior: Any) -> Classifier:
         """The fit at these class probabilities, or as it is if None."""

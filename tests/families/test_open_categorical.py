@@ -13,7 +13,7 @@ from bayesnb.arrays import cells, threads
 from bayesnb.families.open_categorical import SAMPLE_ROWS, OpenCategorical
 from bayesnb.families.parts.class_tables import class_bytes
 from bayesnb.families.parts.statistics import CategoricalStatistics
-from bayesnb.frames.schema import MOST_CODES
+from bayesnb.frames.array_schema import MOST_CODES
 from bayesnb.sklearn import CategoricalNB
 
 N, D, K = 6 * SAMPLE_ROWS, 5, 3

@@ -27,8 +27,8 @@ def renamed(names, frame=FRAME):
 
 @pytest.mark.parametrize("names", NAMES.values(), ids=NAMES)
 def test_the_fit_is_that_of_columns_named_by_text(names):
-    frame, plain = renamed(names), nb.NaiveBayesClassifier().fit(FRAME, Y)
-    clf = nb.NaiveBayesClassifier().fit(frame, Y)
+    frame, plain = renamed(names), nb.NaiveBayesClassifier(temper=False).fit(FRAME, Y)
+    clf = nb.NaiveBayesClassifier(temper=False).fit(frame, Y)
     assert list(clf.likelihoods_.values()) == ["categorical", "bernoulli", "normal"]
     assert not hasattr(clf, "feature_names_in_")
     assert clf.n_features_in_ == 3
@@ -40,7 +40,7 @@ def test_the_fit_is_that_of_columns_named_by_text(names):
 
 def test_a_file_without_a_header():
     frame = pd.read_csv(io.StringIO("red,True,1.5\ngreen,False,2.5\nred,True,3.5\n"), header=None)
-    assert list(nb.NaiveBayesClassifier().fit(frame, [0, 1, 0]).likelihoods_.values()) == [
+    assert list(nb.NaiveBayesClassifier(temper=False).fit(frame, [0, 1, 0]).likelihoods_.values()) == [
         "categorical", "bernoulli", "normal",
     ]  # fmt: skip
 
@@ -52,14 +52,14 @@ def test_likelihoods_by_names_that_are_not_text():
 
 def test_a_fit_to_such_columns_is_saved_and_loaded(tmp_path):
     frame = renamed([0, 1, 2])
-    clf = nb.NaiveBayesClassifier().fit(frame, Y)
+    clf = nb.NaiveBayesClassifier(temper=False).fit(frame, Y)
     nb.save(clf, tmp_path / "a.model")
     assert_array_equal(nb.load(tmp_path / "a.model").predict_proba(frame), clf.predict_proba(frame))
 
 
 @pytest.mark.parametrize("columns", [[1, 0, 2], [0, 1]])
 def test_other_columns_are_refused_at_predict_time_and_by_partial_fit(columns):
-    clf = nb.NaiveBayesClassifier().fit(renamed([0, 1, 2]), Y)
+    clf = nb.NaiveBayesClassifier(temper=False).fit(renamed([0, 1, 2]), Y)
     other = renamed([0, 1, 2])[columns]
     with pytest.raises(ValueError, match="give the same in the same order, or an array"):
         clf.predict(other)
@@ -68,14 +68,14 @@ def test_other_columns_are_refused_at_predict_time_and_by_partial_fit(columns):
 
 
 def test_an_array_of_another_width_is_refused():
-    clf = nb.NaiveBayesClassifier().fit(renamed([0, 1, 2]), Y)
+    clf = nb.NaiveBayesClassifier(temper=False).fit(renamed([0, 1, 2]), Y)
     with pytest.raises(ValueError, match="2 features"):
         clf.predict(np.zeros((2, 2)))
 
 
 def test_a_fit_to_an_array_takes_such_a_frame_by_position():
     rows = np.array([[1.0, 5.0], [2.0, 3.0], [4.0, 4.0], [3.0, 1.0]])
-    clf = nb.NaiveBayesClassifier().fit(rows, Y)
+    clf = nb.NaiveBayesClassifier(temper=False).fit(rows, Y)
     assert_array_equal(clf.predict_proba(pd.DataFrame(rows)), clf.predict_proba(rows))
     assert_array_equal(clf.partial_fit(pd.DataFrame(rows), Y).class_count_, [4, 4])
 
@@ -83,7 +83,7 @@ def test_a_fit_to_an_array_takes_such_a_frame_by_position():
 @pytest.mark.parametrize("names", [[0, "0", 1], ["a", "a", "b"], [0, 0, 1]])
 def test_two_columns_of_one_name_are_refused(names):
     with pytest.raises(ValueError, match=r"more than one column named '(0|a)': rename one"):
-        nb.NaiveBayesClassifier().fit(renamed(pd.Index(names, dtype=object)), Y)
+        nb.NaiveBayesClassifier(temper=False).fit(renamed(pd.Index(names, dtype=object)), Y)
 
 
 def test_a_frame_of_sparse_columns_stays_an_array():
@@ -96,6 +96,6 @@ def test_a_frame_of_sparse_columns_stays_an_array():
 def test_a_name_with_a_nul_character_is_refused(make):
     frame = make({"a": list("xyxy"), "b\0c": list("yxxy")})
     with pytest.raises(ValueError, match=r"NUL character in the column name 'b\\x00c': rename the column"):
-        nb.NaiveBayesClassifier().fit(frame, Y)
+        nb.NaiveBayesClassifier(temper=False).fit(frame, Y)
     with pytest.raises(ValueError, match="NUL character"):
         nb.stream(nb.NaiveBayes({"a": nb.Categorical(2)}), frame, label="a")

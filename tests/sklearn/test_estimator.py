@@ -143,9 +143,12 @@ def test_batches_have_views_without_powers_and_the_edges_of_the_first():
 
 
 def test_chosen_likelihoods_have_no_views():
-    """Where one column is declared to be Normal all numbers are; other choices leave them alone."""
+    """Where one column is chosen to be Normal all numbers are, and powers are learned for those that are not."""
     frame = pd.DataFrame(X, columns=[*"abcd"])
     clf = nb.NaiveBayesClassifier({"a": "normal"}).fit(frame, Y)
+    tempered = nb.NaiveBayesClassifier("normal", temper="per_feature").fit(frame, Y)
+    assert_array_equal(clf.predict_proba(frame), tempered.predict_proba(frame))
+    clf = nb.NaiveBayesClassifier(dict.fromkeys("abcd", "normal")).fit(frame, Y)
     assert_array_equal(clf.predict_proba(frame), nb.NaiveBayesClassifier("normal").fit(frame, Y).predict_proba(frame))
     clf = nb.NaiveBayesClassifier({"a": "skip"}).fit(frame, Y)
     alone = nb.NaiveBayesClassifier().fit(frame[[*"bcd"]], Y)

@@ -33,7 +33,7 @@ from bayesnb.frames.summaries import Summary, summarise
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows.statistics import ModelStatistics
 from bayesnb.sklearn.estimator import NaiveBayesClassifier
-from bayesnb.sklearn.fit_methods import can_learn, has_views, is_default, require, specification
+from bayesnb.sklearn.fit_methods import can_learn, is_default, require, specification
 from bayesnb.validation.left_out_evidence import one_in
 
 KEPT_BYTES = 512 << 20
@@ -188,11 +188,11 @@ def fit_described(
     classifier = NaiveBayesClassifier(described.chosen or AUTO, **params)
     given = classifier.method, classifier.smoothing, schema, classes, classifier.class_prior
     model, rows = specification(*given, views=True), DescribedRows(described)
-    views = is_default(classifier.method, classifier.temper) and has_views(schema, model)
-    views = views and can_learn(schema, model, described.num_rows)
-    model = model if views else specification(*given)
+    learns = is_default(classifier.method, classifier.temper) and schema.infers_numbers
+    learns = learns and can_learn(schema, model, described.num_rows)
+    model = model if learns else specification(*given)
     statistics = stream(model, rows, num_classes=len(classes), checkpoint=checkpoint, progress_bar=progress_bar)
-    some = _some_rows(described, statistics) if views else None
+    some = _some_rows(described, statistics) if learns else None
     return classifier.learned(schema, classes, statistics, some)
 
 
