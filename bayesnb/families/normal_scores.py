@@ -47,12 +47,12 @@ class NormalScores:
         of_cells = NormalInverseGamma(*(table[:, :, None] for table in posterior))
         return log_student_cells(of_cells, scores[None]) - norm.logpdf(scores)[None]
 
-    def sums(self, mass: Array, counts: Array) -> Sums:
-        """The scores of cells, the prior, and the statistics of the scores: what ``left_out`` needs of all rows."""
+    def _sums(self, mass: Array, counts: Array) -> Sums:
+        """The scores of cells, the prior, and the statistics of the scores: what ``_left_out`` needs of all rows."""
         scores = _scores(mass)
         return scores, _prior(mass, len(counts)), _statistics(scores, counts)
 
-    def left_out(self, sums: Sums, cells: Array, y: Array, weight: Array) -> Array:
+    def _left_out(self, sums: Sums, cells: Array, y: Array, weight: Array) -> Array:
         """log r of each row's cell in its own class without the row, [N, D]; 0 for a missing cell, -1. Pure JAX."""
         scores, prior, statistics = sums
         z = jnp.where(cells < 0, jnp.nan, scores[jnp.arange(cells.shape[1])[None], jnp.maximum(cells, 0)])

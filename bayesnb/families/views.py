@@ -262,14 +262,14 @@ def _score_parts(family: Views, statistics: ViewStatistics) -> tuple[Array, Any]
     """What the normal scores of rows without themselves need of all rows: logs of cells [K, D G], and their sums."""
     posterior = family.update(statistics)
     logs = posterior._score_logs()
-    return logs.reshape(len(logs), -1), NormalScores().sums(posterior._mass, posterior.counts)
+    return logs.reshape(len(logs), -1), NormalScores()._sums(posterior._mass, posterior.counts)
 
 
 def _score_terms(family: Views, parts: tuple[Array, Any], x: Array, y: Array, weight: Array) -> Array:
     """log r of the normal scores without the row, [N, K, D]."""
     logs, sums = parts
     terms = family.at_cells(logs, x)
-    left = NormalScores().left_out(sums, find_cells(x, jnp.asarray(family._edges)), y, weight)
+    left = NormalScores()._left_out(sums, find_cells(x, jnp.asarray(family._edges)), y, weight)
     own = jnp.arange(terms.shape[1])[None] == y[:, None]
     return jnp.where(own[:, :, None], left[:, None], terms)
 
@@ -279,7 +279,7 @@ def _score_tables(family: Views, statistics: ViewStatistics, y: Array, weight: A
     posterior, size = family.update(statistics), family.cells
     cells = jnp.broadcast_to(jnp.tile(jnp.arange(size), len(y))[:, None], (len(y) * size, len(family._mass)))
     rows = jnp.repeat(jnp.asarray(y), size), jnp.repeat(jnp.asarray(weight), size)
-    left = NormalScores().left_out(NormalScores().sums(posterior._mass, posterior.counts), cells, *rows)
+    left = NormalScores()._left_out(NormalScores()._sums(posterior._mass, posterior.counts), cells, *rows)
     return posterior._score_logs(), jnp.moveaxis(left.reshape(len(y), size, -1), 2, 1)
 
 
