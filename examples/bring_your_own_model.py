@@ -136,7 +136,8 @@ def require_same_means(one: Draws, other: Draws) -> None:
 
 
 # %% [markdown]
-# **The picture**: the draws lie on each other; the seconds do not.
+# **The picture**: the draws lie on each other. With few rows most of the seconds are compilation; a step of NUTS on
+# rows grows with them, and one on statistics does not.
 
 
 # %%

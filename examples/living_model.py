@@ -90,7 +90,8 @@ for name, (X, y) in streams.items():
 
 # %% [markdown]
 # **A new class.** From the second change on some customers complain. A batch may bring a class of which none before it
-# had a row, and the batches, in any order, give the fit of all rows at once.
+# had a row, and the batches, in any order, give the fit of all rows at once. (Columns of numbers keep the cells of the
+# first batch, without learned powers: use `temper=False` for an exact split, or `nb.temper` at the end.)
 
 # %%
 names = np.array(["buy", "return", "complain"])

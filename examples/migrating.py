@@ -78,7 +78,7 @@ print(f"{ours.score(wines, cultivar):.3f} ours, {estimator.score(wines, cultivar
 #
 # | scikit-learn | `nb.NaiveBayesClassifier` |
 # |---|---|
-# | `GaussianNB()` | `method="mle"` |
+# | `GaussianNB(var_smoothing=0)` | `"normal", method="mle"` |
 # | `MultinomialNB(alpha=l)` | `"multinomial", method="map", smoothing=l` |
 # | `BernoulliNB(alpha=l, binarize=None)` | `"bernoulli", method="map", smoothing=l` |
 # | `CategoricalNB(alpha=l)` | `"categorical", method="map", smoothing=l` |

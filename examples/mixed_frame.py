@@ -63,7 +63,8 @@ print(of_polars.head(3))
 
 # %% [markdown]
 # **By its values** each column gets a likelihood: text and whole numbers with few values are Categorical, booleans
-# Bernoulli, other numbers Normal. Columns that only identify rows would be left out.
+# Bernoulli, other numbers Normal, which by default are seen in two more ways. Columns that only identify rows would be
+# left out.
 
 # %%
 print(nb.infer_likelihoods(frame))

@@ -39,7 +39,7 @@ print(model)
 # %% [markdown]
 # **Three fits.** The maximum of the likelihood and the mode of the posterior are parameters; the exact posterior is a
 # model again, and its predictions integrate the parameters out. With few rows that is what keeps it from being too
-# sure: all three choose about the same classes, at very different log loss.
+# sure: the classes differ little, and the log loss by a factor of five.
 
 # %%
 mle = nb.fit_mle(model, X, y)

@@ -116,7 +116,7 @@ def test_nuts_is_seeded_by_the_random_state():
     )
     assert_array_equal(one.predict_proba(X_few), two.predict_proba(X_few))
     assert not np.array_equal(one.predict_proba(X_few), other.predict_proba(X_few))
-    exact = nb.NaiveBayesClassifier().fit(X_few, y_few).predict_proba(X_few)
+    exact = nb.NaiveBayesClassifier("normal").fit(X_few, y_few).predict_proba(X_few)
     assert_allclose(one.predict_proba(X_few), exact, atol=0.05)
 
 
