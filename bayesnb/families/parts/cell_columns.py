@@ -53,6 +53,8 @@ class CellColumns(Family):
             value = getattr(self, name)
             if value is not None and not is_traced(value) and not (np.asarray(value) >= least).all():
                 raise ValueError(f"Histogram: {name} must be numbers, {least:g} or more")
+        if self.mass is not None and not is_traced(self.mass) and (np.asarray(self.mass) > 1.0 + 1e-6).any():
+            raise ValueError("Histogram: mass must be shares of the cells, at most 1")
 
     def check(self, x: Array, block: str) -> None:
         if not all_within(x, SAFE):  # as quick as reading the cells
