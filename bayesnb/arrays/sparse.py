@@ -80,6 +80,11 @@ def part_of(x: Any, rows: slice, order: Literal["C", "K"] = "C") -> Any:
     return part
 
 
+def stack_rows(*arrays: Any) -> Any:
+    """The rows of arrays one above the other; sparse if one of them is."""
+    return scipy.sparse.vstack(arrays, "csr") if any(map(is_sparse, arrays)) else np.concatenate(arrays)
+
+
 def stored_cells(x: Any) -> Array:
     """The stored cells of a sparse matrix; a dense array itself."""
     return x.data if is_sparse(x) else x

@@ -11,10 +11,9 @@ from typing import Any
 
 import jax
 import numpy as np
-import scipy.sparse
 
 from bayesnb.arrays.lazy import require_computed
-from bayesnb.arrays.sparse import is_sparse
+from bayesnb.arrays.sparse import stack_rows
 from bayesnb.files.streaming.arrow_source import open_arrow
 from bayesnb.files.streaming.blocks import ArrayBlocks, BlockSource, Position, RowBlock, StreamError, at_row
 from bayesnb.files.streaming.checkpoint import Checkpoint, StreamState
@@ -180,17 +179,10 @@ def _look_ahead(
         weighted = any(block.weight is not None for block in first)
         parts = [(b.X, b.y, np.ones(len(b.y)) if weighted and b.weight is None else b.weight) for b in first]
         with suppress(ValueError):  # the block that does not fit is refused by its name, when it is counted
-            X, y, weight = jax.tree.map(_stack, *parts)
+            X, y, weight = jax.tree.map(lambda *arrays: stack_rows(*arrays)[:FIRST_ROWS], *parts)
             families = label_rows(model, X, y, weight, num_classes).families
             model = model.with_hyperparameters(families, model.class_concentration)
     return model, chain(first, blocks)
-
-
-def _stack(*arrays: Any) -> Any:
-    """The first rows of arrays one above the other."""
-    if any(map(is_sparse, arrays)):
-        return scipy.sparse.vstack(arrays, "csr")[:FIRST_ROWS]
-    return np.concatenate(arrays)[:FIRST_ROWS]
 
 
 def _classes(

@@ -12,9 +12,8 @@ from typing import Any
 import jax
 import numpy as np
 import pandas as pd
-import scipy.sparse
 
-from bayesnb.arrays.sparse import is_sparse
+from bayesnb.arrays.sparse import stack_rows
 from bayesnb.arrays.typing import ArrayLike, ByColumn, ByLabel
 from bayesnb.families import Family
 from bayesnb.files.streaming import stream
@@ -209,11 +208,7 @@ def _some_rows(described: Description, statistics: ModelStatistics) -> tuple[Any
         place = place + np.bincount(codes, minlength=len(place))
         kept = np.sort(order[before % every == 0])
         found.append((jax.tree.map(lambda x, kept=kept: x[kept], X), codes[kept]))
-    return jax.tree.map(_stack, *found)
-
-
-def _stack(*parts: Any) -> Any:
-    return scipy.sparse.vstack(parts, format="csr") if is_sparse(parts[0]) else np.concatenate(parts)
+    return jax.tree.map(stack_rows, *found)
 
 
 class DescribedRows(ArrayBlocks):
