@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.compiled import compiled, part_of_loops
-from bayesnb.arrays.host_bodies import with_host_body
+from bayesnb.arrays.host_bodies import Shape, with_host_body
 from bayesnb.arrays.placement import Array
 from bayesnb.numerics.log_gamma import log_gamma_ratio
 
@@ -34,7 +34,12 @@ def _on_host(mass: Array, counts: Array, totals: Array) -> tuple[Array, Array]:
     return weights.reshape(*front, *weights.shape[1:]), rest.reshape(*front, *rest.shape[1:])
 
 
-@with_host_body(_on_host)
+def _shapes(mass: Shape, _: Shape, totals: Shape) -> tuple[Shape, Shape]:
+    rest = (*totals, mass[-2])
+    return (*rest, mass[-1], mass[-1]), rest
+
+
+@with_host_body(_on_host, _shapes)
 def segment_weights(mass: Array, counts: Array, totals: Array) -> tuple[Array, Array]:
     """log prod_k Gamma(A q + c_k) / (Gamma(A q) (q (A + n_k))^c_k) of segments, [..., A, D, G, G], and the rest,
     log prod_k Gamma(A) (A + n_k)^n_k / Gamma(A + n_k), [..., A, D].

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.compiled import compiled
-from bayesnb.arrays.host_bodies import with_host_body
+from bayesnb.arrays.host_bodies import Shape, with_host_body
 from bayesnb.arrays.placement import Array, namespace
 from bayesnb.families.parts.end_to_end import EndToEnd
 from bayesnb.families.parts.pair_evidence import at_categories, over_categories
@@ -37,7 +37,11 @@ def _on_host(counts: Array, sizes: Array) -> tuple[Array]:
     return (out.reshape(*front, num_segments, num_segments),)
 
 
-@with_host_body(_on_host)
+def _shapes(counts: Shape, sizes: Shape) -> tuple[Shape]:
+    return ((*counts[:-2], sizes[-1], sizes[-1]),)
+
+
+@with_host_body(_on_host, _shapes)
 def _join_counts(counts: Array, sizes: Array) -> tuple[Array]:
     """The sums over segments of so many categories, sizes [..., I], on both axes: [..., S, S] to [..., I, I]."""
     front, (num_categories, _), num_segments = counts.shape[:-2], counts.shape[-2:], sizes.shape[-1]

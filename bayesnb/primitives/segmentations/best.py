@@ -8,7 +8,7 @@ import numpy as np
 from jax.scipy.special import gammaln
 
 from bayesnb.arrays.compiled import compiled
-from bayesnb.arrays.host_bodies import with_host_body
+from bayesnb.arrays.host_bodies import Shape, with_host_body
 from bayesnb.arrays.placement import Array
 from bayesnb.primitives.segmentations.nodes import NEVER, log_of
 
@@ -32,7 +32,11 @@ def _on_host(log_weight: Array, real: Array, prior: Array) -> tuple[Array, Array
     return value.reshape(log_weight.shape[:-2]), cuts.reshape(real.shape)
 
 
-@with_host_body(_on_host)
+def _shapes(log_weight: Shape, real: Shape, _: Shape) -> tuple[Shape, Shape]:
+    return log_weight[:-2], real
+
+
+@with_host_body(_on_host, _shapes)
 def best_segmentation(log_weight: Array, real: Array, prior: Array) -> tuple[Array, Array]:
     """The log of prior times weights of the best segmentation [...], and its cuts, 1 or 0, [..., G - 1].
 

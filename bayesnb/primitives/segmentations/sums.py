@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.compiled import compiled
-from bayesnb.arrays.host_bodies import with_host_body
+from bayesnb.arrays.host_bodies import Shape, with_host_body
 from bayesnb.arrays.placement import Array
 from bayesnb.primitives.segmentations.nodes import NEVER, boundaries_before, log_of, nodes
 
@@ -21,7 +21,11 @@ def _on_host(log_weight: Array, real: Array) -> tuple[Array, Array]:
     return log_sum.reshape(log_weight.shape[:-2]), log_shares.reshape(log_weight.shape)
 
 
-@with_host_body(_on_host)
+def _shapes(log_weight: Shape, _: Shape) -> tuple[Shape, Shape]:
+    return log_weight[:-2], log_weight
+
+
+@with_host_body(_on_host, _shapes)
 def sum_segmentations(log_weight: Array, real: Array) -> tuple[Array, Array]:
     """log of the sum over segmentations of prior times weights [...], and of each segment's probability [..., G, G].
 
