@@ -27,7 +27,7 @@ from bayesnb.frames.column_kinds import SKIP
 from bayesnb.frames.inference import in_python, on_command_line
 from bayesnb.frames.likelihoods import AUTO
 from bayesnb.frames.schema import FrameSchema
-from bayesnb.frames.series import Array, DataError, label
+from bayesnb.frames.series import Array, DataError, Frame, label
 from bayesnb.frames.summaries import Summary, summarise
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows.statistics import ModelStatistics
@@ -200,14 +200,16 @@ def _some_rows(described: Description, statistics: ModelStatistics) -> tuple[Any
     every, counts = one_in(described.num_rows), statistics.class_counts
     place = (np.cumsum(counts) - counts).astype(int)  # of the next row of each class among all rows, sorted by class
     found: list[tuple[Any, Array]] = []
-    for X, codes in _encoded_blocks(described):
+    for frame in _labelled_rows(described):
+        codes = described.target.encode(frame[described.target.name])
         order = np.argsort(codes, kind="stable")
         before = np.concatenate(
             [place[k] + np.arange(n) for k, n in enumerate(np.bincount(codes, minlength=len(place)))]
         )
         place = place + np.bincount(codes, minlength=len(place))
         kept = np.sort(order[before % every == 0])
-        found.append((jax.tree.map(lambda x, kept=kept: x[kept], X), codes[kept]))
+        if len(kept):
+            found.append((described.schema.encode(frame[kept.tolist()]), codes[kept]))
     return jax.tree.map(stack_rows, *found)
 
 
@@ -231,14 +233,17 @@ class DescribedRows(ArrayBlocks):
 
 
 def _encoded_blocks(described: Description) -> Iterator[tuple[Any, Array]]:
-    schema, target = described.schema, described.target
-    used = [*schema.used, target]
+    for frame in _labelled_rows(described):
+        yield described.schema.encode(frame), described.target.encode(frame[described.target.name])
+
+
+def _labelled_rows(described: Description) -> Iterator[Frame]:
+    used = [*described.schema.used, described.target]
     texts = {column.name for column in used if column.text}
     for batch in described.kept or open_data(described.data).read([column.name for column in used], texts):
-        present = batch.present(target.name)
+        present = batch.present(described.target.name)
         if present.any():
-            labelled = batch.frame if present.all() else batch.frame.filter(present.tolist())
-            yield schema.encode(labelled), target.encode(labelled[target.name])
+            yield batch.frame if present.all() else batch.frame.filter(present.tolist())
 
 
 def predict_file(classifier: NaiveBayesClassifier, data: str) -> Iterator[tuple[RowBatch, Array]]:
