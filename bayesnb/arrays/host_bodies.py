@@ -6,6 +6,7 @@ A trace holds such a function as one primitive: JAX compiles its own body, the i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any
 
 import jax
@@ -59,10 +60,10 @@ def with_host_body(host: Body, shapes: Callable[..., Sequence[Shape]]) -> Callab
         ad.primitive_jvps[primitive] = slope
         RULES[primitive.name] = lambda equation: host if len(equation.outvars) > 1 else lambda *args: host(*args)[0]
 
+        @wraps(device)
         def call(*args: Array) -> tuple[Array, ...]:
             return tuple(primitive.bind(*map(jnp.asarray, args)))
 
-        call.__name__, call.__doc__ = device.__name__, device.__doc__
         return call
 
     return wrap
