@@ -35,6 +35,10 @@ PAIRS = (
     ("forests of Histogram, powers", "Histogram, powers"),
     ("forests of Histogram, powers", "forests, powers"),
     ("forests of Histogram, powers", "Views, powers"),
+    ("default", "posterior, powers"),
+    ("default", "Views, powers"),
+    ("forests of Views, powers", "Views, powers"),
+    ("forests of Views, powers", "forests, powers"),
 )
 """What each step adds: a method and the one that lacks it."""
 
