@@ -148,6 +148,7 @@ COMPARED = {
         prior="Dirichlet 1",
         meaning="what NaiveBayesClassifier() fits: numbers seen in three ways, with weights; without any, full Bayes",
         fit=lambda experiment, X, y: fit_default(experiment, X, y),
+        style=Style(8, "++", {"color": "#000000", "marker": "*", "linestyle": (0, (4, 1)), "markersize": 8}),
         most_rows=MOST_ROWS,
     ),
     "logistic regression": Method(
