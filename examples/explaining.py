@@ -30,10 +30,6 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
 import bayesnb as nb
-from bayesnb import plots
-from bayesnb.inspection.explain import explain
-from bayesnb.inspection.explanation import Explanation
-from bayesnb.inspection.top_features import top_features
 
 Array = np.ndarray[Any, Any]
 
@@ -63,7 +59,7 @@ def hardest(fit: nb.Posterior, X: Array) -> int:
 # %% What must hold
 
 
-def check(fit: nb.Posterior, X: Array, explanation: Explanation) -> None:
+def check(fit: nb.Posterior, X: Array, explanation: nb.Explanation) -> None:
     """Sums are predictions, and one term is Student's t by hand.
 
     Raises:
@@ -94,16 +90,16 @@ def main(argv: Sequence[str] | None = None) -> None:
     chosen = parse(options, argv)
     fit, X, y, named = fit_tumours(chosen.train)
     row = hardest(fit, X)
-    explanation = explain(fit, X, key=jax.random.key(0), num_draws=chosen.draws, **named)
+    explanation = nb.explain(fit, X, key=jax.random.key(0), num_draws=chosen.draws, **named)
     print(explanation.table(row, SHOWN))
     print(f"\nit is {explanation.class_names[y[row]]}; the features that speak most for each class, in nats a row:\n")
-    print(top_features(fit, 5, **named))
+    print(nb.top_features(fit, 5, **named))
     print()
     check(fit, X, explanation)
     picture = figure(13, 5)
     left, right = picture.subplots(1, 2, width_ratios=[2, 3])
-    plots.contribution_bars(left, explanation, row, count=SHOWN)
-    plots.nomogram(right, fit, X, row=row, count=SHOWN, **named)
+    nb.plots.contribution_bars(left, explanation, row, count=SHOWN)
+    nb.plots.nomogram(right, fit, X, row=row, count=SHOWN, **named)
     save(picture, chosen.out, "explaining.png")
 
 

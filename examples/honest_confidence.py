@@ -41,6 +41,8 @@ from shared import BLUE, GREY, ORANGE, at_least, figure, in_notebook, parse, par
 from spam import read_messages
 
 import bayesnb as nb
+
+# the inner parts of `bayesnb compare`, which have no public names: its tables, splits and scores
 from bayesnb.comparison.experiment import bayes_model
 from bayesnb.comparison.metrics import accuracy, calibration_error, log_loss, reliability_bins
 from bayesnb.comparison.splits import Split, make_splits

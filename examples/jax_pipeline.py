@@ -29,8 +29,6 @@ from shared import BLUE, GREY, ORANGE, at_least, figure, in_notebook, parse, par
 from sklearn.datasets import load_digits
 
 import bayesnb as nb
-from bayesnb.files.storage.export import export
-from bayesnb.files.storage.exported import load_exported
 
 try:
     import equinox as eqx
@@ -90,8 +88,8 @@ def train(network: Any, x: jax.Array, y: jax.Array, key: jax.Array, num_steps: i
 # %%
 def serve(network: Any, posterior: nb.Posterior, path: Any) -> Any:
     """Exports the posterior, loads it, and returns the compiled pipeline from pixels to class probabilities."""
-    export(posterior, path)
-    served = load_exported(path)
+    nb.export(posterior, path)
+    served = nb.load_exported(path)
     print(f"\n{served}: {path.stat().st_size:,} bytes")
     return jax.jit(lambda x: served.predict_proba(features(network, x)))
 

@@ -91,8 +91,8 @@ print(f"{ours.score(wines, cultivar):.3f} ours, {estimator.score(wines, cultivar
 # | `min_categories=C` | a data frame with declared categories, or the family `nb.Categorical.laplace(C, l)` |
 # | one kind of column | a list of kinds, a dict by name, or `"auto"` for a data frame |
 #
-# The default, `method="posterior"`, is full Bayes, which scikit-learn does not have. Columns of numbers get learned
-# powers, too; `temper=False` leaves these out.
+# The default, `method="posterior"`, is full Bayes, which scikit-learn does not have. It sees numbers in three ways and
+# learns a power for each feature; `temper=False` is the exact posterior, with Normal numbers and no powers.
 
 # %%
 uniform = np.full(10, 0.1)

@@ -118,8 +118,9 @@ print(refusal(lambda: classifier.predict(new.assign(age="forty"))))
 print(refusal(lambda: classifier.predict(new.assign(relatives=0.5))))
 
 # %% [markdown]
-# **Over-confidence.** Title and sex tell the same thing twice, and so do fare and class; the fit counts both. `temper`
-# learns how far the features are to be believed, without held-out rows: one power for all, or one for each.
+# **Over-confidence.** Title and sex tell the same thing twice, and so do fare and class; the exact posterior counts it
+# twice. `temper` learns how far the features are to be believed, without held-out rows: one power for all, or one for
+# each, as the default has done above.
 
 # %%
 folds = StratifiedKFold(5, shuffle=True, random_state=0)

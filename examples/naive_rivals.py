@@ -15,6 +15,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.pipeline import make_pipeline
 
+# the inner parts of `bayesnb compare`, which have no public names: its rivals and tables
 from bayesnb.comparison.rivals import Rival, fit_rival
 from bayesnb.files.tables.table import Table
 

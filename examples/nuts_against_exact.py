@@ -27,7 +27,7 @@ from shared import BLUE, GREY, ORANGE, at_least, figure, parse, parser, save, ti
 from sklearn.datasets import load_wine
 
 import bayesnb as nb
-from bayesnb.inspection.arviz import library
+from bayesnb.inspection.arviz import library  # ArviZ without the warning of its last release
 
 Array = np.ndarray[Any, Any]
 

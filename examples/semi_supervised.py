@@ -62,6 +62,19 @@ def hidden(y: Array, size: int) -> Array:
 
 # %% [markdown]
 # **The comparison**: `nb.fit_em` with labels of which most are -1, at several weights of an unlabelled row.
+#
+# **Which lambda?** Many unlabelled rows outvote few labelled ones, and a small lambda keeps them from it: take it so
+# small that lambda times their number is below the number of labelled rows. With ten labels a class of the digits,
+# 100 rows beside 700 without labels, the means of five splits are
+#
+# | lambda | 0 | 0.01 | 0.1 | 1 |
+# |---|---|---|---|---|
+# | accuracy | .831 | .834 | .836 | .807 |
+# | log loss | .674 | .673 | .701 | 1.134 |
+#
+# so that 0.1 takes what there is to gain in accuracy, and little of the false confidence. One or two labels a class are
+# too few for it: with one the log loss is 1.730 at 0, 6.647 at 0.1 and 3.425 at 1, and on rows of the model 1.035,
+# 3.621 and 0.114. Where you believe the model, take 1, however few labels there are.
 
 
 # %%

@@ -73,7 +73,7 @@ def test_what_it_points_at_exists():
 
 @pytest.mark.slow
 def test_the_scores_are_those_of_the_first_command():
-    methods = ("MLE", "MAP", "full Bayes", "tempered", "feature weights")
+    methods = ("MLE", "MAP", "full Bayes", "tempered", "feature weights", "default")
     result = compare(Experiment(make_table(read("breast_cancer")), (398,), 20, 0), methods=methods)
     behind = {name: result.difference(398, name, "log_loss") for name in ("MLE", "MAP")}
     loss = {name: formats.number(result.mean(398, name, "log_loss")[0]) for name in methods}
@@ -81,6 +81,7 @@ def test_the_scores_are_those_of_the_first_command():
     assert f"at 398 rows full Bayes is {lead[0]} nats behind MLE and {lead[1]} behind MAP" in WHY
     cut = f"full Bayes from {loss['full Bayes']} to {loss['tempered']} and {loss['feature weights']}."
     assert f"At 398 rows this cuts the log loss of {cut}" in WHY
+    assert f"Its log loss at 398 rows is {loss['default']}." in WHY
 
 
 @pytest.mark.parametrize("smoothing", [0.5, 1.0, 2.0])

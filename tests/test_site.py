@@ -96,11 +96,14 @@ def test_the_tutorials_that_are_listed_exist():
 @pytest.mark.parametrize(
     "path", [*sorted((DOCS / "how_to").glob("*.md")), DOCS / "design.md"], ids=lambda path: path.stem
 )
-def test_the_lines_of_a_page_run(path, tmp_path, monkeypatch):
+def test_the_lines_of_a_page_run(path, tmp_path, monkeypatch, capsys):
+    """They print what the block of text below them says, and those without such a block print nothing."""
     monkeypatch.chdir(tmp_path)  # one writes a file
     scope: dict = {}
-    for program in re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), re.S):
+    page = path.read_text(encoding="utf-8")
+    for program, printed in re.findall(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", page, re.M | re.S):
         exec(program, scope)
+        assert capsys.readouterr().out == printed
 
 
 def test_every_picture_is_in_the_gallery():

@@ -19,6 +19,9 @@ ONE_WAY = 2.0 / 3.0
 APART = 0.04
 """The room between a feature and the lines at it; the circle has radius 1."""
 
+MOST_LEVEL = 12
+"""Names of so many features find room on level lines; those of more point away from the circle."""
+
 
 def draw_edges(ax: Axes, edge_probs: Array, names: Sequence[str], least: float) -> Axes:
     """Draw edges of either direction with a probability of ``least`` in all, and the features that have any.
@@ -34,17 +37,20 @@ def draw_edges(ax: Axes, edge_probs: Array, names: Sequence[str], least: float) 
     place = dict(zip(order.tolist(), np.stack([np.cos(angle), np.sin(angle)], axis=1), strict=True))
     for i, j in zip(*np.nonzero(np.triu(either >= least, 1)), strict=True):
         _draw_edge(ax, place[i], place[j], edge_probs[i, j], edge_probs[j, i])
+    level = len(order) <= MOST_LEVEL
     fontsize = float(np.clip(300 / max(len(order), 1), 5, 9))
     for at, feature in zip(angle, order.tolist(), strict=True):
         x, y = place[feature]
         ax.plot(x, y, marker="o", markersize=5, color="black", zorder=3)
-        right = x >= -1e-9
-        turn = np.degrees(at) + (0 if right else 180)
+        side = "left" if x >= -1e-9 else "right"
+        turn = 0.0 if level else np.degrees(at) + (0 if side == "left" else 180)
+        if level and abs(x) < 0.1:  # above or below the circle
+            side = "center"
         ax.text(
-            1.08 * x, 1.08 * y, shorten(names[feature]), rotation=turn, rotation_mode="anchor", fontsize=fontsize,
-            ha="left" if right else "right", va="center",
+            1.08 * x, (1.12 if level else 1.08) * y, shorten(names[feature]), rotation=turn, rotation_mode="anchor",
+            fontsize=fontsize, ha=side, va="center",
         )  # fmt: skip
-    ax.set(xlim=(-2.0, 2.0), ylim=(-2.0, 2.0), aspect="equal")
+    ax.set(xlim=(-2.0, 2.0), ylim=(-1.3, 1.3) if level else (-2.0, 2.0), aspect="equal")
     ax.axis("off")
     left = len(names) - len(order)
     rest = f"; features without any: {left}" if left else ""

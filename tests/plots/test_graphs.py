@@ -37,6 +37,17 @@ def test_features_that_belong_together_stand_together():
     assert {*order[3:5]} == {1, 5}
 
 
+@pytest.mark.parametrize("num_features", [3, 7, 12])
+def test_few_names_stand_level_and_apart_from_each_other_and_from_the_title(num_features):
+    either = np.full((num_features, num_features), 0.3)
+    picture = Figure(figsize=(6, 4.5), layout="constrained")
+    ax = draw_edges(picture.subplots(), either, [f"a feature, number {i}" for i in range(num_features)], 0.2)
+    picture.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in (*ax.texts, ax.title) if text.get_text()]
+    assert len(boxes) == num_features + 1
+    assert not [(i, j) for j in range(len(boxes)) for i in range(j) if boxes[i].overlaps(boxes[j])]
+
+
 def test_the_graph_of_a_fit(rng):
     flags = rng.integers(0, 2, (60, 1)).repeat(2, axis=1)
     X = {"flags": np.c_[flags, rng.integers(0, 2, 60)], "size": rng.normal(size=(60, 1)) + 3 * flags[:, :1]}
