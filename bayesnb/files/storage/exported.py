@@ -31,9 +31,6 @@ KIND, VERSION = "bayesnb exported", 1
 FUNCTIONS = ("predict_log_proba", "log_joint")
 """The exported methods of the fit."""
 
-FEW_ROWS = 32
-"""Functions of so few host rows are compiled without optimisation: a new process answers its first row .16 s sooner."""
-
 NO_FLATBUFFERS = "to read and write functions JAX needs flatbuffers: pip install flatbuffers"
 
 
@@ -113,16 +110,13 @@ class ExportedClassifier:
         def log_joint(arrays: dict[str, Array]) -> jax.Array:
             return functions["log_joint"].call(self._unpack(arrays))
 
-        answers: dict[str, Callable[[dict[str, Array]], jax.Array]] = {
-            "predict_log_proba": log_proba,
-            "predict_proba": lambda arrays: jnp.exp(log_proba(arrays)),
-            "predict": lambda arrays: log_proba(arrays).argmax(axis=-1),
-            "log_joint": log_joint,
-            "log_density": lambda arrays: logsumexp(log_joint(arrays)),
+        self._compiled: dict[str, Callable[[dict[str, Array]], jax.Array]] = {
+            "predict_log_proba": jax.jit(log_proba),
+            "predict_proba": jax.jit(lambda arrays: jnp.exp(log_proba(arrays))),
+            "predict": jax.jit(lambda arrays: log_proba(arrays).argmax(axis=-1)),
+            "log_joint": jax.jit(log_joint),
+            "log_density": jax.jit(lambda arrays: logsumexp(log_joint(arrays))),
         }
-        self._compiled = {name: jax.jit(answer) for name, answer in answers.items()}
-        briefly = {"xla_backend_optimization_level": 0}
-        self._compiled_briefly = {name: jax.jit(answer, compiler_options=briefly) for name, answer in answers.items()}
 
     def log_joint(self, X: Rows) -> jax.Array:
         """log p(y = k, x) of each row, [N, K]; -inf if the class is impossible."""
@@ -151,13 +145,12 @@ class ExportedClassifier:
 
     def _answer(self, name: str, X: Any) -> jax.Array:
         require_jax()
-        arrays = self._rows(X)
+        arrays, compiled = self._rows(X), self._compiled[name]
         num_rows = next(iter(arrays.values())).shape[0]
         if not num_rows:  # the functions need at least one row, which padding gives
             arrays = {block: np.zeros(x.shape, self._dtype) for block, x in arrays.items()}
         if not on_host(arrays):
-            return self._compiled[name](arrays)
-        compiled = (self._compiled_briefly if num_rows <= FEW_ROWS else self._compiled)[name]
+            return compiled(arrays)
         with jax.core.eval_context():  # compute concrete rows at once, also inside a caller's jit
             answer = compiled({block: pad_rows(x) for block, x in arrays.items()})
             return jnp.asarray(np.asarray(answer)[:num_rows])
