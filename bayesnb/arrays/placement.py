@@ -62,7 +62,9 @@ def as_array(x: Any) -> Array:
 
 def is_sparse(x: Any) -> bool:
     """Whether x is one of scipy's sparse matrices; who has one has loaded scipy.sparse, which takes .1 seconds."""
-    return "scipy.sparse" in sys.modules and bool(sys.modules["scipy.sparse"].issparse(x))
+    if type(x) is np.ndarray or "scipy.sparse" not in sys.modules:
+        return False
+    return bool(sys.modules["scipy.sparse"].issparse(x))
 
 
 def native(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
