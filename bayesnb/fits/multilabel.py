@@ -8,7 +8,7 @@ independently of the others (binary relevance): Tsoumakas and Katakis, Multi-lab
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import jax
@@ -24,8 +24,9 @@ from bayesnb.families.base import Family
 from bayesnb.fits.closed_form import CLOSED_FORMS, fit_mle, fit_posterior, gather, require_fit, require_maxima
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.model.nonconjugate import require_conjugacy
+from bayesnb.numerics.log_prob import LogProb
 from bayesnb.numerics.stable import sigmoid
-from bayesnb.primitives import products
+from bayesnb.primitives.scoring import Score
 from bayesnb.primitives.sums import Labels
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.rows import arguments
@@ -65,9 +66,20 @@ class MultiLabel(Node):
     def log_odds(self, X: Rows) -> Array:
         """log p(1 | x) - log p(0 | x) of each label, [N, L]; infinite if only one of the two is possible."""
         arrays = self.label(0).arrays(X)
-        # numpy rows are scored on the host, even if the fit is on a device
-        fits = to_host(self.fits) if on_host(arrays) and not is_traced(self.fits) else self.fits
-        return products.by_rows(_log_odds, (fits,), arrays)
+        if is_traced(self.fits) or not on_host(arrays):
+            return _log_odds(self.fits, arrays)
+        # float32 rows are scored in float64; a single fit would choose by the size of the result
+        arrays = {b: x.astype(np.float64) if x.dtype == np.float32 else x for b, x in arrays.items()}
+        return np.stack([_difference(score(arrays)) for score in self._host_scores], axis=1)
+
+    @cached_property
+    def _host_scores(self) -> list[Score]:
+        """The scorers of numpy rows by label, wherever the fit is, cached at the first prediction."""
+        fits = to_host(self.fits)
+        return [jax.tree.map(lambda leaf, i=i: leaf[i, ...], fits)._host_score for i in range(self.num_labels)]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_host_scores"}
 
     def predict_proba(self, X: Rows) -> Array:
         """The probability that a row has each label, [N, L]; rows do not sum to one."""
@@ -190,12 +202,11 @@ def _check_label_values(Y: np.ndarray[Any, Any]) -> None:
 def _log_odds(fits: PointEstimate | Posterior, arrays: dict[str, Array]) -> Array:
     """One label at a time: the memory is that of one label."""
     floating = jnp.result_type(float)
-    # float32 rows on the host are scored in float64; a single fit would choose by the size of the result
     arrays = {b: x.astype(floating) if jnp.issubdtype(x.dtype, jnp.floating) else x for b, x in arrays.items()}
+    return jax.lax.map(lambda fit: _difference(fit.scores(arrays)), fits).T
 
-    def of_label(fit: PointEstimate | Posterior) -> Array:
-        finite, zeros = fit.scores(arrays)
-        infinite = jnp.where(zeros[:, 1] < zeros[:, 0], jnp.inf, -jnp.inf)
-        return jnp.where(zeros[:, 1] == zeros[:, 0], finite[:, 1] - finite[:, 0], infinite)
 
-    return jax.lax.map(of_label, fits).T
+def _difference(scores: LogProb) -> Array:
+    """log p(1) - log p(0) of scores [N, 2], infinite if only one of the two is possible."""
+    logs = scores.contenders()
+    return logs[:, 1] - logs[:, 0]

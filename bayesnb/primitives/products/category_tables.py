@@ -50,8 +50,13 @@ def _on_host(codes: Callable[[Array], Codes | Places], table: LogProb) -> Callab
 
 
 def _by_place(table: Array) -> Array:
-    """[K, S] as [S + 1, K], with nothing at the place of missing cells."""
-    return np.concatenate([table.T, np.zeros((1, len(table)))]).astype(np.float64)
+    """[K, S] as [S + 1, K], with nothing at the place of missing cells.
+
+    A row of it lies in one piece in memory: else a loop takes half as long again.
+    """
+    by_place = np.zeros((table.shape[1] + 1, table.shape[0]))
+    by_place[:-1] = table.T
+    return by_place
 
 
 @compiled_unless_few

@@ -68,7 +68,7 @@ class BaseNB(IncrementalClassifier):
         """The table from which the family scores rows."""
 
     def _cells(self, X: Any) -> Any:
-        """The cells of validated rows as the model takes them."""
+        """The cells of validated rows as the model takes them, to be scored."""
         return X
 
     def _sum(self, X: Any, codes: Array, weight: Array | None, num_classes: int) -> ModelStatistics:
@@ -105,7 +105,7 @@ class BaseNB(IncrementalClassifier):
 
     def _learn(self, X: Any, classes: Array, codes: Array, weight: Array | None, *, which: Which) -> None:
         with self._sklearn_errors(X):
-            statistics = self._sum(self._cells(X), codes, weight, len(classes))
+            statistics = self._sum(X, codes, weight, len(classes))
         if which == "more":
             statistics = merge_alike(self.statistics_, statistics)
         self.__dict__.pop("statistics_", None)  # unfitted if a parameter is invalid

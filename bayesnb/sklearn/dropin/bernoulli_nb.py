@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from sklearn import naive_bayes
 from sklearn.preprocessing import binarize
 from sklearn.utils import assert_all_finite
 
+from bayesnb.arrays.cells import above
 from bayesnb.arrays.placement import Array
 from bayesnb.arrays.sparse import is_sparse, rows_of
 from bayesnb.families import Bernoulli
@@ -16,6 +18,7 @@ from bayesnb.families.bernoulli import BernoulliStatistics
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.products import Linear
+from bayesnb.rows.statistics import ModelStatistics
 from bayesnb.sklearn.dropin.base_nb import BaseNB, log_frequencies
 
 
@@ -51,13 +54,20 @@ class BernoulliNB(BaseNB, naive_bayes.BernoulliNB):
             return X
         if is_sparse(X):
             return binarize(rows_of(X), threshold=self.binarize)
-        assert_all_finite(X, allow_nan=True, input_name="X")
         if 0 <= self.binarize < 1 and X.dtype.kind in "bu" and X.max() <= 1:
             return X  # zeros and ones already: without a copy a fit of bytes takes two thirds of the time
-        # compare integers with an integer: with a float numpy would copy them to float64
-        threshold = self.binarize if X.dtype.kind == "f" else int(np.floor(self.binarize))
-        flags = np.greater(X, threshold).view(np.uint8)
-        return np.where(np.isnan(X), X, flags) if np.isnan(X.max()) else flags
+        flags, all_finite = above(X, self.binarize)
+        if all_finite:
+            return flags
+        assert_all_finite(X, allow_nan=True, input_name="X")
+        return np.where(np.isnan(X), X, flags)
+
+    def _sum(self, X: Any, codes: Array, weight: Array | None, num_classes: int) -> ModelStatistics:
+        if self.binarize is not None and 0 <= self.binarize < 1 and not is_sparse(X):
+            # cells may be zeros and ones already, as the sums tell: without a copy a fit takes half of the time
+            with suppress(ValueError):
+                return super()._sum(X, codes, weight, num_classes)
+        return super()._sum(self._cells(X), codes, weight, num_classes)
 
     def _set_features(self, statistics: BernoulliStatistics) -> tuple[Array, ...]:
         self.feature_count_ = statistics.successes
