@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn import naive_bayes
 
 from bayesnb.arrays.cells import all_codes
 from bayesnb.arrays.placement import Array
+from bayesnb.families import Categorical
 from bayesnb.families.base import pytree
 from bayesnb.families.open_categorical import OpenCategorical
 from bayesnb.families.parts.statistics import CategoricalStatistics
@@ -25,6 +28,22 @@ class WholeParts(OpenCategorical):
         """Raise ValueError if a cell is negative or infinite."""
         if not all_codes(x, min(self._sizes)) and ((x < 0).any() or (x.dtype.kind == "f" and np.isinf(x).any())):
             raise ValueError(f"block {block!r} has a cell that is not a code: give finite numbers of 0 or more, or NaN")
+
+
+@pytree
+class CountedParts(WholeParts):
+    """The same for a fit: counts that hold every cell prove what the check would find, and a fit saves two fifths."""
+
+    def check(self, x: Array, block: str) -> None:
+        """Nothing: ``statistics`` checks cells that are not all counted."""
+
+    def statistics(self, x: Array, z: Any) -> CategoricalStatistics:
+        """The counts of a block of rows."""
+        counted = Categorical.statistics(self, x, z)
+        if z.has_counted_all(counted.counts, x.shape[1]):
+            return counted
+        super().check(x, "x")
+        return super().statistics(x, z)
 
 
 class CategoricalNB(BaseNB, naive_bayes.CategoricalNB):
@@ -59,7 +78,7 @@ class CategoricalNB(BaseNB, naive_bayes.CategoricalNB):
     def _sum(self, X: Array, codes: Array, weight: Array | None, num_classes: int) -> ModelStatistics:
         # scikit-learn's reading of ``min_categories`` if every code is 0
         least = tuple(self._validate_n_categories(np.zeros((1, X.shape[1]), int), self.min_categories).tolist())
-        model = NaiveBayes(WholeParts(least).with_room(X))
+        model = NaiveBayes(CountedParts(least).with_room(X))
         counted = summarise(label_rows(model, X, codes, weight, num_classes), evidence=False)
         return counted.with_block("x", counted.blocks["x"].without_room(least))
 
