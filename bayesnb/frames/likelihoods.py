@@ -153,11 +153,13 @@ def _array_schema(
         found = ArraySchema(kinds, inferred=True)
     else:
         refuse_words(likelihoods)
-        positions = range(X.shape[1])
         given = expand_positions(likelihoods, X.shape[1]) if isinstance(likelihoods, Mapping) else likelihoods
+        alike = isinstance(given, str | Family)  # of 100,000 columns one is looked at
+        positions = range(1 if alike else X.shape[1])
         chosen = dict.fromkeys(positions, given) if isinstance(given, Family) else choose_kinds(given, positions)
         names = name_families(chosen)
         kinds = tuple(names[id(kind)] if isinstance(kind, Family) else kind for kind in chosen.values())
+        kinds = kinds * X.shape[1] if alike else kinds
         if set(kinds) == {SKIP}:
             raise DataError("X has no column to learn from: all are skipped, as asked")
         own = {names[id(kind)]: kind for kind in chosen.values() if isinstance(kind, Family)}

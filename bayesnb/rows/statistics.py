@@ -253,7 +253,8 @@ def from_host(rows: LabelledRows, *, evidence: bool = True, tables: bool = False
     row_bytes = max((bytes_per_row(x) for x in arrays.values()), default=1)
     least = num_classes * max((class_bytes(f, f.columns_in(arrays[b])) for b, f in families.items()), default=0)
     block_bytes = STORED_BYTES if any(map(is_sparse, arrays.values())) else None
-    blocks = list(row_blocks(rows.num_rows, row_bytes, least, block_bytes)) or [slice(0, 0)]
+    whole = row_bytes * rows.num_rows <= 2 * least  # sums as large as the rows are made once, and not merged
+    blocks = [slice(0, rows.num_rows)] if whole else row_blocks(rows.num_rows, row_bytes, least, block_bytes)
     return merge_in_threads(merge_alike, part, blocks)
 
 

@@ -193,4 +193,8 @@ def log_frequencies(counts: Array, alpha: Any, sizes: Any) -> Array:
         raised = np.where(np.repeat(totals > 0, sizes, axis=1), raised, pooled)
         totals = np.add.reduceat(raised, starts, axis=1)
     with np.errstate(divide="ignore"):
-        return np.log(raised) - np.repeat(np.log(totals), sizes, axis=1)
+        # in place: memory that the system has yet to give takes longer than the logarithms
+        logs, log_totals = np.log(raised, out=raised), np.log(totals)
+    # one simplex broadcasts, which takes a tenth of the time
+    logs -= log_totals if len(sizes) == 1 else log_totals[:, np.repeat(np.arange(len(sizes)), sizes)]
+    return logs
