@@ -62,13 +62,13 @@ def load_program(place: str) -> Callable[..., Any]:
     }
     if name:
         if name not in functions:
-            raise DataError(f"'{path}' has no function '{name}'{closest(name, functions) or _listed(functions)}")
+            raise DataError(f"'{path}' has no function '{name}'{closest(name, functions) or _listing(functions)}")
         return functions[name]
     if PROGRAM in functions or len(functions) == 1:
         return functions.get(PROGRAM) or next(iter(functions.values()))
     if not functions:
         raise DataError(f"'{path}' has no function: a program is a function with numpyro.sample in it")
-    raise DataError(f"'{path}' has several functions{_listed(functions)}; give --model {path}:{next(iter(functions))}")
+    raise DataError(f"'{path}' has several functions{_listing(functions)}; give --model {path}:{next(iter(functions))}")
 
 
 def _run(path: Path) -> dict[str, Any]:
@@ -89,5 +89,5 @@ def _module_name(path: Path) -> str:
     return f"model_file_{path.stem}"
 
 
-def _listed(functions: dict[str, Any]) -> str:
+def _listing(functions: dict[str, Any]) -> str:
     return f": {', '.join(functions)}" if functions else ""

@@ -150,7 +150,7 @@ def compare(
         _probe(experiment, methods, forecast, on_probe)
         for size in experiment.sizes:
             if on_forecast is not None:
-                on_forecast(forecast.left())
+                on_forecast(forecast.seconds_left())
             found = []
             for scored in _fits(experiment, size, methods, forecast, on_fit):
                 found.append(scored)

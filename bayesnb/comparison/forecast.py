@@ -29,7 +29,7 @@ class Forecast:
         """Note that there is one fit less to do."""
         self._left[size, method] -= 1
 
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """The seconds that the fits still to do will take."""
         return sum(count * self._of_one(size, method) for (size, method), count in self._left.items() if count)
 

@@ -151,7 +151,7 @@ class Histogram(CellColumns):
         prior = self._prior
         place, cuts = segments.best(prior)
         concentration = jnp.asarray(self.total)[place][:, None] * prior.mass
-        whole = segments.joined(concentration[None] + prior.counts, cuts[None])
+        whole = segments.join_cells(concentration[None] + prior.counts, cuts[None])
         last = jnp.concatenate([cuts > 0, jnp.ones((len(cuts), 1), bool)], axis=-1)  # counts each segment once
         probs = dirichlet.dirichlet_mode(jnp.where(last[None], whole, 0.0))
         return {"probs": segments.split(prior.mass[None], probs, cuts[None]), "cuts": cuts, "total": place}

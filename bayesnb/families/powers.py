@@ -53,7 +53,7 @@ class Powers:
         sizes = self.term_sizes(powers.shape[0])
         return found * (powers if powers.shape[0] == 1 else jnp.repeat(powers, np.array(sizes)))[None]
 
-    def left_out_powered(self, statistics: Any, y: Array, weight: Array) -> Callable[[Array, Array, Array], Array]:
+    def leave_out_by_power(self, statistics: Any, y: Array, weight: Array) -> Callable[[Array, Array, Array], Array]:
         """``left_out`` by power, [N, K, P], each to be raised to its power."""
         return self.left_out(statistics, y, weight)
 

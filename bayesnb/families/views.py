@@ -210,7 +210,7 @@ class Views(Histogram):
 
     # leave-one-out
 
-    def left_out_powered(
+    def leave_out_by_power(
         self, statistics: ViewStatistics, y: Array, weight: Array
     ) -> Callable[[Array, Array, Array], Array]:
         ways = {
@@ -242,7 +242,7 @@ class Views(Histogram):
 
     def left_out_scores(self, statistics: ViewStatistics, x: Array, y: Array, weight: Array) -> Array:
         if on_host(self, statistics, x, y, weight):
-            terms = self.left_out_powered(statistics, y, weight)(x, y, weight)
+            terms = self.leave_out_by_power(statistics, y, weight)(x, y, weight)
             return terms @ self.start_powers(x.shape[1])
         return products.sum_terms("shared_left_out_terms", (self, statistics), (x, y, weight))
 

@@ -117,7 +117,7 @@ def bootstrap(
     require_fit(fit, fit_mle, fit_map, advice=": a posterior has credible intervals instead, see predict_interval")
     arguments.require_known("bootstrap", model, X, y, sample_weight, key)
     model, X, y, sample_weight = to_host((model, X, y, sample_weight))
-    rows = label_rows(model, X, y, sample_weight).counted()
+    rows = label_rows(model, X, y, sample_weight).drop_unused()
     estimate = fit(model, statistics=summarise(rows, evidence=False))
     if not rows.num_rows:
         raise ValueError("the bootstrap resamples rows: give at least one row with a positive weight")

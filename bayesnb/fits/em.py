@@ -237,7 +237,7 @@ def separate(
     rows = label_rows(model, X, np.maximum(y, 0) if signed else y, sample_weight, sparse=sparse)
     if rows.labels.soft:
         raise ValueError("y must be integers [N], -1 for an unlabelled row: soft labels are for the closed-form fits")
-    y, rows = y[rows.weight() > 0], rows.counted()
+    y, rows = y[rows.weight() > 0], rows.drop_unused()
     if (y < -1).any():
         raise ValueError(f"y holds {y.min()}, expected integers 0..K-1, or -1 for an unlabelled row")
     if model.num_classes is None and not (y >= 0).any():

@@ -113,7 +113,7 @@ def forest_statistics(
         raise ValueError("give rows, X and y, or statistics, as the attribute of a ForestPosterior has")
     _require_pairs(model)
     X, y, sample_weight = to_host((X, y, sample_weight))
-    rows = label_rows(model, X, y, sample_weight, num_classes, sparse=False).counted()
+    rows = label_rows(model, X, y, sample_weight, num_classes, sparse=False).drop_unused()
     layout, found = _layout(model, rows), summarise(rows)
     cells, labels = pair_cells(rows.families, rows.arrays), rows.labels
     pairs = pair_statistics(cells, labels.y, rows.weight(), rows.num_classes, layout)

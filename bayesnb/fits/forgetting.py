@@ -76,7 +76,7 @@ def fit_forgetting(model: NaiveBayes, X: Rows, y: LabelsLike, *, per_block: bool
     found = {part: _best(partial(rows.evidence, part)) for part in parts}
     factors = {name: found[name if per_block else None][0] for name in ["label", *rows.names]}
     log_evidence = sum(value for _, value in found.values())
-    posterior = fit_posterior(rows.prior, statistics=_faded(rows.prior, X, y, factors))
+    posterior = fit_posterior(rows.prior, statistics=_fade(rows.prior, X, y, factors))
     return Forgetting(factors if per_block else factors["label"], log_evidence, posterior)
 
 
@@ -102,7 +102,7 @@ def _best(evidence: Callable[[float], float]) -> tuple[float, float]:
     return float(1.0 - np.exp(-climbed.x[0])), float(-climbed.fun)
 
 
-def _faded(prior: NaiveBayes, X: Any, y: Any, factors: dict[str, float]) -> ModelStatistics:
+def _fade(prior: NaiveBayes, X: Any, y: Any, factors: dict[str, float]) -> ModelStatistics:
     """The statistics of all rows after the last one."""
     age = np.arange(len(y))[::-1]
     by_factor = {

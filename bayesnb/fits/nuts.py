@@ -90,7 +90,7 @@ def fit_nuts(
     arguments.check_model(model)
     refuse_discrete(model)
     X = None if X is None else model.by_block(X)
-    spelling, model = model.spelling, model.respelled(None)
+    spelling, model = model.spelling, model.respell(None)
     settings: dict[str, Any] = {"num_samples": num_samples, "num_warmup": num_warmup, "num_chains": num_chains}
     settings["progress_bar"] = progress_bar
     partly = statistics is None and has_unlabelled(y)
@@ -122,7 +122,7 @@ def fit_nuts(
     _warn(draws, exact=exact)
     if spelling is None:
         return draws
-    return replace(draws, model=draws.model.respelled(spelling), params=spelling.write(draws.params))
+    return replace(draws, model=draws.model.respell(spelling), params=spelling.write(draws.params))
 
 
 def refuse_discrete(model: NaiveBayes) -> None:

@@ -141,7 +141,7 @@ def make_schema(X: Any, given: Any, before: Any = None, seen: Any = None) -> tup
     for name, own in _by_block(given, list(X.by_name)).items():
         block = X.by_name[name]
         if own == SKIP:
-            parts[name], summaries[name] = _skipped(block), None
+            parts[name], summaries[name] = _skip(block), None
             continue
         if is_sparse(block) and not takes_sparse(own):
             raise DataError(
@@ -173,7 +173,7 @@ def _by_block(given: Any, names: list[str]) -> dict[str, Any]:
     return dict(zip(names, given, strict=True))
 
 
-def _skipped(block: Any) -> Part:
+def _skip(block: Any) -> Part:
     """The schema of a block that is left out."""
     if isinstance(block, Frame):
         return FrameSchema(tuple(Column(name, SKIP, text=None, reason=ASKED) for name in block.columns))

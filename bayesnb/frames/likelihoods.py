@@ -67,7 +67,7 @@ def make_schema(X: Any, likelihoods: Any, before: Schema | None = None, seen: An
     else:
         columns = tuple(_next_column(column, found.get(column.name), chosen) for column in before.columns)
         told = {column.name for column in columns if column.name in found and _drops_some(column, found[column.name])}
-        found = {name: _merged((seen or {}).get(name), summary) for name, summary in found.items()}
+        found = {name: _merge((seen or {}).get(name), summary) for name, summary in found.items()}
         _warn_of_other_kinds([column for column in columns if seen and column.name not in told], found)
     if all(column.kind == SKIP for column in columns):
         raise DataError(f"the data frame has no column to learn from{left_out(columns)}")
@@ -116,10 +116,10 @@ def _next_column(before: Column, summary: Summary | None, chosen: Chosen) -> Col
     return before.join(describe_column(summary, kind, before.own_block, inferred=True))
 
 
-def _merged(before: Summary | None, now: Summary) -> Summary:
+def _merge(before: Summary | None, now: Summary) -> Summary:
     if before is None or (before.num_cells and now.num_cells and before.text != now.text):
         return now
-    return before.merged(now)
+    return before.merge(now)
 
 
 def _drops_some(column: Column, summary: Summary) -> bool:

@@ -94,7 +94,7 @@ class Summary:
             return replace(self, values=None, words=frozenset())
         return self if self.text or self.distinct <= MOST_NUMBERS else replace(self, values=None)
 
-    def merged(self, other: Summary) -> Summary:
+    def merge(self, other: Summary) -> Summary:
         """The summary of the cells of both; both must be text, or both numbers."""
         if not self.num_cells or not other.num_cells:
             some, none = (self, other) if self.num_cells else (other, self)
@@ -102,7 +102,7 @@ class Summary:
         both = None
         if self.values is not None and other.values is not None:
             new = other.values[self.values.get_indexer(other.values) < 0]
-            both = _kept(self.values.append(new)) if len(new) else self.values
+            both = _keep_few(self.values.append(new)) if len(new) else self.values
         return replace(
             self,
             num_cells=self.num_cells + other.num_cells,
@@ -162,7 +162,7 @@ def summarise(
         int(counts.sum()),
         len(cells) - int(counts.sum()),
         text=True,
-        values=_kept(pd.Index(names, dtype=object)),
+        values=_keep_few(pd.Index(names, dtype=object)),
         declared=tuple(declared_categories(cells)),
         odd=odd,
         num_numbers=int(counts[meant].sum()),
@@ -180,7 +180,7 @@ def _of_numbers(cells: nw.Series[Any], place: Callable[[int], str], inferred: bo
         kept = None
     else:
         values, repeated = _distinct(found)
-        kept = _kept(values)
+        kept = _keep_few(values)
     return Summary(
         cells.name,
         len(found) - missing,
@@ -216,5 +216,5 @@ def _distinct(cells: Array) -> tuple[pd.Index, bool]:
     return values, len(values) < len(present)
 
 
-def _kept(values: pd.Index) -> pd.Index | None:
+def _keep_few(values: pd.Index) -> pd.Index | None:
     return values if len(values) <= MOST_VALUES else None

@@ -159,7 +159,7 @@ def dependence(
     num_rows = next(iter(arrays.values())).shape[0]
     if not num_rows:
         raise ValueError("dependence is estimated from rows, and X has none")
-    rows = LabelledRows(families, arrays, *check_labels(labels, weight, num_rows, num_classes)).counted()
+    rows = LabelledRows(families, arrays, *check_labels(labels, weight, num_rows, num_classes)).drop_unused()
     arrays = rows.arrays
     if model is None:
         families = {name: _family(x, name) for name, x in arrays.items()}

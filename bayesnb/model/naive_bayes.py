@@ -132,7 +132,7 @@ class NaiveBayes(Parameters, Scoring):
 
     # parameters by site
 
-    def respelled(self, spelling: Spelling | None) -> Self:
+    def respell(self, spelling: Spelling | None) -> Self:
         """The same model with its parameters and rows named and shaped like those of a program; None for its own."""
         return self._replace(spelling=spelling)
 
@@ -146,7 +146,7 @@ class NaiveBayes(Parameters, Scoring):
 
     def mode(self) -> Sites:
         """The joint mode of the parameters under conjugacy."""
-        families, concentration = self.tilted()
+        families, concentration = self.tilt()
         probs = dirichlet.dirichlet_mode(concentration) if self.class_probs is None else self.class_mean()
         return self._collect(jnp.asarray(probs), {b: f.mode() for b, f in families.items()})
 
@@ -225,7 +225,7 @@ class NaiveBayes(Parameters, Scoring):
 
     def params(self) -> Sites:
         """Sample every parameter, inside a NumPyro program, and return them by site."""
-        return self._sample() if self.spelling is None else sample_spelled(self.respelled(None), self.spelling)
+        return self._sample() if self.spelling is None else sample_spelled(self.respell(None), self.spelling)
 
     def _sample(self) -> Sites:
         """``params`` by the model's own sites."""

@@ -65,7 +65,7 @@ class Parameters:
         params = self.own_params(params)
         return {b: {site: params[f"{b}_{site}"] for site in f.sites} for b, f in self.families.items()}
 
-    def tilted(self) -> tuple[dict[str, Family], Hyperparameter]:
+    def tilt(self) -> tuple[dict[str, Family], Hyperparameter]:
         """The families and the class concentration whose densities are those of the program's own parameters."""
         tilts = {} if self.spelling is None else self.spelling.tilts()
         families = dict(self.families)

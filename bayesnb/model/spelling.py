@@ -158,8 +158,8 @@ class Spelling(NamedTuple):
     def own_rows(self, X: Any, single: bool) -> Any:
         """Rows by block as the program has them."""
         if single:
-            return _shaped(X, self.cells[0].shape)
-        return {cells.site: _shaped(X[cells.block], cells.shape) for cells in self.cells}
+            return _reshape(X, self.cells[0].shape)
+        return {cells.site: _reshape(X[cells.block], cells.shape) for cells in self.cells}
 
     def tilts(self) -> dict[str, tuple[float, ...]]:
         """The powers of |d parameter / d latent| of the canonical sites whose link changes densities."""
@@ -284,7 +284,7 @@ def _flat(x: Any, shape: tuple[int, ...]) -> Any:
     return x
 
 
-def _shaped(x: Any, shape: tuple[int, ...]) -> Any:
+def _reshape(x: Any, shape: tuple[int, ...]) -> Any:
     if isinstance(x, tuple):
-        return tuple(_shaped(part, shape) for part in x)
+        return tuple(_reshape(part, shape) for part in x)
     return x if len(shape) == 1 else x.reshape(x.shape[0], *shape)

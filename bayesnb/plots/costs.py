@@ -57,7 +57,7 @@ def cost_curve(ax: Axes, proba: ArrayLike, y: LabelsLike, *, envelope: bool = Tr
         if table.shape != (len(y), 2):
             raise ValueError(f"proba must be probabilities [N, 2], a row for each label, got shape {table.shape}")
         line = {**class_line(position), "marker": ""}
-        ax.plot(x, _decided(table, y, x), label=shorten(name) or None, linewidth=1.8, **line)
+        ax.plot(x, _costs_of_decisions(table, y, x), label=shorten(name) or None, linewidth=1.8, **line)
         if envelope:
             ax.plot(x, _lowest(table[:, 1], y, x), color=class_colour(position), linewidth=0.8, alpha=0.6)
     ax.set_xlim(0.0, 1.0)
@@ -67,7 +67,7 @@ def cost_curve(ax: Axes, proba: ArrayLike, y: LabelsLike, *, envelope: bool = Tr
     return tidy(ax)
 
 
-def _decided(proba: Array, y: Array, x: Array) -> Array:
+def _costs_of_decisions(proba: Array, y: Array, x: Array) -> Array:
     """The costs of the decisions of least expected cost."""
     share = (y == 1).mean()
     miss, alarm = x / share, (1.0 - x) / (1.0 - share)

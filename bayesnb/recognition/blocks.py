@@ -102,7 +102,7 @@ def _block(name: str, site: str, cells: Observed, tables: dict[str, Any], num_cl
         totals = np.where(True if cells.mask is None else cells.mask, totals, np.nan)
     groups = None if family.one_feature or common or known else _groups(params, site)
     if groups is not None:
-        family = _tied(family, site)
+        family = _find_tied(family, site)
         first = [groups.index(group) for group in range(max(groups) + 1)]
         params = {short: values._replace(values=values.values[:, :, first]) for short, values in params.items()}
     return Block(name, site, family, params, tuple(common), shape, totals, known, groups)
@@ -128,7 +128,7 @@ def _groups(params: dict[str, Values], site: str) -> tuple[int, ...] | None:
     return None if len({*groups}) == len(groups) else groups
 
 
-def _tied(family: type[Family], site: str) -> type[Family]:
+def _find_tied(family: type[Family], site: str) -> type[Family]:
     """The family whose columns share their parameters."""
     tied = {known.untied: known for known in Family.known.values() if hasattr(known, "untied")}
     if family not in tied:

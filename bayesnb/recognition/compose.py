@@ -191,7 +191,7 @@ def compose(
             model = model.resolve(rows["x"] if single else rows)
         except ValueError as error:
             raise NotNaiveBayes(f"the example rows do not fit their likelihoods: {error}") from error
-    return model.respelled(_spelling(matches, label)._replace(hyper=tuple(hyper.items()))), list(own)
+    return model.respell(_spelling(matches, label)._replace(hyper=tuple(hyper.items()))), list(own)
 
 
 def _end_to_end(found: list[Any] | None, more: list[Any]) -> list[Any]:

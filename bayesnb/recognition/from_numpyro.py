@@ -233,7 +233,7 @@ def _certify(model: NaiveBayes, labels: Labels, blocks: list[Block], points: Poi
     whole_rows = any(block.totals is not None and block.family.one_feature for block in blocks)
     orders = [random.permutation(num_rows) for _ in range(64)]
     programs = [(labels, num_rows, ELSEWHERE)]
-    mixed = labels.program.permuted(num_rows, labels.old, lambda d: orders[0 if whole_rows else d % len(orders)])
+    mixed = labels.program.permute(num_rows, labels.old, lambda d: orders[0 if whole_rows else d % len(orders)])
     programs.append((Labels(mixed, labels.shape, labels.old, site=labels.site), num_rows, EXCHANGED))
     shorter = _one_row_less(labels, num_rows)
     if shorter is not None:

@@ -73,7 +73,7 @@ def own_prior(fed: Fed, latents: Mapping[str, Latent], laws: Laws, site: str) ->
                 "classes and columns in order"
             )
         return laws[names[0]][0]
-    law = _arranged(fed, [laws[name][0] for name in names], [latents[name].log_prob.shape[1:] for name in names], what)
+    law = _arrange(fed, [laws[name][0] for name in names], [latents[name].log_prob.shape[1:] for name in names], what)
     return law if link is LINKS["identity"] else ChangedLaw(law, link.transform)
 
 
@@ -83,7 +83,7 @@ def fed_value(law: Any) -> Any:
     return inside(jnp.full(inside.inverse_shape(law.shape()), 0.3))
 
 
-def _arranged(fed: Fed, laws: list[Any], batches: list[tuple[int, ...]], what: str) -> Any:
+def _arrange(fed: Fed, laws: list[Any], batches: list[tuple[int, ...]], what: str) -> Any:
     """The law of every draw of the canonical site: of numbers that all have, or with parameters of its shape."""
     kinds = {type(law) for law in laws}
     if len(kinds) > 1:

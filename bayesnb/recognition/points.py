@@ -77,12 +77,12 @@ def evaluate(program: Program, keys: Any, values: Mapping[str, Any] | None = Non
     run = static["of"]  # has the sites in the program's order
     return Points(
         {name: Latent(site.event, *latents[name]) for name, site in run.latents.items()},
-        {name: _observed(name, site, *observed[name]) for name, site in run.observed.items()},
+        {name: _gather(name, site, *observed[name]) for name, site in run.observed.items()},
         probs,
     )
 
 
-def _observed(name: str, run: Observed, params: Any, *data: Any) -> Observed:
+def _gather(name: str, run: Observed, params: Any, *data: Any) -> Observed:
     """The site with its parameters at all points, and its cells, totals and mask, which must be the same at all."""
     for array in data:
         if array is not None and not np.array_equal(array, np.broadcast_to(array[:1], array.shape), equal_nan=True):

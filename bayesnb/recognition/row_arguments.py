@@ -33,7 +33,7 @@ def hold_hyperparameters(labels: Labels, values: Mapping[str, Any]) -> Program:
 
     def is_prior(number: int | None) -> bool:
         try:
-            after = _rolled(program, num_rows, number).trace({**values, **latents}, jax.random.key(KEY))
+            after = _roll(program, num_rows, number).trace({**values, **latents}, jax.random.key(KEY))
         except NotNaiveBayes:
             return False
         if not sites.keys() <= after.keys():
@@ -81,7 +81,7 @@ def _rows(leaf: Any, num_rows: int) -> bool:
     return hasattr(leaf, "dtype") and np.shape(leaf)[:1] == (num_rows,)
 
 
-def _rolled(program: Program, num_rows: int, number: int | None) -> Program:
+def _roll(program: Program, num_rows: int, number: int | None) -> Program:
     """The program with this argument rolled by a row, or all that have as many rows."""
     numbers = iter(range(len(program.leaves)))
 

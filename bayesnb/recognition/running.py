@@ -149,7 +149,7 @@ class Program:
 
         return self.map(swap)
 
-    def permuted(
+    def permute(
         self, num_rows: int, label: np.ndarray[Any, Any] | None, order: Callable[[int], np.ndarray[Any, Any]]
     ) -> Program:
         """The same program with the cells of its arguments, but the label, exchanged between rows.

@@ -13,7 +13,7 @@ from rich.table import Table as Grid
 from bayesnb.comparison.methods import REFERENCE
 from bayesnb.comparison.metrics import METRICS
 from bayesnb.frames.likelihoods import ASKED
-from bayesnb.report.formats import plural, probability, tenths, titled, with_error
+from bayesnb.report.formats import capitalise, plural, probability, tenths, with_error
 
 Summary = Mapping[str, Any]
 
@@ -39,13 +39,13 @@ def print_data(console: Console, data: Summary) -> None:
     if len(columns) <= MOST_LISTED:
         grid = grid_of(["column", "likelihood", "values"], ["missing"])
         for column in columns:
-            add_row(grid, column["name"], titled(column["kind"]), column["values"], f"{column['missing']:,}")
+            add_row(grid, column["name"], capitalise(column["kind"]), column["values"], f"{column['missing']:,}")
     else:
         grid = grid_of(["likelihood", "values", "such as"], ["columns", "missing"])
         for kind, about in data["kinds"].items():
             names = ", ".join([column["name"] for column in columns if column["kind"] == kind][:2])
             such_as = f"{names}, ..." if about["columns"] > 2 else names
-            add_row(grid, titled(kind), about["values"], such_as, f"{about['columns']:,}", f"{about['missing']:,}")
+            add_row(grid, capitalise(kind), about["values"], such_as, f"{about['columns']:,}", f"{about['missing']:,}")
     console.print(grid, "")
     _print(console, data["parameters"], "")
 

@@ -45,6 +45,6 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def titled(kind: str) -> str:
+def capitalise(kind: str) -> str:
     """A likelihood with a capital: Bernoulli, MultivariateNormal."""
     return kind[:1].upper() + kind[1:]

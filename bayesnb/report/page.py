@@ -14,7 +14,7 @@ from bayesnb.comparison.methods import REFERENCE
 from bayesnb.comparison.metrics import METRICS
 from bayesnb.report.advice import rank
 from bayesnb.report.figures import PAGE_DPI
-from bayesnb.report.formats import number, plural, probability, tenths, titled, with_error
+from bayesnb.report.formats import capitalise, number, plural, probability, tenths, with_error
 
 LONGEST_TARGET = 17  # the number of letters with room in the plate diagram
 CSS_DPI = 96
@@ -35,7 +35,7 @@ def render_page(summary: Summary, figures: Mapping[str, bytes]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    formats = (number, plural, probability, tenths, titled, with_error)
+    formats = (number, plural, probability, tenths, capitalise, with_error)
     environment.filters |= {format.__name__: format for format in formats}
     environment.filters |= {"breakable": _breakable, "short": _short}
     sizes = summary["splits"]["sizes"]

@@ -71,7 +71,7 @@ def summarise_data(experiment: Experiment) -> dict[str, Any]:
 def summarise(findings: Findings, command: str) -> dict[str, Any]:
     """Everything needed to judge and repeat the comparison, as plain values for JSON."""
     experiment, result, evidence, pairs, check, no_check = findings
-    repeats, data, stopped = experiment.repeats, summarise_data(experiment), _stopped(result)
+    repeats, data, stopped = experiment.repeats, summarise_data(experiment), _say_where_it_stopped(result)
     if stopped is not None:
         data["warnings"].insert(0, stopped)
     return {
@@ -121,7 +121,7 @@ EQUAL = (
 )
 
 
-def _stopped(result: Comparison) -> str | None:
+def _say_where_it_stopped(result: Comparison) -> str | None:
     if result.stopped is None:
         return None
     size = f"n = {result.sizes[-1]:,}"

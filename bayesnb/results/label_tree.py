@@ -105,7 +105,7 @@ def roll_up(log_proba: ArrayLike, paths: Sequence[str], *, separator: str = ";")
         ['animal', 'plant;oak']
     """
     steps = _steps(paths, separator)
-    given = _checked(log_proba, len(steps))
+    given = _check(log_proba, len(steps))
     nodes = sorted({path[:depth] for path in steps for depth in range(1, len(path) + 1)})
     position = {node: place for place, node in enumerate(nodes)}
     depths = np.array([len(node) for node in nodes], int)
@@ -141,7 +141,7 @@ def _steps(paths: Sequence[str], separator: str) -> list[tuple[str, ...]]:
     return steps
 
 
-def _checked(log_proba: Any, num_classes: int) -> Array:
+def _check(log_proba: Any, num_classes: int) -> Array:
     """The log probabilities as an array [N, K] of numpy."""
     if is_traced(log_proba):
         raise ValueError("roll_up needs numbers, and these are inside a JAX transformation: call it outside")

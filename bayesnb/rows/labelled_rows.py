@@ -60,7 +60,7 @@ class LabelledRows:
         """Some of the rows, by a slice, a mask or their positions; sparse blocks too."""
         return replace(self, arrays={b: x[rows] for b, x in self.arrays.items()}, labels=self.labels.rows(rows))
 
-    def counted(self) -> Self:
+    def drop_unused(self) -> Self:
         """The rows of positive weight; on a device all rows, with cells of 0 in the others."""
         if is_traced(self.arrays, self.labels) or (self.labels.weight is None and not self.labels.soft):
             return self

@@ -139,7 +139,7 @@ def summarise(rows: LabelledRows, *, evidence: bool = True, tables: bool = False
 
     With ``tables`` counts of many classes may be a ``ClassTable``.
     """
-    rows = rows.counted()
+    rows = rows.drop_unused()
     if rows.on_host and rows.beside is None:
         return from_host(rows, evidence=evidence, tables=tables)
     require_memory(rows)

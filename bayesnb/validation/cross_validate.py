@@ -69,7 +69,7 @@ def cross_validate(
     rows = label_rows(models[0], *to_host((X, y, sample_weight)))
     num_rows, num_classes = rows.num_rows, rows.num_classes
     fold = _folds(folds, rows.labels.y, num_rows)
-    parts = in_threads(lambda f: from_host(rows.select(fold == f).counted(), evidence=False), range(fold.max() + 1))
+    parts = in_threads(lambda f: from_host(rows.select(fold == f).drop_unused(), evidence=False), range(fold.max() + 1))
     # merged from both ends, so that nothing is subtracted
     before, after = list(accumulate(parts, merge_alike)), list(accumulate(parts[::-1], merge_alike))[::-1]
     middle = [merge_alike(a, b) for a, b in zip(before[:-2], after[2:], strict=True)]
@@ -81,7 +81,7 @@ def cross_validate(
     what = f"probabilities of {num_rows:,} rows and {num_classes:,} classes by {len(models):,} models"
     memory.require(8 * num_rows * len(models) * num_classes, what, "give fewer rows or models at once")
     table = np.empty((num_rows, len(models), num_classes))
-    scorer = grid.predictive_scorer if fit is fit_posterior else _untie(grid.respelled(None)).likelihood_scorer
+    scorer = grid.predictive_scorer if fit is fit_posterior else _untie(grid.respell(None)).likelihood_scorer
     grid_bytes = sum(leaf.nbytes for leaf in jax.tree.leaves(grid))
     for some in row_blocks(len(others), grid_bytes, block_bytes=GRID_BYTES):
         tables = _tables_of_folds(grid, others[some], fit)
@@ -109,13 +109,13 @@ def _tables_of_folds(grid: NaiveBayes, others: list[ModelStatistics], fit: Calla
     if fit is fit_mle:
         for rest, of_fold in zip(others, _unstack(params, len(others)), strict=True):
             for of_model in _unstack(of_fold, len(of_fold["class_probs"])):
-                require_maximum(grid.respelled(None), of_model, rest)
+                require_maximum(grid.respell(None), of_model, rest)
     return _unstack(tables, len(others))
 
 
-def _unspelled(model: NaiveBayes, found: Any) -> Any:
+def _respell(model: NaiveBayes, found: Any) -> Any:
     """A posterior, or parameters by the model's own sites."""
-    return found.respelled(None) if isinstance(found, NaiveBayes) else dict(model.own_params(found))
+    return found.respell(None) if isinstance(found, NaiveBayes) else dict(model.own_params(found))
 
 
 def _apart(found: Any) -> Any:
@@ -132,12 +132,12 @@ def _fold_tables(
     """The tables of each fold, with parameters by class, and for an MLE the parameters, to be checked."""
 
     def of_fold(rest: ModelStatistics) -> tuple[Tables, Sites | None]:
-        found = jax.vmap(lambda model: _apart(_unspelled(model, formula(model, rest))))(grid)
+        found = jax.vmap(lambda model: _apart(_respell(model, formula(model, rest))))(grid)
         if isinstance(found, NaiveBayes):
             return _as_one(found, rest.num_classes).predictive_tables(), None
         common = grid.common_sites()
         own = {site: value[:, None] if site in common else value for site, value in found.items()}
-        tables = _untie(grid.respelled(None)).likelihood_tables(_as_one(own, rest.num_classes))
+        tables = _untie(grid.respell(None)).likelihood_tables(_as_one(own, rest.num_classes))
         return tables, found if formula is CLOSED_FORMS[fit_mle] else None
 
     return jax.vmap(of_fold)(others)

@@ -124,7 +124,7 @@ def left_out_evidence(
     w rows, of which one is left out, or the whole row if w is less than 1. Of many rows, one in ``one_in`` is enough.
     The log ratios of a ``forest`` of this posterior are one feature more, the last.
     """
-    rows = rows.counted()
+    rows = rows.drop_unused()
     every = one_in(rows.num_rows)
     total = np.asarray(posterior.statistics.class_counts).sum()
     if every > 1:  # of each class alike, whatever the order of the rows
@@ -177,7 +177,7 @@ class _Relative:
 def _fill_by_feature(
     out: Array, family: Family, statistics: Any, cells: tuple[Array, ...], relative: _Relative
 ) -> None:
-    terms = family.left_out_powered(statistics, *cells[1:])
+    terms = family.leave_out_by_power(statistics, *cells[1:])
     start = family.start_powers(family.columns_in(cells[0]))
 
     def part(rows: slice) -> None:

@@ -67,9 +67,9 @@ def test_a_forecast_is_a_line_through_the_times():
         forecast.add(size, "MLE", seconds)
         forecast.add(size, "tempered", seconds)
         forecast.add(size, "MAP", 2.0)
-    assert_allclose(forecast.left(), 3 * (1.0 + 1000.8) + 3 * (1.0 + 200.8) + 6 * 2.0)
+    assert_allclose(forecast.seconds_left(), 3 * (1.0 + 1000.8) + 3 * (1.0 + 200.8) + 6 * 2.0)
     forecast.finish(100_000, "MLE")
-    assert_allclose(forecast.left(), 3 * 1.0 + 2 * 1000.8 + 3 * (1.0 + 200.8) + 6 * 2.0)
+    assert_allclose(forecast.seconds_left(), 3 * 1.0 + 2 * 1000.8 + 3 * (1.0 + 200.8) + 6 * 2.0)
 
 
 def test_forecasts_come_before_the_first_fit_and_after_every_size():

@@ -146,7 +146,7 @@ def test_equal_operations_are_one_node_and_what_nothing_needs_is_none():
     assert graph.constant(np.float64(1)) == graph.constant(1.0) != graph.constant(np.int64(1))
     assert loop() == loop()
     graph.add_output(loop(), Tensor(DOUBLE, ("rows", 2)), "out")
-    assert [node.operator for node in graph.needed()[0]] == ["Loop", "Identity"]
+    assert [node.operator for node in graph.find_needed()[0]] == ["Loop", "Identity"]
 
 
 def test_known_values_are_computed_at_the_export():

@@ -59,7 +59,7 @@ def test_the_kind_of_a_column(library, cells, kind, reason):
     assert found.choices[0].reason == reason
     column = as_frame(frame)["c"]
     halves = [summarise(half) for half in (column[:3], column[3:])]
-    assert infer(halves[0].merged(halves[1])) == found.choices[0]
+    assert infer(halves[0].merge(halves[1])) == found.choices[0]
 
 
 def test_declared_categories_do_not_count_as_values():

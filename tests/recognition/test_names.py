@@ -116,7 +116,7 @@ def test_parameters_of_the_program_make_a_classifier(model):
 
 
 def test_held_out_predictions_do_not_depend_on_the_spelling(model):
-    own = model.respelled(None)
+    own = model.respell(None)
     rows = {**X, "counts": COUNTS[:, None]}
     assert_allclose(nb.leave_one_out(model, X, Y), nb.leave_one_out(own, rows, Y), rtol=1e-10)
     assert_allclose(nb.fit_posterior(model, X, Y).log_evidence, nb.fit_posterior(own, rows, Y).log_evidence, rtol=1e-12)

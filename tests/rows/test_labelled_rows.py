@@ -66,13 +66,13 @@ def test_temper_checks_its_rows_once(rows, calls):
 
 
 def test_rows_of_weight_zero_are_left_out(rows):
-    counted = label_rows(MODEL, rows, Y, WEIGHT).counted()
+    counted = label_rows(MODEL, rows, Y, WEIGHT).drop_unused()
     assert counted.num_rows == int((WEIGHT > 0).sum())
     assert_array_equal(counted.arrays["reals"], rows["reals"][WEIGHT > 0])
     assert_array_equal(counted.weight(), WEIGHT[WEIGHT > 0])
     soft = label_rows(MODEL, rows, np.eye(2)[Y], WEIGHT)
     assert_array_equal(soft.weight(), WEIGHT)
-    assert soft.counted().num_rows == counted.num_rows
+    assert soft.drop_unused().num_rows == counted.num_rows
 
 
 def test_selected_rows_keep_their_labels_and_weights(rows):

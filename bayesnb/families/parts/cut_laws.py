@@ -11,7 +11,7 @@ from jax.scipy.special import gammaln
 from numpyro.distributions import constraints
 
 from bayesnb.arrays.placement import Array
-from bayesnb.families.priors.segments import joined
+from bayesnb.families.priors.segments import join_cells
 from bayesnb.numerics.log_gamma import log_gamma_ratio
 from bayesnb.primitives.segmentations import draw_segmentation, log_prior_of_count, sum_segmentations
 
@@ -80,7 +80,7 @@ class SegmentProbs(dist.Distribution):
         safe = jnp.where(some & (value > 0), value, 1.0)
         cells = jnp.where(some, (a - 1.0) * jnp.log(safe) - gammaln(jnp.where(some, a, 1.0)), 0.0).sum(axis=-1)
         ends = jnp.concatenate([self.cuts > 0, jnp.ones((*self.cuts.shape[:-1], 1), bool)], axis=-1)
-        whole, mass, rows = (joined(x, self.cuts) for x in (value, a, self.counts))
+        whole, mass, rows = (join_cells(x, self.cuts) for x in (value, a, self.counts))
         seen = ends & (mass > 0)
         here = rows * jnp.log(jnp.where(whole > 0, whole, 1.0)) - log_gamma_ratio(jnp.where(seen, mass, 1.0), rows)
         total, n = a.sum(axis=-1), self.counts.sum(axis=-1)
@@ -89,7 +89,7 @@ class SegmentProbs(dist.Distribution):
     def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Array:
         """Draws, [..., K, D, G]."""
         keys, shape = jax.random.split(key), (*sample_shape, *self.batch_shape, *self.event_shape)
-        mass, rows = joined(self.concentration, self.cuts), joined(self.counts, self.cuts)
+        mass, rows = join_cells(self.concentration, self.cuts), join_cells(self.counts, self.cuts)
 
         def logs(key: Any, a: Array) -> Array:
             a = jnp.broadcast_to(a, shape)
@@ -98,8 +98,8 @@ class SegmentProbs(dist.Distribution):
         ends = jnp.concatenate([self.cuts > 0, jnp.ones((*self.cuts.shape[:-1], 1), bool)], axis=-1)
         segments = jax.nn.softmax(jnp.where(ends, logs(keys[0], mass + rows), -jnp.inf), axis=-1)
         shares = jax.nn.softmax(logs(keys[1], self.concentration), axis=-1)
-        inside = joined(shares, self.cuts)
-        even = joined(self.concentration, self.cuts)
-        return joined(segments, self.cuts) * jnp.where(
+        inside = join_cells(shares, self.cuts)
+        even = join_cells(self.concentration, self.cuts)
+        return join_cells(segments, self.cuts) * jnp.where(
             inside > 0, shares / jnp.where(inside > 0, inside, 1.0), self.concentration / jnp.where(even > 0, even, 1.0)
         )

@@ -151,7 +151,7 @@ def best(prior: Prior, most: int | None = None) -> tuple[Array, Array]:
     return place, jnp.take_along_axis(cuts, place[None, :, None], axis=0)[0].astype(int)
 
 
-def joined(cells: Array, cuts: Array) -> Array:
+def join_cells(cells: Array, cuts: Array) -> Array:
     """For each cell the sum over its segment, [..., G], of cells [..., G] and cuts [..., G - 1]."""
     shape = jnp.broadcast_shapes(cells.shape[:-1], cuts.shape[:-1])
     cells = jnp.moveaxis(jnp.broadcast_to(cells, (*shape, cells.shape[-1])), -1, 0)
@@ -175,5 +175,5 @@ def joined(cells: Array, cuts: Array) -> Array:
 
 def split(mass: Array, segments: Array, cuts: Array) -> Array:
     """Cell probabilities q_g / q_s V_s, from any probabilities of cells, whose sums over segments are V_s."""
-    whole = joined(mass, cuts)
-    return mass / jnp.where(whole > 0, whole, 1.0) * joined(segments, cuts)
+    whole = join_cells(mass, cuts)
+    return mass / jnp.where(whole > 0, whole, 1.0) * join_cells(segments, cuts)

@@ -113,13 +113,13 @@ class Graph:
             nodes.append((node.operator, [places.get(name, name) for name in node.inputs], attributes))
         return repr((list(self.inputs.values()), nodes, [places[name] for name in self.outputs]))
 
-    def needed(self) -> tuple[list[Node], set[str]]:
+    def find_needed(self) -> tuple[list[Node], set[str]]:
         """The nodes that the outputs need, in order, and the names that they read."""
         names, nodes = set(self.outputs), []
         for node in reversed(self.nodes):
             if not names.isdisjoint(node.outputs):
                 nodes.append(node)
-                names.update(node.inputs, *(graph.needed()[1] for graph in _graphs(node.attributes)))
+                names.update(node.inputs, *(graph.find_needed()[1] for graph in _graphs(node.attributes)))
         return nodes[::-1], names
 
     def _look_up(self, key: Any) -> Any:
@@ -158,7 +158,7 @@ def _proto(graph: Graph, name: str) -> Any:
     def attribute(value: Any) -> Any:
         return _proto(value, "body") if isinstance(value, Graph) else value
 
-    nodes, names = graph.needed()
+    nodes, names = graph.find_needed()
     made = []
     for node in nodes:
         attributes = {key: attribute(value) for key, value in node.attributes.items()}

@@ -34,7 +34,7 @@ def _broadcast(translation: Translation, equation: Any, value: Value, *_: Value)
 
 def _transpose(translation: Translation, equation: Any, value: Value) -> Value:
     order = [int(axis) for axis in equation.params["permutation"]]
-    value = _ranked(translation, equation, value)
+    value = _restore_axes(translation, equation, value)
     shape = tuple(value.shape[axis] for axis in order)
     if value.array is not None:
         return Value(shape, array=value.array.transpose(order))
@@ -43,14 +43,14 @@ def _transpose(translation: Translation, equation: Any, value: Value) -> Value:
 
 def _squeeze(translation: Translation, equation: Any, value: Value) -> Value:
     axes = [int(axis) for axis in equation.params["dimensions"]]
-    value = _ranked(translation, equation, value)
+    value = _restore_axes(translation, equation, value)
     shape = tuple(size for axis, size in enumerate(value.shape) if axis not in axes)
     if value.array is not None:
         return Value(shape, array=value.array.reshape(shape))
     return Value(shape, translation.graph.add("Squeeze", value.name, translation.integers(*axes)))
 
 
-def _ranked(translation: Translation, equation: Any, value: Value) -> Value:
+def _restore_axes(translation: Translation, equation: Any, value: Value) -> Value:
     """The value with all its axes; a result of single numbers may have none."""
     shape = equation.invars[0].aval.shape
     return value if len(value.shape) == len(shape) else Value(shape, translation.full(value, shape))

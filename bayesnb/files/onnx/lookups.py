@@ -28,16 +28,16 @@ def _gather(translation: Translation, equation: Any, x: str, indices: str) -> st
         raise NoOperator("a look-up of parts of axes")
 
     # the axes of x in the order of GatherND: paired ones, those with places, the rest
-    x = _moved(translation, x, [*paired, *starts, *whole])
+    x = _permute(translation, x, [*paired, *starts, *whole])
     batch = len(of_indices) - 1
     of_pairs = [int(axis) for axis in numbers.start_indices_batching_dims]
     free = [axis for axis in range(batch) if axis not in of_pairs]
-    indices = _moved(translation, indices, [*of_pairs, *free, batch])
+    indices = _permute(translation, indices, [*of_pairs, *free, batch])
     last = graph.add("Concat", *(translation.size(shape[axis] - 1) for axis in starts), axis=0)
     places = graph.add("Min", graph.add("Max", indices, translation.integers(0)), last)
     found = graph.add("GatherND", x, places, batch_dims=len(paired))
     if mode == GatherScatterMode.FILL_OR_DROP:
-        found = _filled(translation, equation, found, places, indices, len(whole))
+        found = _fill_beyond(translation, equation, found, places, indices, len(whole))
 
     # the axes of the result: pairs, other places, whole axes, and those of size one
     collapsed = {*numbers.collapsed_slice_dims, *paired}
@@ -49,7 +49,7 @@ def _gather(translation: Translation, equation: Any, x: str, indices: str) -> st
     of_batch = [axis for axis in range(batch + len(window)) if axis not in offsets]
     here = [of_batch[axis] for axis in (*of_pairs, *free)]
     here += [offsets[window.index(axis)] for axis in (*whole, *kept_ones)]
-    return _moved(translation, found, [int(place) for place in np.argsort(here)])
+    return _permute(translation, found, [int(place) for place in np.argsort(here)])
 
 
 def _slice(translation: Translation, equation: Any, x: str, places: str) -> str:
@@ -64,7 +64,7 @@ def _slice(translation: Translation, equation: Any, x: str, places: str) -> str:
     return str(graph.add("Squeeze", x, translation.integers(*dropped)) if dropped else x)
 
 
-def _filled(translation: Translation, equation: Any, found: str, places: str, indices: str, num_whole: int) -> str:
+def _fill_beyond(translation: Translation, equation: Any, found: str, places: str, indices: str, num_whole: int) -> str:
     """The slices that were read, with the fill value where a place is beyond the array."""
     graph, fill = translation.graph, equation.params["fill_value"]
     if element_type(equation.outvars[0].aval.dtype) != DOUBLE:
@@ -92,17 +92,17 @@ def _scatter(reduction: str) -> Rule:
         others = [axis for axis in range(len(of_updates)) if axis not in window]
         found = translation.graph.add(
             "ScatterND",
-            _moved(translation, translation.full(x, shape), order),
+            _permute(translation, translation.full(x, shape), order),
             translation.full(indices, equation.invars[1].aval.shape),
-            _moved(translation, translation.full(updates, of_updates), [*others, *window]),
+            _permute(translation, translation.full(updates, of_updates), [*others, *window]),
             reduction=reduction,
         )
-        return Value(shape, _moved(translation, found, [int(place) for place in np.argsort(order)]))
+        return Value(shape, _permute(translation, found, [int(place) for place in np.argsort(order)]))
 
     return rule
 
 
-def _moved(translation: Translation, name: str, order: list[int]) -> str:
+def _permute(translation: Translation, name: str, order: list[int]) -> str:
     """The array with its axes in this order."""
     return name if order == sorted(order) else str(translation.graph.add("Transpose", name, perm=order))
 

@@ -67,11 +67,11 @@ class Translation:
     def run(self, jaxpr: Any, constants: Sequence[Any], arguments: Sequence[Value]) -> list[Value]:
         """The results of a jaxpr."""
         values = dict(zip(jaxpr.invars, arguments, strict=True))
-        values |= {name: known(value) for name, value in zip(jaxpr.constvars, constants, strict=True)}
+        values |= {name: to_value(value) for name, value in zip(jaxpr.constvars, constants, strict=True)}
 
         def value_of(atom: Any) -> Value:
             literal: Any = atom if isinstance(atom, Literal) else None
-            return values[atom] if literal is None else known(np.asarray(literal.val, literal.aval.dtype))
+            return values[atom] if literal is None else to_value(np.asarray(literal.val, literal.aval.dtype))
 
         for equation in jaxpr.eqns:
             found = self._equation(equation, [value_of(atom) for atom in equation.invars])
@@ -144,7 +144,7 @@ class Translation:
         arrays = [value.array for value in arguments if value.array is not None]
         static = name != "dim_as_value" and all(is_static(aval.shape) for aval in avals)
         if len(arrays) == len(arguments) and (simple or static):
-            return _computed(equation, np.broadcast_arrays(*arrays) if simple else _in_full(equation, arrays))
+            return _compute(equation, np.broadcast_arrays(*arrays) if simple else _in_full(equation, arrays))
         if name in functions.FUNCTIONS:
             with allow_rank_promotion():
                 function = partial(functions.FUNCTIONS[name], **equation.params)
@@ -160,7 +160,7 @@ class Translation:
         return list(found) if isinstance(found, list) else [found]
 
 
-def known(value: Any) -> Value:
+def to_value(value: Any) -> Value:
     """The value of an array."""
     array = np.asarray(value)
     return Value(array.shape, array=array)
@@ -187,10 +187,10 @@ def on_full(rule: Rule) -> Rule:
     return call
 
 
-def _computed(equation: Any, arrays: Sequence[Array]) -> list[Value]:
+def _compute(equation: Any, arrays: Sequence[Array]) -> list[Value]:
     with np.errstate(all="ignore"):
         found = NUMPY_RULES.get(equation.primitive.name, bind)(equation)(*arrays)
-    return [known(value) for value in (found if len(equation.outvars) > 1 else [found])]
+    return [to_value(value) for value in (found if len(equation.outvars) > 1 else [found])]
 
 
 def _in_full(equation: Any, arrays: list[Array]) -> list[Array]:

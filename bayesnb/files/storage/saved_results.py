@@ -88,7 +88,7 @@ def _check_spelling(model: NaiveBayes) -> None:
         placed = np.concatenate([part.placed.values for part in site.parts])
         if not np.array_equal(np.sort(placed), np.arange(int(np.prod(site.shape)))):
             raise ValueError(f"the spelling of site {site.name!r} must place every element once")
-    own = set(model.respelled(None).sites()) - {"class_probs"}
+    own = set(model.respell(None).sites()) - {"class_probs"}
     if not own <= {site.name for site in spelling.canonical} or {c.block for c in spelling.cells} != set(
         model.families
     ):
@@ -191,7 +191,7 @@ def _(result: Draws) -> None:
     check_saved_model(result.model)
     extra = hyperpriors(result.specification) if isinstance(result, HierarchicalDraws) else {}
     params: dict[str, Any] = dict(result.model.own_params(_numbers("params", result.params)))
-    own = result.model.respelled(None)
+    own = result.model.respell(None)
     _check_draws(own, {site: value for site, value in params.items() if site not in extra})
     num_draws = len(next(iter(params.values())))
     if type(result.num_chains) is not int or result.num_chains < 1 or num_draws % result.num_chains:
@@ -276,7 +276,7 @@ def _check_draws(model: NaiveBayes, params: dict[str, Any]) -> None:
     """Raise ValueError unless each draw, on the first axis, is a valid set of the model's parameters."""
     if set(params) != set(model.sites()):
         raise ValueError(f"params must have the sites {model.sites()}, got {list(params)}")
-    params, model = dict(model.own_params(params)), model.respelled(None)
+    params, model = dict(model.own_params(params)), model.respell(None)
     probs, common = params["class_probs"], model.common_sites()
     if probs.ndim != 2 or not len(probs) or model.num_classes not in (None, probs.shape[1]):
         raise ValueError(f"params['class_probs'] must be draws [S, {model.num_classes or 'K'}], got {probs.shape}")

@@ -58,7 +58,7 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
             metadata = _own(handle.metadata())
             return metadata, {key: handle.get_tensor(key) for key in handle.keys()}  # noqa: SIM118
 
-    return _checked(parts)
+    return _check(parts)
 
 
 def from_bytes(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
@@ -68,10 +68,10 @@ def from_bytes(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray[Any
         size = int.from_bytes(content[:8], "little")  # of the description of the arrays, which follows
         return _own(json.loads(content[8 : 8 + size]).get("__metadata__")), load(content)
 
-    return _checked(parts)
+    return _check(parts)
 
 
-def _checked(
+def _check(
     parts: Callable[[], tuple[dict[str, str], Arrays]],
 ) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
     """The header and the arrays of a file, from its metadata and arrays."""

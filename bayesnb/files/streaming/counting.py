@@ -99,7 +99,7 @@ def stream(
             state = _count(model, rows, state, kept, show, summarise)
     if state.statistics is None or not state.position.rows:
         raise StreamError("the source has no rows")
-    return _named(state)
+    return _name_classes(state)
 
 
 @contextmanager
@@ -149,7 +149,7 @@ def _count(
             kept.save(state)
     except BaseException as error:
         if isinstance(error, StreamError):
-            error.statistics, error.rows = _named(state), state.position.rows
+            error.statistics, error.rows = _name_classes(state), state.position.rows
         if kept is not None:
             with suppress(StreamError):  # report the first error, not this one
                 kept.save(state)
@@ -157,7 +157,7 @@ def _count(
     return state
 
 
-def _named(state: StreamState) -> Any:
+def _name_classes(state: StreamState) -> Any:
     """The statistics with the labels of their classes, unless more classes were declared than have labels."""
     known = state.classes is not None and len(state.classes) == state.num_classes
     return state.statistics.named(state.classes) if state.statistics is not None and known else state.statistics

@@ -89,10 +89,10 @@ def as_read(cell: str) -> str:
 
 def line(cells: Iterable[Any]) -> str:
     """A row of text and numbers as a line of CSV."""
-    return ",".join([_quoted(as_written(cell)) if isinstance(cell, str) else repr(cell) for cell in cells]) + "\n"
+    return ",".join([_quote(as_written(cell)) if isinstance(cell, str) else repr(cell) for cell in cells]) + "\n"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     if any(mark in text for mark in QUOTED):
         return '"' + text.replace('"', '""') + '"'
     return text

@@ -158,7 +158,7 @@ def _summaries(
             again |= found.text != before.text and min(found.num_cells, before.num_cells) > 0
             if found.text:
                 texts.add(name)
-            summaries[name] = found if again or before is found else before.merged(found)
+            summaries[name] = found if again or before is found else before.merge(found)
         rows += batch.rows.num_rows
         if advance is not None:
             advance(batch.done, rows)

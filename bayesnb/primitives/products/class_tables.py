@@ -63,7 +63,7 @@ def shares_of_words(table: ClassTable, dense: Callable[[], Score]) -> Score:
     def score(x: Array) -> LogProb:
         if not on_host(x):
             return dense()(x)
-        cells = _stored(x)
+        cells = _as_sparse(x)
         positive = _with_data(cells, (cells.data > 0).astype(np.float64))
         logs, sizes, zeros = (
             multiply_stored(*pair) for pair in ((cells, log_base.T), (cells, 1.0 - zero.T), (positive, zero.T))
@@ -104,7 +104,7 @@ def rising_of_words(table: ClassTable, total: Array, dense: Callable[[], Score])
     def score(x: Array) -> LogProb:
         if not on_host(x):
             return dense()(x)
-        cells = _stored(x)
+        cells = _as_sparse(x)
         table = gains(int(min(cells.data.max(initial=1), MOST_LEVELS)))
         length = row_sums(cells)
         unit = common_unit(length)
@@ -145,7 +145,7 @@ def _by_column(table: ClassTable) -> tuple[ByColumn, Array]:
     return ByColumn(by_column.indptr, by_column.indices), by_column.data
 
 
-def _stored(x: Array) -> Any:
+def _as_sparse(x: Array) -> Any:
     """The rows as a sparse matrix; rows that are all NaN have no cells."""
     if is_sparse(x):
         return _with_data(x, for_loops(x.data))
