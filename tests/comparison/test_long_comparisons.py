@@ -12,7 +12,7 @@ from bayesnb.comparison.forecast import Forecast
 from bayesnb.files.tables.reading import NamedFrame
 from bayesnb.files.tables.table import make_table
 from bayesnb.frames.series import DataError
-from bayesnb.report.summary import _stopped
+from bayesnb.report.summary import _say_where_it_stopped
 from tests.comparison.test_compare import QUICK, synthetic
 
 
@@ -50,7 +50,7 @@ def test_stopped_at_its_first_size_it_has_the_splits_that_are_complete():
     assert [record.method for record in result.records] == [name for name in QUICK for _ in range(2)]
     for name in QUICK:
         assert_array_equal(result.values(10, name, "brier"), whole.values(10, name, "brier"))
-    assert "stopped at n = 10 after 2 splits (interrupted)" in _stopped(result)
+    assert "stopped at n = 10 after 2 splits (interrupted)" in _say_where_it_stopped(result)
 
 
 def test_after_each_size_there_are_the_scores_so_far():

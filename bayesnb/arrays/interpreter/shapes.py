@@ -21,9 +21,9 @@ def _broadcast_in_dim(equation: Any) -> Function:
         before[axis] = size
     if tuple(before) == shape:
         return _reshape(equation)
-    if prod(shape) > FEW:
-        return lambda x: np.broadcast_to(x.reshape(before), shape)
     dtype = dtype_of(equation)
+    if prod(shape) > FEW or not isinstance(dtype, np.dtype):  # random keys have a type of their own
+        return lambda x: np.broadcast_to(x.reshape(before), shape)
 
     def fill(x: Array) -> Array:
         found = np.empty(shape, dtype)
