@@ -91,8 +91,10 @@ def _add_up(log_weight: Array, real: Array, p: Array, weights: Array, log_sum: A
     """
     size, num_nodes = log_weight.shape[1], p.shape[0]
     powers = np.ones((size, num_nodes))
+    # node by node: operations of whole arrays take numba a second to compile
     for m in range(1, size):
-        powers[m] = powers[m - 1] * (1.0 - p)
+        for n in range(num_nodes):
+            powers[m, n] = powers[m - 1, n] * (1.0 - p[n])
     best, rest, before = np.empty(size + 1), np.empty(size + 1), np.zeros(size, np.int64)
     logs = np.empty((size, size))
     allowed = np.ones(size + 1, np.bool_)  # a segment may start at this cell
@@ -117,8 +119,8 @@ def _add_up(log_weight: Array, real: Array, p: Array, weights: Array, log_sum: A
                     if weight > 0.0:
                         for n in range(num_nodes):
                             forward[j + 1, n] += forward[i, n] * weight * powers[before[j] - before[i], n]
-            if j < size - 1:
-                forward[j + 1] *= p
+            for n in range(num_nodes if j < size - 1 else 0):
+                forward[j + 1, n] *= p[n]
         for i in range(size - 1, -1, -1):
             if not allowed[i]:
                 continue
@@ -132,12 +134,13 @@ def _add_up(log_weight: Array, real: Array, p: Array, weights: Array, log_sum: A
                     if weight > 0.0:
                         for n in range(num_nodes):
                             backward[i, n] += weight * powers[before[j] - before[i], n] * backward[j + 1, n]
-            if i > 0:
-                backward[i] *= p
+            for n in range(num_nodes if i > 0 else 0):
+                backward[i, n] *= p[n]
         total = 0.0
         for n in range(num_nodes):
             total += weights[n] * forward[size, n]
-        backward *= weights
+            for i in range(size + 1):
+                backward[i, n] *= weights[n]
         log_sum[b] = best[size] + np.log(total)
         for i in range(size):
             for j in range(i, size):

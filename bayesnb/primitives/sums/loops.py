@@ -87,7 +87,11 @@ def add_places(places: Array, y: Array, weight: Array | None, table: Array) -> N
 @compiled
 def first_values(x: Array, y: Array, origin: Array, found: Array) -> None:
     """origin_kd = the first value of class k that is not NaN; ``found`` marks where there is one."""
-    missing = (~found).sum(axis=1)
+    missing = np.empty(found.shape[0], np.int64)
+    for k in range(found.shape[0]):
+        missing[k] = 0
+        for d in range(found.shape[1]):  # ``sum`` of numba takes a second to compile
+            missing[k] += not found[k, d]
     for n in range(x.shape[0]):
         k = y[n]
         if 0 <= k < missing.shape[0] and missing[k] > 0:

@@ -16,10 +16,11 @@ from bayesnb.arrays.sparse import is_sparse, rows_of
 from bayesnb.families import Bernoulli
 from bayesnb.families.bernoulli import BernoulliStatistics
 from bayesnb.model.naive_bayes import NaiveBayes
+from bayesnb.numerics.log_frequencies import log_frequencies
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.products import Linear
 from bayesnb.rows.statistics import ModelStatistics
-from bayesnb.sklearn.dropin.base_nb import BaseNB, log_frequencies
+from bayesnb.sklearn.dropin.base_nb import BaseNB
 
 
 class BernoulliNB(BaseNB, naive_bayes.BernoulliNB):

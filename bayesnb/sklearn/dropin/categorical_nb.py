@@ -2,48 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from sklearn import naive_bayes
 
-from bayesnb.arrays.cells import all_codes
 from bayesnb.arrays.placement import Array
-from bayesnb.families import Categorical
-from bayesnb.families.base import pytree
-from bayesnb.families.open_categorical import OpenCategorical
+from bayesnb.families.open_categorical import CountedParts, WholeParts
 from bayesnb.families.parts.statistics import CategoricalStatistics
 from bayesnb.model.naive_bayes import NaiveBayes
+from bayesnb.numerics.log_frequencies import log_frequencies
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.rows.labelled_rows import label_rows
 from bayesnb.rows.statistics import ModelStatistics, summarise
-from bayesnb.sklearn.dropin.base_nb import BaseNB, log_frequencies
-
-
-@pytree
-class WholeParts(OpenCategorical):
-    """Cells whose integer part is a code >= 0, as the host loops read them: unknown codes and NaN are missing."""
-
-    def check(self, x: Array, block: str) -> None:
-        """Raise ValueError if a cell is negative or infinite."""
-        if not all_codes(x, min(self._sizes)) and ((x < 0).any() or (x.dtype.kind == "f" and np.isinf(x).any())):
-            raise ValueError(f"block {block!r} has a cell that is not a code: give finite numbers of 0 or more, or NaN")
-
-
-@pytree
-class CountedParts(WholeParts):
-    """The same for a fit: counts that hold every cell prove what the check would find, and a fit saves two fifths."""
-
-    def check(self, x: Array, block: str) -> None:
-        """Nothing: ``statistics`` checks cells that are not all counted."""
-
-    def statistics(self, x: Array, z: Any) -> CategoricalStatistics:
-        """The counts of a block of rows."""
-        counted = Categorical.statistics(self, x, z)
-        if z.has_counted_all(counted.counts, x.shape[1]):
-            return counted
-        super().check(x, "x")
-        return super().statistics(x, z)
+from bayesnb.sklearn.dropin.base_nb import BaseNB
 
 
 class CategoricalNB(BaseNB, naive_bayes.CategoricalNB):

@@ -11,10 +11,11 @@ from bayesnb.arrays.placement import Array
 from bayesnb.families import Multinomial
 from bayesnb.families.multinomial import MultinomialStatistics
 from bayesnb.model.naive_bayes import NaiveBayes
+from bayesnb.numerics.log_frequencies import log_frequencies
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.products import Linear
 from bayesnb.primitives.scoring import Score
-from bayesnb.sklearn.dropin.base_nb import BaseNB, log_frequencies
+from bayesnb.sklearn.dropin.base_nb import BaseNB
 
 
 class BaseCountsNB(BaseNB):
