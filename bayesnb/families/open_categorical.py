@@ -7,7 +7,7 @@ the rows, and some more. A block with larger codes is counted again in a larger 
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -52,8 +52,12 @@ class OpenCategorical(Categorical):
         counted = super().statistics(x, z)
         if isinstance(z, HostSums) and z.has_counted_all(counted.counts, x.shape[1]):
             return counted
+        self._check_uncounted(x)
         sizes = self._sizes_in(x)
         return counted if sizes == counted.sizes else Categorical(sizes).statistics(x, z)
+
+    def _check_uncounted(self, x: Array) -> None:
+        """Look at cells of which not all were counted: nothing, as ``check`` has looked at them."""
 
     def largest(self, x: Array) -> Array:
         """The largest code of each column, [D], or 0 if it has none."""
@@ -89,10 +93,5 @@ class CountedParts(WholeParts):
     def check(self, x: Array, block: str) -> None:
         """Nothing: ``statistics`` checks cells that are not all counted."""
 
-    def statistics(self, x: Array, z: Any) -> CategoricalStatistics:
-        """The counts of a block of rows."""
-        counted = Categorical.statistics(self, x, z)
-        if z.has_counted_all(counted.counts, x.shape[1]):
-            return counted
+    def _check_uncounted(self, x: Array) -> None:
         super().check(x, "x")
-        return super().statistics(x, z)

@@ -139,7 +139,8 @@ def _add_up(log_weight: Array, real: Array, p: Array, weights: Array, log_sum: A
         total = 0.0
         for n in range(num_nodes):
             total += weights[n] * forward[size, n]
-            for i in range(size + 1):
+        for i in range(size + 1):
+            for n in range(num_nodes):
                 backward[i, n] *= weights[n]
         log_sum[b] = best[size] + np.log(total)
         for i in range(size):
