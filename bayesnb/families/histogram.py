@@ -25,8 +25,8 @@ from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.support import broadcast
 from bayesnb.families.priors import segments
 from bayesnb.numerics import dirichlet, stable
+from bayesnb.numerics.left_out_cells import left_out_logs
 from bayesnb.numerics.log_prob import LogProb
-from bayesnb.numerics.segment_weights import left_out_logs
 from bayesnb.primitives import products
 from bayesnb.primitives.cells import find_cells
 

@@ -1,17 +1,21 @@
-"""The weights of segments of cells whose probabilities are Dirichlet, in float64 by a compiled loop, or by JAX."""
+"""The weights of segments of cells whose probabilities are Dirichlet, in float64 by numpy, or by JAX."""
 
 from __future__ import annotations
 
-from math import lgamma, log, log1p, prod
+from math import prod
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays.compiled import compiled, part_of_loops
 from bayesnb.arrays.host_bodies import Shape, with_host_body
+from bayesnb.arrays.host_calls import without_compiling
 from bayesnb.arrays.placement import Array
+from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.numerics.log_gamma import log_gamma_ratio
+
+BLOCK_BYTES = 1 << 19
+"""A block of columns whose logs are taken together stays in cache."""
 
 
 def segment_sums(cells: Array) -> Array:
@@ -23,15 +27,36 @@ def segment_sums(cells: Array) -> Array:
 
 def _on_host(mass: Array, counts: Array, totals: Array) -> tuple[Array, Array]:
     front, (num_columns, size), num_totals = mass.shape[:-2], mass.shape[-2:], totals.shape[-1]
-    num_tables = prod(front)
-    q, c, a = (
-        np.ascontiguousarray(part, np.float64).reshape(num_tables, *part.shape[len(front) :])
-        for part in (mass, counts, totals)
-    )
-    weights = np.zeros((num_tables, num_totals, num_columns, size, size))
-    rest = np.zeros((num_tables, num_totals, num_columns))
-    _add_logs(q, c, a, weights, rest)
-    return weights.reshape(*front, *weights.shape[1:]), rest.reshape(*front, *rest.shape[1:])
+    num_classes, tables = counts.shape[-3], prod(front)
+    # columns of all tables are rows here: [R, 1, 1, G], [R, 1, K, G] and [R, A, 1, 1]
+    q = np.asarray(mass, np.float64).reshape(tables * num_columns, 1, 1, size)
+    c = np.moveaxis(np.asarray(counts, np.float64), -3, -2).reshape(len(q), 1, num_classes, size)
+    a = np.repeat(np.asarray(totals, np.float64).reshape(tables, num_totals, 1, 1), num_columns, axis=0)
+    weights, rest = np.zeros((len(q), num_totals, size, size)), np.empty((len(q), num_totals))
+    upper = np.triu_indices(size)
+
+    def fill(rows: slice) -> None:
+        weights[(rows, slice(None), *upper)], rest[rows] = _logs(q[rows], c[rows], a[rows], upper)
+
+    in_threads(fill, row_blocks(len(q), 8 * num_totals * num_classes * len(upper[0]), block_bytes=BLOCK_BYTES))
+    weights = np.moveaxis(weights.reshape(*front, num_columns, num_totals, size, size), -3, -4)
+    return weights, np.moveaxis(rest.reshape(*front, num_columns, num_totals), -1, -2)
+
+
+def _logs(mass: Array, counts: Array, totals: Array, upper: tuple[Array, Array]) -> tuple[Array, Array]:
+    """The weights of segments [R, A, S] and the rest [R, A] of numpy columns."""
+    start, end = upper
+    later = np.tri(mass.shape[-1], dtype=bool).T  # cells from each start on
+
+    def of_segments(cells: Array) -> Array:
+        return np.cumsum(np.where(later, cells[..., None, :], 0.0), axis=-1)[..., start, end]
+
+    # the rest is the weight of a segment of mass 1 that holds all rows
+    rows, q = counts.sum(axis=-1, keepdims=True), of_segments(mass)
+    inside = np.concatenate([np.where(q > 0.0, of_segments(counts), 0.0), rows], axis=-1)
+    q = np.concatenate([np.where(q > 0.0, q, 1.0), np.ones_like(q[..., :1])], axis=-1)
+    logs = without_compiling(log_gamma_ratio, totals * q, inside, q * (totals + rows)).sum(axis=-2)
+    return logs[..., :-1], -logs[..., -1]
 
 
 def _shapes(mass: Shape, _: Shape, totals: Shape) -> tuple[Shape, Shape]:
@@ -67,130 +92,3 @@ def _of_columns(mass: Array, counts: Array, totals: Array) -> tuple[Array, Array
     shape, kind = (len(totals), *mass.shape), jnp.result_type(mass, float)
     start = jnp.zeros((*shape, shape[-1]), kind), jnp.zeros(shape[:2], kind)
     return jax.lax.scan(add, start, jnp.asarray(counts, kind))[0]
-
-
-LARGE = 16.0
-"""From here on Stirling's series is used, as in ``log_gamma_ratio``; below, log-gammas have all digits."""
-
-
-@part_of_loops
-def _log_ratio(a: float, x: float, unit: float) -> float:
-    """``log_gamma_ratio`` of numbers."""
-    top = a + x
-    if top < LARGE:
-        return lgamma(top) - lgamma(a) - x * log(unit)
-    base, logs, step = a, 0.0, x
-    if a < 8.0:
-        product = 1.0
-        for m in range(8):
-            product *= a + m
-        base, step = a + 8.0, x - 8.0
-        logs = log(product) - 8.0 * log(unit)
-    logs += (base - 0.5) * log1p(step / base) + step * (log(top / unit) - 1.0)
-    x, y = 1.0 / top, 1.0 / base
-    u, v = x * x, y * y
-    logs += x * (1 / 12 - u * (1 / 360 - u * (1 / 1260 - u * (1 / 1680 - u / 1188))))
-    return logs - y * (1 / 12 - v * (1 / 360 - v * (1 / 1260 - v * (1 / 1680 - v / 1188))))
-
-
-@compiled
-def _add_logs(mass: Array, counts: Array, totals: Array, weights: Array, rest: Array) -> None:
-    num_tables, num_classes, num_columns, size = counts.shape
-    rows, inside = np.empty(num_classes), np.empty(num_classes)
-    for table in range(num_tables):
-        for d in range(num_columns):
-            rows[:] = 0.0
-            for k in range(num_classes):
-                for g in range(size):
-                    rows[k] += counts[table, k, d, g]
-            for place in range(totals.shape[1]):
-                total = totals[table, place]
-                for k in range(num_classes):
-                    rest[table, place, d] -= _log_ratio(total, rows[k], total + rows[k])
-                for i in range(size):
-                    inside[:] = 0.0
-                    q = 0.0
-                    for j in range(i, size):
-                        q += mass[table, d, j]
-                        for k in range(num_classes):
-                            inside[k] += counts[table, k, d, j]
-                            if inside[k] > 0.0 and q > 0.0:
-                                unit = q * (total + rows[k])
-                                weights[table, place, d, i, j] += _log_ratio(total * q, inside[k], unit)
-
-
-def left_out_logs(cells: Array, y: Array, weight: Array, parts: tuple[Array, Array, Array, Array]) -> Array:
-    """log p(cell | k, all rows but this one) of numpy rows [N, D], averaged over segments and totals, [N, K, D].
-
-    ``cells`` are codes, negative where missing: 0 there. ``parts`` are ``mass`` [D, G], ``counts`` [K, D, G] of all
-    rows, the totals [A], and the log of the posterior probability of each segment and total, [A, D, G, G].
-    """
-    mass, counts, totals, log_share = (np.ascontiguousarray(part, np.float64) for part in parts)
-    rows = np.asarray(y, np.int64), np.asarray(weight, np.float64)
-    out = np.zeros((len(cells), len(counts), len(mass)))
-    _leave_out(np.ascontiguousarray(cells, np.int64), *rows, mass, counts, totals, log_share, out)
-    return out
-
-
-IMPOSSIBLE = -1e30
-"""Below the log share of every segment."""
-
-NEGLIGIBLE = 80.0
-"""A segment that is less probable than another by so many nats changes no ratio of classes."""
-
-ROUNDINGS = 4.0 * float(np.finfo(np.float64).eps)
-"""What is left of a count is 0 if it is only its rounding error."""
-
-
-@compiled
-def _leave_out(
-    cells: Array, y: Array, weight: Array, mass: Array, counts: Array, totals: Array, log_share: Array, out: Array
-) -> None:
-    """Without the row the probability of a segment that holds its cell changes by 1 / p(row | segment, other rows).
-
-    Those of other segments change alike, and they have no say in the cell. So a row costs the segments of its cell.
-    """
-    num_classes, num_columns, size = counts.shape
-    q, inside, above = np.empty((size, size)), np.empty((num_classes, size, size)), np.empty(num_classes)
-    rows, logs = np.empty(num_classes), np.empty((totals.shape[0], size, size))
-    for d in range(num_columns):
-        for i in range(size):
-            for j in range(i, size):
-                q[i, j] = mass[d, j] + (q[i, j - 1] if j > i else 0.0)
-                for k in range(num_classes):
-                    inside[k, i, j] = counts[k, d, j] + (inside[k, i, j - 1] if j > i else 0.0)
-        for k in range(num_classes):
-            rows[k] = inside[k, 0, size - 1]
-        for n in range(cells.shape[0]):
-            g, own, w, top = cells[n, d], y[n], weight[n], -np.inf
-            if g < 0 or mass[d, g] == 0.0:
-                continue
-            rest = rows[own] - w
-            rest = rest if rest > ROUNDINGS * rows[own] else 0.0
-            for a in range(totals.shape[0]):
-                whole = _log_ratio(totals[a] + rest, w, totals[a] + rows[own])
-                for i in range(g + 1):
-                    for j in range(g, size):
-                        if log_share[a, d, i, j] > IMPOSSIBLE:
-                            left = inside[own, i, j] - w
-                            left = left if left > ROUNDINGS * inside[own, i, j] else 0.0
-                            start, unit = totals[a] * q[i, j] + left, q[i, j] * (totals[a] + rows[own])
-                            logs[a, i, j] = log_share[a, d, i, j] + whole - _log_ratio(start, w, unit)
-                            top = max(top, logs[a, i, j])
-            below = 0.0
-            above[:] = 0.0
-            for a in range(totals.shape[0]):
-                for i in range(g + 1):
-                    for j in range(g, size):
-                        if log_share[a, d, i, j] > IMPOSSIBLE and logs[a, i, j] >= top - NEGLIGIBLE:
-                            share = np.exp(logs[a, i, j] - top)
-                            below += share
-                            share /= q[i, j]
-                            for k in range(num_classes):
-                                left, others = inside[k, i, j], rows[k]
-                                if k == own:
-                                    left, others = left - w, rest
-                                    left = left if left > ROUNDINGS * inside[k, i, j] else 0.0
-                                above[k] += share * (totals[a] * q[i, j] + left) / (totals[a] + others)
-            for k in range(num_classes):
-                out[n, k, d] = log(mass[d, g] * above[k] / below)

@@ -1,4 +1,4 @@
-"""Numbers as codes of the cells between edges: a compiled search on the host, a sorted search on a device."""
+"""Numbers as codes of the cells between edges: a search by buckets on the host, a sorted search on a device."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays.compiled import compiled_unless_few, for_loops
+from bayesnb.arrays.compiled import compiled, compiled_unless_few, for_loops
 from bayesnb.arrays.placement import Array, namespace
 
 MISSING = -1
 """The code of a missing cell."""
+
+FEW_ROWS = 4
+"""The most rows that are compared with every edge: sorting the edges into buckets would take longer."""
 
 PIECES = 8
 """Between its outermost edges a column has about so many buckets an edge: mostly none holds two edges."""
@@ -38,19 +41,22 @@ def find_places(x: Array, edges: Array) -> Array:
     The place of NaN is the one behind them all, (E + 1) D.
     """
     (num_columns, num_edges), num_buckets = edges.shape, PIECES * (edges.shape[1] + 1)
+    x, edges = for_loops(x), np.ascontiguousarray(edges, np.float64)
+    if len(x) <= FEW_ROWS:
+        found = (x[..., None] >= edges).sum(axis=-1) + (num_edges + 1) * np.arange(num_columns)
+        return np.where(np.isnan(x), (num_edges + 1) * num_columns, found).astype(np.int32)
     places, lines = np.empty(x.shape, np.int32), np.empty((2, num_columns))
     heads = np.zeros((num_columns, num_buckets + 1), np.int32)
-    edges = np.ascontiguousarray(edges, np.float64)
     most = _fill_buckets(edges, lines, heads)
     # the first of the halvings that compare the edges of a bucket, after one edge
     rest = (1 << (most - 1).bit_length()) >> 1
     table = np.full(num_columns * (num_edges + 1 + rest) + rest + 1, np.inf)
     _lay_out(edges, rest, table, heads)
-    _search(for_loops(x), lines, heads, table, rest, places)
+    _search(x, lines, heads, table, rest, places)
     return places
 
 
-@compiled_unless_few
+@compiled
 def _fill_buckets(edges: Array, lines: Array, heads: Array) -> int:
     """The most edges in a bucket; ``lines`` [2, D] get the scale and the shift of numbers, ``heads`` [D, B + 1] counts.
 
@@ -74,7 +80,7 @@ def _fill_buckets(edges: Array, lines: Array, heads: Array) -> int:
     return most
 
 
-@compiled_unless_few
+@compiled
 def _lay_out(edges: Array, rest: int, table: Array, heads: Array) -> None:
     """Columns end to end in ``table``, infinite ones behind each; ``heads`` get the place of a bucket's first edge."""
     num_columns, wide = edges.shape[0], edges.shape[1] + 1 + rest
@@ -89,7 +95,7 @@ def _lay_out(edges: Array, rest: int, table: Array, heads: Array) -> None:
         heads[d, 0] = num_columns * wide
 
 
-@compiled_unless_few
+@compiled
 def _search(x: Array, lines: Array, heads: Array, table: Array, rest: int, places: Array) -> None:
     """A number's bucket, of equal width, tells how many edges lie below it, so that few are left to be compared.
 

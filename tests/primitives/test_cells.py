@@ -16,6 +16,7 @@ def test_codes_count_the_edges_that_are_reached(num_edges, rng):
     x[5, 2] = np.nan
     expected = np.where(np.isnan(x), MISSING, (x[:, :, None] >= edges[None]).sum(axis=2))
     assert (find_cells(x, edges) == expected).all()
+    assert all((find_cells(x[[n]], edges) == expected[n]).all() for n in range(60))
     assert (np.asarray(find_cells(jnp.asarray(x), jnp.asarray(edges))) == expected).all()
     assert (find_cells(np.asfortranarray(x)[:40], edges) == expected[:40]).all()
 

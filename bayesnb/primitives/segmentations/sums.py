@@ -6,19 +6,23 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays.compiled import compiled
 from bayesnb.arrays.host_bodies import Shape, with_host_body
 from bayesnb.arrays.placement import Array
+from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.primitives.segmentations.nodes import NEVER, boundaries_before, log_of, nodes
+
+BLOCK_BYTES = 1 << 22
+"""A block of tables that are summed together stays in cache."""
 
 
 def _on_host(log_weight: Array, real: Array) -> tuple[Array, Array]:
-    num_cells = log_weight.shape[-1]
-    tables = np.ascontiguousarray(log_weight, np.float64).reshape(-1, num_cells, num_cells)
-    cuts = np.ascontiguousarray(real, np.float64).reshape(len(tables), num_cells - 1)
-    log_sum, log_shares = np.empty(len(tables)), np.full(tables.shape, NEVER)
-    _add_up(tables, cuts, *nodes(num_cells), log_sum, log_shares)
-    return log_sum.reshape(log_weight.shape[:-2]), log_shares.reshape(log_weight.shape)
+    size = log_weight.shape[-1]
+    tables = np.asarray(log_weight, np.float64).reshape(-1, size, size)
+    cuts = np.asarray(real, np.float64).reshape(len(tables), size - 1)
+    blocks = row_blocks(len(tables), 8 * size * size, block_bytes=BLOCK_BYTES)
+    log_sum, log_shares = zip(*in_threads(lambda rows: _add_up(tables[rows], cuts[rows]), blocks), strict=True)
+    front = log_weight.shape[:-2]
+    return np.concatenate(log_sum).reshape(front), np.concatenate(log_shares).reshape(log_weight.shape)
 
 
 def _shapes(log_weight: Shape, _: Shape) -> tuple[Shape, Shape]:
@@ -82,71 +86,46 @@ def _of_table(log_weight: Array, real: Array) -> tuple[Array, Array]:
     return best[size] + log_sum, jnp.maximum(log_shares, NEVER)
 
 
-@compiled
-def _add_up(log_weight: Array, real: Array, p: Array, weights: Array, log_sum: Array, log_shares: Array) -> None:
-    """The same by numba: sums up to a cell are relative to the best path there, and sums from it to the best one on.
+def _add_up(log_weight: Array, real: Array) -> tuple[Array, Array]:
+    """The same of numpy tables [B, G, G]: sums up to a cell are relative to the best path there, and sums from it to
+    the best one on.
 
     With path weights at most 1 nothing overflows; what underflows is nothing beside the best path, whose prior is at
     least 1e-80 for 256 cells.
     """
-    size, num_nodes = log_weight.shape[1], p.shape[0]
-    powers = np.ones((size, num_nodes))
-    # node by node: operations of whole arrays take numba a second to compile
-    for m in range(1, size):
-        for n in range(num_nodes):
-            powers[m, n] = powers[m - 1, n] * (1.0 - p[n])
-    best, rest, before = np.empty(size + 1), np.empty(size + 1), np.zeros(size, np.int64)
-    logs = np.empty((size, size))
-    allowed = np.ones(size + 1, np.bool_)  # a segment may start at this cell
-    for b in range(log_weight.shape[0]):
-        for j in range(1, size):
-            allowed[j] = real[b, j - 1] > 0
-            before[j] = before[j - 1] + allowed[j]
-        forward, backward = np.zeros((size + 1, num_nodes)), np.zeros((size + 1, num_nodes))
-        forward[0], backward[size] = 1.0, 1.0
-        best[0], rest[size] = 0.0, 0.0
-        for j in range(size):
-            if not allowed[j + 1]:
-                continue
-            best[j + 1] = -np.inf
-            for i in range(j + 1):
-                if allowed[i]:
-                    best[j + 1] = max(best[j + 1], best[i] + log_weight[b, i, j])
-            for i in range(j + 1):
-                if allowed[i]:
-                    logs[i, j] = best[i] + log_weight[b, i, j] - best[j + 1]
-                    weight = np.exp(logs[i, j])
-                    if weight > 0.0:
-                        for n in range(num_nodes):
-                            forward[j + 1, n] += forward[i, n] * weight * powers[before[j] - before[i], n]
-            for n in range(num_nodes if j < size - 1 else 0):
-                forward[j + 1, n] *= p[n]
-        for i in range(size - 1, -1, -1):
-            if not allowed[i]:
-                continue
-            rest[i] = -np.inf
-            for j in range(i, size):
-                if allowed[j + 1]:
-                    rest[i] = max(rest[i], logs[i, j] + rest[j + 1])
-            for j in range(i, size):
-                if allowed[j + 1]:
-                    weight = np.exp(logs[i, j] + rest[j + 1] - rest[i])
-                    if weight > 0.0:
-                        for n in range(num_nodes):
-                            backward[i, n] += weight * powers[before[j] - before[i], n] * backward[j + 1, n]
-            for n in range(num_nodes if i > 0 else 0):
-                backward[i, n] *= p[n]
-        total = 0.0
-        for n in range(num_nodes):
-            total += weights[n] * forward[size, n]
-        for i in range(size + 1):
-            for n in range(num_nodes):
-                backward[i, n] *= weights[n]
-        log_sum[b] = best[size] + np.log(total)
-        for i in range(size):
-            for j in range(i, size):
-                if allowed[i] and allowed[j + 1]:
-                    share = 0.0
-                    for n in range(num_nodes):
-                        share += forward[i, n] * powers[before[j] - before[i], n] * backward[j + 1, n]
-                    log_shares[b, i, j] = logs[i, j] + rest[j + 1] + np.log(share / total)
+    num_tables, size = log_weight.shape[:2]
+    p, weights = nodes(size)
+    allowed = np.pad(real > 0, ((0, 0), (1, 1)), constant_values=True)  # a segment may start at this cell
+    crossing = np.where(allowed[..., None], 1.0 - p, 1.0)
+    logs = np.where(allowed[:, :size, None] & allowed[:, None, 1:], log_weight, -np.inf)
+    best, rest = np.full((2, num_tables, size + 1), -np.inf)
+    best[:, 0], rest[:, size] = 0.0, 0.0
+    before = np.ones((num_tables, size + 1, len(p)))  # sums over what ends before a cell
+    begun, ended = np.empty((2, num_tables, size, len(p)))  # those by a segment's start or end, times what it crosses
+    for j in range(size):
+        starts = slice(0, j + 1)
+        begun[:, j] = before[:, j]
+        path = best[:, starts] + logs[:, starts, j]
+        best[:, j + 1] = path.max(axis=1)
+        logs[:, starts, j] = path - np.where(allowed[:, j + 1], best[:, j + 1], 0.0)[:, None]
+        before[:, j + 1] = _totals(np.exp(logs[:, starts, j]), begun[:, starts])
+        before[:, j + 1] *= p if j < size - 1 else 1.0
+        begun[:, starts] *= crossing[:, j + 1, None]
+    total, log_shares = before[:, size] @ weights, np.full_like(logs, NEVER)
+    after = np.ones((num_tables, len(p)))
+    for i in reversed(range(size)):
+        ends = slice(i, size)
+        ended[:, i] = after
+        path = logs[:, i, ends] + rest[:, i + 1 :]
+        rest[:, i] = path.max(axis=1)
+        share = (ended[:, ends] @ (before[:, i] * weights)[..., None])[..., 0] / total[:, None]
+        with np.errstate(divide="ignore"):
+            log_shares[:, i, ends] = np.maximum(path + np.log(share), NEVER)
+        after = p * _totals(np.exp(path - np.where(allowed[:, i], rest[:, i], 0.0)[:, None]), ended[:, ends])
+        ended[:, ends] *= crossing[:, i, None]
+    return best[:, size] + np.log(total), log_shares
+
+
+def _totals(weights: Array, values: Array) -> Array:
+    """sum_i w_i x_i of tables, [B, N]."""
+    return (weights[:, None, :] @ values)[:, 0]
