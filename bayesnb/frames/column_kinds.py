@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal, Self, cast
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from bayesnb.arrays.cells import LARGEST_CELL, all_within
+from bayesnb.arrays.cells import LARGEST_CELL
 from bayesnb.families import Family
+from bayesnb.frames.number_texts import is_meant_as_number, is_number, why_text
 from bayesnb.frames.series import (
     DATES,
     FLAGS,
     NO_DATES,
     Array,
     DataError,
-    Frame,
     factorise,
-    is_meant_as_number,
     is_missing,
-    is_number,
     label,
     numbers,
     sort_of,
     to_plain,
     warn,
-    why_text,
+    whole_numbers,
 )
-from bayesnb.frames.summaries import MOST_VALUES, Summary
 from bayesnb.frames.values import warn_of_unseen
 
 Kind = Literal[
@@ -44,6 +42,9 @@ SKIP: Kind = "skip"
 
 SPARSE: tuple[Kind, ...] = ("bernoulli", "multinomial")
 """The kinds whose columns may be sparse."""
+
+MOST_IN_TABLE = 1 << 10
+"""The longest span of whole numbers whose codes stand in a table."""
 
 BLOCKS: dict[Kind, str] = {
     "bernoulli": "binary", "categorical": "categorical", "normal": "numeric", "histogram": "cells",
@@ -111,15 +112,46 @@ class Column:
             DataError: if the cells are text and the column is numbers, or vice versa; for infinities.
         """
         cells = to_plain(nw.from_native(given, series_only=True))
-        if self.text is None or is_missing(cells):
-            return np.full(len(cells), -1, np.int32) if self.kind == "categorical" else np.full(len(cells), np.nan)
-        positions, found = self._distinct(cells)
+        if self.text is None:
+            return self._missing(len(cells))
+        try:
+            positions, found = self._distinct(cells)
+        except DataError:
+            if is_missing(cells):  # then a column of any type will do
+                return self._missing(len(cells))
+            raise
         if self.kind not in ("bernoulli", "categorical"):
             return found if positions is None else found[positions]
-        codes = pd.Index(self.values, dtype=object if self.text else np.float64).get_indexer(found).astype(np.int32)
-        self._warn_of_others(found, codes)
+        codes = self._codes(found)
+        if (codes < 0).any():
+            self._warn_of_others(found, codes)
         codes = codes if positions is None else np.append(codes, np.int32(-1))[positions]
         return np.where(codes < 0, np.nan, codes) if self.kind == "bernoulli" else codes
+
+    def _missing(self, num_cells: int) -> Array:
+        return np.full(num_cells, -1, np.int32) if self.kind == "categorical" else np.full(num_cells, np.nan)
+
+    def _codes(self, found: Array) -> Array:
+        """The codes of values or cells; -1 if they are missing, or were not fitted."""
+        if self.text:
+            code_of = {value: code for code, value in enumerate(self.values)}
+            return np.array([code_of.get(name, -1) for name in found], np.int32)
+        if found.dtype == np.int64 and self._table is not None:
+            below, table = self._table
+            return table[np.clip(found, below, below + len(table) - 1) - below]
+        return pd.Index(self.values, dtype=np.float64).get_indexer(found).astype(np.int32)
+
+    @cached_property
+    def _table(self) -> tuple[int, Array] | None:
+        """The codes of the whole numbers from one below the values to one above; None if that is many, or no value."""
+        whole = [(int(value), code) for code, value in enumerate(self.values) if value == int(value)]
+        if not whole or whole[-1][0] - whole[0][0] > MOST_IN_TABLE:
+            return None
+        below = whole[0][0] - 1
+        table = np.full(whole[-1][0] - below + 2, -1, np.int32)
+        for value, code in whole:
+            table[value - below] = code
+        return below, table
 
     def _distinct(self, cells: nw.Series[Any]) -> tuple[Array | None, Array]:
         """The position of each cell among some values, -1 if it is missing, and the values; None if they are cells."""
@@ -129,8 +161,9 @@ class Column:
                 raise DataError(
                     f"column '{self.name}' holds numbers, and the model was fitted to text in it: convert them to text"
                 )
-            return None, self._check(numbers(cells))
-        positions, names = factorise(cells)
+            whole = whole_numbers(cells) if self.kind in ("bernoulli", "categorical") else None
+            return None, self._check(numbers(cells)) if whole is None else whole
+        positions, names = factorise(cells) if sort != "nothing" else (np.full(len(cells), -1), [])
         if self.text:
             return positions, np.array(names, object)
         if cells.dtype in DATES:
@@ -150,6 +183,7 @@ class Column:
     def _warn_of_others(self, found: Array, codes: Array) -> None:
         """Warn of cells that count as missing, if all do, or some are outside the support of an inferred kind."""
         others = found[(codes < 0) & ~pd.isna(found)]
+        others = others if self.text else others.astype(np.float64)
         outside = self.outside(others)
         if len(outside):
             warn(
@@ -209,87 +243,12 @@ class Column:
         return f"{len(self.values)} categories"
 
 
-def encode_columns(columns: Sequence[Column], frame: Frame) -> Array:
-    """The columns of one block as an array [N, D], each as ``Column.encode`` gives it; words as a sparse matrix."""
-    together = _read_floats(columns, frame)
-    if together is not None:
-        return together
-    encoded = [column.encode(frame[column.name]) for column in columns]
-    return encoded[0] if columns[0].is_block else np.stack(encoded, axis=1)
-
-
-def _read_floats(columns: Sequence[Column], frame: Frame) -> Array | None:
-    """Columns of numbers read at once, which is faster; None if some are not float64, or a cell may be refused."""
-    if any(column.kind not in ("normal", "histogram", "own") or column.text is not False for column in columns):
-        return None
-    types = frame.schema
-    if any(types[column.name] != nw.Float64 for column in columns):
-        return None
-    cells = frame.select([column.name for column in columns]).to_numpy()
-    valid = cells.dtype == np.float64 and all_within(cells, LARGEST_CELL)
-    return np.ascontiguousarray(cells) if valid else None
-
-
 def in_order(values: Any) -> tuple[Value, ...]:
     """Sorted values; values of several types are sorted as text."""
     try:
         return tuple(sorted(values))
     except TypeError:
         return tuple(sorted(values, key=str))
-
-
-def describe_column(column: Summary, chosen: Kind | Family, own_block: str = "", *, inferred: bool = False) -> Column:
-    """The column under a likelihood.
-
-    Args:
-        column: The summary of its cells.
-        chosen: Its likelihood.
-        own_block: The block of a column whose likelihood is a family.
-        inferred: Whether the likelihood was inferred from the first rows; later ones may be outside its support.
-
-    Raises:
-        DataError: if its cells are outside the likelihood's support.
-    """
-    name, family = column.name, chosen if isinstance(chosen, Family) else None
-    kind: Kind = "own" if isinstance(chosen, Family) else chosen
-    text = column.text and not column.flags if column.num_cells else None
-    span = None if column.text or text is None else column.span
-    found = Column(name, kind, (), text, span, column.missing, family, own_block, inferred)
-    if kind == SKIP:
-        return found
-    if span is not None and np.isinf(span).any():
-        raise DataError(f"column '{name}' holds an infinite number {column.largest[1]}: leave out the cell or its row")
-    if kind == "categorical" or text is None:
-        return replace(found, values=_values(column, kind))
-    if text:
-        cell, place = column.odd or ("", "")
-        why = f"'{cell}' {place} {why_text(cell)}" if column.odd else "its numbers are text"
-        why = "make it categorical, which for two values is the same model" if kind == "bernoulli" else why
-        why = NO_DATES if column.dates else why
-        raise DataError(f"column '{name}' holds text, which cannot be {found.likelihood}: {why}")
-    if kind == "bernoulli":
-        others = column.values is None or not ({*column.values} <= {0.0, 1.0, *FLAGS.values()})
-        if others and not inferred:
-            value, place = column.largest
-            raise DataError(f"column '{name}' is bernoulli, so its cells are 0, 1 or missing, got {value:g} {place}")
-        return replace(found, values=_values(column, kind))
-    if kind != "own" and abs(column.largest[0]) > LARGEST_CELL:
-        value, place = column.largest
-        raise DataError(f"column '{name}' holds {value:g} {place}, which is too large to be squared")
-    if kind in ("poisson", "multinomial") and span and (span[0] < 0 or not (column.whole or kind == "multinomial")):
-        raise DataError(f"column '{name}' cannot be {kind}: its cells are not all counts 0, 1, 2, ...")
-    return found
-
-
-def _values(column: Summary, kind: Kind) -> tuple[Value, ...]:
-    """The values of the codes of a column, in order."""
-    if kind == "bernoulli" or (column.num_cells and column.flags):
-        return (0.0, 1.0) if column.num_cells and not column.flags else (False, True)
-    if column.values is None:
-        raise DataError(
-            f"column '{column.name}' cannot be categorical: it has more than {MOST_VALUES:,} distinct values"
-        )
-    return in_order({*column.values.tolist(), *column.declared}) if kind == "categorical" else ()
 
 
 def require_finite(cells: Array, name: str, place: Callable[[int], str] = "".format) -> None:

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from bayesnb.arrays.typing import Table
 from bayesnb.frames.column_kinds import SKIP, Kind
-from bayesnb.frames.series import DataError, as_frame, is_meant_as_number, listing, why_text
+from bayesnb.frames.number_texts import is_meant_as_number, why_text
+from bayesnb.frames.series import DataError, as_frame, listing
 from bayesnb.frames.summaries import Summary, summarise
 
 FEW = 10

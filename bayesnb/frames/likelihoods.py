@@ -12,7 +12,8 @@ import numpy as np
 from bayesnb.families import Family
 from bayesnb.families.normal_scores import require_no_view
 from bayesnb.frames.block_names import name_families, name_own_blocks
-from bayesnb.frames.column_kinds import KINDS, SKIP, SPARSE, Column, describe_column
+from bayesnb.frames.column_kinds import KINDS, SKIP, SPARSE, Column
+from bayesnb.frames.described_columns import describe_column
 from bayesnb.frames.inference import FEW, NOTHING, ONE_VALUE, Choice, in_python, infer, warnings_of
 from bayesnb.frames.schema import ArraySchema, FrameSchema, Schema
 from bayesnb.frames.series import Array, DataError, Frame, closest, warn
@@ -96,8 +97,7 @@ def left_out(columns: Sequence[Column]) -> str:
 def _column(name: str, summary: Summary | None, chosen: Any, own_block: str = "") -> Column:
     if summary is None or chosen == SKIP:
         return Column(name, SKIP, text=None, reason=ASKED)
-    vectorizer = vectorizer_of(chosen)
-    if vectorizer is not None:
+    if (vectorizer := vectorizer_of(chosen)) is not None:
         return describe_words(summary, vectorizer, own_block)
     if chosen is not None:
         return describe_column(summary, chosen, own_block)

@@ -16,8 +16,9 @@ import numpy as np
 from bayesnb.families import Family
 from bayesnb.frames.array_schema import ArraySchema as ArraySchema
 from bayesnb.frames.array_schema import Likelihoods as Likelihoods
-from bayesnb.frames.column_kinds import BLOCKS, SKIP, Column, encode_columns
+from bayesnb.frames.column_kinds import BLOCKS, SKIP, Column
 from bayesnb.frames.default_families import families
+from bayesnb.frames.encoding import encode_columns
 from bayesnb.frames.missing_columns import MISSING, MissingColumn
 from bayesnb.frames.plain_rows import PlainColumn, PlainRows
 from bayesnb.frames.series import Array, DataError, Frame, closest, label, listing, warn

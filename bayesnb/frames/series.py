@@ -6,7 +6,6 @@ A column is numbers (booleans are 0 and 1; missing is NaN) or text (missing is N
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, Literal
@@ -17,6 +16,7 @@ import pandas as pd
 from narwhals.exceptions import DuplicateError
 
 from bayesnb.arrays.lazy import require_computed
+from bayesnb.frames.number_texts import MOST_REMEMBERED
 from bayesnb.frames.values import FLAGS, LARGEST_INTEGER, label
 from bayesnb.frames.values import listing as listing
 from bayesnb.frames.values import warn as warn
@@ -35,13 +35,6 @@ NO_DATES = (
 
 FIRST_CODES = 1 << 12
 """Cells that are looked at first: all values of most columns occur among them."""
-
-MOST_REMEMBERED = 1 << 16
-"""Texts whose answers are remembered, as the batches of a file have mostly the same texts."""
-
-WHOLE = re.compile(r"([+-]?[0-9]+)(\.0*)?")
-THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}((,[0-9]{3})+\.[0-9]+|(,[0-9]{3}){2,})")
-DECIMAL_COMMA = re.compile(r"[+-]?([0-9]{1,3}(\.[0-9]{3})+|[0-9]+),[0-9]+([eE][+-]?[0-9]+)?")
 
 
 class DataError(ValueError):
@@ -141,6 +134,9 @@ def numbers(cells: nw.Series[Any]) -> Array:
         return cells.to_numpy()
     if sort_of(cells) == "nothing":
         return np.full(len(cells), np.nan)
+    whole = whole_numbers(cells)
+    if whole is not None:
+        return whole.astype(np.float64)
     odd = round_floats(cells)
     if odd is not None:
         raise DataError(
@@ -150,6 +146,22 @@ def numbers(cells: nw.Series[Any]) -> Array:
     if cells.dtype.is_integer() and cells.implementation.is_pyarrow():  # pyarrow's cast refuses integers above 2^53
         return np.asarray(cells.to_numpy(), np.float64)
     return np.asarray(cells.cast(nw.Float64).to_numpy(), np.float64)
+
+
+def whole_numbers(cells: nw.Series[Any]) -> Array | None:
+    """Cells [N] as int64 if the column is of integers or booleans, none missing, and float64 rounds none; else None."""
+    if not (cells.dtype == nw.Boolean or cells.dtype.is_integer()):
+        return None
+    found = cells.to_numpy()
+    if found.dtype.kind not in "biu":
+        return None
+    if (
+        found.dtype.itemsize >= 8
+        and len(found)
+        and not -LARGEST_INTEGER <= found.min() <= found.max() <= LARGEST_INTEGER
+    ):
+        return None
+    return found.astype(np.int64, copy=False)
 
 
 def round_floats(cells: nw.Series[Any]) -> Any:
@@ -238,49 +250,6 @@ def declared_categories(cells: nw.Series[Any]) -> list[str]:
     elif cells.dtype == nw.Categorical and cells.implementation.is_pandas_like():
         names = [label(category) for category in cells.cat.get_categories().to_list()]
     return list(dict.fromkeys(FLAGS.get(name.casefold(), name) for name in names))
-
-
-@lru_cache(maxsize=MOST_REMEMBERED)
-def is_number(cell: str) -> bool:
-    """Whether the text of a cell is a number, and not a whole number that float64 would round."""
-    try:
-        number = float(cell)
-    except ValueError:
-        return False
-    return "_" not in cell and not is_rounded(cell, number)  # Python reads 1_000 as a number; in data it is text
-
-
-def is_rounded(cell: str, number: float) -> bool:
-    """Whether the text is a whole number that float64 rounds to another one."""
-    if not LARGEST_INTEGER <= abs(number) < np.inf:
-        return False
-    whole = WHOLE.fullmatch(cell.strip())
-    return whole is not None and int(whole[1]) != float(number)
-
-
-@lru_cache(maxsize=MOST_REMEMBERED)
-def is_meant_as_number(cell: str) -> bool:
-    """Whether text that is not a number looks like one: it has commas, or is whole and too large."""
-    return has_decimal_comma(cell) or THOUSANDS.fullmatch(cell) is not None or WHOLE.fullmatch(cell) is not None
-
-
-def has_decimal_comma(cell: str) -> bool:
-    """Whether the text of a cell looks like a number with a decimal comma."""
-    return DECIMAL_COMMA.fullmatch(cell) is not None
-
-
-def why_text(cell: str) -> str:
-    """The reason why a cell is not a number, worded to follow the cell."""
-    if has_decimal_comma(cell):
-        whole, _, part = cell.rpartition(",")
-        if len(part) == 3 and "." not in whole:
-            return f"may have a decimal comma or a comma between thousands: write {whole}.{part} or {whole}{part}"
-        return f"looks like a number with a decimal comma: write {cell.replace('.', '').replace(',', '.')}"
-    if THOUSANDS.fullmatch(cell):
-        return f"looks like a number with commas between thousands: write {cell.replace(',', '')}"
-    if WHOLE.fullmatch(cell):
-        return f"would be rounded to {float(cell):.0f} as a number"
-    return "is not a number"
 
 
 def closest(word: str, known: Iterable[str]) -> str:

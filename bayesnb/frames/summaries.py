@@ -12,15 +12,14 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.arrays.compiled import compiled_unless_few
+from bayesnb.frames.number_texts import is_meant_as_number, is_number
 from bayesnb.frames.series import (
     DATES,
     FLAGS,
     Array,
     declared_categories,
     factorise,
-    is_meant_as_number,
     is_missing,
-    is_number,
     numbers,
     sort_of,
     to_plain,

@@ -6,8 +6,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from bayesnb.frames import column_kinds
-from bayesnb.frames.column_kinds import Column, encode_columns
+from bayesnb.frames import encoding
+from bayesnb.frames.column_kinds import Column
+from bayesnb.frames.encoding import encode_columns
 from bayesnb.frames.series import DataError
 
 NUMBERS = pl.DataFrame({"a": [1.5, None, -3.0], "b": [0.0, 1e20, float("nan")], "c": [2.0, 4.0, 8.0]})
@@ -33,10 +34,8 @@ def test_each_column_is_as_by_itself(kind):
 
 def test_floats_are_read_at_once():
     frame = nw.from_native(FRAMES["pandas"])
-    assert column_kinds._read_floats(COLUMNS, frame) is not None
-    assert (
-        column_kinds._read_floats([*COLUMNS, Column("d", "normal")], frame.with_columns(nw.lit(1).alias("d"))) is None
-    )
+    assert encoding._read_floats(COLUMNS, frame) is not None
+    assert encoding._read_floats([*COLUMNS, Column("d", "normal")], frame.with_columns(nw.lit(1).alias("d"))) is None
 
 
 @pytest.mark.parametrize("cell", [np.inf, 1e200])

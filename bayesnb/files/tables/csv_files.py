@@ -24,7 +24,8 @@ from bayesnb.files.tables.csv_cells import MISSING, TEXT, convert, first_refused
 from bayesnb.files.tables.csv_lines import count_lines, end_of_rows, lines_of, lines_of_rows, most_frequent_mark
 from bayesnb.files.tables.file_kinds import format_of, open_content, require_kind
 from bayesnb.files.tables.row_batches import RowBatch, in_sentences
-from bayesnb.frames.series import LARGEST_INTEGER, Array, DataError, is_number, why_text
+from bayesnb.frames.number_texts import is_number, why_text
+from bayesnb.frames.series import LARGEST_INTEGER, Array, DataError
 
 BLOCK_BYTES = 16 << 20
 """Bytes parsed at a time. The distinct texts of a column cost time once a block."""
