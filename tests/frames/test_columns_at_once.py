@@ -22,6 +22,13 @@ FRAMES = {
 COLUMNS = [Column("c", "normal"), Column("a", "normal"), Column("b", "own")]
 
 
+@pytest.fixture(params=["one by one", "selected"])
+def reading(request, monkeypatch):
+    """Few columns are read one by one, more are selected from the frame."""
+    monkeypatch.setattr(encoding, "FEW_COLUMNS", 8 if request.param == "one by one" else 0)
+
+
+@pytest.mark.usefixtures("reading")
 @pytest.mark.parametrize("kind", FRAMES)
 def test_each_column_is_as_by_itself(kind):
     frame = nw.from_native(FRAMES[kind])
@@ -32,12 +39,14 @@ def test_each_column_is_as_by_itself(kind):
     assert together.flags.c_contiguous
 
 
+@pytest.mark.usefixtures("reading")
 def test_floats_are_read_at_once():
     frame = nw.from_native(FRAMES["pandas"])
     assert encoding._read_floats(COLUMNS, frame) is not None
     assert encoding._read_floats([*COLUMNS, Column("d", "normal")], frame.with_columns(nw.lit(1).alias("d"))) is None
 
 
+@pytest.mark.usefixtures("reading")
 @pytest.mark.parametrize("cell", [np.inf, 1e200])
 @pytest.mark.parametrize("columns", [COLUMNS[:1], COLUMNS[1:2] + COLUMNS[:1]])
 def test_a_cell_that_is_refused_alone_is_refused_among_others(cell, columns):
@@ -49,3 +58,13 @@ def test_a_cell_that_is_refused_alone_is_refused_among_others(cell, columns):
 def test_a_column_without_a_cell_in_the_fit_stays_missing():
     frame = nw.from_native(pd.DataFrame({"a": [1.0, 2.0]}))
     assert np.isnan(encode_columns([Column("a", "normal", text=None)], frame)).all()
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64", "uint64", "bool"])
+@pytest.mark.parametrize("values", [(1.0, 2.0, 5.0), (-3.0, 0.5, 1.0), (0.0,), (0.0, 1e6), (1.0, 2.0**53)])
+def test_whole_numbers_have_the_codes_of_the_same_floats(values, dtype):
+    cells = pd.Series([0, 1, 2, 3, 5, 7, 100, 1]).astype(dtype)
+    column = Column("a", "categorical", values, False)
+    np.testing.assert_array_equal(column.encode(cells), column.encode(cells.astype(float)))
+    if dtype[0] == "i" and 0.0 in values:  # a column of unseen values warns
+        np.testing.assert_array_equal(column.encode(-cells), column.encode(-cells.astype(float)))
