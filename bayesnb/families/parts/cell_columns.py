@@ -16,7 +16,7 @@ from bayesnb.families.base import Family, Hyperparameter, Params, pytree
 from bayesnb.families.parts.cell_edges import FEWEST_CELLS, MOST_CELLS, NO_EDGE, check_edges, find_edges
 from bayesnb.families.parts.cell_statistics import HistogramStatistics, same_cells
 from bayesnb.families.parts.cells import centres_of, ends_of, log_density_inside, log_widths
-from bayesnb.families.parts.support import Axes, broadcast, require_shapes, require_simplex
+from bayesnb.families.parts.support import Axes, broadcast, require_finite_numbers, require_shapes, require_simplex
 from bayesnb.families.priors import segments
 from bayesnb.families.traits import FAR, POINTS, CellDensities
 from bayesnb.numerics.log_prob import LogProb
@@ -53,6 +53,7 @@ class CellColumns(Family):
             value = getattr(self, name)
             if value is not None and not is_traced(value) and not (np.asarray(value) >= least).all():
                 raise ValueError(f"Histogram: {name} must be numbers, {least:g} or more")
+        require_finite_numbers("Histogram", counts=self.counts)
         if self.mass is not None and not is_traced(self.mass) and (np.asarray(self.mass) > 1.0 + 1e-6).any():
             raise ValueError("Histogram: mass must be shares of the cells, at most 1")
 
