@@ -29,7 +29,7 @@ from bayesnb.frames.series import (
     warn,
     whole_numbers,
 )
-from bayesnb.frames.values import warn_of_unseen
+from bayesnb.frames.values import LARGEST_INTEGER, warn_of_unseen
 
 Kind = Literal[
     "bernoulli", "categorical", "normal", "histogram", "poisson", "multinomial", "words", "missing", "own", "skip"
@@ -143,8 +143,9 @@ class Column:
 
     @cached_property
     def _table(self) -> tuple[int, Array] | None:
-        """The codes of the whole numbers from one below the values to one above; None if that is many, or no value."""
-        whole = [(int(value), code) for code, value in enumerate(self.values) if value == int(value)]
+        """The codes of the whole numbers from one below the values to one above; None if these are too many."""
+        numbered = ((float(value), code) for code, value in enumerate(self.values))
+        whole = [(int(value), code) for value, code in numbered if abs(value) <= LARGEST_INTEGER and value % 1 == 0]
         if not whole or whole[-1][0] - whole[0][0] > MOST_IN_TABLE:
             return None
         below = whole[0][0] - 1

@@ -1,4 +1,4 @@
-"""The column that a summary of cells describes under a likelihood, or why it cannot be one."""
+"""A column under a likelihood, from the summary of its cells; an error says why they cannot have it."""
 
 from __future__ import annotations
 

@@ -30,8 +30,9 @@ def _read_floats(columns: Sequence[Column], frame: Frame) -> Array | None:
         return None
     names = [column.name for column in columns]
     if len(names) <= FEW_COLUMNS:
-        read = [frame.get_column(name).to_numpy() for name in names]
-        cells = np.stack(read, axis=1) if {one.dtype for one in read} == {np.dtype(np.float64)} else None
+        read = [frame.get_column(name) for name in names]
+        floats = all(column.dtype == nw.Float64 for column in read)
+        cells = np.stack([column.to_numpy() for column in read], axis=1) if floats else None
     else:
         types = frame.schema
         cells = frame.select(names).to_numpy() if all(types[name] == nw.Float64 for name in names) else None

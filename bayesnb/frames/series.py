@@ -150,7 +150,7 @@ def numbers(cells: nw.Series[Any]) -> Array:
 
 def whole_numbers(cells: nw.Series[Any]) -> Array | None:
     """Cells [N] as int64 if the column is of integers or booleans, none missing, and float64 rounds none; else None."""
-    if not (cells.dtype == nw.Boolean or cells.dtype.is_integer()):
+    if not (cells.dtype == nw.Boolean or cells.dtype.is_integer()) or cells.dtype in (nw.Int128, nw.UInt128):
         return None
     found = cells.to_numpy()
     if found.dtype.kind not in "biu":

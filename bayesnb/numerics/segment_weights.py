@@ -17,6 +17,9 @@ from bayesnb.numerics.log_gamma import log_gamma_ratio
 BLOCK_BYTES = 1 << 19
 """A block of columns whose logs are taken together stays in cache."""
 
+MOST_BYTES = 1 << 21
+"""If the logs of one column need more, classes are added up in blocks."""
+
 
 def segment_sums(cells: Array) -> Array:
     """Sums over the cells from i to j >= i, [..., G, G]; added up from i, not subtracted."""
@@ -27,36 +30,40 @@ def segment_sums(cells: Array) -> Array:
 
 def _on_host(mass: Array, counts: Array, totals: Array) -> tuple[Array, Array]:
     front, (num_columns, size), num_totals = mass.shape[:-2], mass.shape[-2:], totals.shape[-1]
-    num_classes, tables = counts.shape[-3], prod(front)
-    # columns of all tables are rows here: [R, 1, 1, G], [R, 1, K, G] and [R, A, 1, 1]
-    q = np.asarray(mass, np.float64).reshape(tables * num_columns, 1, 1, size)
-    c = np.moveaxis(np.asarray(counts, np.float64), -3, -2).reshape(len(q), 1, num_classes, size)
-    a = np.repeat(np.asarray(totals, np.float64).reshape(tables, num_totals, 1, 1), num_columns, axis=0)
-    weights, rest = np.zeros((len(q), num_totals, size, size)), np.empty((len(q), num_totals))
-    upper = np.triu_indices(size)
+    tables, upper = prod(front), np.triu_indices(size)
+    q, c, a = (
+        np.asarray(part, np.float64).reshape(tables, *part.shape[len(front) :]) for part in (mass, counts, totals)
+    )
+    weights, rest = np.zeros((tables, num_totals, num_columns, size, size)), np.empty((tables, num_totals, num_columns))
 
-    def fill(rows: slice) -> None:
-        weights[(rows, slice(None), *upper)], rest[rows] = _logs(q[rows], c[rows], a[rows], upper)
+    def fill(part: tuple[int, slice]) -> None:
+        table, some = part
+        logs = _logs(q[table, some], c[table][:, some], a[table], upper)
+        weights[table][(slice(None), some, *upper)], rest[table][:, some] = logs[..., :-1], -logs[..., -1]
 
-    in_threads(fill, row_blocks(len(q), 8 * num_totals * num_classes * len(upper[0]), block_bytes=BLOCK_BYTES))
-    weights = np.moveaxis(weights.reshape(*front, num_columns, num_totals, size, size), -3, -4)
-    return weights, np.moveaxis(rest.reshape(*front, num_columns, num_totals), -1, -2)
+    blocks = [*row_blocks(num_columns, 8 * c.shape[1] * num_totals * len(upper[0]), block_bytes=BLOCK_BYTES)]
+    in_threads(fill, [(table, block) for table in range(tables) for block in blocks])
+    return weights.reshape(*front, *weights.shape[1:]), rest.reshape(*front, *rest.shape[1:])
 
 
-def _logs(mass: Array, counts: Array, totals: Array, upper: tuple[Array, Array]) -> tuple[Array, Array]:
-    """The weights of segments [R, A, S] and the rest [R, A] of numpy columns."""
+def _logs(mass: Array, counts: Array, totals: Array, upper: tuple[Array, Array]) -> Array:
+    """The weights of numpy segments, and last of one with mass 1 and all rows, [A, D, S + 1]; by blocks of classes."""
     start, end = upper
     later = np.tri(mass.shape[-1], dtype=bool).T  # cells from each start on
 
     def of_segments(cells: Array) -> Array:
         return np.cumsum(np.where(later, cells[..., None, :], 0.0), axis=-1)[..., start, end]
 
-    # the rest is the weight of a segment of mass 1 that holds all rows
-    rows, q = counts.sum(axis=-1, keepdims=True), of_segments(mass)
-    inside = np.concatenate([np.where(q > 0.0, of_segments(counts), 0.0), rows], axis=-1)
-    q = np.concatenate([np.where(q > 0.0, q, 1.0), np.ones_like(q[..., :1])], axis=-1)
-    logs = without_compiling(log_gamma_ratio, totals * q, inside, q * (totals + rows)).sum(axis=-2)
-    return logs[..., :-1], -logs[..., -1]
+    inner = of_segments(mass)
+    q = np.concatenate([np.where(inner > 0.0, inner, 1.0), np.ones_like(inner[..., :1])], axis=-1)
+    total = totals[:, None, None]
+    logs = np.zeros((len(totals), *q.shape))
+    for classes in row_blocks(len(counts), logs.nbytes, block_bytes=MOST_BYTES):
+        rows = counts[classes].sum(axis=-1, keepdims=True)
+        inside = np.concatenate([np.where(inner > 0.0, of_segments(counts[classes]), 0.0), rows], axis=-1)
+        unit = q * (total + rows[:, None])
+        logs += without_compiling(log_gamma_ratio, total * q, inside[:, None], unit).sum(axis=0)
+    return logs
 
 
 def _shapes(mass: Shape, _: Shape, totals: Shape) -> tuple[Shape, Shape]:

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays.compiled import compiled, compiled_unless_few, for_loops
+from bayesnb.arrays.compiled import compiled_unless_few, for_loops
 from bayesnb.arrays.placement import Array, namespace
 
 MISSING = -1
@@ -56,7 +56,7 @@ def find_places(x: Array, edges: Array) -> Array:
     return places
 
 
-@compiled
+@compiled_unless_few
 def _fill_buckets(edges: Array, lines: Array, heads: Array) -> int:
     """The most edges in a bucket; ``lines`` [2, D] get the scale and the shift of numbers, ``heads`` [D, B + 1] counts.
 
@@ -80,7 +80,7 @@ def _fill_buckets(edges: Array, lines: Array, heads: Array) -> int:
     return most
 
 
-@compiled
+@compiled_unless_few
 def _lay_out(edges: Array, rest: int, table: Array, heads: Array) -> None:
     """Columns end to end in ``table``, infinite ones behind each; ``heads`` get the place of a bucket's first edge."""
     num_columns, wide = edges.shape[0], edges.shape[1] + 1 + rest
@@ -95,7 +95,7 @@ def _lay_out(edges: Array, rest: int, table: Array, heads: Array) -> None:
         heads[d, 0] = num_columns * wide
 
 
-@compiled
+@compiled_unless_few
 def _search(x: Array, lines: Array, heads: Array, table: Array, rest: int, places: Array) -> None:
     """A number's bucket, of equal width, tells how many edges lie below it, so that few are left to be compared.
 

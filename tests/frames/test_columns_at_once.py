@@ -4,6 +4,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from bayesnb.frames import encoding
@@ -60,8 +61,36 @@ def test_a_column_without_a_cell_in_the_fit_stays_missing():
     assert np.isnan(encode_columns([Column("a", "normal", text=None)], frame)).all()
 
 
+ODD = {
+    "coded numbers": pa.table({"a": pa.array([-1.0, 3.0, None]).dictionary_encode()}),
+    "coded text that is missing": pa.table({"a": pa.array([None, None], pa.string()).dictionary_encode()}),
+    "numbers as pandas categories": pd.DataFrame({"a": pd.Series([1.5, 2.5], dtype="category")}),
+    "a sparse column": pd.DataFrame({"a": pd.arrays.SparseArray([0.0, 1.5])}),
+    "a whole number that would be rounded": pl.DataFrame({"a": [2**53 + 1, None]}),
+    "nullable whole numbers": pd.DataFrame({"a": pd.array([3, None], dtype="Int64")}),
+    "whole numbers of 128 bits": pl.DataFrame({"a": [1, 0]}, schema={"a": pl.Int128}),
+}
+
+
+@pytest.mark.usefixtures("reading")
+@pytest.mark.parametrize("kind", ODD)
+def test_odd_columns_are_as_by_themselves(kind):
+    frame, column = nw.from_native(ODD[kind]), Column("a", "normal")
+
+    def outcome(function):
+        try:
+            return function().ravel().tolist()
+        except DataError as error:
+            return str(error)
+
+    found = outcome(lambda: encode_columns([column], frame))
+    assert repr(found) == repr(outcome(lambda: column.encode(frame["a"])))
+    refused = kind.startswith(("coded n", "numbers as", "a sparse", "a whole"))
+    assert isinstance(found, str) == refused
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64", "uint64", "bool"])
-@pytest.mark.parametrize("values", [(1.0, 2.0, 5.0), (-3.0, 0.5, 1.0), (0.0,), (0.0, 1e6), (1.0, 2.0**53)])
+@pytest.mark.parametrize("values", [(1.0, 2.0, 5.0), (-3.0, 0.5, 1.0), (0.0,), (0.0, 1e6), (1.0, 2.0**53), (1.0, 1e19)])
 def test_whole_numbers_have_the_codes_of_the_same_floats(values, dtype):
     cells = pd.Series([0, 1, 2, 3, 5, 7, 100, 1]).astype(dtype)
     column = Column("a", "categorical", values, False)

@@ -109,6 +109,15 @@ def test_wide_tables_neither_overflow_nor_vanish():
         )
 
 
+def test_impossible_segments_have_no_share():
+    log_weight, real = problem(6, 2.0)
+    log_weight[:, 2] = -np.inf  # no segment ends behind the third cell
+    every = enumerate_cuts(log_weight, real)
+    log_sum, log_share = without_compiling(sum_segmentations, log_weight, real)
+    assert_allclose(log_sum, every.log_sum, rtol=1e-12)
+    assert_allclose(np.exp(log_share), np.exp(every.log_share), atol=1e-12)
+
+
 def test_draws_have_the_probabilities_of_segmentations():
     log_weight, real = problem(5, 1.0, seed=3)
     every, draws = enumerate_cuts(log_weight, real), 4000

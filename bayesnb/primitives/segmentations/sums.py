@@ -12,7 +12,7 @@ from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.primitives.segmentations.nodes import NEVER, boundaries_before, log_of, nodes
 
 BLOCK_BYTES = 1 << 22
-"""Tables are summed in blocks of about this size: fewer calls of numpy, and little beyond the cache."""
+"""Tables are summed in blocks of this size, with temporaries of some times the size for each thread."""
 
 
 def _on_host(log_weight: Array, real: Array) -> tuple[Array, Array]:
@@ -90,8 +90,8 @@ def _of_table(log_weight: Array, real: Array) -> tuple[Array, Array]:
 
 
 def _add_up(log_weight: Array, real: Array) -> tuple[Array, Array]:
-    """The same of numpy tables [B, G, G]: sums up to a cell are relative to the best path there, and sums from it to
-    the best one on.
+    """``sum_segmentations`` of numpy tables [B, G, G]: sums up to a cell are relative to the best path there, and sums
+    from it on to the best path from there.
 
     With path weights at most 1 nothing overflows; what underflows is nothing beside the best path, whose prior is at
     least 1e-80 for 256 cells.
@@ -103,28 +103,28 @@ def _add_up(log_weight: Array, real: Array) -> tuple[Array, Array]:
     logs = np.where(allowed[:, :size, None] & allowed[:, None, 1:], log_weight, -np.inf)
     best, rest = np.full((2, num_tables, size + 1), -np.inf)
     best[:, 0], rest[:, size] = 0.0, 0.0
-    before = np.ones((num_tables, size + 1, len(p)))  # sums over what ends before a cell
+    sums = np.ones((num_tables, size + 1, len(p)))  # over what ends before a cell
     begun, ended = np.empty((2, num_tables, size, len(p)))  # those by a segment's start or end, times what it crosses
     for j in range(size):
         starts = slice(0, j + 1)
-        begun[:, j] = before[:, j]
+        begun[:, j] = sums[:, j]
         path = best[:, starts] + logs[:, starts, j]
         best[:, j + 1] = path.max(axis=1)
-        logs[:, starts, j] = path - np.where(allowed[:, j + 1], best[:, j + 1], 0.0)[:, None]
-        before[:, j + 1] = _totals(np.exp(logs[:, starts, j]), begun[:, starts])
-        before[:, j + 1] *= p if j < size - 1 else 1.0
+        logs[:, starts, j] = path - np.where(best[:, j + 1] > -np.inf, best[:, j + 1], 0.0)[:, None]
+        sums[:, j + 1] = _totals(np.exp(logs[:, starts, j]), begun[:, starts])
+        sums[:, j + 1] *= p if j < size - 1 else 1.0
         begun[:, starts] *= crossing[:, j + 1, None]
-    total, log_shares = before[:, size] @ weights, np.full_like(logs, NEVER)
+    total, log_shares = sums[:, size] @ weights, np.full_like(logs, NEVER)
     after = np.ones((num_tables, len(p)))
     for i in reversed(range(size)):
         ends = slice(i, size)
         ended[:, i] = after
         path = logs[:, i, ends] + rest[:, i + 1 :]
         rest[:, i] = path.max(axis=1)
-        share = (ended[:, ends] @ (before[:, i] * weights)[..., None])[..., 0] / total[:, None]
+        share = (ended[:, ends] @ (sums[:, i] * weights)[..., None])[..., 0] / total[:, None]
         with np.errstate(divide="ignore"):
             log_shares[:, i, ends] = np.maximum(path + np.log(share), NEVER)
-        after = p * _totals(np.exp(path - np.where(allowed[:, i], rest[:, i], 0.0)[:, None]), ended[:, ends])
+        after = p * _totals(np.exp(path - np.where(rest[:, i] > -np.inf, rest[:, i], 0.0)[:, None]), ended[:, ends])
         ended[:, ends] *= crossing[:, i, None]
     return best[:, size] + np.log(total), log_shares
 
