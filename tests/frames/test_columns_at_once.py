@@ -89,11 +89,12 @@ def test_odd_columns_are_as_by_themselves(kind):
     assert isinstance(found, str) == refused
 
 
+@pytest.mark.filterwarnings("ignore:column 'a' holds no value that the model was fitted to")
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64", "uint64", "bool"])
-@pytest.mark.parametrize("values", [(1.0, 2.0, 5.0), (-3.0, 0.5, 1.0), (0.0,), (0.0, 1e6), (1.0, 2.0**53), (1.0, 1e19)])
+@pytest.mark.parametrize("values", [(1.0, 2.0, 5.0), (-3.0, 0.5, 1.0), (0.0,), (0.0, 1e6), (1.0, 2.0**53), (1e19,)])
 def test_whole_numbers_have_the_codes_of_the_same_floats(values, dtype):
     cells = pd.Series([0, 1, 2, 3, 5, 7, 100, 1]).astype(dtype)
     column = Column("a", "categorical", values, False)
     np.testing.assert_array_equal(column.encode(cells), column.encode(cells.astype(float)))
-    if dtype[0] == "i" and 0.0 in values:  # a column of unseen values warns
+    if dtype[0] == "i":
         np.testing.assert_array_equal(column.encode(-cells), column.encode(-cells.astype(float)))
