@@ -43,7 +43,6 @@ from .fits.em import EMEstimate as EMEstimate
 from .fits.em import fit_em as fit_em
 from .fits.empirical import EmpiricalPosterior as EmpiricalPosterior
 from .fits.empirical import fit_empirical as fit_empirical
-from .fits.forests import fit_forests as fit_forests
 from .fits.forgetting import Forgetting as Forgetting
 from .fits.forgetting import fit_forgetting as fit_forgetting
 from .fits.hierarchical import HierarchicalDraws as HierarchicalDraws
@@ -51,6 +50,9 @@ from .fits.multilabel import MultiLabel as MultiLabel
 from .fits.multilabel import fit_multilabel as fit_multilabel
 from .fits.nuts import fit_nuts as fit_nuts
 from .fits.prequential import prequential as prequential
+from .forests.fit import fit_forests as fit_forests
+from .forests.results import ForestPosterior as ForestPosterior
+from .forests.results import ForestStatistics as ForestStatistics
 from .frames.inference import InferredLikelihoods as InferredLikelihoods
 from .frames.inference import infer_likelihoods as infer_likelihoods
 from .inspection.arviz import to_arviz as to_arviz
@@ -82,8 +84,6 @@ from .results.decisions import Decisions as Decisions
 from .results.decisions import decide as decide
 from .results.draws import Draws as Draws
 from .results.evidence import EvidenceTable as EvidenceTable
-from .results.forests import ForestPosterior as ForestPosterior
-from .results.forests import ForestStatistics as ForestStatistics
 from .results.intervals import Interval as Interval
 from .results.label_tree import LabelTree as LabelTree
 from .results.label_tree import roll_up as roll_up

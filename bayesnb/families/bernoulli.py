@@ -10,7 +10,7 @@ import numpyro.distributions as dist
 from bayesnb.arrays.placement import Array
 from bayesnb.families.base import Hyperparameter, Params, pytree
 from bayesnb.families.parts.beta import BetaFamily, TrialStatistics
-from bayesnb.families.parts.in_order import of_categories
+from bayesnb.families.parts.in_order import of_flags
 from bayesnb.numerics import stable
 from bayesnb.primitives.products import Linear
 from bayesnb.primitives.sums import ClassSums
@@ -54,7 +54,7 @@ class Bernoulli(BetaFamily):
     statistics_type = BernoulliStatistics
     support = dist.constraints.boolean
     affine_predictive = True
-    log_predictive_in_order = of_categories
+    log_predictive_in_order = of_flags
     takes_sparse = True
 
     @classmethod
@@ -64,12 +64,6 @@ class Bernoulli(BetaFamily):
 
     def category_sizes(self, num_columns: int) -> tuple[int, ...]:
         return (2,) * num_columns
-
-    def pair_sizes(self, num_columns: int) -> tuple[int, ...] | None:
-        return self.category_sizes(num_columns)
-
-    def pair_prior(self) -> Array:
-        return jnp.stack([self.b, self.a], axis=-1).reshape(len(self.a), -1)
 
     def likelihood(self, params: Params) -> dist.Distribution:
         return dist.Bernoulli(probs=params["probs"])

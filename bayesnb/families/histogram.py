@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import field
+from functools import partial
 from typing import Any, Self
 
 import jax
@@ -32,9 +33,6 @@ from bayesnb.primitives.cells import find_cells
 
 ROW_BYTES = 1 << 10
 """Leave-one-out splits rows into threads as if each column had so many bytes: as much work as reading them."""
-
-MOST_SEGMENTS = 8
-"""The most segments that a column has in a forest of dependence."""
 
 
 @pytree
@@ -242,10 +240,9 @@ class Histogram(CellColumns):
         """The probability that a column has no cut, and so says nothing about the class, [D]."""
         return finalise(_no_cut_probability, self)
 
-    def pair_segments(self, num_columns: int) -> tuple[tuple[int, ...], ...]:
-        """Those of the most probable cuts into at most ``MOST_SEGMENTS`` segments."""
-        del num_columns
-        cuts = np.asarray(finalise(_few_cuts, self))
+    def best_segments(self, most: int) -> tuple[tuple[int, ...], ...]:
+        """How many cells each segment has by the most probable cuts of a column into at most ``most`` segments."""
+        cuts = np.asarray(finalise(_few_cuts, self, most=most))
         ends = [np.append(np.flatnonzero(column > 0) + 1, self.cells) for column in cuts]
         return tuple(tuple(np.diff(end, prepend=0).tolist()) for end in ends)
 
@@ -260,9 +257,9 @@ def _left_out_parts(family: Histogram, statistics: HistogramStatistics) -> tuple
     return prior.mass, prior.counts, jnp.asarray(prior.totals), segments.average(prior).log_share
 
 
-@jax.jit
-def _few_cuts(family: Histogram) -> Array:
-    return segments.best(family._prior, MOST_SEGMENTS)[1]
+@partial(jax.jit, static_argnames="most")
+def _few_cuts(family: Histogram, most: int) -> Array:
+    return segments.best(family._prior, most)[1]
 
 
 @jax.jit

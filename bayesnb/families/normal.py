@@ -86,7 +86,6 @@ class Normal(Tied, LinearFamily):
     learned = ("strength",)
     statistics_type = NormalStatistics
     log_predictive_in_order = of_reals
-    gaussian_pairs = True
 
     def defaults(self, pooled: NormalStatistics) -> Params:
         return {"loc": pooled.mean, "rate": pooled.variance}
@@ -262,12 +261,6 @@ class Normal(Tied, LinearFamily):
         x = jnp.asarray(x, jnp.result_type(float))
         posteriors = normal_inverse_gamma.leave_out_by_class(self.prior, statistics, x, y, weight)
         return log_student_cells(posteriors, x[:, None, :])
-
-    def pair_sizes(self, num_columns: int) -> tuple[int, ...] | None:
-        return None if self.shared else (0,) * num_columns
-
-    def pair_prior(self) -> NormalInverseGamma:
-        return self.prior
 
     def cell_law(self, params: Params, column: int) -> dist.Distribution:
         loc, variance = (self._at(site, params[site], column) for site in self.sites)

@@ -62,7 +62,6 @@ class NormalKnownVariance(LinearFamily):
     squared = ("loc", "scale")
     learned = ("scale",)
     statistics_type = NormalStatistics
-    gaussian_pairs = True
 
     def defaults(self, pooled: NormalStatistics) -> Params:
         return {"loc": pooled.mean, "scale": jnp.sqrt(jnp.asarray(self.variance))}

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
 
-from bayesnb.arrays.placement import Array, namespace
+from bayesnb.arrays.placement import Array
 from bayesnb.numerics.log_prob import LogProb
 
 FAR = 3.5
@@ -39,9 +39,6 @@ class Traits:
 
     has_class_tables: ClassVar[bool] = False
     """True if sums of sparse rows in many classes may be a ``ClassTable``."""
-
-    gaussian_pairs: ClassVar[bool] = False
-    """True if the dependence of two columns is that of real numbers, not categories; see ``inspection.dependence``."""
 
     sites: ClassVar[tuple[str, ...]]
     """The short names of the parameters."""
@@ -102,28 +99,6 @@ class Traits:
     def category_sizes(self, num_columns: int) -> tuple[int, ...]:
         """C for each column whose cells are codes 0..C-1, and 0 for the others."""
         return (0,) * num_columns
-
-    def pair_sizes(self, num_columns: int) -> tuple[int, ...] | None:
-        """C for each column that a forest of dependence takes as categories, 0 for a real one; None: no forest."""
-        del num_columns
-        return None
-
-    def pair_segments(self, num_columns: int) -> tuple[tuple[int, ...], ...]:
-        """For each column of a posterior the number of categories in each segment that a forest takes as one category.
-
-        They are neighbours; () for a real column. By default each category is apart.
-        """
-        return tuple((1,) * size for size in self.pair_sizes(num_columns) or ())
-
-    def pair_prior(self) -> Any:
-        """The prior of the columns in a forest: a concentration [K, S], or a NormalInverseGamma [K, D] of real ones."""
-        raise ValueError(f"{type(self).__name__} has no pairs of columns")
-
-    def pair_cells(self, x: Array) -> Array:
-        """The cells that a forest takes, [N, D] in floating point: categories 0..C-1 or real, NaN where missing."""
-        xp, seen = namespace(x), self.seen(x)
-        x = x.astype(xp.result_type(x.dtype, float) if xp is np else jnp.result_type(float))
-        return x if seen is None else xp.where(seen, x, np.nan)
 
     def table_sizes(self, num_columns: int) -> tuple[int, ...]:
         """The entries of each column in ``predictive_tables`` that are log probabilities; by default its categories."""

@@ -19,10 +19,10 @@ from bayesnb.arrays.placement import to_double
 from bayesnb.arrays.typing import ArrayLike, Estimator, LabelsLike, Table
 from bayesnb.fits.closed_form import fit_posterior
 from bayesnb.fits.empirical import EmpiricalPosterior
+from bayesnb.forests.results import ForestPosterior
 from bayesnb.inspection.display_names import steps_of
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Classifier, Posterior
-from bayesnb.results.forests import ForestPosterior
 from bayesnb.rows import arguments
 
 POOLED = (

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import jax
 import numpy as np
 
-from bayesnb.arrays import memory
 from bayesnb.arrays.masked import fill_masked_codes
 from bayesnb.arrays.placement import to_host
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families import Family
 from bayesnb.families.words import FAMILIES
-from bayesnb.inspection.pair_statistics import TINY, pairs_of
+from bayesnb.forests.columns import find_places, has_categories, lay_out, normal_prior
+from bayesnb.forests.fit import fit_statistics
+from bayesnb.forests.pairs import count_pairs
+from bayesnb.forests.results import ForestStatistics
+from bayesnb.inspection.pair_measures import measure_pairs
 from bayesnb.model.naive_bayes import NaiveBayes
+from bayesnb.primitives.codes import starts_of
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import check_shapes, check_values
 from bayesnb.rows.labelled_rows import LabelledRows
 from bayesnb.rows.labels import check_labels
+from bayesnb.rows.statistics import summarise
 
 STRONG = 5.0
 """The log Bayes factor above which a pair counts as dependent: 150 to 1."""
@@ -49,10 +54,12 @@ class Dependence:
     Attributes:
         names: The columns' names [D]: their numbers, prefixed by the block's name if X has blocks.
         mutual_information: I(a; b | class) in nats [D, D]; symmetric, 0 on the diagonal.
-        log_bayes_factor: log p(rows | dependent) - log p(rows | independent) [D, D]; likewise. 5 are 150 to 1.
+        log_bayes_factor: log p(rows | dependent) - log p(rows | independent) [D, D]; likewise. 5 are 150 to 1. That of
+            ``fit_forests``, in the direction that has more.
         evidence_per_row: log Bayes factor / rows in nats [D, D], 0 for a factor below 5: with many rows the mutual
-            information. For categories the factor is the smaller of two, with margins of their own Dirichlet(1), and
-            with those that the prior over cells implies: independent columns with few rows a category get 0.
+            information. For categories the factor is the smaller of two, against columns with their own pseudo-counts
+            and with C times these, for C categories of the other: independent columns with few rows a category get 0.
+            For Normals it is at most sum_k (n_k - 1) I_k - log(n_k + 1) / 2, which only sees rows within a class.
         nearly_unique: The positions of columns of categories with fewer than two rows a category. The mutual
             information of their counts is mostly noise: it is near its maximum even for independent columns.
 
@@ -104,28 +111,22 @@ def dependence(
 ) -> Dependence:
     """The mutual information and the Bayes factor of every pair of columns given the class: a test of the assumption.
 
-    Each pair is compared in each class, on the n rows where both cells are observed.
+    The log Bayes factor is the evidence of an edge in ``fit_forests``, in the direction that has more, on the rows
+    where both cells are observed: that a column has a distribution of its own in each category of the other, or that
+    two Normal columns have a bivariate Normal, against one distribution in each class. The priors are those of
+    ``model``, by default those of ``nb.Bernoulli()``, ``nb.Categorical(...)`` and ``nb.Normal()``.
 
-    Two columns of categories: I_k is the mutual information of the counts in class k, and BF_k the Bayes factor of one
-    Dirichlet(1) over all cells against a Dirichlet(1) for each of two independent margins. It favours dependence only
-    with several rows per cell. Gunel and Dickey, Bayes factors for independence in contingency tables (1974); Jamil et
-    al., Default "Gunel and Dickey" Bayes factors for contingency tables (2017), joint multinomial sampling.
-
-    With a real column: I_k = -1/2 log(1 - n / (n + 1) R^2), where R^2 is the share of its variance in the class that
-    the other column explains, and log BF_k = (n - 1) I_k - p/2 log(n + 1) with p slopes: 1 if the other column is real,
-    else the number of its categories seen in the class minus one; their entropy then bounds I_k. Liang et al., Mixtures
-    of g priors for Bayesian variable selection (2008), with unit information, g = n. Dependence that does not affect
-    the mean of the real column is not detected.
-
-    The mutual information is sum_k p_k I_k, where p_k is the class's share of the pair's rows; the log Bayes factor is
-    the sum of log BF_k. Everything is in float64.
+    The mutual information is sum_k p_k I_k, where p_k is the class's share of the pair's n_k rows. For two columns of
+    categories I_k is that of their counts in class k. With a real column I_k = -1/2 log(1 - n / (n + 1) R^2), where R^2
+    is the share of its variance in the class that the other column explains, and at most the entropy of categories:
+    dependence that does not affect the mean of the real column does not show. Everything is in float64.
 
     Args:
         X: An array [N, D], or a dict of arrays by block. Booleans and integers are categories, codes 0, 1, ... with
             negative ones missing; floats are real, with NaN missing.
         y: Integers 0..K-1 [N], or soft labels [N, K].
         sample_weight: Weights [N]; a weight of 2 is the row twice.
-        model: A NaiveBayes of Bernoulli, Categorical and Normal blocks, which then determine the types of columns.
+        model: A NaiveBayes of Bernoulli, Categorical, Histogram and Normal blocks: the types and priors of columns.
 
     Raises:
         ValueError: for shapes, types or values that do not fit, families whose pairs have no closed form, a single
@@ -163,50 +164,34 @@ def dependence(
     arrays = rows.arrays
     if model is None:
         families = {name: _family(x, name) for name, x in arrays.items()}
+        if not rows.labels.soft:  # only the classes that are there
+            classes, y = np.unique(rows.labels.y, return_inverse=True)
+            rows = replace(rows, labels=rows.labels._replace(y=y), num_classes=len(classes))
     check_values(families, arrays)
     for name, family in families.items():
-        if not (all(family.category_sizes(arrays[name].shape[1])) or family.gaussian_pairs):
+        if not has_categories(family) and normal_prior(family) is None:
             raise ValueError(
-                f"block {name!r} is {type(family).__name__}: pairs have a closed form for Bernoulli, Categorical and "
-                "Normal blocks only; leave the block out of X and of the model"
+                f"block {name!r} is {type(family).__name__}: pairs have a closed form for Bernoulli, Categorical, "
+                "Histogram and Normal blocks only; leave the block out of X and of the model"
             )
-    # the number of categories of each column, 0 for a real one
-    sizes = np.concatenate([np.array(f.category_sizes(arrays[b].shape[1]), int) for b, f in families.items()])
-    # one feature per category, and three per real column: whether it is observed, its value and its square
-    width = int(sizes.sum() + 3 * (sizes == 0).sum())
-    memory.require(16 * width**2, f"every pair of {num_columns:,} columns", "give fewer columns, or fewer categories")
+    families = {name: family.prepare(arrays[name], rows.given_weight) for name, family in families.items()}
+    layout = lay_out(families, {name: x.shape[1] for name, x in arrays.items()})
+    rows = replace(rows, families=families)
+    of_rows, pairs = summarise(rows), count_pairs(layout, rows)
+    specification = NaiveBayes(families, num_classes=rows.num_classes)
+    fit = fit_statistics(specification, ForestStatistics(of_rows.class_counts, of_rows.blocks, pairs))
     names = [str(d) if single else f"{name}_{d}" for name, x in arrays.items() for d in range(x.shape[1])]
-    table = np.concatenate([_cells(family, arrays[name]) for name, family in families.items()], axis=1)
-    unique = tuple(d for d in np.flatnonzero(sizes).tolist() if _is_nearly_unique(table[:, d]))
-    return Dependence(tuple(names), *_over_classes(table, rows, sizes), unique)
+    places, starts = find_places(layout, families, arrays), starts_of(pairs.categories.sizes)
+    unique = [d for d, column in enumerate(places.T) if _is_nearly_unique(column[column < starts[d + 1]])]
+    back = np.ix_(layout.back, layout.back)
+    found = measure_pairs(fit)
+    per_row = np.where(found.cautious > STRONG, found.cautious, 0.0) / np.where(found.weight > 0, found.weight, 1.0)
+    nats, factor, per_row = (np.asarray(_symmetric(table)[back]) for table in (*found[:2], per_row))
+    return Dependence(tuple(names), nats, factor, per_row, tuple(sorted(layout.order[unique].tolist())))
 
 
 def _is_nearly_unique(codes: Array) -> bool:
-    codes = codes[~np.isnan(codes)]
     return 2 * len(np.unique(codes)) > len(codes)
-
-
-def _over_classes(cells: Array, rows: LabelledRows, sizes: Array) -> tuple[Array, Array, Array]:
-    """The mutual information given the class, the log Bayes factor and the evidence per row of pairs, [D, D] each."""
-    # pairs_of takes columns of categories first
-    order = np.argsort(sizes == 0, kind="stable")
-    cells, num_categories = cells[:, order], sizes[sizes > 0]
-    total, information, evidence, cautious = np.zeros((4, len(sizes), len(sizes)))
-    y, weights = rows.labels.y, rows.weight()
-    for k in range(rows.num_classes) if rows.labels.soft else np.unique(y):
-        weight = y[:, k] if rows.labels.soft else np.where(y == k, weights, 0.0)
-        members = weight > 0
-        if not members.any():
-            continue
-        pairs = pairs_of(cells[members], weight[members], num_categories)
-        total += pairs.weight
-        information += pairs.weight * pairs.information
-        evidence += pairs.evidence
-        cautious += pairs.cautious
-    back = np.ix_(np.argsort(order), np.argsort(order))
-    per_row = np.where(cautious > STRONG, cautious, 0.0) / np.maximum(total, TINY)
-    information = information / np.maximum(total, TINY)
-    return _symmetric(information)[back], _symmetric(evidence)[back], _symmetric(per_row)[back]
 
 
 def _symmetric(pairs: Array) -> Array:
@@ -228,9 +213,3 @@ def _family(x: Array, block: str) -> Family:
             f"got {largest.max()}; give measurements as floats, or recode the column"
         )
     return FAMILIES["categorical"](tuple(largest.astype(int) + 1))
-
-
-def _cells(family: Family, x: Array) -> Array:
-    """The cells in float64, NaN where missing, [N, D]."""
-    seen = family.seen(x)
-    return (x if seen is None else np.where(seen, x, np.nan)).astype(np.float64)

@@ -9,11 +9,11 @@ import numpy as np
 
 from bayesnb.arrays.placement import Array
 from bayesnb.fits.averaged import FeatureInclusion
+from bayesnb.forests.results import ForestPosterior
 from bayesnb.inspection.dependence import STRONG, Dependence
 from bayesnb.inspection.explanation import Explanation
 from bayesnb.plots.graphs import draw_edges
 from bayesnb.plots.style import AGAINST, FOR, NEUTRAL, escape_dollars, heading, name_lines
-from bayesnb.results.forests import ForestPosterior
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,14 +19,14 @@ from bayesnb.arrays.placement import as_array, is_traced, namespace, to_host
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families.parts.statistics import without
 from bayesnb.fits.closed_form import fit_posterior
+from bayesnb.forests.left_out import left_out_ratios
+from bayesnb.forests.results import ForestPosterior
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics.log_prob import LogProb, logsumexp
 from bayesnb.results.classifier import Posterior
-from bayesnb.results.forests import ForestPosterior
 from bayesnb.rows import arguments
 from bayesnb.rows.labelled_rows import LabelledRows, label_rows
 from bayesnb.rows.statistics import summarise
-from bayesnb.validation.left_out_forests import left_out_ratios
 
 
 def leave_one_out(

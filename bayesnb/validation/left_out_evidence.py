@@ -10,11 +10,11 @@ from bayesnb.arrays.placement import Array
 from bayesnb.arrays.sparse import is_sparse
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.families.base import Family
+from bayesnb.forests.left_out import left_out_ratios
+from bayesnb.forests.results import ForestPosterior
 from bayesnb.results.classifier import Posterior
-from bayesnb.results.forests import ForestPosterior
 from bayesnb.rows.labelled_rows import LabelledRows
 from bayesnb.validation.leave_one_out import class_part
-from bayesnb.validation.left_out_forests import left_out_ratios
 
 MOST_ROWS = 20_000
 """Powers are learned on at most this many rows. F powers learned from N rows cost about F / (2 N) nats a new row."""

@@ -28,9 +28,9 @@ import numpy as np
 from bayesnb.arrays.placement import Array, as_array
 from bayesnb.arrays.threads import one_blas_thread
 from bayesnb.arrays.typing import ArrayLike, Estimator, LabelsLike, Table
+from bayesnb.forests.results import ForestPosterior
 from bayesnb.frames.classes import codes_among, plain_labels
 from bayesnb.results.classifier import Posterior
-from bayesnb.results.forests import ForestPosterior
 from bayesnb.rows import arguments
 from bayesnb.rows.labelled_rows import LabelledRows, label_rows
 from bayesnb.validation.leave_one_out import fitted_rows

@@ -3,7 +3,6 @@
 import jax
 import pytest
 
-from bayesnb.families.parts.pair_segments import _join_counts
 from bayesnb.numerics.segment_weights import segment_weights
 from bayesnb.primitives.segmentations import best_segmentation, sum_segmentations
 
@@ -12,7 +11,6 @@ CASES = {  # the shapes of the arguments behind the axes in front
     "sum": (sum_segmentations, ((5, 5), (4,))),
     "best": (best_segmentation, ((5, 5), (4,), (5,))),
     "weights": (segment_weights, ((4, 6), (3, 4, 6), (2,))),
-    "joined": (_join_counts, ((6, 6), (4,))),
 }
 
 

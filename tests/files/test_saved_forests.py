@@ -1,6 +1,7 @@
 """Forests come back from files to the bit, and what no fit can be is refused."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
 from tests.files.test_storage import assert_identical, saved
-from tests.fits.test_forests import MODEL, X, Y
+from tests.forests.rows import MODEL, X, Y
 
 FITS = {
     "average": lambda: nb.fit_forests(MODEL, X, Y),
@@ -28,22 +29,30 @@ def test_every_structure_comes_back_to_the_bit(kind, tmp_path):
         assert_array_equal(again.predict_proba(X), fit.predict_proba(X))
 
 
+def test_a_file_of_version_0_1_0_predicts_the_same():
+    old, fit = nb.load(Path(__file__).parent / "forest_of_0_1_0.safetensors"), nb.fit_forests(MODEL, X, Y)
+    assert_allclose(old.log_joint(X), fit.log_joint(X), rtol=1e-9)
+    assert_allclose(old.edge_probs, fit.edge_probs, rtol=1e-9)
+    assert_allclose(old.log_evidence, fit.log_evidence, rtol=1e-12)
+
+
 def altered():
     average, best = nb.fit_forests(MODEL, X, Y), nb.fit_forests(MODEL, X, Y, structure="best")
     flags = nb.fit_forests(nb.NaiveBayes(nb.Bernoulli()), X["flags"], Y).pairs
     words = nb.fit_posterior(nb.NaiveBayes(nb.Poisson()), X["flags"], Y)
-    counts = average.pairs.counts.copy()
-    counts[0, 0, 0] = -1.0
+    counts = average.pairs.categories.counts.copy()
+    counts[0, 0] = -1.0
+    negative = replace(average.pairs, categories=replace(average.pairs.categories, counts=counts))
     circle = best.parents.copy()
     circle[:2] = 1, 0
     return {
         "pairs must be those of the model's columns": replace(average, pairs=flags),
-        "counts must not be negative": replace(average, pairs=replace(average.pairs, counts=counts)),
+        "counts must not be negative": replace(average, pairs=negative),
         "structure must be one of": replace(average, structure="tree"),
         'parents belong to the structure "best"': replace(average, parents=best.parents),
         "without circles": replace(best, parents=circle),
         "power of the forests and the weights of the features belong together": replace(best, power=np.float64(0.5)),
-        "pairs must be those of the model's columns, .None.": replace(average, posterior=words, pairs=flags),
+        "pairs must be those of the model's columns, .0,.": replace(average, posterior=words, pairs=flags),
     }
 
 

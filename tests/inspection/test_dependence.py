@@ -1,4 +1,4 @@
-"""Mutual information and Bayes factors of pairs, against scipy, scikit-learn, integrals and a textbook."""
+"""Mutual information and Bayes factors of pairs, against scikit-learn, regressions, single steps and a textbook."""
 
 import jax
 import jax.numpy as jnp
@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
-from scipy.special import gammaln, logsumexp
 from sklearn.metrics import mutual_info_score
 
 import bayesnb as nb
 from bayesnb.inspection.dependence import dependence
+from tests.forests.oracle import Column
 
 
 def mixed_rows(rng, rows=200, missing=0.15):
@@ -75,58 +75,59 @@ def one_pair(X, y, a, b):
     return [cells[seen & (y == k)][:, [a, b]] for k in range(3)]
 
 
-def log_evidence(counts):
-    """log p(rows) under Dirichlet(1): scipy's probability of the counts less that of their order."""
-    counts = counts.ravel().astype(int)
-    orders = gammaln(counts.sum() + 1) - gammaln(counts + 1).sum()
-    return stats.dirichlet_multinomial(np.ones(len(counts)), counts.sum()).logpmf(counts) - orders
-
-
 @pytest.mark.parametrize(("a", "b"), [(0, 1), (0, 2), (1, 2)])
-def test_categories_against_scipy_and_scikit_learn(rng, a, b):
+def test_the_information_of_categories_against_scikit_learn(rng, a, b):
     X, y = mixed_rows(rng)
-    found = dependence(X, y, model=MODEL)
-    evidence, nats, total = 0.0, 0.0, 0
-    for rows in one_pair(X, y, a, b):
-        table = np.zeros((SIZES[a], SIZES[b]))
-        np.add.at(table, tuple(rows.T.astype(int)), 1.0)
-        evidence += log_evidence(table) - log_evidence(table.sum(axis=0)) - log_evidence(table.sum(axis=1))
-        nats += len(rows) * mutual_info_score(*rows.T.astype(int))
-        total += len(rows)
-    assert_allclose(found.log_bayes_factor[a, b], evidence)
-    assert_allclose(found.mutual_information[a, b], nats / total, atol=1e-14)
-
-
-# real columns: a regression, integrated numerically
-
-
-def log_marginal(x, design):
-    """log p(x) up to a constant, under a flat intercept, 1 / sigma, and Zellner's g-prior with g = n of the slopes."""
-    n = len(x)
-    centred = design - design.mean(axis=0)
-    hat = centred @ np.linalg.pinv(centred) if design.size else np.zeros((n, n))
-    # an intercept with the variance 1e7 sigma^2 has the density 1 / sigma where a flat one has 1: the s puts that right
-    shape = np.eye(n) + n * hat + 1e7 * np.ones((n, n))
-    grid = np.linspace(np.log(x.std()) - 4.0, np.log(x.std()) + 4.0, 201)
-    return logsumexp([stats.multivariate_normal(np.zeros(n), np.exp(2 * s) * shape).logpdf(x) + s for s in grid])
+    classes = one_pair(X, y, a, b)
+    nats = sum(len(rows) * mutual_info_score(*rows.T.astype(int)) for rows in classes)
+    assert_allclose(dependence(X, y, model=MODEL).mutual_information[a, b], nats / sum(map(len, classes)), atol=1e-14)
 
 
 @pytest.mark.parametrize(("a", "b"), [(3, 4), (3, 5), (0, 3), (2, 3), (2, 5)])
-def test_real_columns_against_an_integral(rng, a, b):
+def test_the_information_of_real_columns_is_that_of_a_regression(rng, a, b):
     X, y = mixed_rows(rng, rows=60)
-    found = dependence(X, y, model=MODEL)
-    evidence, nats, total = 0.0, 0.0, 0
+    nats, total = 0.0, 0
     for rows in one_pair(X, y, a, b):
         x = rows[:, 1] - rows[:, 1].mean()
         design = rows[:, [0]] if a >= 3 else (rows[:, [0]] == np.arange(SIZES[a])).astype(float)
-        evidence += log_marginal(x, design) - log_marginal(x, np.zeros((len(x), 0)))
         centred = design - design.mean(axis=0)
         explained = np.square(centred @ np.linalg.pinv(centred) @ x).sum() / np.square(x).sum()
         entropy = np.inf if a >= 3 else stats.entropy(design.mean(axis=0))
         nats += len(x) * min(-0.5 * np.log(1 - len(x) / (len(x) + 1) * explained), entropy)
         total += len(x)
-    assert_allclose(found.log_bayes_factor[a, b], evidence, atol=2e-5)
-    assert_allclose(found.mutual_information[a, b], nats / total)
+    assert_allclose(dependence(X, y, model=MODEL).mutual_information[a, b], nats / total)
+
+
+# Bayes factors: those of forests
+
+
+@pytest.mark.parametrize(("a", "b"), [(0, 1), (0, 2), (3, 4), (0, 3), (2, 5)])
+def test_the_factor_is_the_product_of_one_step_predictives(rng, a, b):
+    X, y = mixed_rows(rng, rows=60)
+    prior = MODEL.resolve(X, y)
+    flags, blood, vitals = (prior.families[name] for name in MODEL.families)
+    found, both = dependence(X, y, model=MODEL).log_bayes_factor[a, b], np.zeros(2)
+    for k, rows in enumerate(one_pair(X, y, a, b)):
+        real = np.stack([vitals.loc[k], vitals.strength[k], vitals.shape[k], vitals.rate[k]], axis=-1)
+        columns = [*np.stack([flags.b[k], flags.a[k]], axis=-1), blood.concentration[k], *real]
+        pair = [Column(columns[place], place >= 3) for place in (a, b)]
+        for n, row in enumerate(rows):
+            for way, (i, j) in enumerate([(0, 1), (1, 0)]):
+                given = pair[j].given(pair[i], rows[:n, [i, j]], row[[i, j]])
+                both[way] += given - pair[j].alone(rows[:n, j], row[j])
+    assert_allclose(found, both.max(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("blocks", [("flags",), ("flags", "blood"), ("vitals",), ("blood", "vitals")])
+def test_the_factor_is_the_evidence_of_an_edge_of_forests(rng, blocks):
+    """Of two columns the odds of an edge against none are its evidence times 1 / 2."""
+    X, y = mixed_rows(rng)
+    rows = {name: X[name][:, -1:] for name in blocks} if len(blocks) == 2 else {b: X[b][:, [0, -1]] for b in blocks}
+    model = nb.NaiveBayes({name: MODEL.families[name] for name in blocks})
+    edges = nb.fit_forests(model, rows, y).edge_probs
+    with np.errstate(divide="ignore"):
+        evidence = np.log(edges / (1.0 - edges.sum())) + np.log(2.0)
+    assert_allclose(dependence(rows, y, model=model).log_bayes_factor[0, 1], evidence.max(), rtol=1e-9)
 
 
 def test_categories_tell_no_more_than_their_entropy(rng):
@@ -147,7 +148,6 @@ def test_the_evidence_per_row_is_not_fooled_by_columns_that_are_nearly_unique(rn
     assert few.nearly_unique == (0, 1)
     assert many.nearly_unique == ()
     assert few.mutual_information[0, 1] > 4
-    assert few.log_bayes_factor[0, 1] > 20
     assert repr(few) == "Dependence(6 pairs, 1 surely dependent)"
     assert few.evidence_per_row[0, 1] == many.evidence_per_row[0, 1] == 0
     assert few.among([1, 2]).nearly_unique == (0,)
@@ -161,8 +161,9 @@ def test_classes_far_apart_are_no_dependence(rng, rows):
     y = np.repeat(np.arange(20), rows)
     X = {"x": rng.normal(size=(20, 3))[y] + 0.05 * rng.normal(size=(20 * rows, 3))}
     X["codes"] = rng.integers(0, 3, (20 * rows, 1))
-    found = dependence(X, y).log_bayes_factor[np.triu_indices(4, 1)]
-    assert found.max() < (3 if rows < 10 else -10)
+    found = dependence(X, y)
+    assert (found.evidence_per_row == 0).all()
+    assert found.log_bayes_factor[:3, 3].max() < (-5 if rows < 10 else -50)
 
 
 # laws
@@ -193,11 +194,12 @@ def test_columns_in_another_order(rng):
 
 def test_a_missing_cell_leaves_the_row_out_of_its_pairs_only(rng):
     X, y = mixed_rows(rng)
-    whole = dependence(X, y, model=MODEL)
+    model = MODEL.resolve(X, y)
+    whole = dependence(X, y, model=model)
     cells = np.concatenate(list(X.values()), axis=1)
     for a, b in [(0, 2), (2, 4), (3, 5)]:
         seen = ~np.isnan(cells[:, [a, b]]).any(axis=1)
-        some = dependence({name: x[seen] for name, x in X.items()}, y[seen], model=MODEL)
+        some = dependence({name: x[seen] for name, x in X.items()}, y[seen], model=model)
         same(whole.among([a, b]), some.among([a, b]))
 
 
@@ -265,11 +267,11 @@ def test_an_array_and_jax_arrays(rng):
     assert isinstance(found.mutual_information, np.ndarray)
 
 
-def test_pairs_without_evidence_come_last(rng):
-    """Two independent columns of 300 categories have a large log Bayes factor, which their evidence per row is not."""
-    many = rng.integers(0, 300, (500, 2))
-    flag = rng.integers(0, 2, 500)
-    found = nb.dependence(np.c_[many, flag, flag ^ (rng.random(500) < 0.35)], rng.integers(0, 2, 500))
+def test_columns_that_are_unique_depend_on_nothing(rng):
+    """A category that is seen once leaves the other column at its prior mean, and so beats one that has to learn."""
+    unique, flag = rng.permuted(np.tile(np.arange(500), (2, 1)), axis=1), rng.integers(0, 2, 500)
+    found = nb.dependence(np.c_[unique.T, flag, flag ^ (rng.random(500) < 0.35)], rng.integers(0, 2, 500))
+    assert found.nearly_unique == (0, 1)
     assert found.log_bayes_factor[0, 1] > found.log_bayes_factor[2, 3] > 5
     first, *others = found.strongest(6)
     assert (first.first, first.second) == ("2", "3")
@@ -301,7 +303,7 @@ MISTAKES = {
     ),
     "another family": (
         lambda: dependence(CODES, Y, model=nb.NaiveBayes(nb.Multinomial())),
-        "block 'x' is Multinomial: pairs have a closed form for Bernoulli, Categorical and Normal",
+        "block 'x' is Multinomial: pairs have a closed form for Bernoulli, Categorical, Histogram and Normal",
     ),
     "no model": (lambda: dependence(REAL, Y, model=nb.Normal()), "model must be a NaiveBayes, got Normal"),
     "an infinite cell": (lambda: dependence(REAL / np.array([0.0, 1.0]), Y), "a Normal cell is a finite number"),

@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 
 from bayesnb.primitives import forest_sums
 from bayesnb.primitives.forest_sums import edge_probabilities, log_forest_sum
-from tests.forests import forests
+from tests.forests.oracle import forests
 
 SCALES = (1.0, 30.0, 640.0, 2000.0)
 

@@ -71,7 +71,7 @@ def test_on_a_device_and_forests():
         assert_array_equal(merged.class_counts, [6, 12, 6])
     pairs = [nb.fit_forests(NORMAL, X, codes).statistics.named(names) for names in (["a", "b"], ["b", "c"])]
     merged = nb.merge(*pairs)
-    assert merged.pairs.both.shape == (3, 2, 2)
+    assert merged.pairs.reals.count.shape == (3, 2, 2)
     assert nb.fit_forests(NORMAL, statistics=merged).statistics.classes == ("a", "b", "c")
 
 

@@ -197,18 +197,6 @@ class CellColumns(Family):
     def table_sizes(self, num_columns: int) -> tuple[int, ...]:
         return (self.cells,) * num_columns
 
-    def pair_sizes(self, num_columns: int) -> tuple[int, ...] | None:
-        return (self.cells,) * num_columns
-
-    def pair_prior(self) -> Array:
-        concentration = jnp.mean(jnp.asarray(self.total)) * self._mass[None] + jnp.asarray(self.counts)
-        return concentration.reshape(len(concentration), -1)
-
-    def pair_cells(self, x: Array) -> Array:
-        codes = find_cells(x, self._edges)
-        xp = namespace(codes)
-        return xp.where(codes < 0, np.nan, codes.astype(jnp.result_type(float) if xp is jnp else float))
-
     def cell_densities(self, params: Params, column: int) -> CellDensities:
         one = slice(column, column + 1)
         edges, atoms, mass = (np.asarray(table)[one] for table in (self._edges, self._atoms, self._mass))

@@ -31,6 +31,3 @@ class DirichletPrior(Family):
     def tilt(self, site: str, powers: tuple[float, ...]) -> Self:
         del site
         return self._replace(concentration=self.concentration + powers[0])  # two categories: p^q (1 - p)^q
-
-    def pair_prior(self) -> Array:
-        return self.concentration

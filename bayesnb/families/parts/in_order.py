@@ -40,7 +40,13 @@ def log_category_ratios(prior: Array, sizes: tuple[int, ...], x: Array, y: Array
 
 def of_categories(family: Any, x: Array, y: Array, factor: float) -> Array:
     """Categories: ratios of counts."""
-    return log_category_ratios(without_compiling(_pair_prior, family), family.pair_sizes(x.shape[1]), x, y, factor)
+    return log_category_ratios(family.concentration, family.category_sizes(x.shape[1]), x, y, factor)
+
+
+def of_flags(family: Any, x: Array, y: Array, factor: float) -> Array:
+    """Flags: categories 0 and 1."""
+    prior = np.stack([family.b, family.a], axis=-1).reshape(len(family.a), -1)
+    return log_category_ratios(prior, family.category_sizes(x.shape[1]), x, y, factor)
 
 
 def of_events(family: Any, x: Array, y: Array, factor: float) -> Array:
@@ -104,7 +110,3 @@ def _count_blocks(prior: Any, x: Array, y: Array, factor: float) -> Iterator[tup
 
 def _log_gamma_ratio(a: Array, x: Array) -> Array:
     return np.asarray(without_compiling(log_gamma.log_gamma_ratio, a, x))
-
-
-def _pair_prior(family: Any) -> Any:
-    return family.pair_prior()

@@ -74,10 +74,6 @@ class TiedColumns(Family):
 
     num_columns = declared_columns
 
-    def pair_sizes(self, num_columns: int) -> tuple[int, ...] | None:
-        del num_columns
-        return None
-
     def columns_of(self, params: Params) -> int:
         del params
         return len(self.columns)

@@ -19,9 +19,9 @@ from bayesnb.arrays.class_table import ClassTable
 from bayesnb.arrays.pytree import fields_of
 from bayesnb.arrays.rank_promotion import allow_rank_promotion
 from bayesnb.families import Family
-from bayesnb.families.parts.pairs import PairStatistics
 from bayesnb.families.parts.statistics import Statistics
 from bayesnb.files.storage.saved_estimators import check_estimator
+from bayesnb.files.storage.saved_forests import FirstPairs
 from bayesnb.files.storage.saved_results import check_result
 from bayesnb.fits.averaged import AveragedPosterior
 from bayesnb.fits.bootstrap import Bootstrap
@@ -29,6 +29,8 @@ from bayesnb.fits.em import EMEstimate
 from bayesnb.fits.empirical import EmpiricalPosterior
 from bayesnb.fits.hierarchical import HierarchicalDraws
 from bayesnb.fits.multilabel import MultiLabel
+from bayesnb.forests.pairs import JointStatistics, PairStatistics
+from bayesnb.forests.results import ForestPosterior, ForestStatistics
 from bayesnb.frames.blocks import BlocksSchema
 from bayesnb.frames.column_kinds import Column
 from bayesnb.frames.schema import ArraySchema, FrameSchema
@@ -39,7 +41,6 @@ from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.model.spelling import Cells, Part, Positions, Site, Spelling
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.results.draws import Draws
-from bayesnb.results.forests import ForestPosterior, ForestStatistics
 from bayesnb.rows.statistics import ModelStatistics
 from bayesnb.sklearn.estimator import NaiveBayesClassifier
 
@@ -73,8 +74,8 @@ TYPES: dict[str, Any] = {
     "model": NaiveBayes, "prior": NaiveBayes, "specification": NaiveBayes, "posterior": Posterior,
     "estimate": PointEstimate, "fits": (PointEstimate, Posterior), "statistics": ModelStatistics,
     "schema_": SCHEMAS, "statistics_": ModelStatistics, "fit_": RESULTS, "classes_": np.ndarray, "n_features_in_": int,
-    "feature_names_in_": np.ndarray, "_declared": bool, "spelling": Spelling, "pairs": PairStatistics, "classes": tuple,
-    "informative": tuple,
+    "feature_names_in_": np.ndarray, "_declared": bool, "spelling": Spelling, "classes": tuple, "informative": tuple,
+    "pairs": (PairStatistics, FirstPairs),
 }  # fmt: skip
 """Required types of the fields of results, by name; families and their statistics check their own."""
 
@@ -204,7 +205,7 @@ def decode(code: Any, arrays: Arrays) -> Any:
 def node_type(name: str) -> Any:
     """The class of a node: a type of this package, a defined family or its statistics; None for any other name."""
     statistics = [getattr(family, "statistics_type", None) for family in Family.known.values()]
-    known = (*statistics, PairStatistics, *RESULTS, *SCHEMAS, Column, WordColumn, ClassTable)
+    known = (*statistics, PairStatistics, JointStatistics, *RESULTS, *SCHEMAS, Column, WordColumn, ClassTable)
     own = {cls.__name__: cls for cls in known if cls is not None}
     return (Family.known | own).get(name)
 
@@ -221,6 +222,8 @@ def _node(name: str, codes: dict[str, Any], arrays: Arrays) -> Any:
     cls = node_type(name)
     if cls is None:
         raise ValueError(f"{name!r} is not a part of a result; define a family of your own before loading a fit of it")
+    if cls is PairStatistics and set(codes) == set(FirstPairs._fields):
+        return FirstPairs(**{field: decode(code, arrays) for field, code in codes.items()})
     names = [name for name in _fields_of(cls) if name != OPTIONAL.get(cls) or name in codes]
     if set(codes) != set(names):
         raise ValueError(f"a {name} has the fields {', '.join(names)}, got {', '.join(codes)}")
@@ -236,6 +239,9 @@ def _node(name: str, codes: dict[str, Any], arrays: Arrays) -> Any:
         if not issubclass(cls, Family | Statistics):  # a user's family, whose fields have any names
             _require_type(name, field, value)
         object.__setattr__(node, field, value)
+    if isinstance(getattr(node, "pairs", None), FirstPairs):
+        blocks = node.blocks if cls is ForestStatistics else node.posterior.statistics.blocks
+        object.__setattr__(node, "pairs", node.pairs.of_blocks(blocks))
     return node
 
 

@@ -21,6 +21,7 @@ from bayesnb.fits.em import EMEstimate
 from bayesnb.fits.empirical import EmpiricalPosterior
 from bayesnb.fits.hierarchical import HierarchicalDraws
 from bayesnb.fits.multilabel import MultiLabel
+from bayesnb.forests.results import ForestPosterior, ForestStatistics
 from bayesnb.model.declarations import check_families
 from bayesnb.model.hyperpriors import hyperpriors
 from bayesnb.model.links import LINKS
@@ -28,7 +29,6 @@ from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.model.spelling import CONSTRAINTS
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.results.draws import Draws
-from bayesnb.results.forests import ForestPosterior, ForestStatistics
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import match_statistics
 from bayesnb.rows.statistics import ModelStatistics
@@ -177,7 +177,7 @@ def _(result: AveragedPosterior) -> None:
 @check_result.register
 def _(result: ForestStatistics) -> None:
     check_statistics(result)
-    result.pairs.check("pairs", result.num_classes)
+    result.pairs.check()
 
 
 @check_result.register

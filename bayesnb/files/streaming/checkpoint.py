@@ -17,7 +17,7 @@ from bayesnb.files.storage import tensors
 from bayesnb.files.storage.saved_results import check_result
 from bayesnb.files.streaming.blocks import BlockSource, Position, StreamError
 from bayesnb.files.whole_file import require_file
-from bayesnb.fits.forests import forest_statistics
+from bayesnb.forests.fit import forest_statistics
 from bayesnb.rows import arguments
 from bayesnb.rows.specification import Specification
 from bayesnb.rows.statistics import ModelStatistics, sufficient_statistics

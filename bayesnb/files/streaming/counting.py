@@ -17,7 +17,7 @@ from bayesnb.arrays.sparse import stack_rows
 from bayesnb.files.streaming.arrow_source import open_arrow
 from bayesnb.files.streaming.blocks import ArrayBlocks, BlockSource, Position, RowBlock, StreamError, at_row
 from bayesnb.files.streaming.checkpoint import Checkpoint, StreamState
-from bayesnb.fits.forests import forest_statistics
+from bayesnb.forests.fit import forest_statistics
 from bayesnb.frames.series import as_frame
 from bayesnb.rows import arguments
 from bayesnb.rows.class_names import check_classes

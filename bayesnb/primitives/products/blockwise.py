@@ -52,15 +52,19 @@ def by_rows(function: Callable[..., Any], args: tuple[Any, ...], x: Any, **stati
     return parts[0] if len(parts) == 1 else jax.tree.map(lambda *pieces: np.concatenate(pieces), *parts)
 
 
-def by_blocks(function: Callable[[Array], Array], x: Array, row_bytes: int, block_bytes: int) -> Array:
-    """``function`` of blocks of rows, which takes ``row_bytes`` for each row: of numpy rows in threads."""
+def by_blocks(function: Callable[[Any], Array], x: Any, row_bytes: int, block_bytes: int) -> Array:
+    """``function`` of blocks of rows, which takes ``row_bytes`` for each row: of numpy rows in threads.
+
+    ``x`` is an array or a pytree of arrays [N, ...].
+    """
+    num_rows, of = jax.tree.leaves(x)[0].shape[0], lambda rows: jax.tree.map(lambda a: a[rows], x)
     if on_host(x):
-        parts = in_threads(lambda rows: function(x[rows]), row_blocks(len(x), row_bytes, block_bytes=block_bytes))
+        parts = in_threads(lambda rows: function(of(rows)), row_blocks(num_rows, row_bytes, block_bytes=block_bytes))
         return np.concatenate(parts) if parts else function(x)
-    together, num_rows = max(block_bytes // row_bytes, 1), x.shape[0]
+    together = max(block_bytes // row_bytes, 1)
     if not isinstance(num_rows, int) or num_rows <= together:  # an exported function has any number of rows
         return function(x)
-    return jax.lax.map(lambda row: function(row[None])[0], x, batch_size=together)
+    return jax.lax.map(lambda row: function(jax.tree.map(lambda a: a[None], row))[0], x, batch_size=together)
 
 
 def sum_terms(terms: str, family: tuple[Any, ...], rows: tuple[Array, ...]) -> Array:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from bayesnb.numerics.branchings import largest_branching
-from tests.forests import forests
+from bayesnb.forests.branchings import largest_branching
+from tests.forests.oracle import forests
 
 
 def weight(table, parents):

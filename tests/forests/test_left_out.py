@@ -9,8 +9,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from tests.fits.test_forests import MODEL, N, Y, part
-from tests.fits.test_forests import X as COMPLETE
+from tests.forests.rows import MODEL, N, Y, copies, log_loss, part
+from tests.forests.rows import X as COMPLETE
 
 
 def rows(missing: float) -> dict[str, np.ndarray]:
@@ -32,17 +32,6 @@ def test_a_row_leaves_as_if_it_had_never_been(structure, missing, heaviest):
         refit = replace(refit, parents=fit.parents)
         assert_allclose(joint[n], refit.log_joint(part([n], X))[0], rtol=1e-9, atol=1e-11)
         assert_allclose(label[n], refit.predict_log_proba(part([n], X))[0], rtol=1e-9, atol=1e-11)
-
-
-def copies(rng, num_rows):
-    """Two classes that differ in one column, of which there are six noisy copies: pairs, and not all alike."""
-    y = np.arange(num_rows) % 2
-    x = rng.normal(size=(num_rows, 1)) + 0.7 * y[:, None]
-    return x + 0.3 * rng.normal(size=(num_rows, 6)), y
-
-
-def log_loss(fit, x, y):
-    return -fit.predict_log_proba(x)[np.arange(len(y)), y].mean()
 
 
 @pytest.mark.slow

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
-from typing import Self
+from functools import partial
+from typing import Any, Self
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.cells import without_repeats
@@ -19,20 +21,21 @@ from bayesnb.arrays.cpu_rows import answers_cpu_rows
 from bayesnb.arrays.host_calls import finalise, without_compiling
 from bayesnb.arrays.placement import namespace, on_host
 from bayesnb.arrays.pytree import pytree, short_repr
-from bayesnb.arrays.typing import Array, ArrayLike, Rows
+from bayesnb.arrays.typing import Array, ArrayLike
+from bayesnb.arrays.typing import Rows as GivenRows
 from bayesnb.families.base import Family
-from bayesnb.families.parts.pair_evidence import log_evidence_ratios
-from bayesnb.families.parts.pair_predictive import PairTables, log_ratios, pair_tables
-from bayesnb.families.parts.pair_segments import Segments, are_joined, join_cells, join_pairs
-from bayesnb.families.parts.pairs import PairLayout, PairPrior, PairStatistics, join_priors
-from bayesnb.families.priors.bivariate_normal import Conditional
+from bayesnb.forests.bivariate_normal import Conditional
+from bayesnb.forests.columns import Layout, Segments, find_places, join_places, lay_out
+from bayesnb.forests.edges import Parts, log_evidence_ratios, prepare_parts
+from bayesnb.forests.pairs import PairStatistics
+from bayesnb.forests.ratios import PairTables, Rows, log_ratios, pair_tables
+from bayesnb.forests.structures import STRUCTURES, Combine, log_weights
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.forest_sums import NEVER, edge_probabilities, log_forest_sum
 from bayesnb.primitives.products import by_blocks
 from bayesnb.primitives.scoring import Score
 from bayesnb.results.classifier import Classifier, Posterior
-from bayesnb.results.forest_structures import STRUCTURES, Combine, log_weights
 from bayesnb.rows.statistics import ModelStatistics
 
 IN_CACHE = 1 << 20
@@ -70,7 +73,7 @@ class ForestStatistics(ModelStatistics):
     def require_part(self, part: Self) -> None:
         """ValueError if ``part`` cannot be the statistics of some of these rows."""
         super().require_part(part)
-        self.pairs.require_part(part.pairs, "pairs")
+        self.pairs.require_part(part.pairs)
 
     def discount(self, factor: float | Mapping[str, float]) -> Self:
         """The statistics of the same rows with their weights times ``factor``, the same for all blocks."""
@@ -113,6 +116,11 @@ class ForestPosterior(Classifier):
         return f"{type(self).__name__}({prior}, class_counts={counts}{powers})"
 
     @property
+    def layout(self) -> Layout:
+        """The blocks and their features in the order of tables of pairs."""
+        return lay_out(self.model.families, self.model.columns)
+
+    @property
     def model(self) -> NaiveBayes:  # type: ignore[override]
         """The posterior of Naive Bayes, without edges."""
         return self.posterior.model
@@ -131,7 +139,7 @@ class ForestPosterior(Classifier):
         """
         evidence = self._edge_evidence("log_evidence")
         if self.structure == "best":
-            return self.posterior.log_evidence + (self._chosen * evidence).sum()
+            return self.posterior.log_evidence + (self.chosen_edges() * evidence).sum()
         equal = namespace(evidence).where(evidence == NEVER, NEVER, 0.0)
         posterior, prior = (log_forest_sum(log_weights(table)) for table in (evidence, equal))
         return self.posterior.log_evidence + posterior - prior
@@ -142,8 +150,8 @@ class ForestPosterior(Classifier):
         the blocks. Zeros and ones for "best"; ValueError for "aode".
         """
         evidence = self._edge_evidence("edge_probs")
-        probs = self._chosen if self.structure == "best" else edge_probabilities(log_weights(evidence))
-        back = PairLayout(self.pairs.sizes).back
+        probs = self.chosen_edges() if self.structure == "best" else edge_probabilities(log_weights(evidence))
+        back = self.layout.back
         return namespace(probs).clip(probs[np.ix_(back, back)], 0.0, 1.0)
 
     @property
@@ -155,20 +163,20 @@ class ForestPosterior(Classifier):
     def _edge_evidence(self, what: str) -> Array:
         if self.structure == "aode":
             raise ValueError(f'{what} needs a posterior over forests, which "aode" has not: fit structure="average"')
-        evidence, _ = forest_tables(self.posterior.prior, self.pairs, self.segments)
-        return evidence
+        return forest_tables(self)[0]
 
-    @property
-    def _chosen(self) -> Array:
-        """1 for the edges of the one forest, in the order of the pairs."""
-        return chosen_edges(self.parents, PairLayout(self.pairs.sizes))
+    def chosen_edges(self) -> Array:
+        """1 for the edges of the "best" forest, [F, F] in the order of tables."""
+        xp, order = namespace(self.parents), self.layout.order
+        edges = xp.arange(len(order))[:, None] == xp.asarray(self.parents)[None, :]
+        return edges[np.ix_(order, order)].astype(float)
 
     def with_class_probs(self, class_probs: ArrayLike) -> Self:
         """The same fit for a population with these class probabilities [K]."""
         return replace(self, posterior=self.posterior.with_class_probs(class_probs))
 
     @answers_cpu_rows
-    def log_joint(self, X: Rows) -> Array:
+    def log_joint(self, X: GivenRows) -> Array:
         """log p(y = k, x) of each row, [N, K]; after ``temper``, log p(y = k | x) plus the model's log p(x)."""
         if self.power is None:
             return super().log_joint(X)
@@ -188,59 +196,68 @@ class ForestPosterior(Classifier):
 
         def joint(arrays: Mapping[str, Array]) -> LogProb:
             found, power = score(arrays), 1.0 if self.power is None else self.power
-            cells = join_cells(pair_cells(families, arrays), self.segments)
-            return LogProb(found.finite + power * ratio(cells), found.zeros)
+            return LogProb(found.finite + power * ratio(find_rows(self, families, arrays)), found.zeros)
 
         return joint
 
 
-def pair_cells(families: Mapping[str, Family], arrays: Mapping[str, Array]) -> Array:
-    """The cells of all blocks as those of pairs, [N, D], NaN where missing."""
-    cells = [family.pair_cells(arrays[name]) for name, family in families.items()]
-    return namespace(cells[0]).concatenate(cells, axis=1)
+def find_rows(fit: ForestPosterior, families: Mapping[str, Family], arrays: Mapping[str, Array]) -> Rows:
+    """The rows as forests take them, in floating point."""
+    layout = fit.layout
+    places = join_places(find_places(layout, families, arrays), layout.joined(fit.segments))
+    xp = namespace(places)
+    kind = float if xp is np else jnp.result_type(float)
+    blocks = tuple(xp.asarray(arrays[name], kind) for name in (*layout.reals, *layout.others))
+    return Rows(places, blocks, xp.concatenate([xp.zeros((len(places), 0)), *blocks[: len(layout.reals)]], axis=1))
 
 
-def pair_prior(prior: NaiveBayes) -> PairPrior:
-    """The priors of all columns of a resolved model. Pure JAX."""
-    return join_priors([family.pair_prior() for family in prior.families.values()], prior.num_classes or 0)
+def forest_parts(fit: ForestPosterior) -> Parts:
+    """The priors and the statistics of all pairs, by their labels."""
+    return _evaluate(fit, _forest_parts)
 
 
-def joined_pairs(prior: NaiveBayes, pairs: PairStatistics, segments: Segments) -> tuple[PairPrior, PairStatistics]:
-    """The priors and the statistics of pairs, of segments in categories' stead. Pure JAX."""
-    return join_pairs(pair_prior(prior), pairs, segments)
+def forest_evidence(fit: ForestPosterior) -> Array:
+    """The log evidence of each edge [F, F], in the order of the pairs; of numpy's statistics nothing is compiled."""
+    return _evaluate(fit, _forest_evidence, once=True)
 
 
-def forest_tables(prior: NaiveBayes, pairs: PairStatistics, segments: Segments) -> tuple[Array, PairTables]:
-    """The log evidence of each edge [D, D], and the tables of predictions, in the order of the pairs."""
-    found = finalise(joined_pairs, prior, pairs, segments=segments)
-    # other data have another number of segments: nothing is compiled for it
-    evaluate = without_compiling if are_joined(segments) and on_host(found) else finalise
-    evidence, tables = evaluate(_forest_tables, *found)
+def forest_tables(fit: ForestPosterior) -> tuple[Array, PairTables]:
+    """The log evidence of each edge [F, F], and the tables of predictions, in the order of the pairs."""
+    evidence, tables = _evaluate(fit, _forest_tables)
     return evidence, tables._replace(given=Conditional(*map(without_repeats, tables.given)))
 
 
-@jax.jit
-def _forest_tables(prior: PairPrior, pairs: PairStatistics) -> tuple[Array, PairTables]:
-    return log_evidence_ratios(prior, pairs), pair_tables(prior, pairs)
+def _evaluate(fit: ForestPosterior, function: Callable[..., Any], once: bool = False) -> Any:
+    given, layout = (fit.posterior.prior.families, fit.posterior.statistics.blocks, fit.pairs), fit.layout
+    segments = layout.joined(fit.segments)
+    # other data have another number of segments: nothing is compiled for it
+    once = once or any(size != 1 for column in segments for size in column)
+    evaluate = without_compiling if once and on_host(given) else finalise
+    return evaluate(function, *given, layout=layout, segments=segments)
 
 
-def chosen_edges(parents: Array | None, layout: PairLayout) -> Array:
-    """1 for an edge of the forest in which these are the parents, [D, D] in the order of the pairs."""
-    xp, order = namespace(parents), layout.order
-    edges = xp.arange(len(order))[:, None] == xp.asarray(parents)[None, :]
-    return edges[np.ix_(order, order)].astype(float)
+_forest_parts = jax.jit(prepare_parts, static_argnames=("layout", "segments"))
 
 
-def ratio_scorer(fit: ForestPosterior) -> Callable[[Array], Array]:
-    """The log ratio [N, K] by which the forests change p(x, k) of cells [N, D]."""
-    layout, tables, combine = prepare_ratios(fit)
-    row_bytes = 8 * fit.pairs.counts.shape[0] * max(len(layout.sizes), 1) ** 2
-    return lambda x: by_blocks(lambda cells: combine(log_ratios(tables, layout, cells), None), x, row_bytes, IN_CACHE)
+@partial(jax.jit, static_argnames=("layout", "segments"))
+def _forest_evidence(families: Any, blocks: Any, pairs: Any, layout: Layout, segments: Segments) -> Array:
+    return log_evidence_ratios(prepare_parts(families, blocks, pairs, layout, segments), tuple(map(len, segments)))
 
 
-def prepare_ratios(fit: ForestPosterior) -> tuple[PairLayout, PairTables, Combine]:
-    """The layout of the pairs, the tables of their predictions, and how ratios are combined."""
-    layout = PairLayout(tuple(map(len, fit.segments)) or fit.pairs.sizes)
-    evidence, tables = forest_tables(fit.posterior.prior, fit.pairs, fit.segments)
-    edges = None if fit.parents is None else chosen_edges(fit.parents, layout)
-    return layout, tables, STRUCTURES[fit.structure](evidence, edges)
+@partial(jax.jit, static_argnames=("layout", "segments"))
+def _forest_tables(families: Any, blocks: Any, pairs: Any, layout: Layout, segments: Segments) -> Any:
+    parts, sizes = prepare_parts(families, blocks, pairs, layout, segments), tuple(map(len, segments))
+    return log_evidence_ratios(parts, sizes), pair_tables(parts, sizes)
+
+
+def ratio_scorer(fit: ForestPosterior) -> Callable[[Rows], Array]:
+    """The log ratio [N, K] by which the forests change p(x, k) of rows."""
+    tables, combine = prepare_ratios(fit)
+    row_bytes = 8 * fit.pairs.num_classes * max(len(fit.layout.order), 1) ** 2
+    return lambda rows: by_blocks(lambda some: combine(log_ratios(tables, some), None), rows, row_bytes, IN_CACHE)
+
+
+def prepare_ratios(fit: ForestPosterior) -> tuple[PairTables, Combine]:
+    """The tables of the pairs' predictions, and how ratios are combined."""
+    evidence, tables = forest_tables(fit)
+    return tables, STRUCTURES[fit.structure](evidence, None if fit.parents is None else fit.chosen_edges())

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 import bayesnb as nb
 from bayesnb.primitives.cells import find_cells
 from tests import cases, laws
-from tests.validation.test_left_out_forests import copies, log_loss
+from tests.forests.rows import copies, log_loss
 
 K, N = 2, 160
 MODEL = nb.NaiveBayes({"cells": nb.Histogram(cells=12), "number": nb.Normal(), "flag": nb.Bernoulli()})

@@ -1,15 +1,16 @@
-"""Sums over pairs of columns, from numpy rows of one class: categories of two columns, and real cells by category.
+"""Sums over pairs of columns, from numpy rows of one class, and tables that pairs of cells look up.
 
-``places`` [N, I] are the cells of columns of categories in one table of all their categories, -1 where missing;
+``places`` [N, I] are the cells of columns of categories in one table of all their categories; in sums -1 where missing;
 ``reals`` [N, J] are real cells, NaN where missing; ``weight`` [N].
 """
 
 from __future__ import annotations
 
+import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.compiled import compiled
-from bayesnb.arrays.placement import Array
+from bayesnb.arrays.placement import Array, on_host
 
 TOGETHER = 200
 """The number of categories whose pairs are counted together: their table stays in the cache."""
@@ -19,15 +20,6 @@ def count_pairs(places: Array, weight: Array, counts: Array) -> None:
     """Adds the weight of the rows with each two categories to zeros [S, S]; on the diagonal, with each one."""
     _add_pairs(places, weight, counts, max(TOGETHER * places.shape[1] // max(len(counts), 1), 1))
     _mirror(counts)
-
-
-def moments_by_category(places: Array, reals: Array, weight: Array, size: int) -> tuple[Array, Array, Array]:
-    """The weight, the mean, and the squared deviations from it of real cells in each category, [S, J] each."""
-    count, mean, squares = np.zeros((3, size, reals.shape[1]))
-    _add_cells(places, reals, weight, count, mean)
-    mean /= np.where(count > 0, count, 1.0)
-    _add_squares(places, reals, weight, mean, squares)
-    return count, mean, squares
 
 
 def joint_moments(reals: Array, weight: Array) -> tuple[Array, Array, Array, Array]:
@@ -72,24 +64,20 @@ def _mirror(table: Array) -> None:
                     table[a, b] = table[b, a]
 
 
-@compiled
-def _add_cells(places: Array, reals: Array, weight: Array, count: Array, sums: Array) -> None:
-    for n in range(places.shape[0]):
-        for i in range(places.shape[1]):
-            a = places[n, i]
-            if a >= 0:
-                for j in range(reals.shape[1]):
-                    seen = reals[n, j] == reals[n, j]
-                    count[a, j] += weight[n] if seen else 0.0
-                    sums[a, j] += weight[n] * reals[n, j] if seen else 0.0
+def look_up_pairs(table: Array, places: Array) -> Array:
+    """table[k, places_i, places_j] of a table [K, S, S], as [N, K, I, I]."""
+    if on_host(table, places):
+        out = np.empty((len(places), len(table), places.shape[1], places.shape[1]))
+        _look_up_pairs(table, places, out)
+        return out
+    return jnp.asarray(table)[:, places[:, :, None], places[:, None, :]].swapaxes(0, 1)
 
 
 @compiled
-def _add_squares(places: Array, reals: Array, weight: Array, mean: Array, squares: Array) -> None:
-    for n in range(places.shape[0]):
-        for i in range(places.shape[1]):
-            a = places[n, i]
-            if a >= 0:
-                for j in range(reals.shape[1]):
-                    deviation = reals[n, j] - mean[a, j] if reals[n, j] == reals[n, j] else 0.0
-                    squares[a, j] += weight[n] * deviation * deviation
+def _look_up_pairs(table: Array, places: Array, out: Array) -> None:
+    for n in range(out.shape[0]):
+        for k in range(out.shape[1]):
+            for i in range(out.shape[2]):
+                a = places[n, i]
+                for j in range(out.shape[3]):
+                    out[n, k, i, j] = table[k, a, places[n, j]]

@@ -2,7 +2,7 @@
 
 A forest is a set of edges between features without circles, in which each feature has at most one parent; it is the
 same for all classes. With the prior 1 / D for an edge, relative to no parent, the sum over all forests is a determinant
-(``primitives.forest_sums``), of the evidence of each edge alone (``families.parts.pair_evidence``). Meila and Jaakkola,
+(``primitives.forest_sums``), of the evidence of each edge alone (``forests.edges``). Meila and Jaakkola,
 Tractable Bayesian learning of tree belief networks (2006), sum undirected trees; Friedman, Geiger and Goldszmidt,
 Bayesian network classifiers (1997), choose one.
 """
@@ -15,17 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.arrays import memory
 from bayesnb.arrays.placement import to_host
 from bayesnb.arrays.typing import ArrayLike, LabelsLike, Rows
-from bayesnb.families.parts.pairs import PairLayout, pair_statistics
 from bayesnb.fits.closed_form import conjugate, fit_posterior
+from bayesnb.forests.branchings import largest_branching
+from bayesnb.forests.columns import find_segments, has_categories, lay_out
+from bayesnb.forests.pairs import count_pairs
+from bayesnb.forests.results import ForestPosterior, ForestStatistics, forest_tables
+from bayesnb.forests.structures import STRUCTURES, log_weights
 from bayesnb.model.naive_bayes import NaiveBayes
-from bayesnb.numerics.branchings import largest_branching
-from bayesnb.results.forest_structures import STRUCTURES, log_weights
-from bayesnb.results.forests import ForestPosterior, ForestStatistics, forest_tables, pair_cells
 from bayesnb.rows import arguments
-from bayesnb.rows.labelled_rows import LabelledRows, label_rows
+from bayesnb.rows.labelled_rows import label_rows
 from bayesnb.rows.specification import Specification
 from bayesnb.rows.statistics import ModelStatistics, summarise
 
@@ -44,10 +44,11 @@ def fit_forests(
 ) -> ForestPosterior:
     """The exact posterior in which each feature may depend on one other, averaged over all forests of dependence.
 
-    p(x, k | D) sums over all forests by the matrix-tree theorem. Features of Bernoulli, Categorical, Normal and
-    Histogram blocks take part, mixed in one model; a real feature may depend on categories, categories do not depend on
-    a real feature. Every feature keeps the prior that it has without a parent. What each row costs grows with D^3, for
-    "aode" with D^2.
+    p(x, k | D) sums over all forests by the matrix-tree theorem. Columns of Bernoulli, Categorical and Histogram blocks
+    may be parents: given category c in class k any feature has a distribution of its own, that of its family under the
+    label (k, c), with the prior that it has without a parent. A feature is a column, or a whole block such as a
+    Multinomial. A Normal column may also depend on another; no feature else depends on a number. What each row costs
+    grows with D^3, for "aode" with D^2. ``dependence`` shows the same evidence pair by pair.
 
     A feature of a Histogram has categories for others: the segments, at most 8, of its most probable cuts, with the
     prior Dirichlet(A q), A the mean of ``total``. Alone it keeps its average over all cuts, and the forests' ratio has
@@ -66,8 +67,8 @@ def fit_forests(
             those of ``nb.stream(model, ..., pairs=True)``.
 
     Raises:
-        ValueError: if the data do not fit the model, for blocks of other families, more than 256 features, an unknown
-            structure, and in a JAX transformation.
+        ValueError: if the data do not fit the model, for blocks whose classes share parameters, more than 256 features,
+            an unknown structure, and in a JAX transformation.
 
     Example:
         >>> import bayesnb as nb
@@ -88,17 +89,21 @@ def fit_forests(
             "give rows, or statistics of pairs and not both: those of nb.stream(model, ..., pairs=True), or the "
             "attribute of a ForestPosterior"
         )
-    of_model = ModelStatistics(statistics.class_counts, statistics.blocks, classes=statistics.classes)
-    posterior = fit_posterior(model, statistics=of_model)
-    columns = {name: family.columns_behind(statistics.blocks[name]) for name, family in model.families.items()}
-    found = [family.pair_segments(columns[name]) for name, family in posterior.model.families.items()]
-    segments = tuple(chain.from_iterable(found))
-    fit = ForestPosterior(posterior, statistics.pairs, structure=structure, segments=segments)
+    fit = fit_statistics(model, statistics, structure)
     if structure != "best":
         return fit
-    evidence, _ = forest_tables(posterior.prior, statistics.pairs, segments)
-    back = PairLayout(statistics.pairs.sizes).back
+    evidence, back = forest_tables(fit)[0], fit.layout.back
     return replace(fit, parents=largest_branching(log_weights(evidence)[np.ix_(back, back)]))
+
+
+def fit_statistics(model: NaiveBayes, statistics: ForestStatistics, structure: str = "average") -> ForestPosterior:
+    """The posterior of these statistics, without the edges of the "best" forest."""
+    of_model = ModelStatistics(statistics.class_counts, statistics.blocks, classes=statistics.classes)
+    posterior = fit_posterior(model, statistics=of_model)
+    columns: Any = posterior.model.columns
+    found = [find_segments(family, columns[name]) for name, family in posterior.model.families.items()]
+    segments = tuple(chain.from_iterable(found))
+    return ForestPosterior(posterior, statistics.pairs, structure=structure, segments=segments)
 
 
 def forest_statistics(
@@ -111,39 +116,26 @@ def forest_statistics(
     """
     if X is None:
         raise ValueError("give rows, X and y, or statistics, as the attribute of a ForestPosterior has")
-    _require_pairs(model)
+    _require_labels(model)
     X, y, sample_weight = to_host((X, y, sample_weight))
     rows = label_rows(model, X, y, sample_weight, num_classes, sparse=False).drop_unused()
-    layout, found = _layout(model, rows), summarise(rows)
-    cells, labels = pair_cells(rows.families, rows.arrays), rows.labels
-    pairs = pair_statistics(cells, labels.y, rows.weight(), rows.num_classes, layout)
-    return ForestStatistics(found.class_counts, found.blocks, pairs)
-
-
-def _require_pairs(model: Specification) -> None:
-    """ValueError for a block without pairs, before its rows are read: they may be sparse."""
-    for name, family in model.families.items():
-        if family.pair_sizes(0) is None:
-            raise ValueError(
-                f"block {name!r} is {family!r}, whose pairs have no closed form: forests take Bernoulli, Categorical, "
-                "Normal and Histogram blocks; leave the block out, or use nb.temper(..., per_feature=True) on its "
-                "fit_posterior"
-            )
-
-
-def _layout(model: Specification, rows: LabelledRows) -> PairLayout:
-    """The sizes of all columns; ValueError if there are too many, or too many categories."""
-    parts = [family.pair_sizes(family.columns_in(rows.arrays[name])) for name, family in model.families.items()]
-    sizes = tuple(size for of_block in parts for size in of_block or ())
-    if len(sizes) > MOST_FEATURES:
+    columns = {name: family.columns_in(rows.arrays[name]) for name, family in rows.families.items()}
+    layout = lay_out(rows.families, columns)
+    if len(layout.order) > MOST_FEATURES:
         raise ValueError(
-            f"fit_forests takes at most {MOST_FEATURES} features, got {len(sizes):,}: use the powers of "
+            f"fit_forests takes at most {MOST_FEATURES} features, got {len(layout.order):,}: use the powers of "
             "nb.temper(nb.fit_posterior(model, X, y), X, y, per_feature=True) instead, or fewer columns"
         )
-    num_categories = sum(sizes)
-    memory.require(
-        8 * 12 * rows.num_classes * num_categories**2,
-        f"every pair of {num_categories:,} categories in {rows.num_classes:,} classes",
-        "give fewer columns of many categories",
-    )
-    return PairLayout(sizes)
+    found = summarise(rows)
+    return ForestStatistics(found.class_counts, found.blocks, count_pairs(layout, rows))
+
+
+def _require_labels(model: Specification) -> None:
+    """ValueError for a block whose classes share parameters, before its rows are read: they may be sparse."""
+    for name, family in model.families.items():
+        if family.common_sites and not has_categories(family):
+            raise ValueError(
+                f"block {name!r} is {family!r}, whose classes share parameters, and in a forest each category of "
+                "another column is a class of its own: give it parameters by class, leave the block out, or use "
+                "nb.temper(..., per_feature=True) on its fit_posterior"
+            )
