@@ -14,6 +14,7 @@ not occur: Lauritzen and Wermuth, Graphical models for associations between vari
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.placement import Array
+from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.families.base import Family
 from bayesnb.families.parts.end_to_end import EndToEnd
 from bayesnb.families.parts.statistics import CategoricalStatistics
@@ -36,24 +38,36 @@ from bayesnb.primitives.forest_sums import NEVER
 
 
 class Child(NamedTuple):
-    """A block of features as children: priors, and statistics of which each class is a label.
+    """A block of features as children: their prior and their statistics under each label.
 
-    The labels of ``given`` are (k, c) for each of the parents' S categories, and k alone, K (S + 1) in all; those of
-    ``same`` are k in the rows where each of the I parents is seen, and k alone, K (I + 1).
+    Each class k has the labels (k, c) for the S categories of all parents, k in the rows where each of the I parents is
+    seen, and k alone: L = S + I + 1 labels, and K L in all.
     """
 
-    given: Any
-    of_given: Any
-    same: Any
-    of_same: Any
+    prior: Any
+    statistics: Any
 
 
-class Parts(NamedTuple):
-    """The children, those with categories first, and the prior and the moments of the Normal columns."""
+@pytree
+class Parts(Node):
+    """The ``children``, those with categories first; the prior and the moments of Normal columns; and the number of
+    categories of each of the I parents.
+    """
 
     children: tuple[Child, ...]
     prior: NormalInverseGamma
     moments: Moments
+    sizes: tuple[int, ...] = field(metadata={"static": True})
+
+    @property
+    def num_classes(self) -> int:
+        """K."""
+        return self.prior.loc.shape[0]
+
+    @property
+    def num_labels(self) -> int:
+        """L."""
+        return sum(self.sizes) + len(self.sizes) + 1
 
 
 def prepare_parts(
@@ -67,33 +81,32 @@ def prepare_parts(
 
     ``blocks`` are the model's own statistics.
     """
-    num_classes, nothing = pairs.num_classes, jnp.zeros((pairs.num_classes, 0))
     pairs = join_segments(pairs, segments)
-    sizes, size = pairs.categories.sizes, pairs.num_labels
-    counts = pairs.categories.counts.reshape(num_classes, size, size)
-    concentration = jnp.concatenate([nothing, *(pseudo_counts(families[name]) for name in layout.categories)], axis=1)
-    concentration = EndToEnd(tuple(chain.from_iterable(segments))).of_columns(concentration)
-    share = dirichlet.dirichlet_mean(concentration, EndToEnd(sizes).total)
-    share = jnp.concatenate([share, jnp.ones((num_classes, 1))], axis=1).reshape(-1, 1)
-    of_labels = np.repeat(np.arange(num_classes), size + 1)
-    of_columns = np.repeat(np.arange(num_classes), len(sizes) + 1)
+    sizes, size, num_classes = pairs.categories.sizes, pairs.num_labels, pairs.num_classes
+    nothing, labels = jnp.zeros((num_classes, 0)), np.repeat(np.arange(num_classes), size + len(sizes) + 1)
 
     def child(family: Any, alone: Any, labelled: Any) -> Child:
-        given, same = (_append(one, alone) for one in (labelled, merge_labels(labelled, sizes * num_classes)))
-        return Child(take_labels(family, of_labels), given, take_labels(family, of_columns), same)
+        same = merge_labels(labelled, sizes * num_classes)
+        return Child(take_labels(family, labels), jax.tree.map(_join_labels, labelled, same, alone))
 
     children = []
     if sizes:
-        family = FAMILIES["categorical"](sizes)._replace(concentration=concentration)
+        concentration = jnp.concatenate([pseudo_counts(families[name]) for name in layout.categories], axis=1)
+        concentration = EndToEnd(tuple(chain.from_iterable(segments))).of_columns(concentration)
+        shares = dirichlet.dirichlet_mean(concentration, EndToEnd(sizes).total)
+        shares = jnp.concatenate([shares, jnp.ones((num_classes, len(sizes) + 1))], axis=1)
+        counts = pairs.categories.counts.reshape(num_classes, size, size)
         alone = CategoricalStatistics(jnp.diagonal(counts, axis1=1, axis2=2), sizes)
-        found = child(family, alone, pairs.categories)
-        children.append(found._replace(given=found.given._replace(concentration=found.given.concentration * share)))
+        family = FAMILIES["categorical"](sizes)._replace(concentration=concentration)
+        prior, statistics = child(family, alone, pairs.categories)
+        prior = prior._replace(concentration=prior.concentration * shares.reshape(-1, 1))
+        children.append(Child(prior, statistics))
     for name in (*layout.reals, *layout.others):
         labelled = pairs.blocks.get(name, blocks[name].spread_classes(np.zeros(0, int)))
         children.append(child(families[name], blocks[name], labelled))
     priors: list[Any] = [normal_prior(families[name]) for name in layout.reals]
     prior = NormalInverseGamma(*(jnp.concatenate([nothing, *(one[i] for one in priors)], axis=1) for i in range(4)))
-    return Parts(tuple(children), prior, joint_moments(pairs.reals))
+    return Parts(tuple(children), prior, joint_moments(pairs.reals), sizes)
 
 
 def take_labels(tables: Any, labels: Array) -> Any:
@@ -101,15 +114,11 @@ def take_labels(tables: Any, labels: Array) -> Any:
     return jax.tree.map(lambda a: jnp.take(a, labels, axis=0, mode="clip") if jnp.ndim(a) else a, tables)
 
 
-def _append(labelled: Any, alone: Any) -> Any:
-    """Statistics of labels, and of each class alone as its last label."""
-
-    def join(labels: Array, last: Array) -> Array:
-        shape, size = last.shape[1:], len(labels) + len(last)
-        of_class = jnp.asarray(labels).reshape(len(last), len(labels) // len(last), *shape)
-        return jnp.concatenate([of_class, jnp.asarray(last)[:, None]], axis=1).reshape(size, *shape)
-
-    return jax.tree.map(join, labelled, alone)
+def _join_labels(*tables: Array) -> Array:
+    """The labels of each class end to end; the last table has one."""
+    num_classes, *shape = tables[-1].shape
+    of_class = [jnp.asarray(a).reshape(num_classes, len(a) // num_classes, *shape) for a in tables]
+    return jnp.concatenate(of_class, axis=1).reshape(sum(map(len, tables)), *shape)
 
 
 def joint_moments(statistics: JointStatistics) -> Moments:
@@ -118,19 +127,19 @@ def joint_moments(statistics: JointStatistics) -> Moments:
     return Moments(count, mean, mean.swapaxes(1, 2), squares, squares.swapaxes(1, 2), product)
 
 
-def log_evidence_ratios(parts: Parts, sizes: tuple[int, ...]) -> Array:
+@jax.jit
+def log_evidence_ratios(parts: Parts) -> Array:
     """The log of that ratio [F, F], parents first, in the order of tables; ``NEVER`` where no dependence is possible.
 
-    ``sizes`` are those of the I columns with categories. A column of one category, such as a histogram's without cuts,
-    has no edges: they would be other words for no edge. Pure JAX.
+    A column of one category, such as a histogram's without cuts, has no edges: they would be other words for no edge.
     """
-    num_classes, size = parts.prior.loc.shape[0], sum(sizes)
+    sizes, size = parts.sizes, sum(parts.sizes)
 
     def edges(child: Child) -> Array:
         """[I, F]."""
-        apart = child.given.log_partition_ratio(child.of_given).reshape(num_classes, size + 1, -1)[:, :size].sum(axis=0)
-        together = child.same.log_partition_ratio(child.of_same).reshape(num_classes, len(sizes) + 1, -1)[:, :-1]
-        return EndToEnd(sizes).of_columns(apart.T).T - together.sum(axis=0)
+        ratio = child.prior.log_partition_ratio(child.statistics)
+        ratio = ratio.reshape(parts.num_classes, parts.num_labels, ratio.shape[1]).sum(axis=0)
+        return EndToEnd(sizes).of_columns(ratio[:size].T).T - ratio[size:-1]
 
     real = bivariate_normal.log_bayes_factor(parts.prior, parts.moments).sum(axis=0)
     ratios = assemble([edges(child) for child in parts.children], real, NEVER)

@@ -21,7 +21,7 @@ from bayesnb.fits.closed_form import conjugate, fit_posterior
 from bayesnb.forests.branchings import largest_branching
 from bayesnb.forests.columns import find_segments, has_categories, lay_out
 from bayesnb.forests.pairs import count_pairs
-from bayesnb.forests.results import ForestPosterior, ForestStatistics, forest_tables
+from bayesnb.forests.results import ForestPosterior, ForestStatistics, forest_evidence
 from bayesnb.forests.structures import STRUCTURES, log_weights
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows import arguments
@@ -92,7 +92,7 @@ def fit_forests(
     fit = fit_statistics(model, statistics, structure)
     if structure != "best":
         return fit
-    evidence, back = forest_tables(fit)[0], fit.layout.back
+    evidence, back = forest_evidence(fit), fit.layout.back
     return replace(fit, parents=largest_branching(log_weights(evidence)[np.ix_(back, back)]))
 
 

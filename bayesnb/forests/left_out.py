@@ -57,52 +57,54 @@ without it, and ``ratios``, log p(x_j | x_i, k, others) / p(x_j | k, others) in 
 
 def prepare_left_out(fit: ForestPosterior) -> LeftOut:
     """The function of rows of a fit."""
-    parts, sizes = forest_parts(fit), tuple(map(len, fit.layout.joined(fit.segments)))
-    children, (partitions, partition) = parts.children, finalise(_partitions, parts)
+    parts = forest_parts(fit)
+    partitions, of_pairs = finalise(_partitions, parts)
     narrow = jax.tree.map(without_repeats, (parts.moments, parts.prior))
-    starts, columns = starts_of(sizes), np.arange(len(sizes))
+    starts, num_columns, num_labels = starts_of(parts.sizes), len(parts.sizes), parts.num_labels
 
     def left_out(rows: Rows, y: Array, weight: Array) -> tuple[Array, Array]:
         seen = rows.places < starts[-1]
         codes = np.where(seen, rows.places - starts[:-1], -1)
-        blocks = (codes, *rows.blocks) if sizes else rows.blocks
-        places = y[:, None] * (starts[-1] + 1) + np.append(rows.places, np.full((len(y), 1), starts[-1]), axis=1)
-        known = y[:, None] * (len(sizes) + 1) + np.where(seen, columns, len(sizes))
-        each = Labels(np.arange(len(y)), weight)
-        own: list[Any] = [None] * len(blocks)
+        blocks = (codes, *rows.blocks) if num_columns else rows.blocks
+        # of each row and parent (k, c), and k where the parent is seen; k alone where it is missing, and at the end
+        labels = [np.where(seen, one, num_labels - 1) for one in (rows.places, starts[-1] + np.arange(num_columns))]
+        labels = np.concatenate([*labels, np.full((len(y), 1), num_labels - 1)], axis=1) + num_labels * y[:, None]
+        own: tuple[Any, ...] = (None,) * len(blocks)
         if (weight != 1).any():  # a row is a class
-            own = [c.given.statistics(x, class_sums(each, len(y))) for c, x in zip(children, blocks, strict=True)]
+            sums = class_sums(Labels(np.arange(len(y)), weight), len(y))
+            own = tuple(child.prior.statistics(x, sums) for child, x in zip(parts.children, blocks, strict=True))
         pair = jax.tree.map(lambda table: table[np.minimum(y, len(table) - 1)], narrow)
-        args = (places, known, partitions, own, pair, partition[y])
-        return without_compiling(_left_out, children, blocks, rows.reals, weight, *args)
+        args = blocks, rows.reals, weight, labels, own
+        return without_compiling(_left_out, parts.children, partitions, *args, pair, of_pairs[y])
 
     return left_out
 
 
 @jax.jit
-def _partitions(parts: Parts) -> tuple[tuple[Any, ...], Array]:
+def _partitions(parts: Parts) -> tuple[tuple[Array, ...], Array]:
     """The log partition ratio of each label of the children, and that of pairs of Normals."""
-    pairs = [((c.given, c.of_given), (c.same, c.of_same)) for c in parts.children]
-    of_children = tuple(tuple(prior.log_partition_ratio(rows) for prior, rows in pair) for pair in pairs)
+    of_children = tuple(child.prior.log_partition_ratio(child.statistics) for child in parts.children)
     return of_children, bivariate_normal.log_partition(bivariate_normal.posterior(parts.prior, parts.moments))
 
 
 def _left_out(
-    children: Any, blocks: Any, reals: Array, weight: Array, places: Array, known: Array, partitions: Any, own: Any,
-    pair: Any, partition: Array
+    children: Any, partitions: Any, blocks: Any, reals: Array, weight: Array, labels: Array, own: Any, pair: Any,
+    of_pairs: Array
 ) -> tuple[Array, Array]:  # fmt: skip
     removed, ratios, alone = [], [], [jnp.zeros((len(weight), 0))]
-    for child, x, tables, row in zip(children, blocks, partitions, own, strict=True):
-        given = _left_out_terms(child.given, child.of_given, x, places, weight)
-        ratios.append(given[:, :-1] - given[:, -1:])
-        alone.append(given[:, -1])
-        if row is None:  # one row changes the evidence by its predictive
-            same = _left_out_terms(child.same, child.of_same, x, known, weight)
-            removed.append(given[:, :-1] - same)
-        else:
-            change = _change(child.given, child.of_given, tables[0], row, places[:, :-1])
-            removed.append(change - _change(child.same, child.of_same, tables[1], row, known))
-    first = known.shape[1]  # the columns with categories are the first features
+    first = labels.shape[1] // 2  # the number of parents with categories, which are the first features
+    flat, row = labels.ravel(), np.repeat(np.arange(len(labels)), labels.shape[1])
+    for child, x, partition, of_row in zip(children, blocks, partitions, own, strict=True):
+        terms = child.prior.left_out_terms(child.statistics, jnp.asarray(x)[row], flat, weight[row])
+        shape = (*labels.shape, terms.shape[1])
+        terms = terms.reshape(shape)
+        ratios.append(terms[:, :first] - terms[:, -1:])
+        alone.append(terms[:, -1])
+        change = terms  # one row changes the evidence by its predictive, and a row of another weight:
+        if of_row is not None:
+            left = take_labels(child.statistics, flat).minus(take_labels(of_row, row))
+            change = (partition[flat] - take_labels(child.prior, flat).log_partition_ratio(left)).reshape(shape)
+        removed.append(change[:, :first] - change[:, first:-1])
     margin = jnp.concatenate(alone, axis=1)[:, None, first : first + reals.shape[1]]
     missing = jnp.isnan(reals)
     x, (moments, prior) = jnp.where(missing, 0.0, reals), pair
@@ -110,22 +112,6 @@ def _left_out(
     left = bivariate_normal.posterior(prior, moments.without(parent, child_cells, weight[:, None, None]))
     given = bivariate_normal.log_conditional(bivariate_normal.conditional(left), parent, child_cells)
     unseen = missing[:, :, None] | missing[:, None, :]
-    real = (partition - bivariate_normal.log_partition(left), given - margin)
+    real = (of_pairs - bivariate_normal.log_partition(left), given - margin)
     of_removed, of_ratios = (jnp.where(unseen, 0.0, one) for one in real)
     return assemble(removed, of_removed, 0.0), assemble(ratios, of_ratios, 0.0)
-
-
-def _left_out_terms(prior: Any, statistics: Any, x: Array, labels: Array, weight: Array) -> Array:
-    """log p(x_d | label, all rows but this one) of each row's labels [N, L], [N, L, F]."""
-    num_labels = labels.shape[1]
-    rows = jnp.repeat(jnp.asarray(x), num_labels, axis=0), labels.ravel(), jnp.repeat(weight, num_labels)
-    terms = prior.left_out_terms(statistics, *rows)
-    return terms.reshape(*labels.shape, terms.shape[1])
-
-
-def _change(prior: Any, statistics: Any, partition: Array, rows: Any, labels: Array) -> Array:
-    """By how much each row's statistics change the evidence of each of its labels [N, L], [N, L, F]."""
-    own, row = labels.ravel(), np.repeat(np.arange(len(labels)), labels.shape[1])
-    left = take_labels(statistics, own).minus(take_labels(rows, row))
-    change = partition[own] - take_labels(prior, own).log_partition_ratio(left)
-    return change.reshape(*labels.shape, partition.shape[1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import jax
 import numpy as np
@@ -14,10 +14,9 @@ from bayesnb.arrays import memory
 from bayesnb.arrays.placement import Array, namespace
 from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.threads import in_threads
-from bayesnb.families.base import Family
 from bayesnb.families.parts.statistics import CategoricalStatistics, NormalStatistics, Statistics
+from bayesnb.families.words import FAMILIES
 from bayesnb.forests.columns import Layout, Segments, find_places
-from bayesnb.primitives import pairs as sums
 from bayesnb.primitives.codes import starts_of
 from bayesnb.primitives.sums import Labels, class_sums
 from bayesnb.rows.labelled_rows import LabelledRows
@@ -137,61 +136,58 @@ class PairStatistics(Node):
         return type(self)(categories, blocks, change(False, self.reals, *(o.reals for o in others)))
 
 
-class Rows(NamedTuple):
-    """Rows with one label each: ``places`` [N, I] of their categories, blocks of cells, labels and weights [N]."""
-
-    places: Array
-    arrays: dict[str, Array]
-    y: Array
-    weight: Array
-
-
 def count_pairs(layout: Layout, rows: LabelledRows) -> PairStatistics:
     """The statistics of numpy rows, in float64."""
-    rows, places = rows.drop_unused(), find_places(layout, rows.families, rows.arrays)
-    labels, arrays, weight = rows.labels.y, rows.arrays, rows.weight()
-    if rows.labels.soft:  # a row of each class
-        row, labels = labels.nonzero()
-        places, arrays, weight = places[row], {b: x[row] for b, x in arrays.items()}, rows.labels.y[row, labels]
-    one, num_classes = Rows(places, arrays, labels, weight), rows.num_classes
-    sizes = tuple(s for b in layout.categories for s in rows.families[b].table_sizes(arrays[b].shape[1]))
-    reals = [np.asarray(arrays[name], np.float64) for name in layout.reals]
-    x = np.concatenate([np.zeros((len(labels), 0)), *reals], axis=1)
+    rows, families = rows.drop_unused(), rows.families
+    sizes = tuple(s for b in layout.categories for s in families[b].table_sizes(rows.arrays[b].shape[1]))
+    num_classes, num_labels, starts = rows.num_classes, sum(sizes), starts_of(sizes)
     memory.require(
-        8 * 12 * num_classes * sum(sizes) ** 2,
-        f"every pair of {sum(sizes):,} categories in {num_classes:,} classes",
+        8 * 12 * num_classes * num_labels**2,
+        f"every pair of {num_labels:,} categories in {num_classes:,} classes",
         "give fewer columns of many categories",
     )
-    counts = np.zeros((num_classes, sum(sizes), sum(sizes)))
-    known = np.where(places < sum(sizes), places, -1)
+    labels, weight = rows.labels.y, rows.weight()
+    if rows.labels.soft:  # a row of each class
+        row, labels = labels.nonzero()
+        rows, weight = rows.select(row), rows.labels.y[row, labels]
+    places = find_places(layout, families, rows.arrays)
+    codes = np.where(places < num_labels, places - starts[:-1], -1)
 
-    def of_class(k: int) -> tuple[Array, ...]:
-        own = np.flatnonzero(labels == k)
-        sums.count_pairs(known[own], weight[own], counts[k])
-        return sums.joint_moments(x[own], weight[own])
+    def by_category(family: Any, x: Array) -> Any:
+        """A block's statistics under the labels (k, c) of each column of categories."""
 
-    moments = map(np.stack, zip(*in_threads(of_class, range(num_classes)), strict=True))
-    children = (*layout.reals, *layout.others) if sum(sizes) else ()
-    blocks = {name: _by_category(rows.families[name], name, one, sizes, num_classes) for name in children}
-    counted = CategoricalStatistics(counts.reshape(num_classes * sum(sizes), sum(sizes)), sizes)
-    return PairStatistics(counted, blocks, JointStatistics(*moments))
+        def of_parent(i: int) -> Any:
+            seen = slice(None) if (codes[:, i] >= 0).all() else codes[:, i] >= 0
+            found = Labels((labels * sizes[i] + codes[:, i])[seen], weight[seen])
+            return family.statistics(x[seen], class_sums(found, num_classes * sizes[i]))
+
+        def join(*tables: Array) -> Array:
+            of_classes = [t.reshape(num_classes, size, *t.shape[1:]) for t, size in zip(tables, sizes, strict=True)]
+            return np.concatenate(of_classes, axis=1).reshape(num_classes * num_labels, *tables[0].shape[1:])
+
+        return jax.tree.map(join, *in_threads(of_parent, range(len(sizes))))
+
+    x = np.concatenate([np.zeros((len(labels), 0)), *(rows.arrays[name] for name in layout.reals)], axis=1)
+    moments = in_threads(lambda k: _joint_moments(x[labels == k], weight[labels == k]), range(num_classes))
+    reals = JointStatistics(*map(np.stack, zip(*moments, strict=True)))
+    if not sizes:
+        return PairStatistics(CategoricalStatistics(np.zeros((0, 0)), ()), {}, reals)
+    blocks = {name: by_category(families[name], rows.arrays[name]) for name in (*layout.reals, *layout.others)}
+    return PairStatistics(by_category(FAMILIES["categorical"](sizes), codes), blocks, reals)
 
 
-def _by_category(family: Family, name: str, rows: Rows, sizes: tuple[int, ...], num_classes: int) -> Any:
-    """A block's statistics under the labels of each column of categories, K S classes."""
-    x, starts = rows.arrays[name], starts_of(sizes)
-
-    def of_parent(i: int) -> Any:
-        codes = rows.places[:, i] - starts[i]
-        seen = slice(None) if (codes < sizes[i]).all() else (codes >= 0) & (codes < sizes[i])
-        found = Labels((rows.y * sizes[i] + codes)[seen], rows.weight[seen])
-        return family.statistics(x[seen], class_sums(found, num_classes * sizes[i]))
-
-    def join(*tables: Array) -> Array:
-        of_classes = [t.reshape(num_classes, size, *t.shape[1:]) for t, size in zip(tables, sizes, strict=True)]
-        return np.concatenate(of_classes, axis=1).reshape(num_classes * sum(sizes), *tables[0].shape[1:])
-
-    return jax.tree.map(join, *in_threads(of_parent, range(len(sizes))))
+def _joint_moments(x: Array, weight: Array) -> tuple[Array, Array, Array, Array]:
+    """The fields of ``JointStatistics`` of real cells [N, J] in one class, NaN where missing."""
+    seen = ~np.isnan(x)
+    first = weight @ np.where(seen, x, 0.0) / np.maximum(weight @ seen, np.finfo(np.float64).tiny)
+    z, seen = np.where(seen, x - first, 0.0), seen.astype(np.float64)
+    weighed = weight[:, None] * z
+    count = (weight[:, None] * seen).T @ seen
+    known = np.where(count > 0, count, 1.0)
+    mean = weighed.T @ seen / known
+    # about the mean of the column little cancels, and nothing where no cell is missing
+    squares = np.maximum((weighed * z).T @ seen - count * mean * mean, 0.0)
+    return count, np.where(count > 0, first[:, None] + mean, 0.0), squares, weighed.T @ z - count * mean * mean.T
 
 
 def merge_labels(statistics: Any, sizes: tuple[int, ...]) -> Any:

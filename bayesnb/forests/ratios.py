@@ -22,7 +22,6 @@ from bayesnb.forests import bivariate_normal
 from bayesnb.forests.bivariate_normal import Conditional
 from bayesnb.forests.edges import Parts, assemble, take_labels
 from bayesnb.numerics import stable
-from bayesnb.primitives.pairs import look_up_pairs
 
 
 class Rows(NamedTuple):
@@ -37,52 +36,44 @@ class Rows(NamedTuple):
 
 class PairTables(NamedTuple):
     """``counted`` [K, S + 1, S + 1], the log ratio for each two categories, 0 for missing ones; for the other blocks
-    what predicts under each label, K (S + 1) classes; and the density of real cells ``given`` a real cell, [K, J, J].
+    what predicts under each label, K L; and the density of real cells ``given`` a real cell, [K, J, J].
     """
 
     counted: Array
     labelled: tuple[Any, ...]
     given: Conditional
 
-    @property
-    def num_labels(self) -> int:
-        """S + 1."""
-        return self.counted.shape[1]
 
-
-def pair_tables(parts: Parts, sizes: tuple[int, ...]) -> PairTables:
-    """The tables of the posterior. Pure JAX."""
-    posteriors = [child.given.update(child.of_given) for child in parts.children]
-    num_classes, size = parts.prior.loc.shape[0], sum(sizes)
-    counted = jnp.zeros((num_classes, size + 1, size + 1))
-    if sizes:
-        logs = posteriors.pop(0).predictive_tables().finite.reshape(num_classes, size + 1, size)
-        counted = jnp.pad(logs - logs[:, -1:], [(0, 0), (0, 0), (0, 1)])
+@jax.jit
+def pair_tables(parts: Parts) -> PairTables:
+    """The tables of the posterior."""
+    posteriors = [child.prior.update(child.statistics) for child in parts.children]
+    size = sum(parts.sizes)
+    counted = jnp.zeros((parts.num_classes, size + 1, size + 1))
+    if size:
+        logs = posteriors.pop(0).predictive_tables().finite.reshape(parts.num_classes, parts.num_labels, size)
+        counted = jnp.pad(logs[:, :size] - logs[:, -1:], [(0, 0), (0, 1), (0, 1)])
     pair = bivariate_normal.posterior(parts.prior, parts.moments)
     return PairTables(counted, tuple(map(tabulate, posteriors)), bivariate_normal.conditional(pair))
 
 
-@singledispatch
-def tabulate(posterior: Any) -> Any:
-    """What ``log_terms`` needs of a family: by default the family itself. Pure JAX."""
-    return posterior
-
-
-@singledispatch
-def log_terms(tables: Any, x: Array) -> Array:
-    """log p(x_d | label), [N, L, F]. Pure JAX."""
-    return tables.log_predictive_terms(x)
-
-
 class StudentCells(NamedTuple):
-    """log p(x) = offset - power log(1 + z^2), z = (x - loc) precision: the log-gammas of a Normal's predictive are
-    computed once, not for each row. A row then takes a tenth of the time.
+    """log p(x) = offset - power log(1 + z^2), z = (x - loc) precision: the tables of a Normal's predictive.
+
+    Without them each row computes log-gammas: 1,000 rows of 50 columns of five categories and 50 Normals take .6 s
+    instead of .3 s.
     """
 
     loc: Array
     precision: Array
     power: Array
     offset: Array
+
+
+@singledispatch
+def tabulate(posterior: Any) -> Any:
+    """What ``log_terms`` needs of a posterior: by default itself. Pure JAX."""
+    return posterior
 
 
 @tabulate.register(Normal)
@@ -95,6 +86,12 @@ def _(posterior: Any) -> Any:
     return StudentCells(prior.loc, *(jnp.where(prior.scaleless, 0.0, table) for table in tables))
 
 
+@singledispatch
+def log_terms(tables: Any, x: Array) -> Array:
+    """log p(x_d | label), [N, L, F]. Pure JAX."""
+    return tables.log_predictive_terms(x)
+
+
 @log_terms.register(StudentCells)
 def _(tables: Any, x: Array) -> Array:
     z = (jnp.where(jnp.isnan(x), 0.0, x)[:, None] - tables.loc[None]) * tables.precision[None]
@@ -103,25 +100,27 @@ def _(tables: Any, x: Array) -> Array:
 
 def log_ratios(tables: PairTables, rows: Rows) -> Array:
     """The log ratios of rows in every class, [N, K, F, F], parents before children."""
-    counted = look_up_pairs(tables.counted, rows.places)
-    if not tables.labelled:
-        return counted
-    seen = unless_all(~namespace(rows.reals).isnan(rows.reals))
-    return eagerly(_assemble, tables._replace(counted=tables.counted[:, :, 0]), counted, rows, seen)
+    return eagerly(_log_ratios, tables, rows, unless_all(~namespace(rows.reals).isnan(rows.reals)))
 
 
 @jax.jit
-def _assemble(tables: PairTables, counted: Array, rows: Rows, seen: Array | None) -> Array:
-    num_classes, (num_rows, num_columns) = counted.shape[1], rows.places.shape
-    last = jnp.full((num_rows, 1), tables.num_labels - 1, rows.places.dtype)
-    own = jnp.concatenate([rows.places, last], axis=1)[:, None]
-    own = (own + tables.num_labels * np.arange(num_classes)[None, :, None]).reshape(num_rows, -1)
+def _log_ratios(tables: PairTables, rows: Rows, seen: Array | None) -> Array:
+    places, (num_classes, size, _), (num_rows, num_columns) = rows.places, tables.counted.shape, rows.places.shape
+    at = places[:, :, None] * size + places[:, None, :]
+    counted = jnp.take(tables.counted.reshape(num_classes, -1), at, axis=1, mode="clip").swapaxes(0, 1)
+    if not tables.labelled:
+        return counted
+    num_labels = size + num_columns  # a missing parent is none: the last label
+    last = jnp.full((num_rows, 1), size - 1, places.dtype)
+    own = jnp.concatenate([places, last], axis=1)
+    own = jnp.where(own < size - 1, own, num_labels - 1)[:, None] + num_labels * np.arange(num_classes)[None, :, None]
+    own = own.reshape(num_rows, -1)
 
-    def of_row(tables: Any, x: Array, labels: Array) -> Array:
-        return log_terms(take_labels(tables, labels), x[None])[0]
+    def of_row(posterior: Any, x: Array, labels: Array) -> Array:
+        return log_terms(take_labels(posterior, labels), x[None])[0]
 
-    def of_block(tables: Any, x: Array) -> Array:
-        terms = jax.vmap(partial(of_row, tables))(x, own)
+    def of_block(posterior: Any, x: Array) -> Array:
+        terms = jax.vmap(partial(of_row, posterior))(x, own)
         return terms.reshape(num_rows, num_classes, num_columns + 1, terms.shape[2])
 
     terms = [of_block(*pair) for pair in zip(tables.labelled, rows.blocks, strict=True)]

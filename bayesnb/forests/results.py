@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
-from functools import partial
-from typing import Any, Self
+from typing import Self
 
 import jax
 import jax.numpy as jnp
@@ -18,8 +17,8 @@ import numpy as np
 
 from bayesnb.arrays.cells import without_repeats
 from bayesnb.arrays.cpu_rows import answers_cpu_rows
-from bayesnb.arrays.host_calls import finalise, without_compiling
-from bayesnb.arrays.placement import namespace, on_host
+from bayesnb.arrays.host_calls import eagerly, finalise
+from bayesnb.arrays.placement import namespace
 from bayesnb.arrays.pytree import pytree, short_repr
 from bayesnb.arrays.typing import Array, ArrayLike
 from bayesnb.arrays.typing import Rows as GivenRows
@@ -163,7 +162,7 @@ class ForestPosterior(Classifier):
     def _edge_evidence(self, what: str) -> Array:
         if self.structure == "aode":
             raise ValueError(f'{what} needs a posterior over forests, which "aode" has not: fit structure="average"')
-        return forest_tables(self)[0]
+        return forest_evidence(self)
 
     def chosen_edges(self) -> Array:
         """1 for the edges of the "best" forest, [F, F] in the order of tables."""
@@ -208,46 +207,21 @@ def find_rows(fit: ForestPosterior, families: Mapping[str, Family], arrays: Mapp
     xp = namespace(places)
     kind = float if xp is np else jnp.result_type(float)
     blocks = tuple(xp.asarray(arrays[name], kind) for name in (*layout.reals, *layout.others))
-    return Rows(places, blocks, xp.concatenate([xp.zeros((len(places), 0)), *blocks[: len(layout.reals)]], axis=1))
+    return Rows(places, blocks, xp.concatenate([xp.zeros((places.shape[0], 0)), *blocks[: len(layout.reals)]], axis=1))
 
 
 def forest_parts(fit: ForestPosterior) -> Parts:
     """The priors and the statistics of all pairs, by their labels."""
-    return _evaluate(fit, _forest_parts)
-
-
-def forest_evidence(fit: ForestPosterior) -> Array:
-    """The log evidence of each edge [F, F], in the order of the pairs; of numpy's statistics nothing is compiled."""
-    return _evaluate(fit, _forest_evidence, once=True)
-
-
-def forest_tables(fit: ForestPosterior) -> tuple[Array, PairTables]:
-    """The log evidence of each edge [F, F], and the tables of predictions, in the order of the pairs."""
-    evidence, tables = _evaluate(fit, _forest_tables)
-    return evidence, tables._replace(given=Conditional(*map(without_repeats, tables.given)))
-
-
-def _evaluate(fit: ForestPosterior, function: Callable[..., Any], once: bool = False) -> Any:
     given, layout = (fit.posterior.prior.families, fit.posterior.statistics.blocks, fit.pairs), fit.layout
-    segments = layout.joined(fit.segments)
-    # other data have another number of segments: nothing is compiled for it
-    once = once or any(size != 1 for column in segments for size in column)
-    evaluate = without_compiling if once and on_host(given) else finalise
-    return evaluate(function, *given, layout=layout, segments=segments)
+    return eagerly(_forest_parts, *given, layout=layout, segments=layout.joined(fit.segments))
 
 
 _forest_parts = jax.jit(prepare_parts, static_argnames=("layout", "segments"))
 
 
-@partial(jax.jit, static_argnames=("layout", "segments"))
-def _forest_evidence(families: Any, blocks: Any, pairs: Any, layout: Layout, segments: Segments) -> Array:
-    return log_evidence_ratios(prepare_parts(families, blocks, pairs, layout, segments), tuple(map(len, segments)))
-
-
-@partial(jax.jit, static_argnames=("layout", "segments"))
-def _forest_tables(families: Any, blocks: Any, pairs: Any, layout: Layout, segments: Segments) -> Any:
-    parts, sizes = prepare_parts(families, blocks, pairs, layout, segments), tuple(map(len, segments))
-    return log_evidence_ratios(parts, sizes), pair_tables(parts, sizes)
+def forest_evidence(fit: ForestPosterior) -> Array:
+    """The log evidence of each edge [F, F], in the order of tables."""
+    return finalise(log_evidence_ratios, forest_parts(fit))
 
 
 def ratio_scorer(fit: ForestPosterior) -> Callable[[Rows], Array]:
@@ -259,5 +233,7 @@ def ratio_scorer(fit: ForestPosterior) -> Callable[[Rows], Array]:
 
 def prepare_ratios(fit: ForestPosterior) -> tuple[PairTables, Combine]:
     """The tables of the pairs' predictions, and how ratios are combined."""
-    evidence, tables = forest_tables(fit)
+    parts = forest_parts(fit)
+    evidence, tables = (finalise(function, parts) for function in (log_evidence_ratios, pair_tables))
+    tables = tables._replace(given=Conditional(*map(without_repeats, tables.given)))
     return tables, STRUCTURES[fit.structure](evidence, None if fit.parents is None else fit.chosen_edges())

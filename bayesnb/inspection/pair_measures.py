@@ -15,9 +15,9 @@ from scipy.special import xlogy
 
 from bayesnb.arrays.host_calls import without_compiling
 from bayesnb.arrays.placement import Array
-from bayesnb.forests.edges import Parts
+from bayesnb.forests.edges import Parts, log_evidence_ratios
 from bayesnb.forests.pairs import PairStatistics, join_segments, merge_labels
-from bayesnb.forests.results import ForestPosterior, forest_evidence, forest_parts
+from bayesnb.forests.results import ForestPosterior, forest_parts
 from bayesnb.primitives.codes import starts_of
 from bayesnb.primitives.forest_sums import NEVER
 
@@ -38,14 +38,14 @@ class Measures(NamedTuple):
 
 def measure_pairs(fit: ForestPosterior) -> Measures:
     """The measures of every pair of columns of a fit of forests, within its classes."""
-    evidence, segments = forest_evidence(fit), fit.layout.joined(fit.segments)
-    sizes = tuple(map(len, segments))
+    parts, segments = forest_parts(fit), fit.layout.joined(fit.segments)
+    evidence = without_compiling(log_evidence_ratios, parts)
     evidence = np.maximum(evidence, evidence.T)
     evidence = np.where(evidence == NEVER, 0.0, evidence)  # a column of one category depends on nothing
-    cautious, first = evidence.copy(), len(sizes)
+    cautious, first = evidence.copy(), len(parts.sizes)
     if first:
-        fixed = without_compiling(_margin_ratios, forest_parts(fit), sizes=sizes)
-        cautious[:first, :first] += np.minimum(0.0, np.minimum(fixed, fixed.T))
+        slow = without_compiling(_margin_ratios, parts)
+        cautious[:first, :first] += np.minimum(0.0, np.minimum(slow, slow.T))
     weight, nats = _information(join_segments(fit.pairs, segments), fit.layout.reals)
     # with classes narrow and far apart, Normals' class means far from the prior's look like one correlated row each
     own = ((weight - 1.0) * nats - 0.5 * np.log1p(weight))[:, first:, first:].sum(axis=0)
@@ -54,17 +54,17 @@ def measure_pairs(fit: ForestPosterior) -> Measures:
     return Measures(_over((weight * nats).sum(axis=0), total), evidence, cautious, total)
 
 
-def _margin_ratios(parts: Parts, sizes: tuple[int, ...]) -> Array:
+def _margin_ratios(parts: Parts) -> Array:
     """The log evidence of columns of categories without edges against that with C_i times the pseudo-counts, [I, I].
 
     Each category of a parent has the child's prior mean until it has several rows, and if none has, the edge beats a
     child that learns from all rows although it says nothing: so does a child that learns C_i times as slowly. Pure JAX.
     """
-    child = parts.children[0]
-    factor = np.tile(np.array([*sizes, 1.0]), len(parts.prior.loc))[:, None]
-    slow = child.same._replace(concentration=child.same.concentration * factor)
-    ratio = child.same.log_partition_ratio(child.of_same) - slow.log_partition_ratio(child.of_same)
-    return ratio.reshape(-1, len(sizes) + 1, len(sizes))[:, :-1].sum(axis=0)
+    (prior, statistics), size = parts.children[0], sum(parts.sizes)
+    factor = np.concatenate([np.ones(size), parts.sizes, [1.0]])
+    slow = prior._replace(concentration=prior.concentration * np.tile(factor, parts.num_classes)[:, None])
+    ratio = prior.log_partition_ratio(statistics) - slow.log_partition_ratio(statistics)
+    return ratio.reshape(parts.num_classes, parts.num_labels, -1)[:, size:-1].sum(axis=0)
 
 
 def _information(pairs: PairStatistics, reals: tuple[str, ...]) -> tuple[Array, Array]:
