@@ -114,7 +114,7 @@ def _log_ratios(tables: PairTables, rows: Rows, seen: Array | None) -> Array:
     last = jnp.full((num_rows, 1), size - 1, places.dtype)
     own = jnp.concatenate([places, last], axis=1)
     own = jnp.where(own < size - 1, own, num_labels - 1)[:, None] + num_labels * np.arange(num_classes)[None, :, None]
-    own = own.reshape(num_rows, -1)
+    own = own.reshape(num_rows, num_classes * (num_columns + 1))
 
     def of_row(posterior: Any, x: Array, labels: Array) -> Array:
         return log_terms(take_labels(posterior, labels), x[None])[0]

@@ -68,9 +68,9 @@ class Dependence:
         >>> X, y = [[0, 0, 1], [0, 0, 0], [1, 1, 1], [1, 1, 0]] * 5, [0, 1, 0, 1] * 5  # columns 0 and 1 are copies
         >>> found = nb.dependence(X, y)
         >>> found.log_bayes_factor.round(1)
-        array([[ 0. ,  9.3, -1.7],
-               [ 9.3,  0. , -1.7],
-               [-1.7, -1.7,  0. ]])
+        array([[ 0. , 10.2, -0.8],
+               [10.2,  0. , -0.8],
+               [-0.8, -0.8,  0. ]])
         >>> [(pair.first, pair.second) for pair in found.strongest(1)]
         [('0', '1')]
     """

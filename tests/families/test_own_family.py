@@ -135,6 +135,17 @@ def test_pairs_have_no_closed_form(case):
         nb.dependence(np.nan_to_num(case.X), case.y, model=case.model)
 
 
+def test_forests_take_it_as_a_child(case, family):
+    X = {"wait": case.X, "kind": np.arange(N)[:, None] % 3}
+    prior = nb.NaiveBayes({"wait": family(shape=2.0), "kind": nb.Categorical(3)}).resolve(X, case.y)
+    fit = nb.fit_forests(prior, X, case.y)
+    assert (fit.edge_probs[3, :3] > 0).all()
+    others = np.arange(N) != 5
+    refit = nb.fit_forests(prior, {name: x[others] for name, x in X.items()}, case.y[others])
+    expected = refit.predict_log_proba({name: x[5:6] for name, x in X.items()})
+    assert_allclose(nb.leave_one_out(fit, X, case.y)[5], expected[0], rtol=1e-9)
+
+
 def test_the_estimator_takes_it(case, family, tmp_path):
     frame = pd.DataFrame({"wait": case.X[:, 0], "queue": case.X[:, 1], "size": case.X[:, 2], "kind": [*"uvw"] * 8})
     labels = np.array(["a", "b", "c"])[case.y]

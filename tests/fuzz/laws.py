@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
+from bayesnb.forests.columns import has_categories
 from tests.fuzz.data import Problem
 from tests.fuzz.forms import SINGLE, forms, label_forms
 from tests.fuzz.sentences import Refused, answer
@@ -114,6 +116,28 @@ def a_row_left_out_is_a_refit(problem: Problem) -> None:
     for n in range(0, problem.num_rows, 4):
         others = problem.taking(np.arange(problem.num_rows) != n)._replace(model=prior)
         same(table[n], fit(others).predict_log_proba(problem.rows(slice(n, n + 1)))[0], rtol=1e-6)
+
+
+def forests_are_fits(problem: Problem) -> None:
+    """Forests of any families answer, merge and leave rows out as other fits do."""
+    if any(f.common_sites and not has_categories(f) for f in problem.model.families.values()):
+        return
+    weight = np.ones(problem.num_rows) if problem.weight is None else problem.weight
+    model = problem.model.resolve(problem.X, problem.y, sample_weight=weight)
+    parts = [problem.taking(part) for part in (slice(0, None, 2), slice(1, None, 2))]
+    whole = nb.fit_forests(model, problem.X, problem.y, sample_weight=weight)
+    sane(whole, problem.X, problem.num_rows, problem.size.num_classes)
+    first, second = (nb.fit_forests(model, p.X, p.y, sample_weight=p.weight).statistics for p in parts)
+    merged = replace(nb.fit_forests(model, statistics=nb.merge(first, second)), segments=whole.segments)
+    same(merged.log_joint(problem.X), whole.log_joint(problem.X), rtol=1e-6)
+    if not problem.num_rows or not weight.all():
+        return
+    table = nb.leave_one_out(whole, problem.X, problem.y, sample_weight=weight)
+    others = np.arange(problem.num_rows) > 0
+    rest = problem.taking(others)
+    refit = nb.fit_forests(model, rest.X, rest.y, sample_weight=weight[others])
+    expected = replace(refit, segments=whole.segments).predict_log_proba(problem.rows(slice(0, 1)))
+    same(table[0], expected[0], rtol=1e-6)
 
 
 def folds_are_refits(problem: Problem) -> None:
@@ -222,6 +246,7 @@ LAWS = [
     one_hot_labels_are_labels,
     rows_are_predicted_alone,
     a_row_left_out_is_a_refit,
+    forests_are_fits,
     folds_are_refits,
     renamed_classes_carry_over,
     an_empty_column_says_nothing,
