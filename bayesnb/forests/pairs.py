@@ -142,9 +142,9 @@ def count_pairs(layout: Layout, rows: LabelledRows) -> PairStatistics:
     sizes = tuple(s for b in layout.categories for s in families[b].table_sizes(rows.arrays[b].shape[1]))
     num_classes, num_labels, starts = rows.num_classes, sum(sizes), starts_of(sizes)
     memory.require(
-        8 * 12 * num_classes * num_labels**2,
-        f"every pair of {num_labels:,} categories in {num_classes:,} classes",
-        "give fewer columns of many categories",
+        8 * 12 * num_classes * (num_labels + layout.count(layout.reals)) ** 2,
+        f"every pair of {len(layout.order):,} columns, with {num_labels:,} categories, in {num_classes:,} classes",
+        "give fewer columns, or fewer categories",
     )
     labels, weight = rows.labels.y, rows.weight()
     if rows.labels.soft:  # a row of each class
