@@ -153,7 +153,9 @@ def assemble(given_categories: list[Array], given_real: Array, fill: float) -> A
 
     The rest is ``fill``. Pure JAX.
     """
-    upper = jnp.concatenate(given_categories, axis=-1) if len(given_categories) != 1 else given_categories[0]
+    if not given_categories:  # there are no columns
+        return given_real
+    upper = jnp.concatenate(given_categories, axis=-1) if len(given_categories) > 1 else given_categories[0]
     (above, size), width = upper.shape[-2:], given_real.shape[-1]
     if above == size:
         return upper

@@ -7,7 +7,7 @@ w_ij is the evidence for the edge from i to j, and Z the sum over all forests of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import Self
 
@@ -190,12 +190,13 @@ class ForestPosterior(Classifier):
         )
 
     def _scorer(self) -> Score:
-        score, families = self.posterior._scorer(), self.model.families
-        ratio = ratio_scorer(self)
+        score, (tables, combine) = self.posterior._scorer(), prepare_ratios(self)
+        row_bytes, power = 8 * self.pairs.num_classes * max(len(self.layout.order), 1) ** 2, self.power
 
         def joint(arrays: Mapping[str, Array]) -> LogProb:
-            found, power = score(arrays), 1.0 if self.power is None else self.power
-            return LogProb(found.finite + power * ratio(find_rows(self, families, arrays)), found.zeros)
+            found, rows = score(arrays), find_rows(self, self.model.families, arrays)
+            ratio = by_blocks(lambda some: combine(log_ratios(tables, some), None), rows, row_bytes, IN_CACHE)
+            return LogProb(found.finite + (1.0 if power is None else power) * ratio, found.zeros)
 
         return joint
 
@@ -222,13 +223,6 @@ _forest_parts = jax.jit(prepare_parts, static_argnames=("layout", "segments"))
 def forest_evidence(fit: ForestPosterior) -> Array:
     """The log evidence of each edge [F, F], in the order of tables."""
     return finalise(log_evidence_ratios, forest_parts(fit))
-
-
-def ratio_scorer(fit: ForestPosterior) -> Callable[[Rows], Array]:
-    """The log ratio [N, K] by which the forests change p(x, k) of rows."""
-    tables, combine = prepare_ratios(fit)
-    row_bytes = 8 * fit.pairs.num_classes * max(len(fit.layout.order), 1) ** 2
-    return lambda rows: by_blocks(lambda some: combine(log_ratios(tables, some), None), rows, row_bytes, IN_CACHE)
 
 
 def prepare_ratios(fit: ForestPosterior) -> tuple[PairTables, Combine]:

@@ -13,9 +13,9 @@ import jax
 import numpy as np
 from scipy.special import xlogy
 
-from bayesnb.arrays.host_calls import without_compiling
+from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.placement import Array
-from bayesnb.forests.edges import Parts, log_evidence_ratios
+from bayesnb.forests.edges import Parts, log_evidence_ratios, take_labels
 from bayesnb.forests.pairs import PairStatistics, join_segments, merge_labels
 from bayesnb.forests.results import ForestPosterior, forest_parts
 from bayesnb.primitives.codes import starts_of
@@ -39,12 +39,12 @@ class Measures(NamedTuple):
 def measure_pairs(fit: ForestPosterior) -> Measures:
     """The measures of every pair of columns of a fit of forests, within its classes."""
     parts, segments = forest_parts(fit), fit.layout.joined(fit.segments)
-    evidence = without_compiling(log_evidence_ratios, parts)
+    evidence = finalise(log_evidence_ratios, parts)
     evidence = np.maximum(evidence, evidence.T)
     evidence = np.where(evidence == NEVER, 0.0, evidence)  # a column of one category depends on nothing
     cautious, first = evidence.copy(), len(parts.sizes)
     if first:
-        slow = without_compiling(_margin_ratios, parts)
+        slow = finalise(_margin_ratios, parts)
         cautious[:first, :first] += np.minimum(0.0, np.minimum(slow, slow.T))
     weight, nats = _information(join_segments(fit.pairs, segments), fit.layout.reals)
     # with classes narrow and far apart, Normals' class means far from the prior's look like one correlated row each
@@ -54,17 +54,20 @@ def measure_pairs(fit: ForestPosterior) -> Measures:
     return Measures(_over((weight * nats).sum(axis=0), total), evidence, cautious, total)
 
 
+@jax.jit
 def _margin_ratios(parts: Parts) -> Array:
     """The log evidence of columns of categories without edges against that with C_i times the pseudo-counts, [I, I].
 
     Each category of a parent has the child's prior mean until it has several rows, and if none has, the edge beats a
-    child that learns from all rows although it says nothing: so does a child that learns C_i times as slowly. Pure JAX.
+    child that learns from all rows although it says nothing: so does a child that learns C_i times as slowly.
     """
-    (prior, statistics), size = parts.children[0], sum(parts.sizes)
-    factor = np.concatenate([np.ones(size), parts.sizes, [1.0]])
-    slow = prior._replace(concentration=prior.concentration * np.tile(factor, parts.num_classes)[:, None])
+    size, num_columns = sum(parts.sizes), len(parts.sizes)
+    own = parts.num_labels * np.arange(parts.num_classes)[:, None] + np.arange(size, size + num_columns)[None]
+    prior, statistics = (take_labels(one, own.ravel()) for one in parts.children[0])
+    factor = np.tile(np.array(parts.sizes, float), parts.num_classes)[:, None]
+    slow = prior._replace(concentration=prior.concentration * factor)
     ratio = prior.log_partition_ratio(statistics) - slow.log_partition_ratio(statistics)
-    return ratio.reshape(parts.num_classes, parts.num_labels, -1)[:, size:-1].sum(axis=0)
+    return ratio.reshape(parts.num_classes, num_columns, num_columns).sum(axis=0)
 
 
 def _information(pairs: PairStatistics, reals: tuple[str, ...]) -> tuple[Array, Array]:

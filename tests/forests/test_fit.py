@@ -170,8 +170,9 @@ def test_a_constant_column_says_nothing_and_a_single_one_has_no_edges():
     assert_allclose(alone.edge_probs, [[0.0]])
 
 
-def test_no_columns():
-    fit = nb.fit_forests(nb.NaiveBayes(nb.Normal()), np.zeros((4, 0)), [0, 1, 1, 1])
+@pytest.mark.parametrize("family", [nb.Normal(), nb.Bernoulli()])
+def test_no_columns(family):
+    fit = nb.fit_forests(nb.NaiveBayes(family), np.zeros((4, 0)), [0, 1, 1, 1])
     assert_allclose(fit.predict_proba(np.zeros((1, 0))), [[1 / 3, 2 / 3]])
     assert_allclose(fit.log_evidence, fit.posterior.log_evidence)
 
