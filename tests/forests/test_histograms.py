@@ -111,6 +111,13 @@ def test_forests_of_histograms_are_saved(fit, tmp_path):
         nb.save(replace(fit, segments=((5, 8), *fit.segments[1:])), tmp_path / "odd")
 
 
+def test_forests_of_views_are_saved(tmp_path):
+    """Their posterior has powers from the start, and their forests have none."""
+    fit = nb.fit_forests(nb.NaiveBayes(nb.Views(nb.NormalScores(), nb.Histogram(cells=6))), X["cells"], Y)
+    nb.save(fit, tmp_path / "forest")
+    laws.equal(nb.load(tmp_path / "forest"), fit, rtol=0)
+
+
 @pytest.mark.slow
 def test_skewed_copies_are_seen_as_one(rng):
     """Exponentials of noisy copies of one column: Normal pairs do not fit them, cells do not mind."""
