@@ -64,7 +64,9 @@ def make_calls(folder: Path) -> dict[str, Callable[[], object]]:
     y = rng.integers(0, 2, 200)
     flags = (rng.random((200, 3)) < 0.3 + 0.3 * y[:, None]).astype(int)
     numbers = rng.normal(y[:, None], 1.0, (200, 2))
-    frame = pd.DataFrame({"a": numbers[:, 0], "b": numbers[:, 1], "c": flags[:, 0], "d": np.where(flags[:, 1], "u", "v")})
+    frame = pd.DataFrame(
+        {"a": numbers[:, 0], "b": numbers[:, 1], "c": flags[:, 0], "d": np.where(flags[:, 1], "u", "v")}
+    )
     frame["e"] = rng.choice(["x", "y", "z"], 200)
     table = frame.assign(label=np.where(y, "yes", "no"))
     csv, parquet, stored = folder / "table.csv", folder / "table.parquet", folder / "fit.safetensors"
