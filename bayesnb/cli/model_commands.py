@@ -72,7 +72,7 @@ def fit(
     from bayesnb.files.storage.results import save
     from bayesnb.files.tables.file_fit import describe_file, fit_described
     from bayesnb.frames.series import DataError
-    from bayesnb.sklearn.fit_methods import require
+    from bayesnb.sklearn.settings import require
 
     require(method, smoothing)
     _require_writable(path, data)

@@ -12,7 +12,7 @@ from bayesnb.comparison.splits import MOST_TEST_ROWS, Split, make_splits, num_te
 from bayesnb.frames.schema import FrameSchema
 from bayesnb.frames.series import Array
 from bayesnb.model.naive_bayes import NaiveBayes
-from bayesnb.sklearn.fit_methods import specification
+from bayesnb.sklearn.default import specification
 
 if TYPE_CHECKING:
     from bayesnb.files.tables.table import Table

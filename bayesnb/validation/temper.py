@@ -92,9 +92,9 @@ def temper(
     return tempered if forest is None else replace(forest, posterior=tempered, power=power)
 
 
-def temper_on_some(posterior: Any, X: Any, y: Any) -> Posterior:
-    """The same fit with one power per feature, learned on some of its rows: one in ``one_in``, sorted by class."""
-    return _raise(posterior, label_rows(posterior.model, X, y), True, None)[0]
+def temper_fitted(posterior: Any, X: Any, y: Any, weight: Any = None, *, per_feature: bool) -> Posterior:
+    """``temper`` on rows that are known to be those of the fit, or one in ``one_in`` of them, sorted by class."""
+    return _raise(posterior, label_rows(posterior.model, X, y, weight), per_feature, None)[0]
 
 
 def _raise(

@@ -115,8 +115,8 @@ class ExportedEstimator:
         """An estimator with the columns and labels of the file, and the model instead of a fit."""
         from bayesnb.files.storage.encoding import decode
         from bayesnb.files.storage.saved_estimators import check_schema
+        from bayesnb.sklearn.default import specification
         from bayesnb.sklearn.estimator import NaiveBayesClassifier
-        from bayesnb.sklearn.fit_methods import specification
 
         try:
             likelihoods, schema = (decode(self._stored[part], dict(self._arrays)) for part in ("likelihoods", "schema"))

@@ -16,7 +16,8 @@ from bayesnb.frames.word_columns import WordColumn
 from bayesnb.frames.words import vectorizer_of
 from bayesnb.results.classifier import Classifier
 from bayesnb.rows.checks import match_statistics
-from bayesnb.sklearn.fit_methods import has_views, require, require_temper, specification
+from bayesnb.sklearn.default import has_views, specification
+from bayesnb.sklearn.settings import require, require_temper
 
 
 def check_estimator(estimator: Any) -> None:

@@ -31,8 +31,9 @@ from bayesnb.frames.series import Array, DataError, Frame, label
 from bayesnb.frames.summaries import Summary, summarise
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows.statistics import ModelStatistics
+from bayesnb.sklearn.default import plan, specification
 from bayesnb.sklearn.estimator import NaiveBayesClassifier
-from bayesnb.sklearn.fit_methods import can_learn, is_default, require, specification
+from bayesnb.sklearn.settings import require
 from bayesnb.validation.left_out_evidence import one_in
 
 KEPT_BYTES = 512 << 20
@@ -186,12 +187,10 @@ def fit_described(
     schema, classes = described.schema, np.array(described.classes)
     classifier = NaiveBayesClassifier(described.chosen or AUTO, **params)
     given = classifier.method, classifier.smoothing, schema, classes, classifier.class_prior
-    model, rows = specification(*given, views=True), DescribedRows(described)
-    learns = is_default(classifier.method, classifier.temper) and schema.infers_numbers
-    learns = learns and can_learn(schema, model, described.num_rows)
-    model = model if learns else specification(*given)
+    chosen = plan(schema, described.num_rows, len(classes), classifier.method, classifier.temper)
+    model, rows = specification(*given, views=chosen.views), DescribedRows(described)
     statistics = stream(model, rows, num_classes=len(classes), checkpoint=checkpoint, progress_bar=progress_bar)
-    some = _some_rows(described, statistics) if learns else None
+    some = _some_rows(described, statistics) if chosen.powers else None
     return classifier.learned(schema, classes, statistics, some)
 
 

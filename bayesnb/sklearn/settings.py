@@ -1,16 +1,14 @@
-"""Map the names of methods to fits and to their models."""
+"""The estimator's parameters: methods by name, class probabilities, weights of classes, and costs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from bayesnb.arrays.placement import Array
-from bayesnb.families import Family
-from bayesnb.families.words import with_views
 from bayesnb.fits.averaged import feature_inclusion, fit_averaged
 from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior
 from bayesnb.fits.empirical import fit_empirical
@@ -19,12 +17,10 @@ from bayesnb.frames.blocks import BlocksSchema, Schema
 from bayesnb.frames.missing_columns import MISSING
 from bayesnb.frames.series import closest
 from bayesnb.model.naive_bayes import NaiveBayes
-from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
+from bayesnb.results.classifier import Classifier, PointEstimate
 from bayesnb.results.draws import Draws
 from bayesnb.rows.arguments import check_class_probs, is_number
 from bayesnb.rows.statistics import ModelStatistics
-from bayesnb.validation.left_out_evidence import one_in
-from bayesnb.validation.temper import temper
 
 BOUNDS = (1e-100, 1e15)
 """Range of positive smoothing; outside it, rounding loses the pseudo-counts or the counts."""
@@ -40,13 +36,6 @@ FITS: dict[str, Callable[..., Classifier]] = {
 
 METHODS = tuple(FITS)
 
-MOST_CLASSES, MOST_CELLS, MOST_PRODUCTS = 30, 1 << 22, 2_000_000_000
-"""Powers of single features are learned by default if there are no more classes, and if the rows' evidence, N (K - 1) F
-numbers, and its products with itself, F times as many, are no more: what takes seconds."""
-
-FEWEST_ROWS = 50
-"""A first batch of fewer rows is too small to find cells in."""
-
 COMPARED_AS = {"full Bayes": "posterior", "learned prior": "empirical", "MAP": "map", "MLE": "mle", "NUTS": "nuts"}
 """The methods by their names in a comparison and in prose."""
 
@@ -59,71 +48,6 @@ def families_of(likelihoods: Any) -> Any:
     if not isinstance(likelihoods, NaiveBayes):
         return likelihoods
     return likelihoods.families["x"] if likelihoods.single else likelihoods.families
-
-
-def specification(
-    method: Any,
-    smoothing: Any,
-    schema: Schema,
-    classes: Array,
-    class_prior: Any = None,
-    likelihoods: Any = None,
-    *,
-    views: bool = False,
-) -> NaiveBayes:
-    """The model for rows with this schema: Dirichlet(l) priors, or Dirichlet(1 + l) for the MAP.
-
-    If the ``likelihoods`` are a model itself, it is that one, with its own priors. With ``views`` numbers that
-    were inferred are seen by three views.
-
-    Raises:
-        ValueError: if the method is unknown, or needs a prior and smoothing is not positive; for invalid probabilities.
-    """
-    require(method, smoothing)
-    if isinstance(likelihoods, NaiveBayes):
-        if likelihoods.num_classes not in (None, len(classes)):
-            raise ValueError(
-                f"the model has {likelihoods.num_classes} classes, and y has {len(classes)}: leave num_classes out, or "
-                "declare the labels in partial_fit, classes=[...]"
-            )
-        probs = ordered_probs(class_prior, classes)
-        return likelihoods if probs is None else likelihoods.with_class_probs(probs)
-    # the MLE ignores the prior, but a model must have one
-    found = schema.likelihoods(1.0 if method == "mle" else float(smoothing), laplace=method == "map")
-    own = schema.inferred_blocks if views else set()
-    if isinstance(found, Family):
-        found = with_views(found) if own else found
-    else:
-        found = {block: with_views(family) if block in own else family for block, family in found.items()}
-    return NaiveBayes(found, num_classes=len(classes), class_probs=ordered_probs(class_prior, classes))
-
-
-def is_default(method: Any, temper: Any) -> bool:
-    """Whether numbers that are inferred are seen by several views, with learned powers: nothing else was asked."""
-    return temper is None and method == "posterior"
-
-
-def has_views(schema: Schema, model: NaiveBayes) -> bool:
-    """Whether some numbers were inferred and are seen by several views."""
-    return any(model.families[block].several_views for block in schema.inferred_blocks & {*model.families})
-
-
-def can_learn(schema: Schema, model: NaiveBayes, num_rows: int, sparse: Collection[str] = ()) -> bool:
-    """Whether powers of all features can be learned from so many rows in seconds, with these blocks sparse."""
-    widths = {block: len(names) for block, names in schema.names_by_block.items()}
-    features = sum(family.num_powers(widths[block]) for block, family in model.families.items())
-    cells = num_rows // one_in(num_rows) * ((model.num_classes or 1) - 1) * features
-    dense = all(model.families[block].one_feature for block in sparse)
-    few = (model.num_classes or 1) <= MOST_CLASSES and cells <= MOST_CELLS and cells * features <= MOST_PRODUCTS
-    return dense and few
-
-
-def has_powers(fit: Classifier) -> bool:
-    """Whether powers of the features were learned from the rows of the fit."""
-    if not isinstance(fit, Posterior) or fit.weights is None:
-        return False
-    start = fit.prior.start_powers()
-    return start is None or not all(np.array_equal(fit.weights[block], start[block]) for block in start)
 
 
 def missing_evidence(schema: Schema, model: NaiveBayes, statistics: ModelStatistics) -> dict[str, float]:
@@ -252,8 +176,3 @@ def require_temper(how: Any, method: str) -> None:
         raise ValueError(f"temper must be True, False, 'per_feature' or None, got {how!r}")
     if how and method not in ("posterior", "empirical"):
         raise ValueError(f"temper needs method 'posterior' or 'empirical', got '{method}'")
-
-
-def temper_fit(fit: Any, how: bool | str, X: Any, codes: Array, weight: Array | None) -> Posterior:
-    """The fit tempered by one power (True) or one per feature (`per_feature`), learned from its rows."""
-    return temper(fit, X, codes, per_feature=how == "per_feature", sample_weight=weight)
