@@ -81,9 +81,13 @@ class Family(Hyperparameters, Readable, Scoring, Traits, Powers, LeftOut):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        before = Family.known.get(cls.__name__)
-        if before is None or not before.__module__.startswith("bayesnb."):
-            Family.known[cls.__name__] = cls
+        before = Family.known.get(cls.__name__, cls).__module__
+        if before.startswith("bayesnb.") and before != cls.__module__:
+            raise ValueError(
+                f"bayesnb has a family named {cls.__name__}, and saved files know families by their names: give "
+                "yours another name"
+            )
+        Family.known[cls.__name__] = cls
 
     # 1. hyperparameters
 
