@@ -90,9 +90,12 @@ class ArraySchema:
     def encode(self, X: Any) -> Any:
         """X itself, or its columns by block, of which those of words stay sparse; DataError for infinite codes."""
         given = X
-        if self.inferred and self._used == {"bernoulli"}:
-            X = without_others(X)
         blocks = X if self._single else {block: self._columns(X, block) for block in self.blocks if block != MISSING}
+        if self.inferred and "bernoulli" in self._used:
+            if self._single:
+                blocks = without_others(X, range(X.shape[1]))
+            else:
+                blocks["binary"] = without_others(blocks["binary"], self.blocks["binary"].tolist())
         if self.informative:
             blocks[MISSING] = np.isnan(dense(given[:, [*self.informative]])).astype(np.float64)
         if self.sizes and X.dtype.kind == "f" and np.isinf(X if self._single else blocks["categorical"]).any():

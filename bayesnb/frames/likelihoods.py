@@ -11,10 +11,11 @@ import numpy as np
 
 from bayesnb.families import Family
 from bayesnb.families.normal_scores import require_no_view
+from bayesnb.frames.array_kinds import Undecided, infer_kinds
 from bayesnb.frames.block_names import name_families, name_own_blocks
 from bayesnb.frames.column_kinds import KINDS, SKIP, SPARSE, Column
 from bayesnb.frames.described_columns import describe_column
-from bayesnb.frames.inference import FEW, NOTHING, ONE_VALUE, Choice, in_python, infer, warnings_of
+from bayesnb.frames.inference import NOTHING, ONE_VALUE, Choice, in_python, infer, warnings_of
 from bayesnb.frames.schema import ArraySchema, FrameSchema, Schema
 from bayesnb.frames.series import Array, DataError, Frame, closest, warn
 from bayesnb.frames.summaries import Summary, summarise
@@ -29,8 +30,8 @@ Chosen = Mapping[Any, Any]
 """The kind, the family or the vectorizer of each column that the user has chosen."""
 
 Summaries = Mapping[str, Summary]
-Seen = Summaries | int | None
-"""The summaries of a frame's columns; for an array the number of rows if all are zeros and ones, else None."""
+Seen = Summaries | Undecided
+"""The summaries of a frame's columns; for an array its columns that may turn out to be of zeros and ones."""
 
 
 def make_schema(X: Any, likelihoods: Any, before: Schema | None = None, seen: Any = None) -> tuple[Schema, Seen]:
@@ -144,12 +145,10 @@ def _warn_of_other_kinds(columns: Sequence[Column], seen: Summaries) -> None:
             )
 
 
-def _array_schema(
-    X: Array, likelihoods: Any, before: Schema | None, seen: int | None
-) -> tuple[ArraySchema, int | None]:
+def _array_schema(X: Array, likelihoods: Any, before: Schema | None, seen: Any) -> tuple[ArraySchema, Undecided]:
     auto = isinstance(likelihoods, str) and likelihoods == AUTO
     if auto:
-        kinds, seen = _kinds_of_array(X, before, seen)
+        kinds, seen = infer_kinds(X, before.kinds if isinstance(before, ArraySchema) else (), seen)
         found = ArraySchema(kinds, inferred=True)
     else:
         refuse_words(likelihoods)
@@ -202,34 +201,6 @@ def takes_sparse(likelihoods: Any) -> bool:
         return likelihoods in SPARSE
     entries = likelihoods.values() if isinstance(likelihoods, Mapping) else likelihoods
     return isinstance(entries, Iterable) and any(takes_sparse(entry) for entry in entries)
-
-
-def _kinds_of_array(X: Array, before: Schema | None, seen: int | None) -> tuple[tuple[str, ...], int | None]:
-    """Bernoulli if all cells are zeros and ones, else Normal; the kinds of the rows before if there are any.
-
-    Fewer than 10 rows, such as a small first batch, are too few to tell: they are Normal, with a warning later. Also
-    returns the number of rows so far if all are zeros and ones and Normal, else None.
-    """
-    kinds = before.kinds if isinstance(before, ArraySchema) else ()
-    if kinds and seen is None:
-        return kinds, None
-    # the first rows settle it for most arrays
-    # numpy compares durations with numbers no more
-    flags = X.dtype.kind != "m" and all(((x == 0) | (x == 1) | np.isnan(x)).all() for x in (X[:100], X))
-    rows = (seen or 0) + len(X)
-    clear = flags and rows >= FEW and (X == 1).any() and (X == 0).any()
-    if clear and kinds:
-        warn(
-            "X stays normal, as the first rows suggested, and all rows together suggest that it is bernoulli: choose "
-            "likelihoods='bernoulli', or 'normal', from the first rows on"
-        )
-    elif clear:
-        warn(
-            "all cells of X are zeros and ones, so its columns are Bernoulli: write likelihoods='bernoulli' to say so, "
-            "or likelihoods='normal' for numbers that happen to be zeros and ones"
-        )
-        kinds = ("bernoulli",) * X.shape[1]
-    return kinds or ("normal",) * X.shape[1], rows if flags and not clear else None
 
 
 def refuse_words(likelihoods: Any) -> None:

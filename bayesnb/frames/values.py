@@ -41,13 +41,14 @@ def warn_of_unseen(name: str, values: Sequence[Any], cell: Any) -> None:
     )
 
 
-def without_others(X: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """X with NaN for finite cells other than 0 and 1, with a warning."""
+def without_others(X: np.ndarray[Any, Any], columns: Sequence[int]) -> np.ndarray[Any, Any]:
+    """These columns of an array, X, with NaN for finite cells other than 0 and 1, with a warning."""
     others = ~((X == 0) | (X == 1)) & np.isfinite(X)
     if not others.any():
         return X
+    row, place = np.argwhere(others)[0]
     warn(
-        f"X is bernoulli, as its first rows suggested, so {X[others][0]:g} counts as missing: choose likelihoods, "
-        "such as likelihoods='normal', if it is not"
+        f"column {columns[place]} of X is bernoulli, as its first rows suggested, so {X[row, place]:g} counts as "
+        f"missing: choose its likelihood, likelihoods={{{columns[place]}: 'normal', ...}}, if it is another"
     )
     return np.where(others, np.nan, X)

@@ -146,8 +146,9 @@ def _array(estimator: Any, X: Any, *, reset: bool) -> Any:
         if issparse(X) and _kind(estimator) == AUTO:
             raise TypeError(
                 "X is sparse: choose likelihoods='bernoulli' if it matters whether a word occurs, or "
-                "likelihoods='multinomial' if it matters how often; for two columns of numbers after the words "
-                "likelihoods={'*': 'multinomial', range(-2, 0): 'normal'}"
+                "likelihoods='multinomial' if it matters how often; for two columns of numbers after them "
+                "likelihoods={'*': 'multinomial', range(-2, 0): 'normal'}; a ColumnTransformer with "
+                "sparse_threshold=0 gives an array, whose likelihoods are inferred"
             )
         checks = {"dtype": "numeric", "ensure_all_finite": False, "ensure_min_samples": reset}
         sparse = SPARSE_FORMATS if takes_sparse(estimator.likelihoods) else False

@@ -128,7 +128,8 @@ def _encode_column(column: Column, cells: jax.Array) -> jax.Array:
 def _encode_array(schema: Any, X: jax.Array) -> Any:
     """As ``ArraySchema.encode``."""
     indicators = jnp.where(jnp.isnan(X), 1.0, 0.0)
-    if schema.inferred and {*schema.kinds} == {"bernoulli"}:
-        X = jnp.where((X == 0) | (X == 1), X, jnp.nan)
+    if schema.inferred:
+        flags = np.array(schema.kinds) == "bernoulli"
+        X = jnp.where(flags[None] & (X != 0) & (X != 1), jnp.nan, X)
     blocks = schema.blocks
     return X if "x" in blocks else {b: (indicators if b == MISSING else X)[:, columns] for b, columns in blocks.items()}
