@@ -111,7 +111,7 @@ class Column:
         Raises:
             DataError: if the cells are text and the column is numbers, or vice versa; for infinities.
         """
-        cells = to_plain(nw.from_native(given, series_only=True))
+        cells = to_plain(nw.from_native(given, series_only=True), coded=self.text is True)
         if self.text is None:
             return self._missing(len(cells))
         try:

@@ -81,11 +81,12 @@ class InferredLikelihoods(Mapping[str, str]):
 def infer_likelihoods(frame: Table) -> InferredLikelihoods:
     """The likelihood that suits the values of each column, and why.
 
-    Text is Categorical; so are whole numbers with at most 10 values, and any two numbers, if each occurs three times on
-    average. Zeros and ones, and booleans, are Bernoulli; other numbers Normal. Left out are columns with at most one
-    value, text that differs in nearly every row, dates and times, and numbers of rows. ``NaiveBayesClassifier``,
-    `bayesnb fit` and `bayesnb compare` choose by the same rule; by default the first two see Normal columns in two more
-    ways (``nb.Views``), unless they are chosen: to give these choices back to the estimator chooses Normal.
+    Text is Categorical, and so are numbers whose column has the type of categories; whole numbers with at most 10
+    values, and any two numbers, if each occurs three times on average. Zeros and ones, and booleans, are Bernoulli;
+    other numbers Normal. Left out are columns with at most one value, text that differs in nearly every row, dates and
+    times, and numbers of rows. ``NaiveBayesClassifier``, `bayesnb fit` and `bayesnb compare` choose by the same rule;
+    by default the first two see Normal columns in two more ways (``nb.Views``), unless they are chosen: to give these
+    choices back to the estimator chooses Normal.
 
     Args:
         frame: A data frame of pandas, polars or pyarrow, without the column of classes.
@@ -123,6 +124,8 @@ def _infer(column: Summary) -> tuple[Kind, str]:
         if column.values is None or distinct > max(FEW, ID_SHARE * column.num_cells):
             return SKIP, IDENTIFIERS
         return "categorical", f"text with {distinct:,} values"
+    if column.declared and distinct <= max(FEW, ID_SHARE * column.num_cells):
+        return "categorical", f"{distinct:,} categories"
     if inf in map(abs, column.span):
         return "normal", "numbers, with an infinite one"
     if distinct == 2 and column.span == (0.0, 1.0):

@@ -66,7 +66,7 @@ class Summary:
     missing: int
     text: bool = False
     values: pd.Index | None = field(default_factory=lambda: pd.Index([]))
-    declared: tuple[str, ...] = ()
+    declared: tuple[str | float, ...] = ()
     whole: bool = True
     span: tuple[float, float] = (np.inf, -np.inf)
     largest: tuple[float, str] = (0.0, "")
@@ -144,7 +144,8 @@ def summarise(
     if is_missing(cells):
         return Summary(cells.name, 0, len(cells))
     if sort not in ("text", "flag"):
-        return _of_numbers(cells, place, inferred)
+        declared = tuple(declared_categories(given, text=False))
+        return replace(_of_numbers(cells, place, inferred and not declared), declared=declared)
     dates, missing = cells.dtype in DATES, cells.null_count()
     if dates and cells.n_unique() > MOST_VALUES:  # to write each as text would take long
         return Summary(cells.name, len(cells) - missing, missing, text=True, values=None, dates=True)
@@ -162,7 +163,7 @@ def summarise(
         len(cells) - int(counts.sum()),
         text=True,
         values=_keep_few(pd.Index(names, dtype=object)),
-        declared=tuple(declared_categories(cells)),
+        declared=tuple(declared_categories(given)),
         odd=odd,
         num_numbers=int(counts[meant].sum()),
         dates=dates or all(DATE.fullmatch(name) for name in names),
