@@ -12,7 +12,6 @@ not part of the interval: their predictive distributions are taken as known.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Generic, TypeVar
 
 import jax
@@ -23,6 +22,7 @@ from scipy.special import betaincinv
 from bayesnb.arrays.placement import on_host
 from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.typing import Array, Estimator, Table
+from bayesnb.arrays.user_warnings import warn
 from bayesnb.numerics.mixture_draws import (
     BURN_IN,
     Points,
@@ -190,9 +190,7 @@ def _draw(key: Array, num_draws: int, *posterior: np.ndarray[Any, Any]) -> np.nd
 def _warn_if_rough(points: Points) -> None:
     size, num_classes = effective_size(points), points.probs.shape[1]
     if num_classes > 1 and size < max(FEWEST_POINTS, POINTS_PER_CLASS * num_classes):
-        warnings.warn(
+        warn(
             f"the interval and the draws of {num_classes} class probabilities rest on {size:.0f} effective "
-            "points, so they are rough: give more rows, or leave out classes that no row can be of",
-            UserWarning,
-            stacklevel=4,
+            "points, so they are rough: give more rows, or leave out classes that no row can be of"
         )

@@ -10,7 +10,6 @@ al., Text classification from labeled and unlabeled documents using EM (2000), s
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import field, replace
 from typing import Any, NamedTuple, Self
@@ -28,6 +27,7 @@ from bayesnb.arrays.placement import as_array, to_host
 from bayesnb.arrays.pytree import pytree
 from bayesnb.arrays.rank_promotion import allow_rank_promotion
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
+from bayesnb.arrays.user_warnings import warn
 from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior, require_fit
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.covariances import proper, variances
@@ -264,7 +264,7 @@ def _warn(rows: SplitRows, converged: bool, fell: bool, num_iterations: int) -> 
     elif not converged:
         sentences.append(f"EM did not converge in {num_iterations} iterations: increase max_iterations or tolerance")
     for sentence in sentences:
-        warnings.warn(sentence, stacklevel=3)
+        warn(sentence)
 
 
 @jax.jit

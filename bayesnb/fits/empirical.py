@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import warnings
 from functools import partial
 from typing import Any
 
@@ -21,6 +20,7 @@ from bayesnb.arrays.host_calls import at_once
 from bayesnb.arrays.placement import to_double
 from bayesnb.arrays.pytree import fields_of, pytree
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
+from bayesnb.arrays.user_warnings import warn
 from bayesnb.families import Family
 from bayesnb.families.parts.statistics import CategoricalStatistics
 from bayesnb.families.parts.support import require_choice, require_positive
@@ -231,7 +231,7 @@ def _warn(fit: EmpiricalPosterior) -> None:
     if not fit.converged:
         problems.append(f"the evidence was still rising after {fit.num_iterations} steps: take more max_iterations")
     for problem in problems:
-        warnings.warn(problem, UserWarning, stacklevel=3)
+        warn(problem)
 
 
 def _sentence(block: str, name: str, side: Array, which: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
@@ -12,6 +11,7 @@ import jax
 from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.placement import to_host
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
+from bayesnb.arrays.user_warnings import warn
 from bayesnb.fits import hierarchical, sampler
 from bayesnb.fits.closed_form import gather
 from bayesnb.fits.em import SplitRows, has_unlabelled, separate
@@ -109,10 +109,9 @@ def fit_nuts(
         rows = separate(model, X, y, sample_weight)
         unnamed = (rows.labelled.class_counts == 0).nonzero()[0].tolist()
         if len(unnamed) > 1:
-            warnings.warn(
+            warn(
                 f"no labelled row distinguishes the classes {unnamed}: as in a mixture model their numbers are "
-                "arbitrary, and may differ between chains or switch within one; label a row of each",
-                stacklevel=2,
+                "arbitrary, and may differ between chains or switch within one; label a row of each"
             )
         draws = _sample(rows.model, rows.labelled, rows, key, settings)
     else:
@@ -204,4 +203,4 @@ def _warn(draws: Draws, *, exact: bool) -> None:
         remedy = "use fit_posterior, which is exact" if exact else NOT_EXACT
         problems.append(f"{diverged} transitions diverged: parts of the posterior may be missed; {remedy}")
     if problems:
-        warnings.warn("do not trust these draws yet: " + "; ".join(problems), stacklevel=3)
+        warn("do not trust these draws yet: " + "; ".join(problems))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from bayesnb.arrays.user_warnings import warn
 from bayesnb.frames.inference import FEW
-from bayesnb.frames.series import Array, listing, warn
+from bayesnb.frames.series import Array, listing
 
 Undecided = tuple[int, Array] | None
 """The number of rows so far, and which columns [D] are Normal and may turn out to be zeros and ones; None if none."""

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.arrays.cells import LARGEST_CELL
+from bayesnb.arrays.user_warnings import warn
 from bayesnb.families import Family
 from bayesnb.frames.number_texts import is_meant_as_number, is_number, why_text
 from bayesnb.frames.series import (
@@ -26,7 +27,6 @@ from bayesnb.frames.series import (
     numbers,
     sort_of,
     to_plain,
-    warn,
     whole_numbers,
 )
 from bayesnb.frames.values import LARGEST_INTEGER, warn_of_unseen

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from bayesnb.arrays.user_warnings import warn
 from bayesnb.families import Family
 from bayesnb.families.normal_scores import require_no_view
 from bayesnb.frames.array_kinds import Undecided, infer_kinds
@@ -17,7 +18,7 @@ from bayesnb.frames.column_kinds import KINDS, SKIP, SPARSE, Column
 from bayesnb.frames.described_columns import describe_column
 from bayesnb.frames.inference import NOTHING, ONE_VALUE, Choice, in_python, infer, warnings_of
 from bayesnb.frames.schema import ArraySchema, FrameSchema, Schema
-from bayesnb.frames.series import Array, DataError, Frame, closest, warn
+from bayesnb.frames.series import Array, DataError, Frame, closest
 from bayesnb.frames.summaries import Summary, summarise
 from bayesnb.frames.word_columns import describe_words, require_words
 from bayesnb.frames.words import WORDS, vectorizer_of

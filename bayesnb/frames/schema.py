@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from bayesnb.arrays.user_warnings import warn
 from bayesnb.families import Family
 from bayesnb.frames.array_schema import ArraySchema as ArraySchema
 from bayesnb.frames.array_schema import Likelihoods as Likelihoods
@@ -21,7 +22,7 @@ from bayesnb.frames.default_families import families
 from bayesnb.frames.encoding import encode_columns
 from bayesnb.frames.missing_columns import MISSING, MissingColumn
 from bayesnb.frames.plain_rows import PlainColumn, PlainRows
-from bayesnb.frames.series import Array, DataError, Frame, closest, label, listing, warn
+from bayesnb.frames.series import Array, DataError, Frame, closest, label, listing
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows.statistics import ModelStatistics, sufficient_statistics
 

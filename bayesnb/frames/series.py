@@ -19,7 +19,6 @@ from bayesnb.arrays.lazy import require_computed
 from bayesnb.frames.number_texts import MOST_REMEMBERED
 from bayesnb.frames.values import FLAGS, LARGEST_INTEGER, label
 from bayesnb.frames.values import listing as listing
-from bayesnb.frames.values import warn as warn
 
 Array = np.ndarray[Any, Any]
 Frame = nw.DataFrame

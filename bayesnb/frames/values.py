@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from bayesnb.arrays.user_warnings import warn
 
 LARGEST_INTEGER = 2**53
 """float64 represents every whole number up to this one."""
@@ -26,11 +27,6 @@ def listing(names: Sequence[str], most: int = 8) -> str:
     """The names, quoted and separated by commas; at most the first ``most``, then the number of the rest."""
     shown = ", ".join(f"'{name}'" for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
-
-
-def warn(message: str) -> None:
-    """Issue a warning to the user."""
-    warnings.warn(message, UserWarning, stacklevel=6)
 
 
 def warn_of_unseen(name: str, values: Sequence[Any], cell: Any) -> None:

@@ -8,8 +8,9 @@ import jax
 import numpy as np
 
 from bayesnb.arrays.class_table import is_class_table
+from bayesnb.arrays.user_warnings import warn
 from bayesnb.frames.classes import codes_among
-from bayesnb.frames.series import DataError, warn
+from bayesnb.frames.series import DataError
 from bayesnb.rows.arguments import check_factors
 from bayesnb.rows.changes import subtract
 from bayesnb.rows.statistics import ModelStatistics

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ import pandas as pd
 
 from bayesnb.arrays.sparse import stack_rows
 from bayesnb.arrays.typing import ArrayLike, ByColumn, ByLabel
+from bayesnb.arrays.user_warnings import warn
 from bayesnb.families import Family
 from bayesnb.files.streaming import stream
 from bayesnb.files.streaming.blocks import ArrayBlocks
@@ -97,7 +97,7 @@ def fit_file(
     with progress(1.0, wanted=progress_bar) as advance:
         described = describe_file(os.fspath(data), target, likelihoods, advance, in_python)
     for warning in described.warnings:
-        warnings.warn(warning, UserWarning, stacklevel=2)
+        warn(warning)
     params: dict[str, Any] = {"method": method, "class_prior": class_prior, "smoothing": smoothing, "temper": temper}
     params |= {"random_state": random_state, "num_samples": num_samples}
     return fit_described(described, checkpoint=checkpoint, progress_bar=progress_bar, **params)
