@@ -211,7 +211,7 @@ def refuse_words(likelihoods: Any) -> None:
     if any(vectorizer_of(entry) is not None for entry in (entries if listed else (entries,))):
         raise DataError(
             "words are read from a column of text with a name, and X is an array: give a data frame, such as "
-            "pandas.DataFrame({'message': texts}), or counts as 'multinomial'"
+            "pandas.DataFrame({'message': texts}), a list of texts, or counts as 'multinomial'"
         )
 
 

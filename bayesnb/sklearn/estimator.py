@@ -59,7 +59,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
     A column of text is read as words by ``likelihoods={"message": "words"}``, or by a ``CountVectorizer`` or a
     ``HashingVectorizer`` of one's own: a Multinomial block of sparse counts, whose vocabulary grows in ``partial_fit``.
     The prior is over all words that were fitted, in any split; words that were not are dropped in prediction. A missing
-    text is one without words.
+    text is one without words. With ``likelihoods="words"`` X may be a list or a series of texts.
 
     X may be a list or a dict of blocks, such as ``{"words": counts, "numbers": frame}``, each with its own entry in
     ``likelihoods``. Words that a ``ColumnTransformer`` counts: docs/how_to/text_column.md.

@@ -26,6 +26,7 @@ from bayesnb.frames.classes import plain_labels
 from bayesnb.frames.likelihoods import AUTO, refuse_words, takes_sparse
 from bayesnb.frames.schema import ArraySchema, FrameSchema
 from bayesnb.frames.series import Array, DataError, as_frame, has_names, listing
+from bayesnb.frames.words import vectorizer_of
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.sklearn.incremental import drop_zero_weights
 
@@ -60,7 +61,7 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
         return blocks
     if blocks is not None:
         raise DataError("X is a list or a dict of blocks, and the model was fitted to one array or data frame")
-    X = _from_dicts(estimator, fill_masked(X), reset=reset)
+    X = _from_dicts(estimator, _from_texts(estimator, fill_masked(X), reset=reset), reset=reset)
     frame = as_frame(X)
     named = frame is not None and has_names(X)
     if not reset and not named:
@@ -121,6 +122,15 @@ def as_blocks(X: Any) -> Blocks | None:
 def _kind(estimator: Any) -> str:
     """The name of the likelihood of all columns, or an empty string."""
     return estimator.likelihoods if isinstance(estimator.likelihoods, str) else ""
+
+
+def _from_texts(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Texts in a list, a series or an array [N] as a frame, if all columns are read as words; others unchanged."""
+    listed = isinstance(X, list | tuple) and len(X) > 0 and all(x is None or isinstance(x, str) for x in X)
+    if vectorizer_of(estimator.likelihoods) is None or not (listed or len(getattr(X, "shape", ())) == 1):
+        return X
+    name = "text" if reset else estimator.schema_.names[0]
+    return pd.DataFrame({name: np.asarray(X, object)})
 
 
 def _from_dicts(estimator: Any, X: Any, *, reset: bool) -> Any:
