@@ -1,5 +1,8 @@
 """Explanations add up to the predictions that they explain; their intervals are those of the parameters' draws."""
 
+from html import escape
+from xml.etree import ElementTree
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -251,6 +254,9 @@ def test_no_rows_and_one_class():
     assert explain(FIT, FLAGS[:0]).contributions.shape == (0, 2, 2)
     alone = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli()), FLAGS, np.zeros(8, int))
     assert_array_equal(explain(alone, FLAGS).log_odds, 0)
+    assert explain(FIT, FLAGS[:0]).to_frame().shape == explain(alone, FLAGS).to_frame().shape == (0, 5)
+    assert explain(FIT, FLAGS[:0])._repr_html_() == "<pre>Explanation(0 rows, 2 classes, 2 features)</pre>"
+    assert "log odds" in explain(alone, FLAGS)._repr_html_()
 
 
 def test_what_is_refused(key):
@@ -336,3 +342,35 @@ def test_other_names_of_features_are_not_taken_for_those_of_the_frame():
         "code = 1",
         "c = 1",
     }
+
+
+NAMED = pd.DataFrame({"<b>": list("xyz<") * 5, "n": [None, *np.linspace(0.0, 1.0, 19)]})
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+def test_a_frame_holds_all_parts_and_adds_up(keyed, key):
+    clf = NaiveBayesClassifier(temper=False).fit(NAMED, ["a&b", "c", "d<", "c"] * 5)
+    found = explain(clf, NAMED[:3], key=key if keyed else None, against="c")
+    frame = found.to_frame()
+    assert [*frame] == ["row", "class", "feature", "value", "log_odds"] + ["low", "high"] * keyed
+    assert len(frame) == 3 * 2 * 3
+    for n, row in enumerate(found.log_odds):
+        for k, name in enumerate(found.class_names):
+            own = frame[(frame["row"] == n) & (frame["class"] == name)]
+            assert_allclose(own["log_odds"].sum(), row[k], atol=1e-12)
+            assert [*own["feature"]] == ["class prior", *found.feature_names] * (k != found.against)
+    first = frame.iloc[:3].set_index("feature")
+    assert first.loc["<b>", "value"] == "x"
+    assert np.isnan(first.loc["n", "value"])
+    if keyed:
+        assert_array_equal(frame["low"][1:3], found.intervals.contributions.low[0, 0])
+
+
+def test_html_is_escaped_and_holds_the_parts():
+    clf = NaiveBayesClassifier(temper=False).fit(NAMED, ["a&b", "c", "d<", "c"] * 5)
+    found = explain(clf, NAMED[3:5])
+    text = found._repr_html_()
+    assert ElementTree.fromstring(f"<div>{text.replace('<br>', '')}</div>").find("p") is not None
+    for part in [*found.parts(count=5), found.total()]:
+        assert f"<td>{escape(part.label)}</td><td>{part.log_odds:+.3f}</td>" in text
+    assert "&lt;b&gt; = &lt;" in text
