@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bayesnb.cli.options import FILE, override_option, report_errors, seed_option, target_option
+from bayesnb.cli.options import FILE, ClassPrior, override_option, report_errors, seed_option, target_option
 
 if TYPE_CHECKING:
     from bayesnb.files.streaming.counting import Advance
@@ -97,28 +97,53 @@ def fit(
 @click.option(
     "--out", type=FILE, metavar="FILE", help="A .csv or .parquet file to write.  [default: CSV on the standard output]"
 )
+@click.option(
+    "--class-prior", type=ClassPrior(), metavar="CLASS=P,...",
+    help="The class probabilities of the rows' population, such as ham=.9,spam=.1, or uniform.  [default: those of the "
+    "fit]",
+)  # fmt: skip
+@click.option(
+    "--costs", type=FILE, metavar="FILE",
+    help="A CSV file of what decisions cost: a line for each true class, a column for each decision.  [default: 1 for "
+    "every error]",
+)  # fmt: skip
 @report_errors
-def predict(model: str, data: str, out: Path | None) -> None:
+def predict(model: str, data: str, out: Path | None, class_prior: Any, costs: Path | None) -> None:
     """Predict the class of every row of DATA with MODEL, a file that `bayesnb fit` wrote.
 
     DATA needs the columns that the model was fitted to, in any order, and may have others. For each row, the output
-    has the most probable class and the probability of every class.
+    has the most probable class, or with --costs the one of least expected cost, and the probability of every class.
+
+    \b
+    A file of costs, by which to miss spam costs 1, and to hide ham 20:
+      class,ham,spam
+      ham,0,20
+      spam,1,0
 
     \b
     Examples:
       bayesnb predict penguins.model new.csv --out predictions.csv
+      bayesnb predict mails.model new.csv --costs costs.csv
+      bayesnb predict mails.model new.csv --class-prior ham=.9,spam=.1
       bayesnb predict clicks.model today.parquet --out scores.parquet
     """
+    import numpy as np
+
+    from bayesnb.files.tables.costs import read_costs
     from bayesnb.files.tables.file_fit import predict_file
     from bayesnb.files.tables.predictions import prediction_file
+    from bayesnb.results.decisions import decide
 
     if out is not None:
         _require_writable(out, data, model)
     classifier = _load(model)
+    table = None if costs is None else read_costs(costs, classifier.classes_)
+    if class_prior is not None:
+        classifier = classifier.with_class_prior(_by_label(class_prior, classifier.classes_))
     with _warnings(), _progress() as advance, prediction_file(out, classifier.classes_.tolist()) as write:
         rows = 0
         for batch, proba in predict_file(classifier, data):
-            write(proba)
+            write(proba, proba.argmax(axis=1) if table is None else np.asarray(decide(proba, table).labels))
             rows += len(proba)
             advance(batch.done, rows)
     click.echo(f"{rows:,} rows predicted" + (f" and written to {out}" if out else ""), err=True)
@@ -148,6 +173,19 @@ def explain(model: str, data: str, row: int, against: str | None, seed: int) -> 
     classifier = _load(model)
     with _warnings():
         print_explanation(classifier, row_of(classifier, data, row), against, seed)
+
+
+def _by_label(given: Any, classes: Any) -> Any:
+    """A class prior by label, from one by the labels' names."""
+    from bayesnb.frames.classes import number_of_class
+    from bayesnb.frames.series import DataError
+
+    if given == "uniform":
+        return given
+    names = [name for name, _ in given]
+    if len({*names}) < len(names):
+        raise DataError(f"--class-prior gives the class '{max(names, key=names.count)}' twice: give each class once")
+    return {classes.tolist()[number_of_class(name, classes)]: number for name, number in given}
 
 
 def _load(path: str) -> NaiveBayesClassifier:
