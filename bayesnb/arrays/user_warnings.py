@@ -1,10 +1,7 @@
 """Warnings that point at the user's line."""
 
-from __future__ import annotations
-
 import sys
 import warnings
-from collections.abc import Iterator
 from types import FrameType
 
 OURS = ("bayesnb", "sklearn")
@@ -21,39 +18,21 @@ _shown: dict[tuple[str, str, int], object] = {}
 def warn(message: str) -> None:
     """Issue a UserWarning at the innermost line outside of this package, scikit-learn and joblib.
 
-    In folds it is shown once a line, as Python's default filter has it, and always if the user's filters say so. A
-    process or a thread of joblib does not know the user's line: there it points at scikit-learn's, once a process.
+    In folds it is shown once a line, as Python's default filter has it, and each time if a filter says so. A process
+    or a thread of joblib does not know the user's line: there it points at scikit-learn's, once a process.
     """
-    frames = [*_outward(sys._getframe(1))]
-    names = [_name_of(frame) for frame in frames]
-    roots = [name.split(".")[0] for name in names]
-    own = max(place for place, root in enumerate(roots) if root in OURS)
-    place = next((place for place, root in enumerate(roots) if root not in BETWEEN), own)
-    frame, name = frames[place], names[place]
-    key, first = (message, frame.f_code.co_filename, frame.f_lineno), object()
-    once = FOLDS in names and _action(message, name, frame.f_lineno) in ("default", "module", "once")
-    if not once or _shown.setdefault(key, first) is first:  # one step, as folds may be threads
-        registry = frame.f_globals.setdefault("__warningregistry__", {})
-        warnings.warn_explicit(message, UserWarning, *key[1:], module=name, registry=registry)
-
-
-def _outward(frame: FrameType | None) -> Iterator[FrameType]:
-    while frame is not None:
-        yield frame
+    frame: FrameType | None = sys._getframe(1)
+    root, in_folds = OURS[0], False
+    while frame is not None and root in BETWEEN:
+        spec = frame.f_globals.get("__spec__")  # has the name of a module that was started as a program
+        name = str(getattr(spec, "name", None) or frame.f_globals.get("__name__"))
+        root, in_folds = name.split(".")[0], in_folds or name == FOLDS
+        if root in OURS or root not in BETWEEN:
+            found, module = frame, name
         frame = frame.f_back
-
-
-def _name_of(frame: FrameType) -> str:
-    """The name of the module that the frame's code is from, also if it was started as a program."""
-    spec = frame.f_globals.get("__spec__")
-    return str(getattr(spec, "name", None) or frame.f_globals.get("__name__", ""))
-
-
-def _action(message: str, module: str, line: int) -> str:
-    """What the first of Python's filters that applies to a warning does with it."""
-    for action, text, category, name, number in warnings.filters:
-        if not issubclass(UserWarning, category) or number not in (0, line):
-            continue
-        if (text is None or text.match(message)) and (name is None or name.match(module)):
-            return action
-    return "default"
+    key, first = (message, found.f_code.co_filename, found.f_lineno), object()
+    applies = (f[0] for f in warnings.filters if issubclass(UserWarning, f[2]) and (not f[1] or f[1].match(message)))
+    each_time = not in_folds or next(applies, "") in ("always", "all", "error")
+    if each_time or _shown.setdefault(key, first) is first:  # one step, as folds may be threads
+        registry = found.f_globals.setdefault("__warningregistry__", {})
+        warnings.warn_explicit(message, UserWarning, *key[1:], module=module, registry=registry)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bayesnb.cli.options import FILE, ClassPrior, override_option, report_errors, seed_option, target_option
+from bayesnb.cli.options import FILE, override_option, report_errors, seed_option, target_option
 
 if TYPE_CHECKING:
     from bayesnb.files.streaming.counting import Advance
@@ -98,7 +99,7 @@ def fit(
     "--out", type=FILE, metavar="FILE", help="A .csv or .parquet file to write.  [default: CSV on the standard output]"
 )
 @click.option(
-    "--class-prior", type=ClassPrior(), metavar="CLASS=P,...",
+    "--class-prior", metavar="CLASS=P,...",
     help="The class probabilities of the rows' population, such as ham=.9,spam=.1, or uniform.  [default: those of the "
     "fit]",
 )  # fmt: skip
@@ -108,7 +109,7 @@ def fit(
     "every error]",
 )  # fmt: skip
 @report_errors
-def predict(model: str, data: str, out: Path | None, class_prior: Any, costs: Path | None) -> None:
+def predict(model: str, data: str, out: Path | None, class_prior: str | None, costs: Path | None) -> None:
     """Predict the class of every row of DATA with MODEL, a file that `bayesnb fit` wrote.
 
     DATA needs the columns that the model was fitted to, in any order, and may have others. For each row, the output
@@ -129,18 +130,21 @@ def predict(model: str, data: str, out: Path | None, class_prior: Any, costs: Pa
     """
     import numpy as np
 
-    from bayesnb.files.tables.costs import read_costs
     from bayesnb.files.tables.file_fit import predict_file
     from bayesnb.files.tables.predictions import prediction_file
+    from bayesnb.frames.series import label
     from bayesnb.results.decisions import decide
+    from bayesnb.sklearn.fit_methods import costs_by_label
 
     if out is not None:
         _require_writable(out, data, model)
     classifier = _load(model)
-    table = None if costs is None else read_costs(costs, classifier.classes_)
+    classes = classifier.classes_
+    labels = {label(value): value for value in classes.tolist()}
+    table = None if costs is None else costs_by_label(_costs(costs, labels), classes)
     if class_prior is not None:
-        classifier = classifier.with_class_prior(_by_label(class_prior, classifier.classes_))
-    with _warnings(), _progress() as advance, prediction_file(out, classifier.classes_.tolist()) as write:
+        classifier = classifier.with_class_prior(_class_prior(class_prior, labels))
+    with _warnings(), _progress() as advance, prediction_file(out, classes.tolist()) as write:
         rows = 0
         for batch, proba in predict_file(classifier, data):
             write(proba, proba.argmax(axis=1) if table is None else np.asarray(decide(proba, table).labels))
@@ -175,17 +179,32 @@ def explain(model: str, data: str, row: int, against: str | None, seed: int) -> 
         print_explanation(classifier, row_of(classifier, data, row), against, seed)
 
 
-def _by_label(given: Any, classes: Any) -> Any:
-    """A class prior by label, from one by the labels' names."""
-    from bayesnb.frames.classes import number_of_class
+def _class_prior(given: str, labels: dict[str, Any]) -> Any:
+    """The class prior by label, from `ham=.9,spam=.1`; names may contain commas and equals signs."""
     from bayesnb.frames.series import DataError
 
-    if given == "uniform":
-        return given
-    names = [name for name, _ in given]
-    if len({*names}) < len(names):
-        raise DataError(f"--class-prior gives the class '{max(names, key=names.count)}' twice: give each class once")
-    return {classes.tolist()[number_of_class(name, classes)]: number for name, number in given}
+    pairs = re.findall(r"(.+?)=([-+.eE\d]+)(?:,|$)", given)
+    found = {labels.get(name, name): float(number) for name, number in pairs}
+    if given != "uniform" and (not found or ",".join(map("=".join, pairs)) != given or len(found) < len(pairs)):
+        raise DataError(f"--class-prior must be uniform, or such as ham=.9,spam=.1 with each class once, got '{given}'")
+    return found or given
+
+
+def _costs(path: Path, labels: dict[str, Any]) -> Any:
+    """The costs by label, from a CSV file with a line for each true class and a column for each decision."""
+    import pandas as pd
+
+    from bayesnb.frames.series import DataError
+
+    try:
+        table = pd.read_csv(path, index_col=0, dtype=str, keep_default_na=False).apply(pd.to_numeric)
+        found = table.rename(index=labels, columns=labels).to_dict("index")
+    except ValueError as error:
+        raise DataError(
+            f"'{path}' has no costs ({error}): give a CSV file with a column for each decision and a line for each "
+            "true class, such as class,ham,spam"
+        ) from error
+    return found
 
 
 def _load(path: str) -> NaiveBayesClassifier:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -80,24 +79,6 @@ class Override(click.ParamType):
             self.fail(f"'{value}' is not COLUMN=KIND with KIND one of {', '.join(self.kinds)}", param, ctx)
         return column, kind
 
-
-class ClassPrior(click.ParamType):
-    """The parameter type of `uniform`, or of `CLASS=PROBABILITY` separated by commas."""
-
-    name = "class=probability"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Parse `ham=.9,spam=.1`; names of classes may contain commas and equals signs."""
-        if isinstance(value, tuple) or value == "uniform":
-            return value
-        pairs = PROBABILITY.findall(value)
-        if not pairs or ",".join(map("=".join, pairs)) != value:
-            self.fail(f"'{value}' is neither uniform nor CLASS=PROBABILITY,..., such as ham=.9,spam=.1", param, ctx)
-        return tuple((name.strip(), float(number)) for name, number in pairs)
-
-
-PROBABILITY = re.compile(r"(.+?)=([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?:,|$)")
-"""A class, and its probability at the end of the value or before a comma."""
 
 target_option = click.option("--target", metavar="COLUMN", help="The column of classes.  [default: the last column]")
 

@@ -118,23 +118,17 @@ def is_missing(cells: nw.Series[Any]) -> bool:
 def to_plain(cells: nw.Series[Any], *, coded: bool = False) -> nw.Series[Any]:
     """The column in the type of its values if pandas stores it as objects, or as categories; others unchanged.
 
-    Categories that are text stay categories; if ``coded`` all do.
+    Categories that are text stay categories; if ``coded`` all do. Those of a dictionary of Arrow become pandas' own.
     """
     if cells.dtype in CODED:
-        cells = _as_categories(cells)
+        native = cells.to_native()
+        if isinstance(getattr(native, "dtype", None), pd.ArrowDtype):
+            own = native.array.__arrow_array__().to_pandas(date_as_object=False)
+            cells = nw.from_native(own.rename(native.name), series_only=True)
         return cells if coded else _without_codes(cells)
     if cells.dtype != nw.Object or not hasattr(cells.to_native(), "convert_dtypes") or cells.is_null().all():
         return cells
     return nw.from_native(cells.to_native().convert_dtypes(), series_only=True)
-
-
-def _as_categories(cells: nw.Series[Any]) -> nw.Series[Any]:
-    """A dictionary of Arrow in a pandas column as categories of pandas; other columns unchanged."""
-    native = cells.to_native()
-    if not isinstance(getattr(native, "dtype", None), pd.ArrowDtype):
-        return cells
-    own = native.array.__arrow_array__().to_pandas(date_as_object=False)
-    return nw.from_native(own.rename(native.name), series_only=True)
 
 
 def _without_codes(cells: nw.Series[Any]) -> nw.Series[Any]:
@@ -279,8 +273,7 @@ def declared_categories(cells: nw.Series[Any], *, text: bool = True) -> list[Any
     if cells.implementation.is_polars():  # its Categorical has the categories of the whole program
         found = list(cells.dtype.categories) if isinstance(cells.dtype, nw.Enum) else []
     else:
-        own = _as_categories(cells)
-        found = [] if text and own.implementation.is_pyarrow() else own.cat.get_categories().to_list()
+        found = [] if text and cells.implementation.is_pyarrow() else cells.cat.get_categories().to_list()
     return [*dict.fromkeys(_category(value) if text else float(value) for value in found if value is not None)]
 
 

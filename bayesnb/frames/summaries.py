@@ -139,6 +139,7 @@ def summarise(
     Raises:
         DataError: for a type that no likelihood takes, and for whole numbers that floating point would round.
     """
+    given = to_plain(given, coded=True)
     cells = to_plain(given)
     sort = sort_of(cells)
     if is_missing(cells):

@@ -19,8 +19,6 @@ from bayesnb.results.intervals import Interval
 if TYPE_CHECKING:
     import pandas as pd
 
-ENDS = ("low", "high")
-
 
 class Intervals(NamedTuple):
     """Credible intervals given the parameters: ``prior`` [K], ``contributions`` [N, K, F], and their sum,
@@ -159,43 +157,26 @@ class Explanation:
         return "\n".join([*text, f"  P({self.class_names[k]}){alone} = {scipy.special.expit(total.log_odds):.4g}"])
 
     def to_frame(self) -> pd.DataFrame:
-        """All parts as a data frame: a line for each row, class but ``against``, and part, `class prior` first.
-
-        Its columns are `row`, `class`, `feature`, `value` (in words, if the feature has some), `log_odds`, and with
-        intervals `low` and `high`. The `log_odds` of a row and a class add up to those of the prediction.
+        """The ``parts`` of each row and of each class but ``against``, a line each: `row`, `class`, and the fields of
+        ``Contribution``. The `log_odds` of a row and a class add up to those of the prediction.
         """
         import pandas as pd  # takes long to import
 
-        others = np.delete(np.arange(len(self.class_names)), self.against)
-        num_rows, _, num_features = self.contributions.shape
-        names = [self.class_names[k] for k in others]
-        cells = [["", *map(self._cell, self.feature_names, row)] for row in self.values.tolist()]
-        columns = {
-            "row": np.repeat(np.arange(num_rows), len(others) * (num_features + 1)),
-            "class": np.tile(np.repeat(np.array(names, object), num_features + 1), num_rows),
-            "feature": np.tile(np.array(["class prior", *self.feature_names], object), num_rows * len(others)),
-            "value": [cell for row in cells for _ in names for cell in row],
-        }
-        parts = {"log_odds": (self.prior, self.contributions)}
-        if self.intervals is not None:
-            parts |= {e: (getattr(self.intervals.prior, e), getattr(self.intervals.contributions, e)) for e in ENDS}
-        for column, (prior, contributions) in parts.items():
-            first = np.broadcast_to(prior[None, :, None], (num_rows, len(prior), 1))
-            columns[column] = np.concatenate([first, contributions], axis=2)[:, others].ravel()
-        return pd.DataFrame(columns)
+        rows, classes, features = map(range, self.contributions.shape)
+        others = [k for k in classes if k != self.against]
+        found = ((n, k, part) for n in rows for k in others for part in self.parts(n, len(features), k))
+        lines = [(n, self.class_names[k], *part) for n, k, part in found]
+        return pd.DataFrame(lines, columns=["row", "class", *Contribution._fields])
 
     def _repr_html_(self) -> str:
-        """The strongest contributions of the first row, as notebooks show them."""
-        if not len(self.contributions):
-            return f"<pre>{escape(repr(self))}</pre>"
-        head, title, *_, end = map(escape, repr(self).splitlines())
-        lines = [
-            f"<tr><td>{escape(part.label)}</td><td>{part.log_odds:+.3f}</td>"
-            + ("" if math.isnan(part.low) else f"<td>{part.low:+.3f} to {part.high:+.3f}</td>")
-            + "</tr>"
-            for part in [*self.parts(count=5), self.total()]
-        ]
-        return f"<p>{head}<br>{title}</p><table>{''.join(lines)}</table><p>{end}</p>"
+        """What ``repr`` shows, as notebooks show it."""
+        import pandas as pd  # takes long to import
+
+        parts = [*self.parts(count=5), self.total()] if len(self.contributions) else []
+        lines = [(part.label, part.log_odds, part.low, part.high) for part in parts]
+        table = pd.DataFrame(lines, columns=["part", "log odds", "low", "high"]).dropna(axis=1, how="all")
+        title = escape("\n".join(repr(self).split("\n")[:2]))
+        return f"<pre>{title}</pre>{table.to_html(index=False, na_rep='', float_format='{:+.3f}'.format)}"
 
     def __repr__(self) -> str:
         """The sizes, and the strongest contributions of the first row."""
@@ -220,10 +201,6 @@ class Explanation:
             return math.nan, math.nan
         low, high = getattr(self.intervals, part)
         return float(low[place]), float(high[place])
-
-    def _cell(self, feature: str, value: float) -> object:
-        """A feature's value in words, or as a number."""
-        return self.value_name(feature, value) if feature in self.value_names else value
 
     def value_name(self, feature: str, value: float) -> str:
         """A feature's value in words; empty for NaN."""
