@@ -183,7 +183,7 @@ def _class_prior(given: str, labels: dict[str, Any]) -> Any:
     """The class prior by label, from `ham=.9,spam=.1`; names may contain commas and equals signs."""
     from bayesnb.frames.series import DataError
 
-    pairs = re.findall(r"(.+?)=([-+.eE\d]+)(?:,|$)", given)
+    pairs = re.findall(r"(.+?)=(-?\d*\.?\d+(?:[eE]-?\d+)?)(?:,|$)", given)
     found = {labels.get(name, name): float(number) for name, number in pairs}
     if given != "uniform" and (not found or ",".join(map("=".join, pairs)) != given or len(found) < len(pairs)):
         raise DataError(f"--class-prior must be uniform, or such as ham=.9,spam=.1 with each class once, got '{given}'")

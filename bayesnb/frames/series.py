@@ -118,13 +118,12 @@ def is_missing(cells: nw.Series[Any]) -> bool:
 def to_plain(cells: nw.Series[Any], *, coded: bool = False) -> nw.Series[Any]:
     """The column in the type of its values if pandas stores it as objects, or as categories; others unchanged.
 
-    Categories that are text stay categories; if ``coded`` all do. Those of a dictionary of Arrow become pandas' own.
+    Categories that are text stay categories; if ``coded`` all do. A dictionary of Arrow in pandas becomes Arrow's.
     """
     if cells.dtype in CODED:
         native = cells.to_native()
         if isinstance(getattr(native, "dtype", None), pd.ArrowDtype):
-            own = native.array.__arrow_array__().to_pandas(date_as_object=False)
-            cells = nw.from_native(own.rename(native.name), series_only=True)
+            cells = nw.from_native(native.array.__arrow_array__(), series_only=True).alias(cells.name)
         return cells if coded else _without_codes(cells)
     if cells.dtype != nw.Object or not hasattr(cells.to_native(), "convert_dtypes") or cells.is_null().all():
         return cells

@@ -21,7 +21,7 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
-from tests.fuzz import arguments, data, files, laws, tables
+from tests.fuzz import arguments, columns, data, files, laws, tables
 from tests.fuzz.models import FEW, Size, some_sizes
 from tests.fuzz.sentences import Refused, answer, in_time
 
@@ -67,12 +67,19 @@ def broken_is_answered(content: bytes) -> None:
         tables.fit_and_predict(content, Path(folder))
 
 
+def columns_are_read(problem: columns.Categories | columns.Numbers) -> None:
+    with in_time(), suppress(Refused), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        problem.check()
+
+
 CHECKS = {
     "laws": laws_hold,
     "wild": wild_is_answered,
     "arguments": odd_is_answered,
     "files": altered_is_answered,
     "tables": broken_is_answered,
+    "columns": columns_are_read,
 }
 
 
@@ -84,11 +91,12 @@ def tried(name: str, sizes: list[Size]) -> Callable[[], None]:
         "arguments": {"call": arguments.odd_calls()},
         "files": {"file": files.altered()},
         "tables": {"content": tables.broken()},
+        "columns": {"problem": columns.columns()},
     }
     return given(**drawn[name])(CHECKS[name])
 
 
-SHARES = {"laws": 80, "wild": 40, "arguments": 40, "files": 20, "tables": 20}
+SHARES = {"laws": 68, "wild": 40, "arguments": 40, "files": 20, "tables": 16, "columns": 16}
 """Of 200 examples."""
 
 
