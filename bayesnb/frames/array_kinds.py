@@ -49,7 +49,7 @@ def _find_flags(X: Array, among: Array) -> tuple[Array, Array]:
         cells = rows if len(places) == X.shape[1] else rows[:, places]
         zero, one = cells == 0, cells == 1
         kept = (zero | one | np.isnan(cells)).all(axis=0)
-        places, zero, one = places[kept], zero[:, kept], one[:, kept]
+        places, zeros, ones = places[kept], zero.any(axis=0)[kept], one.any(axis=0)[kept]
     flags, both = np.zeros((2, X.shape[1]), bool)
-    flags[places], both[places] = True, zero.any(axis=0) & one.any(axis=0)
-    return flags, both if not flags.all() else flags & zero.any() & one.any()
+    flags[places], both[places] = True, zeros & ones
+    return flags, both if not flags.all() else flags & zeros.any() & ones.any()

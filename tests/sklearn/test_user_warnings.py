@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -79,3 +80,8 @@ def test_a_filter_that_raises_always_raises():
         for _ in range(2):
             with pytest.raises(UserWarning, match="column 'name'"):
                 cross_val_score(nb.NaiveBayesClassifier(), FRAME, Y, error_score="raise")
+
+
+def test_no_level_of_the_stack_is_set_by_hand():
+    texts = {path: path.read_text(encoding="utf-8") for path in Path(nb.__file__).parent.rglob("*.py")}
+    assert [str(path) for path, text in texts.items() if "stacklevel" in text or "warnings.warn(" in text] == []
