@@ -134,7 +134,7 @@ def predict(model: str, data: str, out: Path | None, class_prior: str | None, co
     from bayesnb.files.tables.predictions import prediction_file
     from bayesnb.frames.series import label
     from bayesnb.results.decisions import decide
-    from bayesnb.sklearn.fit_methods import costs_by_label
+    from bayesnb.sklearn.settings import costs_by_label
 
     if out is not None:
         _require_writable(out, data, model)

@@ -66,16 +66,15 @@ class NaiveBayesClassifier(IncrementalClassifier):
 
     Args:
         likelihoods: `auto`: for each column of a frame the likelihood that suits its values, as ``infer_likelihoods``
-            shows; for an array Bernoulli for each column of zeros and ones in 10 or more rows, such as those of a
-            ``OneHotEncoder``, and numbers for all others (see ``temper``). Or one of `bernoulli`, `categorical` (codes
-            0, 1, ...), `normal`, `histogram` (numbers of any distribution), `poisson`, `multinomial`, `words` or
-            `character n-grams` (of columns of text) for all columns; a list of them, one per column; a dict of them, or
-            of families or vectorizers, by name or by patterns such as `pixel_*`; `auto` chooses for other columns, and
-            columns that share one family object form one block; for an array a dict by position, ranges of them, and
-            `*` for all others; a family, such as ``nb.MultivariateNormal()``, for all columns as one block; or a
-            ``NaiveBayes`` with its own priors, such as ``nb.from_numpyro`` gives, whose blocks are the columns in its
-            order, or blocks by name. A column that is `skip` is left out. For blocks a list, or a dict by block, of any
-            of these.
+            shows; for an array Bernoulli for each column of zeros and ones in 10 or more rows, and numbers for all
+            others (see ``temper``). Or one of `bernoulli`, `categorical` (codes 0, 1, ...), `normal`, `histogram`
+            (numbers of any distribution), `poisson`, `multinomial`, `words` or `character n-grams` (of columns of text)
+            for all columns; a list of them, one per column; a dict of them, or of families or vectorizers, by name or
+            by patterns such as `pixel_*`; `auto` chooses for other columns, and columns that share one family object
+            form one block; for an array a dict by position, ranges of them, and `*` for all others; a family, such as
+            ``nb.MultivariateNormal()``, for all columns as one block; or a ``NaiveBayes`` with its own priors, such as
+            ``nb.from_numpyro`` gives, whose blocks are the columns in its order, or blocks by name. A column that is
+            `skip` is left out. For blocks a list, or a dict by block, of any of these.
         method: `posterior`, the exact posterior predictive; `map`, the joint mode; `mle`; `nuts`; `empirical`, the
             posterior under a learned prior, which on pixels and words may predict worse (see ``fit_empirical``);
             `averaged`, the average over all subsets of features.
@@ -323,8 +322,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
         # the total of partly missing counts is unknown, and a covariance with missing cells has no closed form
         whole_rows = isinstance(self.likelihoods, Family) and self.likelihoods.one_feature
         tags.input_tags.allow_nan = not (whole_rows or self.likelihoods == "multinomial")
-        tags.input_tags.positive_only = takes_counts(self)
-        tags.classifier_tags.poor_score = takes_counts(self)
+        tags.input_tags.positive_only = tags.classifier_tags.poor_score = takes_counts(self)
         return tags
 
     def _schema_of(self, X: Any, before: Schema | None, seen: Any = None) -> tuple[Schema, Any]:
