@@ -6,7 +6,7 @@ A trace holds such a function as one primitive: JAX compiles its own body, the i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 import jax
@@ -15,6 +15,7 @@ from jax.core import ShapedArray
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
+from bayesnb.arrays.interpreter.equation import Rule
 from bayesnb.arrays.interpreter.rules import RULES
 from bayesnb.arrays.placement import Array
 
@@ -58,7 +59,7 @@ def with_host_body(host: Body, shapes: Callable[..., Sequence[Shape]]) -> Callab
         mlir.register_lowering(primitive, mlir.lower_fun(of_list, multiple_results=True))
         batching.primitive_batchers[primitive] = batch
         ad.primitive_jvps[primitive] = slope
-        RULES[primitive.name] = lambda equation: host if len(equation.outvars) > 1 else lambda *args: host(*args)[0]
+        RULES[primitive.name] = Rule("f", partial(_numpy_function, host))
 
         @wraps(device)
         def call(*args: Array) -> tuple[Array, ...]:
@@ -67,3 +68,13 @@ def with_host_body(host: Body, shapes: Callable[..., Sequence[Shape]]) -> Callab
         return call
 
     return wrap
+
+
+def _numpy_function(host: Body, equation: Any) -> Callable[..., Any]:
+    dtypes = [variable.aval.dtype for variable in equation.outvars]
+
+    def call(*args: Array) -> Any:
+        found = [x.astype(dtype, copy=False) for x, dtype in zip(host(*args), dtypes, strict=True)]
+        return found if len(found) > 1 else found[0]
+
+    return call

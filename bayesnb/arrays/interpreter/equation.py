@@ -1,15 +1,28 @@
-"""One equation of a trace: the shape and dtype of its result, and JAX's own function for it."""
+"""One equation of a trace: the shape and dtype of its result, and the function that computes it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 
-from bayesnb.arrays.interpreter import random
+from bayesnb.arrays.interpreter.keys import to_jax, to_numpy
 
 Function = Callable[..., Any]
+
+KINDS = {
+    "bool": "b", "int32": "i", "int64": "i", "uint32": "u", "uint64": "w", "float32": "f", "float64": "f",
+    "key<fry>": "k",
+}  # fmt: skip
+"""The dtypes that numpy computes, as one letter; all others, such as halves and complex numbers, are left to JAX."""
+
+
+class Rule(NamedTuple):
+    """How to make the numpy function of an equation, and the ``KINDS`` of dtypes for which it gives what JAX gives."""
+
+    kinds: str
+    make: Function
 
 
 def shape_of(equation: Any) -> tuple[int, ...]:
@@ -22,6 +35,14 @@ def dtype_of(equation: Any) -> Any:
     return equation.outvars[0].aval.dtype
 
 
+def function_of(equation: Any, rules: dict[str, Rule]) -> Function:
+    """The function of an equation: numpy's if a rule has all its dtypes, else JAX's own."""
+    rule = rules.get(equation.primitive.name)
+    dtypes = {variable.aval.dtype.name for variable in (*equation.invars, *equation.outvars)}
+    known = rule is not None and all(KINDS.get(name, "other") in rule.kinds for name in dtypes)
+    return rule.make(equation) if rule and known else bind(equation)
+
+
 def bind(equation: Any) -> Function:
     """The primitive itself, which JAX compiles for these shapes."""
     primitive, params = equation.primitive, equation.primitive.get_bind_params(equation.params)
@@ -29,8 +50,8 @@ def bind(equation: Any) -> Function:
 
     def run(*args: Any) -> Any:
         with jax.core.eval_context(), jax.enable_x64(True):
-            found = primitive.bind(*map(random.to_jax, args, kinds), **params)
-            found = [*map(random.to_numpy, found if primitive.multiple_results else [found])]
+            found = primitive.bind(*map(to_jax, args, kinds), **params)
+            found = [*map(to_numpy, found if primitive.multiple_results else [found])]
         return found[0] if len(found) == 1 else found
 
     return run

@@ -95,7 +95,7 @@ def scatter(combine: Callable[..., Any] | None) -> Callable[..., Callable[..., A
                 return out
             places, inside = slices.places(indices)
             values = np.moveaxis(values, offsets, range(values.ndim - len(offsets), values.ndim))
-            if mode == GatherScatterMode.FILL_OR_DROP and not inside.all():
+            if mode != GatherScatterMode.CLIP and not inside.all():
                 places, values = tuple(place[inside] for place in np.broadcast_arrays(*places)), values[inside]
             if combine is None:
                 out[places] = values

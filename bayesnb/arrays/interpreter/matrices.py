@@ -10,19 +10,21 @@ from bayesnb.arrays.interpreter.equation import Function, bind, dtype_of
 from bayesnb.arrays.placement import Array
 
 
-def _dot_general(equation: Any) -> Function:
+def dot_general(equation: Any) -> Function:
+    """Products, which JAX computes itself where they have another dtype than their factors."""
     (left, right), (left_batch, right_batch) = equation.params["dimension_numbers"]
-    dtype = dtype_of(equation)
+    if any(variable.aval.dtype != dtype_of(equation) for variable in equation.invars):
+        return bind(equation)
     if not left_batch:
         axes = [int(axis) for axis in left], [int(axis) for axis in right]
-        return lambda a, b: np.tensordot(a, b, axes).astype(dtype, copy=False)
+        return lambda a, b: np.tensordot(a, b, axes)
     sizes = [len(variable.aval.shape) for variable in equation.invars]
     of_left, of_right = list(range(sizes[0])), list(range(sizes[0], sum(sizes)))
     for one, other in zip([*left, *left_batch], [*right, *right_batch], strict=True):
         of_right[other] = int(one)
     free = [i for i in of_left if i not in (*left, *left_batch)], [i for i in of_right if i >= sizes[0]]
     out = [*(int(axis) for axis in left_batch), *free[0], *free[1]]
-    return lambda a, b: np.einsum(a, of_left, b, of_right, out).astype(dtype, copy=False)
+    return lambda a, b: np.einsum(a, of_left, b, of_right, out)
 
 
 def _matrices(function: Function) -> Function:
@@ -65,15 +67,13 @@ def _triangular_solve(equation: Any) -> Function:
     return solve
 
 
-def _eigh(x: Array) -> tuple[Array, Array]:
-    values, vectors = np.linalg.eigh(x)
-    return vectors, values
+def _eigh(equation: Any) -> Function:
+    return _matrices(lambda x: np.linalg.eigh(x)[::-1])(equation) if equation.params["lower"] else bind(equation)
 
 
 RULES: dict[str, Function] = {
-    "dot_general": _dot_general,
     "triangular_solve": _triangular_solve,
     "cholesky": _matrices(np.linalg.cholesky),
-    "eigh": _matrices(_eigh),
+    "eigh": _eigh,
 }
-"""The rules by the primitive's name."""
+"""The rules by the primitive's name, of floats."""

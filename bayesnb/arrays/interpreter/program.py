@@ -13,8 +13,8 @@ import jax
 import numpy as np
 from jax.extend.core import Literal
 
-from bayesnb.arrays.interpreter.equation import bind
-from bayesnb.arrays.interpreter.random import is_key, to_numpy
+from bayesnb.arrays.interpreter.equation import bind, function_of
+from bayesnb.arrays.interpreter.keys import numpy_dtype, to_numpy
 from bayesnb.arrays.interpreter.rules import RULES
 
 Values = list[Any]
@@ -71,12 +71,7 @@ def _prepare(
 ) -> Call:
     leaves, structure = jax.tree.flatten(args)
     kinds = tuple([(x.shape, x.dtype, False) if type(x) is np.ndarray else _kind(x) for x in leaves])
-    return Call(*trace(function, tuple(static.items()), structure, kinds), leaves)
-
-
-def has_numpy_form(leaf: Any) -> bool:
-    """False for random keys of another generator than JAX's default, which numpy cannot follow."""
-    return type(leaf) is np.ndarray or not is_key(leaf) or str(jax.random.key_impl(leaf)) == "threefry2x32"
+    return Call(*trace(function, tuple(static.items()), structure, kinds, jax.threefry_partitionable.value), leaves)
 
 
 def _is_hashable(static: dict[str, Any]) -> bool:
@@ -103,9 +98,9 @@ def _own(value: Any) -> Any:
 
 @lru_cache(maxsize=1024)
 def _trace(
-    function: Callable[..., Any], static: tuple[tuple[str, Any], ...], structure: Any, kinds: tuple[Any, ...]
+    function: Callable[..., Any], static: tuple[tuple[str, Any], ...], structure: Any, kinds: tuple[Any, ...], _: bool
 ) -> tuple[Program, Any]:
-    """The program for arguments of this structure, and the structure of its results."""
+    """The program for arguments of this structure, and the structure of its results; both depend on JAX's generator."""
 
     def of_leaves(*leaves: Any) -> Any:
         return function(*jax.tree.unflatten(structure, leaves), **dict(static))
@@ -210,14 +205,14 @@ def compose(traced: Any) -> Program:
 
 
 def _function(equation: Any) -> Callable[..., Any]:
-    """The numpy function of an equation; a primitive without a rule is one operation of JAX, which compiles it."""
+    """The numpy function of an equation, or one operation of JAX, which compiles it."""
     name = equation.primitive.name
-    if name in LOOPS:
-        return LOOPS[name](equation, **equation.params)
-    return RULES.get(name, bind)(equation)
+    return LOOPS[name](equation, **equation.params) if name in LOOPS else function_of(equation, RULES)
 
 
-def _while(_: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nconsts: int) -> Callable[..., Any]:
+def _while(equation: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nconsts: int) -> Callable[..., Any]:
+    if cond_jaxpr.out_avals[0].shape:  # of loops under vmap, which end one by one
+        return bind(equation)
     proceed, body = compose(cond_jaxpr), compose(body_jaxpr)
 
     def run(*args: Any) -> Any:
@@ -236,7 +231,9 @@ def _scan(equation: Any, jaxpr: Any, length: int, reverse: bool, **_: Any) -> Ca
     body = compose(jaxpr)
     # scanned arguments and results have one axis more than in the body
     inside, outside = ([v.aval for v in jaxpr.jaxpr.outvars], [v.aval for v in equation.outvars])
-    like = [(one.shape, one.dtype) for one, all_ in zip(inside, outside, strict=True) if one.ndim < all_.ndim]
+    like = [
+        (one.shape, numpy_dtype(one.dtype)) for one, all_ in zip(inside, outside, strict=True) if one.ndim < all_.ndim
+    ]
     pairs = zip(jaxpr.jaxpr.invars, equation.invars, strict=True)
     num_carry = len(inside) - len(like)
     num_consts = len(equation.invars) - num_carry - sum(one.aval.ndim < all_.aval.ndim for one, all_ in pairs)

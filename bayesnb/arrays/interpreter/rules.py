@@ -8,7 +8,7 @@ import numpy as np
 import scipy.special
 
 from bayesnb.arrays.interpreter import matrices, random, shapes
-from bayesnb.arrays.interpreter.equation import Function, bind, dtype_of
+from bayesnb.arrays.interpreter.equation import Function, Rule, bind, dtype_of
 from bayesnb.arrays.interpreter.indexing import gather, scatter
 from bayesnb.arrays.placement import Array
 
@@ -21,9 +21,15 @@ def _div(equation: Any) -> Function:
     if dtype_of(equation).kind == "f":
         return np.divide
 
-    if dtype_of(equation).kind == "u":
-        return np.floor_divide
-    return lambda a, b: np.sign(a) * np.sign(b) * (np.abs(a) // np.abs(b))  # rounded towards zero
+    def divide(a: Array, b: Array) -> Array:  # rounded towards zero; by zero -1, which is numpy's 0 less one
+        found = np.floor_divide(a, b)
+        return found + ((np.fmod(a, b) != 0) & (found < 0)) - (b == 0)
+
+    return divide
+
+
+def _rem(equation: Any) -> Function:
+    return np.fmod if dtype_of(equation).kind == "f" else lambda a, b: np.where(b == 0, a, np.fmod(a, b))
 
 
 def _integer_pow(equation: Any) -> Function:
@@ -33,30 +39,74 @@ def _integer_pow(equation: Any) -> Function:
     return np.square if power == 2 else lambda x: np.power(x, np.asarray(power, x.dtype))
 
 
-def _logical(of_bools: Function, of_integers: Function) -> Function:
-    return lambda equation: of_bools if dtype_of(equation).kind == "b" else of_integers
+def _sign(equation: Any) -> Function:
+    return (lambda x: np.copysign(np.sign(x), x)) if dtype_of(equation).kind == "f" else np.sign
+
+
+def _lgamma(x: Array) -> Array:
+    return np.where(x == -np.inf, np.inf, scipy.special.gammaln(x))
+
+
+def _digamma(x: Array) -> Array:
+    return np.where(x == 0, np.nan, scipy.special.digamma(x))
+
+
+def _erf_inv(x: Array) -> Array:
+    return np.copysign(scipy.special.erfinv(x), x)
 
 
 def _select_n(equation: Any) -> Function:
     if len(equation.invars) != 3:
-        return lambda which, *cases: np.choose(which.astype(np.intp), cases)
+        return lambda which, *cases: np.choose(which.astype(np.intp), cases, mode="clip")
     return lambda which, no, yes: np.where(which, yes, no)
 
 
 def _convert(equation: Any) -> Function:
-    dtype = dtype_of(equation)
-    return lambda x: x.astype(dtype)
+    before, dtype = equation.invars[0].aval.dtype, dtype_of(equation)
+    if before.kind != "f" or dtype.kind not in "iu":
+        return lambda x: x.astype(dtype)
+    least, most = np.iinfo(dtype).min, np.iinfo(dtype).max  # floats beyond all integers become the nearest one
+
+    def convert(x: Array) -> Array:
+        found = np.where(x > least, x.astype(dtype), least)
+        return np.where(np.isnan(x), 0, np.where(x >= most, most, found))
+
+    return convert
+
+
+def _extreme(function: Function, dtype: Any) -> Function:
+    """A maximum or minimum in which -0.0 is less than 0.0, as in XLA; numpy gives either."""
+    if dtype.kind != "f":
+        return function
+
+    def run(*args: Array) -> Array:
+        found = function(*args)
+        if not found.all():
+            signs = function(*[np.copysign(x.dtype.type(1), x) for x in args])
+            found = np.where(found == 0, np.copysign(found, signs), found)
+        return found
+
+    return run
+
+
+def _of_two(ufunc: np.ufunc) -> Function:
+    return lambda equation: _extreme(ufunc, dtype_of(equation))
+
+
+def _clamp(equation: Any) -> Function:
+    most, least = (_extreme(ufunc, dtype_of(equation)) for ufunc in (np.maximum, np.minimum))
+    return lambda low, x, high: least(most(x, low), high)
 
 
 def _reduce(ufunc: np.ufunc) -> Function:
     def rule(equation: Any) -> Function:
         axes, dtype = tuple(int(axis) for axis in equation.params["axes"]), dtype_of(equation)
-        given: dict[str, Any] = {}
-        if ufunc in (np.maximum, np.minimum):
-            limits = {"f": (-np.inf, np.inf), "b": (False, True)}.get(dtype.kind)
-            limits = limits or (np.iinfo(dtype).min, np.iinfo(dtype).max)
-            given["initial"] = limits[ufunc is np.minimum]
-        return lambda x: ufunc.reduce(x, axis=axes, dtype=dtype, **given)
+        if ufunc not in (np.maximum, np.minimum):
+            return lambda x: ufunc.reduce(x, axis=axes, dtype=dtype)
+        limits = {"f": (-np.inf, np.inf), "b": (False, True)}.get(dtype.kind)
+        limits = limits or (np.iinfo(dtype).min, np.iinfo(dtype).max)
+        start = limits[ufunc is np.minimum]
+        return _extreme(lambda x: ufunc.reduce(x, axis=axes, initial=start), dtype)
 
     return rule
 
@@ -72,9 +122,12 @@ def _arg(function: Function) -> Function:
 def _accumulate(ufunc: np.ufunc) -> Function:
     def rule(equation: Any) -> Function:
         axis, dtype, reverse = int(equation.params["axis"]), dtype_of(equation), equation.params["reverse"]
-        if reverse:
-            return lambda x: np.flip(ufunc.accumulate(np.flip(x, axis), axis, dtype), axis)
-        return lambda x: ufunc.accumulate(x, axis, dtype)
+
+        def run(x: Array) -> Array:
+            found = ufunc.accumulate(np.flip(x, axis) if reverse else x, axis, dtype)
+            return np.flip(found, axis) if reverse else found
+
+        return _extreme(run, dtype) if ufunc in (np.maximum, np.minimum) else run
 
     return rule
 
@@ -82,10 +135,6 @@ def _accumulate(ufunc: np.ufunc) -> Function:
 def _reduce_precision(equation: Any) -> Function:
     single = equation.params == {"exponent_bits": 8, "mantissa_bits": 23}
     return (lambda x: x.astype(np.float32).astype(x.dtype)) if single else bind(equation)
-
-
-def _shift_right(equation: Any) -> Function:
-    return np.right_shift if dtype_of(equation).kind == "u" else bind(equation)
 
 
 def _bitcast(equation: Any) -> Function:
@@ -97,50 +146,58 @@ def _same(x: Array) -> Array:
     return x
 
 
-ELEMENTWISE: dict[str, Function] = {
-    "add": np.add, "add_any": np.add, "sub": np.subtract, "mul": np.multiply, "neg": np.negative,
-    "rem": np.fmod, "max": np.maximum, "min": np.minimum, "pow": np.power, "sign": np.sign, "abs": np.abs,
-    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
-    "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log1p": np.log1p, "sqrt": np.sqrt,
-    "square": np.square, "tanh": np.tanh, "logistic": scipy.special.expit, "floor": np.floor, "ceil": np.ceil,
-    "is_finite": np.isfinite, "lgamma": scipy.special.gammaln, "digamma": scipy.special.digamma,
-    "erf": scipy.special.erf, "erfc": scipy.special.erfc, "erf_inv": scipy.special.erfinv, "nextafter": np.nextafter,
-    "shift_left": np.left_shift, "clamp": lambda low, x, high: np.minimum(np.maximum(x, low), high),
-    "copy": _same, "copy_p": _same, "stop_gradient": _same, "real": np.real, "rsqrt": lambda x: 1.0 / np.sqrt(x),
-}  # fmt: skip
-"""Functions that need no parameters."""
+def _for(kinds: str, rules: dict[str, Function]) -> dict[str, Rule]:
+    return {name: Rule(kinds, make) for name, make in rules.items()}
 
-RULES: dict[str, Function] = {name: _always(function) for name, function in ELEMENTWISE.items()} | {
-    "div": _div,
-    "integer_pow": _integer_pow,
-    "and": _logical(np.logical_and, np.bitwise_and),
-    "or": _logical(np.logical_or, np.bitwise_or),
-    "xor": _logical(np.logical_xor, np.bitwise_xor),
-    "not": _logical(np.logical_not, np.bitwise_not),
-    "select_n": _select_n,
-    "convert_element_type": _convert,
-    "reduce_precision": _reduce_precision,
-    "bitcast_convert_type": _bitcast,
-    "shift_right_logical": _shift_right,
-    "reduce_sum": _reduce(np.add),
-    "reduce_prod": _reduce(np.multiply),
-    "reduce_max": _reduce(np.maximum),
-    "reduce_min": _reduce(np.minimum),
-    "reduce_and": _reduce(np.logical_and),
-    "reduce_or": _reduce(np.logical_or),
-    "argmax": _arg(np.argmax),
-    "argmin": _arg(np.argmin),
-    "cumsum": _accumulate(np.add),
-    "cumprod": _accumulate(np.multiply),
-    "cummax": _accumulate(np.maximum),
-    "cummin": _accumulate(np.minimum),
-    "cumlogsumexp": _accumulate(np.logaddexp),
-    "gather": gather,
-    "scatter": scatter(None),
-    "scatter-add": scatter(np.add),
-    "scatter_add": scatter(np.add),
-    **shapes.RULES,
-    **matrices.RULES,
+
+def _plain(kinds: str, functions: dict[str, Function]) -> dict[str, Rule]:
+    """Rules of functions that need no parameters."""
+    return _for(kinds, {name: _always(function) for name, function in functions.items()})
+
+
+RULES: dict[str, Rule] = {
+    **_plain("biuwfk", {"copy": _same, "stop_gradient": _same}),
+    **_plain("biuwf", {
+        "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
+        "ge": np.greater_equal,
+    }),
+    **_plain("iuwf", {
+        "add": np.add, "sub": np.subtract, "mul": np.multiply, "neg": np.negative,
+        "square": np.square,
+    }),
+    **_plain("if", {"abs": np.abs}),
+    **_plain("uw", {"shift_left": np.left_shift, "shift_right_logical": np.right_shift}),
+    **_plain("bf", {"is_finite": np.isfinite}),
+    **_plain("f", {
+        "add_any": np.add, "pow": np.power, "exp": np.exp, "expm1": np.expm1, "log": np.log, "log1p": np.log1p,
+        "sqrt": np.sqrt, "rsqrt": lambda x: 1.0 / np.sqrt(x), "tanh": np.tanh, "logistic": scipy.special.expit,
+        "floor": np.floor, "ceil": np.ceil, "nextafter": np.nextafter, "lgamma": _lgamma,
+        "digamma": _digamma, "erf": scipy.special.erf, "erfc": scipy.special.erfc, "erf_inv": _erf_inv,
+    }),
+    **_for("iuwf", {
+        "div": _div, "rem": _rem, "integer_pow": _integer_pow, "sign": _sign, "reduce_sum": _reduce(np.add),
+        "reduce_prod": _reduce(np.multiply), "cumsum": _accumulate(np.add), "cumprod": _accumulate(np.multiply),
+        "scatter-add": scatter(np.add),
+    }),
+    **_for("biuwf", {
+        "convert_element_type": _convert, "bitcast_convert_type": _bitcast, "max": _of_two(np.maximum),
+        "min": _of_two(np.minimum), "reduce_max": _reduce(np.maximum), "reduce_min": _reduce(np.minimum),
+    }),
+    **_for("biuf", {
+        "argmax": _arg(np.argmax), "argmin": _arg(np.argmin), "gather": gather, "scatter": scatter(None),
+    }),
+    **_plain("biuw", {
+        "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.bitwise_not,
+    }),
+    **_for("b", {"reduce_and": _reduce(np.logical_and), "reduce_or": _reduce(np.logical_or)}),
+    **_for("f", {
+        "reduce_precision": _reduce_precision, "cumlogsumexp": _accumulate(np.logaddexp), **matrices.RULES,
+    }),
+    **_for("iuf", {
+        "clamp": _clamp, "cummax": _accumulate(np.maximum), "cummin": _accumulate(np.minimum),
+        "dot_general": matrices.dot_general,
+    }),
+    **_for("biuwfk", {"select_n": _select_n, **shapes.RULES}),
     **random.RULES,
-}
+}  # fmt: skip
 """The rules by the primitive's name."""

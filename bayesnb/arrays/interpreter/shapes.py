@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayesnb.arrays.interpreter.equation import Function, bind, dtype_of, shape_of
+from bayesnb.arrays.interpreter.keys import numpy_dtype
 from bayesnb.arrays.placement import Array
 
 FEW = 1 << 10
@@ -21,8 +22,8 @@ def _broadcast_in_dim(equation: Any) -> Function:
         before[axis] = size
     if tuple(before) == shape:
         return _reshape(equation)
-    dtype = dtype_of(equation)
-    if prod(shape) > FEW or not isinstance(dtype, np.dtype):  # random keys have a type of their own
+    dtype = numpy_dtype(dtype_of(equation))
+    if prod(shape) > FEW:
         return lambda x: np.broadcast_to(x.reshape(before), shape)
 
     def fill(x: Array) -> Array:

@@ -15,7 +15,7 @@ import numpy as np
 from jax.export import is_symbolic_dim
 from jax.extend.core import Literal
 
-from bayesnb.arrays.interpreter.equation import bind
+from bayesnb.arrays.interpreter.equation import function_of
 from bayesnb.arrays.interpreter.rules import RULES as NUMPY_RULES
 from bayesnb.arrays.rank_promotion import allow_rank_promotion
 from bayesnb.files.onnx import functions
@@ -189,7 +189,7 @@ def on_full(rule: Rule) -> Rule:
 
 def _compute(equation: Any, arrays: Sequence[Array]) -> list[Value]:
     with np.errstate(all="ignore"):
-        found = NUMPY_RULES.get(equation.primitive.name, bind)(equation)(*arrays)
+        found = function_of(equation, NUMPY_RULES)(*arrays)
     return [to_value(value) for value in (found if len(equation.outvars) > 1 else [found])]
 
 
