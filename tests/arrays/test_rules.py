@@ -67,7 +67,8 @@ def test_the_case_is_of_the_rule(name, monkeypatch):
     assert seen
 
 
-WORDS = np.array([3, 0, -8, 7], np.int8)
+WORDS = np.array([3, 100, -120, 77], np.int8)
+MANY = np.linspace(0.0, 1.0, 300)
 HALVES = np.array([0.3, -2.5, 1e-4, 60000.0], np.float16)
 FAULTS = {
     "halves divided": lambda: (jnp.bfloat16(5) / jnp.bfloat16(2)).astype(jnp.float32),
@@ -75,8 +76,8 @@ FAULTS = {
     "complex numbers": lambda x: (lax.complex(x, x) / lax.complex(x, -x), jnp.abs(lax.complex(x, x)) > 2),
     "products of bytes": lambda x: lax.dot(WORDS, WORDS, preferred_element_type=jnp.int32) + x.astype(int),
     "wider products": lambda x: lax.dot(x, x, preferred_element_type=jnp.float64),
-    "products of flags": lambda x: lax.dot(x > 0, x > 0),
-    "halves summed": lambda x: [f(x.astype(kind)) for f in (jnp.cumsum, jnp.sum) for kind in ("float16", "bfloat16")],
+    "products of flags": lambda x: (lax.dot(x > 0, x > 0), lax.dot(x > 0, x > 0, preferred_element_type=jnp.int32)),
+    "halves summed": lambda _: [jnp.cumsum(MANY.astype(kind)) for kind in ("float16", "bfloat16")],
     "functions of halves": lambda x: (
         [f(HALVES) for f in (lax.lgamma, lax.digamma, lax.erf, lax.erf_inv, lax.exp)], lax.pow(x, jnp.arange(4))
     ),
