@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import Any
 
@@ -21,7 +21,7 @@ from bayesnb.recognition.classes import Labels
 from bayesnb.recognition.draws import CORNERS, draw_far
 from bayesnb.recognition.missing_cells import base_of, join_missing_cells, mask_of
 from bayesnb.recognition.refusals import NotNaiveBayes
-from bayesnb.recognition.running import given, numbers, numbers_of_jax
+from bayesnb.recognition.running import given, numbers
 
 TOLERANCE = 1e-9
 """The largest difference of log densities, relative to the sum of their parts' sizes."""
@@ -82,18 +82,11 @@ class Checks:
         """Whether any row compared had a cell in each column, by site."""
 
     def compare(
-        self,
-        labels: Labels,
-        y: np.ndarray[Any, Any],
-        latents: Mapping[str, Any],
-        key: Any,
-        reason: str,
-        *,
-        compiled: bool = False,
+        self, labels: Labels, y: np.ndarray[Any, Any], latents: Mapping[str, Any], key: Any, reason: str
     ) -> None:
         """Compare with these labels at P points, the values [P, ...] of all latents; far out if there are none.
 
-        The ``reason`` is why densities may differ. If ``compiled``, JAX computes the program at the first point, too.
+        The ``reason`` is why densities may differ. The first point of all is computed by JAX itself, too.
         """
         program = labels.program_with(y)
         values = {program.label: labels.of_site(y)} if labels.site else {}
@@ -111,8 +104,7 @@ class Checks:
 
         corners = CORNERS[: len(next(iter(latents.values()), CORNERS))]
         with allow_rank_promotion():
-            first = {name: value[0] for name, value in latents.items()}
-            of_jax = numbers_of_jax(lambda *at: run(*at)[0], first, corners[0]) if compiled else {}
+            of_jax = {} if self.count else _by_jax(lambda *at: run(*at)[0], jax.tree.map(lambda v: v[0], latents), None)
             theirs, latents, cells = numbers(jax.vmap(run), latents, corners)
             X = {b.site: b.rows(*(None if part is None else part[0] for part in cells[b.site])) for b in self.blocks}
             for site, rows in X.items():
@@ -168,6 +160,12 @@ def _log_probs(model: NaiveBayes, X: Any, y: Any, params: dict[str, Any]) -> Any
         return {name: jnp.sum(density) for name, density in compute_log_probs(model, (X, y), {}, params)[0].items()}
 
     return jax.vmap(at)(params)
+
+
+def _by_jax(function: Callable[..., Any], *args: Any) -> Any:
+    """``function(*args)`` by JAX itself, compiled."""
+    with jax.core.eval_context():
+        return numbers(function, *args, by=lambda f, *args: jax.tree.map(np.asarray, jax.jit(f)(*args)))
 
 
 def _cells(site: dict[str, Any]) -> Any:

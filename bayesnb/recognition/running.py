@@ -14,7 +14,6 @@ import numpyro.distributions as dist
 from numpyro import handlers
 from numpyro.primitives import Messenger
 
-from bayesnb.arrays.host_calls import by_jax
 from bayesnb.arrays.interpreter import evaluate_once
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.arrays.rank_promotion import allow_rank_promotion
@@ -31,23 +30,14 @@ NEEDS_NUMBERS = (jax.errors.JAXTypeError, jax.errors.JAXIndexError, NotImplement
 """What is raised where a number is needed that a trace has not, and for random keys that numpy cannot follow."""
 
 
-def numbers(function: Callable[..., Any], *args: Any) -> Any:
-    """``function(*args)`` with numpy leaves, by numpy from its trace, or operation by operation if it needs numbers."""
-    return _first_of(lambda: evaluate_once(function, *args), lambda: jax.tree.map(np.asarray, function(*args)))
-
-
-def numbers_of_jax(function: Callable[..., Any], *args: Any) -> Any:
-    """``numbers`` by JAX itself, compiled if it needs none on the way."""
-    return _first_of(lambda: by_jax(jax.jit(function), *args), lambda: by_jax(function, *args))
-
-
-def _first_of(traced: Callable[[], Any], plain: Callable[[], Any]) -> Any:
+def numbers(function: Callable[..., Any], *args: Any, by: Callable[..., Any] = evaluate_once) -> Any:
+    """``function(*args)`` with numpy leaves, ``by`` numpy from its trace, or by its operations if it needs numbers."""
     try:
-        return traced()
+        return by(function, *args)
     except (NotNaiveBayes, *NEEDS_NUMBERS) as error:
         if not isinstance(error.__cause__ or error, NEEDS_NUMBERS):
             raise
-    return plain()
+    return jax.tree.map(np.asarray, function(*args))
 
 
 class given(Messenger):

@@ -65,7 +65,7 @@ def test_random_numbers_follow_the_setting_of_jax_s_generator():
 
 @pytest.mark.parametrize("number", [lambda: jnp.arctan(0.5), lambda: jnp.arctan(jnp.array([0.5, 1.0])).sum()])
 def test_a_wrong_evaluation_is_refused(number, monkeypatch):
-    monkeypatch.setitem(RULES, "atan", Rule("f", lambda _: np.tan))
+    monkeypatch.setitem(RULES, "atan", Rule("d", lambda _: np.tan))
     with pytest.raises(nb.NotNaiveBayes, match=r"site 'theta' .* where JAX computes it and not numpy"):
         recognise(number)
 
@@ -77,6 +77,6 @@ def test_gamma_variates_of_the_program_are_refused():
 
 
 def test_a_program_that_needs_numbers_is_compared_too(monkeypatch):
-    monkeypatch.setitem(RULES, "atan", Rule("f", lambda _: np.tan))
+    monkeypatch.setitem(RULES, "atan", Rule("d", lambda _: np.tan))
     with pytest.raises(nb.NotNaiveBayes, match="where JAX computes it and not numpy"):
         recognise(lambda: float(jnp.arctan(0.25)))

@@ -12,7 +12,7 @@ from bayesnb.arrays.interpreter.keys import to_jax, to_numpy
 Function = Callable[..., Any]
 
 KINDS = {
-    "bool": "b", "int32": "i", "int64": "i", "uint32": "u", "uint64": "w", "float32": "f", "float64": "f",
+    "bool": "b", "int32": "i", "int64": "i", "uint32": "u", "uint64": "w", "float32": "f", "float64": "d",
     "key<fry>": "k",
 }  # fmt: skip
 """The dtypes that numpy computes, as one letter; all others, such as halves and complex numbers, are left to JAX."""

@@ -27,21 +27,16 @@ def dot_general(equation: Any) -> Function:
     return lambda a, b: np.einsum(a, of_left, b, of_right, out)
 
 
-def _matrices(function: Function) -> Function:
-    """A rule for a function of matrices; JAX has NaN where numpy raises."""
+def _cholesky(equation: Any) -> Function:
+    other = bind(equation)
 
-    def rule(equation: Any) -> Function:
-        other = bind(equation)
+    def run(x: Array) -> Any:
+        try:
+            return np.linalg.cholesky(x)
+        except np.linalg.LinAlgError:  # JAX has NaN
+            return other(x)
 
-        def run(x: Array) -> Any:
-            try:
-                return function(x)
-            except np.linalg.LinAlgError:
-                return other(x)
-
-        return run
-
-    return rule
+    return run
 
 
 def _triangular_solve(equation: Any) -> Function:
@@ -67,13 +62,5 @@ def _triangular_solve(equation: Any) -> Function:
     return solve
 
 
-def _eigh(equation: Any) -> Function:
-    return _matrices(lambda x: np.linalg.eigh(x)[::-1])(equation) if equation.params["lower"] else bind(equation)
-
-
-RULES: dict[str, Function] = {
-    "triangular_solve": _triangular_solve,
-    "cholesky": _matrices(np.linalg.cholesky),
-    "eigh": _eigh,
-}
+RULES: dict[str, Function] = {"triangular_solve": _triangular_solve, "cholesky": _cholesky}
 """The rules by the primitive's name, of floats."""

@@ -13,7 +13,7 @@ import jax
 import numpy as np
 from jax.extend.core import Literal
 
-from bayesnb.arrays.interpreter.equation import bind, function_of
+from bayesnb.arrays.interpreter.equation import Function, bind, function_of
 from bayesnb.arrays.interpreter.keys import numpy_dtype, to_numpy
 from bayesnb.arrays.interpreter.rules import RULES
 
@@ -204,13 +204,13 @@ def compose(traced: Any) -> Program:
     return program
 
 
-def _function(equation: Any) -> Callable[..., Any]:
+def _function(equation: Any) -> Function:
     """The numpy function of an equation, or one operation of JAX, which compiles it."""
     name = equation.primitive.name
     return LOOPS[name](equation, **equation.params) if name in LOOPS else function_of(equation, RULES)
 
 
-def _while(equation: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nconsts: int) -> Callable[..., Any]:
+def _while(equation: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nconsts: int) -> Function:
     if cond_jaxpr.out_avals[0].shape:  # of loops under vmap, which end one by one
         return bind(equation)
     proceed, body = compose(cond_jaxpr), compose(body_jaxpr)
@@ -225,7 +225,7 @@ def _while(equation: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, b
     return run
 
 
-def _scan(equation: Any, jaxpr: Any, length: int, reverse: bool, **_: Any) -> Callable[..., Any]:
+def _scan(equation: Any, jaxpr: Any, length: int, reverse: bool, **_: Any) -> Function:
     if length > LONG:
         return bind(equation)
     body = compose(jaxpr)
@@ -252,7 +252,7 @@ def _scan(equation: Any, jaxpr: Any, length: int, reverse: bool, **_: Any) -> Ca
     return run
 
 
-def _cond(_: Any, branches: Any, **__: Any) -> Callable[..., Any]:
+def _cond(_: Any, branches: Any, **__: Any) -> Function:
     programs = [compose(branch) for branch in branches]
 
     def run(index: Any, *args: Any) -> Any:
@@ -262,5 +262,5 @@ def _cond(_: Any, branches: Any, **__: Any) -> Callable[..., Any]:
     return run
 
 
-LOOPS: dict[str, Callable[..., Any]] = {"while": _while, "scan": _scan, "cond": _cond}
+LOOPS: dict[str, Function] = {"while": _while, "scan": _scan, "cond": _cond}
 """The rules of loops and conditionals, by the primitive's name."""

@@ -93,6 +93,6 @@ RULES: dict[str, Rule] = {
     "random_split": Rule("k", _split),
     "random_bits": Rule("uwk", _bits),
     "random_fold_in": Rule("uk", _fold_in),
-    "random_gamma": Rule("fk", _gamma),
+    "random_gamma": Rule("fdk", _gamma),
 }
 """The rules by the primitive's name."""

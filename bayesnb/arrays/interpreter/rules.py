@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.special
+from scipy import special
 
 from bayesnb.arrays.interpreter import matrices, random, shapes
 from bayesnb.arrays.interpreter.equation import Function, Rule, bind, dtype_of
@@ -34,25 +34,11 @@ def _rem(equation: Any) -> Function:
 
 def _integer_pow(equation: Any) -> Function:
     power = equation.params["y"]
-    if power == -1:
-        return np.reciprocal
-    return np.square if power == 2 else lambda x: np.power(x, np.asarray(power, x.dtype))
+    return lambda x: x**power
 
 
 def _sign(equation: Any) -> Function:
     return (lambda x: np.copysign(np.sign(x), x)) if dtype_of(equation).kind == "f" else np.sign
-
-
-def _lgamma(x: Array) -> Array:
-    return np.where(x == -np.inf, np.inf, scipy.special.gammaln(x))
-
-
-def _digamma(x: Array) -> Array:
-    return np.where(x == 0, np.nan, scipy.special.digamma(x))
-
-
-def _erf_inv(x: Array) -> Array:
-    return np.copysign(scipy.special.erfinv(x), x)
 
 
 def _select_n(equation: Any) -> Function:
@@ -74,14 +60,12 @@ def _convert(equation: Any) -> Function:
     return convert
 
 
-def _extreme(function: Function, dtype: Any) -> Function:
+def _extreme(function: Function) -> Function:
     """A maximum or minimum in which -0.0 is less than 0.0, as in XLA; numpy gives either."""
-    if dtype.kind != "f":
-        return function
 
     def run(*args: Array) -> Array:
         found = function(*args)
-        if not found.all():
+        if found.dtype.kind == "f" and not found.all():
             signs = function(*[np.copysign(x.dtype.type(1), x) for x in args])
             found = np.where(found == 0, np.copysign(found, signs), found)
         return found
@@ -89,13 +73,7 @@ def _extreme(function: Function, dtype: Any) -> Function:
     return run
 
 
-def _of_two(ufunc: np.ufunc) -> Function:
-    return lambda equation: _extreme(ufunc, dtype_of(equation))
-
-
-def _clamp(equation: Any) -> Function:
-    most, least = (_extreme(ufunc, dtype_of(equation)) for ufunc in (np.maximum, np.minimum))
-    return lambda low, x, high: least(most(x, low), high)
+MAXIMUM, MINIMUM = _extreme(np.maximum), _extreme(np.minimum)
 
 
 def _reduce(ufunc: np.ufunc) -> Function:
@@ -106,7 +84,7 @@ def _reduce(ufunc: np.ufunc) -> Function:
         limits = {"f": (-np.inf, np.inf), "b": (False, True)}.get(dtype.kind)
         limits = limits or (np.iinfo(dtype).min, np.iinfo(dtype).max)
         start = limits[ufunc is np.minimum]
-        return _extreme(lambda x: ufunc.reduce(x, axis=axes, initial=start), dtype)
+        return _extreme(lambda x: ufunc.reduce(x, axis=axes, initial=start))
 
     return rule
 
@@ -127,7 +105,7 @@ def _accumulate(ufunc: np.ufunc) -> Function:
             found = ufunc.accumulate(np.flip(x, axis) if reverse else x, axis, dtype)
             return np.flip(found, axis) if reverse else found
 
-        return _extreme(run, dtype) if ufunc in (np.maximum, np.minimum) else run
+        return _extreme(run) if ufunc in (np.maximum, np.minimum) else run
 
     return rule
 
@@ -142,10 +120,6 @@ def _bitcast(equation: Any) -> Function:
     return (lambda x: np.asarray(x).view(after)) if before.itemsize == after.itemsize else bind(equation)
 
 
-def _same(x: Array) -> Array:
-    return x
-
-
 def _for(kinds: str, rules: dict[str, Function]) -> dict[str, Rule]:
     return {name: Rule(kinds, make) for name, make in rules.items()}
 
@@ -156,48 +130,47 @@ def _plain(kinds: str, functions: dict[str, Function]) -> dict[str, Rule]:
 
 
 RULES: dict[str, Rule] = {
-    **_plain("biuwfk", {"copy": _same, "stop_gradient": _same}),
-    **_plain("biuwf", {
+    **_plain("biuwfdk", {"copy": lambda x: x, "stop_gradient": lambda x: x}),
+    **_plain("biuwfd", {
         "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
-        "ge": np.greater_equal,
+        "ge": np.greater_equal, "max": MAXIMUM, "min": MINIMUM,
     }),
-    **_plain("iuwf", {
-        "add": np.add, "sub": np.subtract, "mul": np.multiply, "neg": np.negative,
-        "square": np.square,
+    **_for("biuwfd", {
+        "convert_element_type": _convert, "bitcast_convert_type": _bitcast, "reduce_max": _reduce(np.maximum),
+        "reduce_min": _reduce(np.minimum),
     }),
-    **_plain("if", {"abs": np.abs}),
-    **_plain("uw", {"shift_left": np.left_shift, "shift_right_logical": np.right_shift}),
-    **_plain("bf", {"is_finite": np.isfinite}),
-    **_plain("f", {
-        "add_any": np.add, "pow": np.power, "exp": np.exp, "expm1": np.expm1, "log": np.log, "log1p": np.log1p,
-        "sqrt": np.sqrt, "rsqrt": lambda x: 1.0 / np.sqrt(x), "tanh": np.tanh, "logistic": scipy.special.expit,
-        "floor": np.floor, "ceil": np.ceil, "nextafter": np.nextafter, "lgamma": _lgamma,
-        "digamma": _digamma, "erf": scipy.special.erf, "erfc": scipy.special.erfc, "erf_inv": _erf_inv,
+    **_for("biufd", {
+        "argmax": _arg(np.argmax), "argmin": _arg(np.argmin), "gather": gather, "scatter": scatter(None),
     }),
-    **_for("iuwf", {
+    **_plain("biuw", {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.bitwise_not}),
+    **_for("b", {"reduce_and": _reduce(np.logical_and), "reduce_or": _reduce(np.logical_or)}),
+    **_plain("iuwfd", {
+        "add": np.add, "sub": np.subtract, "mul": np.multiply, "neg": np.negative, "square": np.square,
+    }),
+    **_for("iuwfd", {
         "div": _div, "rem": _rem, "integer_pow": _integer_pow, "sign": _sign, "reduce_sum": _reduce(np.add),
         "reduce_prod": _reduce(np.multiply), "cumsum": _accumulate(np.add), "cumprod": _accumulate(np.multiply),
         "scatter-add": scatter(np.add),
     }),
-    **_for("biuwf", {
-        "convert_element_type": _convert, "bitcast_convert_type": _bitcast, "max": _of_two(np.maximum),
-        "min": _of_two(np.minimum), "reduce_max": _reduce(np.maximum), "reduce_min": _reduce(np.minimum),
+    **_for("iufd", {
+        "cummax": _accumulate(np.maximum), "cummin": _accumulate(np.minimum), "dot_general": matrices.dot_general,
+        "clamp": _always(lambda low, x, high: MINIMUM(MAXIMUM(x, low), high)),
     }),
-    **_for("biuf", {
-        "argmax": _arg(np.argmax), "argmin": _arg(np.argmin), "gather": gather, "scatter": scatter(None),
+    **_plain("ifd", {"abs": np.abs}),
+    **_plain("uw", {"shift_left": np.left_shift, "shift_right_logical": np.right_shift}),
+    **_plain("bfd", {"is_finite": np.isfinite}),
+    **_plain("fd", {
+        "add_any": np.add, "pow": np.power, "exp": np.exp, "expm1": np.expm1, "log": np.log, "log1p": np.log1p,
+        "sqrt": np.sqrt, "rsqrt": lambda x: 1.0 / np.sqrt(x), "tanh": np.tanh, "logistic": special.expit,
+        "floor": np.floor, "ceil": np.ceil, "nextafter": np.nextafter, "erf": special.erf, "erfc": special.erfc,
+        "erf_inv": lambda x: np.copysign(special.erfinv(x), x),
+        "lgamma": lambda x: np.where(x == -np.inf, np.inf, special.gammaln(x)),
+        "digamma": lambda x: np.where(x == 0, np.nan, special.digamma(x)),
     }),
-    **_plain("biuw", {
-        "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.bitwise_not,
-    }),
-    **_for("b", {"reduce_and": _reduce(np.logical_and), "reduce_or": _reduce(np.logical_or)}),
-    **_for("f", {
+    **_for("fd", {
         "reduce_precision": _reduce_precision, "cumlogsumexp": _accumulate(np.logaddexp), **matrices.RULES,
     }),
-    **_for("iuf", {
-        "clamp": _clamp, "cummax": _accumulate(np.maximum), "cummin": _accumulate(np.minimum),
-        "dot_general": matrices.dot_general,
-    }),
-    **_for("biuwfk", {"select_n": _select_n, **shapes.RULES}),
+    **_for("biuwfdk", {"select_n": _select_n, **shapes.RULES}),
     **random.RULES,
 }  # fmt: skip
 """The rules by the primitive's name."""
