@@ -47,7 +47,7 @@ ROUNDED = {
     # both have zeros, near which only the absolute error is small
     "lgamma": 50, "digamma": 30,
     # sums in another order, and for weights of segments other sums
-    "triangular_solve": 10, "cholesky": 5, "cumlogsumexp": 10, "sum_segmentations": 10,
+    "triangular_solve": 10, "cholesky": 5, "eigh": 100, "cumlogsumexp": 10, "sum_segmentations": 10,
     "best_segmentation": 5, "segment_weights": 500,
 }  # fmt: skip
 """How many times the rounding error of the result, or of 1, they may differ."""
@@ -220,6 +220,15 @@ def triangles(a: Any, b: Any) -> Any:
     ]  # fmt: skip
 
 
+def bases(a: Any, _: Any) -> Any:
+    """Eigenvalues, and eigenvectors but for their signs, which are free; of one triangle each."""
+    found = []
+    for lower in (True, False):
+        vectors, numbers = lax.linalg.eigh((jnp.tril if lower else jnp.triu)(a), lower=lower, symmetrize_input=False)
+        found += [numbers, jnp.abs(vectors)]
+    return found
+
+
 def factors(a: Any, _: Any) -> Any:
     """Of the lower triangle; NaN for matrices that are not positive definite, without a word about the others."""
     factor = partial(lax.linalg.cholesky, symmetrize_input=False)
@@ -252,7 +261,7 @@ def counts(rng: np.random.Generator, dtype: Any) -> tuple[Any, ...]:
 
 def pair_counts(rng: np.random.Generator, dtype: Any) -> tuple[Any, ...]:
     """Counts of pairs, and how many categories are joined."""
-    return rng.poisson(3, (6, 6)).astype(dtype), rng.multinomial(6, [0.25] * 4).astype(dtype)
+    return rng.poisson(3, (6, 6)).astype(dtype), rng.multinomial(6, [0.25] * 4)
 
 
 BODIES = {  # functions with two bodies, by the name of the primitive
@@ -305,6 +314,7 @@ CASES: dict[str, list[Case]] = {
     "dot_general": [Case(products, all_of(2, kind=exact)), Case(products, all_of(2, kind=no_columns))],
     "triangular_solve": [Case(triangles, matrices)],
     "cholesky": [Case(factors, matrices)],
+    "eigh": [Case(bases, matrices)],
     "broadcast_in_dim": [Case(broadcast, ONE)],
     "reshape": [Case(lambda x: (lax.reshape(x, (31, 5)), lax.reshape(x, (155,))), ONE)],
     "squeeze": [Case(lambda x: lax.squeeze(x[:1], (0,)), ONE)],
@@ -364,7 +374,11 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     return jax.jit(function)
 
 
-KINDS = {"is_finite": "fd", **dict.fromkeys(("random_wrap", "random_unwrap", "random_split", "random_bits"), "u")}
+KINDS = {
+    "is_finite": "fd",
+    **dict.fromkeys(BODIES, "d"),
+    **dict.fromkeys(("random_wrap", "random_unwrap", "random_split", "random_bits"), "u"),
+}
 """Of arguments, where results are of other kinds."""
 
 

@@ -23,7 +23,7 @@ FLAT = ("float64", "int64", "uint32", "bool")
 """Dtypes of the default lane: one of a kind."""
 
 
-FLOATS = {"cholesky", "triangular_solve", "add_any", *rules.BODIES}
+FLOATS = {"cholesky", "eigh", "triangular_solve", "add_any", *rules.BODIES}
 """Rules of which JAX, or the case, has no other dtypes than floats."""
 
 

@@ -28,12 +28,21 @@ def dot_general(equation: Any) -> Function:
 
 
 def _cholesky(equation: Any) -> Function:
+    return _or_nan(np.linalg.cholesky, bind(equation))
+
+
+def _eigh(equation: Any) -> Function:
     other = bind(equation)
+    return _or_nan(lambda x: np.linalg.eigh(x)[::-1], other) if equation.params["lower"] else other
+
+
+def _or_nan(function: Function, other: Function) -> Function:
+    """The function of matrices; JAX has NaN where numpy raises."""
 
     def run(x: Array) -> Any:
         try:
-            return np.linalg.cholesky(x)
-        except np.linalg.LinAlgError:  # JAX has NaN
+            return function(x)
+        except np.linalg.LinAlgError:
             return other(x)
 
     return run
@@ -62,5 +71,5 @@ def _triangular_solve(equation: Any) -> Function:
     return solve
 
 
-RULES: dict[str, Function] = {"triangular_solve": _triangular_solve, "cholesky": _cholesky}
+RULES: dict[str, Function] = {"triangular_solve": _triangular_solve, "cholesky": _cholesky, "eigh": _eigh}
 """The rules by the primitive's name, of floats."""
