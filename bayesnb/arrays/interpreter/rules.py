@@ -41,6 +41,11 @@ def _sign(equation: Any) -> Function:
     return (lambda x: np.copysign(np.sign(x), x)) if dtype_of(equation).kind == "f" else np.sign
 
 
+def _digamma(equation: Any) -> Function:
+    other = bind(equation)  # the value at zero depends on JAX's version
+    return lambda x: special.digamma(x) if x.all() else other(x)
+
+
 def _select_n(equation: Any) -> Function:
     if len(equation.invars) != 3:
         return lambda which, *cases: np.choose(which.astype(np.intp), cases, mode="clip")
@@ -165,10 +170,10 @@ RULES: dict[str, Rule] = {
         "floor": np.floor, "ceil": np.ceil, "nextafter": np.nextafter, "erf": special.erf, "erfc": special.erfc,
         "erf_inv": lambda x: np.copysign(special.erfinv(x), x),
         "lgamma": lambda x: np.where(x == -np.inf, np.inf, special.gammaln(x)),
-        "digamma": lambda x: np.where(x == 0, np.nan, special.digamma(x)),
     }),
     **_for("fd", {
-        "reduce_precision": _reduce_precision, "cumlogsumexp": _accumulate(np.logaddexp), **matrices.RULES,
+        "digamma": _digamma, "reduce_precision": _reduce_precision, "cumlogsumexp": _accumulate(np.logaddexp),
+        **matrices.RULES,
     }),
     **_for("biuwfdk", {"select_n": _select_n, **shapes.RULES}),
     **random.RULES,
