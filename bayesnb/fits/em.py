@@ -36,7 +36,7 @@ from bayesnb.primitives.sums import Labels
 from bayesnb.results.classifier import PointEstimate
 from bayesnb.rows import arguments
 from bayesnb.rows.labelled_rows import LabelledRows, label_rows
-from bayesnb.rows.statistics import ModelStatistics, follow, from_host, merge_alike
+from bayesnb.rows.statistics import ModelStatistics, follow, from_host
 
 
 @pytree
@@ -84,7 +84,7 @@ class SplitRows(NamedTuple):
             return self.labelled
         labels = Labels(share * self.weight[:, None], None)
         unlabelled = LabelledRows(self.model.families, self.arrays, labels, share.shape[1])
-        return merge_alike(self.labelled, from_host(unlabelled, evidence=False))
+        return self.labelled.merge(from_host(unlabelled, evidence=False))
 
 
 class _Problem(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bayesnb.arrays.placement import is_traced
 from bayesnb.rows.arguments import check_factors
-from bayesnb.rows.statistics import ModelStatistics, require_alike
+from bayesnb.rows.model_statistics import ModelStatistics, require_alike, require_statistics
 
 
 def subtract(total: ModelStatistics, part: ModelStatistics) -> ModelStatistics:
@@ -31,9 +31,7 @@ def subtract(total: ModelStatistics, part: ModelStatistics) -> ModelStatistics:
         >>> left.class_counts.tolist(), left.blocks["x"].mean.tolist()
         ([1.0, 1.0], [[1.0], [6.0]])
     """
-    for one in (total, part):
-        if not isinstance(one, ModelStatistics):
-            raise ValueError(f"subtract takes statistics, such as fit.statistics, got {type(one).__name__}")
+    require_statistics("subtract", total, part)
     total, part = require_alike(total, part, "subtracted")
     if not is_traced(total, part):
         total.require_part(part)
@@ -60,6 +58,5 @@ def discount(statistics: ModelStatistics, factor: float | dict[str, float]) -> M
         >>> half.class_counts.tolist(), half.blocks["x"].mean.tolist()
         ([1.0], [[2.0]])
     """
-    if not isinstance(statistics, ModelStatistics):
-        raise ValueError(f"discount takes statistics, such as fit.statistics, got {type(statistics).__name__}")
+    require_statistics("discount", statistics)
     return statistics.discount(check_factors(factor, [*statistics.blocks]))

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jax.sharding import NamedSharding, PartitionSpec
 
 from bayesnb.arrays.placement import is_traced
+from bayesnb.rows.model_statistics import ModelStatistics, merge_pairs
 
 
 def row_sharding(*trees: Any) -> NamedSharding | None:
@@ -31,26 +32,29 @@ def row_sharding(*trees: Any) -> NamedSharding | None:
 
 
 def over_shards(
-    of_rows: Callable[..., Any], merge: Callable[[Any, Any], Any], sharding: NamedSharding, rows: tuple[Any, ...]
-) -> Any:
+    of_rows: Callable[..., ModelStatistics], sharding: NamedSharding, rows: tuple[Any, ...]
+) -> ModelStatistics:
     """``of_rows(*rows)`` of every shard, merged, with the result on every device. Pure JAX."""
 
-    def of_shard(*rows: Any) -> Any:
-        return _merge_pairwise(jax.lax.all_gather(of_rows(*rows), sharding.spec[0]), merge)
+    def of_shard(*rows: Any) -> ModelStatistics:
+        return merge_over(sharding.spec[0], of_rows(*rows))
 
-    # the result is the same on every device, but JAX cannot prove it
-    mapped = jax.shard_map(
-        of_shard, mesh=sharding.mesh, in_specs=sharding.spec, out_specs=PartitionSpec(), check_vma=False
-    )
-    return mapped(*rows)
+    return jax.shard_map(of_shard, mesh=sharding.mesh, in_specs=sharding.spec, out_specs=PartitionSpec())(*rows)
 
 
-def _merge_pairwise(parts: Any, merge: Callable[[Any, Any], Any]) -> Any:
-    """Parts stacked on the first axis, merged in pairs."""
-    while (size := jax.tree.leaves(parts)[0].shape[0]) > 1:
-        first, second, odd = (
-            jax.tree.map(lambda a, part=part: a[part], parts)
-            for part in (slice(0, size - 1, 2), slice(1, size, 2), slice(size - size % 2, size))
-        )
-        parts = jax.tree.map(lambda a, b: jnp.concatenate([a, b]), jax.vmap(merge)(first, second), odd)
-    return jax.tree.map(lambda a: a[0], parts)
+def merge_over(axis_name: Any, statistics: ModelStatistics) -> ModelStatistics:
+    """The statistics of all parts along a named axis, merged, the same on every part. Pure JAX."""
+    try:
+        size, place = jax.lax.psum(1, axis_name), jax.lax.axis_index(axis_name)
+    except NameError:
+        raise ValueError(
+            f"axis_name={axis_name!r} names no axis here: call sufficient_statistics inside shard_map, vmap or pmap "
+            "over an axis of that name"
+        ) from None
+
+    def gather(part: Any) -> Any:
+        part = jnp.asarray(part)
+        # a sum with zeros is exact, and JAX knows of a sum, as it does not of all_gather, that all parts get the same
+        return jax.lax.psum(jnp.zeros((size, *part.shape), part.dtype).at[place].set(part), axis_name)
+
+    return merge_pairs(jax.tree.map(gather, statistics))

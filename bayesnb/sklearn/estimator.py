@@ -27,7 +27,8 @@ from bayesnb.results.classifier import Classifier
 from bayesnb.results.decisions import decide
 from bayesnb.rows.arguments import check_factors
 from bayesnb.rows.changes import discount
-from bayesnb.rows.statistics import ModelStatistics, follow, merge
+from bayesnb.rows.model_statistics import ModelStatistics, merge
+from bayesnb.rows.statistics import follow
 from bayesnb.sklearn.changes import add_batch, take_away
 from bayesnb.sklearn.default import Plan, has_views, plan, specification
 from bayesnb.sklearn.incremental import IncrementalClassifier, Which

@@ -22,7 +22,7 @@ from bayesnb.model.naive_bayes import NaiveBayes, Sites, Tables
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.rows import arguments
 from bayesnb.rows.labelled_rows import label_rows
-from bayesnb.rows.statistics import ModelStatistics, from_host, merge_alike
+from bayesnb.rows.statistics import ModelStatistics, from_host
 
 T = TypeVar("T")
 
@@ -71,8 +71,9 @@ def cross_validate(
     fold = _folds(folds, rows.labels.y, num_rows)
     parts = in_threads(lambda f: from_host(rows.select(fold == f).drop_unused(), evidence=False), range(fold.max() + 1))
     # merged from both ends, so that nothing is subtracted
-    before, after = list(accumulate(parts, merge_alike)), list(accumulate(parts[::-1], merge_alike))[::-1]
-    middle = [merge_alike(a, b) for a, b in zip(before[:-2], after[2:], strict=True)]
+    before, after = (list(accumulate(ends, ModelStatistics.merge)) for ends in (parts, parts[::-1]))
+    after = after[::-1]
+    middle = [a.merge(b) for a, b in zip(before[:-2], after[2:], strict=True)]
     others = [after[1], *middle, before[-2]]
     resolved = [to_host(one).resolve(statistics=before[-1]) for one in models]
     if len({jax.tree.structure(one) for one in resolved}) > 1:

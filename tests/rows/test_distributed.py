@@ -23,7 +23,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 import bayesnb as nb
 from bayesnb.primitives.sums import Labels
 from bayesnb.rows import shards
-from bayesnb.rows.statistics import from_device, merge_alike
+from bayesnb.rows.model_statistics import merge_pairs
+from bayesnb.rows.statistics import from_device
 from tests import cases
 
 # a condition in words: to count devices starts JAX, and the two processes must not start it so early
@@ -114,7 +115,7 @@ def test_parts_are_merged_two_by_two(rng, size):
     rows = [order[part::size] for part in range(size)]
     parts = [nb.sufficient_statistics(case.model, case.rows(part), case.y[part]) for part in rows]
     with jax.enable_x64(True):
-        found = shards._merge_pairwise(jax.tree.map(lambda *leaves: jnp.stack(leaves), *parts), merge_alike)
+        found = merge_pairs(jax.tree.map(lambda *leaves: jnp.stack(leaves), *parts))
         assert_equal(found, nb.sufficient_statistics(case.model, case.X, case.y))
 
 

@@ -22,8 +22,9 @@ from bayesnb.frames.series import as_frame
 from bayesnb.rows import arguments
 from bayesnb.rows.class_names import check_classes
 from bayesnb.rows.labelled_rows import label_rows
+from bayesnb.rows.model_statistics import ModelStatistics, merge
 from bayesnb.rows.specification import Specification
-from bayesnb.rows.statistics import ModelStatistics, follow, merge, sufficient_statistics
+from bayesnb.rows.statistics import follow, sufficient_statistics
 
 FIRST_ROWS = 10_000
 """The number of rows in which the edges of cells are found."""
