@@ -199,11 +199,11 @@ class Family(Hyperparameters, Readable, Scoring, Traits, Powers, LeftOut):
     """The values that a cell may have. They must also be finite, and real numbers must have finite squares."""
 
     def check(self, x: Array, block: str) -> None:
-        """Raise ValueError for values outside the support; never called on tracers."""
+        """Raise ValueError for values outside the support; of tracers only by ``refuse``, for ``checkify``."""
         require_support(x, self.support, block, type(self).__name__)
 
     def check_fit(self, x: Array, block: str) -> None:
-        """Raise ValueError for rows that have a likelihood but no closed form in a fit; never called on tracers."""
+        """Raise ValueError for rows that have a likelihood but no closed form in a fit; of tracers as ``check``."""
 
     def check_mle(self, params: Params, statistics: Any, block: str) -> None:
         """Raise ValueError if the likelihood of these statistics has no maximum; never called on tracers."""

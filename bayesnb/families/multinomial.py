@@ -28,7 +28,7 @@ from bayesnb.families.parts.many_classes import (
 )
 from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.subtraction import without
-from bayesnb.families.parts.support import require_shapes, require_simplex
+from bayesnb.families.parts.support import require_shapes, require_simplex, require_whole_rows
 from bayesnb.families.parts.word_counts import MultinomialStatistics
 from bayesnb.families.traits import CellDensities
 from bayesnb.numerics import dirichlet, log_gamma, stable
@@ -139,12 +139,8 @@ class Multinomial(DirichletPrior, LinearFamily):
 
     def check(self, x: Array, block: str) -> None:
         super().check(x, block)
-        seen = observed(x)
-        if seen is not None and (seen.any(axis=1) & ~seen.all(axis=1)).any():
-            raise ValueError(
-                f"block {block!r}: a row with NaN beside counts has an unknown total; fill its cells, or make the "
-                "whole row NaN to drop it from this block"
-            )
+        advice = "fill its cells, or make the whole row NaN to drop it from this block"
+        require_whole_rows(x, f"block {block!r}: a row with NaN beside counts has an unknown total; {advice}")
 
     def seen(self, x: Array) -> Array | None:
         seen = observed(x)

@@ -46,6 +46,10 @@ def fit_mle(
     Variances are at least 1e-9 of their column's pooled variance. Parameters that the likelihood does not determine,
     such as those of a class without rows, get the estimate of all classes pooled.
 
+    Values that JAX traces pass unchecked, in fits and predictions: a label outside 0..K-1 counts in no class, a cell
+    outside the support, such as a flag of 2, gives a wrong answer without a word. In ``checkify.checkify(jax.jit(f))``,
+    of ``jax.experimental``, they are errors; without it the checks cost nothing.
+
     Args:
         model: The specification.
         X: An array [N, D], or a dict of arrays by block; NaN is missing.

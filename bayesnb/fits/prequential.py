@@ -31,7 +31,7 @@ from bayesnb.fits.closed_form import conjugate
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.primitives.sums import Labels, class_sums
 from bayesnb.rows.arguments import check_factors, require_known
-from bayesnb.rows.checks import check_fit_values
+from bayesnb.rows.checks import check_values
 from bayesnb.rows.labelled_rows import LabelledRows, label_rows
 
 BLOCK_BYTES = 1 << 22
@@ -75,7 +75,7 @@ class Sequence:
         rows = label_rows(prior, X, y, sparse=False)
         if rows.labels.soft:
             raise ValueError("rows in order need integer labels [N]: a row with soft labels belongs to every class")
-        check_fit_values(rows.families, rows.arrays)
+        check_values(rows.families, rows.arrays, fit=True)
         self.rows, self.on_host = rows, rows.on_host and rows.beside is None
         self.prior, self.model = prior, prior.with_hyperparameters(rows.families, prior.class_concentration)
 

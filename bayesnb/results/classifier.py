@@ -36,7 +36,10 @@ from bayesnb.rows.statistics import ModelStatistics
 
 
 class Classifier(Node):
-    """A generative classifier. X is an array [N, D], or a dict of arrays by block; K classes."""
+    """A generative classifier. X is an array [N, D], or a dict of arrays by block; K classes.
+
+    Inside a JAX transformation cells are checked by ``checkify`` alone, as ``fit_mle`` says.
+    """
 
     model: NaiveBayes
 

@@ -1,17 +1,19 @@
 """Checks of users' labels and weights, made once at the boundary.
 
 Values are checked where they are stored: labels on many devices, of one process or of several, are not gathered.
+Traced ones are checked if the user's function goes through ``checkify``.
 """
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bayesnb.arrays.checked import checked, refuse
 from bayesnb.arrays.masked import without_mask
 from bayesnb.arrays.placement import Array, as_array, is_traced, namespace, on_host
 from bayesnb.primitives.sums import Labels
@@ -29,20 +31,23 @@ def check_labels(y: Any, sample_weight: Any, num_rows: int, num_classes: int | N
     """Labels with their weights, and the number of classes; rows of weight zero may have any label."""
     y = _labels_array(y, num_rows)
     weight = None if sample_weight is None else check_weights(sample_weight, num_rows)
-    counted = y if weight is None or is_traced(y, weight) else _drop_weightless(y, weight)
+    # known labels beside traced weights are checked as if all rows counted
+    others = () if weight is None or (is_traced(weight) and not is_traced(y)) else (weight,)
     if y.ndim == 2:
         num_classes = num_classes or y.shape[1]
-        _soft(counted, num_classes)
+        y = checked(partial(_soft, num_classes), y, *others)
         y = y.astype(np.float64 if on_host(y) else jnp.result_type(float))
         if weight is not None:
             y, weight = namespace(y).where(weight[:, None] > 0, y * weight[:, None], 0.0), None
         return Labels(y, weight), num_classes
-    num_classes = _classes(counted, num_classes)
+    with jax.core.eval_context():  # without this an outer jit would trace computations even on a known JAX array
+        num_classes = _classes(y if is_traced(y) else _drop_weightless(y, *others), num_classes)
     if num_classes > MOST_CLASSES:
         raise ValueError(
             f"y has {num_classes:,} classes, at most {MOST_CLASSES:,} are supported: renumber them, {UNIQUE}"
         )
-    return Labels(y.astype(np.int32), weight), num_classes
+    y = y.astype(np.int32)
+    return Labels(checked(partial(_hard, num_classes), y, *others) if is_traced(y) else y, weight), num_classes
 
 
 def _labels_array(y: Any, num_rows: int) -> Array:
@@ -67,29 +72,31 @@ def _labels_array(y: Any, num_rows: int) -> Array:
     return y
 
 
-def _drop_weightless(y: Array, weight: Array) -> Array:
+def _drop_weightless(y: Array, weight: Array | None = None) -> Array:
     """The labels with positive weight; on a device, where rows stay in place, the others become valid labels."""
+    if weight is None:
+        return y
     if on_host(y, weight):
         return y[weight > 0]
-    with jax.core.eval_context():
-        positive = (weight > 0).reshape(-1, *[1] * (y.ndim - 1))
-        return jnp.where(positive, y, 0 if y.ndim == 1 else 1 / y.shape[1])
+    positive = (weight > 0).reshape(-1, *[1] * (y.ndim - 1))
+    return jnp.where(positive, y, 0 if y.ndim == 1 else 1 / y.shape[1])
 
 
-def _soft(y: Array, num_classes: int) -> None:
+def _soft(num_classes: int, y: Array, weight: Array | None = None) -> Array:
     if y.shape[1] != num_classes:
         raise ValueError(f"soft labels must have one column per class, {num_classes}, got {y.shape[1]}")
-    if is_traced(y):
-        return
-    with _at_once(y):
-        numbers = y.astype(np.float64 if on_host(y) else jnp.result_type(float), copy=False)
-        bad = ~((numbers >= 0).all(axis=1) & (abs(numbers.sum(axis=1) - 1) < 1e-3))
-        if bad.any():
-            row = int(bad.argmax())
-            raise ValueError(
-                "soft labels must be probabilities, non-negative with sum 1 in each row, got "
-                f"{numbers[row].tolist()} in row {row}; use sample_weight for weights"
-            )
+    counted = _drop_weightless(y, weight)
+    numbers = counted.astype(np.float64 if on_host(counted) else jnp.result_type(float), copy=False)
+    bad = ~((numbers >= 0).all(axis=1) & (abs(numbers.sum(axis=1) - 1) < 1e-3))
+    sentence = "soft labels must be probabilities, non-negative with sum 1 in each row, got {0} in row {row}"
+    refuse(bad, sentence + "; use sample_weight for weights", numbers)
+    return y
+
+
+def _hard(num_classes: int, y: Array, weight: Array | None = None) -> Array:
+    counted, expected = _drop_weightless(y, weight), f"expected integers 0..{num_classes - 1} for {num_classes} classes"
+    refuse((counted < 0) | (counted >= num_classes), f"y holds {{0}}, {expected}", counted)
+    return y
 
 
 def _classes(y: Array, num_classes: int | None) -> int:
@@ -99,8 +106,7 @@ def _classes(y: Array, num_classes: int | None) -> int:
             where = "inside a JAX transformation" if is_traced(y) else "without rows"
             raise ValueError(f"{where} the number of classes must be declared: NaiveBayes(..., num_classes=K)")
         return num_classes
-    with _at_once(y):
-        least, largest = int(y.min()), int(y.max())
+    least, largest = int(y.min()), int(y.max())
     num_classes = largest + 1 if num_classes is None else num_classes
     if least < 0 or largest >= num_classes:
         bad = least if least < 0 else largest
@@ -116,17 +122,10 @@ def check_weights(sample_weight: Any, num_rows: int) -> Array:
         raise ValueError(
             f"sample_weight must be numbers [{num_rows}], one per row, got {weight.dtype} of shape {weight.shape}"
         )
-    if not is_traced(weight):
-        with _at_once(weight):
-            bad = ~((weight >= 0) & (weight <= LARGEST_WEIGHT))
-            if bad.any():
-                raise ValueError(
-                    f"sample_weight must be finite, not negative and at most {LARGEST_WEIGHT:g}, got "
-                    f"{weight[int(bad.argmax())]}"
-                )
+    return checked(_weights, weight)
+
+
+def _weights(weight: Array) -> Array:
+    bad = ~((weight >= 0) & (weight <= LARGEST_WEIGHT))
+    refuse(bad, f"sample_weight must be finite, not negative and at most {LARGEST_WEIGHT:g}, got {{0}}", weight)
     return weight
-
-
-def _at_once(known: Array) -> AbstractContextManager[Any]:
-    """A context in which computations on a known JAX array are eager; an outer jit would trace them."""
-    return nullcontext() if on_host(known) else jax.core.eval_context()

@@ -21,7 +21,7 @@ from bayesnb.families.base import Family
 from bayesnb.families.parts.class_tables import class_bytes
 from bayesnb.primitives.sums import PROVABLE, ClassSums, HostSums, Labels, class_sums
 from bayesnb.rows import shards
-from bayesnb.rows.checks import check_fit_part, check_fit_values, check_shapes, match_statistics, only_support
+from bayesnb.rows.checks import check_cells, check_shapes, check_values, match_statistics, only_support
 from bayesnb.rows.class_names import check_classes
 from bayesnb.rows.labelled_rows import LabelledRows, label_rows
 from bayesnb.rows.memory_of_statistics import require_memory
@@ -44,7 +44,8 @@ def sufficient_statistics(
 ) -> ModelStatistics:
     """The sufficient statistics of rows under a model, in one pass; float64 for numpy arrays.
 
-    Those of parts of the rows are added by ``+`` or ``merge``, never leaf by leaf; see ``ModelStatistics``.
+    Those of parts of the rows are added by ``+`` or ``merge``, never leaf by leaf; see ``ModelStatistics``. Of traced
+    rows the values are not checked: see ``fit_mle``.
 
     Args:
         model: Defines the blocks of X; its hyperparameters are not used.
@@ -84,9 +85,10 @@ def summarise(rows: LabelledRows, *, evidence: bool = True, tables: bool = False
         if found is not None:
             return found
         rows = replace(rows, **jax.tree.map(jnp.asarray, {"arrays": rows.arrays, "labels": rows.labels}))
-    check_fit_values(rows.families, rows.arrays)
+    weight = rows.labels.y if rows.labels.soft else rows.labels.weight
+    arrays = check_values(rows.families, rows.arrays, weight, fit=True)
     # families' static fields are part of the dict's structure: one compilation serves all models of a kind
-    return from_device(rows.families, rows.arrays, rows.labels, rows.num_classes, shards.row_sharding(rows.arrays))
+    return from_device(rows.families, arrays, rows.labels, rows.num_classes, shards.row_sharding(arrays))
 
 
 def pooled_statistics(
@@ -123,9 +125,11 @@ def from_host(rows: LabelledRows, *, evidence: bool = True, tables: bool = False
     def part(some: slice) -> ModelStatistics:
         z = HostSums(rows.labels.rows(some), num_classes, evidence=evidence, tables=tables)
         block = {name: part_of(x, some) for name, x in arrays.items()}
-        check_fit_part({name: f for name, f in families.items() if name not in provable}, block)
+        for name in [name for name in families if name not in provable]:
+            check_cells(families[name], name, True, block[name])
         found = _from_rows(families, block, z)
-        check_fit_part({name: f for name, f in provable.items() if not z.proves(block[name], f.support)}, block)
+        for name in [name for name, f in provable.items() if not z.proves(block[name], f.support)]:
+            check_cells(families[name], name, True, block[name])
         return found
 
     # the sums prove what the checks of these families would find
@@ -170,9 +174,9 @@ def _from_cpu(rows: LabelledRows, beside: jax.Array) -> ModelStatistics | None:
         found = put_beside(beside, from_host(rows), like, SQUARABLE)
         with jax.core.eval_context():
             return found and weaken_counts(found)
-    check_fit_values(families, arrays)
+    check_values(families, arrays, fit=True)
     if any((np.abs(x) > XLA_SAFE).any() for x in arrays.values()):
-        check_fit_values(families, jax.tree.map(jnp.asarray, arrays))  # XLA's dtypes have their own limits
+        check_values(families, jax.tree.map(jnp.asarray, arrays), fit=True)  # XLA's dtypes have their own limits
     arrays, labels = fill_up((arrays, labels))
     if len(labels.y) > rows.num_rows:  # the padding belongs to no class
         labels.y[rows.num_rows :] = 0 if labels.soft else num_classes

@@ -13,6 +13,7 @@ import numpy as np
 from jax import lax
 from numpy.testing import assert_array_equal
 
+from bayesnb.arrays.checked import checked
 from bayesnb.arrays.interpreter import evaluate
 from bayesnb.arrays.interpreter.rules import RULES
 from bayesnb.families.parts.pair_segments import _join_counts
@@ -296,6 +297,7 @@ CASES: dict[str, list[Case]] = {
     "not": [Case(lax.bitwise_not, ONE)],
     "add_any": [Case(lambda x, y: jax.vjp(lambda a: (a * 1, a * 1), x)[1]((x, y)), TWO)],
     "copy": [Case(jnp.copy, ONE)],
+    "checked": [Case(lambda x, y: checked(lambda a, _: a, x, y), TWO)],
     "integer_pow": [Case(lambda x: [lax.integer_pow(x, n) for n in (0, 2, 3, 5)], ONE),
                     Case(lambda x: [lax.integer_pow(x, -n) for n in (1, 2, 3)] if x.dtype.kind == "f" else x, ONE)],
     "clamp": [Case(lambda x, y, z: (lax.clamp(x, y, z), lax.clamp(x[0, 0], y, z[0, 0])), all_of(3))],

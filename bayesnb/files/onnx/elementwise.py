@@ -101,5 +101,6 @@ RULES: dict[str, Rule] = {name: _plain(operator) for name, operator in OPERATORS
     "copy": _same,
     "copy_p": _same,
     "stop_gradient": _same,
+    "checked": _same,
 }
 """The rules by the primitive's name."""
