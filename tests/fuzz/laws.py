@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.experimental import checkify
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
@@ -77,15 +78,50 @@ def weights_are_repetitions(problem: Problem) -> None:
 
 
 def parts_make_the_whole(problem: Problem) -> None:
-    """Statistics of parts, in any order, merge to those of all rows."""
-    order = np.random.default_rng(problem.num_rows).permutation(problem.num_rows)
-    parts = [problem.taking(part) for part in np.array_split(order, 3)]
-    first, *rest = [nb.sufficient_statistics(p.model, p.X, p.y, sample_weight=p.weight) for p in parts]
-    for part in rest:
-        first = nb.merge(first, part)
-    merged, whole = nb.fit_posterior(problem.model, statistics=first), fit(problem)
-    same(merged.log_joint(problem.X), whole.log_joint(problem.X))
-    same(merged.log_evidence, whole.log_evidence)
+    """Statistics of parts, of any number and in any order, merge to those of all rows, also by ``+`` and stacked."""
+    rng = np.random.default_rng(problem.num_rows)
+    cuts = np.sort(rng.integers(0, problem.num_rows + 1, rng.integers(0, 5)))
+    parts = [_count(problem.taking(part)) for part in np.split(rng.permutation(problem.num_rows), cuts)]
+    merged = nb.merge(*parts)
+    for one, other in zip(jax.tree.leaves(merged), jax.tree.leaves(sum(parts)), strict=True):
+        assert_array_equal(one, other)
+    whole, stacked = fit(problem), jax.tree.map(lambda *leaves: np.stack(leaves), *parts)
+    for statistics in (merged, sum(parts[::-1]), nb.merge(stacked, axis=0)):
+        again = nb.fit_posterior(problem.model, statistics=statistics)
+        same(again.log_joint(problem.X), whole.log_joint(problem.X))
+        same(again.log_evidence, whole.log_evidence)
+
+
+def parts_along_an_axis_make_the_whole(problem: Problem) -> None:
+    """So they do under ``vmap``, and in a scan that forgets; ``checkify`` finds nothing but a label that is none."""
+    if problem.offset or problem.num_rows < 8:
+        return  # cells that single precision cannot tell apart, and numbers of rows that are compiled anew
+    parts = [problem.taking(slice(start, start + 4)) for start in (0, 4)]
+    rows = jax.tree.map(lambda *leaves: jnp.stack(leaves), *[(p.X, p.y, p.weight) for p in parts])
+
+    def count(X: Any, y: Any, weight: Any, axis_name: str | None = None) -> Any:
+        return nb.sufficient_statistics(problem.model, X, y, sample_weight=weight, axis_name=axis_name)
+
+    @jax.jit
+    def every(X: Any, y: Any, weight: Any) -> tuple[Any, Any]:
+        along = jax.vmap(lambda *rows: count(*rows, axis_name="rows"), axis_name="rows", out_axes=None)(X, y, weight)
+        first, others = (jax.tree.map(lambda leaf, i=i: leaf[i], (X, y, weight)) for i in (0, slice(1, None)))
+        forget = lambda s, rows: (nb.merge(nb.discount(s, 0.5), count(*rows)), None)  # noqa: E731
+        return along, jax.lax.scan(forget, count(*first), others)[0]
+
+    first, second = map(_count, parts)
+    error, found = checkify.checkify(every)(*rows)
+    assert error.get() is None
+    for statistics, expected in zip(found, (first + second, nb.discount(first, 0.5) + second), strict=True):
+        for one, other in zip(jax.tree.leaves(statistics), jax.tree.leaves(expected), strict=True):
+            assert_allclose(one, other, rtol=2e-4, atol=2e-4 * np.abs(other).max(initial=1.0))
+    wrong = rows[1].at[1, 2].set(problem.size.num_classes)
+    if problem.weight is None or problem.weight[6] > 0:
+        assert "y holds" in checkify.checkify(every)(rows[0], wrong, rows[2])[0].get()
+
+
+def _count(problem: Problem) -> Any:
+    return nb.sufficient_statistics(problem.model, problem.X, problem.y, sample_weight=problem.weight)
 
 
 def one_hot_labels_are_labels(problem: Problem) -> None:
@@ -219,6 +255,7 @@ LAWS = [
     answers_are_sane,
     weights_are_repetitions,
     parts_make_the_whole,
+    parts_along_an_axis_make_the_whole,
     one_hot_labels_are_labels,
     rows_are_predicted_alone,
     a_row_left_out_is_a_refit,
