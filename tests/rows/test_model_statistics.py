@@ -55,7 +55,7 @@ def test_parts_along_a_mapped_axis_are_the_whole(name):
 
 
 @pytest.mark.parametrize("transform", ["shard_map", "pmap"])
-def test_parts_on_devices_are_the_whole(transform):
+def test_mesh_of_parts_is_the_whole(transform):
     """Of one device here, and of four in ``test_distributed``."""
     case = cases.make("normal")
     count = partial(nb.sufficient_statistics, case.model, axis_name="rows")
