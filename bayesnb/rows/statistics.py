@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
@@ -40,7 +40,7 @@ def sufficient_statistics(
     sample_weight: ArrayLike | None = None,
     num_classes: int | None = None,
     classes: LabelsLike | None = None,
-    axis_name: Any = None,
+    axis_name: Hashable | None = None,
 ) -> ModelStatistics:
     """The sufficient statistics of rows under a model, in one pass; float64 for numpy arrays.
 
