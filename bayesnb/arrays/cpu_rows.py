@@ -15,6 +15,7 @@ import numpy as np
 from jax.sharding import SingleDeviceSharding
 
 from bayesnb.arrays.placement import Array, is_traced, padded_size
+from bayesnb.arrays.promotion import promote_dtypes
 
 T = TypeVar("T")
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -62,6 +63,7 @@ def answers_cpu_rows(function: Method) -> Method:
     compiled = jax.jit(function)
 
     @wraps(function)
+    @promote_dtypes
     def call(fit: Any, X: Any) -> Any:
         rows = find_cpu_rows(X)
         if rows is None or is_traced(fit):

@@ -70,7 +70,7 @@ class Hyperparameters(Node):
         type(self)(**structure)
         require_axes(f"block {block!r}", values, self.axes, self.axis_sizes(num_classes, num_columns))
         for name in self.squared:
-            if not (np.abs(values[name]) <= LARGEST_CELL).all():
+            if not (np.abs(np.asarray(values[name], float)) <= LARGEST_CELL).all():
                 raise ValueError(f"block {block!r}: {name} must be at most {LARGEST_CELL:.2g}, because it is squared")
         double = {name: _clip(np.asarray(values[name], np.float64), letters) for name, letters in self.axes}
         type(self)(**structure | values | self.as_given(double))

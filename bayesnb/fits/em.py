@@ -24,8 +24,8 @@ from scipy.special import rel_entr
 from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.masked import without_mask
 from bayesnb.arrays.placement import as_array, to_host
+from bayesnb.arrays.promotion import allow_promotion
 from bayesnb.arrays.pytree import pytree
-from bayesnb.arrays.rank_promotion import allow_rank_promotion
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.arrays.user_warnings import warn
 from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior, require_fit
@@ -277,7 +277,7 @@ def _log_prior(model: NaiveBayes, params: Sites) -> LogProb:
             return jnp.where(value == 0, 1.0, value)
         return proper(value, variances(value) > 0) if isinstance(site.get("fn"), dist.InverseWishart) else value
 
-    with allow_rank_promotion():
+    with allow_promotion():
         trace = handlers.trace(handlers.substitute(model.params, substitute_fn=proper_value)).get_trace()
         parts = [_density(site["fn"], site["value"]) for site in trace.values() if site["type"] == "sample"]
     return LogProb(sum(p.finite for p in parts), sum(p.zeros for p in parts))

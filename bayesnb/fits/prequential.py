@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.host_calls import by_jax
-from bayesnb.arrays.rank_promotion import allow_rank_promotion
+from bayesnb.arrays.promotion import allow_promotion
 from bayesnb.arrays.typing import Array, ArrayLike, Rows
 from bayesnb.families.base import Family
 from bayesnb.families.parts.class_tables import class_bytes
@@ -156,7 +156,7 @@ def _log_probs(model: NaiveBayes, blocks: Any, labels: Array, factors: Mapping[s
 
 def _part(model: NaiveBayes, blocks: Any, labels: Array, name: str, factor: Array) -> Array:
     """The log probability of the labels, or of the cells of one block given them, [M, B]; 0 for padding."""
-    with allow_rank_promotion():
+    with allow_promotion():
         if name == "label":
             terms = _of_labels(model, labels, factor)
         elif model.families[name].common_sites:

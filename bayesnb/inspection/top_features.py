@@ -17,7 +17,7 @@ import numpy as np
 
 from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.placement import Array, to_double
-from bayesnb.arrays.rank_promotion import allow_rank_promotion
+from bayesnb.arrays.promotion import allow_promotion
 from bayesnb.arrays.typing import Estimator, FeatureNames
 from bayesnb.families.base import Family, Params
 from bayesnb.inspection import display_names as names
@@ -158,7 +158,7 @@ def _labels(family: Family, block: str, columns: Sequence[str], value_names: Map
 
 @jax.jit
 def _means(family: Family, params: Params) -> Array:
-    with allow_rank_promotion():
+    with allow_promotion():
         return family.means(params)
 
 

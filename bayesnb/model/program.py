@@ -28,6 +28,7 @@ import numpyro.distributions as dist
 from numpyro import handlers
 
 from bayesnb.arrays.placement import Array, is_traced
+from bayesnb.arrays.promotion import promote_dtypes
 from bayesnb.model.hyperpriors import fill_hyperpriors, hyperpriors, sample_hyperparameters
 from bayesnb.rows.checks import check_rows
 from bayesnb.rows.labels import check_labels
@@ -35,6 +36,7 @@ from bayesnb.rows.specification import Specification
 from bayesnb.rows.statistics import pooled_statistics
 
 
+@promote_dtypes
 def run(model: Specification, X: Any, y: Any, num_rows: int | None, total_count: Any) -> tuple[Any, Array]:
     """Run the program; ``model(X, y)`` calls this inside MCMC, Predictive or render_model.
 

@@ -18,7 +18,7 @@ from numpyro import handlers
 from numpyro.distributions import constraints
 
 from bayesnb.arrays.placement import Array, namespace
-from bayesnb.arrays.rank_promotion import allow_rank_promotion
+from bayesnb.arrays.promotion import allow_promotion
 from bayesnb.model.links import LINKS, Link, log_slope, matrix_powers
 from bayesnb.rows.specification import Specification
 
@@ -174,7 +174,7 @@ def sample_spelled(model: Specification, spelling: Spelling) -> dict[str, Array]
     known: dict[str, Array] = {}
     own_values: dict[str, Array] = {}
     for stage in range(max(len(family.sites) for family in model.families.values())):
-        with allow_rank_promotion(), handlers.block(), handlers.seed(rng_seed=0):
+        with allow_promotion(), handlers.block(), handlers.seed(rng_seed=0):
             trace = handlers.trace(handlers.substitute(model.params, data=known)).get_trace()
         laws = {name: site["fn"] for name, site in trace.items() if site["type"] == "sample"}
         orders = [[name for name in laws if name.startswith(f"{block}_")] for block in model.families]

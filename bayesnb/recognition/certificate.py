@@ -13,8 +13,8 @@ from numpyro import handlers
 from numpyro.infer.util import compute_log_probs
 
 from bayesnb.arrays.interpreter import evaluate
+from bayesnb.arrays.promotion import allow_promotion
 from bayesnb.arrays.pytree import pytree
-from bayesnb.arrays.rank_promotion import allow_rank_promotion
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.recognition.blocks import Block
 from bayesnb.recognition.classes import Labels
@@ -103,7 +103,7 @@ class Checks:
             return of_sites, latents, {b.site: _cells(sites[b.site]) for b in self.blocks}
 
         corners = CORNERS[: len(next(iter(latents.values()), CORNERS))]
-        with allow_rank_promotion():
+        with allow_promotion():
             of_jax = {} if self.count else _by_jax(lambda *at: run(*at)[0], jax.tree.map(lambda v: v[0], latents), None)
             theirs, latents, cells = numbers(jax.vmap(run), latents, corners)
             X = {b.site: b.rows(*(None if part is None else part[0] for part in cells[b.site])) for b in self.blocks}

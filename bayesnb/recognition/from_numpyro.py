@@ -10,7 +10,7 @@ import numpy as np
 
 from bayesnb.arrays.interpreter import by_numpy
 from bayesnb.arrays.placement import to_host
-from bayesnb.arrays.rank_promotion import allow_rank_promotion
+from bayesnb.arrays.promotion import allow_promotion
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.recognition.blocks import Block, make_blocks
 from bayesnb.recognition.certificate import ALL, ELSEWHERE, EXCHANGED, FAR_OUT, FEWER, Certificate, Checks, key_of
@@ -56,7 +56,7 @@ def from_numpyro(
         raise ValueError(f"fn must be a NumPyro program, a function, got {type(fn).__name__}")
     if not isinstance(model_args, tuple):
         raise ValueError(f"model_args must be a tuple of the program's arguments, got {type(model_args).__name__}")
-    with jax.enable_x64(True), allow_rank_promotion(), by_numpy():
+    with jax.enable_x64(True), allow_promotion(), by_numpy():
         program = Program(fn, model_args, dict(model_kwargs or {}), label).in_double()
         return _recognise(program)
 

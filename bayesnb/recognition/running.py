@@ -15,8 +15,8 @@ from numpyro import handlers
 from numpyro.primitives import Messenger
 
 from bayesnb.arrays.interpreter import evaluate_once
+from bayesnb.arrays.promotion import allow_promotion
 from bayesnb.arrays.pytree import short_repr
-from bayesnb.arrays.rank_promotion import allow_rank_promotion
 from bayesnb.recognition.draws import draw_inside
 from bayesnb.recognition.missing_cells import join_missing_cells
 from bayesnb.recognition.refusals import NotNaiveBayes, explain_errors
@@ -90,7 +90,7 @@ class Program:
 
     def trace(self, values: Mapping[str, Any], key: Any) -> Trace:
         """The sites of one run."""
-        with allow_rank_promotion(), explain_errors(self._call):
+        with allow_promotion(), explain_errors(self._call):
             seeded = handlers.seed(given(self.fn, values, key), key)
             trace = handlers.trace(seeded).get_trace(*self.args, **self.kwargs)
         return join_missing_cells(trace, self.label)

@@ -21,6 +21,7 @@ from bayesnb.arrays.cpu_rows import answers_cpu_rows
 from bayesnb.arrays.host_calls import without_compiling
 from bayesnb.arrays.interpreter import has_numpy_form
 from bayesnb.arrays.placement import is_traced, on_host, read_only, to_host
+from bayesnb.arrays.promotion import promote_dtypes
 from bayesnb.arrays.pytree import Node, pytree, short_repr
 from bayesnb.arrays.typing import Array, ArrayLike, Rows
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
@@ -136,6 +137,7 @@ class Classifier(Node):
     def _scorer(self) -> Score:
         """The function that gives log p(y = k, x) of checked rows without the base measure, [N, K]."""
 
+    @promote_dtypes
     def scores(self, arrays: Mapping[str, Array]) -> LogProb:
         """log p(y = k, x) of checked rows without the base measure, [N, K]. Pure JAX."""
         return self._scorer()(arrays)

@@ -14,7 +14,7 @@ from numpyro import handlers
 from bayesnb.arrays import memory
 from bayesnb.arrays.host_calls import at_once
 from bayesnb.arrays.placement import Array, is_traced, namespace, on_host
-from bayesnb.arrays.rank_promotion import allow_rank_promotion
+from bayesnb.arrays.promotion import allow_promotion
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 
 
@@ -48,7 +48,7 @@ def _rows(model: NaiveBayes, params: Sites, draw: Array, key: Array, total_count
     y = jax.random.categorical(key_of_label, jnp.log(jnp.asarray(model.class_probs_of(params)))[draw])
     blocks, rows = model.block_params(params), {}
     with (
-        allow_rank_promotion(),
+        allow_promotion(),
         handlers.block(),
         handlers.seed(rng_seed=key_of_rows),
         numpyro.plate("rows", len(draw)),

@@ -8,7 +8,7 @@ import jax
 from numpyro import handlers
 
 from bayesnb.arrays.placement import Array
-from bayesnb.arrays.rank_promotion import allow_rank_promotion
+from bayesnb.arrays.promotion import allow_promotion
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 
 
@@ -21,5 +21,5 @@ def sample_some(model: NaiveBayes, key: Array, start: int, *, total: int, size: 
 
 def sample_once(model: NaiveBayes, key: Array) -> Sites:
     """One draw of the parameters from the prior of a resolved model. Pure JAX."""
-    with allow_rank_promotion(), handlers.block(), handlers.seed(rng_seed=key):
+    with allow_promotion(), handlers.block(), handlers.seed(rng_seed=key):
         return model.params()

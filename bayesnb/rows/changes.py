@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from bayesnb.arrays.placement import is_traced
+from bayesnb.arrays.promotion import promote_dtypes
 from bayesnb.rows.arguments import check_factors
 from bayesnb.rows.model_statistics import ModelStatistics, require_alike, require_statistics
 
 
+@promote_dtypes
 def subtract(total: ModelStatistics, part: ModelStatistics) -> ModelStatistics:
     """The statistics of all rows but those of ``part``: a fit to them is the fit without these rows.
 
@@ -38,6 +40,7 @@ def subtract(total: ModelStatistics, part: ModelStatistics) -> ModelStatistics:
     return total.minus(part)
 
 
+@promote_dtypes
 def discount(statistics: ModelStatistics, factor: float | dict[str, float]) -> ModelStatistics:
     """The statistics of the same rows, each of ``factor`` times its weight: old rows count less than new ones.
 

@@ -22,6 +22,7 @@ from bayesnb.arrays.lazy import require_computed
 from bayesnb.arrays.masked import fill_masked
 from bayesnb.arrays.placement import Array, as_array, is_traced, on_host
 from bayesnb.arrays.processes import require_jax
+from bayesnb.arrays.promotion import promote_dtypes
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.arrays.sparse import bytes_per_row, from_bcoo, is_sparse, part_of, rows_of
 from bayesnb.arrays.threads import in_threads, row_blocks
@@ -81,6 +82,7 @@ def check_float32(families: Mapping[str, Family]) -> None:
             family.check_float32(name)
 
 
+@promote_dtypes
 def check_values(
     families: Mapping[str, Family], arrays: Mapping[str, Array], weight: Array | None = None, *, fit: bool = False
 ) -> dict[str, Array]:

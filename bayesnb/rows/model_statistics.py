@@ -12,6 +12,7 @@ import numpy as np
 
 from bayesnb.arrays.class_table import is_class_table, whole
 from bayesnb.arrays.placement import is_traced, namespace, on_host
+from bayesnb.arrays.promotion import promote_dtypes
 from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.typing import Array, LabelsLike
 from bayesnb.families.parts.class_tables import class_rows
@@ -100,6 +101,7 @@ class ModelStatistics(Node):
         return {name: statistics.pool() for name, statistics in self.blocks.items()}
 
 
+@promote_dtypes
 def merge(*parts: ModelStatistics, axis: int | None = None) -> ModelStatistics:
     """The statistics of all parts' rows together.
 
@@ -146,6 +148,7 @@ def _unstack(stacked: ModelStatistics, axis: int) -> list[ModelStatistics]:
     return [jax.tree.map(lambda a, i=i: a[i], first) for i in range(len(first.class_counts))]
 
 
+@promote_dtypes
 def merge_pairs(parts: ModelStatistics) -> ModelStatistics:
     """Parts stacked along the first axis, merged in pairs. Pure JAX."""
     while (size := len(parts.class_counts)) > 1:

@@ -14,6 +14,7 @@ from jax.sharding import NamedSharding
 
 from bayesnb.arrays.cells import SQUARABLE
 from bayesnb.arrays.cpu_rows import FEW_ROWS, fill_up, put_beside
+from bayesnb.arrays.promotion import promote_dtypes
 from bayesnb.arrays.sparse import STORED_BYTES, bytes_per_row, is_sparse, part_of
 from bayesnb.arrays.threads import merge_in_threads, row_blocks
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
@@ -81,8 +82,7 @@ def summarise(rows: LabelledRows, *, evidence: bool = True, tables: bool = False
         return from_host(rows, evidence=evidence, tables=tables)
     require_memory(rows)
     if rows.beside is not None:
-        found = _from_cpu(rows, rows.beside)
-        if found is not None:
+        if (found := _from_cpu(rows, rows.beside)) is not None:
             return found
         rows = replace(rows, **jax.tree.map(jnp.asarray, {"arrays": rows.arrays, "labels": rows.labels}))
     weight = rows.labels.y if rows.labels.soft else rows.labels.weight
@@ -144,6 +144,7 @@ def from_host(rows: LabelledRows, *, evidence: bool = True, tables: bool = False
 
 
 @partial(jax.jit, static_argnames=("num_classes", "sharding"))
+@promote_dtypes
 def from_device(
     families: Mapping[str, Family],
     arrays: Mapping[str, Array],

@@ -16,6 +16,7 @@ import numpy as np
 
 from bayesnb.arrays.cpu_rows import put_beside
 from bayesnb.arrays.placement import as_array, is_traced, namespace, to_host
+from bayesnb.arrays.promotion import promote_dtypes
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families.parts.statistics import without
 from bayesnb.fits.closed_form import fit_posterior
@@ -29,6 +30,7 @@ from bayesnb.rows.statistics import summarise
 from bayesnb.validation.left_out_forests import left_out_ratios
 
 
+@promote_dtypes
 def leave_one_out(
     model: NaiveBayes | ForestPosterior,
     X: Rows,

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayesnb.arrays.placement import Array
+from bayesnb.arrays.promotion import promote_dtypes
 from bayesnb.arrays.sparse import is_sparse
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.families.base import Family
@@ -115,6 +116,7 @@ def softmax(joint: Array) -> tuple[Array, Array]:
     return shares / total, (highest + np.log(total))[:, 0]
 
 
+@promote_dtypes
 def left_out_evidence(
     posterior: Posterior, rows: LabelledRows, *, by_feature: bool, forest: ForestPosterior | None = None
 ) -> LeftOutEvidence:

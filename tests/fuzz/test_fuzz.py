@@ -30,6 +30,8 @@ LONG = settings(
     derandomize=False, database=None, deadline=None, print_blob=True, suppress_health_check=list(HealthCheck)
 )
 NUMBER = int(os.environ.get("BAYESNB_FUZZ", "20000"))
+PROMOTIONS = ("standard", "standard", "strict")
+"""How JAX lets dtypes meet, as users set it."""
 PART = 500
 """Examples of one part, which have few sizes of models in common."""
 
@@ -38,8 +40,8 @@ RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID")
 SEED = int(os.environ.get("BAYESNB_FUZZ_SEED", str(random.Random(RUN).randrange(10**6))))
 
 
-def laws_hold(problem: data.Problem, law: Callable[[data.Problem], None]) -> None:
-    with in_time():
+def laws_hold(problem: data.Problem, law: Callable[[data.Problem], None], promotion: str) -> None:
+    with in_time(), jax.numpy_dtype_promotion(promotion):
         law(problem)
 
 
@@ -86,7 +88,11 @@ CHECKS = {
 def tried(name: str, sizes: list[Size]) -> Callable[[], None]:
     """The check of this name, of everything that may be drawn."""
     drawn = {
-        "laws": {"problem": data.tame(sizes), "law": st.sampled_from(laws.LAWS)},
+        "laws": {
+            "problem": data.tame(sizes),
+            "law": st.sampled_from(laws.LAWS),
+            "promotion": st.sampled_from(PROMOTIONS),
+        },
         "wild": {"problem": data.wild(sizes)},
         "arguments": {"call": arguments.odd_calls()},
         "files": {"file": files.altered()},

@@ -16,6 +16,7 @@ from jax.extend.core import Literal
 from bayesnb.arrays.interpreter.equation import Function, bind, function_of
 from bayesnb.arrays.interpreter.keys import numpy_dtype, to_numpy
 from bayesnb.arrays.interpreter.rules import RULES
+from bayesnb.arrays.promotion import promote_dtypes
 
 Values = list[Any]
 
@@ -102,6 +103,7 @@ def _trace(
 ) -> tuple[Program, Any]:
     """The program for arguments of this structure, and the structure of its results; both depend on JAX's generator."""
 
+    @promote_dtypes
     def of_leaves(*leaves: Any) -> Any:
         return function(*jax.tree.unflatten(structure, leaves), **dict(static))
 

@@ -38,7 +38,7 @@ class Statistics(Node):
         owner, values = f"statistics of block {block!r}", {name: getattr(self, name) for name, _ in self.axes}
         require_axes(owner, values, self.axes, self.axis_sizes(num_classes))
         require_finite_numbers(owner, **values)
-        if (np.abs(values.get("mean", 0.0)) > LARGEST_CELL).any():
+        if (np.abs(np.asarray(values.get("mean", 0.0), float)) > LARGEST_CELL).any():
             raise ValueError(f"{owner}: mean holds a number that is too large to be squared")
         for name in values.keys() - {*self.signed}:
             if not (np.asarray(values[name]) >= 0).all():

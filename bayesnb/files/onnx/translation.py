@@ -17,7 +17,7 @@ from jax.extend.core import Literal
 
 from bayesnb.arrays.interpreter.equation import function_of
 from bayesnb.arrays.interpreter.rules import RULES as NUMPY_RULES
-from bayesnb.arrays.rank_promotion import allow_rank_promotion
+from bayesnb.arrays.promotion import allow_promotion
 from bayesnb.files.onnx import functions
 from bayesnb.files.onnx.graph import BOOL, INT64, Array, Graph, Tensor, element_type
 
@@ -146,7 +146,7 @@ class Translation:
         if len(arrays) == len(arguments) and (simple or static):
             return _compute(equation, np.broadcast_arrays(*arrays) if simple else _in_full(equation, arrays))
         if name in functions.FUNCTIONS:
-            with allow_rank_promotion():
+            with allow_promotion():
                 function = partial(functions.FUNCTIONS[name], **equation.params)
                 traced = jax.make_jaxpr(function)(*[variable.aval for variable in equation.invars])
             return self.run(traced.jaxpr, traced.consts, arguments)

@@ -16,8 +16,8 @@ import numpy as np
 import numpyro.distributions as dist
 
 from bayesnb.arrays.class_table import ClassTable
+from bayesnb.arrays.promotion import allow_promotion
 from bayesnb.arrays.pytree import fields_of
-from bayesnb.arrays.rank_promotion import allow_rank_promotion
 from bayesnb.families import Family
 from bayesnb.families.parts.pairs import PairStatistics
 from bayesnb.families.parts.statistics import Statistics
@@ -284,7 +284,7 @@ def _distribution(name: str, arguments: dict[str, Any]) -> dist.Distribution:
     for argument, value in arguments.items():
         if isinstance(value, str) and not isinstance(parameters[argument].default, str):
             raise ValueError(f"{argument} of the distribution {name} must be a number, got {value!r}")
-    with allow_rank_promotion():
+    with allow_promotion():
         if "validate_args" in parameters:
             cls(**arguments | {"validate_args": True})
         return cls(**arguments)

@@ -12,7 +12,7 @@ import numpy as np
 
 from bayesnb.arrays.class_table import is_class_table
 from bayesnb.arrays.placement import to_double
-from bayesnb.arrays.rank_promotion import allow_rank_promotion
+from bayesnb.arrays.promotion import allow_promotion
 from bayesnb.families.parts.support import require_axes, require_finite_numbers, require_simplex
 from bayesnb.files.storage.saved_forests import check_forest
 from bayesnb.fits.averaged import AveragedPosterior
@@ -199,7 +199,7 @@ def _(result: Draws) -> None:
     _require_arrays("sample_stats", result.sample_stats)
     for site, law in extra.items():
         value = params.get(site, np.zeros(()))
-        with allow_rank_promotion():
+        with allow_promotion():
             good = value.shape == (num_draws, *law.shape()) and np.isfinite(value).all()
             if not good or not np.all(law.support(value)):
                 raise ValueError(f"params[{site!r}] must be {num_draws} draws in the support of {law!r}")
