@@ -14,6 +14,7 @@ import jax
 import numpy as np
 from jax.sharding import SingleDeviceSharding
 
+from bayesnb.arrays.explicit_axes import with_automatic_axes
 from bayesnb.arrays.placement import Array, is_traced, padded_size
 from bayesnb.arrays.promotion import promote_dtypes
 
@@ -60,14 +61,14 @@ def put_beside(rows: jax.Array, answer: T, like: Any = None, power: float = 1.0)
 
 def answers_cpu_rows(function: Method) -> Method:
     """A row-wise method ``function(fit, X)`` of a classifier, with few compilations for JAX rows on the CPU."""
-    compiled = jax.jit(function)
+    compiled, on_mesh = jax.jit(function), with_automatic_axes(function, by_rows=True)
 
     @wraps(function)
     @promote_dtypes
     def call(fit: Any, X: Any) -> Any:
         rows = find_cpu_rows(X)
         if rows is None or is_traced(fit):
-            return function(fit, X)
+            return function(fit, X) if type(X) is np.ndarray else on_mesh(fit, X)
         tables = read_as_numpy(X)
         size = len(rows) if rows.ndim else 0
         if 0 < size <= FEW_ROWS and all(type(part) is np.ndarray for part in _parts(tables)):

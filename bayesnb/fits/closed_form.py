@@ -20,6 +20,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from bayesnb.arrays.explicit_axes import with_automatic_axes
 from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.placement import is_traced, on_host, to_host
 from bayesnb.arrays.typing import ArrayLike, LabelsLike, Rows
@@ -152,6 +153,7 @@ def conjugate(model: NaiveBayes) -> NaiveBayes:
     return model
 
 
+@with_automatic_axes
 def gather(
     model: NaiveBayes,
     X: Any,

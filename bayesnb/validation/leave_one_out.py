@@ -8,6 +8,7 @@ The row's contribution is subtracted from the hyperparameters of its own class a
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import jax
@@ -15,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.cpu_rows import put_beside
+from bayesnb.arrays.explicit_axes import with_automatic_axes
 from bayesnb.arrays.placement import as_array, is_traced, namespace, to_host
 from bayesnb.arrays.promotion import promote_dtypes
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
@@ -30,6 +32,7 @@ from bayesnb.rows.statistics import summarise
 from bayesnb.validation.left_out_forests import left_out_ratios
 
 
+@partial(with_automatic_axes, by_rows=True)
 @promote_dtypes
 def leave_one_out(
     model: NaiveBayes | ForestPosterior,
