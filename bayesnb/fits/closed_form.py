@@ -13,6 +13,7 @@ Known parameters need no fit:
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -24,6 +25,7 @@ from bayesnb.arrays.explicit_axes import with_automatic_axes
 from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.placement import is_traced, on_host, to_host
 from bayesnb.arrays.typing import ArrayLike, LabelsLike, Rows
+from bayesnb.families.parts.statistics import NormalStatistics
 from bayesnb.model.declarations import check_model_float32
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.model.nonconjugate import require_conjugacy
@@ -178,11 +180,31 @@ def gather(
     else:
         match_statistics(model.families, model.num_classes, model.resolved, statistics)
         statistics = statistics if tables else statistics.dense()
+    _warn_of_rounding(statistics)
     if on_host(statistics) and not is_traced(model):
         model = to_host(model)
     elif not model.resolved:
         check_model_float32(model.families, model.class_concentration)
     return model, statistics
+
+
+FEW = 16
+"""A standard deviation of so many units in the last place of the mean, whose rounding changes it by a thousandth."""
+
+
+def _warn_of_rounding(statistics: ModelStatistics) -> None:
+    """Warn of cells of Normal that differ by so few units in the last place that their mean is rounded away."""
+    for name, found in statistics.blocks.items():
+        if isinstance(found, NormalStatistics) and not is_traced(found):
+            count, mean, squares = map(np.asarray, (found.count, found.mean, found.squares))
+            few = (squares > 0) & (squares < count * np.square(FEW * np.finfo(mean.dtype).eps * mean))
+            if few.any():
+                column = int(few.any(axis=0).argmax())
+                warnings.warn(
+                    f"block {name!r}, column {column}: the cells of a class differ by a few units in the last place of "
+                    f"{mean.dtype}, so means, merges and leave-one-out are rough: subtract a constant from the column",
+                    stacklevel=3,
+                )
 
 
 def require_maximum(model: NaiveBayes, params: Sites, statistics: ModelStatistics) -> None:

@@ -15,7 +15,7 @@ from bayesnb.arrays.placement import Array, is_traced, namespace, on_host
 from bayesnb.families.base import Family, Hyperparameter, Params, pytree
 from bayesnb.families.parts.cell_edges import FEWEST_CELLS, MOST_CELLS, NO_EDGE, check_edges, find_edges
 from bayesnb.families.parts.cell_statistics import HistogramStatistics, same_cells
-from bayesnb.families.parts.cells import centres_of, ends_of, log_density_inside, log_widths
+from bayesnb.families.parts.cells import centres_of, ends_of, log_density_inside, log_widths, require_exact
 from bayesnb.families.parts.support import Axes, broadcast, require_finite_numbers, require_shapes, require_simplex
 from bayesnb.families.priors import segments
 from bayesnb.families.traits import FAR, POINTS, CellDensities
@@ -60,6 +60,7 @@ class CellColumns(Family):
     def check(self, x: Array, block: str) -> None:
         if not all_within(x, SAFE):  # as quick as reading the cells
             super().check(x, block)
+            require_exact(x, block)
 
     # the cells, which rows give
 

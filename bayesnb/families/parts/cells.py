@@ -127,3 +127,15 @@ def centres_of(edges: Array, atoms: Array) -> Array:
     below = jnp.concatenate([bounded[:, :1], bounded], axis=1)
     inside = below + jnp.where(at == 0, -width, jnp.where(at == last, width, 0.5 * width))
     return jnp.where(jnp.isfinite(atoms), atoms, jnp.where((at <= last) & (last > 0), inside, 0.0))
+
+
+def require_exact(x: Array, block: str) -> None:
+    """Raise ValueError if float64 would round an integer cell: cells of one value may be several."""
+    if x.dtype.kind not in "iu" or x.dtype.itemsize < 8:
+        return
+    odd = next((cell for cell in x[(x > 2**53) | (x < -(2.0**53))].tolist() if cell != float(cell)), None)
+    if odd is not None:
+        raise ValueError(
+            f"block {block!r} holds {odd}, which floating point would round to {float(odd):.0f}: subtract a constant "
+            "from the column, or convert it to floating point if rounding does no harm"
+        )
