@@ -144,7 +144,7 @@ class Classifier(Node):
 
     def arrays(self, X: Rows) -> dict[str, Array]:
         """Rows [N, D] by block, checked against the fit; ValueError if they do not fit."""
-        model = self.model
+        model = arguments.require_one_fit(self.model)
         return check_rows(model.families, model.single, model.by_block(X), self.columns(), sparse=not is_traced(self))
 
     def _score_rows(self, arrays: dict[str, Array]) -> LogProb:
@@ -251,7 +251,7 @@ class Posterior(Classifier):
 
     def evidence_table(self) -> EvidenceTable:
         """The log evidence in parts that add up: ``labels``, log p(y), and ``features``, [K, D] by block."""
-        return evidence_table(self.prior, self.statistics)
+        return evidence_table(arguments.require_one_fit(self.prior), self.statistics)
 
     def sample(self, key: Array, num_samples: int) -> Sites:
         """Independent exact draws of the parameters by site, [num_samples, K, ...]; key is a ``jax.random.key``.
@@ -259,7 +259,7 @@ class Posterior(Classifier):
         A key fixes the draws, and more draws begin with the same ones; those on the host and on a device differ.
         """
         arguments.check_key(key)
-        arguments.check_draws(self.model, num_samples=num_samples)
+        arguments.check_draws(arguments.require_one_fit(self.model), num_samples=num_samples)
         if on_host(self.model) and not is_traced(key) and has_numpy_form(key):
             pieces = [
                 without_compiling(sample_some, self.model, key, start, total=num_samples, size=stop - start)

@@ -82,6 +82,16 @@ def require_known(function: str, *values: Any) -> None:
         )
 
 
+def require_one_fit(model: Any) -> Any:
+    """The model of a fit. ValueError if it is that of many fits, which ``jax.vmap`` returned."""
+    if np.ndim(model.class_concentration) > 1:
+        raise ValueError(
+            f"these are {len(model.class_concentration)} fits, which jax.vmap stacked: use them in jax.vmap too, as in "
+            "jax.vmap(lambda fit: fit.predict_proba(X))(fits)"
+        )
+    return model
+
+
 def check_draws(one: Any, **given: Any) -> None:
     """Raises ValueError unless there is memory for this many draws, a positive int, each of the size of ``one``."""
     check_counts(**given)

@@ -12,7 +12,6 @@ import numpy as np
 
 from bayesnb.arrays.cpu_rows import find_cpu_rows, read_as_numpy
 from bayesnb.arrays.placement import Array, is_traced, on_host
-from bayesnb.arrays.promotion import promote_dtypes
 from bayesnb.families.base import Family
 from bayesnb.primitives.sums import Labels
 from bayesnb.rows import arguments
@@ -76,7 +75,6 @@ class LabelledRows:
         return replace(self, arrays={b: jnp.where(column, x, jnp.zeros((), x.dtype)) for b, x in self.arrays.items()})
 
 
-@promote_dtypes
 def label_rows(
     model: Specification,
     X: Any,

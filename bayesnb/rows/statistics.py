@@ -183,6 +183,5 @@ def _from_cpu(rows: LabelledRows, beside: jax.Array) -> ModelStatistics | None:
     arrays, labels = fill_up((arrays, labels))
     if len(labels.y) > rows.num_rows:  # the padding belongs to no class
         labels.y[rows.num_rows :] = 0 if labels.soft else num_classes
-    if beside.committed:
-        arrays, labels = jax.device_put((arrays, labels), beside.sharding)
+    arrays, labels = jax.device_put((arrays, labels), beside.sharding if beside.committed else None)
     return from_device(families, arrays, labels, num_classes)

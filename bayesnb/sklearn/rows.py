@@ -21,6 +21,7 @@ from sklearn.utils.validation import (
 )
 
 from bayesnb.arrays.masked import fill_masked
+from bayesnb.arrays.placement import is_traced
 from bayesnb.frames.blocks import Blocks, BlocksSchema
 from bayesnb.frames.classes import plain_labels
 from bayesnb.frames.likelihoods import AUTO, refuse_words, takes_sparse
@@ -50,6 +51,11 @@ def check_rows(estimator: Any, X: Any, y: Any, sample_weight: Any, *, reset: boo
 
 def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
     """X as a frame, an array, a sparse matrix or blocks of these, with the columns of the fit."""
+    if is_traced(X):
+        raise ValueError(
+            "an estimator cannot run inside a JAX transformation: use the fit that it holds, as in "
+            "jax.jit(clf.fit_.predict_proba)(clf.encoded(X))"
+        )
     blocks = as_blocks(X)
     if blocks is None and isinstance(estimator.likelihoods, NaiveBayes) and not estimator.likelihoods.single:
         blocks = as_blocks(_columns_by_block(X, estimator.likelihoods))

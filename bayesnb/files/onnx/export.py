@@ -48,7 +48,7 @@ def to_onnx(fit: Classifier, estimator: Any = None) -> bytes:
     labels = None if estimator is None else _checked_labels(estimator.classes_)
     graph = _graph(fit, inputs, rows, labels)
     metadata = {} if labels is None else {"classes": repr(labels.tolist())}
-    return to_bytes(graph, f"Naive Bayes predictions of a {type(fit).__name__}", metadata)
+    return to_bytes(graph, f"Naive Bayes predictions of a {type(fit).__name__}; numbers are float64", metadata)
 
 
 def _graph(fit: Classifier, inputs: Sequence[Input], rows: Rows, labels: Any) -> Graph:

@@ -50,7 +50,7 @@ def export(fit: Classifier | Estimator, path: Target, *, platforms: Sequence[str
     ``log_proba`` and ``log_joint``, [N, K] each::
 
         session = onnxruntime.InferenceSession("model.onnx")
-        label, proba = session.run(["label", "proba"], {"X": X.astype(float)})
+        label, proba = session.run(["label", "proba"], {"X": X.astype(float)})  # float32 is refused
 
     **JAX.** The functions take float32 rows, or float64 rows if JAX computes in float64 during the export
     (``jax.enable_x64``). A program without bayesnb can call them as follows, with X an array [N, D] or a dict of arrays
