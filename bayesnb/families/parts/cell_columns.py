@@ -37,6 +37,7 @@ class CellColumns(Family):
     mass: Hyperparameter
     counts: Hyperparameter
     atoms: Hyperparameter
+    found: bool
 
     axes: ClassVar[Axes] = (("counts", "KDG"), ("mass", "1DG"), ("edges", "1DE"), ("atoms", "1DG"))
     statistics_type: ClassVar[type] = HistogramStatistics
@@ -54,6 +55,8 @@ class CellColumns(Family):
             if value is not None and not is_traced(value) and not (np.asarray(value) >= least).all():
                 raise ValueError(f"Histogram: {name} must be numbers, {least:g} or more")
         require_finite_numbers("Histogram", counts=self.counts)
+        if type(self.found) is not bool or (self.mass is not None and self.edges is None):
+            raise ValueError("Histogram: found is True or False, and mass is that of cells between given edges")
         if self.mass is not None and not is_traced(self.mass) and (np.asarray(self.mass) > 1.0 + 1e-6).any():
             raise ValueError("Histogram: mass must be shares of the cells, at most 1")
 
@@ -82,10 +85,11 @@ class CellColumns(Family):
         with jax.core.eval_context():
             found = weight()
             edges, atoms = find_edges(np.asarray(x), None if found is None else np.asarray(found), self.cells)
-        return self._replace(edges=edges[None], atoms=atoms[None])
+        return self._replace(edges=edges[None], atoms=atoms[None], found=True)
 
     def follow(self, statistics: HistogramStatistics) -> Self:
-        return self._replace(edges=statistics.edges[:1], atoms=statistics.atoms[:1])
+        found = self.found or self.looks_at_rows
+        return self._replace(edges=statistics.edges[:1], atoms=statistics.atoms[:1], found=found)
 
     def accepts(self, statistics: Any) -> bool:
         if not super().accepts(statistics) or np.shape(statistics.counts)[-1] != self.cells:
@@ -194,6 +198,15 @@ class CellColumns(Family):
     @property
     def continuous(self) -> bool:
         return True
+
+    @property
+    def density_share(self) -> Array:
+        points, edges = (np.isfinite(np.asarray(table)).sum(axis=1) for table in (self._atoms, self._edges))
+        return np.where(edges > 0, 1.0 - points / (1.0 + edges), 0.0)
+
+    def density_weight(self, statistics: HistogramStatistics, num_rows: float) -> Array:
+        del num_rows
+        return (statistics.counts.sum(axis=0) * ~np.isfinite(np.asarray(self._atoms))).sum(axis=1)
 
     def table_sizes(self, num_columns: int) -> tuple[int, ...]:
         return (self.cells,) * num_columns

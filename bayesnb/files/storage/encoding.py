@@ -18,7 +18,7 @@ import numpyro.distributions as dist
 from bayesnb.arrays.class_table import ClassTable
 from bayesnb.arrays.promotion import allow_promotion
 from bayesnb.arrays.pytree import fields_of
-from bayesnb.families import Family
+from bayesnb.families import Family, Histogram, Views
 from bayesnb.families.parts.pairs import PairStatistics
 from bayesnb.families.parts.statistics import Statistics
 from bayesnb.files.storage.saved_estimators import check_estimator
@@ -60,10 +60,10 @@ SPELLED = (Spelling, Site, Part, Cells, Positions)
 
 OPTIONAL = {
     NaiveBayes: "spelling", ModelStatistics: "classes", ForestStatistics: "classes", FrameSchema: "informative",
-    ArraySchema: "informative",
+    ArraySchema: "informative", Histogram: "found", Views: "found",
 }  # fmt: skip
 """The field of a type that is saved only where it is set: how a recognised model is shown, the names of classes, the
-columns whose missing cells are informative."""
+columns whose missing cells are informative, edges that were found."""
 
 MODEL_FIELDS = (
     "families", "single", "num_classes", "class_concentration", "class_probs", "priors", "columns", "spelling"
