@@ -33,13 +33,15 @@ class Cuts(dist.Distribution):
     def log_prob(self, value: Array) -> Array:
         """The log probability of cuts, [D]."""
         columns, size = jnp.arange(len(self.real)), self.real.shape[-1] + 1
-        table = self.log_weight[self.which.astype(int), columns]
+        which, tables = self.which.astype(int), self.log_weight
         prior = log_prior_of_count(self.real)[columns, value.sum(axis=-1).astype(int)]
         one = jnp.ones((len(self.real), 1), bool)
         ends, begins = (jnp.concatenate(parts, axis=-1) for parts in ((value > 0, one), (one, value > 0)))
         start = jax.lax.cummax(jnp.where(begins, jnp.arange(size)[None], 0), axis=1)
-        segments = jnp.take_along_axis(table, start[:, None, :], axis=1)[:, 0]
-        whole, _ = sum_segmentations(table, self.real)
+        segments = tables[which[:, None], columns[:, None], start, jnp.arange(size)[None]]
+        # the sums of all tables: under vmap they are the same for every draw
+        real = jnp.broadcast_to(self.real[None], (len(tables), *self.real.shape))
+        whole = sum_segmentations(tables, real)[0][which, columns]
         logs = prior + jnp.where(ends, segments, 0.0).sum(axis=-1) - whole
         return jnp.where(((value <= 0) | (self.real > 0)).all(axis=-1), logs, -jnp.inf)
 
