@@ -10,8 +10,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from jax.experimental import checkify
 from numpy.testing import assert_allclose, assert_array_equal
+from numpyro.infer.util import log_density
 
 import bayesnb as nb
 from tests.fuzz.data import Problem
@@ -251,6 +253,48 @@ def files_keep_every_bit(problem: Problem) -> None:
         assert_array_equal(again.log_joint(problem.X), fitted.log_joint(problem.X))
 
 
+def a_unit_changes_no_evidence(problem: Problem) -> None:
+    """With a precision x -> c x + b leaves evidences as they are; edges that were found are refused beside others."""
+    if problem.size.kinds not in (("normal",), ("shared",)) or not problem.X.size:
+        return
+    seen = np.where(np.isnan(problem.X).all(axis=0), 0.0, problem.X)
+    low, high = np.nanmin(seen, axis=0), np.nanmax(seen, axis=0)
+    wide = np.where(high > low, high - low, 1.0)
+    edges, narrow = np.linspace(low - 0.1 * wide, high + 0.1 * wide, 6, axis=1), 1e-3 * wide
+    K, found = problem.size.num_classes, []
+    for c, b in ((1.0, 0.0 * wide), (4.0, 0.5 * wide), (-0.5, -wide)):
+        cells = nb.Histogram(edges=np.sort(c * edges + b[:, None], axis=1))
+        families = {"normal": nb.Normal(), "cells": cells, "shared": nb.Normal(variance="shared")}
+        models = {name: nb.NaiveBayes(family, num_classes=K) for name, family in families.items()}
+        rows = c * problem.X + b, problem.y
+        compared = nb.compare_evidence(models, *rows, sample_weight=problem.weight, precision=abs(c) * narrow)
+        found.append([compared.log_evidence[name] for name in models])
+    assert_allclose(found, found[:1] * 3, rtol=1e-5, atol=1e-4)
+    seen = problem.X if problem.weight is None else problem.X[problem.weight > 0]
+    if np.isfinite(seen).any():
+        own = {"found": nb.NaiveBayes(nb.Histogram(), num_classes=K), "normal": models["normal"]}
+        with pytest.raises(ValueError, match=r"found in these very rows|one edge"):
+            nb.compare_evidence(own, problem.X, problem.y, sample_weight=problem.weight, precision=narrow)
+
+
+def log_priors_are_those_of_the_program(problem: Problem) -> None:
+    """The log priors and log likelihoods of a draw add up to NumPyro's log density of the program."""
+    fitted = fit(problem)
+    dense = [share for family in fitted.prior.families.values() for share in family.density_share]
+    measured = {"normal", "shared", "covariance", "discriminant"} & {*problem.size.kinds}
+    if not problem.num_rows or (measured and 0.0 in dense) or problem.offset:
+        return  # a column of one value has no density
+    data = nb.to_arviz(
+        fitted, key=jax.random.key(problem.num_rows), num_samples=2, num_chains=1, X=problem.X, y=problem.y
+    )
+    at = {site: table.values[0, 1] for site, table in data["posterior"].data_vars.items()}
+    with jax.enable_x64(True), jax.numpy_rank_promotion("allow"):
+        exact, _ = log_density(fitted.prior, (problem.X, problem.y), {}, at)
+    parts = [data["log_prior"][site].values[0, 1] for site in data["log_prior"].data_vars]
+    total = sum(parts) + data["log_likelihood"]["log_joint"].values[0, 1].sum()
+    assert_allclose(total, exact, rtol=1e-3, atol=1e-2)  # draws are in single precision
+
+
 LAWS = [
     answers_are_sane,
     weights_are_repetitions,
@@ -267,4 +311,6 @@ LAWS = [
     forms_are_the_same,
     the_estimator_is_the_fit,
     files_keep_every_bit,
+    a_unit_changes_no_evidence,
+    log_priors_are_those_of_the_program,
 ]
