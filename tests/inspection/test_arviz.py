@@ -457,14 +457,15 @@ def test_a_constant_column_has_no_prior(variance, key):
 
 
 def test_power_scaling_finds_a_prior_that_matters(key):
-    """psense of ArviZ 1, psens of ArviZ 0: the sensitivity to a prior of 200 pseudo-rows is larger than to one of 2."""
+    """psense of ArviZ 1, psens of ArviZ 0: the sensitivity to a prior of 200 pseudo-rows is larger than to one of 4."""
     arviz, found = library(), []
-    for size in (1.0, 100.0):
+    for size in (2.0, 100.0):  # a flat prior has no weights to scale
         posterior = nb.fit_posterior(nb.NaiveBayes(nb.Bernoulli(size, size)), COUGHS, Y)
         data = to_arviz(posterior, key=key, X=COUGHS, y=Y)
         scaled = arviz.psense(data) if hasattr(arviz, "psense") else arviz.psens(data, component="prior")
         found.append(float(scaled["x_probs"].max()))
-    assert 0 < found[0] < 0.05 < found[1]
+    assert 0 < 1.5 * found[0] < found[1]
+    assert found[1] > 0.05
     if hasattr(arviz, "psense_summary"):
         assert {"prior", "likelihood", "diagnosis"} <= set(arviz.psense_summary(data).columns)
 

@@ -310,6 +310,7 @@ def test_a_saved_fit_says_whether_its_edges_were_found(tmp_path):
     nb.save(given, tmp_path / "given.bayesnb")
     assert b'"found"' not in (tmp_path / "given.bayesnb").read_bytes()
     assert not nb.load(tmp_path / "given.bayesnb").prior.families["x"].found
+    assert nb.Histogram().prepare(REAL, lambda: None).found
     with pytest.raises(ValueError, match="found is True or False"):
         nb.Histogram(found=1)
     with pytest.raises(ValueError, match="mass is that of cells between given edges"):
