@@ -15,6 +15,7 @@ import numpy as np
 from jax.sharding import SingleDeviceSharding
 
 from bayesnb.arrays.explicit_axes import with_automatic_axes
+from bayesnb.arrays.observed_rows import ObservedRows
 from bayesnb.arrays.placement import Array, is_traced, padded_size
 from bayesnb.arrays.promotion import promote_dtypes
 
@@ -36,6 +37,8 @@ def find_cpu_rows(X: Any, *others: Any) -> jax.Array | None:
 
 def read_as_numpy(given: Any) -> Any:
     """Rows, or another array, with JAX arrays replaced by numpy arrays that share their memory."""
+    if isinstance(given, ObservedRows):
+        return jax.tree.map(read_as_numpy, given)
     if isinstance(given, Mapping):
         return {name: read_as_numpy(part) for name, part in given.items()}
     if isinstance(given, tuple):
@@ -98,7 +101,8 @@ def fill_up(tables: T) -> T:
 
 def _parts(X: Any) -> Iterator[Any]:
     """The arrays of the blocks; a block may be a pair of arrays."""
-    for block in X.values() if isinstance(X, Mapping) else (X,):
+    blocks = X.cells if isinstance(X, ObservedRows) else X
+    for block in blocks.values() if isinstance(blocks, Mapping) else (blocks,):
         yield from block if isinstance(block, tuple) else (block,)
 
 

@@ -22,6 +22,8 @@ import jax
 import numpy as np
 import numpy.typing as npt
 
+from bayesnb.arrays.observed_rows import ObservedRows
+
 __all__ = (
     "Array",
     "ArrayLike",
@@ -82,8 +84,8 @@ class Estimator(Protocol):
 Block: TypeAlias = ArrayLike | SparseMatrix | DataFrame | tuple[ArrayLike, ArrayLike]
 """The cells of one block, [N, D]; of Binomial, where totals are cells, a pair of them, (successes, totals)."""
 
-Rows: TypeAlias = Block | Mapping[str, Block]
-"""Rows of numbers: an array-like [N, D], a sparse matrix, or a dict of them by block."""
+Rows: TypeAlias = Block | Mapping[str, Block] | ObservedRows
+"""Rows of numbers: an array-like [N, D], a sparse matrix, a dict of them by block, or what ``model.rows`` gives."""
 
 Table: TypeAlias = Rows | Mapping[str, object] | Sequence[object]
 """Rows as an estimator takes them: a data frame, an array, a list of rows or of dicts, one dict, or blocks of these."""

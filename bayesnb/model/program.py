@@ -81,9 +81,7 @@ def run(model: Specification, X: Any, y: Any, num_rows: int | None, total_count:
             )
             for b, family in model.families.items()
         }
-    if model.spelling is not None:
-        return model.spelling.own_rows(rows["x"] if model.single else rows, model.single), y
-    return (rows["x"] if model.single else rows), y
+    return model.own_rows(rows["x"] if model.single else rows), y
 
 
 class _AnyClasses(dist.Distribution):

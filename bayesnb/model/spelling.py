@@ -17,8 +17,10 @@ import numpyro.distributions as dist
 from numpyro import handlers
 from numpyro.distributions import constraints
 
+from bayesnb.arrays.observed_rows import ObservedRows
 from bayesnb.arrays.placement import Array, namespace
 from bayesnb.arrays.promotion import allow_promotion
+from bayesnb.arrays.pytree import short_repr
 from bayesnb.model.links import LINKS, Link, log_slope, matrix_powers
 from bayesnb.rows.specification import Specification
 
@@ -98,6 +100,8 @@ class Spelling(NamedTuple):
     cells: tuple[Cells, ...]
     hyper: tuple[tuple[str, str], ...] = ()
     """The program's names of hyperpriors' sites, and the model's own."""
+    observes: str = ""
+    """The program's name, if it observes other rows than its arguments: the model takes ``ObservedRows`` alone."""
 
     @property
     def observed(self) -> dict[str, str]:
@@ -144,7 +148,19 @@ class Spelling(NamedTuple):
         return [(site, make_site(site, found, shapes, inverse=False)) for site in known]
 
     def rows(self, X: Any, single: bool) -> Any:
-        """Rows by the program's sites as rows by block, [N, D]."""
+        """Rows by the program's sites as rows by block, [N, D].
+
+        ValueError unless they are what the program observes, where its arguments are something else.
+        """
+        if isinstance(X, ObservedRows) and dict.fromkeys(X.cells, self.observes or X.program) == {
+            cells.site: X.program for cells in self.cells
+        }:
+            X = X.cells[self.cells[0].site] if single else X.cells
+        elif isinstance(X, ObservedRows) or (self.observes and X is not None):
+            raise ValueError(
+                "X must be the rows that the model's program observes, from model.rows(...) of the recognised model, "
+                f"got {short_repr(X)}"
+            )
         if single and not isinstance(X, Mapping):
             return X if X is None else _flat(X, self.cells[0].shape)
         if not isinstance(X, Mapping):
@@ -157,9 +173,9 @@ class Spelling(NamedTuple):
 
     def own_rows(self, X: Any, single: bool) -> Any:
         """Rows by block as the program has them."""
-        if single:
-            return _reshape(X, self.cells[0].shape)
-        return {cells.site: _reshape(X[cells.block], cells.shape) for cells in self.cells}
+        blocks = {self.cells[0].block: X} if single else X
+        rows = {cells.site: _reshape(blocks[cells.block], cells.shape) for cells in self.cells}
+        return ObservedRows(rows, self.observes) if self.observes else next(iter(rows.values())) if single else rows
 
     def tilts(self) -> dict[str, tuple[float, ...]]:
         """The powers of |d parameter / d latent| of the canonical sites whose link changes densities."""

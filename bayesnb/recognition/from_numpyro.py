@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import jax
@@ -18,7 +19,8 @@ from bayesnb.recognition.classes import Labels, count_classes, lopsided_labels, 
 from bayesnb.recognition.compose import Matches, compose
 from bayesnb.recognition.matching import Values
 from bayesnb.recognition.missing_cells import base_of
-from bayesnb.recognition.points import Observed, Points
+from bayesnb.recognition.observing import CHANGED, TOGETHER, compare_rows, make_source
+from bayesnb.recognition.points import Points
 from bayesnb.recognition.refusals import NO_ROWS, NotNaiveBayes
 from bayesnb.recognition.row_arguments import hold_hyperparameters, shorten
 from bayesnb.recognition.running import MOST_ROWS, Program
@@ -57,11 +59,14 @@ def from_numpyro(
     if not isinstance(model_args, tuple):
         raise ValueError(f"model_args must be a tuple of the program's arguments, got {type(model_args).__name__}")
     with jax.enable_x64(True), allow_promotion(), by_numpy():
-        program = Program(fn, model_args, dict(model_kwargs or {}), label).in_double()
-        return _recognise(program)
+        call: Any = fn
+        given = dict(model_kwargs or {})
+        while isinstance(call, partial):  # what it holds are arguments, too
+            call, model_args, given = call.func, call.args + model_args, {**call.keywords, **given}
+        return _recognise(Program(call, model_args, given, label).in_double(), fn)
 
 
-def _recognise(program: Program) -> NaiveBayes:
+def _recognise(program: Program, fn: Callable[..., object]) -> NaiveBayes:
     whole = _find_labels(program)
     whole.program = hold_hyperparameters(whole, {program.label: _default_label})
     labels = _some_rows(whole)
@@ -99,15 +104,13 @@ def _recognise(program: Program) -> NaiveBayes:
         settings = [_with_hyper(labels, matches.hyper, points, at, keys) for at in range(3)]
     model, own = compose(matches, settings, num_classes, fixed, rows, label)
     checks = _certify(model, labels, blocks, points, whole)
-    model.certificate = _certificate(model, matches, labels, own, checks)
-    return to_host_model(model)
-
-
-def to_host_model(model: NaiveBayes) -> NaiveBayes:
-    """The model with numpy hyperparameters, whose precision no configuration changes."""
-    certificate, model = model.certificate, to_host(model)
-    model.certificate = certificate
-    return model
+    found = compare_rows(labels, whole, [block.site for block in blocks])
+    certificate = _certificate(model, matches, labels, own, checks, found)
+    source, spelling = make_source(fn, whole, TOGETHER in found.values()), model.spelling
+    if not {CHANGED, TOGETHER}.isdisjoint(found.values()):
+        spelling = spelling._replace(observes=source.__name__)  # type: ignore[union-attr]
+    # numpy hyperparameters, whose precision no configuration changes
+    return to_host(model).respell(spelling, source=source, certificate=certificate)
 
 
 def _with_hyper(labels: Labels, hyper: list[str], points: Points, at: int, keys: Any) -> Any:
@@ -187,7 +190,7 @@ def _some_rows(labels: Labels) -> Labels:
     if shorter is None:
         return labels
     try:
-        fewer = _find_labels(shorter[0])
+        fewer = _find_labels(shorter)
     except NotNaiveBayes:
         return labels
     return fewer if fewer.num_rows == len(rows) else labels
@@ -231,9 +234,14 @@ def _certify(model: NaiveBayes, labels: Labels, blocks: list[Block], points: Poi
     checks = Checks(model, blocks, own_label=not labels.site)
     random, num_classes = np.random.default_rng(5), int(model.num_classes or 0)
     whole_rows = any(block.totals is not None and block.family.one_feature for block in blocks)
-    orders = [random.permutation(num_rows) for _ in range(64)]
+    orders = np.stack([random.permutation(num_rows) for _ in range(64)], axis=1)
     programs = [(labels, num_rows, ELSEWHERE)]
-    mixed = labels.program.permute(num_rows, labels.old, lambda d: orders[0 if whole_rows else d % len(orders)])
+
+    def mix(x: Any) -> Any:
+        columns = np.arange(x.shape[1])
+        return x[orders[:, columns * (not whole_rows) % orders.shape[1]], columns]
+
+    mixed = labels.program.change_rows(num_rows, labels.old, mix)
     programs.append((Labels(mixed, labels.shape, labels.old, site=labels.site), num_rows, EXCHANGED))
     shorter = _one_row_less(labels, num_rows)
     if shorter is not None:
@@ -263,34 +271,20 @@ def _one_row_less(labels: Labels, num_rows: int) -> Labels | None:
     shorter = shorten(labels, np.arange(num_rows - 1), values)
     if shorter is None:
         return None
-    program, trace = shorter
-    shape = (num_rows - 1, *labels.shape[1:])
-    for name, site in trace.items():
-        if site["type"] != "sample" or not (site["is_observed"] or name == program.label):
-            continue
-        # a number of rows that the program has fixed
-        if np.shape(site["value"])[:1] != shape[:1] or site["fn"].batch_shape[:1] not in ((), shape[:1]):
-            return None
-    return Labels(program, shape, labels.old[: num_rows - 1], site=labels.site)
+    return Labels(shorter, (num_rows - 1, *labels.shape[1:]), labels.old[: num_rows - 1], site=labels.site)
 
 
-def _is_changed(labels: Labels, cells: Observed) -> bool:
-    """Whether arguments are shaped like the observed cells, and none of them is these cells."""
-    alike = [leaf for leaf in labels.program.leaves if np.shape(leaf) == cells.value.shape and leaf is not labels.old]
-    numbers = [np.asarray(leaf) for leaf in alike if getattr(leaf, "dtype", np.dtype(object)).kind in "biuf"]
-    return bool(numbers) and not any(np.array_equal(leaf, cells.with_holes, equal_nan=True) for leaf in numbers)
-
-
-def _certificate(model: NaiveBayes, matches: Matches, labels: Labels, own: list[str], checks: Checks) -> Certificate:
+def _certificate(
+    model: NaiveBayes, matches: Matches, labels: Labels, own: list[str], checks: Checks, found: dict[str, str]
+) -> Certificate:
     lines = [f"{model.num_classes} classes, label {labels.program.label!r}"]
     if not labels.site:
         lines[0] += ", an argument of the program: the class prior is ours"
     for block in matches.blocks:
         family = model.families[block.name]
-        cells = matches.points.observed[block.site]
-        latent = "; the latents of missing cells are integrated out" * cells.latent_cells
-        other = "; no argument: rows of the model are what it observes, NaN where masked" * _is_changed(labels, cells)
-        lines.append(f"site {block.site!r}: {type(family).__name__}, {block.num_columns} columns{latent}{other}")
+        latent = "; the latents of missing cells are integrated out" * matches.points.observed[block.site].latent_cells
+        lines.append(f"site {block.site!r}: {type(family).__name__}, {block.num_columns} columns{latent}")
+        lines.append(f"  rows: {found[block.site]}")
         lines += [f"  {short}: known" for short in block.known]
         for short in block.params:
             fed = matches.fed[block.canonical(short)]

@@ -43,11 +43,6 @@ class Observed:
     latent_cells: bool = False
     """Whether the others are latents of ``obs_mask``."""
 
-    @property
-    def with_holes(self) -> Any:
-        """The cells, NaN where the mask leaves them out."""
-        return self.value if self.mask is None else np.where(_on_draws(self.mask, self.value), self.value, np.nan)
-
 
 @dataclass
 class Points:
@@ -93,23 +88,17 @@ def _gather(name: str, run: Observed, params: Any, *data: Any) -> Observed:
     value, totals, mask = (None if array is None else array[0] for array in data)
     mask = None if mask is None or mask.all() else mask
     site = Observed(run.family, value, params, totals, mask, run.latent_cells)
-    if (np.isnan(site.with_holes) & (True if mask is None else _on_draws(mask, value))).any():
+    if (np.isnan(site.value) & (True if mask is None else _on_draws(mask, value))).any():
         raise NotNaiveBayes(
             f"site {name!r} observes NaN: leave missing cells out by a mask, such as obs_mask=~jnp.isnan(X)"
         )
     return site
 
 
-def observed_cells(program: Program) -> dict[str, Any]:
-    """The value of every observed site in one run, in float64, NaN where its mask leaves it out."""
-    with jax.enable_x64(True):
-        trace = program.in_double().trace({}, jax.random.key(0))
-        found = {}
-        for name, site in trace.items():
-            if site["type"] == "sample" and site["is_observed"]:
-                value, mask = np.array(site["value"], np.float64), mask_of(site)
-                found[name] = value if mask is None else np.where(_on_draws(mask, value), value, np.nan)
-    return found
+def cells_of(site: dict[str, Any]) -> Any:
+    """The value of an observed site, NaN where its mask leaves it out."""
+    value, mask = jnp.asarray(site["value"]), mask_of(site)
+    return value if mask is None else jnp.where(_on_draws(mask, value), value.astype(float), jnp.nan)
 
 
 def _on_draws(mask: Any, value: Any) -> Any:

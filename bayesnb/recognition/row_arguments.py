@@ -51,8 +51,8 @@ def hold_hyperparameters(labels: Labels, values: Mapping[str, Any]) -> Program:
     return replace(program, held=frozenset(n for n in suspects if is_prior(n)))
 
 
-def shorten(labels: Labels, rows: np.ndarray[Any, Any], values: Mapping[str, Any]) -> tuple[Program, Trace] | None:
-    """The program with these rows alone, by position, and a run of it; None if its latents would be others."""
+def shorten(labels: Labels, rows: np.ndarray[Any, Any], values: Mapping[str, Any]) -> Program | None:
+    """The program with these rows alone, by position; None if latents would be others, or rows as many as before."""
     program, before = labels.program, _shapes(labels.trace, labels.program.label)
     for counts in (True, False):  # a number may be that of the rows, or of something else
         shorter = program.select_rows(labels.num_rows, rows, counts=counts)
@@ -60,8 +60,11 @@ def shorten(labels: Labels, rows: np.ndarray[Any, Any], values: Mapping[str, Any
             trace = shorter.trace(values, jax.random.key(KEY))
         except NotNaiveBayes:
             continue
-        if _shapes(trace, program.label) == before:
-            return shorter, trace
+        # a program may have fixed the number of rows
+        sites = [s for n, s in trace.items() if s["type"] == "sample" and (s["is_observed"] or n == program.label)]
+        sizes = {np.shape(site["value"])[:1] for site in sites} | {site["fn"].batch_shape[:1] for site in sites}
+        if _shapes(trace, program.label) == before and sizes <= {(), (len(rows),)}:
+            return shorter
     return None
 
 

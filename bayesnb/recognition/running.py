@@ -72,9 +72,16 @@ class given(Messenger):
             msg["value"] = self.draw(name, law, key, msg["kwargs"].get("sample_shape", ()))
 
 
+def inner(fn: Any) -> Any:
+    """The function inside NumPyro's handlers."""
+    while isinstance(fn, Messenger):
+        fn = fn.fn
+    return fn
+
+
 def _double(leaf: Any) -> Any:
-    """A float32 parameter of a distribution, such as a constant of the program, in float64."""
-    return leaf.astype(jnp.float64) if getattr(leaf, "dtype", None) == jnp.float32 else leaf
+    """A float32 parameter of a distribution, such as a constant of the program, in float64 where JAX has it."""
+    return leaf.astype(jnp.result_type(float)) if getattr(leaf, "dtype", None) == jnp.float32 else leaf
 
 
 @dataclass(frozen=True)
@@ -103,11 +110,8 @@ class Program:
     @property
     def arguments(self) -> dict[str, Any]:
         """The program's arguments by name."""
-        fn = self.fn
-        while isinstance(fn, Messenger):
-            fn = fn.fn
         try:
-            bound = inspect.signature(fn).bind(*self.args, **self.kwargs)
+            bound = inspect.signature(inner(self.fn)).bind(*self.args, **self.kwargs)
         except (TypeError, ValueError) as error:
             raise NotNaiveBayes(f"the program cannot be called with model_args and model_kwargs: {error}") from error
         return dict(bound.arguments)
@@ -149,24 +153,20 @@ class Program:
 
         return self.map(swap)
 
-    def permute(
-        self, num_rows: int, label: np.ndarray[Any, Any] | None, order: Callable[[int], np.ndarray[Any, Any]]
+    def change_rows(
+        self, num_rows: int, label: np.ndarray[Any, Any] | None, change: Callable[..., Any], *given: Any
     ) -> Program:
-        """The same program with the cells of its arguments, but the label, exchanged between rows.
+        """The same program with other rows in its arguments, but the label: ``change(table [N, D], *given)``."""
 
-        ``order`` gives the rows' new order in each column; it is the same for all arguments.
-        """
-
-        def shuffle(leaf: Any) -> Any:
-            if not hasattr(leaf, "dtype") or np.ndim(leaf) == 0 or np.shape(leaf)[0] != num_rows:
+        def of_rows(leaf: Any) -> Any:
+            if not hasattr(leaf, "dtype") or np.shape(leaf)[:1] != (num_rows,):
                 return leaf
             whole = np.array(leaf).reshape(num_rows, -1)
             if label is not None and whole.size == label.size and np.array_equal(whole.ravel(), label.ravel()):
                 return leaf
-            mixed = [whole[order(d), d] for d in range(whole.shape[1])]
-            return type_like(leaf, np.stack(mixed, axis=1).reshape(np.shape(leaf))) if mixed else leaf
+            return type_like(leaf, change(whole, *given).reshape(np.shape(leaf)))
 
-        return self.map(shuffle, of_rows=True)
+        return self.map(of_rows, of_rows=True)
 
     def select_rows(self, num_rows: int, rows: np.ndarray[Any, Any], *, counts: bool) -> Program:
         """The same program with these ``rows``, by position, of all arguments that have ``num_rows``.

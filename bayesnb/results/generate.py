@@ -56,8 +56,7 @@ def _rows(model: NaiveBayes, params: Sites, draw: Array, key: Array, total_count
         for name, family in model.families.items():
             totals = total_count.get(name) if isinstance(total_count, Mapping) else total_count
             rows[name] = family.sample_rows(name, blocks[name], y, draw, totals)
-    X = rows["x"] if model.single else rows
-    return (X if model.spelling is None else model.spelling.own_rows(X, model.single)), y
+    return model.own_rows(rows["x"] if model.single else rows), y
 
 
 _compiled_rows = jax.jit(_rows, static_argnames="total_count")

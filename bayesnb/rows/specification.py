@@ -39,6 +39,9 @@ class Specification(Protocol):
     def by_block(self, X: Any) -> Any:
         """Rows by block."""
 
+    def own_rows(self, X: Any) -> Any:
+        """Rows by block as a program has them."""
+
     def labels_of(self, y: Any) -> Any:
         """Labels [N]."""
 

@@ -40,6 +40,11 @@ def check_rows(estimator: Any, X: Any, y: Any, sample_weight: Any, *, reset: boo
         raise ValueError(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
         )
+    if getattr(getattr(estimator.likelihoods, "spelling", None), "observes", ""):
+        raise DataError(
+            "likelihoods is a model whose program observes other rows than its arguments, and an estimator has the "
+            "columns of X alone: use nb.fit_posterior(model, model.rows(...), y)"
+        )
     X = check_features(estimator, X, reset=reset)
     y = plain_labels(y)
     y = y if _is_plain(y, 1) else column_or_1d(y, warn=True)

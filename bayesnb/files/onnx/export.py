@@ -55,7 +55,7 @@ def _graph(fit: Classifier, inputs: Sequence[Input], rows: Rows, labels: Any) ->
     """The graph from the inputs to the outputs."""
 
     def predictions(*cells: jax.Array) -> Mapping[str, jax.Array]:
-        X = rows(cells)
+        X = fit.model.own_rows(rows(cells))
         log_proba = double.predict_log_proba(X)
         found = (log_proba.argmax(axis=1), jnp.exp(log_proba), log_proba, double.log_joint(X))
         return dict(zip(OUTPUTS, found, strict=True))

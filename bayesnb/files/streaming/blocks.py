@@ -15,6 +15,7 @@ from pyarrow import ArrowException
 
 from bayesnb.arrays.lazy import require_computed
 from bayesnb.arrays.masked import as_numpy, fill_masked
+from bayesnb.arrays.observed_rows import ObservedRows
 from bayesnb.files.tables.row_batches import words_of
 from bayesnb.frames.series import DataError
 from bayesnb.rows.statistics import ModelStatistics
@@ -207,7 +208,7 @@ def _as_block(index: int, block: Any) -> tuple[Any, Any, Any]:
     X, y, weight = (*block, None)[:3]
     with at(f"block {index}"):
         X = dict(X) if isinstance(X, Mapping) else X
-        X = jax.tree.map(_array, X, is_leaf=lambda part: not isinstance(part, dict | tuple))
+        X = jax.tree.map(_array, X, is_leaf=lambda part: not isinstance(part, dict | tuple | ObservedRows))
         y = _array(y)
     if y.ndim == 0:
         raise StreamError(f"block {index} must be (X, y) or (X, y, sample_weight), got {y!r} for y")
@@ -220,4 +221,4 @@ def _array(x: Any) -> Any:
 
 
 def _widths(X: Any) -> Any:
-    return jax.tree.map(lambda x: x.shape[1:], X)
+    return jax.tree.map(lambda x: x.shape[1:], getattr(X, "cells", X))
