@@ -38,6 +38,8 @@ def from_numpyro(
 ) -> NaiveBayes:
     """The `NaiveBayes` that a NumPyro program is; ``model.certificate`` says what was recognised, and what checked.
 
+    Its rows are what the program observes: ``model.rows(*args)``, which may be other numbers than the arguments.
+
     Args:
         fn: A NumPyro program: a function with ``sample`` sites for parameters, labels and features.
         model_args, model_kwargs: Its arguments with example rows, as in NumPyro's ``log_density``.
