@@ -23,7 +23,7 @@ from bayesnb.recognition.observing import CHANGED, TOGETHER, compare_rows, make_
 from bayesnb.recognition.points import Points
 from bayesnb.recognition.refusals import NO_ROWS, NotNaiveBayes
 from bayesnb.recognition.row_arguments import hold_hyperparameters, shorten
-from bayesnb.recognition.running import MOST_ROWS, Program
+from bayesnb.recognition.running import MOST_ROWS, Program, default_label
 
 POINTS = 24
 """Random points of the latents; more if a prior has more hyperparameters."""
@@ -70,7 +70,7 @@ def from_numpyro(
 
 def _recognise(program: Program, fn: Callable[..., object]) -> NaiveBayes:
     whole = _find_labels(program)
-    whole.program = hold_hyperparameters(whole, {program.label: _default_label})
+    whole.program = hold_hyperparameters(whole, {program.label: default_label})
     labels = _some_rows(whole)
     num_rows = labels.num_rows
     keys = jax.random.split(key_of(1), POINTS)
@@ -154,7 +154,7 @@ def _find_labels(program: Program) -> Labels:
     """How to give the program labels."""
     if any(np.shape(leaf)[:1] == (0,) for leaf in program.leaves if hasattr(leaf, "dtype")):
         raise NotNaiveBayes(NO_ROWS)
-    trace = program.trace({program.label: _default_label}, key_of(0))
+    trace = program.trace({program.label: default_label}, key_of(0))
     site = trace.get(program.label)
     if site is not None and site["type"] == "sample":
         value = np.asarray(site["value"])
@@ -188,7 +188,7 @@ def _some_rows(labels: Labels) -> Labels:
     _, of_classes = np.unique(labels.old, return_index=True)
     spread = np.linspace(0, labels.num_rows - 1, max(MOST_ROWS - len(of_classes), 2)).astype(int)
     rows = np.union1d(of_classes, spread)
-    shorter = shorten(labels, rows, {labels.program.label: _default_label})
+    shorter = shorten(labels, rows, {labels.program.label: default_label})
     if shorter is None:
         return labels
     try:
@@ -196,13 +196,6 @@ def _some_rows(labels: Labels) -> Labels:
     except NotNaiveBayes:
         return labels
     return fewer if fewer.num_rows == len(rows) else labels
-
-
-def _default_label(msg: Any) -> Any:
-    """The observed label, or class 0."""
-    if msg["value"] is not None:
-        return msg["value"]
-    return np.zeros(msg["fn"].shape(msg["kwargs"].get("sample_shape", ())), np.int32)
 
 
 def _labels_of_site(program: Program, site: Any, old: Any) -> Labels:
@@ -269,7 +262,7 @@ def _one_row_less(labels: Labels, num_rows: int) -> Labels | None:
     """The labels of the program with a row less, if its rows are arguments."""
     if labels.old is None or num_rows < 2 or labels.shape != (num_rows, *labels.shape[1:]):
         return None
-    values = {} if not labels.site else {labels.program.label: _default_label}
+    values = {} if not labels.site else {labels.program.label: default_label}
     shorter = shorten(labels, np.arange(num_rows - 1), values)
     if shorter is None:
         return None

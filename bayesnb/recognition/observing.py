@@ -11,17 +11,18 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpyro.distributions as dist
 
 from bayesnb.arrays.interpreter import by_numpy
 from bayesnb.arrays.observed_rows import ObservedRows
 from bayesnb.arrays.placement import to_host
-from bayesnb.arrays.rank_promotion import allow_rank_promotion
+from bayesnb.arrays.promotion import allow_promotion
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.recognition.classes import Labels
 from bayesnb.recognition.missing_cells import base_of
 from bayesnb.recognition.points import cells_of
 from bayesnb.recognition.refusals import NotNaiveBayes
-from bayesnb.recognition.running import Program, inner, type_like
+from bayesnb.recognition.running import Program, default_label, inner, type_like
 
 CHANGED = "not an argument as it is: fits and predictions take what model.rows returns"
 TOGETHER = f"{CHANGED}; each depends on the other rows that are given with it"
@@ -123,11 +124,17 @@ def make_source(fn: Callable[..., Any], whole: Labels, together: bool) -> Callab
     return rows
 
 
+def _draw(_: str, law: dist.Distribution, __: Any, shape: tuple[int, ...]) -> Any:
+    """Any value of a latent: the cells do not depend on it."""
+    inside = dist.biject_to(law.support)
+    return inside(jnp.zeros(inside.inverse_shape(law.shape(shape))))
+
+
 def _observe(program: Program, model: NaiveBayes) -> dict[str, Any]:
     """The cells of each observed site, with totals where these are cells too."""
     cells, spelling = {}, model.spelling
-    with allow_rank_promotion():
-        trace = program.trace({}, jax.random.key(0))
+    with allow_promotion():
+        trace = program.trace({program.label: default_label}, jax.random.key(0), draw=_draw)
         for block, site, _ in spelling.cells:  # type: ignore[union-attr]
             found = trace.get(site)
             if found is None or not found["is_observed"]:

@@ -72,6 +72,13 @@ class given(Messenger):
             msg["value"] = self.draw(name, law, key, msg["kwargs"].get("sample_shape", ()))
 
 
+def default_label(msg: Any) -> Any:
+    """The observed label, or class 0."""
+    if msg["value"] is not None:
+        return msg["value"]
+    return np.zeros(msg["fn"].shape(msg["kwargs"].get("sample_shape", ())), np.int32)
+
+
 def inner(fn: Any) -> Any:
     """The function inside NumPyro's handlers."""
     while isinstance(fn, Messenger):
@@ -95,10 +102,10 @@ class Program:
     held: frozenset[int] = frozenset()
     """The numbers of leaves of the arguments that are not rows, although they have as many."""
 
-    def trace(self, values: Mapping[str, Any], key: Any) -> Trace:
-        """The sites of one run."""
+    def trace(self, values: Mapping[str, Any], key: Any, **draw: Any) -> Trace:
+        """The sites of one run; latents may be drawn otherwise, by ``draw``."""
         with allow_promotion(), explain_errors(self._call):
-            seeded = handlers.seed(given(self.fn, values, key), key)
+            seeded = handlers.seed(given(self.fn, values, key, **draw), key)
             trace = handlers.trace(seeded).get_trace(*self.args, **self.kwargs)
         return join_missing_cells(trace, self.label)
 
