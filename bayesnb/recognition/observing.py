@@ -17,6 +17,7 @@ from bayesnb.arrays.interpreter import by_numpy
 from bayesnb.arrays.observed_rows import ObservedRows
 from bayesnb.arrays.placement import to_host
 from bayesnb.arrays.promotion import allow_promotion
+from bayesnb.arrays.user_warnings import warn
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.recognition.classes import Labels
 from bayesnb.recognition.missing_cells import base_of
@@ -113,10 +114,9 @@ def make_source(fn: Callable[..., Any], whole: Labels, together: bool) -> Callab
             with jax.enable_x64(True), by_numpy():
                 cells = to_host(_observe(program.in_double(), model))
         if together:
-            warnings.warn(
+            warn(
                 f"each row that {name!r} observes depends on the others given with it, as on their mean, so that rows "
-                "of other calls differ: compute such numbers before, and pass them as arguments",
-                stacklevel=3,
+                "of other calls differ: compute such numbers before, and pass them as arguments"
             )
         return ObservedRows(cells, name)
 
