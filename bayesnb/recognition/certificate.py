@@ -75,7 +75,7 @@ class Checks:
         spelling: Any = model.spelling
         self.names = {site.name for site in spelling.sites} | {name for name, _ in spelling.hyper}
         parts = [part for site in spelling.canonical for part in site.parts]
-        self.bent = {part.source for part in parts if part.link not in ("identity", "minus")}
+        self.bent = {part.source: part.scale for part in parts if part.link not in ("identity", "minus")}
         self.skipped = {"class_probs"} - self.names | ({spelling.label} if own_label else set())
         self.largest, self.count = 0.0, 0
         self.seen: dict[str, Any] = {}
@@ -93,7 +93,9 @@ class Checks:
 
         def run(latents: Mapping[str, Any], corner: Any) -> Any:
             def draw(name: str, law: Any, key: Any, shape: tuple[int, ...]) -> Any:
-                return draw_far(law, key, shape, corner, widest=1.0 if name in self.bent else np.inf)
+                scale = self.bent.get(name)
+                widest = np.inf if scale is None else 1.0 / np.abs(scale or 1.0).max()
+                return draw_far(law, key, shape, corner, widest=widest)
 
             fn = handlers.seed(given(program.fn, {**values, **latents}, key, draw), key)
             densities, trace = compute_log_probs(fn, program.args, dict(program.kwargs), {})

@@ -13,15 +13,16 @@ from bayesnb.arrays.interpreter import by_numpy
 from bayesnb.arrays.placement import to_host
 from bayesnb.arrays.promotion import allow_promotion
 from bayesnb.model.naive_bayes import NaiveBayes
-from bayesnb.recognition.blocks import Block, make_blocks
+from bayesnb.recognition.blocks import Block, find_class_probs, make_blocks
 from bayesnb.recognition.certificate import ALL, ELSEWHERE, EXCHANGED, FAR_OUT, FEWER, Certificate, Checks, key_of
-from bayesnb.recognition.classes import Labels, count_classes, lopsided_labels, parameters_by_class, same, uneven_labels
-from bayesnb.recognition.compose import Matches, compose
-from bayesnb.recognition.matching import Values
+from bayesnb.recognition.classes import Labels, count_classes, lopsided_labels, parameters_by_class, uneven_labels
+from bayesnb.recognition.compose import CLASS_PROBS, Matches, compose
+from bayesnb.recognition.containers import numbers_of
 from bayesnb.recognition.missing_cells import base_of
 from bayesnb.recognition.observing import CHANGED, TOGETHER, compare_rows, make_source
+from bayesnb.recognition.obstacles import recognise_beside_obstacles
 from bayesnb.recognition.points import Points
-from bayesnb.recognition.refusals import NO_ROWS, NotNaiveBayes
+from bayesnb.recognition.refusals import FROM_ZERO, NO_LABEL, NO_ROWS, ONE_SITE, NotNaiveBayes
 from bayesnb.recognition.row_arguments import hold_hyperparameters, shorten
 from bayesnb.recognition.running import MOST_ROWS, Program, default_label
 
@@ -65,10 +66,11 @@ def from_numpyro(
         given = dict(model_kwargs or {})
         while isinstance(call, partial):  # what it holds are arguments, too
             call, model_args, given = call.func, call.args + model_args, {**call.keywords, **given}
-        return _recognise(Program(call, model_args, given, label).in_double(), fn)
+        program = Program(call, model_args, given, label).in_double()
+        return recognise_beside_obstacles(partial(_recognise, fn), program)
 
 
-def _recognise(program: Program, fn: Callable[..., object]) -> NaiveBayes:
+def _recognise(fn: Callable[..., object], program: Program, recognised: dict[str, str]) -> NaiveBayes:
     whole = _find_labels(program)
     whole.program = hold_hyperparameters(whole, {program.label: default_label})
     labels = _some_rows(whole)
@@ -87,8 +89,10 @@ def _recognise(program: Program, fn: Callable[..., object]) -> NaiveBayes:
         num_classes = count_classes(labels, num_rows, highest, first, keys)
     for extreme in () if whole.old is None else (int(whole.old.min()), int(whole.old.max())):
         if not 0 <= extreme < num_classes:
+            advice = {-1: f": {NO_LABEL}", num_classes: f": {FROM_ZERO}"}.get(extreme, "")
             raise NotNaiveBayes(
                 f"the labels reach {extreme}, and {program.label!r} has {num_classes} classes, 0 to {num_classes - 1}"
+                + advice
             )
     points, tables = parameters_by_class(labels, num_classes, num_rows, keys)
     blocks = make_blocks(points.observed, tables, num_classes)
@@ -97,8 +101,12 @@ def _recognise(program: Program, fn: Callable[..., object]) -> NaiveBayes:
         keys = jax.random.split(key_of(1), needed)
         points, tables = parameters_by_class(labels, num_classes, num_rows, keys)
         blocks = make_blocks(points.observed, tables, num_classes)
-    class_probs, fixed = _class_probs(points, program.label)
+    class_probs, fixed = find_class_probs(points, program.label)
+    recognised |= {b.site: f"site {b.site!r}, {b.family.__name__}" for b in blocks}
     matches = Matches(points, blocks, class_probs, _laws(labels, points), program.label)
+    if program.ignored:
+        raise NotNaiveBayes("the other sites are no obstacle")
+    matches.match_latents()
     rows = {b.name: b.rows(points.observed[b.site].value, b.totals, points.observed[b.site].mask) for b in blocks}
     label = program.label if labels.site else "label"
     settings = [points.latents]
@@ -166,13 +174,14 @@ def _find_labels(program: Program) -> Labels:
             names = [name for name, s in trace.items() if s["type"] == "sample"]
             raise NotNaiveBayes(
                 f"label={program.label!r} is neither a sample site nor an argument of the program; its sites are "
-                f"{', '.join(names)}, its arguments {', '.join(arguments)}"
+                f"{', '.join(names)}, its arguments {', '.join(arguments)}; if nothing draws the label, {ONE_SITE}"
             )
-        old = np.asarray(arguments[program.label])
-        if old.dtype.kind not in "biuf" or old.ndim == 0 or old.size != len(old):
+        given = arguments[program.label]
+        old = np.asarray(given)
+        if numbers_of(given) is None or old.ndim == 0 or old.size != len(old):
             raise NotNaiveBayes(
-                f"the argument {program.label!r} must be an array of labels, one for each row, [N] or [N, 1], got "
-                f"shape {old.shape} of {old.dtype}"
+                f"the argument {program.label!r} must be an array of labels, whole numbers from 0, one for each row, "
+                f"[N] or [N, 1], got a {type(given).__name__} of shape {old.shape} of {old.dtype}"
             )
         labels = Labels(program, old.shape, old, site=False)
     if not labels.num_rows:
@@ -206,22 +215,6 @@ def _labels_of_site(program: Program, site: Any, old: Any) -> Labels:
             f"{value.shape}"
         )
     return Labels(program, value.shape, old, site=True)
-
-
-def _class_probs(points: Points, label: str) -> tuple[Values | None, Any]:
-    """The class probabilities as a canonical site, or fixed ones; both None if the label is an argument."""
-    if points.label is None:
-        return None, None
-    probs = points.label
-    if not same(probs, probs[:, :1]).all():
-        raise NotNaiveBayes(
-            f"site {label!r}, the label, has different probabilities in different rows: they may not depend on cells, "
-            "nor on other labels"
-        )
-    probs = probs[:, 0]
-    if same(probs, probs[:1]).all():
-        return None, probs[0]
-    return Values(probs, 1), None
 
 
 def _certify(model: NaiveBayes, labels: Labels, blocks: list[Block], points: Points, whole: Labels) -> Checks:
@@ -275,6 +268,8 @@ def _certificate(
     lines = [f"{model.num_classes} classes, label {labels.program.label!r}"]
     if not labels.site:
         lines[0] += ", an argument of the program: the class prior is ours"
+    if CLASS_PROBS in own:
+        lines[0] += f", {matches.fed[CLASS_PROBS].parts[0]}, a prior of its own"
     for block in matches.blocks:
         family = model.families[block.name]
         latent = "; the latents of missing cells are integrated out" * matches.points.observed[block.site].latent_cells
@@ -282,8 +277,7 @@ def _certificate(
         lines.append(f"  rows: {found[block.site]}")
         lines += [f"  {short}: known" for short in block.known]
         for short in block.params:
-            fed = matches.fed[block.canonical(short)]
-            for part in dict.fromkeys((part.source, part.link) for part in fed.parts):
-                prior = "a prior of its own" if block.canonical(short) in own else "conjugate"
-                lines.append(f"  {short}: {part[1]} of site {part[0]!r}, {prior}")
+            prior = "a prior of its own" if block.canonical(short) in own else "conjugate"
+            parts = dict.fromkeys(map(str, matches.fed[block.canonical(short)].parts))
+            lines += [f"  {short}: {part}, {prior}" for part in parts]
     return Certificate(tuple(lines), checks.largest, checks.count)

@@ -20,10 +20,11 @@ from bayesnb.arrays.promotion import allow_promotion
 from bayesnb.arrays.user_warnings import warn
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.recognition.classes import Labels
+from bayesnb.recognition.containers import numbers_of, type_like
 from bayesnb.recognition.missing_cells import base_of
 from bayesnb.recognition.points import cells_of
 from bayesnb.recognition.refusals import NotNaiveBayes
-from bayesnb.recognition.running import Program, default_label, inner, type_like
+from bayesnb.recognition.running import Program, default_label, inner
 
 CHANGED = "not an argument as it is: fits and predictions take what model.rows returns"
 TOGETHER = f"{CHANGED}; each depends on the other rows that are given with it"
@@ -74,8 +75,10 @@ def _move(x: Any, rows: Any) -> Any:
 
 def _table(x: Any) -> Any:
     """Numbers as [N, D]."""
-    x = np.asarray(x)
-    return x.reshape(len(x), -1) if x.size and x.dtype.kind in tuple("biuf") else np.zeros((0, 0))
+    held = numbers_of(x) if hasattr(x, "dtype") else np.asarray(x)  # a frame has a dtype for each column
+    if held is None or not held.size or held.dtype.kind not in tuple("biuf"):
+        return np.zeros((0, 0))
+    return held.reshape(len(held), -1)
 
 
 def _alike(one: Any, other: Any) -> bool:

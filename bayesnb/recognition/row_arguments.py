@@ -10,8 +10,9 @@ import jax
 import numpy as np
 
 from bayesnb.recognition.classes import Labels, same
+from bayesnb.recognition.containers import numbers_of, type_like
 from bayesnb.recognition.refusals import NotNaiveBayes
-from bayesnb.recognition.running import Program, Trace, type_like
+from bayesnb.recognition.running import Program, Trace
 
 KEY = 0
 """The seed of these runs."""
@@ -26,7 +27,9 @@ def hold_hyperparameters(labels: Labels, values: Mapping[str, Any]) -> Program:
     program, num_rows, before = labels.program, labels.num_rows, labels.trace
     sites = {name: site for name, site in before.items() if site["type"] == "sample"}
     rows = [labels.old, *(site["value"] for site in sites.values() if site["is_observed"])]
-    suspects = [n for n, leaf in enumerate(program.leaves) if _rows(leaf, num_rows) and not _is_one_of(leaf, rows)]
+    held = [numbers_of(leaf) for leaf in program.leaves]
+    long = [(n, leaf) for n, leaf in enumerate(held) if leaf is not None and leaf.shape[:1] == (num_rows,)]
+    suspects = [n for n, leaf in long if not _is_one_of(leaf, rows)]
     if not suspects:
         return program
     latents = {n: site["value"] for n, site in sites.items() if not site["is_observed"] and n != program.label}
@@ -80,16 +83,14 @@ def _is_one_of(leaf: Any, arrays: list[Any]) -> bool:
     )
 
 
-def _rows(leaf: Any, num_rows: int) -> bool:
-    return hasattr(leaf, "dtype") and np.shape(leaf)[:1] == (num_rows,)
-
-
 def _roll(program: Program, num_rows: int, number: int | None) -> Program:
     """The program with this argument rolled by a row, or all that have as many rows."""
     numbers = iter(range(len(program.leaves)))
 
     def roll(leaf: Any) -> Any:
-        chosen = next(numbers) == number or number is None
-        return type_like(leaf, np.roll(np.asarray(leaf), 1, axis=0)) if chosen and _rows(leaf, num_rows) else leaf
+        chosen, held = next(numbers) == number or number is None, numbers_of(leaf)
+        if held is None or not chosen or held.shape[:1] != (num_rows,):
+            return leaf
+        return type_like(leaf, np.roll(held, 1, axis=0))
 
     return program.map(roll)

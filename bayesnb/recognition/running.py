@@ -17,9 +17,10 @@ from numpyro.primitives import Messenger
 from bayesnb.arrays.interpreter import evaluate_once
 from bayesnb.arrays.promotion import allow_promotion
 from bayesnb.arrays.pytree import short_repr
+from bayesnb.recognition.containers import numbers_of, type_like
 from bayesnb.recognition.draws import draw_inside
 from bayesnb.recognition.missing_cells import join_missing_cells
-from bayesnb.recognition.refusals import NotNaiveBayes, explain_errors
+from bayesnb.recognition.refusals import SUMMED_OUT, NotNaiveBayes, explain_errors
 
 MOST_ROWS = 64
 """The most example rows with which the program is probed, if it takes its rows from its arguments."""
@@ -44,13 +45,16 @@ class given(Messenger):
     """A context in which sites have these values, and other latents random ones, given their name and distribution."""
 
     def __init__(
-        self, fn: Any, values: Mapping[str, Any], key: Any, draw: Callable[..., Any] = lambda _, *law: draw_inside(*law)
+        self, fn: Any, values: Mapping[str, Any], key: Any, draw: Any = None, ignored: frozenset[str] = frozenset()
     ) -> None:
         super().__init__(fn)
-        self.values, self.key, self.draw = values, key, draw
+        self.values, self.key, self.ignored = values, key, ignored
+        self.draw = draw or (lambda _, *law: draw_inside(*law))
 
     def process_message(self, msg: dict[str, Any]) -> None:
         """Set the value of a sample site."""
+        if msg["type"] != "sample" and msg["name"] in self.ignored:
+            return
         if msg["type"] == "plate" and msg["args"][1] not in (None, msg["args"][0]):
             raise NotNaiveBayes(
                 f"plate {msg['name']!r} has a subsample_size: a model of some rows only is not certified; leave it out"
@@ -61,8 +65,10 @@ class given(Messenger):
             return
         name, law = msg["name"], jax.tree.map(_double, msg["fn"])
         msg["fn"] = law
-        if isinstance(law, dist.Unit):
-            raise NotNaiveBayes(f"site {name!r} is a numpyro.factor: write its density as a prior, with numpyro.sample")
+        if isinstance(law, dist.Unit) and name not in self.ignored:
+            raise NotNaiveBayes(
+                f"site {name!r} is a numpyro.factor: write its density as a prior, with numpyro.sample{SUMMED_OUT}"
+            )
         if name in self.values:
             value = self.values[name]
             # a JAX array, as it would have been drawn: programs use its methods
@@ -101,13 +107,20 @@ class Program:
     label: str
     held: frozenset[int] = frozenset()
     """The numbers of leaves of the arguments that are not rows, although they have as many."""
+    ignored: frozenset[str] = frozenset()
+    """Sites that were refused, beside which the others are looked at."""
 
     def trace(self, values: Mapping[str, Any], key: Any, **draw: Any) -> Trace:
         """The sites of one run; latents may be drawn otherwise, by ``draw``."""
         with allow_promotion(), explain_errors(self._call):
-            seeded = handlers.seed(given(self.fn, values, key, **draw), key)
+            seeded = handlers.seed(given(self.fn, values, key, ignored=self.ignored, **draw), key)
             trace = handlers.trace(seeded).get_trace(*self.args, **self.kwargs)
-        return join_missing_cells(trace, self.label)
+        trace = join_missing_cells(trace, self.label)
+        return {
+            name: site
+            for name, site in trace.items()
+            if name not in self.ignored or not (site.get("is_observed", True) or site["fn"].support.is_discrete)
+        }
 
     def _call(self) -> str:
         """The call in short, on one line."""
@@ -153,10 +166,11 @@ class Program:
             return self
 
         def swap(leaf: Any) -> Any:
-            if not hasattr(leaf, "dtype") or np.size(leaf) != old.size or np.ndim(leaf) == 0:
+            held = numbers_of(leaf)
+            if held is None or held.size != old.size or held.ndim == 0:
                 return leaf
-            same = np.array_equal(np.asarray(leaf, np.float64).ravel(), old.ravel().astype(np.float64))
-            return type_like(leaf, new.reshape(np.shape(leaf))) if same else leaf
+            same = np.array_equal(held.ravel().astype(np.float64), old.ravel().astype(np.float64))
+            return type_like(leaf, new.reshape(held.shape)) if same else leaf
 
         return self.map(swap)
 
@@ -166,12 +180,13 @@ class Program:
         """The same program with other rows in its arguments, but the label: ``change(table [N, D], *given)``."""
 
         def of_rows(leaf: Any) -> Any:
-            if not hasattr(leaf, "dtype") or np.shape(leaf)[:1] != (num_rows,):
+            held = numbers_of(leaf)
+            if held is None or held.shape[:1] != (num_rows,):
                 return leaf
-            whole = np.array(leaf).reshape(num_rows, -1)
+            whole = held.reshape(num_rows, -1)
             if label is not None and whole.size == label.size and np.array_equal(whole.ravel(), label.ravel()):
                 return leaf
-            return type_like(leaf, change(whole, *given).reshape(np.shape(leaf)))
+            return type_like(leaf, change(whole, *given).reshape(held.shape))
 
         return self.map(of_rows, of_rows=True)
 
@@ -184,14 +199,8 @@ class Program:
         def cut(leaf: Any) -> Any:
             if counts and type(leaf) is int and leaf == num_rows:
                 return len(rows)
-            return leaf[rows] if hasattr(leaf, "dtype") and np.shape(leaf)[:1] == (num_rows,) else leaf
+            if not hasattr(leaf, "dtype") or np.shape(leaf)[:1] != (num_rows,):
+                return leaf
+            return leaf.iloc[rows] if hasattr(leaf, "iloc") else leaf[rows]  # by position
 
         return self.map(cut, of_rows=True)
-
-
-def type_like(leaf: Any, value: np.ndarray[Any, Any]) -> Any:
-    """The value with the type of the leaf."""
-    value = value.astype(leaf.dtype)
-    if isinstance(leaf, np.ndarray):
-        return value
-    return jnp.asarray(value) if isinstance(leaf, jax.Array) else type(leaf)(value)  # of pandas or polars

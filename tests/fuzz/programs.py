@@ -125,7 +125,7 @@ OBSERVED: dict[str, Callable[[Any], Any]] = {
     "standardised columns of reals": lambda X: ((X - X.mean(axis=0)) / X.std(axis=0), None),
 }
 """What a program observes of its argument, and the cells that count."""
-LABELS = ("categorical", "logits", "bernoulli", "fixed", "argument")
+LABELS = ("categorical", "logits", "bernoulli", "fixed", "uniform", "argument")
 FIXED = np.array([0.25, 0.75])
 
 
@@ -177,6 +177,8 @@ class Recipe(NamedTuple):
                 return None
             case "fixed":
                 return dist.Categorical(jnp.asarray(FIXED))
+            case "uniform":
+                return dist.DiscreteUniform(0, K - 1)
             case "bernoulli":
                 return dist.Bernoulli(numpyro.sample("rho", dist.Beta(PI[1], PI[0])))
         pi = numpyro.sample("pi", dist.Dirichlet(PI))
@@ -210,9 +212,11 @@ class Recipe(NamedTuple):
     def case(self) -> Case:
         """The program and the answer to it."""
         kind = KINDS[self.kind]
-        prior = {"argument": {"num_classes": K}, "fixed": {"class_probs": FIXED}}.get(
-            self.label, {"class_concentration": PI}
-        )
+        prior = {
+            "argument": {"num_classes": K},
+            "fixed": {"class_probs": FIXED},
+            "uniform": {"class_probs": np.full(K, 1.0 / K)},
+        }.get(self.label, {"class_concentration": PI})
         expected = nb.NaiveBayes(kind.family, **prior)
         answer = "refused" if self.broken else "conjugate"
         return Case(str(self), lambda X, y: (self, (X, y), {}), kind.X, Y, answer, "y", expected, self.canonical)

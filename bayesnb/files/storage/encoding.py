@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
+from numpyro.distributions.transforms import AffineTransform
 
 from bayesnb.arrays.class_table import ClassTable
 from bayesnb.arrays.promotion import allow_promotion
@@ -34,9 +35,10 @@ from bayesnb.frames.column_kinds import Column
 from bayesnb.frames.schema import ArraySchema, FrameSchema
 from bayesnb.frames.word_columns import WordColumn
 from bayesnb.frames.words import make, plain_params, vectorizer_of
-from bayesnb.model.links import LINKS, ChangedLaw
+from bayesnb.model.links import TRANSFORMS, ChangedLaw, name_of
 from bayesnb.model.naive_bayes import NaiveBayes
-from bayesnb.model.spelling import Cells, Part, Positions, Site, Spelling
+from bayesnb.model.parts import Part, Positions
+from bayesnb.model.spelling import Cells, Site, Spelling
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.results.draws import Draws
 from bayesnb.results.forests import ForestPosterior, ForestStatistics
@@ -125,7 +127,8 @@ def encode(value: Any, arrays: Arrays) -> Any:
         return {"vectorizer": [type(value).__name__, encode(plain_params(value), arrays)]}
     for kind, cls in TRANSFORMED.items():
         if type(value) is cls:
-            return {kind: [encode(value.base_dist, arrays), [_link_of(transform) for transform in value.transforms]]}
+            changes = [encode(name_of(transform), arrays) for transform in value.transforms]
+            return {kind: [encode(value.base_dist, arrays), changes]}
     if isinstance(value, dist.Distribution) and getattr(dist, type(value).__name__, None) is type(value):
         return {"distribution": [type(value).__name__, encode(_arguments(value), arrays)]}
     if type(value) is NaiveBayesClassifier:
@@ -196,8 +199,9 @@ def decode(code: Any, arrays: Arrays) -> Any:
         case "distribution":
             return _distribution(content[0], decode(content[1], arrays))
         case "transformed" | "changed":
-            base, names = decode(content[0], arrays), content[1]
-            return TRANSFORMED[kind](base, [LINKS[name].transform for name in names])
+            base, *changes = (decode(code, arrays) for code in (content[0], *content[1]))
+            known = [TRANSFORMS[c] if isinstance(c, str) else AffineTransform(*c) for c in changes]
+            return TRANSFORMED[kind](base, known)
     raise ValueError(f"a value has the unknown kind {kind!r}")
 
 
@@ -256,15 +260,6 @@ def _estimator(params: dict[str, Any], learned: dict[str, Any]) -> Any:
         setattr(estimator, name, value)
     estimator._prior_of_fit = estimator.class_prior
     return estimator
-
-
-def _link_of(transform: Any) -> str:
-    """The name of a transform, of the fixed list of links."""
-    for name, link in LINKS.items():
-        if transform == link.transform:
-            return name
-    kind = type(transform).__name__
-    raise ValueError(f"a distribution changed by {kind} cannot be saved: only changes to {', '.join(LINKS)} can")
 
 
 def _arguments(distribution: dist.Distribution) -> dict[str, Any]:

@@ -23,7 +23,6 @@ from bayesnb.fits.hierarchical import HierarchicalDraws
 from bayesnb.fits.multilabel import MultiLabel
 from bayesnb.model.declarations import check_families
 from bayesnb.model.hyperpriors import hyperpriors
-from bayesnb.model.links import LINKS
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.model.spelling import CONSTRAINTS
 from bayesnb.results.classifier import PointEstimate, Posterior
@@ -79,7 +78,7 @@ def _check_spelling(model: NaiveBayes) -> None:
     own_shapes, shapes = ({s.name: s.shape for s in sites} for sites in (spelling.canonical, spelling.sites))
     pairs = [(site, own_shapes) for site in spelling.sites] + [(site, shapes) for site in spelling.canonical]
     for site, of_sources in pairs:
-        if site.constraint not in CONSTRAINTS or any(part.link not in LINKS for part in site.parts):
+        if site.constraint not in CONSTRAINTS or not all(part.is_sound() for part in site.parts):
             raise ValueError(f"the spelling of site {site.name!r} has an unknown link or support")
         for part in site.parts:
             size = int(np.prod(of_sources[part.source])) if part.source in of_sources else 0
