@@ -13,7 +13,6 @@ Known parameters need no fit:
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -25,6 +24,7 @@ from bayesnb.arrays.explicit_axes import with_automatic_axes
 from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.placement import is_traced, on_host, to_host
 from bayesnb.arrays.typing import ArrayLike, LabelsLike, Rows
+from bayesnb.arrays.user_warnings import warn
 from bayesnb.families.parts.statistics import NormalStatistics
 from bayesnb.model.declarations import check_model_float32
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
@@ -200,10 +200,9 @@ def _warn_of_rounding(statistics: ModelStatistics) -> None:
             few = (squares > 0) & (squares < count * np.square(FEW * np.finfo(mean.dtype).eps * mean))
             if few.any():
                 column = int(few.any(axis=0).argmax())
-                warnings.warn(
+                warn(
                     f"block {name!r}, column {column}: the cells of a class differ by a few units in the last place of "
-                    f"{mean.dtype}, so means, merges and leave-one-out are rough: subtract a constant from the column",
-                    stacklevel=3,
+                    f"{mean.dtype}, so means, merges and leave-one-out are rough: subtract a constant from the column"
                 )
 
 
