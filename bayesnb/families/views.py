@@ -9,6 +9,7 @@ from typing import Any, Self
 import jax.numpy as jnp
 import numpy as np
 
+from bayesnb.arrays.cells import all_within
 from bayesnb.arrays.host_calls import without_compiling
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.arrays.pytree import fields_of
@@ -16,8 +17,9 @@ from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.histogram import Histogram
 from bayesnb.families.normal import Normal
 from bayesnb.families.normal_scores import NormalScores
+from bayesnb.families.parts.cell_columns import SAFE
 from bayesnb.families.parts.cell_statistics import ViewStatistics
-from bayesnb.families.parts.cells import centres_of
+from bayesnb.families.parts.cells import centres_of, require_exact
 from bayesnb.families.parts.view_logs import ViewLogs, raise_student
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
@@ -113,6 +115,11 @@ class Views(Histogram):
 
     def as_given(self, values: Mapping[str, Any]) -> dict[str, Any]:
         return {**values, **self._normal.as_given(values)}
+
+    def check(self, x: Array, block: str) -> None:
+        if not all_within(x, SAFE):
+            self._normal.check(x, block)
+            require_exact(x, block)
 
     def check_float32(self, block: str) -> None:
         super().check_float32(block)

@@ -197,7 +197,8 @@ def _warn_of_rounding(statistics: ModelStatistics) -> None:
     for name, found in statistics.blocks.items():
         if isinstance(found, NormalStatistics) and not is_traced(found):
             count, mean, squares = map(np.asarray, (found.count, found.mean, found.squares))
-            few = (squares > 0) & (squares < count * np.square(FEW * np.finfo(mean.dtype).eps * mean))
+            unit = np.square(np.finfo(mean.dtype).eps * mean)  # rows of weight one that differ have an eighth at least
+            few = (squares > 0.1 * unit) & (squares < count * FEW**2 * unit)
             if few.any():
                 column = int(few.any(axis=0).argmax())
                 warn(
