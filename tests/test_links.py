@@ -67,7 +67,7 @@ def test_a_link_that_leads_nowhere_is_found():
     assert sum(len(links(path.read_text(encoding="utf-8"))) for path in PAGES) > 50
 
 
-TREE = re.compile(r"^```\{toctree\}\n((?::.*\n)*)\n(.*?)^```$", re.M | re.S)
+TREE = re.compile(r"^```\{toctree\}\n((?::[^\n]*\n)*)\n(.*?)^```$", re.M | re.S)
 
 
 def only_on_the_site(path: Path, text: str) -> list[str]:
