@@ -16,7 +16,6 @@ import click
 from bayesnb.cli.options import FILE, override_option, report_errors, seed_option, target_option
 
 if TYPE_CHECKING:
-    from bayesnb.files.streaming.counting import Advance
     from bayesnb.files.tables.description import Description
     from bayesnb.sklearn.estimator import NaiveBayesClassifier
 
@@ -71,6 +70,7 @@ def fit(
       bayesnb fit wine --method averaged --save wine.model
     """
     from bayesnb.files.storage.results import save
+    from bayesnb.files.streaming.counting import progress
     from bayesnb.files.tables.file_fit import describe_file, fit_described
     from bayesnb.frames.series import DataError
     from bayesnb.sklearn.settings import require
@@ -81,7 +81,7 @@ def fit(
         _require_writable(checkpoint, data, str(path))
     if not path.absolute().parent.is_dir():
         raise DataError(f"the model cannot be saved as '{path}': there is no folder '{path.absolute().parent}'")
-    with _progress() as advance:
+    with progress(1.0, wanted=sys.stderr.isatty()) as advance:
         description = describe_file(data, target, dict(overrides), advance)
     _print_description(description)
     with _warnings(*description.warnings):
@@ -130,6 +130,7 @@ def predict(model: str, data: str, out: Path | None, class_prior: str | None, co
     """
     import numpy as np
 
+    from bayesnb.files.streaming.counting import progress
     from bayesnb.files.tables.file_fit import predict_file
     from bayesnb.files.tables.predictions import prediction_file
     from bayesnb.frames.series import label
@@ -144,7 +145,8 @@ def predict(model: str, data: str, out: Path | None, class_prior: str | None, co
     table = None if costs is None else costs_by_label(_costs(costs, labels), classes)
     if class_prior is not None:
         classifier = classifier.with_class_prior(_class_prior(class_prior, labels))
-    with _warnings(), _progress() as advance, prediction_file(out, classes.tolist()) as write:
+    bar = progress(1.0, wanted=sys.stderr.isatty())
+    with _warnings(), bar as advance, prediction_file(out, classes.tolist()) as write:
         rows = 0
         for batch, proba in predict_file(classifier, data):
             write(proba, proba.argmax(axis=1) if table is None else np.asarray(decide(proba, table).labels))
@@ -172,7 +174,7 @@ def explain(model: str, data: str, row: int, against: str | None, seed: int) -> 
       bayesnb explain penguins.model new.csv --row 17 --against Gentoo
     """
     from bayesnb.files.tables.file_fit import row_of
-    from bayesnb.report.explained_row import print_explanation
+    from bayesnb.report.console import print_explanation
 
     classifier = _load(model)
     with _warnings():
@@ -238,14 +240,6 @@ def _same(path: Path, other: Path) -> bool:
     if path.exists() and other.exists():
         return path.samefile(other)
     return os.path.realpath(path) == os.path.realpath(other)
-
-
-@contextmanager
-def _progress() -> Iterator[Advance]:
-    from bayesnb.files.streaming.counting import progress
-
-    with progress(1.0, wanted=sys.stderr.isatty()) as advance:
-        yield advance
 
 
 @contextmanager
