@@ -30,7 +30,6 @@ from bayesnb.primitives.scoring import Score, prepare_likelihood
 from bayesnb.results import generate, intervals
 from bayesnb.results.evidence import EvidenceTable, evidence_table
 from bayesnb.results.intervals import Interval, ParameterDraws
-from bayesnb.results.parameter_draws import sample_some
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import check_rows
 from bayesnb.rows.statistics import ModelStatistics
@@ -262,14 +261,14 @@ class Posterior(Classifier):
         arguments.check_draws(arguments.require_one_fit(self.model), num_samples=num_samples)
         if on_host(self.model) and not is_traced(key) and has_numpy_form(key):
             pieces = [
-                without_compiling(sample_some, self.model, key, start, total=num_samples, size=stop - start)
+                without_compiling(generate.sample_some, self.model, key, start, total=num_samples, size=stop - start)
                 for start in range(0, num_samples, self.draws_at_once)
                 if (stop := min(start + self.draws_at_once, num_samples))
             ]
             return {site: np.concatenate([piece[site] for piece in pieces]) for site in pieces[0]}
         # powers of two limit the sizes that are compiled; the first keys of a split do not depend on its length
         size = 1 << (num_samples - 1).bit_length()
-        draws = sample_some(self.model, key, 0, total=size, size=size)
+        draws = generate.sample_some(self.model, key, 0, total=size, size=size)
         return {site: value[:num_samples] for site, value in draws.items()}
 
     def with_class_probs(self, class_probs: ArrayLike) -> Self:

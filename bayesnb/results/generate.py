@@ -1,8 +1,9 @@
-"""Labelled rows from a fitted model: sample a class, then the features given the class."""
+"""Samples from a model: its parameters, and labelled rows, a class first and then the features given the class."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import jax
@@ -70,3 +71,16 @@ def _totals(total_count: Any, sets: slice, size: int, by_row: bool) -> Any:
         return total_count
     totals = np.asarray(total_count)
     return totals[sets] if by_row else np.concatenate([totals] * (sets.stop - sets.start))
+
+
+@partial(jax.jit, static_argnames=("total", "size"))
+def sample_some(model: NaiveBayes, key: Array, start: int, *, total: int, size: int) -> Sites:
+    """``size`` of ``total`` draws, from number ``start`` on."""
+    keys = jax.lax.dynamic_slice_in_dim(jax.random.split(key, total), start, size)
+    return jax.vmap(partial(sample_once, model))(keys)
+
+
+def sample_once(model: NaiveBayes, key: Array) -> Sites:
+    """One draw of the parameters from the prior of a resolved model. Pure JAX."""
+    with allow_promotion(), handlers.block(), handlers.seed(rng_seed=key):
+        return model.params()
