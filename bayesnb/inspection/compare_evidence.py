@@ -17,7 +17,6 @@ import scipy.special
 from bayesnb.arrays.host_calls import at_once
 from bayesnb.arrays.placement import to_double
 from bayesnb.arrays.typing import ArrayLike, Estimator, LabelsLike, Table
-from bayesnb.families.parts.cell_columns import CellColumns
 from bayesnb.families.parts.cell_statistics import cell_mass, same_cells
 from bayesnb.families.parts.support import require_positive
 from bayesnb.fits.closed_form import fit_posterior
@@ -170,12 +169,9 @@ def _require_same_rows(name: str, fit: Posterior, other_name: str, other: Poster
         a, b = vars(ours.blocks[block]), vars(theirs.blocks[block])
         # sums of one name are comparable if they have one shape: means of Normal and of MultivariateNormal
         names = a.keys() if type(ours.blocks[block]) is type(theirs.blocks[block]) else {"mean"} & a.keys() & b.keys()
-        names -= {
-            "log_base",
-            "edges",
-            "atoms",
-            *(() if same_cells(a.get("edges", 0), b.get("edges", 0)) else ["counts"]),
-        }
+        names -= {"log_base", "edges", "atoms"}
+        if not same_cells(a.get("edges", 0), b.get("edges", 0)):
+            names -= {"counts"}
         pairs += [(a[key], b[key]) for key in names if np.shape(a[key]) == np.shape(b[key])]
     if not all(_close(a, b) for a, b in pairs):
         raise ValueError(
@@ -193,7 +189,7 @@ def _to_one_measure(fits: Mapping[str, Posterior], precision: Any) -> dict[str, 
         weights = {b: family.density_weight(blocks[b], num_rows) for b, family in families.items()}
         for b, family in families.items():
             others = [of_other.get(b) for of_other, _ in parts.values()]
-            if isinstance(family, CellColumns) and not all(_same_shares(family, other) for other in others):
+            if "edges" in dict(family.axes) and not all(_same_shares(family, other) for other in others):
                 more[name] += _cost_of_shares(f"{name!r}, block {b!r}", family, blocks[b], weights[b])
         if precision is not None:
             more[name] += _log_precisions(precision, weights)
@@ -207,9 +203,8 @@ def _to_one_measure(fits: Mapping[str, Posterior], precision: Any) -> dict[str, 
     return more
 
 
-def _same_shares(family: CellColumns, other: Any) -> bool:
-    same = isinstance(other, CellColumns) and same_cells(family.edges, other.edges)
-    return same and np.allclose(family.mass, other.mass, rtol=1e-5)
+def _same_shares(family: Any, other: Any) -> bool:
+    return same_cells(family.edges, getattr(other, "edges", 0)) and np.allclose(family.mass, other.mass, rtol=1e-5)
 
 
 def _same_weights(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
@@ -219,7 +214,7 @@ def _same_weights(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
     return _close(*(sum(weight.sum() for weight in of.values()) for of in (ours, theirs)))
 
 
-def _cost_of_shares(owner: str, family: CellColumns, statistics: Any, weight: Any) -> float:
+def _cost_of_shares(owner: str, family: Any, statistics: Any, weight: Any) -> float:
     """The log of B(n + 1/2) / B(1/2) / prod_g (n_g / N)^n_g for shares of cells that the rows gave, 0 for others.
 
     That is the probability of the cells under Dirichlet(1/2) (Krichevsky and Trofimov, The performance of universal
