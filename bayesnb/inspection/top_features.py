@@ -21,7 +21,7 @@ from bayesnb.arrays.promotion import allow_promotion
 from bayesnb.arrays.typing import Estimator, FeatureNames
 from bayesnb.families.base import Family, Params
 from bayesnb.inspection import display_names as names
-from bayesnb.inspection.additive_terms import class_probs
+from bayesnb.inspection.explain import class_probs
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
 from bayesnb.rows import arguments
