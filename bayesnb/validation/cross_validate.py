@@ -114,16 +114,12 @@ def _tables_of_folds(grid: NaiveBayes, others: list[ModelStatistics], fit: Calla
     return _unstack(tables, len(others))
 
 
-def _respell(model: NaiveBayes, found: Any) -> Any:
-    """A posterior, or parameters by the model's own sites."""
-    return found.respell(None) if isinstance(found, NaiveBayes) else dict(model.own_params(found))
-
-
-def _apart(found: Any) -> Any:
-    """A posterior whose classes are apart, so that those of several models can be joined; parameters as they are."""
+def _apart(model: NaiveBayes, found: Any) -> Any:
+    """A posterior whose classes are apart, so that several can be joined; or parameters by the model's own sites."""
     if not isinstance(found, NaiveBayes):
-        return found
-    return found.with_hyperparameters({b: f.by_class() for b, f in found.families.items()}, found.class_concentration)
+        return dict(model.own_params(found))
+    families = {b: f.by_class() for b, f in found.families.items()}
+    return found.respell(None).with_hyperparameters(families, found.class_concentration)
 
 
 @partial(jax.jit, static_argnames="formula")
@@ -133,7 +129,7 @@ def _fold_tables(
     """The tables of each fold, with parameters by class, and for an MLE the parameters, to be checked."""
 
     def of_fold(rest: ModelStatistics) -> tuple[Tables, Sites | None]:
-        found = jax.vmap(lambda model: _apart(_respell(model, formula(model, rest))))(grid)
+        found = jax.vmap(lambda model: _apart(model, formula(model, rest)))(grid)
         if isinstance(found, NaiveBayes):
             return _as_one(found, rest.num_classes).predictive_tables(), None
         common = grid.common_sites()
