@@ -14,8 +14,8 @@ Example:
     ('#0072B2', 'o')
 """
 
-from bayesnb.plots.costs import cost_curve as cost_curve
 from bayesnb.plots.curves import confidence_shares as confidence_shares
+from bayesnb.plots.curves import cost_curve as cost_curve
 from bayesnb.plots.curves import learning_curve as learning_curve
 from bayesnb.plots.curves import prequential_gain as prequential_gain
 from bayesnb.plots.curves import reliability as reliability

@@ -145,7 +145,11 @@ def left_out_evidence(
         out = evidence[:, :, end - sizes[name] : end]
         statistics, cells = posterior.statistics.blocks[name], (rows.arrays[name], own, once)
         if by_feature and not family.one_feature:
-            _require_dense(name, rows.arrays[name])
+            if is_sparse(rows.arrays[name]):
+                raise ValueError(
+                    f"powers of single features need dense rows, and block {name!r} is sparse: learn one power for "
+                    "all, per_feature=False, or give a dense array"
+                )
             _fill_by_feature(out, family, statistics, cells, relative)
         else:
             out[:, :, 0] = relative(family.left_out_scores(statistics, *cells))
@@ -153,14 +157,6 @@ def left_out_evidence(
         evidence[:, :, -1] = relative(left_out_ratios(forest, rows, once))
     prior = relative(class_part(posterior, own, once, learned=True))
     return LeftOutEvidence(prior, evidence, weight * (total / weight.sum()), sizes)
-
-
-def _require_dense(block: str, x: Any) -> None:
-    if is_sparse(x):
-        raise ValueError(
-            f"powers of single features need dense rows, and block {block!r} is sparse: learn one power for all, "
-            "per_feature=False, or give a dense array"
-        )
 
 
 class _Relative:
