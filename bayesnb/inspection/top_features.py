@@ -126,8 +126,7 @@ def top_features(
         if not columns[block]:
             continue
         labels += _labels(family, block, shown[block], words)
-        power = powers.get(block, np.ones(1))
-        parts.append((family, by_block[block], power))
+        parts.append((family, by_block[block], powers.get(block, np.ones(1))))
     if not parts:
         raise ValueError("the model has no columns: top_features needs one or more")
     means = np.concatenate([finalise(_means, family, own) for family, own, _ in parts], axis=1)
