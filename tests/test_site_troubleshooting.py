@@ -64,6 +64,7 @@ CASES = {
     "is damaged, or was not written by nb.save": lambda: nb.load(file("bad", "abc")),
     "is damaged, or was not written by nb.export": lambda: nb.load_exported(file("bad", "abc")),
     "cells where": lambda: nb.fit_file(file("x.csv", "a,b,t\n1,2,u\n1,2\n"), target="t"),
+    "is not CSV": lambda: nb.fit_file(file("x.csv", 'a,b,t\n1,2,u\n1,"2,v\n'), target="t"),
     "has no column": lambda: nb.fit_file(file("x.csv", "a,b,t\n1,2,u\n1,2,v\n"), target="q"),
     "blocks cannot": lambda: nb.stream(NORMAL, iter([(X, Y)])),
     "statistics can": lambda: nb.merge(counted(X, Y), counted(X[:, :1], Y)),
