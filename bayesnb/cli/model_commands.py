@@ -16,7 +16,7 @@ import click
 from bayesnb.cli.options import FILE, override_option, report_errors, seed_option, target_option
 
 if TYPE_CHECKING:
-    from bayesnb.files.tables.description import Description
+    from bayesnb.files.tables.table import Description
     from bayesnb.sklearn.estimator import NaiveBayesClassifier
 
 FIT_METHODS = ("posterior", "map", "mle", "nuts", "empirical", "averaged")

@@ -14,8 +14,8 @@ import numpy as np
 
 from bayesnb.arrays.lazy import require_computed
 from bayesnb.arrays.sparse import stack_rows
-from bayesnb.files.streaming.arrow_source import open_arrow
-from bayesnb.files.streaming.blocks import ArrayBlocks, BlockSource, Position, RowBlock, StreamError, at_row
+from bayesnb.files.streaming.arrow_source import BlockSource, open_arrow
+from bayesnb.files.streaming.blocks import ArrayBlocks, Position, RowBlock, StreamError, at_row
 from bayesnb.files.streaming.checkpoint import Checkpoint, StreamState
 from bayesnb.fits.forests import forest_statistics
 from bayesnb.frames.series import as_frame

@@ -19,8 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from bayesnb.files.tables.csv_cells import MISSING, TEXT, convert, first_refused_cell
-from bayesnb.files.tables.file_kinds import format_of, open_content, require_kind
-from bayesnb.files.tables.row_batches import RowBatch, in_sentences
+from bayesnb.files.tables.row_batches import RowBatch, format_of, in_sentences, open_content, require_kind
 from bayesnb.frames.number_texts import is_number, why_text
 from bayesnb.frames.series import LARGEST_INTEGER, Array, DataError
 
