@@ -187,6 +187,14 @@ def test_a_header_may_be_longer_than_what_is_read_first(place, monkeypatch):
     assert (frame.columns.tolist(), frame.index.tolist()) == (["first\n name", "second name"], [4])
 
 
+def test_blank_blocks_and_a_header_without_rows(place, monkeypatch):
+    monkeypatch.setattr(csv_files, "BLOCK_BYTES", 6)
+    (place / "odd.csv").write_text("a,b\n1,2\n\n\n  \n\n\n\n\n\n3,4\n\n\n\n\n  ")
+    assert read("odd.csv").frame.index.tolist() == [2, 11]
+    (place / "odd.csv").write_text("a,b")
+    assert open_data("odd.csv").names == ["a", "b"]
+
+
 def test_rows_have_starts_lines_and_widths():
     starts, lines, widths = find_rows(b'a\n\n"b,\n"\n \t\r,c', ",")
     assert (starts.tolist(), lines.tolist(), widths.tolist()) == ([0, 3, 12], [0, 2, 5], [1, 1, 2])
@@ -208,6 +216,8 @@ def test_blank_lines_and_empty_quotes_in_a_file_of_one_column(place):
     frame = read("one.csv").frame
     assert frame.index.tolist() == [2, 5, 6]
     assert_allclose(frame["a"], [1, np.nan, 2])
+    (place / "one.csv").write_text('a\n"u\n  \nv"\n  \nw\n')
+    assert read("one.csv").frame["a"].to_dict() == {2: "u\n  \nv", 6: "w"}
 
 
 def test_apostrophes_that_protect_spreadsheets_are_taken_off_in_streams_too(place):

@@ -35,8 +35,8 @@ MOST_ROW_BYTES = 64 << 20
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 LF, CR, QUOTE = b'\n\r"'
 
-SPACES = re.compile(rb"(?<![^\r\n])[ \t]+(?![^\r\n])")
-"""A line of spaces."""
+SPACES = re.compile(rb'("[^"]*")|(?<![^\r\n])[ \t]+(?![^\r\n])')
+"""A cell in quotes, or a line of spaces."""
 
 
 class CsvFile:
@@ -87,7 +87,9 @@ class CsvFile:
             self._require_rows(header, 1)
             self._start, self._line = start + len(header), 1 + count_lines(header)
             parsing = pa.csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True)
-            found = pa.csv.read_csv(pa.BufferReader(SPACES.sub(b"", header)), parse_options=parsing).column_names
+            found = pa.csv.read_csv(
+                pa.BufferReader(SPACES.sub(rb"\1", header + b"\n")), parse_options=parsing
+            ).column_names
         self.names = [name.strip() or f"column {position}" for position, name in enumerate(found, 1)]
         twice = [name for name, count in Counter(self.names).items() if count > 1]
         if twice:
@@ -113,7 +115,8 @@ class CsvFile:
             while block := rest + (chunk := content.read(BLOCK_BYTES)):
                 end = end_of_rows(block) if chunk and len(block) < MOST_ROW_BYTES else len(block)
                 raw, rest = block[:end], block[end:]
-                if not raw:
+                if not raw.strip(b" \r\n"):
+                    line += count_lines(raw)
                     continue
                 self._require_quotes(raw, line)
                 rows, num_lines = self._parse(raw, names, line), count_lines(raw)
@@ -145,7 +148,7 @@ class CsvFile:
 
     def _parse(self, raw: bytes, names: Sequence[str], line: int) -> pa.RecordBatch:
         """The rows of a block that begins on a line, with columns that are or may be text as text."""
-        raw = SPACES.sub(b"", raw) if len(self.names) == 1 else raw  # pyarrow would take such a line for a cell
+        raw = SPACES.sub(rb"\1", raw) if len(self.names) == 1 else raw  # pyarrow would take such a line for a cell
         parse = partial(self._parse_as, raw)
         try:
             rows = parse({name: self._type(name) for name in names})
