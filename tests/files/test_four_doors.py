@@ -198,6 +198,7 @@ def test_blank_blocks_and_a_header_without_rows(place, monkeypatch):
 def test_rows_have_starts_lines_and_widths():
     starts, lines, widths = find_rows(b'a\n\n"b,\n"\n \t\r,c', ",")
     assert (starts.tolist(), lines.tolist(), widths.tolist()) == ([0, 3, 12], [0, 2, 5], [1, 1, 2])
+    assert find_rows(b" \n\t\n", "\t")[0].tolist() == [2]  # two empty cells are a row
 
 
 @pytest.mark.parametrize(
