@@ -14,10 +14,9 @@ import jax
 import numpy as np
 from jax.sharding import SingleDeviceSharding
 
-from bayesnb.arrays.explicit_axes import with_automatic_axes
-from bayesnb.arrays.observed_rows import ObservedRows
-from bayesnb.arrays.placement import Array, is_traced, padded_size
+from bayesnb.arrays.placement import Array, is_traced, padded_size, with_automatic_axes
 from bayesnb.arrays.promotion import promote_dtypes
+from bayesnb.arrays.typing import ObservedRows
 
 T = TypeVar("T")
 Method = TypeVar("Method", bound=Callable[..., Any])

@@ -7,13 +7,15 @@ default precision. The whole package uses this module to distinguish them.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import wraps
 from types import ModuleType
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import AxisType, Mesh, NamedSharding
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec, reshard, use_abstract_mesh
 
 from bayesnb.arrays.masked import as_numpy, without_mask
 
@@ -52,8 +54,8 @@ def as_array(x: Any) -> Array:
             raise ValueError(
                 f"an array or rows of one length are expected, got a {type(x).__name__}: {error}"
             ) from None
-    placed = None if is_traced(x) else x.sharding
-    if not isinstance(placed, NamedSharding) or AxisType.Explicit not in placed.mesh.axis_types:
+    placed = None if is_traced(x) else _explicit(x)
+    if placed is None:
         return x
     # without explicit axes XLA decides how results are sharded, not each operation
     with jax.core.eval_context():
@@ -114,3 +116,34 @@ def pad_rows(rows: Array, room: int | None = None) -> Array:
     out = np.zeros((room, *rows.shape[1:]), rows.dtype)
     out[:size] = rows
     return out
+
+
+def with_automatic_axes(function: Callable[..., Any], *, by_rows: bool = False) -> Any:
+    """The function of rows, its second argument; ``by_rows`` says that what it returns is sharded as the rows are.
+
+    With explicit axes each gather, scatter and product would need to be told the sharding of its result.
+    """
+
+    @wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        leaves = jax.tree.leaves((args[1:], options, args[:1]), is_leaf=lambda node: isinstance(node, list))
+        placed = next(filter(None, map(_explicit, leaves)), None)
+        if placed is None:
+            return function(*args, **options)
+        mesh = placed.mesh.abstract_mesh
+        with use_abstract_mesh(mesh.update_axis_types(dict.fromkeys(mesh.explicit_axes, AxisType.Auto))):
+            args, options = _place((args, options), PartitionSpec())
+            found = function(*args, **options)
+        return _place(found, NamedSharding(placed.mesh, PartitionSpec(*placed.spec[:by_rows])))
+
+    return call
+
+
+def _explicit(leaf: Any) -> NamedSharding | None:
+    """The sharding of an array on a mesh with explicit axes."""
+    placed: Any = jax.typeof(leaf).sharding if is_traced(leaf) else getattr(leaf, "sharding", None)
+    return placed if isinstance(placed, NamedSharding) and AxisType.Explicit in placed.mesh.axis_types else None
+
+
+def _place(tree: Any, sharding: Any) -> Any:
+    return jax.tree.map(lambda leaf: reshard(leaf, sharding) if isinstance(leaf, jax.Array) else leaf, tree)

@@ -20,9 +20,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from bayesnb.arrays.explicit_axes import with_automatic_axes
 from bayesnb.arrays.host_calls import finalise
-from bayesnb.arrays.placement import is_traced, on_host, to_host
+from bayesnb.arrays.placement import is_traced, on_host, to_host, with_automatic_axes
 from bayesnb.arrays.typing import ArrayLike, LabelsLike, Rows
 from bayesnb.arrays.user_warnings import warn
 from bayesnb.families.parts.statistics import NormalStatistics

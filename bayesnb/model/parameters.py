@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import numpyro
 
-from bayesnb.arrays.observed_rows import ObservedRows
-from bayesnb.arrays.typing import Array, LabelsLike, Rows
+from bayesnb.arrays.typing import Array, LabelsLike, ObservedRows, Rows
 from bayesnb.families.base import Family, Hyperparameter
 from bayesnb.model.spelling import Spelling
 

@@ -14,9 +14,9 @@ import numpy as np
 import numpyro.distributions as dist
 
 from bayesnb.arrays.interpreter import by_numpy
-from bayesnb.arrays.observed_rows import ObservedRows
 from bayesnb.arrays.placement import to_host
 from bayesnb.arrays.promotion import allow_promotion
+from bayesnb.arrays.typing import ObservedRows
 from bayesnb.arrays.user_warnings import warn
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.recognition.classes import Labels

@@ -13,8 +13,8 @@ import numpy as np
 from bayesnb.arrays import memory
 from bayesnb.arrays.class_table import is_class_table
 from bayesnb.arrays.placement import Array, as_array, is_traced
-from bayesnb.arrays.processes import require_jax
 from bayesnb.arrays.pytree import short_repr
+from bayesnb.arrays.threads import require_jax
 from bayesnb.rows.checks import quote
 
 

@@ -21,11 +21,10 @@ from bayesnb.arrays.class_table import is_class_table
 from bayesnb.arrays.lazy import require_computed
 from bayesnb.arrays.masked import fill_masked
 from bayesnb.arrays.placement import Array, as_array, is_traced, on_host
-from bayesnb.arrays.processes import require_jax
 from bayesnb.arrays.promotion import promote_dtypes
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.arrays.sparse import bytes_per_row, from_bcoo, is_sparse, part_of, rows_of
-from bayesnb.arrays.threads import in_threads, row_blocks
+from bayesnb.arrays.threads import in_threads, require_jax, row_blocks
 from bayesnb.families.base import Family
 
 Columns = Mapping[str, int | None] | None

@@ -6,7 +6,7 @@ smallest normal one, in whose place XLA has zero in some operations.
 """
 
 from bayesnb.arrays.interpreter.eager import by_numpy as by_numpy
-from bayesnb.arrays.interpreter.keys import has_numpy_form as has_numpy_form
+from bayesnb.arrays.interpreter.equation import has_numpy_form as has_numpy_form
 from bayesnb.arrays.interpreter.program import evaluate as evaluate
 from bayesnb.arrays.interpreter.program import evaluate_once as evaluate_once
 from bayesnb.arrays.interpreter.program import prepare as prepare

@@ -9,7 +9,7 @@ import jax
 from jax.core import Trace
 from jax.extend.core import set_current_trace
 
-from bayesnb.arrays.interpreter.keys import to_jax
+from bayesnb.arrays.interpreter.equation import to_jax
 from bayesnb.arrays.interpreter.program import prepare
 
 

@@ -13,8 +13,7 @@ import jax
 import numpy as np
 from jax.extend.core import Literal
 
-from bayesnb.arrays.interpreter.equation import Function, bind, function_of
-from bayesnb.arrays.interpreter.keys import numpy_dtype, to_numpy
+from bayesnb.arrays.interpreter.equation import Function, bind, function_of, numpy_dtype, to_numpy
 from bayesnb.arrays.interpreter.rules import RULES
 from bayesnb.arrays.promotion import promote_dtypes
 

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from bayesnb.arrays.interpreter import matrices, random, shapes
+from bayesnb.arrays.interpreter import random, shapes
 from bayesnb.arrays.interpreter.equation import Function, Rule, bind, dtype_of
-from bayesnb.arrays.interpreter.indexing import gather, scatter
 from bayesnb.arrays.placement import Array
 
 
@@ -125,6 +124,67 @@ def _bitcast(equation: Any) -> Function:
     return (lambda x: np.asarray(x).view(after)) if before.itemsize == after.itemsize else bind(equation)
 
 
+def _dot_general(equation: Any) -> Function:
+    """Products, which JAX computes itself where they have another dtype than their factors."""
+    (left, right), (left_batch, right_batch) = equation.params["dimension_numbers"]
+    if any(variable.aval.dtype != dtype_of(equation) for variable in equation.invars):
+        return bind(equation)
+    if not left_batch:
+        axes = [int(axis) for axis in left], [int(axis) for axis in right]
+        return lambda a, b: np.tensordot(a, b, axes)
+    sizes = [len(variable.aval.shape) for variable in equation.invars]
+    of_left, of_right = list(range(sizes[0])), list(range(sizes[0], sum(sizes)))
+    for one, other in zip([*left, *left_batch], [*right, *right_batch], strict=True):
+        of_right[other] = int(one)
+    free = [i for i in of_left if i not in (*left, *left_batch)], [i for i in of_right if i >= sizes[0]]
+    out = [*(int(axis) for axis in left_batch), *free[0], *free[1]]
+    return lambda a, b: np.einsum(a, of_left, b, of_right, out)
+
+
+def _cholesky(equation: Any) -> Function:
+    return _or_nan(np.linalg.cholesky, bind(equation))
+
+
+def _eigh(equation: Any) -> Function:
+    other = bind(equation)
+    return _or_nan(lambda x: np.linalg.eigh(x)[::-1], other) if equation.params["lower"] else other
+
+
+def _or_nan(function: Function, other: Function) -> Function:
+    """The function of matrices; JAX has NaN where numpy raises."""
+
+    def run(x: Array) -> Any:
+        try:
+            return function(x)
+        except np.linalg.LinAlgError:
+            return other(x)
+
+    return run
+
+
+def _triangular_solve(equation: Any) -> Function:
+    """Substitution, which unlike a general solver is exact for rows of different scales."""
+    left, lower, transposed, unit = (
+        equation.params[name] for name in ("left_side", "lower", "transpose_a", "unit_diagonal")
+    )
+
+    def solve(a: Array, b: Array) -> Array:
+        # all cases are a lower triangle on the left: an upper one is lower in reverse order
+        if transposed == left:
+            a = np.swapaxes(a, -1, -2)
+        order = slice(None) if (lower != transposed) == left else slice(None, None, -1)
+        a = a[..., order, order]
+        x = np.array((b if left else np.swapaxes(b, -1, -2))[..., order, :])
+        for i in range(a.shape[-1]):
+            x[..., i, :] -= (a[..., i, None, :i] @ x[..., :i, :])[..., 0, :]
+            if not unit:
+                x[..., i, :] /= a[..., i, i, None]
+        x = x[..., order, :]
+        return x if left else np.swapaxes(x, -1, -2)
+
+    return solve
+
+
 def _for(kinds: str, rules: dict[str, Function]) -> dict[str, Rule]:
     return {name: Rule(kinds, make) for name, make in rules.items()}
 
@@ -145,7 +205,7 @@ RULES: dict[str, Rule] = {
         "reduce_min": _reduce(np.minimum),
     }),
     **_for("biufd", {
-        "argmax": _arg(np.argmax), "argmin": _arg(np.argmin), "gather": gather, "scatter": scatter(None),
+        "argmax": _arg(np.argmax), "argmin": _arg(np.argmin), "gather": shapes.gather, "scatter": shapes.scatter(None),
     }),
     **_plain("biuw", {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.bitwise_not}),
     **_for("b", {"reduce_and": _reduce(np.logical_and), "reduce_or": _reduce(np.logical_or)}),
@@ -155,10 +215,10 @@ RULES: dict[str, Rule] = {
     **_for("iuwfd", {
         "div": _div, "rem": _rem, "integer_pow": _integer_pow, "sign": _sign, "reduce_sum": _reduce(np.add),
         "reduce_prod": _reduce(np.multiply), "cumsum": _accumulate(np.add), "cumprod": _accumulate(np.multiply),
-        "scatter-add": scatter(np.add),
+        "scatter-add": shapes.scatter(np.add),
     }),
     **_for("iufd", {
-        "cummax": _accumulate(np.maximum), "cummin": _accumulate(np.minimum), "dot_general": matrices.dot_general,
+        "cummax": _accumulate(np.maximum), "cummin": _accumulate(np.minimum), "dot_general": _dot_general,
         "clamp": _always(lambda low, x, high: MINIMUM(MAXIMUM(x, low), high)),
     }),
     **_plain("ifd", {"abs": np.abs}),
@@ -173,7 +233,7 @@ RULES: dict[str, Rule] = {
     }),
     **_for("fd", {
         "digamma": _digamma, "reduce_precision": _reduce_precision, "cumlogsumexp": _accumulate(np.logaddexp),
-        **matrices.RULES,
+        "triangular_solve": _triangular_solve, "cholesky": _cholesky, "eigh": _eigh,
     }),
     **_for("biuwfdk", {"select_n": _select_n, **shapes.RULES}),
     **random.RULES,

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.placement import namespace, on_host, pad_rows
-from bayesnb.arrays.processes import require_jax
+from bayesnb.arrays.threads import require_jax
 from bayesnb.arrays.typing import Array, Rows
 from bayesnb.files.storage.exported_estimator import ExportedEstimator
 from bayesnb.files.storage.operations import ForeignOperation, require_arithmetic

@@ -15,7 +15,7 @@ from pyarrow import ArrowException
 
 from bayesnb.arrays.lazy import require_computed
 from bayesnb.arrays.masked import as_numpy, fill_masked
-from bayesnb.arrays.observed_rows import ObservedRows
+from bayesnb.arrays.typing import ObservedRows
 from bayesnb.files.tables.row_batches import words_of
 from bayesnb.frames.series import DataError
 from bayesnb.rows.statistics import ModelStatistics
