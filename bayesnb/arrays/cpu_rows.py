@@ -14,8 +14,7 @@ import jax
 import numpy as np
 from jax.sharding import SingleDeviceSharding
 
-from bayesnb.arrays.placement import Array, is_traced, padded_size, with_automatic_axes
-from bayesnb.arrays.promotion import promote_dtypes
+from bayesnb.arrays.placement import Array, is_traced, padded_size, promote_dtypes, with_automatic_axes
 from bayesnb.arrays.typing import ObservedRows
 
 T = TypeVar("T")

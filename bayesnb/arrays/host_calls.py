@@ -9,8 +9,7 @@ import jax
 import numpy as np
 
 from bayesnb.arrays.interpreter import evaluate, has_numpy_form, prepare
-from bayesnb.arrays.placement import on_host
-from bayesnb.arrays.promotion import promote_dtypes
+from bayesnb.arrays.placement import on_host, promote_dtypes
 from bayesnb.arrays.threads import require_jax
 
 T = TypeVar("T")

@@ -22,9 +22,7 @@ from numpyro import handlers
 from scipy.special import rel_entr
 
 from bayesnb.arrays.host_calls import finalise
-from bayesnb.arrays.masked import without_mask
-from bayesnb.arrays.placement import as_array, to_host
-from bayesnb.arrays.promotion import allow_promotion
+from bayesnb.arrays.placement import allow_promotion, as_array, to_host, without_mask
 from bayesnb.arrays.pytree import pytree
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.arrays.user_warnings import warn

@@ -16,8 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.host_calls import finalise
-from bayesnb.arrays.masked import without_mask
-from bayesnb.arrays.placement import as_array, is_traced, on_host, to_host
+from bayesnb.arrays.placement import as_array, is_traced, on_host, to_host, without_mask
 from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.typing import Array, ArrayLike, Rows
 from bayesnb.families.base import Family

@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.host_calls import by_jax
-from bayesnb.arrays.promotion import allow_promotion
+from bayesnb.arrays.placement import allow_promotion
 from bayesnb.arrays.typing import Array, ArrayLike, Rows
 from bayesnb.families.base import Family
 from bayesnb.families.parts.class_tables import class_bytes

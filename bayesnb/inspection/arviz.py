@@ -17,9 +17,7 @@ from numpyro.infer.util import compute_log_probs
 
 from bayesnb.arrays import memory
 from bayesnb.arrays.host_calls import at_once
-from bayesnb.arrays.masked import fill_masked
-from bayesnb.arrays.placement import to_host
-from bayesnb.arrays.promotion import allow_promotion
+from bayesnb.arrays.placement import allow_promotion, fill_masked, to_host
 from bayesnb.arrays.typing import Array, FeatureNames, LabelsLike, Rows
 from bayesnb.fits.em import has_unlabelled
 from bayesnb.fits.hierarchical import HierarchicalDraws

@@ -16,8 +16,7 @@ import jax
 import numpy as np
 
 from bayesnb.arrays.host_calls import finalise
-from bayesnb.arrays.placement import Array, to_double
-from bayesnb.arrays.promotion import allow_promotion
+from bayesnb.arrays.placement import Array, allow_promotion, to_double
 from bayesnb.arrays.typing import Estimator, FeatureNames
 from bayesnb.families.base import Family, Params
 from bayesnb.inspection import display_names as names

@@ -13,8 +13,7 @@ from typing import Any, TypeVar
 import numpyro
 import numpyro.distributions as dist
 
-from bayesnb.arrays.placement import Array
-from bayesnb.arrays.promotion import allow_promotion
+from bayesnb.arrays.placement import Array, allow_promotion
 from bayesnb.arrays.pytree import fields_of
 from bayesnb.families.base import Family
 from bayesnb.rows.specification import Specification

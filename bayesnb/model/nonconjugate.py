@@ -17,8 +17,7 @@ from numpyro import handlers
 from numpyro.distributions.constraints import Constraint
 from numpyro.primitives import Messenger
 
-from bayesnb.arrays.placement import Array
-from bayesnb.arrays.promotion import allow_promotion
+from bayesnb.arrays.placement import Array, allow_promotion
 from bayesnb.rows.specification import Specification
 
 Priors = dict[str, dist.Distribution]

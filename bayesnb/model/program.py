@@ -27,8 +27,7 @@ import numpyro
 import numpyro.distributions as dist
 from numpyro import handlers
 
-from bayesnb.arrays.placement import Array, is_traced
-from bayesnb.arrays.promotion import promote_dtypes
+from bayesnb.arrays.placement import Array, is_traced, promote_dtypes
 from bayesnb.model.hyperpriors import fill_hyperpriors, hyperpriors, sample_hyperparameters
 from bayesnb.rows.checks import check_rows
 from bayesnb.rows.labels import check_labels

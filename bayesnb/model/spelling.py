@@ -17,8 +17,7 @@ import numpyro.distributions as dist
 from numpyro import handlers
 from numpyro.distributions import constraints
 
-from bayesnb.arrays.placement import Array, namespace
-from bayesnb.arrays.promotion import allow_promotion
+from bayesnb.arrays.placement import Array, allow_promotion, namespace
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.arrays.typing import ObservedRows
 from bayesnb.model.links import LINKS, log_slope, matrix_powers

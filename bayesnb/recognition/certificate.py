@@ -13,7 +13,7 @@ from numpyro import handlers
 from numpyro.infer.util import compute_log_probs
 
 from bayesnb.arrays.interpreter import evaluate
-from bayesnb.arrays.promotion import allow_promotion
+from bayesnb.arrays.placement import allow_promotion
 from bayesnb.arrays.pytree import pytree
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.recognition.blocks import Block

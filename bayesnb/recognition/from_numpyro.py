@@ -10,8 +10,7 @@ import jax
 import numpy as np
 
 from bayesnb.arrays.interpreter import by_numpy
-from bayesnb.arrays.placement import to_host
-from bayesnb.arrays.promotion import allow_promotion
+from bayesnb.arrays.placement import allow_promotion, to_host
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.recognition.blocks import Block, find_class_probs, make_blocks
 from bayesnb.recognition.certificate import ALL, ELSEWHERE, EXCHANGED, FAR_OUT, FEWER, Certificate, Checks, key_of

@@ -14,8 +14,7 @@ import numpy as np
 import numpyro.distributions as dist
 
 from bayesnb.arrays.interpreter import by_numpy
-from bayesnb.arrays.placement import to_host
-from bayesnb.arrays.promotion import allow_promotion
+from bayesnb.arrays.placement import allow_promotion, to_host
 from bayesnb.arrays.typing import ObservedRows
 from bayesnb.arrays.user_warnings import warn
 from bayesnb.model.naive_bayes import NaiveBayes

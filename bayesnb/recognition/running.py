@@ -15,7 +15,7 @@ from numpyro import handlers
 from numpyro.primitives import Messenger
 
 from bayesnb.arrays.interpreter import evaluate_once
-from bayesnb.arrays.promotion import allow_promotion
+from bayesnb.arrays.placement import allow_promotion
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.recognition.containers import numbers_of, type_like
 from bayesnb.recognition.draws import draw_inside

@@ -14,8 +14,7 @@ from numpyro import handlers
 
 from bayesnb.arrays import memory
 from bayesnb.arrays.host_calls import at_once
-from bayesnb.arrays.placement import Array, is_traced, namespace, on_host
-from bayesnb.arrays.promotion import allow_promotion
+from bayesnb.arrays.placement import Array, allow_promotion, is_traced, namespace, on_host
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 
 

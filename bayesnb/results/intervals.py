@@ -17,8 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.host_calls import at_once
-from bayesnb.arrays.placement import is_traced, on_host, to_host
-from bayesnb.arrays.promotion import promote_dtypes
+from bayesnb.arrays.placement import is_traced, on_host, promote_dtypes, to_host
 from bayesnb.arrays.sparse import dense
 from bayesnb.arrays.typing import Array
 from bayesnb.families.base import Family

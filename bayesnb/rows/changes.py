@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bayesnb.arrays.placement import is_traced
-from bayesnb.arrays.promotion import promote_dtypes
+from bayesnb.arrays.placement import is_traced, promote_dtypes
 from bayesnb.rows.arguments import check_factors
 from bayesnb.rows.model_statistics import ModelStatistics, require_alike, require_statistics
 

@@ -19,9 +19,7 @@ from bayesnb.arrays.cells import observed
 from bayesnb.arrays.checked import checked
 from bayesnb.arrays.class_table import is_class_table
 from bayesnb.arrays.lazy import require_computed
-from bayesnb.arrays.masked import fill_masked
-from bayesnb.arrays.placement import Array, as_array, is_traced, on_host
-from bayesnb.arrays.promotion import promote_dtypes
+from bayesnb.arrays.placement import Array, as_array, fill_masked, is_traced, on_host, promote_dtypes
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.arrays.sparse import bytes_per_row, from_bcoo, is_sparse, part_of, rows_of
 from bayesnb.arrays.threads import in_threads, require_jax, row_blocks

@@ -14,8 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.checked import checked, refuse
-from bayesnb.arrays.masked import without_mask
-from bayesnb.arrays.placement import Array, as_array, is_traced, namespace, on_host
+from bayesnb.arrays.placement import Array, as_array, is_traced, namespace, on_host, without_mask
 from bayesnb.primitives.sums import Labels
 
 MOST_CLASSES = np.iinfo(np.int32).max

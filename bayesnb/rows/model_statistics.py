@@ -11,8 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.class_table import is_class_table, whole
-from bayesnb.arrays.placement import is_traced, namespace, on_host
-from bayesnb.arrays.promotion import promote_dtypes
+from bayesnb.arrays.placement import is_traced, namespace, on_host, promote_dtypes
 from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.typing import Array, LabelsLike
 from bayesnb.families.parts.class_tables import class_rows

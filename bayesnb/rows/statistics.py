@@ -14,8 +14,7 @@ from jax.sharding import NamedSharding
 
 from bayesnb.arrays.cells import SQUARABLE
 from bayesnb.arrays.cpu_rows import FEW_ROWS, fill_up, put_beside
-from bayesnb.arrays.placement import with_automatic_axes
-from bayesnb.arrays.promotion import promote_dtypes
+from bayesnb.arrays.placement import promote_dtypes, with_automatic_axes
 from bayesnb.arrays.sparse import STORED_BYTES, bytes_per_row, is_sparse, part_of
 from bayesnb.arrays.threads import merge_in_threads, row_blocks
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows

@@ -11,7 +11,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
-from bayesnb.arrays.masked import without_mask
+from bayesnb.arrays.placement import without_mask
 from bayesnb.arrays.typing import ArrayLike, LabelsLike, Table
 from bayesnb.frames.blocks import Blocks
 from bayesnb.frames.classes import classes_and_codes, codes_among, join_classes, places_among, plain_labels

@@ -20,8 +20,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from bayesnb.arrays.masked import fill_masked
-from bayesnb.arrays.placement import is_traced
+from bayesnb.arrays.placement import fill_masked, is_traced
 from bayesnb.frames.blocks import Blocks, BlocksSchema
 from bayesnb.frames.classes import plain_labels
 from bayesnb.frames.likelihoods import AUTO, refuse_words, takes_sparse

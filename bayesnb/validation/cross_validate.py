@@ -13,8 +13,7 @@ import numpy as np
 
 from bayesnb.arrays import memory
 from bayesnb.arrays.host_calls import finalise
-from bayesnb.arrays.masked import without_mask
-from bayesnb.arrays.placement import as_array, to_host
+from bayesnb.arrays.placement import as_array, to_host, without_mask
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.fits.closed_form import CLOSED_FORMS, conjugate, fit_mle, fit_posterior, require_fit, require_maximum

@@ -16,8 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.cpu_rows import put_beside
-from bayesnb.arrays.placement import as_array, is_traced, namespace, to_host, with_automatic_axes
-from bayesnb.arrays.promotion import promote_dtypes
+from bayesnb.arrays.placement import as_array, is_traced, namespace, promote_dtypes, to_host, with_automatic_axes
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families.parts.statistics import without
 from bayesnb.fits.closed_form import fit_posterior

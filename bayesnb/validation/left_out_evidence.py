@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesnb.arrays.placement import Array
-from bayesnb.arrays.promotion import promote_dtypes
+from bayesnb.arrays.placement import Array, promote_dtypes
 from bayesnb.arrays.sparse import is_sparse
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.families.base import Family

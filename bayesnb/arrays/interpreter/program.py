@@ -15,7 +15,7 @@ from jax.extend.core import Literal
 
 from bayesnb.arrays.interpreter.equation import Function, bind, function_of, numpy_dtype, to_numpy
 from bayesnb.arrays.interpreter.rules import RULES
-from bayesnb.arrays.promotion import promote_dtypes
+from bayesnb.arrays.placement import promote_dtypes
 
 Values = list[Any]
 

@@ -17,7 +17,7 @@ from jax.extend.core import Literal
 
 from bayesnb.arrays.interpreter.equation import function_of
 from bayesnb.arrays.interpreter.rules import RULES as NUMPY_RULES
-from bayesnb.arrays.promotion import allow_promotion
+from bayesnb.arrays.placement import allow_promotion
 from bayesnb.files.onnx import functions
 from bayesnb.files.onnx.graph import BOOL, INT64, Array, Graph, Tensor, element_type
 

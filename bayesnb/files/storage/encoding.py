@@ -17,7 +17,7 @@ import numpyro.distributions as dist
 from numpyro.distributions.transforms import AffineTransform
 
 from bayesnb.arrays.class_table import ClassTable
-from bayesnb.arrays.promotion import allow_promotion
+from bayesnb.arrays.placement import allow_promotion
 from bayesnb.arrays.pytree import fields_of
 from bayesnb.families import Family, Histogram, Views
 from bayesnb.families.parts.pairs import PairStatistics

@@ -11,8 +11,7 @@ import jax
 import numpy as np
 
 from bayesnb.arrays.class_table import is_class_table
-from bayesnb.arrays.placement import to_double
-from bayesnb.arrays.promotion import allow_promotion
+from bayesnb.arrays.placement import allow_promotion, to_double
 from bayesnb.families.parts.support import require_axes, require_finite_numbers, require_simplex
 from bayesnb.files.storage.saved_forests import check_forest
 from bayesnb.fits.averaged import AveragedPosterior

@@ -14,7 +14,7 @@ import numpy as np
 from pyarrow import ArrowException
 
 from bayesnb.arrays.lazy import require_computed
-from bayesnb.arrays.masked import as_numpy, fill_masked
+from bayesnb.arrays.placement import as_numpy, fill_masked
 from bayesnb.arrays.typing import ObservedRows
 from bayesnb.files.tables.row_batches import words_of
 from bayesnb.frames.series import DataError

@@ -15,7 +15,7 @@ import scipy.sparse
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, check_non_negative, validate_data
 
-from bayesnb.arrays.masked import fill_masked, without_mask
+from bayesnb.arrays.placement import fill_masked, without_mask
 from bayesnb.arrays.typing import Table
 from bayesnb.frames.series import Array
 from bayesnb.model.naive_bayes import NaiveBayes
