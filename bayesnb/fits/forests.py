@@ -25,8 +25,7 @@ from bayesnb.numerics.branchings import largest_branching
 from bayesnb.results.forest_structures import STRUCTURES, log_weights
 from bayesnb.results.forests import ForestPosterior, ForestStatistics, forest_tables, pair_cells
 from bayesnb.rows import arguments
-from bayesnb.rows.labelled_rows import LabelledRows, label_rows
-from bayesnb.rows.specification import Specification
+from bayesnb.rows.labelled_rows import LabelledRows, Specification, label_rows
 from bayesnb.rows.statistics import ModelStatistics, summarise
 
 MOST_FEATURES = 256

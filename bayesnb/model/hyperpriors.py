@@ -16,7 +16,7 @@ import numpyro.distributions as dist
 from bayesnb.arrays.placement import Array, allow_promotion
 from bayesnb.arrays.pytree import fields_of
 from bayesnb.families.base import Family
-from bayesnb.rows.specification import Specification
+from bayesnb.rows.labelled_rows import Specification
 
 Model = TypeVar("Model", bound=Specification)
 

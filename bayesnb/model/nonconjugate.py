@@ -18,7 +18,7 @@ from numpyro.distributions.constraints import Constraint
 from numpyro.primitives import Messenger
 
 from bayesnb.arrays.placement import Array, allow_promotion
-from bayesnb.rows.specification import Specification
+from bayesnb.rows.labelled_rows import Specification
 
 Priors = dict[str, dist.Distribution]
 """Distributions by site, such as ``x_probs``."""

@@ -30,8 +30,8 @@ from numpyro import handlers
 from bayesnb.arrays.placement import Array, is_traced, promote_dtypes
 from bayesnb.model.hyperpriors import fill_hyperpriors, hyperpriors, sample_hyperparameters
 from bayesnb.rows.checks import check_rows
+from bayesnb.rows.labelled_rows import Specification
 from bayesnb.rows.labels import check_labels
-from bayesnb.rows.specification import Specification
 from bayesnb.rows.statistics import pooled_statistics
 
 

@@ -22,7 +22,7 @@ from bayesnb.arrays.pytree import short_repr
 from bayesnb.arrays.typing import ObservedRows
 from bayesnb.model.links import LINKS, log_slope, matrix_powers
 from bayesnb.model.parts import Part, Positions
-from bayesnb.rows.specification import Specification
+from bayesnb.rows.labelled_rows import Specification
 
 CONSTRAINTS: dict[str, Any] = {
     "real": constraints.real,

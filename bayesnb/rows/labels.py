@@ -1,4 +1,4 @@
-"""Checks of users' labels and weights, made once at the boundary.
+"""Checks of users' labels, weights and names of classes, made once at the boundary.
 
 Values are checked where they are stored: labels on many devices, of one process or of several, are not gathered.
 Traced ones are checked if the user's function goes through ``checkify``.
@@ -6,7 +6,9 @@ Traced ones are checked if the user's function goes through ``checkify``.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from functools import partial
+from numbers import Real
 from typing import Any
 
 import jax
@@ -18,6 +20,9 @@ from bayesnb.arrays.placement import Array, as_array, is_traced, namespace, on_h
 from bayesnb.primitives.sums import Labels
 
 MOST_CLASSES = np.iinfo(np.int32).max
+
+Names = tuple[Any, ...]
+"""The labels that the integers 0..K-1 encode, in their order."""
 
 UNIQUE = "classes, y = numpy.unique(y, return_inverse=True)"
 """How to turn labels of any kind into integers 0..K-1."""
@@ -128,3 +133,51 @@ def _weights(weight: Array) -> Array:
     bad = ~((weight >= 0) & (weight <= LARGEST_WEIGHT))
     refuse(bad, f"sample_weight must be finite, not negative and at most {LARGEST_WEIGHT:g}, got {{0}}", weight)
     return weight
+
+
+def check_classes(given: Any, num_classes: int | None = None) -> Names:
+    """The labels [K] as a tuple; ValueError unless they are K different ones, all text or all numbers."""
+    if isinstance(given, str) or not (isinstance(given, Sequence) or np.ndim(given) == 1):
+        raise ValueError(f"classes must be a list of different labels, got {given!r}")
+    names = tuple(label.item() if isinstance(label, np.generic) else label for label in given)
+    odd = [label for label in names if label is None or not isinstance(label, Hashable)]
+    if odd:
+        raise ValueError(f"classes must be a list of labels, each text or a number, got {odd[0]!r} among them")
+    if len({*names}) < max(len(names), 1) or any(label != label for label in names):
+        raise ValueError(f"classes must be a list of different labels, got {given!r}")
+    if num_classes not in (None, len(names)):
+        raise ValueError(f"classes must have {num_classes} labels, one for each class, got {len(names)}")
+    _require_one_kind(names)
+    return names
+
+
+def join_classes(names: Names, others: Names) -> Names:
+    """The labels of both, sorted."""
+    joined = {*names, *others}
+    _require_one_kind(joined)
+    return tuple(sorted(joined))
+
+
+def places_of(joined: Names, names: Names) -> Array:
+    """The index of each joined label among ``names``, or their number if it is not there, [K]."""
+    index = {label: k for k, label in enumerate(names)}
+    return np.array([index.get(label, len(names)) for label in joined], np.intp)
+
+
+def short_names(names: Names | None) -> str:
+    """The first labels, for an error message."""
+    shown = ", ".join(repr(label) for label in (names or ())[:3])
+    return shown if len(names or ()) <= 3 else f"{shown}, ..."
+
+
+def _require_one_kind(names: Any) -> None:
+    shown = {_kind(label): label for label in names}
+    if len(shown) > 1:
+        first, second, *_ = (repr(label) for _, label in sorted(shown.items(), reverse=True))
+        raise ValueError(f"labels of classes must be all text or all numbers, got {first} and {second}")
+
+
+def _kind(label: Any) -> str:
+    if isinstance(label, str):
+        return "text"
+    return "numbers" if isinstance(label, Real) else type(label).__name__

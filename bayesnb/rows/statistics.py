@@ -1,8 +1,13 @@
-"""Sufficient statistics of rows: all that a fit needs of the data. Those of parts merge into those of the whole."""
+"""Sufficient statistics of rows: all that a fit needs of the data. Those of parts merge into those of the whole.
+
+Rows that are sharded over a mesh of devices, of one process or of many, stay where they are: each device sums its own.
+Only statistics are transferred, K x D numbers from every device. They are merged in pairs, in the same order
+everywhere, so that every device and every process gets the same bits.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
@@ -10,25 +15,24 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import NamedSharding
+from jax.sharding import NamedSharding, PartitionSpec
 
+from bayesnb.arrays import memory
 from bayesnb.arrays.cells import SQUARABLE
+from bayesnb.arrays.class_table import CELL_BYTES, is_sparse_enough
 from bayesnb.arrays.cpu_rows import FEW_ROWS, fill_up, put_beside
-from bayesnb.arrays.placement import promote_dtypes, with_automatic_axes
+from bayesnb.arrays.placement import is_traced, promote_dtypes, with_automatic_axes
 from bayesnb.arrays.sparse import STORED_BYTES, bytes_per_row, is_sparse, part_of
 from bayesnb.arrays.threads import merge_in_threads, row_blocks
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families.base import Family
 from bayesnb.families.parts.class_tables import class_bytes
 from bayesnb.primitives.sums import PROVABLE, ClassSums, HostSums, Labels, class_sums
-from bayesnb.rows import shards
 from bayesnb.rows.checks import check_cells, check_shapes, check_values, match_statistics, only_support
-from bayesnb.rows.class_names import check_classes
-from bayesnb.rows.labelled_rows import LabelledRows, label_rows
-from bayesnb.rows.memory_of_statistics import require_memory
+from bayesnb.rows.labelled_rows import LabelledRows, Specification, label_rows
+from bayesnb.rows.labels import check_classes
 from bayesnb.rows.model_statistics import ModelStatistics as ModelStatistics
-from bayesnb.rows.model_statistics import weaken_counts
-from bayesnb.rows.specification import Specification
+from bayesnb.rows.model_statistics import merge_pairs, weaken_counts
 
 Model = TypeVar("Model", bound=Specification)
 
@@ -70,7 +74,7 @@ def sufficient_statistics(
     names = None if classes is None else check_classes(classes, num_classes)
     num_classes = num_classes if names is None else len(names)
     found = summarise(label_rows(model, X, y, sample_weight, num_classes), tables=axis_name is None)
-    return (found if axis_name is None else shards.merge_over(axis_name, found)).named(names)
+    return (found if axis_name is None else merge_over(axis_name, found)).named(names)
 
 
 def summarise(rows: LabelledRows, *, evidence: bool = True, tables: bool = False) -> ModelStatistics:
@@ -89,7 +93,7 @@ def summarise(rows: LabelledRows, *, evidence: bool = True, tables: bool = False
     weight = rows.labels.y if rows.labels.soft else rows.labels.weight
     arrays = check_values(rows.families, rows.arrays, weight, fit=True)
     # families' static fields are part of the dict's structure: one compilation serves all models of a kind
-    return from_device(rows.families, arrays, rows.labels, rows.num_classes, shards.row_sharding(arrays))
+    return from_device(rows.families, arrays, rows.labels, rows.num_classes, row_sharding(arrays))
 
 
 def pooled_statistics(
@@ -158,7 +162,7 @@ def from_device(
     def of_rows(arrays: Mapping[str, Array], labels: Labels) -> ModelStatistics:
         return weaken_counts(_from_rows(families, arrays, class_sums(labels, num_classes)))
 
-    return of_rows(arrays, labels) if sharding is None else shards.over_shards(of_rows, sharding, (arrays, labels))
+    return of_rows(arrays, labels) if sharding is None else over_shards(of_rows, sharding, (arrays, labels))
 
 
 XLA_SAFE = 1e15
@@ -184,3 +188,68 @@ def _from_cpu(rows: LabelledRows, beside: jax.Array) -> ModelStatistics | None:
         labels.y[rows.num_rows :] = 0 if labels.soft else num_classes
     arrays, labels = jax.device_put((arrays, labels), beside.sharding if beside.committed else None)
     return from_device(families, arrays, labels, num_classes)
+
+
+def row_sharding(*trees: Any) -> NamedSharding | None:
+    """The sharding of rows over several devices of one mesh that all these arrays share; None if they share none.
+
+    Arrays that are sharded in another way, such as by columns, are left to XLA.
+    """
+    leaves = jax.tree.leaves(trees)
+    if is_traced(leaves) or not all(isinstance(getattr(leaf, "sharding", None), NamedSharding) for leaf in leaves):
+        return None
+    found = {NamedSharding(leaf.sharding.mesh, PartitionSpec(*leaf.sharding.spec[:1])) for leaf in leaves}
+    rows = found.pop()
+    whole = all(axes is None for leaf in leaves for axes in leaf.sharding.spec[1:])
+    return rows if whole and not found and rows.num_devices > 1 and any(rows.spec) else None
+
+
+def over_shards(
+    of_rows: Callable[..., ModelStatistics], sharding: NamedSharding, rows: tuple[Any, ...]
+) -> ModelStatistics:
+    """``of_rows(*rows)`` of every shard, merged, with the result on every device. Pure JAX."""
+
+    def of_shard(*rows: Any) -> ModelStatistics:
+        return merge_over(sharding.spec[0], of_rows(*rows))
+
+    return jax.shard_map(of_shard, mesh=sharding.mesh, in_specs=sharding.spec, out_specs=PartitionSpec())(*rows)
+
+
+def merge_over(axis_name: Any, statistics: ModelStatistics) -> ModelStatistics:
+    """The statistics of all parts along a named axis, merged, the same on every part. Pure JAX."""
+    try:
+        size, place = jax.lax.psum(1, axis_name), jax.lax.axis_index(axis_name)
+    except NameError:
+        raise ValueError(
+            f"axis_name={axis_name!r} names no axis here: call sufficient_statistics inside shard_map, vmap or pmap "
+            "over an axis of that name"
+        ) from None
+
+    def gather(part: Any) -> Any:
+        part = jnp.asarray(part)
+        # a sum with zeros is exact, and JAX knows of a sum, as it does not of all_gather, that all parts get the same
+        return jax.lax.psum(jnp.zeros((size, *part.shape), part.dtype).at[place].set(part), axis_name)
+
+    return merge_pairs(jax.tree.map(gather, statistics))
+
+
+def require_memory(rows: LabelledRows, *, tables: bool = False) -> None:
+    """Raises ValueError if statistics of this many classes, and what is computed from them, do not fit in memory.
+
+    With ``tables`` counts of many classes may be sparse.
+    """
+    columns = {name: family.columns_in(rows.arrays[name]) for name, family in rows.families.items()}
+    needed = 8 * rows.num_classes + sum(_block_bytes(rows, name, columns[name], tables) for name in columns)
+    memory.require(
+        2 * needed,
+        f"statistics of K = {rows.num_classes:,} classes and D = {sum(columns.values()):,} columns",
+        "give fewer; labels and categories must be numbered 0, 1, 2, ..., numpy.unique(y, return_inverse=True)",
+    )
+
+
+def _block_bytes(rows: LabelledRows, name: str, num_columns: int, tables: bool) -> int:
+    family, x = rows.families[name], rows.arrays[name]
+    sparse = tables and family.has_class_tables and is_sparse(x) and not rows.labels.soft
+    if sparse and is_sparse_enough((rows.num_classes, num_columns), x.nnz):
+        return CELL_BYTES * x.nnz + 8 * rows.num_classes
+    return rows.num_classes * class_bytes(family, num_columns)

@@ -12,7 +12,7 @@ from bayesnb.arrays.user_warnings import warn
 from bayesnb.frames.classes import codes_among
 from bayesnb.frames.series import DataError
 from bayesnb.rows.arguments import check_factors
-from bayesnb.rows.changes import subtract
+from bayesnb.rows.model_statistics import subtract
 from bayesnb.rows.statistics import ModelStatistics
 from bayesnb.sklearn.default import has_powers, has_views
 from bayesnb.sklearn.incremental import Which, fade_weights, known_classes

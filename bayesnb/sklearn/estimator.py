@@ -26,8 +26,7 @@ from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Classifier
 from bayesnb.results.decisions import decide
 from bayesnb.rows.arguments import check_factors
-from bayesnb.rows.changes import discount
-from bayesnb.rows.model_statistics import ModelStatistics, merge
+from bayesnb.rows.model_statistics import ModelStatistics, discount, merge
 from bayesnb.rows.statistics import follow
 from bayesnb.sklearn.changes import add_batch, take_away
 from bayesnb.sklearn.default import Plan, has_views, plan, specification

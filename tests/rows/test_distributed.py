@@ -23,9 +23,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
 from bayesnb.primitives.sums import Labels
-from bayesnb.rows import shards
 from bayesnb.rows.model_statistics import merge_pairs
-from bayesnb.rows.statistics import from_device
+from bayesnb.rows.statistics import from_device, row_sharding
 from tests import cases
 
 MERGING = str(Path(__file__).with_name("test_model_statistics.py"))
@@ -76,7 +75,7 @@ def test_mesh_of_which_only_statistics_travel(rng):
     X = {"real": rng.normal(size=(N, D)), "words": rng.poisson(1.0, (N, D)), "flags": rng.random((N, D)) < 0.4}
     families = {"real": nb.Normal(), "words": nb.Multinomial(), "flags": nb.Bernoulli()}
     arrays, y = jax.device_put((X, rng.integers(0, K, N)), by_rows())
-    rows = shards.row_sharding(arrays)
+    rows = row_sharding(arrays)
     compiled = from_device.lower(families, arrays, Labels(y, None), K, rows).compile().as_text()
     sent = re.findall(r"= (.*?) (?:all-gather|all-reduce|all-to-all|collective-permute|reduce-scatter)\(", compiled)
     sizes = [math.prod(map(int, shape.split(","))) for one in sent for shape in re.findall(r"\[([\d,]+)\]", one)]
@@ -92,7 +91,7 @@ def test_mesh_of_any_kind_fits_and_predicts(rng, kind):
     X, y = rng.normal(size=(64, 4)), rng.integers(0, 3, 64)
     spec = {"columns": (None, "columns"), "both": ("rows", "columns"), "replicated": (None,), "explicit": ()}[kind]
     placed = by_rows(*spec, explicit=kind == "explicit")
-    assert (shards.row_sharding(jax.device_put(X, placed)) is not None) == (kind == "explicit")
+    assert (row_sharding(jax.device_put(X, placed)) is not None) == (kind == "explicit")
     model = nb.NaiveBayes(nb.Normal())
     labels = jax.device_put(y, NamedSharding(placed.mesh, PartitionSpec("rows")))
     found, expected = nb.fit_posterior(model, jax.device_put(X, placed), labels), nb.fit_posterior(model, X, y)

@@ -21,7 +21,7 @@ from bayesnb.files.tables.csv_cells import MISSING
 from bayesnb.files.tables.csv_files import CsvFile
 from bayesnb.files.tables.parquet_files import ParquetFile, row_batch, rows_in_batch
 from bayesnb.files.tables.row_batches import RowBatch, format_of, read_ahead
-from bayesnb.rows.specification import Specification
+from bayesnb.rows.labelled_rows import Specification
 
 CSV_MISSING = MISSING | {*pa.csv.ConvertOptions().null_values}
 

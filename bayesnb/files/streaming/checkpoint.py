@@ -20,7 +20,7 @@ from bayesnb.files.streaming.blocks import Position, StreamError
 from bayesnb.files.whole_file import require_file
 from bayesnb.fits.forests import forest_statistics
 from bayesnb.rows import arguments
-from bayesnb.rows.specification import Specification
+from bayesnb.rows.labelled_rows import Specification
 from bayesnb.rows.statistics import ModelStatistics, sufficient_statistics
 
 Arrays = dict[str, np.ndarray[Any, Any]]

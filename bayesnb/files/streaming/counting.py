@@ -20,10 +20,9 @@ from bayesnb.files.streaming.checkpoint import Checkpoint, StreamState
 from bayesnb.fits.forests import forest_statistics
 from bayesnb.frames.series import as_frame
 from bayesnb.rows import arguments
-from bayesnb.rows.class_names import check_classes
-from bayesnb.rows.labelled_rows import label_rows
+from bayesnb.rows.labelled_rows import Specification, label_rows
+from bayesnb.rows.labels import check_classes
 from bayesnb.rows.model_statistics import ModelStatistics, merge
-from bayesnb.rows.specification import Specification
 from bayesnb.rows.statistics import follow, sufficient_statistics
 
 FIRST_ROWS = 10_000
