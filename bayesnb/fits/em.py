@@ -173,7 +173,7 @@ def fit_em(
     """
     require_fit(fit, fit_map, fit_mle)
     if fit is fit_map and isinstance(model, NaiveBayes):
-        _refuse_discrete(model)
+        refuse_discrete(model, "MAP is the best of discrete cases, which EM cannot climb to: give fit=nb.fit_mle")
     arguments.check_counts(max_iterations=max_iterations)
     for name, given, most in (("tolerance", tolerance, np.inf), ("unlabelled_weight", unlabelled_weight, 1.0)):
         if isinstance(given, bool) or not isinstance(given, float | int | np.number) or not 0 <= given <= most:
@@ -211,13 +211,11 @@ def fit_em(
     return EMEstimate(specification, params, np.array(trace), converged, len(trace) - 1)
 
 
-def _refuse_discrete(model: NaiveBayes) -> None:
+def refuse_discrete(model: NaiveBayes, obstacle: str) -> None:
+    """ValueError if a family has discrete sites, such as the cuts of a Histogram; ``obstacle`` ends the message."""
     for name, family in model.families.items():
         if family.needs_closed_form:
-            raise ValueError(
-                f"block {name!r} is {type(family).__name__}, whose MAP is the best of discrete cases, which EM cannot "
-                "climb to: give fit=nb.fit_mle"
-            )
+            raise ValueError(f"block {name!r} is {type(family).__name__}, whose {obstacle}")
 
 
 def has_unlabelled(y: Any) -> bool:
@@ -251,18 +249,15 @@ def separate(
 
 
 def _warn(rows: SplitRows, converged: bool, fell: bool, num_iterations: int) -> None:
-    sentences = []
     if len(rows.weight) and not rows.labelled.class_counts.any():
-        sentences.append("no row is labelled: the model is a mixture, whose class numbers are arbitrary")
+        warn("no row is labelled: the model is a mixture, whose class numbers are arbitrary")
     if fell:
-        sentences.append(
+        warn(
             f"EM stopped after {num_iterations} iterations, because the objective would fall: a parameter has no "
             "maximum, as with a concentration below 1 (give 1 or more) or with MultivariateNormal(smoothing=...)"
         )
     elif not converged:
-        sentences.append(f"EM did not converge in {num_iterations} iterations: increase max_iterations or tolerance")
-    for sentence in sentences:
-        warn(sentence)
+        warn(f"EM did not converge in {num_iterations} iterations: increase max_iterations or tolerance")
 
 
 @jax.jit

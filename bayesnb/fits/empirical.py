@@ -218,7 +218,6 @@ def _owner(family: Family, by: str) -> np.ndarray[Any, Any]:
 
 
 def _warn(fit: EmpiricalPosterior) -> None:
-    problems = []
     at_bound = [
         _sentence(block, name, side, which)
         for block, hyperparameters in fit.at_bound.items()
@@ -227,11 +226,9 @@ def _warn(fit: EmpiricalPosterior) -> None:
         if (side == which).any()
     ]
     if at_bound:
-        problems.append(f"the evidence rises beyond the bounds, where the learned prior stops: {'; '.join(at_bound)}")
+        warn(f"the evidence rises beyond the bounds, where the learned prior stops: {'; '.join(at_bound)}")
     if not fit.converged:
-        problems.append(f"the evidence was still rising after {fit.num_iterations} steps: take more max_iterations")
-    for problem in problems:
-        warn(problem)
+        warn(f"the evidence was still rising after {fit.num_iterations} steps: take more max_iterations")
 
 
 def _sentence(block: str, name: str, side: Array, which: int) -> str:
