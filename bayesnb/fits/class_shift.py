@@ -181,10 +181,7 @@ def _draw(key: Array, num_draws: int, *posterior: np.ndarray[Any, Any]) -> np.nd
     uniform = np.asarray(jax.random.uniform(place, (size, len(posterior[-1])), minval=least), np.float64)
     points = place_points(np.minimum(uniform, 1.0 - least), *posterior)
     _warn_if_rough(points)
-    return independence_chain(
-        points,
-        np.asarray(jax.random.uniform(accept, (size,), minval=least), np.float64),
-    )
+    return independence_chain(points, np.asarray(jax.random.uniform(accept, (size,), minval=least), np.float64))
 
 
 def _warn_if_rough(points: Points) -> None:

@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.host_calls import by_jax
-from bayesnb.arrays.placement import allow_promotion
+from bayesnb.arrays.placement import allow_promotion, pad_rows
 from bayesnb.arrays.typing import Array, ArrayLike, Rows
 from bayesnb.families.base import Family
 from bayesnb.families.parts.class_tables import class_bytes
@@ -123,11 +123,12 @@ class Sequence:
     @cached_property
     def _args(self) -> tuple[NaiveBayes, dict[str, Array], Array]:
         """The model, and the rows of each block and their labels in blocks of one size, [M, B, ...]."""
-        codes = np.asarray(self.rows.labels.y)
-        labels = _in_blocks(codes, self._shape)
-        labels.reshape(-1)[len(codes) :] = self.rows.num_classes  # the padding belongs to no class
-        blocks = {name: _in_blocks(np.asarray(x), self._shape) for name, x in self.rows.arrays.items()}
-        return self.model, blocks, labels
+        shape, codes = self._shape, np.asarray(self.rows.labels.y)
+        room = shape[0] * shape[1]
+        no_class = np.full(room - len(codes), self.rows.num_classes, codes.dtype)  # for the padding
+        arrays = {name: np.asarray(x) for name, x in self.rows.arrays.items()}
+        blocks = {name: pad_rows(x, room).reshape(*shape, *x.shape[1:]) for name, x in arrays.items()}
+        return self.model, blocks, np.append(codes, no_class).reshape(shape)
 
     @property
     def _shape(self) -> tuple[int, int]:
@@ -139,13 +140,6 @@ class Sequence:
         number = max(-(-rows.num_rows // size), 1)
         step = 1 << max(number.bit_length() - 3, 0)
         return -(-number // step) * step, size
-
-
-def _in_blocks(x: Array, shape: tuple[int, int]) -> Array:
-    """The rows padded with zeros, [M, B, ...]."""
-    out = np.zeros((shape[0] * shape[1], *x.shape[1:]), x.dtype)
-    out[: len(x)] = x
-    return out.reshape(*shape, *x.shape[1:])
 
 
 @jax.jit
