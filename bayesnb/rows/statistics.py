@@ -7,7 +7,7 @@ everywhere, so that every device and every process gets the same bits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
@@ -162,7 +162,15 @@ def from_device(
     def of_rows(arrays: Mapping[str, Array], labels: Labels) -> ModelStatistics:
         return weaken_counts(_from_rows(families, arrays, class_sums(labels, num_classes)))
 
-    return of_rows(arrays, labels) if sharding is None else over_shards(of_rows, sharding, (arrays, labels))
+    if sharding is None:
+        return of_rows(arrays, labels)
+    of_shard = jax.shard_map(
+        lambda *rows: merge_over(sharding.spec[0], of_rows(*rows)),
+        mesh=sharding.mesh,
+        in_specs=sharding.spec,
+        out_specs=PartitionSpec(),
+    )
+    return of_shard(arrays, labels)
 
 
 XLA_SAFE = 1e15
@@ -202,17 +210,6 @@ def row_sharding(*trees: Any) -> NamedSharding | None:
     rows = found.pop()
     whole = all(axes is None for leaf in leaves for axes in leaf.sharding.spec[1:])
     return rows if whole and not found and rows.num_devices > 1 and any(rows.spec) else None
-
-
-def over_shards(
-    of_rows: Callable[..., ModelStatistics], sharding: NamedSharding, rows: tuple[Any, ...]
-) -> ModelStatistics:
-    """``of_rows(*rows)`` of every shard, merged, with the result on every device. Pure JAX."""
-
-    def of_shard(*rows: Any) -> ModelStatistics:
-        return merge_over(sharding.spec[0], of_rows(*rows))
-
-    return jax.shard_map(of_shard, mesh=sharding.mesh, in_specs=sharding.spec, out_specs=PartitionSpec())(*rows)
 
 
 def merge_over(axis_name: Any, statistics: ModelStatistics) -> ModelStatistics:

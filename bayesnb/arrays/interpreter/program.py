@@ -168,7 +168,9 @@ class Program:
             else:
                 size = sum(variable.aval.size for variable in equation.outvars)
                 self.work += size
-                after = self._step(_function(equation), before, len(equation.outvars), folds=size <= KEPT)
+                loop = LOOPS.get(name)
+                function = loop(equation, **equation.params) if loop else function_of(equation, RULES)
+                after = self._step(function, before, len(equation.outvars), folds=size <= KEPT)
                 if size > KEPT:
                     self.large.update(after)
             places.update(zip(equation.outvars, after, strict=True))
@@ -203,12 +205,6 @@ def compose(traced: Any) -> Program:
             needed.update(step.before)
     program.steps = steps[::-1]
     return program
-
-
-def _function(equation: Any) -> Function:
-    """The numpy function of an equation, or one operation of JAX, which compiles it."""
-    name = equation.primitive.name
-    return LOOPS[name](equation, **equation.params) if name in LOOPS else function_of(equation, RULES)
 
 
 def _while(equation: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nconsts: int) -> Function:
