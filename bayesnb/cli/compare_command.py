@@ -134,7 +134,7 @@ def compare(
 
     from bayesnb.files.tables.reading import BUILT_IN, read
     from bayesnb.files.tables.table import make_table
-    from bayesnb.frames.likelihoods import kind_for_column
+    from bayesnb.frames.choices import kind_for_column
     from bayesnb.frames.series import DataError
 
     screen, notes = console(), console(stderr=True)

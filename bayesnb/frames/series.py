@@ -16,8 +16,7 @@ import pandas as pd
 from narwhals.exceptions import DuplicateError
 
 from bayesnb.arrays.lazy import require_computed
-from bayesnb.frames.number_texts import MOST_REMEMBERED
-from bayesnb.frames.values import FLAGS, LARGEST_INTEGER, label
+from bayesnb.frames.values import FLAGS, LARGEST_INTEGER, MOST_REMEMBERED, label
 from bayesnb.frames.values import listing as listing
 
 Array = np.ndarray[Any, Any]

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.arrays.compiled import compiled_unless_few
-from bayesnb.frames.number_texts import is_meant_as_number, is_number
 from bayesnb.frames.series import (
     DATES,
     FLAGS,
@@ -24,6 +23,7 @@ from bayesnb.frames.series import (
     sort_of,
     to_plain,
 )
+from bayesnb.frames.values import is_meant_as_number, is_number
 from bayesnb.frames.words import vocabulary_of
 
 MOST_VALUES = 100_000

@@ -14,8 +14,8 @@ from rich.table import Table as Grid
 
 from bayesnb.comparison.methods import REFERENCE
 from bayesnb.comparison.metrics import METRICS
+from bayesnb.frames.choices import ASKED
 from bayesnb.frames.classes import number_of_class
-from bayesnb.frames.likelihoods import ASKED
 from bayesnb.frames.series import DataError, label
 from bayesnb.inspection.explain import explain
 from bayesnb.report.formats import capitalise, plural, probability, tenths, with_error

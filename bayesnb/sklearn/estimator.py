@@ -16,10 +16,9 @@ from bayesnb.arrays.placement import is_sparse
 from bayesnb.arrays.typing import ArrayLike, ByColumn, ByLabel, LabelsLike, Rows, Table
 from bayesnb.families import Family
 from bayesnb.frames.blocks import Schema, make_schema
+from bayesnb.frames.choices import AUTO, takes_sparse, with_indicators
 from bayesnb.frames.classes import names_of, places_among
 from bayesnb.frames.column_kinds import SKIP
-from bayesnb.frames.informative import with_indicators
-from bayesnb.frames.likelihoods import AUTO, takes_sparse
 from bayesnb.frames.schema import ArraySchema, FrameSchema
 from bayesnb.frames.series import Array, DataError, Frame, label
 from bayesnb.model.naive_bayes import NaiveBayes

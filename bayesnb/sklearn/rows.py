@@ -22,8 +22,8 @@ from sklearn.utils.validation import (
 
 from bayesnb.arrays.placement import fill_masked, is_traced
 from bayesnb.frames.blocks import Blocks, BlocksSchema
+from bayesnb.frames.choices import AUTO, refuse_words, takes_sparse
 from bayesnb.frames.classes import plain_labels
-from bayesnb.frames.likelihoods import AUTO, refuse_words, takes_sparse
 from bayesnb.frames.schema import ArraySchema, FrameSchema
 from bayesnb.frames.series import Array, DataError, as_frame, has_names, listing
 from bayesnb.frames.words import vectorizer_of

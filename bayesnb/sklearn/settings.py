@@ -14,7 +14,7 @@ from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior
 from bayesnb.fits.empirical import fit_empirical
 from bayesnb.fits.nuts import fit_nuts
 from bayesnb.frames.blocks import BlocksSchema, Schema
-from bayesnb.frames.missing_columns import MISSING
+from bayesnb.frames.column_kinds import MISSING
 from bayesnb.frames.series import closest
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Classifier, PointEstimate

@@ -11,8 +11,7 @@ import numpy as np
 
 from bayesnb.files.onnx.graph import DOUBLE, STRING
 from bayesnb.frames.blocks import BlocksSchema, Schema
-from bayesnb.frames.column_kinds import Column
-from bayesnb.frames.missing_columns import MISSING
+from bayesnb.frames.column_kinds import MISSING, Column
 from bayesnb.frames.schema import FrameSchema
 from bayesnb.frames.values import FLAGS, listing
 from bayesnb.results.classifier import Classifier
@@ -86,7 +85,7 @@ def inputs_of_estimator(schema: Schema) -> tuple[list[Input], Rows]:
 def _inputs_of_part(name: str, schema: Any) -> tuple[list[Input], Rows]:
     if not isinstance(schema, FrameSchema):
         return [Input(name, len(schema.kinds))], lambda cells: _encode_array(schema, cells[0])
-    words = [column.name for column in schema.used if column.is_block]
+    words = [column.name for column in schema.used if column.kind == "words"]
     if words:
         raise ValueError(
             f"column {words[0]!r} is read word by word, and an ONNX file does not split text: count the words outside "

@@ -33,8 +33,7 @@ from bayesnb.fits.multilabel import MultiLabel
 from bayesnb.frames.blocks import BlocksSchema
 from bayesnb.frames.column_kinds import Column
 from bayesnb.frames.schema import ArraySchema, FrameSchema
-from bayesnb.frames.word_columns import WordColumn
-from bayesnb.frames.words import make, plain_params, vectorizer_of
+from bayesnb.frames.words import WordColumn, make, plain_params, vectorizer_of
 from bayesnb.model.links import TRANSFORMS, ChangedLaw, name_of
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.model.parts import Part, Positions

@@ -9,11 +9,10 @@ import numpy as np
 
 from bayesnb.families import Family
 from bayesnb.files.storage.saved_results import check_result, check_statistics, require_alike
-from bayesnb.frames.blocks import BlocksSchema, Part, Schema
+from bayesnb.frames.blocks import BlocksSchema, Schema
 from bayesnb.frames.column_kinds import KINDS, SKIP, Column, in_order
-from bayesnb.frames.schema import ArraySchema, FrameSchema
-from bayesnb.frames.word_columns import WordColumn
-from bayesnb.frames.words import vectorizer_of
+from bayesnb.frames.schema import ArraySchema, FrameSchema, Part
+from bayesnb.frames.words import WordColumn, vectorizer_of
 from bayesnb.results.classifier import Classifier
 from bayesnb.rows.checks import match_statistics
 from bayesnb.sklearn.default import has_views, specification

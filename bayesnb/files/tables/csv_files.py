@@ -20,8 +20,8 @@ import pyarrow.csv
 
 from bayesnb.files.tables.csv_cells import MISSING, TEXT, convert, first_refused_cell
 from bayesnb.files.tables.row_batches import RowBatch, format_of, in_sentences, open_content, require_kind
-from bayesnb.frames.number_texts import is_number, why_text
 from bayesnb.frames.series import LARGEST_INTEGER, Array, DataError
+from bayesnb.frames.values import is_number, why_text
 
 BLOCK_BYTES = 16 << 20
 """Bytes parsed at a time. The distinct texts of a column cost time once a block."""

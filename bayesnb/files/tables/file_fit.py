@@ -23,9 +23,9 @@ from bayesnb.files.tables.parquet_files import row_batch
 from bayesnb.files.tables.reading import BUILT_IN, RowData, as_pandas, open_data, require_finite_frame
 from bayesnb.files.tables.row_batches import RowBatch, read_ahead
 from bayesnb.files.tables.table import Description, choose, describe, require_target, summarise_rows
+from bayesnb.frames.choices import AUTO
 from bayesnb.frames.column_kinds import SKIP
 from bayesnb.frames.inference import in_python, on_command_line
-from bayesnb.frames.likelihoods import AUTO
 from bayesnb.frames.schema import FrameSchema
 from bayesnb.frames.series import Array, DataError, Frame, label
 from bayesnb.frames.summaries import Summary, summarise

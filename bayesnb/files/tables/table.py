@@ -13,9 +13,10 @@ import numpy as np
 from bayesnb.families import Family
 from bayesnb.files.tables.reading import NamedFrame
 from bayesnb.files.tables.row_batches import RowBatch
+from bayesnb.frames.choices import choose_kinds
 from bayesnb.frames.column_kinds import Column, Kind, in_order
 from bayesnb.frames.inference import FEW, Choice, on_command_line, warnings_of
-from bayesnb.frames.likelihoods import choose_columns, choose_kinds, left_out
+from bayesnb.frames.likelihoods import choose_columns, left_out
 from bayesnb.frames.schema import FrameSchema
 from bayesnb.frames.series import LARGEST_INTEGER, Array, DataError, Frame, closest, label, listing
 from bayesnb.frames.summaries import MOST_VALUES, Summary, summarise
