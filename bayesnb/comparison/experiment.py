@@ -12,7 +12,7 @@ import numpy as np
 from bayesnb.frames.schema import FrameSchema
 from bayesnb.frames.series import Array, DataError
 from bayesnb.model.naive_bayes import NaiveBayes
-from bayesnb.sklearn.default import specification
+from bayesnb.sklearn.settings import specification
 
 if TYPE_CHECKING:
     from bayesnb.files.tables.table import Table

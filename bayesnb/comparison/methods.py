@@ -16,7 +16,7 @@ from bayesnb.frames.schema import FrameSchema
 from bayesnb.frames.series import DataError, closest
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Posterior
-from bayesnb.sklearn.default import plan
+from bayesnb.sklearn.settings import plan
 from bayesnb.validation.left_out_evidence import MOST_ROWS
 from bayesnb.validation.temper import temper
 

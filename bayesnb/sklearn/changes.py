@@ -14,8 +14,8 @@ from bayesnb.frames.series import DataError
 from bayesnb.rows.arguments import check_factors
 from bayesnb.rows.model_statistics import subtract
 from bayesnb.rows.statistics import ModelStatistics
-from bayesnb.sklearn.default import has_powers, has_views
 from bayesnb.sklearn.incremental import Which, fade_weights, known_classes
+from bayesnb.sklearn.settings import has_powers, has_views
 
 
 def add_batch(estimator: Any, X: Any, y: Any, classes: Any, sample_weight: Any) -> Any:

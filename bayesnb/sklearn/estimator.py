@@ -28,17 +28,20 @@ from bayesnb.rows.arguments import check_factors
 from bayesnb.rows.model_statistics import ModelStatistics, discount, merge
 from bayesnb.rows.statistics import follow
 from bayesnb.sklearn.changes import add_batch, take_away
-from bayesnb.sklearn.default import Plan, has_views, plan, specification
 from bayesnb.sklearn.incremental import IncrementalClassifier, Which
 from bayesnb.sklearn.rows import check_features, check_rows, takes_counts
 from bayesnb.sklearn.settings import (
     FITS,
+    Plan,
     costs_by_label,
     families_of,
+    has_views,
     missing_evidence,
     ordered_probs,
+    plan,
     require,
     require_temper,
+    specification,
     weigh_classes,
     weight_by_class,
 )

@@ -96,8 +96,9 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
         raise DataError(
             f"the data frame has {frame.shape[0]} rows and {frame.shape[1]} columns: give at least one of each"
         )
-    if named and not reset and isinstance(estimator.schema_, FrameSchema):
-        frame = estimator.schema_.drop_extra(frame)
+    schema = None if reset or not named else estimator.schema_
+    if isinstance(schema, FrameSchema) and schema.warn_of_extra(frame.columns):
+        frame = frame[schema.names]
         X = frame.to_native()
     # scikit-learn ignores names if none is text, and raises an error if only some are
     _check_feature_names(estimator, X if named else None, reset=reset)

@@ -38,7 +38,7 @@ from bayesnb.model.links import TRANSFORMS, ChangedLaw, name_of
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.model.parts import Part, Positions
 from bayesnb.model.spelling import Cells, Site, Spelling
-from bayesnb.results.classifier import PointEstimate, Posterior
+from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
 from bayesnb.results.draws import Draws
 from bayesnb.results.forests import ForestPosterior, ForestStatistics
 from bayesnb.rows.statistics import ModelStatistics
@@ -73,15 +73,18 @@ MODEL_FIELDS = (
 TYPES: dict[str, Any] = {
     "model": NaiveBayes, "prior": NaiveBayes, "specification": NaiveBayes, "posterior": Posterior,
     "estimate": PointEstimate, "fits": (PointEstimate, Posterior), "statistics": ModelStatistics,
-    "schema_": SCHEMAS, "statistics_": ModelStatistics, "fit_": RESULTS, "classes_": np.ndarray, "n_features_in_": int,
-    "feature_names_in_": np.ndarray, "_declared": bool, "spelling": Spelling, "pairs": PairStatistics, "classes": tuple,
-    "informative": tuple,
+    "pairs": PairStatistics, "spelling": Spelling, "at_bound": dict, "classes": tuple, "informative": tuple,
+    "kinds": tuple, "sizes": tuple, "name": str, "text": bool | None, "own_block": str,
+    "family": Family | None, "schema_": SCHEMAS, "statistics_": ModelStatistics, "fit_": Classifier,
+    "classes_": np.ndarray, "n_features_in_": int, "feature_names_in_": np.ndarray, "_declared": bool,
 }  # fmt: skip
 """Required types of the fields of results, by name; families and their statistics check their own."""
 
+ARRAYS = np.ndarray | np.generic | jax.Array | ClassTable
+
 PARTS: dict[str, Any] = {
     "families": Family, "pooled": Family, "priors": dist.Distribution, "blocks": Statistics,
-    "params": np.ndarray | np.generic | jax.Array | ClassTable,
+    "params": ARRAYS, "sample_stats": ARRAYS, "log_odds": ARRAYS, "parts": ArraySchema | FrameSchema, "own": Family,
 }  # fmt: skip
 """Required types of the values in dict fields, by field name."""
 
@@ -139,10 +142,6 @@ def encode(value: Any, arrays: Arrays) -> Any:
     raise ValueError(f"a {type(value).__name__} cannot be saved: give its content as numbers, text or a numpy array")
 
 
-def _parts(parts: Any) -> tuple[Any, ...]:
-    return parts if isinstance(parts, tuple) else (parts,)
-
-
 def is_result(value: Any) -> bool:
     """Whether a value can be saved."""
     return isinstance(value, RESULTS) or type(value) is NaiveBayesClassifier
@@ -190,7 +189,9 @@ def decode(code: Any, arrays: Arrays) -> Any:
         case "labels":
             return np.array([decode(label, arrays) for label in content[1]], dtype=np.dtype(content[0]))
         case "spelling":
-            return {cls.__name__: cls for cls in SPELLED}[content[0]](*_parts(decode(content[1], arrays)))
+            parts = decode(content[1], arrays)
+            spelled: Any = {cls.__name__: cls for cls in SPELLED}[content[0]]
+            return spelled(*parts) if isinstance(parts, tuple) else spelled(parts)
         case "estimator":
             return _estimator(*(decode(part, arrays) for part in content))
         case "vectorizer":

@@ -31,9 +31,8 @@ from bayesnb.frames.series import Array, DataError, Frame, label
 from bayesnb.frames.summaries import Summary, summarise
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows.statistics import ModelStatistics
-from bayesnb.sklearn.default import plan, specification
 from bayesnb.sklearn.estimator import NaiveBayesClassifier
-from bayesnb.sklearn.settings import require
+from bayesnb.sklearn.settings import plan, require, specification
 from bayesnb.validation.left_out_evidence import one_in
 
 KEPT_BYTES = 512 << 20
