@@ -89,7 +89,6 @@ class ArraySchema:
 
     def encode(self, X: Any) -> Any:
         """X itself, or its columns by block, of which those of words stay sparse; DataError for infinite codes."""
-        given = X
         blocks = X if self._single else {block: self._columns(X, block) for block in self.blocks if block != MISSING}
         if self.inferred and "bernoulli" in self._used:
             if self._single:
@@ -97,7 +96,7 @@ class ArraySchema:
             else:
                 blocks["binary"] = without_others(blocks["binary"], self.blocks["binary"].tolist())
         if self.informative:
-            blocks[MISSING] = np.isnan(dense(given[:, [*self.informative]])).astype(np.float64)
+            blocks[MISSING] = np.isnan(dense(X[:, [*self.informative]])).astype(np.float64)
         if self.sizes and X.dtype.kind == "f" and np.isinf(X if self._single else blocks["categorical"]).any():
             raise DataError("X holds an infinite number: give codes 0, 1, ..., or NaN for a missing cell")
         return blocks

@@ -14,7 +14,6 @@ import pandas as pd
 from bayesnb.arrays.cells import LARGEST_CELL
 from bayesnb.arrays.user_warnings import warn
 from bayesnb.families import Family
-from bayesnb.frames.plain_rows import CODED
 from bayesnb.frames.series import (
     DATES,
     FLAGS,
@@ -29,7 +28,7 @@ from bayesnb.frames.series import (
     to_plain,
     whole_numbers,
 )
-from bayesnb.frames.values import LARGEST_INTEGER, is_meant_as_number, is_number, warn_of_unseen, why_text
+from bayesnb.frames.values import CODED, LARGEST_INTEGER, is_meant_as_number, is_number, warn_of_unseen, why_text
 
 Kind = Literal[
     "bernoulli", "categorical", "normal", "histogram", "poisson", "multinomial", "words", "missing", "own", "skip"

@@ -21,8 +21,8 @@ from bayesnb.frames.array_schema import ArraySchema as ArraySchema
 from bayesnb.frames.array_schema import Likelihoods as Likelihoods
 from bayesnb.frames.array_schema import families
 from bayesnb.frames.column_kinds import BLOCKS, MISSING, SKIP, Column, MissingColumn
-from bayesnb.frames.plain_rows import PlainColumn, PlainRows
 from bayesnb.frames.series import Array, DataError, Frame, closest, label, listing
+from bayesnb.frames.values import PlainColumn, PlainRows
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows.statistics import ModelStatistics, sufficient_statistics
 
@@ -133,10 +133,6 @@ class FrameSchema:
             return False
         warn(f"the rows have columns that the fit did not have, which are left out: {listing(extra)}")
         return True
-
-    def drop_extra(self, frame: Frame) -> Frame:
-        """The frame without columns that the fit did not have, with a warning, if it has all others."""
-        return frame[self.names] if self.warn_of_extra(frame.columns) else frame
 
     def encode(self, frame: Frame) -> Any:
         """X by block; other columns of the frame are ignored.

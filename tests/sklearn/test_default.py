@@ -15,7 +15,7 @@ from bayesnb.comparison.methods import COMPARED
 from bayesnb.files.tables.reading import read
 from bayesnb.files.tables.table import make_table
 from bayesnb.rows.statistics import from_host
-from bayesnb.sklearn import default
+from bayesnb.sklearn import settings as default
 from tests.benchmarks.ways import count_calls
 
 RNG = np.random.default_rng(8)

@@ -16,7 +16,7 @@ import numpy as np
 from bayesnb.arrays.cells import LARGEST_CELL
 from bayesnb.arrays.typing import Rows, Table
 from bayesnb.files.storage.results import StorageError
-from bayesnb.frames.plain_rows import PlainColumn, PlainRows
+from bayesnb.frames.values import PlainColumn, PlainRows
 
 Array = np.ndarray[Any, Any]
 
