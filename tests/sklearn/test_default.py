@@ -15,7 +15,7 @@ from bayesnb.comparison.methods import COMPARED
 from bayesnb.files.tables.reading import read
 from bayesnb.files.tables.table import make_table
 from bayesnb.rows.statistics import from_host
-from bayesnb.sklearn import settings as default
+from bayesnb.sklearn import settings
 from tests.benchmarks.ways import count_calls
 
 RNG = np.random.default_rng(8)
@@ -29,7 +29,7 @@ def views(clf):
 
 
 def learned(clf):
-    return default.has_powers(clf.fit_)
+    return settings.has_powers(clf.fit_)
 
 
 def test_powers_do_not_depend_on_the_population():
@@ -59,7 +59,7 @@ def test_temper_of_a_default_fit_is_that_fit(tmp_path):
 
 @pytest.mark.parametrize(("name", "most"), [("MOST_CELLS", 100 * 2 * 6), ("MOST_PRODUCTS", 100 * 2 * 6 * 6)])
 def test_what_would_take_long_is_the_exact_posterior(name, most, monkeypatch):
-    monkeypatch.setattr(default, name, most)
+    monkeypatch.setattr(settings, name, most)
     some, all_ = (nb.NaiveBayesClassifier().fit(X[:n], Y[:n]) for n in (100, 120))
     assert views(some)
     assert learned(some)
@@ -68,7 +68,7 @@ def test_what_would_take_long_is_the_exact_posterior(name, most, monkeypatch):
 
 
 def test_of_many_rows_only_some_count(monkeypatch):
-    monkeypatch.setattr(default, "MOST_CELLS", 60 * 2 * 6)
+    monkeypatch.setattr(settings, "MOST_CELLS", 60 * 2 * 6)
     assert not views(nb.NaiveBayesClassifier().fit(X, Y))
     monkeypatch.setattr("bayesnb.validation.left_out_evidence.MOST_ROWS", 60)
     assert views(nb.NaiveBayesClassifier().fit(X, Y))
@@ -83,7 +83,7 @@ def test_a_fit_counts_its_rows_once(temper):
 def test_the_estimator_files_and_comparisons_ask_one_rule(monkeypatch, tmp_path):
     path = tmp_path / "rows.csv"
     FRAME.assign(label=[f"class {k}" for k in Y]).to_csv(path, index=False)
-    monkeypatch.setattr(default, "MOST_CLASSES", 2)  # there are three
+    monkeypatch.setattr(settings, "MOST_CLASSES", 2)  # there are three
     estimator, file = nb.NaiveBayesClassifier().fit(FRAME, Y), nb.fit_file(str(path), "label", progress_bar=False)
     table = make_table(read(str(path), "label"))
     compared = COMPARED["default"].fit(Experiment(table, (100,), 1, 0), table.X, table.y)
@@ -103,7 +103,7 @@ def test_numbers_beside_sparse_flags_are_normal():
 
 
 def test_a_small_first_batch_has_no_cells():
-    first = default.FEWEST_ROWS
+    first = settings.FEWEST_ROWS
     small = (
         nb.NaiveBayesClassifier()
         .partial_fit(X[: first - 1], Y[: first - 1])
