@@ -16,8 +16,7 @@ import scipy.special
 from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.families.base import Family, Score
-from bayesnb.families.parts.student_mixture import log_student_mixture
-from bayesnb.families.parts.student_t import Student
+from bayesnb.families.parts.student_t import Student, log_student_mixture
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
 from bayesnb.primitives.products import Linear

@@ -1,4 +1,4 @@
-"""The Normal's exact predictive: Student's t, cell by cell and summed over columns."""
+"""The Normal's exact predictive: Student's t, cell by cell, summed over columns, and mixed with that of all classes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.special
 
 from bayesnb.arrays.cells import observed
 from bayesnb.arrays.host_calls import at_once
@@ -17,7 +18,7 @@ from bayesnb.numerics import log_gamma, stable
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
 from bayesnb.primitives.products.blockwise import score_blocks
-from bayesnb.primitives.products.logs import log_powers
+from bayesnb.primitives.products.logs import log_mixtures, log_powers
 from bayesnb.primitives.products.loops import log_squares
 
 
@@ -90,6 +91,37 @@ def cells_of_table(table: Student, x: Array) -> Array:
     z = ((x - table.centre)[:, None, :] - table.loc[None]) * table.precision[None]
     terms = table.offset[None] - table.power[None] * stable.log1p_square(jnp.where(missing, 0.0, z))
     return jnp.where(missing, 0.0, terms)
+
+
+def log_student_mixture(own: Student, pooled: Student, log_odds: Array, x: Array) -> Array:
+    """sum_d log(p_d p(x_d | k) + (1 - p_d) p(x_d)) of rows, [N, K], where ``log_odds`` [D] are log(p / (1 - p))."""
+    if not on_host(own, pooled, log_odds, x):
+        return _careful_mixture(own, pooled, log_odds, jnp.asarray(x))
+
+    def score(block: Array, _: Any) -> LogProb:
+        return LogProb(_mixture(own, pooled, log_odds, block), None)
+
+    return score_blocks(score, x, len(own.loc), zeros=False, single=False, threads=True).finite
+
+
+def _mixture(own: Student, pooled: Student, log_odds: Array, x: Array) -> Array:
+    """The mixture of numpy rows: log(1 - p) + b + log(1 + exp(log odds + a - b)), a of the class and b of all."""
+    z = (x - pooled.centre - pooled.loc) * pooled.precision
+    base, seen = pooled.offset - pooled.power * np.log1p(np.square(z)), observed(x)
+    both = scipy.special.log_expit(-log_odds) + base
+    if seen is not None:
+        base, both = np.where(seen, base, np.inf), np.where(seen, both, 0.0)
+    more = log_mixtures(x, own.centre[0], own.loc, own.precision, own.power, log_odds + own.offset, base)
+    total = both.sum(axis=1)[:, None] + more
+    if np.isfinite(total).all():
+        return total
+    return at_once(_careful_mixture, own, pooled, log_odds, pad_rows(x))[: len(x)]
+
+
+@jax.jit
+def _careful_mixture(own: Student, pooled: Student, log_odds: Array, x: Array) -> Array:
+    depends = jax.nn.log_sigmoid(log_odds)[None, None] + cells_of_table(own, x)
+    return jnp.logaddexp(depends, jax.nn.log_sigmoid(-log_odds)[None, None] + cells_of_table(pooled, x)).sum(axis=-1)
 
 
 def log_student_cells(prior: NormalInverseGamma, x: Array) -> Array:
