@@ -18,18 +18,18 @@ from bayesnb.arrays.sparse import is_sparse, row_sums
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.parts.dirichlet_prior import DirichletPrior
 from bayesnb.families.parts.in_order import of_words
-from bayesnb.families.parts.left_out_words import left_out_words
 from bayesnb.families.parts.linear import LinearFamily
-from bayesnb.families.parts.many_classes import (
+from bayesnb.families.parts.plates import plates
+from bayesnb.families.parts.subtraction import without
+from bayesnb.families.parts.support import require_shapes, require_simplex, require_whole_rows
+from bayesnb.families.parts.word_counts import (
+    MultinomialStatistics,
+    left_out_words,
     log_partition_of_table,
     log_partition_ratio_of_table,
     mle_of_table,
     mode_of_table,
 )
-from bayesnb.families.parts.plates import plates
-from bayesnb.families.parts.subtraction import without
-from bayesnb.families.parts.support import require_shapes, require_simplex, require_whole_rows
-from bayesnb.families.parts.word_counts import MultinomialStatistics
 from bayesnb.families.traits import CellDensities
 from bayesnb.numerics import dirichlet, log_gamma, stable
 from bayesnb.numerics.log_prob import LogProb

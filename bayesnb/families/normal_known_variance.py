@@ -12,9 +12,9 @@ from bayesnb.arrays.placement import Array
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.normal import Normal
 from bayesnb.families.parts.linear import LinearFamily
-from bayesnb.families.parts.normal_cells import log_normal_cells
 from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import NormalStatistics
+from bayesnb.families.parts.student_t import log_normal_cells
 from bayesnb.numerics import stable
 from bayesnb.primitives.distances import LOG_2PI
 from bayesnb.primitives.products import Linear

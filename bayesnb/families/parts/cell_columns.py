@@ -13,8 +13,15 @@ from bayesnb.arrays.cells import all_within
 from bayesnb.arrays.host_calls import at_once
 from bayesnb.arrays.placement import Array, is_traced, namespace, on_host
 from bayesnb.families.base import Family, Hyperparameter, Params, pytree
-from bayesnb.families.parts.cell_edges import FEWEST_CELLS, MOST_CELLS, NO_EDGE, check_edges, find_edges
-from bayesnb.families.parts.cell_statistics import HistogramStatistics, same_cells
+from bayesnb.families.parts.cell_statistics import (
+    FEWEST_CELLS,
+    MOST_CELLS,
+    NO_EDGE,
+    HistogramStatistics,
+    check_edges,
+    find_edges,
+    same_cells,
+)
 from bayesnb.families.parts.cells import centres_of, ends_of, log_density_inside, log_widths, require_exact
 from bayesnb.families.parts.support import Axes, broadcast, require_finite_numbers, require_shapes, require_simplex
 from bayesnb.families.priors import segments

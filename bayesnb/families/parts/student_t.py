@@ -1,4 +1,4 @@
-"""The Normal's exact predictive: Student's t, cell by cell, summed over columns, and mixed with that of all classes."""
+"""Log densities of real cells: Normal, and the exact predictive, Student's t, also mixed with that of all classes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,18 @@ from bayesnb.families.priors.normal_inverse_gamma import NormalInverseGamma
 from bayesnb.numerics import log_gamma, stable
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
+from bayesnb.primitives.distances import LOG_2PI
 from bayesnb.primitives.products.blockwise import score_blocks
 from bayesnb.primitives.products.logs import log_mixtures, log_powers
 from bayesnb.primitives.products.loops import log_squares
+
+
+def log_normal_cells(x: Array, loc: Array, variance: Array) -> Array:
+    """The log density, cell by cell; 0 for NaN and for columns without a scale."""
+    off, missing = variance == 0, jnp.isnan(x)
+    variance = jnp.where(off, 1.0, variance)
+    z = stable.squarable((jnp.where(missing, 0.0, x) - loc) / jnp.sqrt(variance))
+    return jnp.where(missing | off, 0.0, -0.5 * (z * z + jnp.log(variance) + LOG_2PI))
 
 
 class Student(NamedTuple):

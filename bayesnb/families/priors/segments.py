@@ -22,7 +22,7 @@ from bayesnb.families.parts.statistics import without
 from bayesnb.numerics.log_gamma import log_gamma_ratio
 from bayesnb.numerics.segment_weights import segment_sums, segment_weights
 from bayesnb.primitives.segmentations import best_segmentation, log_prior_of_count, sum_segmentations
-from bayesnb.primitives.segmentations.nodes import NEVER
+from bayesnb.primitives.segmentations.sums import NEVER
 
 
 class Prior(NamedTuple):
