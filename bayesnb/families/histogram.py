@@ -17,16 +17,15 @@ from bayesnb.arrays.host_calls import finalise, without_compiling
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
+from bayesnb.families.hyperparameters import plates
 from bayesnb.families.parts.cell_columns import CellColumns, CellLogs
 from bayesnb.families.parts.cell_statistics import HistogramStatistics, cell_mass
-from bayesnb.families.parts.cells import CellValues
-from bayesnb.families.parts.cut_laws import Cuts, SegmentProbs
-from bayesnb.families.parts.plates import plates
+from bayesnb.families.parts.cells import CellValues, Cuts, SegmentProbs
 from bayesnb.families.parts.support import broadcast
 from bayesnb.families.priors import segments
 from bayesnb.numerics import dirichlet, stable
-from bayesnb.numerics.left_out_cells import left_out_logs
 from bayesnb.numerics.log_prob import LogProb
+from bayesnb.numerics.segment_weights import left_out_logs
 from bayesnb.primitives import products
 from bayesnb.primitives.cells import find_cells
 

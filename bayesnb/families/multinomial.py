@@ -16,10 +16,10 @@ from bayesnb.arrays.class_table import ClassTable, is_class_table, whole
 from bayesnb.arrays.placement import Array, namespace
 from bayesnb.arrays.sparse import is_sparse, row_sums
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
-from bayesnb.families.parts.dirichlet_prior import DirichletPrior
+from bayesnb.families.hyperparameters import plates
+from bayesnb.families.parts.beta import DirichletPrior
 from bayesnb.families.parts.in_order import of_words
 from bayesnb.families.parts.linear import LinearFamily
-from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.subtraction import without
 from bayesnb.families.parts.support import require_shapes, require_simplex, require_whole_rows
 from bayesnb.families.parts.word_counts import (

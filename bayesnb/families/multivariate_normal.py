@@ -15,11 +15,11 @@ import numpyro.distributions as dist
 from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.placement import Array, is_traced
 from bayesnb.families.base import Family, Hyperparameter, Params, Score, pytree
+from bayesnb.families.hyperparameters import plates
 from bayesnb.families.left_out import conjugate_update
 from bayesnb.families.normal import Normal
 from bayesnb.families.parts import multivariate_rows as of_rows
-from bayesnb.families.parts.inverse_wishart_prior import InverseWishartPrior
-from bayesnb.families.parts.plates import plates
+from bayesnb.families.parts.multivariate_rows import InverseWishartPrior
 from bayesnb.families.parts.statistics import MultivariateNormalStatistics
 from bayesnb.families.parts.support import require_finite_numbers, require_positive, require_shapes, require_whole_rows
 from bayesnb.families.priors import normal_inverse_wishart

@@ -24,11 +24,11 @@ from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.sparse import bytes_per_row
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
-from bayesnb.families.parts.class_tables import class_bytes
+from bayesnb.families.parts.subtraction import class_bytes
 from bayesnb.families.parts.support import require_choice
 from bayesnb.fits.closed_form import CLOSED_FORMS, fit_map, fit_mle, require_fit, require_maxima
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
-from bayesnb.primitives.sums.replicates import ReplicateSums
+from bayesnb.primitives.sums.host import ReplicateSums
 from bayesnb.results.classifier import PointEstimate
 from bayesnb.results.intervals import Interval, ParameterDraws, probability_interval, tails
 from bayesnb.rows import arguments

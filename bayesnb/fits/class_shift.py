@@ -23,16 +23,17 @@ from bayesnb.arrays.placement import on_host
 from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.typing import Array, Estimator, Table
 from bayesnb.arrays.user_warnings import warn
-from bayesnb.numerics.mixture_draws import (
+from bayesnb.numerics.mixture_proportions import (
     BURN_IN,
     Points,
     effective_size,
+    find_proportions,
     independence_chain,
     place_points,
     quantiles,
+    spread,
     spread_points,
 )
-from bayesnb.numerics.mixture_proportions import find_proportions, spread
 from bayesnb.results.classifier import Classifier
 from bayesnb.results.intervals import Interval, tails
 from bayesnb.rows import arguments

@@ -24,9 +24,9 @@ from bayesnb.arrays.host_calls import by_jax
 from bayesnb.arrays.placement import allow_promotion, pad_rows
 from bayesnb.arrays.typing import Array, ArrayLike, Rows
 from bayesnb.families.base import Family
-from bayesnb.families.parts.class_tables import class_bytes
 from bayesnb.families.parts.in_order import log_category_ratios
 from bayesnb.families.parts.statistics import CategoricalStatistics
+from bayesnb.families.parts.subtraction import class_bytes
 from bayesnb.fits.closed_form import conjugate
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.primitives.sums import Labels, class_sums

@@ -17,8 +17,7 @@ from bayesnb.arrays.class_table import is_class_table, whole
 from bayesnb.arrays.placement import is_traced, namespace, on_host, promote_dtypes
 from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.typing import Array, LabelsLike
-from bayesnb.families.parts.class_tables import class_rows
-from bayesnb.families.parts.subtraction import require_sums, without
+from bayesnb.families.parts.subtraction import class_rows, require_sums, without
 from bayesnb.rows.arguments import check_factors
 from bayesnb.rows.labels import Names, check_classes, join_classes, places_of, short_names
 

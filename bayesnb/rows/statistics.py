@@ -26,7 +26,7 @@ from bayesnb.arrays.sparse import STORED_BYTES, bytes_per_row, is_sparse, part_o
 from bayesnb.arrays.threads import merge_in_threads, row_blocks
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families.base import Family
-from bayesnb.families.parts.class_tables import class_bytes
+from bayesnb.families.parts.subtraction import class_bytes
 from bayesnb.primitives.sums import PROVABLE, ClassSums, HostSums, Labels, class_sums
 from bayesnb.rows.checks import check_cells, check_shapes, check_values, match_statistics, only_support
 from bayesnb.rows.labelled_rows import LabelledRows, Specification, label_rows

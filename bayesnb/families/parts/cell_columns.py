@@ -23,8 +23,10 @@ from bayesnb.families.parts.cell_statistics import (
     same_cells,
 )
 from bayesnb.families.parts.cells import centres_of, ends_of, log_density_inside, log_widths, require_exact
+from bayesnb.families.parts.student_t import raise_student, student
 from bayesnb.families.parts.support import Axes, broadcast, require_finite_numbers, require_shapes, require_simplex
 from bayesnb.families.priors import segments
+from bayesnb.families.priors.normal_inverse_gamma import NormalInverseGamma
 from bayesnb.families.traits import FAR, POINTS, CellDensities
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.cells import find_cells, find_places
@@ -253,10 +255,15 @@ class CellColumns(Family):
 
 @pytree
 class CellLogs:
-    """The log probabilities of cells, ``logs`` [K, D G], as a family whose classes are apart."""
+    """``logs`` of cells [K, D G], and the hyperparameters of a Normal view, which has the share one half, or None.
+
+    A family whose classes are apart.
+    """
 
     logs: Array
+    normal: NormalInverseGamma | None = None
 
-    def predictive_tables(self) -> LogProb:
-        """The table that scores rows."""
-        return LogProb(self.logs, None)
+    def predictive_tables(self) -> Any:
+        """The tables that score rows."""
+        cells = LogProb(self.logs, None)
+        return cells if self.normal is None else (cells, raise_student(student(self.normal), jnp.full((1,), 0.5)))

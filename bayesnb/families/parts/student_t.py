@@ -57,15 +57,15 @@ def student(prior: NormalInverseGamma) -> Student:
     return Student(loc, precision, power, offset, centre, condition)
 
 
+def raise_student(table: Student, powers: Array) -> Student:
+    """The log densities of columns times powers, [D] or [1]."""
+    return table._replace(power=powers[None] * table.power, offset=powers[None] * table.offset)
+
+
 def log_student(table: Student, x: Array) -> Array:
-    """The log predictive of rows, [N, K]."""
+    """The log predictive of rows, [N, K]; of numpy rows as the sum of offsets less that of power log(1 + z^2)."""
     if not on_host(table, x):
         return _careful(table, jnp.asarray(x))
-    return _on_host(table, x)
-
-
-def _on_host(table: Student, x: Array) -> Array:
-    """``_careful`` for numpy rows: the sum of offsets less that of power log(1 + z^2)."""
     # columns with equally many observed cells have the same power, and so need one logarithm in all
     alike = ((table.power == table.power.max(axis=1, keepdims=True, initial=0.0)) | (table.precision == 0)).all()
     single = bool(alike) and products.single_precision(table.condition)
@@ -103,28 +103,26 @@ def cells_of_table(table: Student, x: Array) -> Array:
 
 
 def log_student_mixture(own: Student, pooled: Student, log_odds: Array, x: Array) -> Array:
-    """sum_d log(p_d p(x_d | k) + (1 - p_d) p(x_d)) of rows, [N, K], where ``log_odds`` [D] are log(p / (1 - p))."""
+    """sum_d log(p_d p(x_d | k) + (1 - p_d) p(x_d)) of rows, [N, K], where ``log_odds`` [D] are log(p / (1 - p)).
+
+    Of numpy rows as log(1 - p) + b + log(1 + exp(log odds + a - b)), a of the class and b of all.
+    """
     if not on_host(own, pooled, log_odds, x):
         return _careful_mixture(own, pooled, log_odds, jnp.asarray(x))
 
     def score(block: Array, _: Any) -> LogProb:
-        return LogProb(_mixture(own, pooled, log_odds, block), None)
+        z = (block - pooled.centre - pooled.loc) * pooled.precision
+        base, seen = pooled.offset - pooled.power * np.log1p(np.square(z)), observed(block)
+        both = scipy.special.log_expit(-log_odds) + base
+        if seen is not None:
+            base, both = np.where(seen, base, np.inf), np.where(seen, both, 0.0)
+        more = log_mixtures(block, own.centre[0], own.loc, own.precision, own.power, log_odds + own.offset, base)
+        total = both.sum(axis=1)[:, None] + more
+        if not np.isfinite(total).all():
+            total = at_once(_careful_mixture, own, pooled, log_odds, pad_rows(block))[: len(block)]
+        return LogProb(total, None)
 
     return score_blocks(score, x, len(own.loc), zeros=False, single=False, threads=True).finite
-
-
-def _mixture(own: Student, pooled: Student, log_odds: Array, x: Array) -> Array:
-    """The mixture of numpy rows: log(1 - p) + b + log(1 + exp(log odds + a - b)), a of the class and b of all."""
-    z = (x - pooled.centre - pooled.loc) * pooled.precision
-    base, seen = pooled.offset - pooled.power * np.log1p(np.square(z)), observed(x)
-    both = scipy.special.log_expit(-log_odds) + base
-    if seen is not None:
-        base, both = np.where(seen, base, np.inf), np.where(seen, both, 0.0)
-    more = log_mixtures(x, own.centre[0], own.loc, own.precision, own.power, log_odds + own.offset, base)
-    total = both.sum(axis=1)[:, None] + more
-    if np.isfinite(total).all():
-        return total
-    return at_once(_careful_mixture, own, pooled, log_odds, pad_rows(x))[: len(x)]
 
 
 @jax.jit

@@ -18,9 +18,8 @@ from bayesnb.arrays.class_table import ClassTable, cells_at, is_class_table, who
 from bayesnb.arrays.placement import Array
 from bayesnb.arrays.pytree import pytree
 from bayesnb.arrays.sparse import row_sums
-from bayesnb.families.parts.class_tables import class_rows
 from bayesnb.families.parts.statistics import Statistics
-from bayesnb.families.parts.subtraction import require_sums, without
+from bayesnb.families.parts.subtraction import class_rows, require_sums, without
 from bayesnb.numerics.log_gamma import log_gamma_ratio
 from bayesnb.primitives.products import by_rows, of_pairs
 

@@ -19,7 +19,7 @@ from bayesnb.families.multinomial import MultinomialStatistics
 from bayesnb.families.open_categorical import CountedParts, WholeParts
 from bayesnb.families.parts.statistics import CategoricalStatistics
 from bayesnb.model.naive_bayes import NaiveBayes
-from bayesnb.numerics.log_frequencies import log_frequencies
+from bayesnb.numerics.dirichlet import log_frequencies
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.products import Linear
 from bayesnb.primitives.scoring import Score
