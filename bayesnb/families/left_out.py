@@ -59,11 +59,7 @@ class LeftOut(ABC):
         """
         del y, weight
         # nothing is compiled, as that would depend on the number of columns, and it takes as long as compiled code
-        return lambda *rows: without_compiling(_leave_one_out_terms, self, statistics, *rows)
-
-
-def _leave_one_out_terms(family: LeftOut, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
-    return family.leave_one_out_terms(statistics, x, y, weight)
+        return lambda *rows: without_compiling(type(self).leave_one_out_terms, self, statistics, *rows)
 
 
 @jax.jit

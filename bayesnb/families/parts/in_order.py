@@ -43,7 +43,8 @@ def log_category_ratios(prior: Array, sizes: tuple[int, ...], x: Array, y: Array
 
 def of_categories(family: Any, x: Array, y: Array, factor: float) -> Array:
     """Categories: ratios of counts."""
-    return log_category_ratios(without_compiling(_pair_prior, family), family.pair_sizes(x.shape[1]), x, y, factor)
+    prior = without_compiling(type(family).pair_prior, family)
+    return log_category_ratios(prior, family.pair_sizes(x.shape[1]), x, y, factor)
 
 
 def of_events(family: Any, x: Array, y: Array, factor: float) -> Array:
@@ -107,10 +108,6 @@ def _count_blocks(prior: Any, x: Array, y: Array, factor: float) -> Iterator[tup
 
 def _log_gamma_ratio(a: Array, x: Array) -> Array:
     return np.asarray(without_compiling(log_gamma.log_gamma_ratio, a, x))
-
-
-def _pair_prior(family: Any) -> Any:
-    return family.pair_prior()
 
 
 FADED = 1e-100
