@@ -87,10 +87,10 @@ from .results.evidence import EvidenceTable as EvidenceTable
 from .results.intervals import Interval as Interval
 from .results.label_tree import LabelTree as LabelTree
 from .results.label_tree import roll_up as roll_up
-from .rows.changes import discount as discount
-from .rows.changes import subtract as subtract
-from .rows.statistics import ModelStatistics as ModelStatistics
-from .rows.statistics import merge as merge
+from .rows.model_statistics import ModelStatistics as ModelStatistics
+from .rows.model_statistics import discount as discount
+from .rows.model_statistics import merge as merge
+from .rows.model_statistics import subtract as subtract
 from .rows.statistics import sufficient_statistics as sufficient_statistics
 from .sklearn.estimator import NaiveBayesClassifier as NaiveBayesClassifier
 from .validation.cross_validate import cross_validate as cross_validate

@@ -29,6 +29,7 @@ extensions = [
     "accessible",
     "derivations",
     "docstrings",
+    "example_links",
     "formulas",
     "layers",
     "thumbnails",

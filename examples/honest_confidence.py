@@ -43,9 +43,8 @@ from spam import read_messages
 import bayesnb as nb
 
 # the inner parts of `bayesnb compare`, which have no public names: its tables, splits and scores
-from bayesnb.comparison.experiment import bayes_model
+from bayesnb.comparison.experiment import Split, bayes_model, make_splits
 from bayesnb.comparison.metrics import accuracy, calibration_error, log_loss, reliability_bins
-from bayesnb.comparison.splits import Split, make_splits
 from bayesnb.files.tables.reading import BUILT_IN, NamedFrame, read
 from bayesnb.files.tables.table import Table, make_table
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb.families.parts.tied_columns import TiedColumns
+from bayesnb.families.tied_columns import TiedColumns
 from bayesnb.rows.checks import check_shapes
 from tests.cases import Case
 

@@ -6,6 +6,7 @@ Nothing is fetched. The build of the site, ``sphinx-build -nW``, checks referenc
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,7 @@ def anchors(text: str) -> set[str]:
 
 
 def broken(path: Path, text: str) -> list[str]:
-    """The links of a page that lead nowhere."""
+    """The links of a page that lead nowhere in the repository, where no site was built."""
     found = []
     for target in links(text):
         if re.match(r"\w+:", target):
@@ -43,9 +44,11 @@ def broken(path: Path, text: str) -> list[str]:
             continue
         name, _, anchor = target.partition("#")
         place = (path.parent / name).resolve() if name else path
-        if place.parent.name == "_tutorials":  # made from the examples as the site is built
-            place = ROOT / "examples" / place.name
-        if not place.exists() or (anchor and anchor not in anchors(place.read_text(encoding="utf-8"))):
+        if (
+            {*MADE} & {*place.parts}
+            or not place.exists()
+            or (anchor and anchor not in anchors(place.read_text(encoding="utf-8")))
+        ):
             found.append(target)
     return found
 
@@ -62,3 +65,37 @@ def test_a_link_that_leads_nowhere_is_found():
     assert broken(ROOT / "README.md", text) == ["docs/nothing.md", "#no-such-heading", "https://example.org"]
     assert anchors("# Mode and maximum likelihood\n## `fit`: how?\n") == {"mode-and-maximum-likelihood", "fit-how"}
     assert sum(len(links(path.read_text(encoding="utf-8"))) for path in PAGES) > 50
+
+
+TREE = re.compile(r"^```\{toctree\}\n((?::[^\n]*\n)*)\n(.*?)^```$", re.M | re.S)
+
+
+def only_on_the_site(path: Path, text: str) -> list[str]:
+    """Links that only the built site has: those that get their words there, and entries of a table of contents.
+
+    The first page, whose cards the site draws, is the README in the repository.
+    """
+    found = re.findall(r"\[\]\([^()\s]*\)", re.sub(r"`[^`]*`", "code", text))
+    shown = {Path(target).stem for target in links(text)}
+    entries = [entry for _, tree in TREE.findall(text) for entry in tree.split("\n") if entry]
+    names = [entry.split("<")[-1].rstrip(">").split("/")[-1] for entry in entries]
+    return found + [name for name in names if name not in shown and path != ROOT / "docs" / "index.md"]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_link_is_one_before_the_site_is_built(path):
+    assert only_on_the_site(path, path.read_text(encoding="utf-8")) == []
+
+
+def test_a_link_that_only_the_site_has_is_found():
+    page = "[](tour.md) `[](code)`\n```{toctree}\n:hidden:\n\nwhy\nTalk <_tutorials/talk>\n```\n[Why](why.md)\n"
+    assert only_on_the_site(ROOT / "docs" / "tour.md", page) == ["[](tour.md)", "talk"]
+    assert broken(ROOT / "docs" / "tour.md", "[a](_tutorials/migrating.py)") == ["_tutorials/migrating.py"]
+
+
+def test_links_to_examples_are_links_to_pages_on_the_site(tmp_path):
+    (tmp_path / "streams.py").touch()
+    link_pages = runpy.run_path(str(ROOT / "docs" / "_extensions" / "example_links.py"))["link_pages"]
+    text = "[a](../../examples/streams.py) [b](../../examples/shared.py) ![c](../../examples/images/d.png)"
+    made = text.replace("../../examples/streams.py", "../_tutorials/streams.py")
+    assert link_pages("how_to/page", text, tmp_path) == made

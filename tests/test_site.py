@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -104,6 +106,19 @@ def test_the_lines_of_a_page_run(path, tmp_path, monkeypatch, capsys):
     for program, printed in re.findall(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", page, re.M | re.S):
         exec(program, scope)
         assert capsys.readouterr().out == printed
+
+
+def test_a_process_without_us_runs_what_a_page_exports(tmp_path, monkeypatch, capsys):
+    """The second program of the page, in a process that cannot import bayesnb or NumPyro."""
+    monkeypatch.chdir(tmp_path)
+    page = (DOCS / "how_to" / "serve_with_jax_alone.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```\n", page, re.M | re.S)
+    (writes, _), (reads, printed) = blocks
+    exec(writes, {})
+    capsys.readouterr()
+    alone = "import sys\nsys.modules['bayesnb'] = sys.modules['numpyro'] = None\n"
+    found = subprocess.run([sys.executable, "-c", alone + reads], capture_output=True, text=True, check=True)
+    assert found.stdout == printed
 
 
 def test_every_picture_is_in_the_gallery():

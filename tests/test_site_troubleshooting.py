@@ -64,9 +64,12 @@ CASES = {
     "is damaged, or was not written by nb.save": lambda: nb.load(file("bad", "abc")),
     "is damaged, or was not written by nb.export": lambda: nb.load_exported(file("bad", "abc")),
     "cells where": lambda: nb.fit_file(file("x.csv", "a,b,t\n1,2,u\n1,2\n"), target="t"),
+    "is not CSV": lambda: nb.fit_file(file("x.csv", 'a,b,t\n1,2,u\n1,"2,v\n'), target="t"),
     "has no column": lambda: nb.fit_file(file("x.csv", "a,b,t\n1,2,u\n1,2,v\n"), target="q"),
     "blocks cannot": lambda: nb.stream(NORMAL, iter([(X, Y)])),
     "statistics can": lambda: nb.merge(counted(X, Y), counted(X[:, :1], Y)),
+    "class_counts": lambda: nb.merge(jax.tree.map(lambda a: np.stack([a, a]), counted(X, Y))),
+    "axis_name": lambda: nb.sufficient_statistics(NORMAL, X, Y, axis_name="rows"),
     "X, y and": lambda: nb.temper(nb.fit_posterior(NORMAL, X, Y), X[:10], Y[:10]),
     "so these rows": lambda: nb.subtract(counted(X[:5], Y[:5]), counted(X, Y)),
     "do not trust": lambda: nb.fit_nuts(

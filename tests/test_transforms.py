@@ -235,3 +235,29 @@ def test_importing_loads_nothing_heavy():
     program = f"import sys, bayesnb; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("fit", [nb.fit_map, nb.fit_posterior])
+def test_stacked_fits_are_used_in_vmap(fit, rng):
+    """What jax.vmap returns is many fits in one: they predict inside vmap, and elsewhere a sentence says so."""
+    X, y = jnp.asarray(rng.normal(size=(2, 9, 2))), jnp.asarray(np.tile(np.arange(9) % 3, (2, 1)))
+    model = nb.NaiveBayes(nb.Normal(), num_classes=3)
+    fits = jax.vmap(lambda X, y: fit(model, X, y))(X, y)
+    alone = [fit(model, *rows).predict_proba(X[0]) for rows in zip(X, y, strict=True)]
+    assert_allclose(jax.vmap(lambda fit: fit.predict_proba(X[0]))(fits), alone, atol=1e-4)
+    uses = [lambda: fits.predict_proba(X[0]), lambda: fits.log_joint(np.asarray(X[0])), lambda: nb.explain(fits, X[0])]
+    if fit is nb.fit_posterior:
+        uses += [lambda: fits.log_evidence, lambda: fits.sample(jax.random.key(0), 3)]
+    for use in uses:
+        with pytest.raises(ValueError, match=r"these are 2 fits, which jax.vmap stacked: use them in jax.vmap"):
+            use()
+
+
+def test_an_estimator_inside_jit_names_its_fit(rng):
+    X, y = rng.normal(size=(9, 2)), np.arange(9) % 3
+    clf = nb.NaiveBayesClassifier("normal").fit(X, y)
+    for function in (clf.predict, clf.predict_proba, lambda X: clf.fit(X, y).predict(X)):
+        with pytest.raises(ValueError, match=r"use the fit that it holds, as in jax.jit\(clf.fit_.predict_proba\)"):
+            jax.jit(function)(X)
+    inside = jax.jit(clf.fit_.predict_proba)(clf.encoded(X))
+    assert_allclose(inside, clf.predict_proba(X), atol=1e-5)

@@ -26,7 +26,6 @@ LARGE = 1 << 24
 DENSITY = 8
 """A table is dense if one cell in so many is its own: its cells then take a quarter of the memory at least."""
 
-
 CELL_BYTES = 16
 """Bytes of a cell of its own: a number and its place."""
 

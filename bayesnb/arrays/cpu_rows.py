@@ -14,7 +14,8 @@ import jax
 import numpy as np
 from jax.sharding import SingleDeviceSharding
 
-from bayesnb.arrays.placement import Array, is_traced, padded_size
+from bayesnb.arrays.placement import Array, is_traced, padded_size, promote_dtypes, with_automatic_axes
+from bayesnb.arrays.typing import ObservedRows
 
 T = TypeVar("T")
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -34,6 +35,8 @@ def find_cpu_rows(X: Any, *others: Any) -> jax.Array | None:
 
 def read_as_numpy(given: Any) -> Any:
     """Rows, or another array, with JAX arrays replaced by numpy arrays that share their memory."""
+    if isinstance(given, ObservedRows):
+        return jax.tree.map(read_as_numpy, given)
     if isinstance(given, Mapping):
         return {name: read_as_numpy(part) for name, part in given.items()}
     if isinstance(given, tuple):
@@ -59,13 +62,14 @@ def put_beside(rows: jax.Array, answer: T, like: Any = None, power: float = 1.0)
 
 def answers_cpu_rows(function: Method) -> Method:
     """A row-wise method ``function(fit, X)`` of a classifier, with few compilations for JAX rows on the CPU."""
-    compiled = jax.jit(function)
+    compiled, on_mesh = jax.jit(function), with_automatic_axes(function, by_rows=True)
 
     @wraps(function)
+    @promote_dtypes
     def call(fit: Any, X: Any) -> Any:
         rows = find_cpu_rows(X)
         if rows is None or is_traced(fit):
-            return function(fit, X)
+            return function(fit, X) if type(X) is np.ndarray else on_mesh(fit, X)
         tables = read_as_numpy(X)
         size = len(rows) if rows.ndim else 0
         if 0 < size <= FEW_ROWS and all(type(part) is np.ndarray for part in _parts(tables)):
@@ -95,7 +99,8 @@ def fill_up(tables: T) -> T:
 
 def _parts(X: Any) -> Iterator[Any]:
     """The arrays of the blocks; a block may be a pair of arrays."""
-    for block in X.values() if isinstance(X, Mapping) else (X,):
+    blocks = X.cells if isinstance(X, ObservedRows) else X
+    for block in blocks.values() if isinstance(blocks, Mapping) else (blocks,):
         yield from block if isinstance(block, tuple) else (block,)
 
 

@@ -15,6 +15,7 @@ from jax.core import ShapedArray
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
+from bayesnb.arrays.interpreter.equation import Rule
 from bayesnb.arrays.interpreter.rules import RULES
 from bayesnb.arrays.placement import Array
 
@@ -58,7 +59,8 @@ def with_host_body(host: Body, shapes: Callable[..., Sequence[Shape]]) -> Callab
         mlir.register_lowering(primitive, mlir.lower_fun(of_list, multiple_results=True))
         batching.primitive_batchers[primitive] = batch
         ad.primitive_jvps[primitive] = slope
-        RULES[primitive.name] = lambda equation: host if len(equation.outvars) > 1 else lambda *args: host(*args)[0]
+        make = lambda equation: host if len(equation.outvars) > 1 else lambda *args: host(*args)[0]  # noqa: E731
+        RULES[primitive.name] = Rule("id", make)
 
         @wraps(device)
         def call(*args: Array) -> tuple[Array, ...]:

@@ -9,8 +9,8 @@ import jax
 import numpy as np
 
 from bayesnb.arrays.interpreter import evaluate, has_numpy_form, prepare
-from bayesnb.arrays.placement import on_host
-from bayesnb.arrays.processes import require_jax
+from bayesnb.arrays.placement import on_host, promote_dtypes
+from bayesnb.arrays.threads import require_jax
 
 T = TypeVar("T")
 
@@ -34,6 +34,7 @@ def at_once(function: Callable[..., T], *args: Any, **static: Any) -> T:
     return by_jax(function, *args, **static)
 
 
+@promote_dtypes
 def by_jax(function: Callable[..., T], *args: Any, **static: Any) -> T:
     """``at_once``, evaluated by JAX: as a whole if the function is jitted, else operation by operation."""
     require_jax()
@@ -53,11 +54,13 @@ def without_compiling(function: Callable[..., T], *args: Any, **static: Any) -> 
     return evaluate(function, *args, **static)
 
 
+@promote_dtypes
 def eagerly(function: Callable[..., T], *args: Any, **static: Any) -> T:
     """``function(*args)`` of blocks of rows: ``without_compiling`` if they are numpy's, else by JAX."""
     return without_compiling(function, *args, **static) if on_host(args) else function(*args, **static)
 
 
+@promote_dtypes
 def finalise(function: Callable[..., Any], *args: Any, **static: Any) -> Any:
     """``function(*args)`` for a jitted, module-level ``function`` of small arrays: ``at_once`` if they are numpy's."""
     if on_host(args):

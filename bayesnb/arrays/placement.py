@@ -2,20 +2,24 @@
 
 numpy in, numpy out; JAX in, JAX out. Host work is done in float64 whatever JAX's own setting, device work in JAX's
 default precision. The whole package uses this module to distinguish them.
+
+A masked cell of X is missing, and a masked cell of anything else is refused. JAX's promotion of dtypes and ranks, and
+meshes with explicit axes, are settings that users may have changed and our formulas must not see.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
 from types import ModuleType
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import AxisType, Mesh, NamedSharding
-
-from bayesnb.arrays.masked import as_numpy, without_mask
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec, reshard, use_abstract_mesh
 
 Array = Any
 """A numpy or a JAX array."""
@@ -52,8 +56,8 @@ def as_array(x: Any) -> Array:
             raise ValueError(
                 f"an array or rows of one length are expected, got a {type(x).__name__}: {error}"
             ) from None
-    placed = None if is_traced(x) else x.sharding
-    if not isinstance(placed, NamedSharding) or AxisType.Explicit not in placed.mesh.axis_types:
+    placed = None if is_traced(x) else _explicit(x)
+    if placed is None:
         return x
     # without explicit axes XLA decides how results are sharded, not each operation
     with jax.core.eval_context():
@@ -88,6 +92,48 @@ def to_double(tree: Any) -> Any:
     )
 
 
+def fill_masked(x: Any) -> Any:
+    """X with masked cells replaced by NaN, in its own dtype if that has NaN; X itself if it is not a masked array."""
+    masked = _masked_array(x)
+    if masked is None:
+        return x
+    if not np.ma.is_masked(masked):
+        return masked.data
+    kind = masked.dtype if masked.dtype.kind == "f" else np.float64 if masked.dtype.kind in "iub" else object
+    return masked.astype(kind).filled(np.nan)
+
+
+def fill_masked_codes(x: Any) -> Any:
+    """As ``fill_masked``, but integers and booleans stay integers, with -1 for masked cells."""
+    masked = _masked_array(x)
+    if masked is None or not np.ma.is_masked(masked) or masked.dtype.kind not in "iub":
+        return fill_masked(x)
+    return masked.astype(np.int64).filled(-1)
+
+
+def without_mask(name: str, given: Any) -> Any:
+    """``given`` if none of its cells is masked, else a ValueError that names the first row with a masked cell."""
+    masked = _masked_array(given)
+    if masked is None:
+        return given
+    if np.ma.is_masked(masked):
+        row = int(np.atleast_1d(np.ma.getmaskarray(masked)).nonzero()[0][0])
+        raise ValueError(f"{name} is a masked array with a masked cell in row {row}: leave such rows out")
+    return masked.data
+
+
+def as_numpy(x: Any) -> Any:
+    """A numpy array, with its mask if it has one."""
+    return x if isinstance(x, np.ma.MaskedArray) else np.asarray(x)
+
+
+def _masked_array(x: Any) -> Any:
+    """A masked array itself, or that of a list with masked arrays among its rows; None for anything else."""
+    if isinstance(x, list) and any(isinstance(row, np.ma.MaskedArray) for row in x):
+        return np.ma.asarray(x)
+    return x if isinstance(x, np.ma.MaskedArray) else None
+
+
 def read_only(value: Array) -> Array:
     """A numpy array as a read-only copy, because values derived from it are cached."""
     if isinstance(value, np.ndarray):
@@ -114,3 +160,45 @@ def pad_rows(rows: Array, room: int | None = None) -> Array:
     out = np.zeros((room, *rows.shape[1:]), rows.dtype)
     out[:size] = rows
     return out
+
+
+promote_dtypes = jax.numpy_dtype_promotion("standard")
+"""A decorator of functions in which arrays of several dtypes meet, whatever the user's setting."""
+
+
+@contextmanager
+def allow_promotion() -> Iterator[None]:
+    """A context for densities and draws by NumPyro, whose distributions promote ranks and dtypes."""
+    with jax.numpy_rank_promotion("allow"), jax.numpy_dtype_promotion("standard"):
+        yield
+
+
+def with_automatic_axes(function: Callable[..., Any], *, by_rows: bool = False) -> Any:
+    """The function of rows, its second argument; ``by_rows`` says that what it returns is sharded as the rows are.
+
+    With explicit axes each gather, scatter and product would need to be told the sharding of its result.
+    """
+
+    @wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        leaves = jax.tree.leaves((args[1:], options, args[:1]), is_leaf=lambda node: isinstance(node, list))
+        placed = next(filter(None, map(_explicit, leaves)), None)
+        if placed is None:
+            return function(*args, **options)
+        mesh = placed.mesh.abstract_mesh
+        with use_abstract_mesh(mesh.update_axis_types(dict.fromkeys(mesh.explicit_axes, AxisType.Auto))):
+            args, options = _place((args, options), PartitionSpec())
+            found = function(*args, **options)
+        return _place(found, NamedSharding(placed.mesh, PartitionSpec(*placed.spec[:by_rows])))
+
+    return call
+
+
+def _explicit(leaf: Any) -> NamedSharding | None:
+    """The sharding of an array on a mesh with explicit axes."""
+    placed: Any = jax.typeof(leaf).sharding if is_traced(leaf) else getattr(leaf, "sharding", None)
+    return placed if isinstance(placed, NamedSharding) and AxisType.Explicit in placed.mesh.axis_types else None
+
+
+def _place(tree: Any, sharding: Any) -> Any:
+    return jax.tree.map(lambda leaf: reshard(leaf, sharding) if isinstance(leaf, jax.Array) else leaf, tree)

@@ -16,11 +16,14 @@ Example:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias, TypeVar
+from dataclasses import field
+from typing import Any, ClassVar, Protocol, Self, TypeAlias, TypeVar
 
 import jax
 import numpy as np
 import numpy.typing as npt
+
+from bayesnb.arrays.pytree import Node, pytree
 
 __all__ = (
     "Array",
@@ -82,8 +85,22 @@ class Estimator(Protocol):
 Block: TypeAlias = ArrayLike | SparseMatrix | DataFrame | tuple[ArrayLike, ArrayLike]
 """The cells of one block, [N, D]; of Binomial, where totals are cells, a pair of them, (successes, totals)."""
 
-Rows: TypeAlias = Block | Mapping[str, Block]
-"""Rows of numbers: an array-like [N, D], a sparse matrix, or a dict of them by block."""
+
+@pytree
+class ObservedRows(Node):
+    """What a ``program`` observes: its ``cells`` by site, NaN where masked, or pairs with totals. It can be indexed."""
+
+    cells: dict[str, Any]
+    program: str = field(metadata={"static": True})
+
+    __iter__: ClassVar[None] = None  # else Python would try rows[0], rows[1], ..., which JAX answers without end
+
+    def __getitem__(self, some: Any) -> Self:
+        return jax.tree.map(lambda part: part[some], self)
+
+
+Rows: TypeAlias = Block | Mapping[str, Block] | ObservedRows
+"""Rows of numbers: an array-like [N, D], a sparse matrix, a dict of them by block, or what ``model.rows`` gives."""
 
 Table: TypeAlias = Rows | Mapping[str, object] | Sequence[object]
 """Rows as an estimator takes them: a data frame, an array, a list of rows or of dicts, one dict, or blocks of these."""

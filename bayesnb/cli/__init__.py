@@ -12,10 +12,15 @@ from bayesnb.cli.options import OneSentence
 @click.version_option(__version__)
 @click.pass_context
 def main(context: click.Context) -> None:
-    """Naive Bayes as a probabilistic program: MLE, MAP, the exact posterior, and NUTS."""
+    """Learn to predict a column of a table from the others, with a probability for each of its values.
+
+    The tables are CSV or Parquet files, and the model is Naive Bayes: `fit` learns it and saves it, `predict` and
+    `explain` use it on new rows, and `compare` shows how good its probabilities are on yours.
+    """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
 
 for command in (compare, fit, predict, explain):
+    command.short_help = str(command.help).partition("\n\n")[0]  # click cuts others after a line
     main.add_command(command)

@@ -13,8 +13,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bayesnb.cli.compare_progress import console, ends_like_ctrl_c, finishes_first, watch
-from bayesnb.cli.model_file import ModelArgument, load_program
-from bayesnb.cli.options import override_option, report_errors, seed_option, target_option
+from bayesnb.cli.options import (
+    load_program,
+    override_option,
+    parse_model_argument,
+    report_errors,
+    seed_option,
+    target_option,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,40 +30,30 @@ if TYPE_CHECKING:
     from bayesnb.report.summary import Findings
 
 
-class Names(click.ParamType):
-    """The parameter type of method names separated by commas."""
-
-    name = "names"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Parse names such as `MLE,full Bayes`."""
-        if isinstance(value, tuple):
-            return value
-        names = tuple(dict.fromkeys(part.strip() for part in value.split(",") if part.strip()))
-        return names or self.fail("no method is given", param, ctx)
+def parse_methods(given: str) -> tuple[str, ...]:
+    """Parse names such as `MLE,full Bayes`."""
+    names = tuple(dict.fromkeys(part.strip() for part in given.split(",") if part.strip()))
+    if not names:
+        raise click.BadParameter("no method is given")
+    return names
 
 
-class Sizes(click.ParamType):
-    """The parameter type of whole numbers separated by commas."""
-
-    name = "sizes"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Parse numbers such as `20,50,100`."""
-        if isinstance(value, tuple):
-            return value
-        try:
-            sizes = tuple(int(part) for part in value.split(",") if part.strip())
-        except ValueError:
-            self.fail(f"'{value}' is not a list of whole numbers such as 20,50,100", param, ctx)
-        return sizes or self.fail("no size is given", param, ctx)
+def parse_sizes(given: str) -> tuple[int, ...]:
+    """Parse numbers such as `20,50,100`."""
+    try:
+        sizes = tuple(int(part) for part in given.split(",") if part.strip())
+    except ValueError as error:
+        raise click.BadParameter(f"'{given}' is not a list of whole numbers such as 20,50,100") from error
+    if not sizes:
+        raise click.BadParameter("no size is given")
+    return sizes
 
 
 @click.command()
 @click.argument("data")
 @target_option
 @click.option(
-    "--sizes", type=Sizes(), metavar="N,N,...", help="Training sizes.  [default: 20,50,100,200,500,... and all]"
+    "--sizes", type=parse_sizes, metavar="N,N,...", help="Training sizes.  [default: 20,50,100,200,500,... and all]"
 )
 @click.option(
     "--repeats", type=click.IntRange(min=1), metavar="N",
@@ -68,7 +64,7 @@ class Sizes(click.ParamType):
     help="The most rows to score in each split, of the 30 % that are held out.",
 )  # fmt: skip
 @click.option(
-    "--methods", type=Names(), metavar="NAME,NAME,...",
+    "--methods", type=parse_methods, metavar="NAME,NAME,...",
     help="Methods, by the names in the output, such as 'MLE,full Bayes,tempered'.  [default: all but the rivals]",
 )  # fmt: skip
 @override_option("bernoulli", "categorical", "normal")
@@ -85,7 +81,7 @@ class Sizes(click.ParamType):
     help="Compare the methods on the NumPyro program in this Python file, which runs: use only files that you trust.",
 )  # fmt: skip
 @click.option(
-    "--model-arg", "arguments", type=ModelArgument(), multiple=True, metavar="NAME=VALUE",
+    "--model-arg", "arguments", type=parse_model_argument, multiple=True, metavar="NAME=VALUE",
     help="An argument of the program; may be repeated.",
 )  # fmt: skip
 @click.option("--rivals", is_flag=True, help="Add scikit-learn's logistic regression and random forest.")
@@ -138,7 +134,7 @@ def compare(
 
     from bayesnb.files.tables.reading import BUILT_IN, read
     from bayesnb.files.tables.table import make_table
-    from bayesnb.frames.likelihoods import kind_for_column
+    from bayesnb.frames.choices import kind_for_column
     from bayesnb.frames.series import DataError
 
     screen, notes = console(), console(stderr=True)
@@ -158,9 +154,8 @@ def compare(
         ]
         table, model = recognise_table(program, table, list(source.frame), dict(arguments), codes)
 
-    from bayesnb.comparison.experiment import Experiment
+    from bayesnb.comparison.experiment import Experiment, choose_sizes, default_repeats
     from bayesnb.comparison.methods import NAIVE_BAYES, RIVALS, check_methods
-    from bayesnb.comparison.splits import choose_sizes, default_repeats
     from bayesnb.report.console import print_data, print_results
     from bayesnb.report.folder import publish, stage, write_files, write_scores
     from bayesnb.report.summary import summarise, summarise_data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -15,8 +16,7 @@ import click
 from bayesnb.cli.options import FILE, override_option, report_errors, seed_option, target_option
 
 if TYPE_CHECKING:
-    from bayesnb.files.streaming.counting import Advance
-    from bayesnb.files.tables.description import Description
+    from bayesnb.files.tables.table import Description
     from bayesnb.sklearn.estimator import NaiveBayesClassifier
 
 FIT_METHODS = ("posterior", "map", "mle", "nuts", "empirical", "averaged")
@@ -70,9 +70,10 @@ def fit(
       bayesnb fit wine --method averaged --save wine.model
     """
     from bayesnb.files.storage.results import save
+    from bayesnb.files.streaming.counting import progress
     from bayesnb.files.tables.file_fit import describe_file, fit_described
     from bayesnb.frames.series import DataError
-    from bayesnb.sklearn.fit_methods import require
+    from bayesnb.sklearn.settings import require
 
     require(method, smoothing)
     _require_writable(path, data)
@@ -80,7 +81,7 @@ def fit(
         _require_writable(checkpoint, data, str(path))
     if not path.absolute().parent.is_dir():
         raise DataError(f"the model cannot be saved as '{path}': there is no folder '{path.absolute().parent}'")
-    with _progress() as advance:
+    with progress(1.0, wanted=sys.stderr.isatty()) as advance:
         description = describe_file(data, target, dict(overrides), advance)
     _print_description(description)
     with _warnings(*description.warnings):
@@ -97,28 +98,58 @@ def fit(
 @click.option(
     "--out", type=FILE, metavar="FILE", help="A .csv or .parquet file to write.  [default: CSV on the standard output]"
 )
+@click.option(
+    "--class-prior", metavar="CLASS=P,...",
+    help="The class probabilities of the rows' population, such as ham=.9,spam=.1, or uniform.  [default: those of the "
+    "fit]",
+)  # fmt: skip
+@click.option(
+    "--costs", type=FILE, metavar="FILE",
+    help="A CSV file of what decisions cost: a line for each true class, a column for each decision.  [default: 1 for "
+    "every error]",
+)  # fmt: skip
 @report_errors
-def predict(model: str, data: str, out: Path | None) -> None:
+def predict(model: str, data: str, out: Path | None, class_prior: str | None, costs: Path | None) -> None:
     """Predict the class of every row of DATA with MODEL, a file that `bayesnb fit` wrote.
 
     DATA needs the columns that the model was fitted to, in any order, and may have others. For each row, the output
-    has the most probable class and the probability of every class.
+    has the most probable class, or with --costs the one of least expected cost, and the probability of every class.
+
+    \b
+    A file of costs, by which to miss spam costs 1, and to hide ham 20:
+      class,ham,spam
+      ham,0,20
+      spam,1,0
 
     \b
     Examples:
       bayesnb predict penguins.model new.csv --out predictions.csv
+      bayesnb predict mails.model new.csv --costs costs.csv
+      bayesnb predict mails.model new.csv --class-prior ham=.9,spam=.1
       bayesnb predict clicks.model today.parquet --out scores.parquet
     """
+    import numpy as np
+
+    from bayesnb.files.streaming.counting import progress
     from bayesnb.files.tables.file_fit import predict_file
     from bayesnb.files.tables.predictions import prediction_file
+    from bayesnb.frames.series import label
+    from bayesnb.results.decisions import decide
+    from bayesnb.sklearn.settings import costs_by_label
 
     if out is not None:
         _require_writable(out, data, model)
     classifier = _load(model)
-    with _warnings(), _progress() as advance, prediction_file(out, classifier.classes_.tolist()) as write:
+    classes = classifier.classes_
+    labels = {label(value): value for value in classes.tolist()}
+    table = None if costs is None else costs_by_label(_costs(costs, labels), classes)
+    if class_prior is not None:
+        classifier = classifier.with_class_prior(_class_prior(class_prior, labels))
+    bar = progress(1.0, wanted=sys.stderr.isatty())
+    with _warnings(), bar as advance, prediction_file(out, classes.tolist()) as write:
         rows = 0
         for batch, proba in predict_file(classifier, data):
-            write(proba)
+            write(proba, proba.argmax(axis=1) if table is None else np.asarray(decide(proba, table).labels))
             rows += len(proba)
             advance(batch.done, rows)
     click.echo(f"{rows:,} rows predicted" + (f" and written to {out}" if out else ""), err=True)
@@ -143,11 +174,39 @@ def explain(model: str, data: str, row: int, against: str | None, seed: int) -> 
       bayesnb explain penguins.model new.csv --row 17 --against Gentoo
     """
     from bayesnb.files.tables.file_fit import row_of
-    from bayesnb.report.explained_row import print_explanation
+    from bayesnb.report.console import print_explanation
 
     classifier = _load(model)
     with _warnings():
         print_explanation(classifier, row_of(classifier, data, row), against, seed)
+
+
+def _class_prior(given: str, labels: dict[str, Any]) -> Any:
+    """The class prior by label, from `ham=.9,spam=.1`; names may contain commas and equals signs."""
+    from bayesnb.frames.series import DataError
+
+    pairs = re.findall(r"(.+?)=(-?\d*\.?\d+(?:[eE]-?\d+)?)(?:,|$)", given)
+    found = {labels.get(name, name): float(number) for name, number in pairs}
+    if given != "uniform" and (not found or ",".join(map("=".join, pairs)) != given or len(found) < len(pairs)):
+        raise DataError(f"--class-prior must be uniform, or such as ham=.9,spam=.1 with each class once, got '{given}'")
+    return found or given
+
+
+def _costs(path: Path, labels: dict[str, Any]) -> Any:
+    """The costs by label, from a CSV file with a line for each true class and a column for each decision."""
+    import pandas as pd
+
+    from bayesnb.frames.series import DataError
+
+    try:
+        table = pd.read_csv(path, index_col=0, dtype=str, keep_default_na=False).apply(pd.to_numeric)
+        found = table.rename(index=labels, columns=labels).to_dict("index")
+    except ValueError as error:
+        raise DataError(
+            f"'{path}' has no costs ({error}): give a CSV file with a column for each decision and a line for each "
+            "true class, such as class,ham,spam"
+        ) from error
+    return found
 
 
 def _load(path: str) -> NaiveBayesClassifier:
@@ -181,14 +240,6 @@ def _same(path: Path, other: Path) -> bool:
     if path.exists() and other.exists():
         return path.samefile(other)
     return os.path.realpath(path) == os.path.realpath(other)
-
-
-@contextmanager
-def _progress() -> Iterator[Advance]:
-    from bayesnb.files.streaming.counting import progress
-
-    with progress(1.0, wanted=sys.stderr.isatty()) as advance:
-        yield advance
 
 
 @contextmanager

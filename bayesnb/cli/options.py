@@ -1,16 +1,23 @@
-"""Shared parts of the commands: one-sentence error messages, and common options."""
+"""Shared parts of the commands: one-sentence error messages, options, and the program that `--model` names."""
 
 from __future__ import annotations
 
+import ast
 import functools
+import inspect
+import json
+import runpy
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
 FILE = click.Path(dir_okay=False, path_type=Path)
+
+PROGRAM = "model"
+"""The name of a file's program, if it has several functions."""
 
 
 class OneSentence(click.Group):
@@ -62,31 +69,20 @@ def report_errors(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-class Override(click.ParamType):
-    """The parameter type of `COLUMN=KIND`."""
-
-    name = "column=kind"
-
-    def __init__(self, kinds: Sequence[str]) -> None:
-        self.kinds = (*kinds, "skip")
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Parse `COLUMN=KIND`; the column's name may contain an equals sign."""
-        if isinstance(value, tuple):
-            return value
-        column, equals, kind = value.rpartition("=")
-        if not equals or kind not in self.kinds:
-            self.fail(f"'{value}' is not COLUMN=KIND with KIND one of {', '.join(self.kinds)}", param, ctx)
-        return column, kind
-
-
 target_option = click.option("--target", metavar="COLUMN", help="The column of classes.  [default: the last column]")
 
 
 def override_option(*kinds: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """The option `--as COLUMN=KIND` for these kinds."""
+    """The option `--as COLUMN=KIND` for these kinds; the column's name may contain an equals sign."""
+
+    def parse(given: str) -> tuple[str, str]:
+        column, equals, kind = given.rpartition("=")
+        if not equals or kind not in (*kinds, "skip"):
+            raise click.BadParameter(f"'{given}' is not COLUMN=KIND with KIND one of {', '.join(kinds)}, skip")
+        return column, kind
+
     return click.option(
-        "--as", "overrides", type=Override(kinds), multiple=True, metavar="COLUMN=KIND",
+        "--as", "overrides", type=parse, multiple=True, metavar="COLUMN=KIND",
         help=f"Treat a column as {', '.join(kinds[:-1])} or {kinds[-1]}, or skip it; may be repeated. COLUMN may be a "
         "pattern such as 'pixel_*'.",
     )  # fmt: skip
@@ -95,3 +91,72 @@ def override_option(*kinds: str) -> Callable[[Callable[..., None]], Callable[...
 seed_option = click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Random seed."
 )
+
+
+def parse_model_argument(given: str) -> tuple[str, Any]:
+    """Parse `NAME=VALUE`; the value is JSON, a Python literal, or a word."""
+    name, equals, text = (part.strip() for part in given.partition("="))
+    if not equals or not name.isidentifier() or not text:
+        raise click.BadParameter(f"'{given}' is not NAME=VALUE, such as num_categories=4")
+    for parse in (json.loads, ast.literal_eval):
+        try:
+            return name, parse(text)
+        except (ValueError, SyntaxError):
+            pass
+    if not text.isidentifier():
+        raise click.BadParameter(f"'{text}' in '{given}' is not a number, a list such as [1, 2], or a word")
+    return name, text
+
+
+def load_program(place: str) -> Callable[..., Any]:
+    """The program that `FILE` or `FILE:FUNCTION` names; the file runs.
+
+    Raises:
+        DataError: if there is no such file or function, the file fails, or several functions may be meant.
+    """
+    from bayesnb.frames.series import DataError, closest
+
+    file, colon, name = place.rpartition(":")
+    if not colon or Path(place).is_file():
+        file, name = place, ""
+    path = Path(file)
+    if not path.is_file():
+        raise DataError(f"there is no model file '{path}'")
+    if path.suffix != ".py":
+        raise DataError(f"'{path}' is not a model file: give a Python file with a NumPyro program, such as normal.py")
+    functions = {
+        key: value
+        for key, value in _run(path).items()
+        if inspect.isfunction(value) and value.__module__ == _module_name(path) and not key.startswith("_")
+    }
+    if name:
+        if name not in functions:
+            raise DataError(f"'{path}' has no function '{name}'{closest(name, functions) or _listing(functions)}")
+        return functions[name]
+    if PROGRAM in functions or len(functions) == 1:
+        return functions.get(PROGRAM) or next(iter(functions.values()))
+    if not functions:
+        raise DataError(f"'{path}' has no function: a program is a function with numpyro.sample in it")
+    raise DataError(f"'{path}' has several functions{_listing(functions)}; give --model {path}:{next(iter(functions))}")
+
+
+def _run(path: Path) -> dict[str, Any]:
+    """What the file defines; the files beside it can be imported, as by `python FILE`."""
+    from bayesnb.frames.series import DataError
+
+    sys.path.insert(0, str(path.resolve().parent))
+    try:
+        return runpy.run_path(str(path), run_name=_module_name(path))
+    except (Exception, SystemExit) as error:
+        words = " ".join(str(error).split())
+        raise DataError(f"running '{path}' failed: {type(error).__name__}{f': {words}' if words else ''}") from error
+    finally:
+        sys.path.pop(0)
+
+
+def _module_name(path: Path) -> str:
+    return f"model_file_{path.stem}"
+
+
+def _listing(functions: dict[str, Any]) -> str:
+    return f": {', '.join(functions)}" if functions else ""

@@ -16,7 +16,7 @@ from bayesnb.frames.schema import FrameSchema
 from bayesnb.frames.series import DataError, closest
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Posterior
-from bayesnb.sklearn.fit_methods import can_learn
+from bayesnb.sklearn.settings import plan
 from bayesnb.validation.left_out_evidence import MOST_ROWS
 from bayesnb.validation.temper import temper
 
@@ -85,9 +85,9 @@ def fit_learned_prior(model: NaiveBayes, X: Any, y: Array) -> EmpiricalPosterior
 
 def fit_default(experiment: Experiment, X: Any, y: Array) -> Posterior:
     """What the estimator fits: the posterior, with a power for each column and view if there are numbers."""
-    schema, model = FrameSchema(experiment.table.columns), experiment.views
-    if experiment.model is None and schema.infers_numbers and can_learn(schema, model, len(y)):
-        return temper(fit_posterior(model, X, y), X, y, per_feature=True)
+    schema, num_classes = FrameSchema(experiment.table.columns), len(experiment.table.classes)
+    if experiment.model is None and plan(schema, len(y), num_classes, "posterior", None).powers:
+        return temper(fit_posterior(experiment.views, X, y), X, y, per_feature=True)
     return fit_posterior(experiment.bayes, X, y)
 
 

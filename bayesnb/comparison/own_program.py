@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import jax
 import numpy as np
 import pandas as pd
 
@@ -15,7 +16,6 @@ from bayesnb.frames.series import Array, DataError, closest
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.model.nonconjugate import require_conjugacy
 from bayesnb.recognition.from_numpyro import from_numpyro
-from bayesnb.recognition.points import observed_cells
 from bayesnb.recognition.running import MOST_ROWS, Program
 
 if TYPE_CHECKING:
@@ -64,8 +64,10 @@ def recognise_table(
     # rows of every class come first
     order = np.argsort(pd.Series(table.y).groupby(table.y).cumcount().to_numpy(), kind="stable")
     few = order[: max(MOST_ROWS, len(table.classes))]
-    seen = observed_cells(on(few))
-    sites = [site for site, value in seen.items() if np.array_equal(value.ravel(), table.y[few])]
+    with jax.enable_x64(True):
+        trace = on(few).in_double().trace({}, jax.random.key(0))
+    observed = {name: site["value"] for name, site in trace.items() if site.get("is_observed")}
+    sites = [name for name, value in observed.items() if np.array_equal(np.ravel(value), table.y[few])]
     model = from_numpyro(program, on(few).args, on(few).kwargs, label=sites[0] if sites else label)
     try:
         require_conjugacy(model)
@@ -74,11 +76,13 @@ def recognise_table(
         raise DataError(f"a comparison needs an exact posterior: {error}") from error
     if model.num_classes != len(table.classes):
         raise DataError(f"the program has {model.num_classes} classes, and '{table.target}' has {len(table.classes)}")
-    observed, blocks, described = observed_cells(on(np.arange(len(table.y)))), {}, []
+    every = on(np.arange(len(table.y)))
+    observed, blocks, described = model.rows(*every.args, **every.kwargs).cells, {}, []
     for block, site, _ in model.spelling.cells:  # type: ignore[union-attr]
-        family, values = model.families[block], observed[site].reshape(len(table.y), -1)
+        family = model.families[block]
         if family.num_parts > 1:
             raise DataError(f"site '{site}' has totals that differ between rows, which a comparison does not take")
+        values = np.array(observed[site], np.float64).reshape(len(table.y), -1)
         blocks[block] = values
         for d in range(values.shape[1]):
             source = _source(values[:, d], X, d)
@@ -95,7 +99,9 @@ def recognise_table(
             kind = type(family).__name__.lower()
             own = replace(column, family=None, own_block=block)
             described.append(replace(own, kind=kind) if kind in KINDS else replace(own, kind="own", family=family))
-    return replace(table, X=blocks, columns=tuple(described)), model.in_blocks()
+    spelling: Any = model.spelling
+    own_blocks = model.in_blocks().respell(spelling._replace(observes=""), certificate=model.certificate)
+    return replace(table, X=blocks, columns=tuple(described)), own_blocks
 
 
 def _columns(table: Table, names: Sequence[str], codes: Collection[str]) -> tuple[list[Column], Array]:

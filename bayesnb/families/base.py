@@ -17,7 +17,7 @@ A family is a frozen dataclass and a pytree. Its fields are the prior's hyperpar
    ``log_predictive_in_order``, which a family may offer: that of rows in order, faster than the general way;
 9. ``log_partition``, its change ``log_partition_ratio`` and ``log_base_measure``, which give the evidence.
 
-``traits`` has what tables, plots and files need besides, ``powers`` what tempered fits need, and ``readable`` what
+``traits`` has what tables, plots and files need besides, ``left_out`` what tempered fits need, and ``readable`` what
 recognition needs, each with a default.
 
 The tests check the laws that every family obeys, such as prior times likelihood equals evidence times posterior.
@@ -41,9 +41,8 @@ from bayesnb.arrays.placement import Array
 from bayesnb.arrays.pytree import Node as Node
 from bayesnb.arrays.pytree import pytree as pytree
 from bayesnb.families.hyperparameters import Hyperparameters
-from bayesnb.families.left_out import LeftOut
+from bayesnb.families.left_out import Powers
 from bayesnb.families.parts.support import broadcast, require_finite_numbers, require_shapes, require_support
-from bayesnb.families.powers import Powers
 from bayesnb.families.readable import Readable
 from bayesnb.families.traits import Traits
 from bayesnb.numerics.log_prob import LogProb
@@ -59,7 +58,7 @@ Hyperparameter = Any  # NumPyro has no types, so a union with its distributions 
 """A number or an array that broadcasts to [K, D]."""
 
 
-class Family(Hyperparameters, Readable, Scoring, Traits, Powers, LeftOut):
+class Family(Hyperparameters, Readable, Scoring, Traits, Powers):
     """A likelihood for a block of columns and its conjugate prior; the module's docstring describes the interface.
 
     Example:
@@ -81,9 +80,13 @@ class Family(Hyperparameters, Readable, Scoring, Traits, Powers, LeftOut):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        before = Family.known.get(cls.__name__)
-        if before is None or not before.__module__.startswith("bayesnb."):
-            Family.known[cls.__name__] = cls
+        before = Family.known.get(cls.__name__, cls).__module__
+        if before.startswith("bayesnb.") and before != cls.__module__:
+            raise ValueError(
+                f"bayesnb has a family named {cls.__name__}, and saved files know families by their names: give "
+                "yours another name"
+            )
+        Family.known[cls.__name__] = cls
 
     # 1. hyperparameters
 
@@ -195,11 +198,11 @@ class Family(Hyperparameters, Readable, Scoring, Traits, Powers, LeftOut):
     """The values that a cell may have. They must also be finite, and real numbers must have finite squares."""
 
     def check(self, x: Array, block: str) -> None:
-        """Raise ValueError for values outside the support; never called on tracers."""
+        """Raise ValueError for values outside the support; of tracers only by ``refuse``, for ``checkify``."""
         require_support(x, self.support, block, type(self).__name__)
 
     def check_fit(self, x: Array, block: str) -> None:
-        """Raise ValueError for rows that have a likelihood but no closed form in a fit; never called on tracers."""
+        """Raise ValueError for rows that have a likelihood but no closed form in a fit; of tracers as ``check``."""
 
     def check_mle(self, params: Params, statistics: Any, block: str) -> None:
         """Raise ValueError if the likelihood of these statistics has no maximum; never called on tracers."""

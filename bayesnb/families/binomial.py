@@ -12,10 +12,10 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
+from bayesnb.arrays.checked import refuse
 from bayesnb.arrays.placement import Array, is_traced, namespace
 from bayesnb.families.base import Hyperparameter, Params, pytree
 from bayesnb.families.parts.beta import BetaFamily, TrialStatistics
-from bayesnb.families.parts.support import first_bad
 from bayesnb.numerics import log_gamma, stable
 from bayesnb.primitives.products import Linear
 from bayesnb.primitives.sums import ClassSums
@@ -147,12 +147,8 @@ class Binomial(BetaFamily):
         successes, totals = xp.split(x, 2, axis=1)
         good = (successes >= 0) & (successes <= totals) & (xp.floor(successes) == successes) & (totals < np.inf)
         good &= xp.floor(totals) == totals
-        if not good.all():
-            row, column = first_bad(~good)
-            raise ValueError(
-                f"block {block!r}, column {column}: a Binomial cell is a whole number of successes between 0 and its "
-                f"total, or NaN (missing), got {successes[row, column]} of {totals[row, column]}"
-            )
+        sentence = "{column}: a Binomial cell is a whole number of successes between 0 and its total, or NaN (missing)"
+        refuse(~good, f"block {block!r}, column {sentence}, got {{0}} of {{1}}", successes, totals)
 
     def seen(self, x: Array) -> None:
         """None: a missing cell is 0 of 0, which has probability one and needs no mask."""

@@ -16,10 +16,10 @@ from bayesnb.arrays.cells import all_codes, unless_all
 from bayesnb.arrays.placement import Array, namespace
 from bayesnb.arrays.sparse import is_sparse
 from bayesnb.families.base import Family, Hyperparameter, Params, Score, pytree
-from bayesnb.families.parts.dirichlet_prior import DirichletPrior
+from bayesnb.families.hyperparameters import plates
+from bayesnb.families.parts.beta import DirichletPrior
 from bayesnb.families.parts.end_to_end import EndToEnd, codes_of_one_hot
 from bayesnb.families.parts.in_order import of_categories
-from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import CategoricalStatistics, without
 from bayesnb.families.parts.support import broadcast, require_cells, require_shapes, require_simplex
 from bayesnb.families.traits import CellDensities

@@ -18,16 +18,15 @@ from bayesnb.arrays.host_calls import finalise, without_compiling
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
+from bayesnb.families.hyperparameters import plates
 from bayesnb.families.parts.cell_columns import CellColumns, CellLogs
 from bayesnb.families.parts.cell_statistics import HistogramStatistics, cell_mass
-from bayesnb.families.parts.cells import CellValues
-from bayesnb.families.parts.cut_laws import Cuts, SegmentProbs
-from bayesnb.families.parts.plates import plates
+from bayesnb.families.parts.cells import CellValues, Cuts, SegmentProbs
 from bayesnb.families.parts.support import broadcast
 from bayesnb.families.priors import segments
 from bayesnb.numerics import dirichlet, stable
-from bayesnb.numerics.left_out_cells import left_out_logs
 from bayesnb.numerics.log_prob import LogProb
+from bayesnb.numerics.segment_weights import left_out_logs
 from bayesnb.primitives import products
 from bayesnb.primitives.cells import find_cells
 
@@ -57,8 +56,8 @@ class Histogram(CellColumns):
 
     p(x) is the cell's probability spread over the cell, evenly between two edges; beyond the last edge it falls
     exponentially, over the width of the neighbouring cell (1 if there is only one edge). A cell that is one repeated
-    value is an atom: p(x) there is its probability. Because edges are quantiles of the same rows, the evidence in x is
-    not comparable with that of a Normal; between histograms of the same edges it is.
+    value is an atom: p(x) there is its probability. Edges that are quantiles of the same rows
+    have seen them, so ``compare_evidence`` takes these histograms among themselves only, and others with edges given.
 
     ``fit_mle`` has the shares of the finest cells, ``fit_map`` the most probable cuts and total, with the mode of the
     segments' probabilities; where that lies on the boundary it is as for ``Categorical``.
@@ -70,6 +69,7 @@ class Histogram(CellColumns):
         mass: q, for a resolved model.
         counts: The counts behind the prior, for a resolved model or a posterior; 0 in a model that has seen no rows.
         atoms: The values of cells that are atoms, infinite for others, for a resolved model.
+        found: True if the edges were found in rows, for a resolved model.
 
     Cells are finite numbers or NaN (missing). Sites: ``block_probs`` [K, D, G] on the simplex, of which only the sums
     over segments count; ``block_cuts`` [D, G - 1], 1 or 0; ``block_total`` [D], the place of A in ``total``.
@@ -92,6 +92,7 @@ class Histogram(CellColumns):
     mass: Hyperparameter = None
     counts: Hyperparameter = None
     atoms: Hyperparameter = None
+    found: bool = field(default=False, metadata={"static": True})
 
     sites = ("probs", "cuts", "total")
     learned = ()
@@ -116,7 +117,7 @@ class Histogram(CellColumns):
         mass = cell_mass(counts, edges[0])[None] if self.mass is None else jnp.asarray(self.mass)
         shape = (num_classes, *counts.shape)
         known = jnp.zeros(shape, mass.dtype) if self.counts is None else broadcast(self.counts, shape, "counts")
-        return self._replace(edges=edges, atoms=atoms, mass=mass, counts=known)
+        return self._replace(edges=edges, atoms=atoms, mass=mass, counts=known, found=self.found or self.looks_at_rows)
 
     @property
     def _prior(self) -> segments.Prior:

@@ -1,11 +1,13 @@
-"""The hyperparameters of a prior: fields of a frozen dataclass that broadcast to [K, D]."""
+"""The hyperparameters of a prior, fields of a frozen dataclass that broadcast to [K, D], and plates of parameters."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import numpyro
 import numpyro.distributions as dist
 
 from bayesnb.arrays.cells import LARGEST_CELL
@@ -70,7 +72,7 @@ class Hyperparameters(Node):
         type(self)(**structure)
         require_axes(f"block {block!r}", values, self.axes, self.axis_sizes(num_classes, num_columns))
         for name in self.squared:
-            if not (np.abs(values[name]) <= LARGEST_CELL).all():
+            if not (np.abs(np.asarray(values[name], float)) <= LARGEST_CELL).all():
                 raise ValueError(f"block {block!r}: {name} must be at most {LARGEST_CELL:.2g}, because it is squared")
         double = {name: _clip(np.asarray(values[name], np.float64), letters) for name, letters in self.axes}
         type(self)(**structure | values | self.as_given(double))
@@ -127,3 +129,13 @@ def _clip(value: np.ndarray[Any, Any], letters: str) -> np.ndarray[Any, Any]:
         value = value / roots[..., None, :] / roots[..., :, None]
     size = np.abs(value)
     return np.where((size > 0) & np.isfinite(size), np.sign(value) * np.clip(size, 1 / BOUND, BOUND), value)
+
+
+def plates(block: str, shape: tuple[int, ...], *, common: bool = False) -> ExitStack:
+    """The plates of a block's parameters: classes unless they are ``common``, and features unless the shape is [K]."""
+    stack = ExitStack()
+    names = ("classes", "features")
+    for axis, (name, size) in enumerate(zip(names, shape, strict=False)):
+        if name == "features" or not common:
+            stack.enter_context(numpyro.plate(f"{block}_{name}", size, dim=axis - len(shape)))
+    return stack

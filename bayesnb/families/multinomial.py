@@ -16,20 +16,20 @@ from bayesnb.arrays.class_table import ClassTable, is_class_table, whole
 from bayesnb.arrays.placement import Array, namespace
 from bayesnb.arrays.sparse import is_sparse, row_sums
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
-from bayesnb.families.parts.dirichlet_prior import DirichletPrior
+from bayesnb.families.hyperparameters import plates
+from bayesnb.families.parts.beta import DirichletPrior
 from bayesnb.families.parts.in_order import of_words
-from bayesnb.families.parts.left_out_words import left_out_words
 from bayesnb.families.parts.linear import LinearFamily
-from bayesnb.families.parts.many_classes import (
+from bayesnb.families.parts.subtraction import without
+from bayesnb.families.parts.support import require_shapes, require_simplex, require_whole_rows
+from bayesnb.families.parts.word_counts import (
+    MultinomialStatistics,
+    left_out_words,
     log_partition_of_table,
     log_partition_ratio_of_table,
     mle_of_table,
     mode_of_table,
 )
-from bayesnb.families.parts.plates import plates
-from bayesnb.families.parts.subtraction import without
-from bayesnb.families.parts.support import require_shapes, require_simplex
-from bayesnb.families.parts.word_counts import MultinomialStatistics
 from bayesnb.families.traits import CellDensities
 from bayesnb.numerics import dirichlet, log_gamma, stable
 from bayesnb.numerics.log_prob import LogProb
@@ -139,12 +139,8 @@ class Multinomial(DirichletPrior, LinearFamily):
 
     def check(self, x: Array, block: str) -> None:
         super().check(x, block)
-        seen = observed(x)
-        if seen is not None and (seen.any(axis=1) & ~seen.all(axis=1)).any():
-            raise ValueError(
-                f"block {block!r}: a row with NaN beside counts has an unknown total; fill its cells, or make the "
-                "whole row NaN to drop it from this block"
-            )
+        advice = "fill its cells, or make the whole row NaN to drop it from this block"
+        require_whole_rows(x, f"block {block!r}: a row with NaN beside counts has an unknown total; {advice}")
 
     def seen(self, x: Array) -> Array | None:
         seen = observed(x)

@@ -12,17 +12,16 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
-from bayesnb.arrays.cells import observed
 from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.placement import Array, is_traced
 from bayesnb.families.base import Family, Hyperparameter, Params, Score, pytree
+from bayesnb.families.hyperparameters import plates
 from bayesnb.families.left_out import conjugate_update
 from bayesnb.families.normal import Normal
 from bayesnb.families.parts import multivariate_rows as of_rows
-from bayesnb.families.parts.inverse_wishart_prior import InverseWishartPrior
-from bayesnb.families.parts.plates import plates
+from bayesnb.families.parts.multivariate_rows import InverseWishartPrior
 from bayesnb.families.parts.statistics import MultivariateNormalStatistics
-from bayesnb.families.parts.support import require_finite_numbers, require_positive, require_shapes
+from bayesnb.families.parts.support import require_finite_numbers, require_positive, require_shapes, require_whole_rows
 from bayesnb.families.priors import normal_inverse_wishart
 from bayesnb.families.priors.normal_inverse_wishart import NormalInverseWishart
 from bayesnb.numerics.covariances import divergence, first_singular, proper, require_covariance, variances
@@ -196,12 +195,9 @@ class MultivariateNormal(InverseWishartPrior):
         size, df = x.shape[1], self.df
         if df is not None and not is_traced(df) and not (np.asarray(df) > size - 1).all():
             raise ValueError(f"block {block!r}: df must be above D - 1 = {size - 1}, got {df}")
-        seen = observed(x)
-        if seen is not None and (seen.any(axis=1) & ~seen.all(axis=1)).any():
-            raise ValueError(
-                f"block {block!r}: a covariance has no closed form from rows with some cells missing; leave "
-                "such rows out, make them NaN as a whole, or use Normal (predictions marginalise missing cells)"
-            )
+        missing = "a covariance has no closed form from rows with some cells missing"
+        advice = "leave such rows out, make them NaN as a whole, or use Normal (predictions marginalise missing cells)"
+        require_whole_rows(x, f"block {block!r}: {missing}; {advice}")
 
     def check_mle(self, params: Params, statistics: MultivariateNormalStatistics, block: str) -> None:
         matrices = np.asarray(self.as_table(params["covariance"]))

@@ -14,12 +14,11 @@ import numpyro.distributions as dist
 
 from bayesnb.arrays.placement import Array, is_traced
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
+from bayesnb.families.hyperparameters import plates
 from bayesnb.families.parts.in_order import of_reals
 from bayesnb.families.parts.linear import LinearFamily
-from bayesnb.families.parts.normal_cells import log_normal_cells
-from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import NormalStatistics
-from bayesnb.families.parts.student_t import Student, log_student, log_student_cells, student
+from bayesnb.families.parts.student_t import Student, log_normal_cells, log_student, log_student_cells, student
 from bayesnb.families.parts.support import require_finite_numbers, require_shapes
 from bayesnb.families.parts.tied import Tied
 from bayesnb.families.priors import normal_inverse_gamma

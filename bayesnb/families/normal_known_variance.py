@@ -10,11 +10,11 @@ import numpyro.distributions as dist
 
 from bayesnb.arrays.placement import Array
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
+from bayesnb.families.hyperparameters import plates
 from bayesnb.families.normal import Normal
 from bayesnb.families.parts.linear import LinearFamily
-from bayesnb.families.parts.normal_cells import log_normal_cells
-from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import NormalStatistics
+from bayesnb.families.parts.student_t import log_normal_cells
 from bayesnb.numerics import stable
 from bayesnb.primitives.distances import LOG_2PI
 from bayesnb.primitives.products import Linear
@@ -109,8 +109,7 @@ class NormalKnownVariance(LinearFamily):
     def reference(self) -> Params:
         return {"loc": self.loc}
 
-    def mode(self) -> Params:
-        return {"loc": self.loc}
+    mode = reference
 
     def mle(self, statistics: NormalStatistics) -> Params:
         return {"loc": jnp.where(statistics.count > 0, statistics.mean, statistics.pool().mean)}

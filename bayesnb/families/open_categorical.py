@@ -59,13 +59,9 @@ class OpenCategorical(Categorical):
     def _check_uncounted(self, x: Array) -> None:
         """Look at cells of which not all were counted: nothing, as ``check`` has looked at them."""
 
-    def largest(self, x: Array) -> Array:
-        """The largest code of each column, [D], or 0 if it has none."""
-        return largest_codes(x)
-
     def _sizes_in(self, x: Array) -> tuple[int, ...]:
         """The number of categories of each column, including those in these rows."""
-        sizes = np.maximum(self.largest(x) + 1, self._sizes)
+        sizes = np.maximum(largest_codes(x) + 1, self._sizes)
         if (sizes > self.most).any() or sizes.sum() > MOST_PLACES:
             column = int(sizes.argmax())
             raise ValueError(

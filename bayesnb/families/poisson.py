@@ -12,9 +12,9 @@ from jax.scipy.special import gammaln, rel_entr
 
 from bayesnb.arrays.placement import Array, is_traced, namespace
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
+from bayesnb.families.hyperparameters import plates
 from bayesnb.families.parts.in_order import of_events
 from bayesnb.families.parts.linear import LinearFamily
-from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import Statistics, without
 from bayesnb.families.parts.support import require_shapes
 from bayesnb.numerics import log_gamma, stable

@@ -1,15 +1,183 @@
-"""Families whose columns share parameters, as programs may have them; ``parts.tied_columns`` says how they differ."""
+"""Families whose columns share parameters: the block is one feature, as the cells of a row depend on each other."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import field
+from typing import Any, ClassVar
 
+import jax
+import jax.numpy as jnp
+import numpyro.distributions as dist
+
+from bayesnb.arrays.placement import Array
 from bayesnb.arrays.pytree import pytree
+from bayesnb.families.base import Family, Params, Score
 from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical
 from bayesnb.families.normal import Normal
-from bayesnb.families.parts.tied_columns import TiedColumns
 from bayesnb.families.poisson import Poisson
+from bayesnb.families.traits import CellDensities, Traits
+from bayesnb.primitives.sums import ClassSums, Labels, class_sums
+
+
+class TiedColumns(Family):
+    """x_nd | y_n = k ~ F(theta_k,g(d)), with one parameter for each group g of columns.
+
+    Given the parameters, cells are independent. With the parameters integrated out those of a group are not: the
+    predictive of a row is joint, the ratio of the evidence with the row to that without it.
+
+    Parameters and hyperparameters are those of the family ``untied`` with a column for each group.
+    """
+
+    columns: tuple[int, ...]
+    """The group of each column, g(d) in 0..G-1, numbered in the order of their first columns."""
+
+    untied: ClassVar[type[Family]]
+    """The family whose columns have parameters of their own."""
+
+    one_feature = True
+    affine_predictive = False
+    takes_sparse = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole = isinstance(self.columns, tuple) and all(type(group) is int for group in self.columns)
+        if not whole or not self.columns or [*dict.fromkeys(self.columns)] != [*range(self.num_groups)]:
+            raise ValueError(
+                f"{type(self).__name__}: columns is a tuple with the group of each column, 0, 1, ... in the order of "
+                f"their first columns, got {self.columns!r}"
+            )
+
+    @property
+    def num_groups(self) -> int:
+        """G, the number of groups of columns."""
+        return len({*self.columns})
+
+    @property
+    def wide(self) -> Family:
+        """The family ``untied`` with as many columns as the rows; its hyperparameters are not used."""
+        structure = {name: value for name, value in self._values(static=True).items() if name != "columns"}
+        sizes = structure.get("num_categories")
+        if isinstance(sizes, tuple):
+            structure["num_categories"] = tuple(sizes[group] for group in self.columns)
+        return self.untied(**structure)
+
+    def spread(self, params: Params) -> Params:
+        """The parameters of ``wide``: each group's for each of its columns."""
+        index = jnp.asarray(self.columns)
+        return {s: jnp.take(jnp.asarray(v), index, axis=-1 - self.support_of(s).event_dim) for s, v in params.items()}
+
+    # sizes
+
+    def axis_sizes(self, num_classes: int, num_columns: int) -> Mapping[str, int]:
+        del num_columns
+        return super().axis_sizes(num_classes, self.num_groups)
+
+    @property
+    def declared_columns(self) -> int:
+        return len(self.columns)
+
+    num_columns = declared_columns
+
+    def columns_of(self, params: Params) -> int:
+        del params
+        return len(self.columns)
+
+    def columns_behind(self, statistics: Any) -> int:
+        return len(self.columns) if statistics.num_columns == self.num_groups else statistics.num_columns
+
+    def num_parameters(self, num_columns: int) -> tuple[int, int]:
+        del num_columns
+        return super().num_parameters(self.num_groups)
+
+    def category_sizes(self, num_columns: int) -> tuple[int, ...]:
+        return self.wide.category_sizes(num_columns)
+
+    # rows
+
+    def check_params(self, params: Params, block: str) -> None:
+        super().check_params(params, block)
+        for site, value in params.items():
+            if value.shape[1] != self.num_groups:
+                raise ValueError(
+                    f"params['{block}_{site}'] must have {self.num_groups} columns, one for each group of columns that "
+                    f"share parameters, got shape {value.shape}"
+                )
+
+    def seen(self, x: Array) -> Array | None:
+        return self.wide.seen(x)
+
+    def likelihood(self, params: Params) -> dist.Distribution:
+        return self.wide.likelihood(self.spread(params))
+
+    def sample_rows(self, block: str, params: Params, y: Array, draw: Array, total_count: Array | None) -> Array:
+        return self.wide.sample_rows(block, self.spread(params), y, draw, total_count)
+
+    def statistics(self, x: Array, z: ClassSums) -> Any:
+        return self.wide.statistics(x, z).join_columns(self.columns)
+
+    def likelihood_tables(self, params: Params) -> Any:
+        return self.wide.likelihood_tables(self.spread(params))
+
+    def likelihood_scorer(self, tables: Any) -> Score:
+        return self.wide.likelihood_scorer(tables)
+
+    log_likelihood_terms = Family.log_likelihood_terms  # not those of ``untied``, here and below
+
+    def form(self, params: Params) -> Any:
+        return self.wide.form(self.spread(params))
+
+    # the exact predictive of a row, a ratio of evidences
+
+    predictive_tables = Family.predictive_tables
+    predictive_scorer = Family.predictive_scorer
+    log_predictive_in_order = Family.log_predictive_in_order
+    leave_one_out_terms = Family.leave_one_out_terms
+
+    def log_predictive_terms(self, x: Array) -> Array:
+        return jax.vmap(self._log_evidence_of_row)(jnp.asarray(x))[..., None]
+
+    def left_out_terms(self, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
+        def term(row: Array, k: Array, w: Array) -> Array:
+            prior, all_rows = (jax.tree.map(lambda table: table[k][None], of) for of in (self, statistics))
+            return prior.update(all_rows.minus(self._of_row(row, w)))._log_evidence_of_row(row)
+
+        return jax.vmap(term)(jnp.asarray(x), y, weight)
+
+    def _of_row(self, row: Array, weight: Array | None) -> Any:
+        """The statistics of one row, [1, G]."""
+        one = Labels(jnp.zeros(1, int), None if weight is None else weight[None])
+        return self.statistics(row[None], class_sums(one, 1))
+
+    def _log_evidence_of_row(self, row: Array) -> Array:
+        """The log evidence of one row in each class, [K], without its ``row_base_measure``."""
+        one = self._of_row(row, None)
+        terms = self.log_partition_ratio(one) + self.log_base_measure(one)
+        base = self.row_base_measure(row[None])
+        return terms.sum(axis=1) - (0.0 if base is None else base)
+
+    # tables and plots
+
+    def cell_law(self, params: Params, column: int) -> dist.Distribution:
+        return self.wide.cell_law(self.spread(params), column)
+
+    def cell_densities(self, params: Params, column: int) -> CellDensities:
+        return self.wide.cell_densities(self.spread(params), column)
+
+    def means(self, params: Params) -> Array:
+        return jnp.full((next(iter(params.values())).shape[0], 1), jnp.nan)
+
+    def divergence(self, params: Params, k: int) -> Array:
+        return self.wide.divergence(self.spread(params), k).sum(axis=1, keepdims=True)
+
+    def site_axes(self, site: str, columns: Sequence[Any]) -> dict[str, Sequence[Any]]:
+        pairs = [*zip(columns, self.columns, strict=True)]
+        names = ["+".join(str(name) for name, group in pairs if group == g) for g in range(self.num_groups)]
+        axes = super().site_axes(site, names)
+        return {"groups" if axis == "features" else axis: labels for axis, labels in axes.items()}
+
+    site_labels = Traits.site_labels
 
 
 @pytree

@@ -92,6 +92,16 @@ class Traits:
         return not self.likelihood(self.reference()).support.is_discrete
 
     @property
+    def density_share(self: Any) -> Array:
+        """The share of each column's values that have a density, in the unit of the column, and no probability, [D]."""
+        return np.full(self.num_columns, float(self.continuous))
+
+    def density_weight(self, statistics: Any, num_rows: float) -> Array:
+        """The weight of the cells of each column that have a density, [D]."""
+        share, seen = self.density_share, statistics.observed_cells
+        return share * (num_rows if seen is None or not share.any() else seen.sum(axis=0))
+
+    @property
     def num_parts(self) -> int:
         """How many arrays make up the block's rows: 2 for a pair (successes, totals)."""
         return 1

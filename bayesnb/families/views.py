@@ -17,10 +17,10 @@ from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.histogram import Histogram
 from bayesnb.families.normal import Normal
 from bayesnb.families.normal_scores import NormalScores
-from bayesnb.families.parts.cell_columns import SAFE
+from bayesnb.families.parts.cell_columns import SAFE, CellLogs
 from bayesnb.families.parts.cell_statistics import ViewStatistics
-from bayesnb.families.parts.cells import centres_of
-from bayesnb.families.parts.view_logs import ViewLogs, raise_student
+from bayesnb.families.parts.cells import centres_of, require_exact
+from bayesnb.families.parts.student_t import raise_student
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
 from bayesnb.primitives.cells import find_cells
@@ -119,6 +119,7 @@ class Views(Histogram):
     def check(self, x: Array, block: str) -> None:
         if not all_within(x, SAFE):
             self._normal.check(x, block)
+            require_exact(x, block)
 
     def check_float32(self, block: str) -> None:
         super().check_float32(block)
@@ -206,7 +207,7 @@ class Views(Histogram):
 
     def by_class(self) -> Any:
         of_view = self._by_view(jnp.ones(1))
-        return ViewLogs(self._cell_logs(of_view), self._normal.prior if NORMAL in of_view else None)
+        return CellLogs(self._cell_logs(of_view), self._normal.prior if NORMAL in of_view else None)
 
     # leave-one-out
 

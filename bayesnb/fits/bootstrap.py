@@ -12,7 +12,7 @@ Chamandy, Muralidharan, Najmi and Naidu, Estimating uncertainty for massive data
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial, reduce
+from functools import partial
 
 import jax
 import numpy as np
@@ -24,16 +24,17 @@ from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.sparse import bytes_per_row
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
-from bayesnb.families.parts.class_tables import class_bytes
+from bayesnb.families.parts.subtraction import class_bytes
 from bayesnb.families.parts.support import require_choice
 from bayesnb.fits.closed_form import CLOSED_FORMS, fit_map, fit_mle, require_fit, require_maxima
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
-from bayesnb.primitives.sums.replicates import ReplicateSums
+from bayesnb.primitives.sums.host import ReplicateSums
 from bayesnb.results.classifier import PointEstimate
 from bayesnb.results.intervals import Interval, ParameterDraws, probability_interval, tails
 from bayesnb.rows import arguments
 from bayesnb.rows.labelled_rows import LabelledRows, label_rows
-from bayesnb.rows.statistics import ModelStatistics, merge, summarise
+from bayesnb.rows.model_statistics import ModelStatistics, merge
+from bayesnb.rows.statistics import summarise
 
 SCHEMES = ("poisson", "multinomial")
 
@@ -174,7 +175,7 @@ def _statistics(rows: LabelledRows, weights: Array) -> ModelStatistics:
     result_bytes = max(class_bytes(f, f.columns_in(arrays[b])) for b, f in families.items())
     blocks = row_blocks(len(labels.y), row_bytes, least=len(weights) * num_classes * result_bytes)
     by_block = in_threads(lambda block: [of_class(block, k) for k in range(num_classes)], blocks)
-    by_class = [reduce(merge, parts) for parts in zip(*by_block, strict=True)]
+    by_class = [merge(*parts) for parts in zip(*by_block, strict=True)]
     return jax.tree.map(lambda *classes: np.stack(classes, axis=1), *by_class)
 
 

@@ -12,7 +12,6 @@ not part of the interval: their predictive distributions are taken as known.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Generic, TypeVar
 
 import jax
@@ -23,16 +22,18 @@ from scipy.special import betaincinv
 from bayesnb.arrays.placement import on_host
 from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.typing import Array, Estimator, Table
-from bayesnb.numerics.mixture_draws import (
+from bayesnb.arrays.user_warnings import warn
+from bayesnb.numerics.mixture_proportions import (
     BURN_IN,
     Points,
     effective_size,
+    find_proportions,
     independence_chain,
     place_points,
     quantiles,
+    spread,
     spread_points,
 )
-from bayesnb.numerics.mixture_proportions import find_proportions, spread
 from bayesnb.results.classifier import Classifier
 from bayesnb.results.intervals import Interval, tails
 from bayesnb.rows import arguments
@@ -181,18 +182,13 @@ def _draw(key: Array, num_draws: int, *posterior: np.ndarray[Any, Any]) -> np.nd
     uniform = np.asarray(jax.random.uniform(place, (size, len(posterior[-1])), minval=least), np.float64)
     points = place_points(np.minimum(uniform, 1.0 - least), *posterior)
     _warn_if_rough(points)
-    return independence_chain(
-        points,
-        np.asarray(jax.random.uniform(accept, (size,), minval=least), np.float64),
-    )
+    return independence_chain(points, np.asarray(jax.random.uniform(accept, (size,), minval=least), np.float64))
 
 
 def _warn_if_rough(points: Points) -> None:
     size, num_classes = effective_size(points), points.probs.shape[1]
     if num_classes > 1 and size < max(FEWEST_POINTS, POINTS_PER_CLASS * num_classes):
-        warnings.warn(
+        warn(
             f"the interval and the draws of {num_classes} class probabilities rest on {size:.0f} effective "
-            "points, so they are rough: give more rows, or leave out classes that no row can be of",
-            UserWarning,
-            stacklevel=4,
+            "points, so they are rough: give more rows, or leave out classes that no row can be of"
         )

@@ -21,8 +21,10 @@ import jax
 import numpy as np
 
 from bayesnb.arrays.host_calls import finalise
-from bayesnb.arrays.placement import is_traced, on_host, to_host
+from bayesnb.arrays.placement import is_traced, on_host, to_host, with_automatic_axes
 from bayesnb.arrays.typing import ArrayLike, LabelsLike, Rows
+from bayesnb.arrays.user_warnings import warn
+from bayesnb.families.parts.statistics import NormalStatistics
 from bayesnb.model.declarations import check_model_float32
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.model.nonconjugate import require_conjugacy
@@ -45,6 +47,10 @@ def fit_mle(
 
     Variances are at least 1e-9 of their column's pooled variance. Parameters that the likelihood does not determine,
     such as those of a class without rows, get the estimate of all classes pooled.
+
+    Values that JAX traces pass unchecked, in fits and predictions: a label outside 0..K-1 counts in no class, a cell
+    outside the support, such as a flag of 2, gives a wrong answer without a word. In ``checkify.checkify(jax.jit(f))``,
+    of ``jax.experimental``, they are errors; without it the checks cost nothing.
 
     Args:
         model: The specification.
@@ -148,6 +154,7 @@ def conjugate(model: NaiveBayes) -> NaiveBayes:
     return model
 
 
+@with_automatic_axes
 def gather(
     model: NaiveBayes,
     X: Any,
@@ -172,11 +179,31 @@ def gather(
     else:
         match_statistics(model.families, model.num_classes, model.resolved, statistics)
         statistics = statistics if tables else statistics.dense()
+    _warn_of_rounding(statistics)
     if on_host(statistics) and not is_traced(model):
         model = to_host(model)
     elif not model.resolved:
         check_model_float32(model.families, model.class_concentration)
     return model, statistics
+
+
+FEW = 16
+"""A standard deviation of so many units in the last place of the mean, whose rounding changes it by a thousandth."""
+
+
+def _warn_of_rounding(statistics: ModelStatistics) -> None:
+    """Warn of cells of Normal that differ by so few units in the last place that their mean is rounded away."""
+    for name, found in statistics.blocks.items():
+        if isinstance(found, NormalStatistics) and not is_traced(found):
+            count, mean, squares = map(np.asarray, (found.count, found.mean, found.squares))
+            unit = np.square(np.finfo(mean.dtype).eps * mean)  # rows of weight one that differ have an eighth at least
+            few = (squares > 0.1 * unit) & (squares < count * FEW**2 * unit)
+            if few.any():
+                column = int(few.any(axis=0).argmax())
+                warn(
+                    f"block {name!r}, column {column}: the cells of a class differ by a few units in the last place of "
+                    f"{mean.dtype}, so means, merges and leave-one-out are rough: subtract a constant from the column"
+                )
 
 
 def require_maximum(model: NaiveBayes, params: Sites, statistics: ModelStatistics) -> None:

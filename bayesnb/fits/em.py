@@ -10,7 +10,6 @@ al., Text classification from labeled and unlabeled documents using EM (2000), s
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import field, replace
 from typing import Any, NamedTuple, Self
@@ -23,11 +22,10 @@ from numpyro import handlers
 from scipy.special import rel_entr
 
 from bayesnb.arrays.host_calls import finalise
-from bayesnb.arrays.masked import without_mask
-from bayesnb.arrays.placement import as_array, to_host
+from bayesnb.arrays.placement import allow_promotion, as_array, to_host, without_mask
 from bayesnb.arrays.pytree import pytree
-from bayesnb.arrays.rank_promotion import allow_rank_promotion
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
+from bayesnb.arrays.user_warnings import warn
 from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior, require_fit
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.covariances import proper, variances
@@ -36,7 +34,7 @@ from bayesnb.primitives.sums import Labels
 from bayesnb.results.classifier import PointEstimate
 from bayesnb.rows import arguments
 from bayesnb.rows.labelled_rows import LabelledRows, label_rows
-from bayesnb.rows.statistics import ModelStatistics, follow, from_host, merge_alike
+from bayesnb.rows.statistics import ModelStatistics, follow, from_host
 
 
 @pytree
@@ -84,7 +82,7 @@ class SplitRows(NamedTuple):
             return self.labelled
         labels = Labels(share * self.weight[:, None], None)
         unlabelled = LabelledRows(self.model.families, self.arrays, labels, share.shape[1])
-        return merge_alike(self.labelled, from_host(unlabelled, evidence=False))
+        return self.labelled.merge(from_host(unlabelled, evidence=False))
 
 
 class _Problem(NamedTuple):
@@ -175,7 +173,7 @@ def fit_em(
     """
     require_fit(fit, fit_map, fit_mle)
     if fit is fit_map and isinstance(model, NaiveBayes):
-        _refuse_discrete(model)
+        refuse_discrete(model, "MAP is the best of discrete cases, which EM cannot climb to: give fit=nb.fit_mle")
     arguments.check_counts(max_iterations=max_iterations)
     for name, given, most in (("tolerance", tolerance, np.inf), ("unlabelled_weight", unlabelled_weight, 1.0)):
         if isinstance(given, bool) or not isinstance(given, float | int | np.number) or not 0 <= given <= most:
@@ -213,13 +211,11 @@ def fit_em(
     return EMEstimate(specification, params, np.array(trace), converged, len(trace) - 1)
 
 
-def _refuse_discrete(model: NaiveBayes) -> None:
+def refuse_discrete(model: NaiveBayes, obstacle: str) -> None:
+    """ValueError if a family has discrete sites, such as the cuts of a Histogram; ``obstacle`` ends the message."""
     for name, family in model.families.items():
         if family.needs_closed_form:
-            raise ValueError(
-                f"block {name!r} is {type(family).__name__}, whose MAP is the best of discrete cases, which EM cannot "
-                "climb to: give fit=nb.fit_mle"
-            )
+            raise ValueError(f"block {name!r} is {type(family).__name__}, whose {obstacle}")
 
 
 def has_unlabelled(y: Any) -> bool:
@@ -253,18 +249,15 @@ def separate(
 
 
 def _warn(rows: SplitRows, converged: bool, fell: bool, num_iterations: int) -> None:
-    sentences = []
     if len(rows.weight) and not rows.labelled.class_counts.any():
-        sentences.append("no row is labelled: the model is a mixture, whose class numbers are arbitrary")
+        warn("no row is labelled: the model is a mixture, whose class numbers are arbitrary")
     if fell:
-        sentences.append(
+        warn(
             f"EM stopped after {num_iterations} iterations, because the objective would fall: a parameter has no "
             "maximum, as with a concentration below 1 (give 1 or more) or with MultivariateNormal(smoothing=...)"
         )
     elif not converged:
-        sentences.append(f"EM did not converge in {num_iterations} iterations: increase max_iterations or tolerance")
-    for sentence in sentences:
-        warnings.warn(sentence, stacklevel=3)
+        warn(f"EM did not converge in {num_iterations} iterations: increase max_iterations or tolerance")
 
 
 @jax.jit
@@ -277,7 +270,7 @@ def _log_prior(model: NaiveBayes, params: Sites) -> LogProb:
             return jnp.where(value == 0, 1.0, value)
         return proper(value, variances(value) > 0) if isinstance(site.get("fn"), dist.InverseWishart) else value
 
-    with allow_rank_promotion():
+    with allow_promotion():
         trace = handlers.trace(handlers.substitute(model.params, substitute_fn=proper_value)).get_trace()
         parts = [_density(site["fn"], site["value"]) for site in trace.values() if site["type"] == "sample"]
     return LogProb(sum(p.finite for p in parts), sum(p.zeros for p in parts))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import warnings
 from functools import partial
 from typing import Any
 
@@ -21,6 +20,7 @@ from bayesnb.arrays.host_calls import at_once
 from bayesnb.arrays.placement import to_double
 from bayesnb.arrays.pytree import fields_of, pytree
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
+from bayesnb.arrays.user_warnings import warn
 from bayesnb.families import Family
 from bayesnb.families.parts.statistics import CategoricalStatistics
 from bayesnb.families.parts.support import require_choice, require_positive
@@ -218,7 +218,6 @@ def _owner(family: Family, by: str) -> np.ndarray[Any, Any]:
 
 
 def _warn(fit: EmpiricalPosterior) -> None:
-    problems = []
     at_bound = [
         _sentence(block, name, side, which)
         for block, hyperparameters in fit.at_bound.items()
@@ -227,11 +226,9 @@ def _warn(fit: EmpiricalPosterior) -> None:
         if (side == which).any()
     ]
     if at_bound:
-        problems.append(f"the evidence rises beyond the bounds, where the learned prior stops: {'; '.join(at_bound)}")
+        warn(f"the evidence rises beyond the bounds, where the learned prior stops: {'; '.join(at_bound)}")
     if not fit.converged:
-        problems.append(f"the evidence was still rising after {fit.num_iterations} steps: take more max_iterations")
-    for problem in problems:
-        warnings.warn(problem, UserWarning, stacklevel=3)
+        warn(f"the evidence was still rising after {fit.num_iterations} steps: take more max_iterations")
 
 
 def _sentence(block: str, name: str, side: Array, which: int) -> str:

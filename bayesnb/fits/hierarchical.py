@@ -26,7 +26,7 @@ from bayesnb.primitives import products
 from bayesnb.primitives.scoring import Score
 from bayesnb.results.draws import Draws, average
 from bayesnb.results.evidence import evidence
-from bayesnb.results.parameter_draws import sample_once
+from bayesnb.results.generate import sample_once
 from bayesnb.rows.statistics import ModelStatistics
 
 

@@ -16,8 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.host_calls import finalise
-from bayesnb.arrays.masked import without_mask
-from bayesnb.arrays.placement import as_array, is_traced, on_host, to_host
+from bayesnb.arrays.placement import as_array, is_traced, on_host, to_host, without_mask
 from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.typing import Array, ArrayLike, Rows
 from bayesnb.families.base import Family
@@ -30,7 +29,7 @@ from bayesnb.primitives.scoring import Score
 from bayesnb.primitives.sums import Labels
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.rows import arguments
-from bayesnb.rows.checks import check_fit_values, check_shapes
+from bayesnb.rows.checks import check_shapes, check_values
 from bayesnb.rows.labelled_rows import LabelledRows
 from bayesnb.rows.labels import check_weights
 from bayesnb.rows.statistics import ModelStatistics, from_device, from_host
@@ -150,7 +149,7 @@ def _statistics(model: NaiveBayes, X: Any, Y: Any, sample_weight: Any) -> ModelS
         _check_label_values(np.asarray(Y))
     families = {b: family.prepare(arrays[b], lambda: weight) for b, family in model.families.items()}
     if not on_host(arrays) or is_traced(Y, weight):
-        check_fit_values(families, arrays)
+        check_values(families, arrays, fit=True)
         return _label_by_label(families, arrays, jnp.asarray(Y, jnp.int32), weight)
     # all labels in one product: columns 2l and 2l + 1 are the absence and the presence of label l
     present = np.asarray(Y, np.float64)

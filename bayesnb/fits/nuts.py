@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
@@ -12,9 +11,10 @@ import jax
 from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.placement import to_host
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
+from bayesnb.arrays.user_warnings import warn
 from bayesnb.fits import hierarchical, sampler
 from bayesnb.fits.closed_form import gather
-from bayesnb.fits.em import SplitRows, has_unlabelled, separate
+from bayesnb.fits.em import SplitRows, has_unlabelled, refuse_discrete, separate
 from bayesnb.model.hyperpriors import hyperpriors
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.model.nonconjugate import initial_params
@@ -88,7 +88,11 @@ def fit_nuts(
         )
     arguments.require_known("fit_nuts", model, X, y, sample_weight, statistics, key)
     arguments.check_model(model)
-    refuse_discrete(model)
+    refuse_discrete(
+        model,
+        "discrete sites gradients cannot move: use fit_posterior, which sums over them exactly, and its sample(key, "
+        "num_samples) for independent draws",
+    )
     X = None if X is None else model.by_block(X)
     spelling, model = model.spelling, model.respell(None)
     settings: dict[str, Any] = {"num_samples": num_samples, "num_warmup": num_warmup, "num_chains": num_chains}
@@ -109,10 +113,9 @@ def fit_nuts(
         rows = separate(model, X, y, sample_weight)
         unnamed = (rows.labelled.class_counts == 0).nonzero()[0].tolist()
         if len(unnamed) > 1:
-            warnings.warn(
+            warn(
                 f"no labelled row distinguishes the classes {unnamed}: as in a mixture model their numbers are "
-                "arbitrary, and may differ between chains or switch within one; label a row of each",
-                stacklevel=2,
+                "arbitrary, and may differ between chains or switch within one; label a row of each"
             )
         draws = _sample(rows.model, rows.labelled, rows, key, settings)
     else:
@@ -123,16 +126,6 @@ def fit_nuts(
     if spelling is None:
         return draws
     return replace(draws, model=draws.model.respell(spelling), params=spelling.write(draws.params))
-
-
-def refuse_discrete(model: NaiveBayes) -> None:
-    """ValueError if a family has discrete sites, such as the cuts of a Histogram."""
-    for name, family in model.families.items():
-        if family.needs_closed_form:
-            raise ValueError(
-                f"block {name!r} is {type(family).__name__}, whose discrete sites gradients cannot move: use "
-                "fit_posterior, which sums over them exactly, and its sample(key, num_samples) for independent draws"
-            )
 
 
 def _sample(
@@ -204,4 +197,4 @@ def _warn(draws: Draws, *, exact: bool) -> None:
         remedy = "use fit_posterior, which is exact" if exact else NOT_EXACT
         problems.append(f"{diverged} transitions diverged: parts of the posterior may be missed; {remedy}")
     if problems:
-        warnings.warn("do not trust these draws yet: " + "; ".join(problems), stacklevel=3)
+        warn("do not trust these draws yet: " + "; ".join(problems))

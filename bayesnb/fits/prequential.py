@@ -21,17 +21,17 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.host_calls import by_jax
-from bayesnb.arrays.rank_promotion import allow_rank_promotion
+from bayesnb.arrays.placement import allow_promotion, pad_rows
 from bayesnb.arrays.typing import Array, ArrayLike, Rows
 from bayesnb.families.base import Family
-from bayesnb.families.parts.class_tables import class_bytes
 from bayesnb.families.parts.in_order import log_category_ratios
 from bayesnb.families.parts.statistics import CategoricalStatistics
+from bayesnb.families.parts.subtraction import class_bytes
 from bayesnb.fits.closed_form import conjugate
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.primitives.sums import Labels, class_sums
 from bayesnb.rows.arguments import check_factors, require_known
-from bayesnb.rows.checks import check_fit_values
+from bayesnb.rows.checks import check_values
 from bayesnb.rows.labelled_rows import LabelledRows, label_rows
 
 BLOCK_BYTES = 1 << 22
@@ -75,7 +75,7 @@ class Sequence:
         rows = label_rows(prior, X, y, sparse=False)
         if rows.labels.soft:
             raise ValueError("rows in order need integer labels [N]: a row with soft labels belongs to every class")
-        check_fit_values(rows.families, rows.arrays)
+        check_values(rows.families, rows.arrays, fit=True)
         self.rows, self.on_host = rows, rows.on_host and rows.beside is None
         self.prior, self.model = prior, prior.with_hyperparameters(rows.families, prior.class_concentration)
 
@@ -123,11 +123,12 @@ class Sequence:
     @cached_property
     def _args(self) -> tuple[NaiveBayes, dict[str, Array], Array]:
         """The model, and the rows of each block and their labels in blocks of one size, [M, B, ...]."""
-        codes = np.asarray(self.rows.labels.y)
-        labels = _in_blocks(codes, self._shape)
-        labels.reshape(-1)[len(codes) :] = self.rows.num_classes  # the padding belongs to no class
-        blocks = {name: _in_blocks(np.asarray(x), self._shape) for name, x in self.rows.arrays.items()}
-        return self.model, blocks, labels
+        shape, codes = self._shape, np.asarray(self.rows.labels.y)
+        room = shape[0] * shape[1]
+        no_class = np.full(room - len(codes), self.rows.num_classes, codes.dtype)  # for the padding
+        arrays = {name: np.asarray(x) for name, x in self.rows.arrays.items()}
+        blocks = {name: pad_rows(x, room).reshape(*shape, *x.shape[1:]) for name, x in arrays.items()}
+        return self.model, blocks, np.append(codes, no_class).reshape(shape)
 
     @property
     def _shape(self) -> tuple[int, int]:
@@ -141,13 +142,6 @@ class Sequence:
         return -(-number // step) * step, size
 
 
-def _in_blocks(x: Array, shape: tuple[int, int]) -> Array:
-    """The rows padded with zeros, [M, B, ...]."""
-    out = np.zeros((shape[0] * shape[1], *x.shape[1:]), x.dtype)
-    out[: len(x)] = x
-    return out.reshape(*shape, *x.shape[1:])
-
-
 @jax.jit
 def _log_probs(model: NaiveBayes, blocks: Any, labels: Array, factors: Mapping[str, Array]) -> Array:
     parts = [_part(model, blocks, labels, name, factor) for name, factor in factors.items()]
@@ -156,7 +150,7 @@ def _log_probs(model: NaiveBayes, blocks: Any, labels: Array, factors: Mapping[s
 
 def _part(model: NaiveBayes, blocks: Any, labels: Array, name: str, factor: Array) -> Array:
     """The log probability of the labels, or of the cells of one block given them, [M, B]; 0 for padding."""
-    with allow_rank_promotion():
+    with allow_promotion():
         if name == "label":
             terms = _of_labels(model, labels, factor)
         elif model.families[name].common_sites:

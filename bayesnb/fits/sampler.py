@@ -22,7 +22,7 @@ from numpyro.infer import init_to_median, init_to_value
 from numpyro.infer.hmc import hmc
 from numpyro.infer.util import ParamInfo, constrain_fn, initialize_model, potential_energy
 
-from bayesnb.arrays.placement import Array, to_host
+from bayesnb.arrays.placement import Array, allow_promotion, to_host
 from bayesnb.model.naive_bayes import Sites
 
 STATISTICS = ("diverging", "num_steps", "accept_prob")
@@ -46,6 +46,7 @@ class Target(NamedTuple):
         numpyro.factor("log_likelihood", self.log_likelihood(self.prior(*data), *data))
 
 
+@allow_promotion()
 def sample(
     target: Target,
     data: tuple[Any, ...],

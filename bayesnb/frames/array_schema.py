@@ -1,7 +1,8 @@
-"""The schema of an array [N, D]: its columns by position, and their blocks."""
+"""The schema of an array [N, D]: its columns by position, their blocks, and the families of blocks."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
@@ -11,9 +12,8 @@ import numpy as np
 from bayesnb.arrays.sparse import dense, is_sparse
 from bayesnb.families import Family
 from bayesnb.families.open_categorical import OpenCategorical
-from bayesnb.frames.column_kinds import BLOCKS, KINDS, SPARSE
-from bayesnb.frames.default_families import families
-from bayesnb.frames.missing_columns import MISSING, indicator_name
+from bayesnb.families.words import FAMILIES
+from bayesnb.frames.column_kinds import BLOCKS, KINDS, MISSING, SPARSE, indicator_name
 from bayesnb.frames.series import Array, DataError, listing
 from bayesnb.frames.values import without_others
 from bayesnb.model.naive_bayes import NaiveBayes
@@ -89,12 +89,14 @@ class ArraySchema:
 
     def encode(self, X: Any) -> Any:
         """X itself, or its columns by block, of which those of words stay sparse; DataError for infinite codes."""
-        given = X
-        if self.inferred and self._used == {"bernoulli"}:
-            X = without_others(X)
         blocks = X if self._single else {block: self._columns(X, block) for block in self.blocks if block != MISSING}
+        if self.inferred and "bernoulli" in self._used:
+            if self._single:
+                blocks = without_others(X, range(X.shape[1]))
+            else:
+                blocks["binary"] = without_others(blocks["binary"], self.blocks["binary"].tolist())
         if self.informative:
-            blocks[MISSING] = np.isnan(dense(given[:, [*self.informative]])).astype(np.float64)
+            blocks[MISSING] = np.isnan(dense(X[:, [*self.informative]])).astype(np.float64)
         if self.sizes and X.dtype.kind == "f" and np.isinf(X if self._single else blocks["categorical"]).any():
             raise DataError("X holds an infinite number: give codes 0, 1, ..., or NaN for a missing cell")
         return blocks
@@ -158,3 +160,28 @@ class ArraySchema:
 
 def _block_of(kind: Any) -> str:
     return BLOCKS.get(kind, kind.lower())
+
+
+def families(kinds: Mapping[str, str], sizes: Sequence[int], smoothing: float, *, laplace: bool) -> dict[str, Family]:
+    """The families of blocks: pseudo-counts for categories and words, pseudo-rows for numbers.
+
+    Args:
+        kinds: The kind of each block, except those that have a family.
+        sizes: The number of categories of each Categorical column.
+        smoothing: l. Bernoulli and Categorical features, and the words of a Multinomial, have the prior Dirichlet(l);
+            a Normal feature l pseudo-rows for its mean and 2 l for its variance, a Poisson feature l; 1 if l is 0. A
+            Histogram averages over its own.
+        laplace: Use Dirichlet(1 + l) instead, whose mode is the textbook estimate.
+    """
+    added, rows = 1.0 + smoothing if laplace else smoothing, smoothing or 1.0
+    made: dict[str, Any] = {
+        "bernoulli": lambda: FAMILIES["bernoulli"](added, added),
+        "categorical": lambda: FAMILIES["categorical"](tuple(max(size, 1) for size in sizes), added),
+        "normal": lambda: FAMILIES["normal"](strength=rows, shape=rows),
+        "histogram": FAMILIES["histogram"],
+        "poisson": lambda: FAMILIES["poisson"](rows, rows),
+        "multinomial": lambda: FAMILIES["multinomial"](added),
+        "words": lambda: FAMILIES["multinomial"](added),
+        "missing": lambda: FAMILIES["bernoulli"](added, added),
+    }
+    return {block: made[kind]() for block, kind in kinds.items()}

@@ -10,14 +10,12 @@ import numpy as np
 
 from bayesnb.arrays.sparse import is_sparse
 from bayesnb.frames import likelihoods
+from bayesnb.frames.choices import ASKED, AUTO, takes_sparse
 from bayesnb.frames.column_kinds import SKIP, Column
-from bayesnb.frames.likelihoods import ASKED, AUTO, takes_sparse
-from bayesnb.frames.schema import ArraySchema, FrameSchema, Likelihoods
+from bayesnb.frames.schema import ArraySchema, FrameSchema, Likelihoods, Part
 from bayesnb.frames.series import Array, DataError, Frame, listing
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows.statistics import ModelStatistics
-
-Part = ArraySchema | FrameSchema
 
 
 @dataclass(frozen=True, eq=False)

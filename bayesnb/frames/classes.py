@@ -11,8 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from bayesnb.arrays.compiled import compiled
 from bayesnb.arrays.lazy import require_computed
-from bayesnb.arrays.masked import without_mask
-from bayesnb.arrays.placement import as_array
+from bayesnb.arrays.placement import as_array, without_mask
 from bayesnb.frames.series import Array, DataError, closest, label, listing, to_plain
 
 MISSING_LABEL = "{} holds a missing label in row {}: leave such rows out"

@@ -1,4 +1,4 @@
-"""Columns of a data frame: the likelihood of each, and the values that its codes represent."""
+"""Columns of a data frame: the likelihood of each, the values that its codes represent, and its missing cells."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.arrays.cells import LARGEST_CELL
+from bayesnb.arrays.user_warnings import warn
 from bayesnb.families import Family
-from bayesnb.frames.number_texts import is_meant_as_number, is_number, why_text
 from bayesnb.frames.series import (
     DATES,
     FLAGS,
@@ -26,10 +26,9 @@ from bayesnb.frames.series import (
     numbers,
     sort_of,
     to_plain,
-    warn,
     whole_numbers,
 )
-from bayesnb.frames.values import LARGEST_INTEGER, warn_of_unseen
+from bayesnb.frames.values import CODED, LARGEST_INTEGER, is_meant_as_number, is_number, warn_of_unseen, why_text
 
 Kind = Literal[
     "bernoulli", "categorical", "normal", "histogram", "poisson", "multinomial", "words", "missing", "own", "skip"
@@ -50,6 +49,9 @@ BLOCKS: dict[Kind, str] = {
     "bernoulli": "binary", "categorical": "categorical", "normal": "numeric", "histogram": "cells",
     "poisson": "counts", "multinomial": "words", "missing": "missing",
 }  # fmt: skip
+
+MISSING = "missing"
+"""The block of indicators."""
 
 
 @dataclass(frozen=True)
@@ -91,11 +93,6 @@ class Column:
         return self.kind if self.family is None else type(self.family).__name__
 
     @property
-    def is_block(self) -> bool:
-        """Whether the column alone is a block, of several columns."""
-        return False
-
-    @property
     def names(self) -> tuple[str, ...]:
         """The names of its columns in the block."""
         return (self.name,)
@@ -111,7 +108,7 @@ class Column:
         Raises:
             DataError: if the cells are text and the column is numbers, or vice versa; for infinities.
         """
-        cells = to_plain(nw.from_native(given, series_only=True))
+        cells = to_plain(nw.from_native(given, series_only=True), coded=self.text is True)
         if self.text is None:
             return self._missing(len(cells))
         try:
@@ -120,7 +117,7 @@ class Column:
             if is_missing(cells):  # then a column of any type will do
                 return self._missing(len(cells))
             raise
-        if self.kind not in ("bernoulli", "categorical"):
+        if self.kind not in CODED:
             return found if positions is None else found[positions]
         codes = self._codes(found)
         if (codes < 0).any():
@@ -162,7 +159,7 @@ class Column:
                 raise DataError(
                     f"column '{self.name}' holds numbers, and the model was fitted to text in it: convert them to text"
                 )
-            whole = whole_numbers(cells) if self.kind in ("bernoulli", "categorical") else None
+            whole = whole_numbers(cells) if self.kind in CODED else None
             return None, self._check(numbers(cells)) if whole is None else whole
         positions, names = factorise(cells) if sort != "nothing" else (np.full(len(cells), -1), [])
         if self.text:
@@ -196,7 +193,7 @@ class Column:
 
     def outside(self, others: Array) -> Array:
         """Those numbers, none of them among ``values``, that are outside the support of an inferred kind."""
-        if not self.inferred or self.text or self.kind not in ("bernoulli", "categorical"):
+        if not self.inferred or self.text or self.kind not in CODED:
             return others[:0]
         return others if self.kind == "bernoulli" else others[others % 1 != 0]
 
@@ -258,3 +255,31 @@ def require_finite(cells: Array, name: str, place: Callable[[int], str] = "".for
     if infinite.any():
         where = place(int(infinite.argmax()))
         raise DataError(f"column '{name}' holds an infinite number{where}: leave out the cell or its row")
+
+
+@dataclass(frozen=True)
+class MissingColumn(Column):
+    """The indicator of the missing cells of the column ``name``, of kind `missing`.
+
+    theta_k ~ Beta(l, l),   m_n | y_n = k ~ Bernoulli(theta_k),   m_n = 1 if the cell of row n is missing, else 0
+    """
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What explanations call it."""
+        return (indicator_name(self.name),)
+
+    def encode(self, given: Any) -> Array:
+        """1 for missing cells and 0 for others, [N]."""
+        return are_missing(given).astype(np.float64)
+
+
+def indicator_name(column: str) -> str:
+    """The name of the indicator of a column's missing cells."""
+    return f"{column} is missing"
+
+
+def are_missing(given: Any) -> Array:
+    """Whether each cell of a series [N] is missing: null, NaN or None."""
+    cells = to_plain(nw.from_native(given, series_only=True))
+    return np.isnan(numbers(cells)) if cells.dtype.is_float() else np.asarray(cells.is_null().to_numpy(), bool)

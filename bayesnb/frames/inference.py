@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from math import inf
 from typing import NamedTuple
 
+import numpy as np
+
 from bayesnb.arrays.typing import Table
+from bayesnb.arrays.user_warnings import warn
 from bayesnb.frames.column_kinds import SKIP, Kind
-from bayesnb.frames.number_texts import is_meant_as_number, why_text
-from bayesnb.frames.series import DataError, as_frame, listing
+from bayesnb.frames.series import Array, DataError, as_frame, listing
 from bayesnb.frames.summaries import Summary, summarise
+from bayesnb.frames.values import is_meant_as_number, why_text
 
 FEW = 10
 """Whole numbers with at most this many values are categories; columns with at most so many do not identify rows."""
@@ -28,6 +31,9 @@ ONE_VALUE = "one value only"
 IDENTIFIERS = "a different text in nearly every row"
 ROW_NUMBERS = "a number for each row"
 DATES = "dates or times"
+
+Undecided = tuple[int, Array] | None
+"""The number of rows so far, and which columns [D] are Normal and may turn out to be zeros and ones; None if none."""
 
 
 class Choice(NamedTuple):
@@ -81,11 +87,12 @@ class InferredLikelihoods(Mapping[str, str]):
 def infer_likelihoods(frame: Table) -> InferredLikelihoods:
     """The likelihood that suits the values of each column, and why.
 
-    Text is Categorical; so are whole numbers with at most 10 values, and any two numbers, if each occurs three times on
-    average. Zeros and ones, and booleans, are Bernoulli; other numbers Normal. Left out are columns with at most one
-    value, text that differs in nearly every row, dates and times, and numbers of rows. ``NaiveBayesClassifier``,
-    `bayesnb fit` and `bayesnb compare` choose by the same rule; by default the first two see Normal columns in two more
-    ways (``nb.Views``), unless they are chosen: to give these choices back to the estimator chooses Normal.
+    Text is Categorical, and so are numbers whose column has the type of categories; whole numbers with at most 10
+    values, and any two numbers, if each occurs three times on average. Zeros and ones, and booleans, are Bernoulli;
+    other numbers Normal. Left out are columns with at most one value, text that differs in nearly every row, dates and
+    times, and numbers of rows. ``NaiveBayesClassifier``, `bayesnb fit` and `bayesnb compare` choose by the same rule;
+    by default the first two see Normal columns in two more ways (``nb.Views``), unless they are chosen: to give these
+    choices back to the estimator chooses Normal.
 
     Args:
         frame: A data frame of pandas, polars or pyarrow, without the column of classes.
@@ -107,8 +114,7 @@ def infer_likelihoods(frame: Table) -> InferredLikelihoods:
 
 def infer(column: Summary) -> Choice:
     """The likelihood that suits a column."""
-    kind, reason = _infer(column)
-    return Choice(column.name, kind, reason)
+    return Choice(column.name, *_infer(column))
 
 
 def _infer(column: Summary) -> tuple[Kind, str]:
@@ -123,6 +129,8 @@ def _infer(column: Summary) -> tuple[Kind, str]:
         if column.values is None or distinct > max(FEW, ID_SHARE * column.num_cells):
             return SKIP, IDENTIFIERS
         return "categorical", f"text with {distinct:,} values"
+    if column.declared and distinct <= max(FEW, ID_SHARE * column.num_cells):
+        return "categorical", f"{distinct:,} categories"
     if inf in map(abs, column.span):
         return "normal", "numbers, with an infinite one"
     if distinct == 2 and column.span == (0.0, 1.0):
@@ -196,3 +204,46 @@ def _of_similar(column: Summary) -> str:
                 "blanks: write them alike if they are one"
             )
     return ""
+
+
+def infer_kinds(X: Array, before: tuple[str, ...], seen: Undecided) -> tuple[tuple[str, ...], Undecided]:
+    """Bernoulli for each column of zeros and ones, both of which occur, else Normal; or the kinds of earlier rows.
+
+    Where all cells are zeros and ones, all columns are Bernoulli. Fewer than 10 rows, such as a small first batch, are
+    too few to tell: they are Normal, with a warning later. ``seen`` is what was returned for the earlier rows.
+    """
+    if before and seen is None:
+        return before, None
+    rows, among = seen or (0, np.ones(X.shape[1], bool))
+    rows += len(X)
+    flags, both = _find_flags(X, among)
+    clear = both & (rows >= FEW)
+    if before and clear.any():
+        names = [f"x{d}" for d in np.flatnonzero(clear)]
+        warn(
+            f"{'X stays' if clear.all() else listing(names) + ' of X stay'} normal, as the first rows suggested, and "
+            "all rows together suggest bernoulli: choose likelihoods from the first rows on, 'bernoulli', 'normal', or "
+            "a dict of them by position"
+        )
+        return before, None
+    if clear.all():
+        warn(
+            "all cells of X are zeros and ones, so its columns are Bernoulli: write likelihoods='bernoulli' to say so, "
+            "or likelihoods='normal' for numbers that happen to be zeros and ones"
+        )
+    left = flags & ~clear
+    kinds = before or tuple("bernoulli" if flag else "normal" for flag in clear.tolist())
+    return kinds, (rows, left) if left.any() else None
+
+
+def _find_flags(X: Array, among: Array) -> tuple[Array, Array]:
+    """Which columns ``among`` [D] hold zeros, ones and NaN only, and which of these hold both, or all of them do."""
+    places = np.flatnonzero(among & (X.dtype.kind != "m"))  # numpy compares durations with numbers no more
+    for rows in (X[:100], X):  # the first rows settle it for most columns
+        cells = rows if len(places) == X.shape[1] else rows[:, places]
+        zero, one = cells == 0, cells == 1
+        kept = (zero | one | np.isnan(cells)).all(axis=0)
+        places, zeros, ones = places[kept], zero.any(axis=0)[kept], one.any(axis=0)[kept]
+    flags, both = np.zeros((2, X.shape[1]), bool)
+    flags[places], both[places] = True, zeros & ones
+    return flags, both if not flags.all() else flags & zeros.any() & ones.any()

@@ -1,39 +1,50 @@
-"""Choose the likelihood of each column: the user's choice, or the one that suits its values."""
+"""The schema of rows: each column under the likelihood that the user chose, or that suits its values."""
 
 from __future__ import annotations
 
-import fnmatch
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from bayesnb.arrays.cells import LARGEST_CELL
+from bayesnb.arrays.user_warnings import warn
 from bayesnb.families import Family
-from bayesnb.families.normal_scores import require_no_view
-from bayesnb.frames.block_names import name_families, name_own_blocks
-from bayesnb.frames.column_kinds import KINDS, SKIP, SPARSE, Column
-from bayesnb.frames.described_columns import describe_column
-from bayesnb.frames.inference import FEW, NOTHING, ONE_VALUE, Choice, in_python, infer, warnings_of
-from bayesnb.frames.schema import ArraySchema, FrameSchema, Schema
-from bayesnb.frames.series import Array, DataError, Frame, closest, warn
-from bayesnb.frames.summaries import Summary, summarise
-from bayesnb.frames.word_columns import describe_words, require_words
-from bayesnb.frames.words import WORDS, vectorizer_of
-
-AUTO = "auto"
-ASKED = "skipped, as asked"
-"""The reason of a column that the user leaves out."""
-
-Chosen = Mapping[Any, Any]
-"""The kind, the family or the vectorizer of each column that the user has chosen."""
+from bayesnb.frames.choices import (
+    ASKED,
+    AUTO,
+    Chosen,
+    choose_kinds,
+    expand_positions,
+    name_families,
+    name_own_blocks,
+    refuse_words,
+)
+from bayesnb.frames.column_kinds import SKIP, Column, Kind, Value, in_order
+from bayesnb.frames.inference import NOTHING, ONE_VALUE, Choice, Undecided, in_python, infer, infer_kinds, warnings_of
+from bayesnb.frames.schema import ArraySchema, FrameSchema, Part
+from bayesnb.frames.series import (
+    FLAGS,
+    NO_DATES,
+    Array,
+    DataError,
+    Frame,
+)
+from bayesnb.frames.summaries import MOST_VALUES, Summary, summarise
+from bayesnb.frames.values import why_text
+from bayesnb.frames.words import (
+    WordColumn,
+    require_text,
+    vectorizer_of,
+)
 
 Summaries = Mapping[str, Summary]
-Seen = Summaries | int | None
-"""The summaries of a frame's columns; for an array the number of rows if all are zeros and ones, else None."""
+Seen = Summaries | Undecided
+"""The summaries of a frame's columns; for an array its columns that may turn out to be of zeros and ones."""
 
 
-def make_schema(X: Any, likelihoods: Any, before: Schema | None = None, seen: Any = None) -> tuple[Schema, Seen]:
+def make_schema(X: Any, likelihoods: Any, before: Part | None = None, seen: Any = None) -> tuple[Part, Seen]:
     """The schema of rows, and what later rows need to know of their values.
 
     Args:
@@ -144,12 +155,10 @@ def _warn_of_other_kinds(columns: Sequence[Column], seen: Summaries) -> None:
             )
 
 
-def _array_schema(
-    X: Array, likelihoods: Any, before: Schema | None, seen: int | None
-) -> tuple[ArraySchema, int | None]:
+def _array_schema(X: Array, likelihoods: Any, before: Part | None, seen: Any) -> tuple[ArraySchema, Undecided]:
     auto = isinstance(likelihoods, str) and likelihoods == AUTO
     if auto:
-        kinds, seen = _kinds_of_array(X, before, seen)
+        kinds, seen = infer_kinds(X, before.kinds if isinstance(before, ArraySchema) else (), seen)
         found = ArraySchema(kinds, inferred=True)
     else:
         refuse_words(likelihoods)
@@ -167,134 +176,68 @@ def _array_schema(
     return before.join(found) if isinstance(before, ArraySchema) else found, seen
 
 
-def expand_positions(wanted: Mapping[Any, Any], width: int) -> list[Any]:
-    """The entry for each column of an array: by its position or a range of them, else that of `*`.
+def describe_column(column: Summary, chosen: Kind | Family, own_block: str = "", *, inferred: bool = False) -> Column:
+    """The column under a likelihood.
+
+    Args:
+        column: The summary of its cells.
+        chosen: Its likelihood.
+        own_block: The block of a column whose likelihood is a family.
+        inferred: Whether the likelihood was inferred from the first rows; later ones may be outside its support.
 
     Raises:
-        DataError: for other keys, positions outside of the array, and columns without an entry.
+        DataError: if its cells are outside the likelihood's support.
     """
-    found = [wanted.get("*")] * width
-    for key, kind in wanted.items():
-        if isinstance(key, str) and key != "*":
-            raise DataError(
-                f"likelihoods has the column name '{key}', and X is an array, whose columns have no names: give a data "
-                "frame, a list with one likelihood per column, or a dict by position, such as "
-                "{'*': 'multinomial', range(-2, 0): 'normal'}"
-            )
-        for position in key if isinstance(key, range) else () if key == "*" else (key,):
-            if isinstance(position, bool) or not isinstance(position, int | np.integer):
-                raise DataError(f"likelihoods has the key {key!r}: expected a position, a range of them, or '*'")
-            if not -width <= position < width:
-                raise DataError(f"likelihoods has the position {position}, and X has {width} columns")
-            found[position] = kind
-    if None in found:
-        raise DataError(
-            f"likelihoods has no entry for column {found.index(None)} of X: add one, or '*' for all other columns"
-        )
+    name, family = column.name, chosen if isinstance(chosen, Family) else None
+    kind: Kind = "own" if isinstance(chosen, Family) else chosen
+    text = column.text and not column.flags if column.num_cells else None
+    span = None if column.text or text is None else column.span
+    found = Column(name, kind, (), text, span, column.missing, family, own_block, inferred)
+    if kind == SKIP:
+        return found
+    if span is not None and np.isinf(span).any():
+        raise DataError(f"column '{name}' holds an infinite number {column.largest[1]}: leave out the cell or its row")
+    if kind == "categorical" or text is None:
+        return replace(found, values=_values(column, kind))
+    if text:
+        cell, place = column.odd or ("", "")
+        why = f"'{cell}' {place} {why_text(cell)}" if column.odd else "its numbers are text"
+        why = "make it categorical, which for two values is the same model" if kind == "bernoulli" else why
+        why = NO_DATES if column.dates else why
+        raise DataError(f"column '{name}' holds text, which cannot be {found.likelihood}: {why}")
+    if kind == "bernoulli":
+        others = column.values is None or not ({*column.values} <= {0.0, 1.0, *FLAGS.values()})
+        if others and not inferred:
+            value, place = column.largest
+            raise DataError(f"column '{name}' is bernoulli, so its cells are 0, 1 or missing, got {value:g} {place}")
+        return replace(found, values=_values(column, kind))
+    if kind != "own" and abs(column.largest[0]) > LARGEST_CELL:
+        value, place = column.largest
+        raise DataError(f"column '{name}' holds {value:g} {place}, which is too large to be squared")
+    if kind in ("poisson", "multinomial") and span and (span[0] < 0 or not (column.whole or kind == "multinomial")):
+        raise DataError(f"column '{name}' cannot be {kind}: its cells are not all counts 0, 1, 2, ...")
     return found
 
 
-def takes_sparse(likelihoods: Any) -> bool:
-    """Whether some columns may be sparse under these likelihoods."""
-    if isinstance(likelihoods, Family):
-        return likelihoods.takes_sparse
-    if isinstance(likelihoods, str):
-        return likelihoods in SPARSE
-    entries = likelihoods.values() if isinstance(likelihoods, Mapping) else likelihoods
-    return isinstance(entries, Iterable) and any(takes_sparse(entry) for entry in entries)
-
-
-def _kinds_of_array(X: Array, before: Schema | None, seen: int | None) -> tuple[tuple[str, ...], int | None]:
-    """Bernoulli if all cells are zeros and ones, else Normal; the kinds of the rows before if there are any.
-
-    Fewer than 10 rows, such as a small first batch, are too few to tell: they are Normal, with a warning later. Also
-    returns the number of rows so far if all are zeros and ones and Normal, else None.
-    """
-    kinds = before.kinds if isinstance(before, ArraySchema) else ()
-    if kinds and seen is None:
-        return kinds, None
-    # the first rows settle it for most arrays
-    # numpy compares durations with numbers no more
-    flags = X.dtype.kind != "m" and all(((x == 0) | (x == 1) | np.isnan(x)).all() for x in (X[:100], X))
-    rows = (seen or 0) + len(X)
-    clear = flags and rows >= FEW and (X == 1).any() and (X == 0).any()
-    if clear and kinds:
-        warn(
-            "X stays normal, as the first rows suggested, and all rows together suggest that it is bernoulli: choose "
-            "likelihoods='bernoulli', or 'normal', from the first rows on"
-        )
-    elif clear:
-        warn(
-            "all cells of X are zeros and ones, so its columns are Bernoulli: write likelihoods='bernoulli' to say so, "
-            "or likelihoods='normal' for numbers that happen to be zeros and ones"
-        )
-        kinds = ("bernoulli",) * X.shape[1]
-    return kinds or ("normal",) * X.shape[1], rows if flags and not clear else None
-
-
-def refuse_words(likelihoods: Any) -> None:
-    """Raise DataError if some columns of an array are to be read as words."""
-    entries = likelihoods.values() if isinstance(likelihoods, Mapping) else likelihoods
-    listed = not isinstance(entries, str | Family) and isinstance(entries, Iterable)
-    if any(vectorizer_of(entry) is not None for entry in (entries if listed else (entries,))):
+def _values(column: Summary, kind: Kind) -> tuple[Value, ...]:
+    """The values of the codes of a column, in order."""
+    if kind == "bernoulli" or (column.num_cells and column.flags):
+        return (0.0, 1.0) if column.num_cells and not column.flags else (False, True)
+    if column.values is None:
         raise DataError(
-            "words are read from a column of text with a name, and X is an array: give a data frame, such as "
-            "pandas.DataFrame({'message': texts}), or counts as 'multinomial'"
+            f"column '{column.name}' cannot be categorical: it has more than {MOST_VALUES:,} distinct values"
         )
+    return in_order({*column.values.tolist(), *column.declared}) if kind == "categorical" else ()
 
 
-def choose_kinds(likelihoods: Any, names: Sequence[Any]) -> Chosen:
-    """The kinds, families or vectorizers that the user has chosen, by column."""
-    require_no_view(likelihoods)
-    if isinstance(likelihoods, str) or vectorizer_of(likelihoods) is not None:
-        auto = isinstance(likelihoods, str) and likelihoods == AUTO
-        return {} if auto else dict.fromkeys(names, _check_entry(likelihoods))
-    if isinstance(likelihoods, Mapping):
-        found = expand({str(name): kind for name, kind in likelihoods.items()}, names)
-        return {name: _check_entry(kind) for name, kind in found.items()}
-    if not isinstance(likelihoods, Sequence):
-        raise DataError(
-            f"likelihoods must be '{AUTO}', one of {', '.join((*KINDS, *WORDS))}, a list of them, one per column, a "
-            f"dict of them by column, or a family, got {likelihoods!r}"
-        )
-    if len(likelihoods) != len(names):
-        raise DataError(
-            f"likelihoods has {len(likelihoods)} entries, and X has {len(names)} columns: give one per column"
-        )
-    return {name: _check_entry(kind) for name, kind in zip(names, likelihoods, strict=True)}
+def describe_words(column: Summary, vectorizer: Any, own_block: str) -> WordColumn:
+    """The column with the words of its cells; DataError for numbers, booleans and dates."""
+    require_text(column.num_cells > 0 and not column.text, column.name, "numbers")
+    words = in_order(column.words or frozenset())
+    return WordColumn(column.name, "words", words, True, None, column.missing, None, own_block, vectorizer=vectorizer)
 
 
-def _check_entry(kind: Any) -> Any:
-    return kind if isinstance(kind, Family) or vectorizer_of(kind) is not None else _check_kind(kind)
-
-
-def _check_kind(kind: Any) -> str:
-    require_no_view(kind)
-    known = (*KINDS, *WORDS, SKIP)
-    if not isinstance(kind, str) or kind not in known:
-        hint = closest(kind, known) if isinstance(kind, str) else ""
-        raise DataError(f"{kind!r} is not a likelihood of a column: expected one of {', '.join(known)}{hint}")
-    return kind
-
-
-def kind_for_column(wanted: Mapping[str, Any], name: str, names: Sequence[str]) -> Any:
-    """The entry for a column: by its exact name, else by the last pattern that matches; None if there is none.
-
-    An entry with the exact name of any column, such as `x[1]`, is no pattern.
-    """
-    patterns = {pattern: kind for pattern, kind in wanted.items() if pattern not in names}
-    by_pattern = [kind for pattern, kind in patterns.items() if fnmatch.fnmatch(name, str(pattern))]
-    return wanted.get(name, by_pattern[-1] if by_pattern else None)
-
-
-def expand(wanted: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """The entries with each pattern replaced by the columns that match; exact names take precedence.
-
-    Raises:
-        DataError: for a pattern that matches no column.
-    """
-    for pattern, kind in wanted.items():
-        if pattern not in names and not fnmatch.filter(names, str(pattern)):
-            raise DataError(f"there is no column '{pattern}' to treat as {kind}{closest(str(pattern), names)}")
-    kinds = {name: kind_for_column(wanted, name, names) for name in names}
-    return {name: kind for name, kind in kinds.items() if kind is not None}
+def require_words(column: Summary) -> None:
+    """Raise DataError if several texts are all numbers, dates or booleans: that column was hardly meant."""
+    odd = "dates" * column.dates or "true and false" * column.flags or "numbers written as text" * (column.odd is None)
+    require_text(column.text and column.distinct > 1 and bool(odd), column.name, odd)

@@ -11,19 +11,23 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
+from bayesnb.arrays.cells import LARGEST_CELL, all_within
+from bayesnb.arrays.user_warnings import warn
 from bayesnb.families import Family
 from bayesnb.frames.array_schema import ArraySchema as ArraySchema
 from bayesnb.frames.array_schema import Likelihoods as Likelihoods
-from bayesnb.frames.column_kinds import BLOCKS, SKIP, Column
-from bayesnb.frames.default_families import families
-from bayesnb.frames.encoding import encode_columns
-from bayesnb.frames.missing_columns import MISSING, MissingColumn
-from bayesnb.frames.plain_rows import PlainColumn, PlainRows
-from bayesnb.frames.series import Array, DataError, Frame, closest, label, listing, warn
+from bayesnb.frames.array_schema import families
+from bayesnb.frames.column_kinds import BLOCKS, MISSING, SKIP, Column, MissingColumn
+from bayesnb.frames.series import Array, DataError, Frame, closest, label, listing
+from bayesnb.frames.values import PlainColumn, PlainRows
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows.statistics import ModelStatistics, sufficient_statistics
+
+FEW_COLUMNS = 8
+"""The most columns of a frame that are read one by one; more are selected from it first."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,7 @@ class FrameSchema:
     @property
     def value_names(self) -> dict[str, list[str]]:
         """The values of the codes 0, 1, ... of each column, by name."""
-        coded = [column for column in (*self.columns, *self.indicators) if column.values and not column.is_block]
+        coded = [column for column in (*self.columns, *self.indicators) if column.values and column.kind != "words"]
         return {name: [label(value) for value in column.values] for column in coded for name in column.names}
 
     @property
@@ -130,10 +134,6 @@ class FrameSchema:
         warn(f"the rows have columns that the fit did not have, which are left out: {listing(extra)}")
         return True
 
-    def drop_extra(self, frame: Frame) -> Frame:
-        """The frame without columns that the fit did not have, with a warning, if it has all others."""
-        return frame[self.names] if self.warn_of_extra(frame.columns) else frame
-
     def encode(self, frame: Frame) -> Any:
         """X by block; other columns of the frame are ignored.
 
@@ -167,4 +167,29 @@ class FrameSchema:
         return self.family is not None and not self.informative
 
 
-Schema = FrameSchema | ArraySchema
+Part = FrameSchema | ArraySchema
+
+
+def encode_columns(columns: Sequence[Column], frame: Frame) -> Array:
+    """The columns of one block as an array [N, D], each as ``Column.encode`` gives it; words as a sparse matrix."""
+    together = _read_floats(columns, frame)
+    if together is not None:
+        return together
+    encoded = [column.encode(frame.get_column(column.name)) for column in columns]
+    return encoded[0] if columns[0].kind == "words" else np.stack(encoded, axis=1)
+
+
+def _read_floats(columns: Sequence[Column], frame: Frame) -> Array | None:
+    """Columns of numbers read at once, which is faster; None if some are not float64, or a cell may be refused."""
+    if any(column.kind not in ("normal", "histogram", "own") or column.text is not False for column in columns):
+        return None
+    names = [column.name for column in columns]
+    if len(names) <= FEW_COLUMNS:
+        read = [frame.get_column(name) for name in names]
+        floats = all(column.dtype == nw.Float64 for column in read)
+        cells = np.stack([column.to_numpy() for column in read], axis=1) if floats else None
+    else:
+        types = frame.schema
+        cells = frame.select(names).to_numpy() if all(types[name] == nw.Float64 for name in names) else None
+    valid = cells is not None and cells.dtype == np.float64 and all_within(cells, LARGEST_CELL)
+    return np.ascontiguousarray(cells) if valid else None

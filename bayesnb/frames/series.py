@@ -16,16 +16,15 @@ import pandas as pd
 from narwhals.exceptions import DuplicateError
 
 from bayesnb.arrays.lazy import require_computed
-from bayesnb.frames.number_texts import MOST_REMEMBERED
-from bayesnb.frames.values import FLAGS, LARGEST_INTEGER, label
+from bayesnb.frames.values import FLAGS, LARGEST_INTEGER, MOST_REMEMBERED, label
 from bayesnb.frames.values import listing as listing
-from bayesnb.frames.values import warn as warn
 
 Array = np.ndarray[Any, Any]
 Frame = nw.DataFrame
 Sort = Literal["text", "number", "flag", "nothing"]
 
 DATES = (nw.Date, nw.Datetime, nw.Time, nw.Duration)
+CODED = (nw.Categorical, nw.Enum)
 WIDE = (nw.Int64, nw.UInt64, nw.Int128, nw.UInt128)
 
 NO_DATES = (
@@ -115,11 +114,34 @@ def is_missing(cells: nw.Series[Any]) -> bool:
     return bool(np.isnan(numbers(cells)).all()) if cells.dtype.is_float() else cells.is_null().all()
 
 
-def to_plain(cells: nw.Series[Any]) -> nw.Series[Any]:
-    """The column in the type of its values if pandas stores it as objects; other columns unchanged."""
+def to_plain(cells: nw.Series[Any], *, coded: bool = False) -> nw.Series[Any]:
+    """The column in the type of its values if pandas stores it as objects, or as categories; others unchanged.
+
+    Categories that are text stay categories; if ``coded`` all do. A dictionary of Arrow in pandas becomes Arrow's.
+    """
+    if cells.dtype in CODED:
+        native = cells.to_native()
+        if isinstance(getattr(native, "dtype", None), pd.ArrowDtype):
+            cells = nw.from_native(native.array.__arrow_array__(), series_only=True).alias(cells.name)
+        return cells if coded else _without_codes(cells)
     if cells.dtype != nw.Object or not hasattr(cells.to_native(), "convert_dtypes") or cells.is_null().all():
         return cells
     return nw.from_native(cells.to_native().convert_dtypes(), series_only=True)
+
+
+def _without_codes(cells: nw.Series[Any]) -> nw.Series[Any]:
+    """Categories as the column of their values; those of text, of several types or of huge numbers stay as they are."""
+    native = cells.to_native()
+    if cells.implementation.is_pyarrow():
+        plain = native.cast(native.type.value_type)
+    elif cells.implementation.is_pandas() and native.cat.categories.inferred_type != "string":
+        values = pd.Series(native.cat.categories).convert_dtypes().array
+        plain = pd.Series(values.take(native.cat.codes.to_numpy(), allow_fill=True))
+    else:
+        return cells
+    found = nw.from_native(plain, series_only=True).alias(cells.name)
+    sorted_out = found.dtype == nw.Boolean or found.dtype.is_numeric() or found.dtype in DATES
+    return found if sorted_out and round_floats(found) is None else cells
 
 
 def numbers(cells: nw.Series[Any]) -> Array:
@@ -242,14 +264,15 @@ def texts(cells: nw.Series[Any]) -> Array:
     return np.array([*names, None], object)[codes]
 
 
-def declared_categories(cells: nw.Series[Any]) -> list[str]:
-    """The categories that a column's type declares, even if they do not occur in it; empty for plain text."""
-    names: list[str] = []  # polars' Categorical has the categories of the whole program
-    if isinstance(cells.dtype, nw.Enum):
-        names = list(cells.dtype.categories)
-    elif cells.dtype == nw.Categorical and cells.implementation.is_pandas_like():
-        names = [label(category) for category in cells.cat.get_categories().to_list()]
-    return list(dict.fromkeys(FLAGS.get(name.casefold(), name) for name in names))
+def declared_categories(cells: nw.Series[Any], *, text: bool = True) -> list[Any]:
+    """The categories that a column's type declares, even if they do not occur in it: texts, or else numbers."""
+    if cells.dtype not in CODED:
+        return []
+    if cells.implementation.is_polars():  # its Categorical has the categories of the whole program
+        found = list(cells.dtype.categories) if isinstance(cells.dtype, nw.Enum) else []
+    else:
+        found = [] if text and cells.implementation.is_pyarrow() else cells.cat.get_categories().to_list()
+    return [*dict.fromkeys(_category(value) if text else float(value) for value in found if value is not None)]
 
 
 def closest(word: str, known: Iterable[str]) -> str:

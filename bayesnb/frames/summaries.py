@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.arrays.compiled import compiled_unless_few
-from bayesnb.frames.number_texts import is_meant_as_number, is_number
 from bayesnb.frames.series import (
     DATES,
     FLAGS,
@@ -24,6 +23,7 @@ from bayesnb.frames.series import (
     sort_of,
     to_plain,
 )
+from bayesnb.frames.values import is_meant_as_number, is_number
 from bayesnb.frames.words import vocabulary_of
 
 MOST_VALUES = 100_000
@@ -66,7 +66,7 @@ class Summary:
     missing: int
     text: bool = False
     values: pd.Index | None = field(default_factory=lambda: pd.Index([]))
-    declared: tuple[str, ...] = ()
+    declared: tuple[str | float, ...] = ()
     whole: bool = True
     span: tuple[float, float] = (np.inf, -np.inf)
     largest: tuple[float, str] = (0.0, "")
@@ -139,12 +139,14 @@ def summarise(
     Raises:
         DataError: for a type that no likelihood takes, and for whole numbers that floating point would round.
     """
+    given = to_plain(given, coded=True)
     cells = to_plain(given)
     sort = sort_of(cells)
     if is_missing(cells):
         return Summary(cells.name, 0, len(cells))
     if sort not in ("text", "flag"):
-        return _of_numbers(cells, place, inferred)
+        declared = tuple(declared_categories(given, text=False))
+        return replace(_of_numbers(cells, place, inferred and not declared), declared=declared)
     dates, missing = cells.dtype in DATES, cells.null_count()
     if dates and cells.n_unique() > MOST_VALUES:  # to write each as text would take long
         return Summary(cells.name, len(cells) - missing, missing, text=True, values=None, dates=True)
@@ -162,7 +164,7 @@ def summarise(
         len(cells) - int(counts.sum()),
         text=True,
         values=_keep_few(pd.Index(names, dtype=object)),
-        declared=tuple(declared_categories(cells)),
+        declared=tuple(declared_categories(given)),
         odd=odd,
         num_numbers=int(counts[meant].sum()),
         dates=dates or all(DATE.fullmatch(name) for name in names),

@@ -13,13 +13,16 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from numpyro.infer.util import compute_log_probs
 
 from bayesnb.arrays import memory
-from bayesnb.arrays.masked import fill_masked
-from bayesnb.arrays.placement import to_host
+from bayesnb.arrays.host_calls import at_once
+from bayesnb.arrays.placement import allow_promotion, fill_masked, to_host
 from bayesnb.arrays.typing import Array, FeatureNames, LabelsLike, Rows
 from bayesnb.fits.em import has_unlabelled
+from bayesnb.fits.hierarchical import HierarchicalDraws
 from bayesnb.inspection.display_names import check_list, check_lists
+from bayesnb.model.hyperpriors import fill_hyperpriors, sample_hyperparameters
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import logsumexp
 from bayesnb.primitives import products
@@ -28,12 +31,16 @@ from bayesnb.results.draws import Draws
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import check_values
 from bayesnb.rows.labelled_rows import label_rows
+from bayesnb.rows.statistics import ModelStatistics
 
 Dims = dict[str, list[str]]
 """The dimensions of each variable, without chain and draw."""
 
 Coords = dict[str, list[Any]]
 """The labels along each dimension."""
+
+MEASURES = "probability", "density, probability at its point masses", "density"
+"""What the cells of a column have: none, some and all of them a density."""
 
 SAMPLE_STATS = {"num_steps": "n_steps", "accept_prob": "acceptance_rate"}
 """ArviZ's names for NumPyro's sampler statistics; ``diverging`` is the same in both."""
@@ -53,11 +60,13 @@ def to_arviz(
 ) -> Any:
     """Draws of the parameters for ArviZ, with named dimensions and coordinates.
 
-    The groups are ``posterior``; ``sample_stats`` for draws by NUTS; with X and y ``observed_data``, and
-    ``constant_data`` if cells have their own totals, and ``log_likelihood`` with the variable ``log_joint``, which is
-    log p(y_n, x_n | draw) of every row, [chain, draw, row], or log p(x_n | draw) for an unlabelled row. ``arviz.loo``
-    estimates from it what ``leave_one_out(model, X, y, joint=True)`` computes exactly, at y_n: Vehtari, Gelman and
-    Gabry, Practical Bayesian model evaluation using leave-one-out cross-validation and WAIC (2017).
+    The groups are ``posterior``; ``log_prior``, the log density of each site under its prior, with which ArviZ's
+    ``psense`` finds how much prior and rows matter; ``sample_stats`` for draws by NUTS; with X and y
+    ``observed_data``, ``constant_data`` if cells have their own totals, and ``log_likelihood`` with the variable
+    ``log_joint``: log p(y_n, x_n | draw) of every row, [chain, draw, row], or log p(x_n | draw) of an unlabelled one.
+    The attribute ``x_base_measure`` of block x says of each column if a cell has a "density" there or a "probability".
+    ``arviz.loo`` estimates what ``leave_one_out(model, X, y, joint=True)`` computes exactly, at y_n: Vehtari, Gelman
+    and Gabry, Practical Bayesian model evaluation using leave-one-out cross-validation and WAIC (2017).
 
     Args:
         result: Draws from ``fit_nuts``, or an exact posterior, whose independent draws are shaped as chains.
@@ -100,6 +109,7 @@ def to_arviz(
             raise ValueError("to_arviz samples from a Posterior: give key, such as key=jax.random.key(0)")
         arguments.check_counts(num_samples=num_samples, num_chains=num_chains)
         params = result.sample(key, num_samples * num_chains)
+    log_prior = _by_chain(_log_priors(result, params), num_chains)
     # ArviZ computes in the precision of its input
     params = {site: np.asarray(value, np.float64) for site, value in params.items()}
     groups["posterior"] = _by_chain(params, num_chains)
@@ -120,8 +130,15 @@ def to_arviz(
         groups["log_likelihood"] = _by_chain({"log_joint": table}, num_chains)
     arviz = library()
     if arviz.__version__.startswith("0."):
-        return arviz.from_dict(**groups, coords=coords, dims=dims)
-    return arviz.from_dict(groups, coords=coords, dims=dims)
+        data = arviz.from_dict(**groups, coords=coords, dims=dims)
+        data.add_groups({"log_prior": log_prior})
+    else:
+        data = arviz.from_dict(groups, coords=coords, dims=dims)
+        data["log_prior"] = arviz.from_dict({"log_prior": log_prior})["log_prior"]
+    for block, family in model.families.items():
+        kinds = [MEASURES[int(np.ceil(share) + (share == 1))] for share in family.density_share]
+        data.attrs[f"{block}_base_measure"] = kinds
+    return data
 
 
 def library() -> Any:
@@ -198,3 +215,28 @@ def _log_joint(model: NaiveBayes, params: Sites, rows: tuple[dict[str, Array], A
         return jnp.where(y < 0, logsumexp(table), own)
 
     return jax.lax.map(of_draw, params).T
+
+
+def _log_priors(result: Draws | Posterior, params: Sites) -> Sites:
+    """The log prior density of each site at every draw, [S]."""
+    if isinstance(result, HierarchicalDraws):
+        return at_once(_log_prior, result.specification.respell(result.model.spelling), result.statistics, params)
+    return at_once(_log_prior, getattr(result, "prior", result.model), None, params)
+
+
+@jax.jit
+def _log_prior(model: NaiveBayes, statistics: ModelStatistics | None, params: Sites) -> Sites:
+    names = {} if model.spelling is None else {own: name for name, own in model.spelling.hyper}
+
+    def program() -> None:
+        values = sample_hyperparameters(model, names)
+        fill_hyperpriors(model, values).resolve(statistics=statistics).params()
+
+    with allow_promotion():
+        of_draw = lambda draw: compute_log_probs(program, (), {}, draw, sum_log_prob=False)[0]  # noqa: E731
+        tables = jax.vmap(of_draw)(params)
+    for name, table in tables.items():
+        # a column of one value has neither mean nor variance, and no draw a density
+        none = ~jnp.isfinite(table).any(axis=0) & (table.shape == params[name].shape)
+        tables[name] = jnp.where(none[None], 0.0, table).reshape(len(table), -1).sum(axis=1)
+    return tables

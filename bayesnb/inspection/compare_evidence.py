@@ -17,11 +17,14 @@ import scipy.special
 from bayesnb.arrays.host_calls import at_once
 from bayesnb.arrays.placement import to_double
 from bayesnb.arrays.typing import ArrayLike, Estimator, LabelsLike, Table
+from bayesnb.families.parts.cell_statistics import cell_mass, same_cells
+from bayesnb.families.parts.support import require_positive
 from bayesnb.fits.closed_form import fit_posterior
 from bayesnb.fits.empirical import EmpiricalPosterior
 from bayesnb.forests.results import ForestPosterior
 from bayesnb.inspection.display_names import steps_of
 from bayesnb.model.naive_bayes import NaiveBayes
+from bayesnb.numerics.dirichlet import log_multivariate_beta_ratio
 from bayesnb.results.classifier import Classifier, Posterior
 from bayesnb.rows import arguments
 
@@ -36,7 +39,7 @@ class EvidenceComparison:
     """Models of the same rows, the one with the largest evidence first.
 
     Attributes:
-        log_evidence: log p(X, y) of each model by name, in nats.
+        log_evidence: log p(X, y) of each model by name, in nats, as ``compare_evidence`` makes them comparable.
         probability: The posterior probability of each model, if all were equally probable before.
         from_data: By name, the hyperparameters that have the value which the pooled rows give by default.
         learned: The names of models whose prior was learned from the rows.
@@ -84,6 +87,7 @@ def compare_evidence(
     y: LabelsLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
+    precision: ArrayLike | Mapping[str, ArrayLike] | None = None,
 ) -> EvidenceComparison:
     """The evidence of several models of the same rows, and their Bayes factors.
 
@@ -92,15 +96,25 @@ def compare_evidence(
     look at the labels, so models that share them compare well. Beside a prior that is given as numbers, the evidence is
     a little too large, since the prior has seen the rows.
 
-    Cells must have the same unit and kind in all models: a density is not comparable with a probability.
+    A cell of a Normal has a density, in the unit of its column; a count and a point mass of a Histogram a probability.
+    With the ``precision`` of measurement no unit matters (Lindsey, Some statistical heresies, 1999):
+
+        log P(rows as measured) = log p(X, y) + sum over cells with a density of log precision.
+
+    A Histogram whose edges were found in these rows compares with the same edges only. Beside another family or other
+    edges its shares of cells, if they come from the rows, cost what docs/theory/evidence.md says.
 
     Args:
         models: By name, fits from ``fit_posterior`` or ``fit_forests``, or a fitted ``NaiveBayesClassifier``; or
             models, for X and y.
         X, y, sample_weight: The rows for models that are not fitted, as in ``fit_posterior``.
+        precision: The width to which columns are measured, in their units and narrow beside their spread: a number, one
+            a column [D], or a dict by block. It is needed where a density stands beside a probability.
 
     Raises:
-        ValueError: for fits of different rows, fits without an evidence, and models without rows.
+        ValueError: for fits of different rows, fits without an evidence, models without rows, a Histogram whose edges
+            were found in the rows beside another family or other edges, and a density beside a probability without
+            precision.
 
     Example:
         >>> import bayesnb as nb
@@ -116,7 +130,8 @@ def compare_evidence(
     first, *others = fits
     for other in others:
         _require_same_rows(first, posteriors[first], other, posteriors[other])
-    found = {name: float(fit.log_evidence) for name, fit in fits.items()}
+    more = _to_one_measure(posteriors, precision)
+    found = {name: float(fit.log_evidence) + more[name] for name, fit in fits.items()}
     ranked = dict(sorted(found.items(), key=lambda item: -item[1]))
     shares = scipy.special.softmax(list(ranked.values()))
     learned = tuple(name for name in ranked if isinstance(fits[name], EmpiricalPosterior))
@@ -154,13 +169,86 @@ def _require_same_rows(name: str, fit: Posterior, other_name: str, other: Poster
         a, b = vars(ours.blocks[block]), vars(theirs.blocks[block])
         # sums of one name are comparable if they have one shape: means of Normal and of MultivariateNormal
         names = a.keys() if type(ours.blocks[block]) is type(theirs.blocks[block]) else {"mean"} & a.keys() & b.keys()
-        comparable = (key for key in names if key != "log_base" and np.shape(a[key]) == np.shape(b[key]))
-        pairs += [(a[key], b[key]) for key in comparable]
+        names -= {"log_base", "edges", "atoms"}
+        if not same_cells(a.get("edges", 0), b.get("edges", 0)):
+            names -= {"counts"}
+        pairs += [(a[key], b[key]) for key in names if np.shape(a[key]) == np.shape(b[key])]
     if not all(_close(a, b) for a, b in pairs):
         raise ValueError(
             f"{name!r} and {other_name!r} are fits of different rows, by their statistics: evidence is comparable only "
             "for the same X, y and weights"
         )
+
+
+def _to_one_measure(fits: Mapping[str, Posterior], precision: Any) -> dict[str, float]:
+    """What each log evidence needs so that all compare: log precisions, and the cost of shares from the rows."""
+    parts = {name: to_double((fit.prior.families, fit.statistics)) for name, fit in fits.items()}
+    more, before = dict.fromkeys(fits, 0.0), None
+    for name, (families, statistics) in parts.items():
+        blocks, num_rows = statistics.blocks, statistics.class_counts.sum()
+        weights = {b: family.density_weight(blocks[b], num_rows) for b, family in families.items()}
+        for b, family in families.items():
+            others = [of_other.get(b) for of_other, _ in parts.values()]
+            if "edges" in dict(family.axes) and not all(_same_shares(family, other) for other in others):
+                more[name] += _cost_of_shares(f"{name!r}, block {b!r}", family, blocks[b], weights[b])
+        if precision is not None:
+            more[name] += _log_precisions(precision, weights)
+        elif before is not None and not _same_weights(before, weights):
+            raise ValueError(
+                f"cells have a density, in the unit of their column, in one of {next(iter(fits))!r} and {name!r}, and "
+                "a probability in the other: give precision, the width to which each column is measured, in its unit, "
+                "such as compare_evidence(..., precision=0.1)"
+            )
+        before = weights
+    return more
+
+
+def _same_shares(family: Any, other: Any) -> bool:
+    return same_cells(family.edges, getattr(other, "edges", 0)) and np.allclose(family.mass, other.mass, rtol=1e-5)
+
+
+def _same_weights(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
+    """True if the same columns have densities; in blocks of other names or columns as many cells do."""
+    if {b: len(weight) for b, weight in ours.items()} == {b: len(weight) for b, weight in theirs.items()}:
+        return all(_close(ours[b], theirs[b]) for b in ours)
+    return _close(*(sum(weight.sum() for weight in of.values()) for of in (ours, theirs)))
+
+
+def _cost_of_shares(owner: str, family: Any, statistics: Any, weight: Any) -> float:
+    """The log of B(n + 1/2) / B(1/2) / prod_g (n_g / N)^n_g for shares of cells that the rows gave, 0 for others.
+
+    That is the probability of the cells under Dirichlet(1/2) (Krichevsky and Trofimov, The performance of universal
+    encoding, 1981) over the most that any mixture of classes gives them: so the evidences of all rows sum to one.
+    """
+    counts, mass = statistics.counts.sum(axis=0), np.asarray(family._mass)
+    if ((np.isfinite(family._edges).sum(axis=1) < 2) & (weight > 0)).any():
+        raise ValueError(f"{owner}: a column with one edge has no cell with a width of its own: give two edges or more")
+    if not np.allclose(mass, at_once(cell_mass, counts, family._edges), rtol=1e-5):
+        return 0.0
+    if family.found:
+        raise ValueError(
+            f"{owner}: the edges of the Histogram were found in these very rows and have seen them, so that its "
+            "evidence is too large beside another family or other edges: give edges that a schema has or other rows "
+            "gave, nb.Histogram(edges=...), or a model that other rows resolved, model.resolve(X, y)"
+        )
+    learned = at_once(log_multivariate_beta_ratio, np.where(mass > 0, 0.5, 0.0), counts)
+    return float(learned.sum() - scipy.special.rel_entr(counts, counts.sum(axis=1, keepdims=True)).sum())
+
+
+def _log_precisions(precision: Any, weights: Mapping[str, Any]) -> float:
+    """The sum over all cells with a density of the log precision."""
+    total, given = 0.0, precision if isinstance(precision, Mapping) else dict.fromkeys(weights, precision)
+    for b, weight in weights.items():
+        if not weight.any():
+            continue
+        if np.shape(given.get(b, [])) not in ((), weight.shape):
+            raise ValueError(
+                f"precision is a number, one for each column [D], or a dict of these by block, and block {b!r} has "
+                f"{len(weight)} columns; got {precision!r}"
+            )
+        require_positive("compare_evidence", precision=given[b])
+        total += float((weight * np.log(np.asarray(given[b], np.float64))).sum())
+    return total
 
 
 def _close(a: Any, b: Any) -> bool:

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from bayesnb.arrays.masked import fill_masked_codes
-from bayesnb.arrays.placement import to_host
+from bayesnb.arrays.placement import fill_masked_codes, to_host
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families import Family
 from bayesnb.families.words import FAMILIES

@@ -10,24 +10,28 @@ visualization of naive Bayesian classifier (2004).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.placement import to_double, to_host
-from bayesnb.arrays.sparse import dense
+from bayesnb.arrays.sparse import dense, is_sparse
 from bayesnb.arrays.typing import Array, Estimator, FeatureNames, Table
+from bayesnb.families.base import Family, Params
+from bayesnb.families.parts.powers import log_mixture_terms
 from bayesnb.fits.averaged import AveragedPosterior
 from bayesnb.fits.bootstrap import Bootstrap
 from bayesnb.inspection import display_names as names
-from bayesnb.inspection.additive_terms import SeenWords, by_words, class_probs, keep_seen_words, terms
 from bayesnb.inspection.explanation import Explanation, Intervals
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
+from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
+from bayesnb.results import intervals
 from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
 from bayesnb.results.draws import Draws
-from bayesnb.results.intervals import Interval, draw_parameters, feature_terms, joint_of_terms, log_odds, quantiles
 from bayesnb.rows import arguments
 
 LARGEST = 1 << 31
@@ -167,15 +171,15 @@ def _intervals(
     fit = small.fit
     width = sum(len(small.columns.get(b, range(part.start, part.stop))) + 1 for b, part in blocks.items())
     _check_size(num_draws, "draws", class_probs(fit).size, width, "a smaller num_draws, or no key")
-    given = draw_parameters(fit, small.arrays, key, num_draws, level)
+    given = intervals.draw_parameters(fit, small.arrays, key, num_draws, level)
     words = any(by_words(fit, family) for family in fit.model.families.values())
-    both = quantiles(_LogOdds(against, words), given, by_feature=True)
+    both = intervals.quantiles(_LogOdds(against, words), given, by_feature=True)
     probs = np.log(given.model.class_probs_of(given.params))
     ends = np.quantile(probs - probs[:, [against]], given.tails, axis=0, method="nearest")
     return Intervals(
-        prior=Interval(*ends),
-        contributions=Interval(*(_beside(small, blocks, by_block) for by_block, _ in both)),
-        log_odds=Interval(*(whole for _, whole in both)),
+        prior=intervals.Interval(*ends),
+        contributions=intervals.Interval(*(_beside(small, blocks, by_block) for by_block, _ in both)),
+        log_odds=intervals.Interval(*(whole for _, whole in both)),
     )
 
 
@@ -187,10 +191,10 @@ class _LogOdds:
     words: bool
 
     def __call__(self, model: NaiveBayes, powers: Any, rows: dict[str, Array], draw: Sites) -> Any:
-        parts = feature_terms(model, draw, powers, rows, words=self.words)
-        total = joint_of_terms(model.class_probs_of(draw), parts).log()[:, :, None]
-        by_block = {block: log_odds(part.log(), self.against) for block, part in parts.items()}
-        return by_block, log_odds(total, self.against)[:, :, 0]
+        parts = intervals.feature_terms(model, draw, powers, rows, words=self.words)
+        total = intervals.joint_of_terms(model.class_probs_of(draw), parts).log()[:, :, None]
+        by_block = {block: intervals.log_odds(part.log(), self.against) for block, part in parts.items()}
+        return by_block, intervals.log_odds(total, self.against)[:, :, 0]
 
 
 def _beside(small: SeenWords, blocks: dict[str, slice], by_block: dict[str, Array]) -> Array:
@@ -232,3 +236,65 @@ def _feature_names(fit: Classifier, columns: dict[str, tuple[str, ...]]) -> dict
         elif family.one_feature and len(columns[block]) != 1:
             features[block] = (block,)
     return features
+
+
+def by_words(fit: Classifier, family: Family) -> bool:
+    """True if the block has one term for each word and one for the length.
+
+    In an average over subsets of features a Multinomial block is included as a whole, and has one term.
+    """
+    return family.has_word_terms and not isinstance(fit, AveragedPosterior)
+
+
+def class_probs(fit: Classifier) -> Array:
+    """p(y = k) in predictions, [K]."""
+    return fit.model.class_probs_of(fit.params) if isinstance(fit, PointEstimate) else fit.model.class_mean()
+
+
+@jax.jit
+def terms(fit: Classifier, arrays: dict[str, Array]) -> dict[str, LogProb]:
+    """The terms of checked rows by block, [N, K, F]; their sums are what the fit predicts with."""
+    families, powers = fit.model.families, fit.weights if isinstance(fit, Posterior) else None
+    if isinstance(fit, PointEstimate):
+        found = intervals.feature_terms(fit.model, fit.params, None, arrays, words=True)
+    elif isinstance(fit, AveragedPosterior):
+        mixed = {b: log_mixture_terms(f, fit.pooled[b], fit.log_odds[b], arrays[b]) for b, f in families.items()}
+        found = {b: LogProb(part, None) for b, part in mixed.items()}
+    else:
+        exact = {b: LogProb(f.explained_predictive(arrays[b]), None) for b, f in families.items()}
+        found = {b: intervals.raise_terms(families[b], part, powers, b, arrays[b]) for b, part in exact.items()}
+    return {b: LogProb(p.finite, jnp.zeros_like(p.finite) if p.zeros is None else p.zeros) for b, p in found.items()}
+
+
+class SeenWords(NamedTuple):
+    """A fit and rows whose blocks of words keep only words that occur in a row, ``columns`` [U] by block.
+
+    All other words become one last column, whose counts are 0.
+    """
+
+    fit: Any
+    arrays: dict[str, Array]
+    columns: dict[str, Array]
+
+
+def keep_seen_words(fit: Classifier, arrays: Mapping[str, Array]) -> SeenWords:
+    """Rows and a fit, both on the host, without words that occur in no row: their terms are 0."""
+    families, rows, columns = dict(fit.model.families), dict(arrays), {}
+    params = dict(fit.params) if isinstance(fit, PointEstimate) else None
+    for block, family in fit.model.families.items():
+        x: Any = rows[block]
+        if not by_words(fit, family):
+            rows[block] = dense(x)
+            continue
+        seen = columns[block] = np.unique(x.indices[x.data > 0]) if is_sparse(x) else (x > 0).any(axis=0).nonzero()[0]
+        counts = np.asarray(dense(x[:, seen]), np.float64)
+        # a missing row stays missing
+        rows[block] = np.column_stack([counts, np.where(np.isnan(counts).any(axis=1), np.nan, 0.0)])
+        own: Params | None = None if params is None else fit.model.block_params(params)[block]
+        families[block], own = family.merge_words(own, seen)
+        if params is not None and own is not None:
+            params |= {f"{block}_{site}": value for site, value in own.items()}
+    model = fit.model.with_hyperparameters(families, fit.model.class_concentration)
+    if isinstance(fit, PointEstimate):
+        return SeenWords(PointEstimate.trust(model, params or {}), rows, columns)
+    return SeenWords(replace(fit, model=model) if isinstance(fit, Posterior) else fit, rows, columns)

@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from html import escape
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy.special
@@ -14,6 +15,9 @@ import scipy.special
 from bayesnb.arrays.typing import Array
 from bayesnb.inspection.display_names import class_index
 from bayesnb.results.intervals import Interval
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Intervals(NamedTuple):
@@ -151,6 +155,28 @@ class Explanation:
             text.append(f"  {part.label:{width}}  {part.log_odds:+9.3f}{ends}")
         alone = "" if len(self.class_names) == 2 else " of the two"
         return "\n".join([*text, f"  P({self.class_names[k]}){alone} = {scipy.special.expit(total.log_odds):.4g}"])
+
+    def to_frame(self) -> pd.DataFrame:
+        """The ``parts`` of each row and of each class but ``against``, a line each: `row`, `class`, and the fields of
+        ``Contribution``. The `log_odds` of a row and a class add up to those of the prediction.
+        """
+        import pandas as pd  # takes long to import
+
+        rows, classes, features = map(range, self.contributions.shape)
+        others = [k for k in classes if k != self.against]
+        found = ((n, k, part) for n in rows for k in others for part in self.parts(n, len(features), k))
+        lines = [(n, self.class_names[k], *part) for n, k, part in found]
+        return pd.DataFrame(lines, columns=["row", "class", *Contribution._fields])
+
+    def _repr_html_(self) -> str:
+        """What ``repr`` shows, as notebooks show it."""
+        import pandas as pd  # takes long to import
+
+        parts = [*self.parts(count=5), self.total()] if len(self.contributions) else []
+        lines = [(part.label, part.log_odds, part.low, part.high) for part in parts]
+        table = pd.DataFrame(lines, columns=["part", "log odds", "low", "high"]).dropna(axis=1, how="all")
+        title = escape("\n".join(repr(self).split("\n")[:2]))
+        return f"<pre>{title}</pre>{table.to_html(index=False, na_rep='', float_format='{:+.3f}'.format)}"
 
     def __repr__(self) -> str:
         """The sizes, and the strongest contributions of the first row."""

@@ -16,12 +16,11 @@ import jax
 import numpy as np
 
 from bayesnb.arrays.host_calls import finalise
-from bayesnb.arrays.placement import Array, to_double
-from bayesnb.arrays.rank_promotion import allow_rank_promotion
+from bayesnb.arrays.placement import Array, allow_promotion, to_double
 from bayesnb.arrays.typing import Estimator, FeatureNames
 from bayesnb.families.base import Family, Params
 from bayesnb.inspection import display_names as names
-from bayesnb.inspection.additive_terms import class_probs
+from bayesnb.inspection.explain import class_probs
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
 from bayesnb.rows import arguments
@@ -126,8 +125,7 @@ def top_features(
         if not columns[block]:
             continue
         labels += _labels(family, block, shown[block], words)
-        power = powers.get(block, np.ones(1))
-        parts.append((family, by_block[block], power))
+        parts.append((family, by_block[block], powers.get(block, np.ones(1))))
     if not parts:
         raise ValueError("the model has no columns: top_features needs one or more")
     means = np.concatenate([finalise(_means, family, own) for family, own, _ in parts], axis=1)
@@ -158,7 +156,7 @@ def _labels(family: Family, block: str, columns: Sequence[str], value_names: Map
 
 @jax.jit
 def _means(family: Family, params: Params) -> Array:
-    with allow_rank_promotion():
+    with allow_promotion():
         return family.means(params)
 
 

@@ -13,11 +13,10 @@ from typing import Any, TypeVar
 import numpyro
 import numpyro.distributions as dist
 
-from bayesnb.arrays.placement import Array
+from bayesnb.arrays.placement import Array, allow_promotion
 from bayesnb.arrays.pytree import fields_of
-from bayesnb.arrays.rank_promotion import allow_rank_promotion
 from bayesnb.families.base import Family
-from bayesnb.rows.specification import Specification
+from bayesnb.rows.labelled_rows import Specification
 
 Model = TypeVar("Model", bound=Specification)
 
@@ -44,7 +43,7 @@ def fill_hyperpriors(model: Model, values: Mapping[str, Array]) -> Model:
 def sample_hyperparameters(model: Specification, names: Mapping[str, str] | None = None) -> dict[str, Array]:
     """Sample every hyperprior, inside a NumPyro program, and return the values by site; ``names`` are other names."""
     names = names or {}
-    with allow_rank_promotion():
+    with allow_promotion():
         return {
             site: numpyro.sample(names.get(site, site), d.to_event(len(d.batch_shape)))
             for site, d in hyperpriors(model).items()

@@ -119,6 +119,21 @@ def matrix_powers(link: Link, size: int) -> tuple[float, ...]:
     return tuple(p * (size + 1.0) for p in link.powers) if link.matrix else link.powers
 
 
+TRANSFORMS = {name: link.transform for name, link in LINKS.items()} | {"stick": transforms.StickBreakingTransform()}
+"""The changes of priors, by the names that files store."""
+
+
+def name_of(transform: Any) -> Any:
+    """The name of a change, or its shift and scale. ValueError for any that is in no list."""
+    for name, known in TRANSFORMS.items():
+        if transform == known:
+            return name
+    if type(transform) is transforms.AffineTransform:
+        return transform.loc, transform.scale
+    kind = type(transform).__name__
+    raise ValueError(f"a distribution changed by {kind} cannot be saved: only changes to {', '.join(LINKS)} can")
+
+
 class ChangedLaw(dist.TransformedDistribution):
     """The law of a parameter that is a monotone function of a number: its support is what the number reaches.
 

@@ -73,7 +73,7 @@ class NaiveBayes(Parameters, Scoring):
         self.columns: dict[str, int | None] = dict.fromkeys(families)
 
     certificate: Any = None
-    """What ``from_numpyro`` recognised, and how it was checked; None for other models."""
+    """What ``from_numpyro`` recognised, and how it was checked; None for other models, made from that one too."""
 
     # the specification, fixed to data
 
@@ -132,13 +132,13 @@ class NaiveBayes(Parameters, Scoring):
 
     # parameters by site
 
-    def respell(self, spelling: Spelling | None) -> Self:
+    def respell(self, spelling: Spelling | None, **recognised: object) -> Self:
         """The same model with its parameters and rows named and shaped like those of a program; None for its own."""
-        return self._replace(spelling=spelling)
+        return self._replace(spelling=spelling, **recognised)
 
     def in_blocks(self) -> Self:
         """The same model, whose rows are a dict by block even if it has one block only."""
-        return self._replace(single=False)
+        return self._replace(single=False, certificate=self.certificate)
 
     def reference(self) -> Sites:
         """A central point of the conjugate model, always interior: means, and rate / shape for a variance."""
@@ -284,7 +284,7 @@ class NaiveBayes(Parameters, Scoring):
 
     def _replace(self, **changes: Any) -> Self:
         model = object.__new__(type(self))
-        model.__dict__.update({**self.__dict__, **changes})
+        model.__dict__.update({**self.__dict__, "certificate": None, **changes})
         return model
 
 

@@ -17,9 +17,8 @@ from numpyro import handlers
 from numpyro.distributions.constraints import Constraint
 from numpyro.primitives import Messenger
 
-from bayesnb.arrays.placement import Array
-from bayesnb.arrays.rank_promotion import allow_rank_promotion
-from bayesnb.rows.specification import Specification
+from bayesnb.arrays.placement import Array, allow_promotion
+from bayesnb.rows.labelled_rows import Specification
 
 Priors = dict[str, dist.Distribution]
 """Distributions by site, such as ``x_probs``."""
@@ -83,7 +82,7 @@ def initial_params(model: Specification, params: Mapping[str, Array]) -> dict[st
     Raises:
         ValueError: if a prior does not fit its site in shape or in values.
     """
-    with allow_rank_promotion(), handlers.block(), handlers.seed(rng_seed=0):
+    with allow_promotion(), handlers.block(), handlers.seed(rng_seed=0):
         conjugate = handlers.trace(handlers.substitute(model.conjugate().params, data=params)).get_trace()
     found = dict(params)
     for site, prior in model.priors.items():

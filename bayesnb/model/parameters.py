@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import numpyro
 
-from bayesnb.arrays.typing import Array, LabelsLike, Rows
+from bayesnb.arrays.typing import Array, LabelsLike, ObservedRows, Rows
 from bayesnb.families.base import Family, Hyperparameter
 from bayesnb.model.spelling import Spelling
 
@@ -25,6 +25,39 @@ class Parameters:
 
     spelling: Spelling | None = None
     """How a program names and shapes its parameters and rows, if the model shows them like that program."""
+
+    source: Callable[..., ObservedRows] | None = None
+    """The function of ``rows``. It is no part of the pytree, as functions cannot be saved, nor compared by content."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "source"}
+
+    def rows(self, *args: object, **kwargs: object) -> ObservedRows:
+        """What the program of ``from_numpyro`` observes in its arguments, NaN where masked: rows X of fits to it.
+
+        New arguments may lack the labels. If the program observes other rows than its arguments, everything that takes
+        X for the model, or for a fit of it, takes these alone. Where rows depend on each other, as when a program
+        standardises them, they are those of these arguments together, and a warning says so.
+
+        Raises:
+            ValueError: if the program fails, and for models that were loaded, or made by a fit or a transformation.
+
+        Example:
+            >>> import numpy as np, jax.numpy as jnp, numpyro, numpyro.distributions as dist, bayesnb as nb
+            >>> def logs(X, y):
+            ...     mu = numpyro.sample("mu", dist.Normal(0.0, 9.0).expand([2]))
+            ...     numpyro.sample("x", dist.Normal(mu[y], 1.0), obs=jnp.log(X))
+            >>> X, y = np.array([1.0, 2.0, 50.0, 90.0]), np.array([0, 0, 1, 1])
+            >>> model = nb.from_numpyro(logs, (X, y), label="y")
+            >>> nb.fit_posterior(model, model.rows(X, y), y).predict(model.rows(np.array([3.0, 80.0])))
+            array([0, 1])
+        """
+        if self.source is None:
+            raise ValueError(
+                "model.rows is not available in a model that was loaded, or made by a fit or a transformation: call it "
+                "of the model that nb.from_numpyro returned"
+            )
+        return self.source(self, *args, **kwargs)
 
     def sites(self) -> list[str]:
         """The names of the parameters' sites."""
@@ -50,6 +83,10 @@ class Parameters:
     def by_block(self, X: Rows) -> Rows:
         """Rows by block; given by the sites of the program, if the model is spelled like one."""
         return X if self.spelling is None else self.spelling.rows(X, self.single)
+
+    def own_rows(self, X: Rows) -> Rows:
+        """Rows by block as the program has them, and as what it observes, if the model is spelled like one."""
+        return X if self.spelling is None else self.spelling.own_rows(X, self.single)
 
     def labels_of(self, y: LabelsLike) -> LabelsLike:
         """Labels [N]; a program may have them as a column [N, 1]."""

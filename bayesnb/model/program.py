@@ -27,14 +27,15 @@ import numpyro
 import numpyro.distributions as dist
 from numpyro import handlers
 
-from bayesnb.arrays.placement import Array, is_traced
+from bayesnb.arrays.placement import Array, is_traced, promote_dtypes
 from bayesnb.model.hyperpriors import fill_hyperpriors, hyperpriors, sample_hyperparameters
 from bayesnb.rows.checks import check_rows
+from bayesnb.rows.labelled_rows import Specification
 from bayesnb.rows.labels import check_labels
-from bayesnb.rows.specification import Specification
 from bayesnb.rows.statistics import pooled_statistics
 
 
+@promote_dtypes
 def run(model: Specification, X: Any, y: Any, num_rows: int | None, total_count: Any) -> tuple[Any, Array]:
     """Run the program; ``model(X, y)`` calls this inside MCMC, Predictive or render_model.
 
@@ -79,9 +80,7 @@ def run(model: Specification, X: Any, y: Any, num_rows: int | None, total_count:
             )
             for b, family in model.families.items()
         }
-    if model.spelling is not None:
-        return model.spelling.own_rows(rows["x"] if model.single else rows, model.single), y
-    return (rows["x"] if model.single else rows), y
+    return model.own_rows(rows["x"] if model.single else rows), y
 
 
 class _AnyClasses(dist.Distribution):

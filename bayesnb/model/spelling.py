@@ -17,10 +17,12 @@ import numpyro.distributions as dist
 from numpyro import handlers
 from numpyro.distributions import constraints
 
-from bayesnb.arrays.placement import Array, namespace
-from bayesnb.arrays.rank_promotion import allow_rank_promotion
-from bayesnb.model.links import LINKS, Link, log_slope, matrix_powers
-from bayesnb.rows.specification import Specification
+from bayesnb.arrays.placement import Array, allow_promotion, namespace
+from bayesnb.arrays.pytree import short_repr
+from bayesnb.arrays.typing import ObservedRows
+from bayesnb.model.links import LINKS, log_slope, matrix_powers
+from bayesnb.model.parts import Part, Positions
+from bayesnb.rows.labelled_rows import Specification
 
 CONSTRAINTS: dict[str, Any] = {
     "real": constraints.real,
@@ -31,39 +33,6 @@ CONSTRAINTS: dict[str, Any] = {
     "real_vector": constraints.real_vector,
 }
 """The supports of a program's sites, by name."""
-
-
-class Positions:
-    """Integers that can be hashed, as the structure of a pytree must be."""
-
-    def __init__(self, values: Any) -> None:
-        self.values = np.asarray(values, np.int32).ravel()
-        self.all_in_order = bool((self.values == np.arange(len(self.values))).all())
-        self._hash = hash(self.values.tobytes())
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Positions) and np.array_equal(self.values, other.values))
-
-    def __repr__(self) -> str:
-        return f"Positions({len(self.values)})"
-
-    def of(self, flat: Array) -> Array:
-        """These positions on the last axis."""
-        return flat if self.all_in_order and flat.shape[-1] == len(self.values) else flat[..., self.values]
-
-
-class Part(NamedTuple):
-    """Elements of one source through one link; ``placed`` are their positions in the target."""
-
-    source: str
-    link: str
-    taken: Positions
-    placed: Positions
-    size: int = 1
-    """The size of the matrices to which the link applies, else 1."""
 
 
 class Site(NamedTuple):
@@ -98,6 +67,8 @@ class Spelling(NamedTuple):
     cells: tuple[Cells, ...]
     hyper: tuple[tuple[str, str], ...] = ()
     """The program's names of hyperpriors' sites, and the model's own."""
+    observes: str = ""
+    """The program's name, if it observes other rows than its arguments: the model takes ``ObservedRows`` alone."""
 
     @property
     def observed(self) -> dict[str, str]:
@@ -144,7 +115,19 @@ class Spelling(NamedTuple):
         return [(site, make_site(site, found, shapes, inverse=False)) for site in known]
 
     def rows(self, X: Any, single: bool) -> Any:
-        """Rows by the program's sites as rows by block, [N, D]."""
+        """Rows by the program's sites as rows by block, [N, D].
+
+        ValueError unless they are what the program observes, where its arguments are something else.
+        """
+        if isinstance(X, ObservedRows) and dict.fromkeys(X.cells, self.observes or X.program) == {
+            cells.site: X.program for cells in self.cells
+        }:
+            X = X.cells[self.cells[0].site] if single else X.cells
+        elif isinstance(X, ObservedRows) or (self.observes and X is not None):
+            raise ValueError(
+                "X must be the rows that the model's program observes, from model.rows(...) of the recognised model, "
+                f"got {short_repr(X)}"
+            )
         if single and not isinstance(X, Mapping):
             return X if X is None else _flat(X, self.cells[0].shape)
         if not isinstance(X, Mapping):
@@ -157,9 +140,9 @@ class Spelling(NamedTuple):
 
     def own_rows(self, X: Any, single: bool) -> Any:
         """Rows by block as the program has them."""
-        if single:
-            return _reshape(X, self.cells[0].shape)
-        return {cells.site: _reshape(X[cells.block], cells.shape) for cells in self.cells}
+        blocks = {self.cells[0].block: X} if single else X
+        rows = {cells.site: _reshape(blocks[cells.block], cells.shape) for cells in self.cells}
+        return ObservedRows(rows, self.observes) if self.observes else next(iter(rows.values())) if single else rows
 
     def tilts(self) -> dict[str, tuple[float, ...]]:
         """The powers of |d parameter / d latent| of the canonical sites whose link changes densities."""
@@ -174,7 +157,7 @@ def sample_spelled(model: Specification, spelling: Spelling) -> dict[str, Array]
     known: dict[str, Array] = {}
     own_values: dict[str, Array] = {}
     for stage in range(max(len(family.sites) for family in model.families.values())):
-        with allow_rank_promotion(), handlers.block(), handlers.seed(rng_seed=0):
+        with allow_promotion(), handlers.block(), handlers.seed(rng_seed=0):
             trace = handlers.trace(handlers.substitute(model.params, data=known)).get_trace()
         laws = {name: site["fn"] for name, site in trace.items() if site["type"] == "sample"}
         orders = [[name for name in laws if name.startswith(f"{block}_")] for block in model.families]
@@ -223,11 +206,12 @@ class SpelledLaw(dist.Distribution):
         parts = [part for part in target.parts if part.source == self.site.name]
         draws = int(np.prod(target.shape[: len(target.shape) - target.event]))
         values = jnp.zeros((*flat.shape[:-1], int(np.prod(target.shape))), flat.dtype)
-        fed = np.zeros(draws, bool)
+        fed, slopes = np.zeros(draws, bool), np.zeros(draws)
         for part in parts:
-            given = _through(LINKS[part.link].forward, part.taken.of(flat), part.size)
-            values = values.at[..., part.placed.values].set(given)
-            fed[part.placed.values * draws // values.shape[-1]] = True
+            values = values.at[..., part.placed.values].set(part.through(part.taken.of(flat), inverse=False))
+            of_draws = part.placed.values * draws // values.shape[-1]
+            fed[of_draws] = True
+            slopes[of_draws] = np.log(np.abs(part.scale or 1.0))
         # draws that other sites feed are dropped; until then they hold a valid value
         rows = values.reshape(*flat.shape[:-1], draws, -1)
         rows = jnp.where(fed[:, None], rows, rows[..., int(np.argmax(fed)), :][..., None, :])
@@ -240,7 +224,7 @@ class SpelledLaw(dist.Distribution):
         elif any(link.powers):
             one = rows[..., 0]
             density += log_slope(link, (jnp.log(one), jnp.log1p(-one) if len(link.powers) == 2 else one))
-        return jnp.where(fed, density, 0.0).sum(axis=-1)
+        return jnp.where(fed, density + slopes, 0.0).sum(axis=-1)
 
 
 def make_site(
@@ -249,12 +233,11 @@ def make_site(
     """The site from the values of its sources, whose shapes are given; leading axes are kept."""
     found = []
     for part in site.parts:
-        link: Link = LINKS[part.link]
         shape, value = shapes.get(part.source), values[part.source]
         xp = namespace(value)
         batch = value.shape[: value.ndim - len(shape or ())]
         taken = part.taken.of(xp.reshape(value, (*batch, -1)))
-        found.append(_through(link.inverse if inverse else link.forward, taken, part.size))
+        found.append(part.through(taken, inverse=inverse))
     xp = namespace(found[0])
     if len(found) == 1:
         flat, order = found[0], site.parts[0].placed
@@ -264,13 +247,6 @@ def make_site(
     if not order.all_in_order:
         flat = flat[..., np.argsort(order.values)]
     return xp.reshape(flat, (*flat.shape[:-1], *site.shape))
-
-
-def _through(function: Any, flat: Array, size: int) -> Array:
-    if size == 1:
-        return function(flat)
-    matrices = flat.reshape(*flat.shape[:-1], -1, size, size)
-    return function(matrices).reshape(flat.shape)
 
 
 def _flat(x: Any, shape: tuple[int, ...]) -> Any:

@@ -1,10 +1,12 @@
-"""The Dirichlet distribution: mean, mode, log partition, and the log likelihood relative to its mean."""
+"""The Dirichlet distribution: mean, mode, log partition, log likelihood relative to its mean, and log frequencies."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.special import gammaln
 
 from bayesnb.arrays.placement import Array
@@ -77,3 +79,26 @@ def centred_log_likelihood(counts: Array, change: Array, prior: Array) -> Array:
     and of the simplex's constraint cancel analytically. In float32 at 1e8 rows they would leave noise of several nats.
     """
     return (counts * log1p_minus(change) - prior * change).sum(axis=-1)
+
+
+def log_frequencies(counts: Array, alpha: Any, sizes: Any) -> Array:
+    """log((count + alpha) / sum(count + alpha)), [K, S], for simplexes of these sizes laid end to end.
+
+    If alpha is 0, a class without counts gets the counts of all classes, or ones if these are zero as well.
+    """
+    if not np.isfinite(alpha).all():
+        raise ValueError(f"alpha must be finite, got {alpha!r}")
+    starts = np.cumsum(sizes) - sizes
+    raised = counts + alpha
+    totals = np.add.reduceat(raised, starts, axis=1)
+    if not totals.all():
+        pooled = raised.sum(axis=0)
+        pooled = np.where(np.repeat(np.add.reduceat(pooled, starts), sizes) > 0, pooled, 1.0)
+        raised = np.where(np.repeat(totals > 0, sizes, axis=1), raised, pooled)
+        totals = np.add.reduceat(raised, starts, axis=1)
+    with np.errstate(divide="ignore"):
+        # in place: memory that the system has yet to give takes longer than the logarithms
+        logs, log_totals = np.log(raised, out=raised), np.log(totals)
+    # one simplex broadcasts, which takes a tenth of the time
+    logs -= log_totals if len(sizes) == 1 else log_totals[:, np.repeat(np.arange(len(sizes)), sizes)]
+    return logs

@@ -41,9 +41,12 @@ class LogProb(NamedTuple):
     def plus(self, other: LogProb) -> LogProb:
         """The sum of two probabilities; if their numbers of zeros differ, only the one with fewer counts."""
         xp = namespace(self.finite)
-        zeros = xp.minimum(self.zeros, other.zeros)
-        here, there = (xp.where(p.zeros == zeros, p.finite, -xp.inf) for p in (self, other))
-        return LogProb(xp.logaddexp(here, there), zeros)
+        if self.zeros is None and other.zeros is None:
+            return LogProb(xp.logaddexp(self.finite, other.finite), None)
+        ours, theirs = (xp.zeros_like(p.finite) if p.zeros is None else p.zeros for p in (self, other))
+        fewest = xp.minimum(ours, theirs)
+        here, there = xp.where(ours == fewest, self.finite, -xp.inf), xp.where(theirs == fewest, other.finite, -xp.inf)
+        return LogProb(xp.logaddexp(here, there), fewest)
 
     def log(self) -> Array:
         """The logarithm, -inf if impossible."""

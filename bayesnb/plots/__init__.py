@@ -14,9 +14,10 @@ Example:
     ('#0072B2', 'o')
 """
 
-from bayesnb.plots.costs import cost_curve as cost_curve
 from bayesnb.plots.curves import confidence_shares as confidence_shares
+from bayesnb.plots.curves import cost_curve as cost_curve
 from bayesnb.plots.curves import learning_curve as learning_curve
+from bayesnb.plots.curves import prequential_gain as prequential_gain
 from bayesnb.plots.curves import reliability as reliability
 from bayesnb.plots.features import contribution_bars as contribution_bars
 from bayesnb.plots.features import dependence as dependence
@@ -25,7 +26,6 @@ from bayesnb.plots.nomograms import nomogram as nomogram
 from bayesnb.plots.parameters import class_densities as class_densities
 from bayesnb.plots.parameters import forest as forest
 from bayesnb.plots.regions import decision_regions as decision_regions
-from bayesnb.plots.streams import prequential_gain as prequential_gain
 from bayesnb.plots.style import DODGE as DODGE
 from bayesnb.plots.style import HATCHES as HATCHES
 from bayesnb.plots.style import STYLES as STYLES

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesnb.arrays.masked import fill_masked, without_mask
-from bayesnb.arrays.placement import Array
+from bayesnb.arrays.placement import Array, fill_masked, without_mask
 from bayesnb.arrays.typing import FeatureNames, LabelsLike, Rows
 from bayesnb.inspection import display_names as names
 from bayesnb.plots.parameters import require_block

@@ -11,8 +11,10 @@ import numpy as np
 from bayesnb.families.base import Family
 from bayesnb.recognition.classes import same
 from bayesnb.recognition.matching import Values
-from bayesnb.recognition.points import Observed
+from bayesnb.recognition.points import Observed, Points
 from bayesnb.recognition.refusals import NotNaiveBayes
+
+A_PLATE = "give each column its own, by a plate of columns"
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,10 @@ def _block(name: str, site: str, cells: Observed, tables: dict[str, Any], num_cl
     totals = cells.totals
     if totals is not None:
         totals = np.where(True if cells.mask is None else cells.mask, totals, np.nan)
-    groups = None if family.one_feature or common or known else _groups(params, site)
+    whole = {s: v._replace(values=v.values[:, None]) if s in common else v for s, v in params.items()}
+    groups = None if family.one_feature else _groups(whole, site)
+    if groups is not None and common:
+        raise NotNaiveBayes(f"site {site!r}: its columns share their parameters, and so do its classes: {A_PLATE}")
     if groups is not None:
         family = _find_tied(family, site)
         first = [groups.index(group) for group in range(max(groups) + 1)]
@@ -122,7 +127,7 @@ def _groups(params: dict[str, Values], site: str) -> tuple[int, ...] | None:
         tied, free = (found[groups] for groups in sorted(found, key=lambda groups: len({*groups}))[:2])
         raise NotNaiveBayes(
             f"site {site!r}: its columns share their {tied}, but not their {free}: columns may share all parameters or "
-            "none"
+            f"none; {A_PLATE}"
         )
     groups = next(iter(found))
     return None if len({*groups}) == len(groups) else groups
@@ -134,7 +139,7 @@ def _find_tied(family: type[Family], site: str) -> type[Family]:
     if family not in tied:
         raise NotNaiveBayes(
             f"site {site!r}: columns that share their parameters are recognised of "
-            f"{', '.join(known.__name__ for known in tied)} alone, not of {family.__name__}"
+            f"{', '.join(known.__name__ for known in tied)} alone, not of {family.__name__}; {A_PLATE}"
         )
     return tied[family]
 
@@ -161,3 +166,19 @@ def _with_known(family: type[Family], tables: dict[str, Any], site: str) -> tupl
 
 def _is_common(table: Any) -> bool:
     return bool(same(table, table[:, :1]).all()) and not bool(same(table[0], table[-1]).all())
+
+
+def find_class_probs(points: Points, label: str) -> tuple[Values | None, Any]:
+    """The class probabilities as a canonical site, or fixed ones; both None if the label is an argument."""
+    if points.label is None:
+        return None, None
+    probs = points.label
+    if not same(probs, probs[:, :1]).all():
+        raise NotNaiveBayes(
+            f"site {label!r}, the label, has different probabilities in different rows: they may not depend on cells, "
+            "nor on other labels"
+        )
+    probs = probs[:, 0]
+    if same(probs, probs[:1]).all():
+        return None, probs[0]
+    return Values(probs, 1), None

@@ -10,14 +10,15 @@ import jax.numpy as jnp
 import numpy as np
 from numpyro.infer.inspect import get_dependencies
 
+from bayesnb.recognition.containers import numbers_of, type_like
 from bayesnb.recognition.points import Points, evaluate
-from bayesnb.recognition.refusals import NotNaiveBayes
-from bayesnb.recognition.running import Program, Trace, type_like
+from bayesnb.recognition.refusals import FROM_ZERO, ONE_SITE, NotNaiveBayes
+from bayesnb.recognition.running import Program, Trace
 
 SAME = 1e-9
 """Numbers with a smaller relative difference are the same."""
 
-MOST_CLASSES = 4096
+MOST_CLASSES, FEW_CLASSES, FAR_LABEL = 4096, 32, 1024
 
 
 class Labels:
@@ -66,7 +67,7 @@ def by_row(values: np.ndarray[Any, Any], num_rows: int, site: str) -> np.ndarray
     if values.ndim < 2 or values.shape[1] != num_rows:
         raise NotNaiveBayes(
             f"site {site!r} has cells of shape {values.shape[1:]} and the label has {num_rows} rows: the first axis of "
-            "an observed site must be the rows"
+            f"an observed site must be the rows; in place of a loop over classes, {ONE_SITE}"
         )
     return values
 
@@ -111,7 +112,8 @@ def parameters_by_class(labels: Labels, num_classes: int, num_rows: int, keys: A
         before = runs[0].observed[site]
         for what, one, two in (("mask", before.mask, cells.mask), ("total_count", before.totals, cells.totals)):
             if not np.array_equal(one, two):
-                raise NotNaiveBayes(f"site {site!r} has a {what} that depends on the label")
+                advice = f"; in place of a loop over classes, {ONE_SITE}" * (what == "mask")
+                raise NotNaiveBayes(f"site {site!r} has a {what} that depends on the label{advice}")
     for site, table in tables.items():
         for short, values in table.items():
             _check_rows(labels, site, again.observed[site].params[short], values, other, again, keys)
@@ -134,6 +136,12 @@ def lopsided_labels(num_rows: int, num_classes: int, most: int) -> np.ndarray[An
 def _check_rows(labels: Labels, site: str, rows: Any, table: Any, y: Any, run: Points, keys: Any) -> None:
     if same(rows, table[:, y]).all():
         return
+    if labels.old is not None and _is_fixed(labels, site, y, run, keys):
+        raise NotNaiveBayes(
+            f"site {site!r} has the parameters of the given labels, whatever labels the program gets: it reads them "
+            "elsewhere, such as from a global, a list or a column of a frame; index by what numpyro.sample returns for "
+            "the label, or pass the labels as an array of their own"
+        )
     parents = parents_of(labels.program, site)
     cells = [name for name, observed in parents.items() if observed and name != labels.program.label]
     cells = cells or [name for name in run.observed if name != site and _looks_at(labels, site, name, y, run, keys)]
@@ -148,19 +156,29 @@ def _check_rows(labels: Labels, site: str, rows: Any, table: Any, y: Any, run: P
     )
 
 
+def _is_fixed(labels: Labels, site: str, y: Any, run: Points, keys: Any) -> bool:
+    """Whether the parameters are those of the given labels, under all labels."""
+    latents = {name: latent.values for name, latent in run.latents.items()}
+    other = labels.evaluate(np.roll(y[: labels.num_rows], 1), keys, latents).observed[site].params
+    _, first, number = np.unique(labels.given, return_index=True, return_inverse=True)
+    params = [(values, other[short]) for short, values in run.observed[site].params.items()]
+    return all(same(one, two).all() and same(one, one[:, first[number]]).all() for one, two in params)
+
+
 def _looks_at(labels: Labels, site: str, other: str, y: Any, run: Points, keys: Any) -> bool:
     """Whether the parameters of a site change when the cells of another one are exchanged between rows."""
     num_rows = len(run.observed[other].value)
     columns = np.asarray(run.observed[other].value, np.float64).reshape(num_rows, -1)
 
     def exchange(leaf: Any) -> Any:
-        if not hasattr(leaf, "dtype") or np.shape(leaf)[:1] != (num_rows,):
+        held = numbers_of(leaf)
+        if held is None or held.shape[:1] != (num_rows,):
             return leaf
-        whole = np.array(leaf).reshape(num_rows, -1)
+        whole = held.reshape(num_rows, -1).copy()
         for d in range(whole.shape[1]):
             if (whole[:, d, None] == columns).all(axis=0).any():
                 whole[:, d] = np.roll(whole[:, d], 1)
-        return type_like(leaf, whole.reshape(np.shape(leaf)))
+        return type_like(leaf, whole.reshape(held.shape))
 
     y = y[:num_rows]
     latents = {name: latent.values for name, latent in run.latents.items()}
@@ -192,33 +210,54 @@ def count_classes(labels: Labels, num_rows: int, observed: int, first: Points, k
     repeats the parameters of an earlier one, as JAX keeps indices inside an axis, or gives invalid or constant ones,
     as ``one_hot`` does. A program whose latents follow the highest label has that number itself."""
     shapes = {name: site.values.shape for name, site in first.latents.items()}
+
+    def read(start: int) -> Any:
+        """The parameters [P, N, F] of the labels from ``start`` on; None if the latents are others."""
+        points = labels.evaluate(np.arange(start, start + num_rows), keys)
+        if {name: site.values.shape for name, site in points.latents.items()} != shapes:
+            return None
+        params = [by_row(v, num_rows, site) for site, cells in points.observed.items() for v in cells.params.values()]
+        return np.concatenate([values.reshape(len(keys), num_rows, -1) for values in params], axis=-1)
+
     seen: list[np.ndarray[Any, Any]] = []
     latent: Any = None
     for start in range(0, MOST_CLASSES, num_rows):
-        points = labels.evaluate(np.arange(start, start + num_rows), keys)
-        if {name: site.values.shape for name, site in points.latents.items()} != shapes:
+        rows = read(start)
+        if rows is None:
             return observed
-        rows = np.concatenate(
-            [
-                by_row(values, num_rows, site).reshape(len(keys), num_rows, -1)
-                for site, cells in points.observed.items()
-                for values in cells.params.values()
-            ],
-            axis=-1,
-        )
         varies = ~same(rows, rows[:1]).all(axis=0)
         latent = varies[0] if latent is None else latent
         for n in range(num_rows):
             row = rows[:, n]
             is_constant = start + n >= observed and (latent & ~varies[n]).any()
-            if not np.isfinite(row).all() or is_constant or any(same(row, other).all() for other in seen):
-                return _at_least(len(seen), observed)
+            alike = (other for other in seen if same(row[0, 0], other[0, 0]))
+            if not np.isfinite(row).all() or is_constant or any(same(row, other).all() for other in alike):
+                return _at_least(labels, len(seen), observed)
             seen.append(row)
-    return _at_least(len(seen), observed)
+        wide = labels.old.itemsize > 1  # a label of eight bits would come round again
+        if wide and start + num_rows > 2 * observed + FEW_CLASSES and _is_number(read, num_rows):
+            break
+    raise NotNaiveBayes(
+        f"the argument {labels.program.label!r}, the labels, is read as a number: each of {len(seen)} labels that were "
+        "tried has other parameters; let each class have parameters of its own, chosen by an index, theta[y]"
+    )
 
 
-def _at_least(found: int, observed: int) -> int:
+def _is_number(read: Callable[[int], Any], num_rows: int) -> bool:
+    """Whether parameters change with labels that are beyond all classes."""
+    one, other = read(FAR_LABEL), read(FAR_LABEL + num_rows)
+    if one is None or other is None:
+        return False
+    alike = same(one, other) | ~np.isfinite(one + other) | (one == 0)
+    return not alike.all(axis=(0, 2)).any()
+
+
+def _at_least(labels: Labels, found: int, observed: int) -> int:
     if found < observed:
+        if labels.given.min() == 1 and observed == found + 1:
+            raise NotNaiveBayes(
+                f"the labels are 1 to {found}, and the program has parameters of {found} classes: {FROM_ZERO}"
+            )
         raise NotNaiveBayes(
             f"the labels have {observed} classes, and the program has parameters of {found}: JAX keeps an index inside "
             "its axis, so that classes would share parameters; give every class its own"

@@ -47,7 +47,10 @@ class Matches:
         self._require_one_to_one()
         fed = {part.source for values in self.fed.values() for part in values.parts}
         self.hyper = [name for name in self.latents if name not in fed]
-        self.sites = {name: self._site(name, self.latents[name]) for name in self.latents if name in fed}
+
+    def match_latents(self) -> None:
+        """Find the program's sites from the canonical ones."""
+        self.sites = {name: self._site(name, values) for name, values in self.latents.items() if name not in self.hyper}
         self._require_one_parameterisation()
 
     def _require_one_parameterisation(self) -> None:
@@ -71,7 +74,8 @@ class Matches:
             raise NotNaiveBayes(
                 f"{where}: its {self.parameters[name]} is not an element of a latent site, nor a known function of "
                 "one: each parameter of each class must be one number of a latent site, here of "
-                f"{', '.join(map(repr, self.latents))}"
+                f"{', '.join(map(repr, self.latents))}, scaled and shifted by known constants at most; give a sum or "
+                "product of latents, such as a non-centred mean, a site of its own"
             )
         count = values.values[0].size
         sources, elements = np.zeros(count, int), np.zeros(count, int)
@@ -221,7 +225,7 @@ def _conjugate(
     matches: Matches, settings: list[dict[str, Latent]], name: str, terms: Any, prior_of: Any, support: Any
 ) -> dict[str, list[Any]] | None:
     """The hyperparameters under each setting, or None if the prior is not conjugate."""
-    if not covers(matches.fed[name], matches.laws, support):
+    if not covers(matches.fed[name], matches.laws, matches.points.latents, support):
         return None
     found: list[dict[str, Any]] = []
     for latents in settings:

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import jax
 import numpy as np
 
 from bayesnb.arrays.interpreter import by_numpy
-from bayesnb.arrays.placement import to_host
-from bayesnb.arrays.rank_promotion import allow_rank_promotion
+from bayesnb.arrays.placement import allow_promotion, to_host
 from bayesnb.model.naive_bayes import NaiveBayes
-from bayesnb.recognition.blocks import Block, make_blocks
+from bayesnb.recognition.blocks import Block, find_class_probs, make_blocks
 from bayesnb.recognition.certificate import ALL, ELSEWHERE, EXCHANGED, FAR_OUT, FEWER, Certificate, Checks, key_of
-from bayesnb.recognition.classes import Labels, count_classes, lopsided_labels, parameters_by_class, same, uneven_labels
-from bayesnb.recognition.compose import Matches, compose
-from bayesnb.recognition.matching import Values
+from bayesnb.recognition.classes import Labels, count_classes, lopsided_labels, parameters_by_class, uneven_labels
+from bayesnb.recognition.compose import CLASS_PROBS, Matches, compose
+from bayesnb.recognition.containers import numbers_of
 from bayesnb.recognition.missing_cells import base_of
-from bayesnb.recognition.points import Observed, Points
-from bayesnb.recognition.refusals import NO_ROWS, NotNaiveBayes
+from bayesnb.recognition.observing import CHANGED, TOGETHER, compare_rows, make_source
+from bayesnb.recognition.obstacles import recognise_beside_obstacles
+from bayesnb.recognition.points import Points
+from bayesnb.recognition.refusals import FROM_ZERO, NO_LABEL, NO_ROWS, ONE_SITE, NotNaiveBayes
 from bayesnb.recognition.row_arguments import hold_hyperparameters, shorten
-from bayesnb.recognition.running import MOST_ROWS, Program
+from bayesnb.recognition.running import MOST_ROWS, Program, default_label
 
 POINTS = 24
 """Random points of the latents; more if a prior has more hyperparameters."""
@@ -35,6 +37,8 @@ def from_numpyro(
     label: str,
 ) -> NaiveBayes:
     """The `NaiveBayes` that a NumPyro program is; ``model.certificate`` says what was recognised, and what checked.
+
+    Its rows are what the program observes: ``model.rows(*args)``, which may be other numbers than the arguments.
 
     Args:
         fn: A NumPyro program: a function with ``sample`` sites for parameters, labels and features.
@@ -56,14 +60,18 @@ def from_numpyro(
         raise ValueError(f"fn must be a NumPyro program, a function, got {type(fn).__name__}")
     if not isinstance(model_args, tuple):
         raise ValueError(f"model_args must be a tuple of the program's arguments, got {type(model_args).__name__}")
-    with jax.enable_x64(True), allow_rank_promotion(), by_numpy():
-        program = Program(fn, model_args, dict(model_kwargs or {}), label).in_double()
-        return _recognise(program)
+    with jax.enable_x64(True), allow_promotion(), by_numpy():
+        call: Any = fn
+        given = dict(model_kwargs or {})
+        while isinstance(call, partial):  # what it holds are arguments, too
+            call, model_args, given = call.func, call.args + model_args, {**call.keywords, **given}
+        program = Program(call, model_args, given, label).in_double()
+        return recognise_beside_obstacles(partial(_recognise, fn), program)
 
 
-def _recognise(program: Program) -> NaiveBayes:
+def _recognise(fn: Callable[..., object], program: Program, recognised: dict[str, str]) -> NaiveBayes:
     whole = _find_labels(program)
-    whole.program = hold_hyperparameters(whole, {program.label: _default_label})
+    whole.program = hold_hyperparameters(whole, {program.label: default_label})
     labels = _some_rows(whole)
     num_rows = labels.num_rows
     keys = jax.random.split(key_of(1), POINTS)
@@ -80,8 +88,10 @@ def _recognise(program: Program) -> NaiveBayes:
         num_classes = count_classes(labels, num_rows, highest, first, keys)
     for extreme in () if whole.old is None else (int(whole.old.min()), int(whole.old.max())):
         if not 0 <= extreme < num_classes:
+            advice = {-1: f": {NO_LABEL}", num_classes: f": {FROM_ZERO}"}.get(extreme, "")
             raise NotNaiveBayes(
                 f"the labels reach {extreme}, and {program.label!r} has {num_classes} classes, 0 to {num_classes - 1}"
+                + advice
             )
     points, tables = parameters_by_class(labels, num_classes, num_rows, keys)
     blocks = make_blocks(points.observed, tables, num_classes)
@@ -90,8 +100,12 @@ def _recognise(program: Program) -> NaiveBayes:
         keys = jax.random.split(key_of(1), needed)
         points, tables = parameters_by_class(labels, num_classes, num_rows, keys)
         blocks = make_blocks(points.observed, tables, num_classes)
-    class_probs, fixed = _class_probs(points, program.label)
+    class_probs, fixed = find_class_probs(points, program.label)
+    recognised |= {b.site: f"site {b.site!r}, {b.family.__name__}" for b in blocks}
     matches = Matches(points, blocks, class_probs, _laws(labels, points), program.label)
+    if program.ignored:
+        raise NotNaiveBayes("the other sites are no obstacle")
+    matches.match_latents()
     rows = {b.name: b.rows(points.observed[b.site].value, b.totals, points.observed[b.site].mask) for b in blocks}
     label = program.label if labels.site else "label"
     settings = [points.latents]
@@ -99,15 +113,13 @@ def _recognise(program: Program) -> NaiveBayes:
         settings = [_with_hyper(labels, matches.hyper, points, at, keys) for at in range(3)]
     model, own = compose(matches, settings, num_classes, fixed, rows, label)
     checks = _certify(model, labels, blocks, points, whole)
-    model.certificate = _certificate(model, matches, labels, own, checks)
-    return to_host_model(model)
-
-
-def to_host_model(model: NaiveBayes) -> NaiveBayes:
-    """The model with numpy hyperparameters, whose precision no configuration changes."""
-    certificate, model = model.certificate, to_host(model)
-    model.certificate = certificate
-    return model
+    found = compare_rows(labels, whole, [block.site for block in blocks])
+    certificate = _certificate(model, matches, labels, own, checks, found)
+    source, spelling = make_source(fn, whole, TOGETHER in found.values()), model.spelling
+    if not {CHANGED, TOGETHER}.isdisjoint(found.values()):
+        spelling = spelling._replace(observes=source.__name__)  # type: ignore[union-attr]
+    # numpy hyperparameters, whose precision no configuration changes
+    return to_host(model).respell(spelling, source=source, certificate=certificate)
 
 
 def _with_hyper(labels: Labels, hyper: list[str], points: Points, at: int, keys: Any) -> Any:
@@ -149,7 +161,7 @@ def _find_labels(program: Program) -> Labels:
     """How to give the program labels."""
     if any(np.shape(leaf)[:1] == (0,) for leaf in program.leaves if hasattr(leaf, "dtype")):
         raise NotNaiveBayes(NO_ROWS)
-    trace = program.trace({program.label: _default_label}, key_of(0))
+    trace = program.trace({program.label: default_label}, key_of(0))
     site = trace.get(program.label)
     if site is not None and site["type"] == "sample":
         value = np.asarray(site["value"])
@@ -161,13 +173,14 @@ def _find_labels(program: Program) -> Labels:
             names = [name for name, s in trace.items() if s["type"] == "sample"]
             raise NotNaiveBayes(
                 f"label={program.label!r} is neither a sample site nor an argument of the program; its sites are "
-                f"{', '.join(names)}, its arguments {', '.join(arguments)}"
+                f"{', '.join(names)}, its arguments {', '.join(arguments)}; if nothing draws the label, {ONE_SITE}"
             )
-        old = np.asarray(arguments[program.label])
-        if old.dtype.kind not in "biuf" or old.ndim == 0 or old.size != len(old):
+        given = arguments[program.label]
+        old = np.asarray(given)
+        if numbers_of(given) is None or old.ndim == 0 or old.size != len(old):
             raise NotNaiveBayes(
-                f"the argument {program.label!r} must be an array of labels, one for each row, [N] or [N, 1], got "
-                f"shape {old.shape} of {old.dtype}"
+                f"the argument {program.label!r} must be an array of labels, whole numbers from 0, one for each row, "
+                f"[N] or [N, 1], got a {type(given).__name__} of shape {old.shape} of {old.dtype}"
             )
         labels = Labels(program, old.shape, old, site=False)
     if not labels.num_rows:
@@ -183,21 +196,14 @@ def _some_rows(labels: Labels) -> Labels:
     _, of_classes = np.unique(labels.old, return_index=True)
     spread = np.linspace(0, labels.num_rows - 1, max(MOST_ROWS - len(of_classes), 2)).astype(int)
     rows = np.union1d(of_classes, spread)
-    shorter = shorten(labels, rows, {labels.program.label: _default_label})
+    shorter = shorten(labels, rows, {labels.program.label: default_label})
     if shorter is None:
         return labels
     try:
-        fewer = _find_labels(shorter[0])
+        fewer = _find_labels(shorter)
     except NotNaiveBayes:
         return labels
     return fewer if fewer.num_rows == len(rows) else labels
-
-
-def _default_label(msg: Any) -> Any:
-    """The observed label, or class 0."""
-    if msg["value"] is not None:
-        return msg["value"]
-    return np.zeros(msg["fn"].shape(msg["kwargs"].get("sample_shape", ())), np.int32)
 
 
 def _labels_of_site(program: Program, site: Any, old: Any) -> Labels:
@@ -210,30 +216,19 @@ def _labels_of_site(program: Program, site: Any, old: Any) -> Labels:
     return Labels(program, value.shape, old, site=True)
 
 
-def _class_probs(points: Points, label: str) -> tuple[Values | None, Any]:
-    """The class probabilities as a canonical site, or fixed ones; both None if the label is an argument."""
-    if points.label is None:
-        return None, None
-    probs = points.label
-    if not same(probs, probs[:, :1]).all():
-        raise NotNaiveBayes(
-            f"site {label!r}, the label, has different probabilities in different rows: they may not depend on cells, "
-            "nor on other labels"
-        )
-    probs = probs[:, 0]
-    if same(probs, probs[:1]).all():
-        return None, probs[0]
-    return Values(probs, 1), None
-
-
 def _certify(model: NaiveBayes, labels: Labels, blocks: list[Block], points: Points, whole: Labels) -> Checks:
     num_rows = labels.num_rows
     checks = Checks(model, blocks, own_label=not labels.site)
     random, num_classes = np.random.default_rng(5), int(model.num_classes or 0)
     whole_rows = any(block.totals is not None and block.family.one_feature for block in blocks)
-    orders = [random.permutation(num_rows) for _ in range(64)]
+    orders = np.stack([random.permutation(num_rows) for _ in range(64)], axis=1)
     programs = [(labels, num_rows, ELSEWHERE)]
-    mixed = labels.program.permute(num_rows, labels.old, lambda d: orders[0 if whole_rows else d % len(orders)])
+
+    def mix(x: Any) -> Any:
+        columns = np.arange(x.shape[1])
+        return x[orders[:, columns * (not whole_rows) % orders.shape[1]], columns]
+
+    mixed = labels.program.change_rows(num_rows, labels.old, mix)
     programs.append((Labels(mixed, labels.shape, labels.old, site=labels.site), num_rows, EXCHANGED))
     shorter = _one_row_less(labels, num_rows)
     if shorter is not None:
@@ -259,42 +254,29 @@ def _one_row_less(labels: Labels, num_rows: int) -> Labels | None:
     """The labels of the program with a row less, if its rows are arguments."""
     if labels.old is None or num_rows < 2 or labels.shape != (num_rows, *labels.shape[1:]):
         return None
-    values = {} if not labels.site else {labels.program.label: _default_label}
+    values = {} if not labels.site else {labels.program.label: default_label}
     shorter = shorten(labels, np.arange(num_rows - 1), values)
     if shorter is None:
         return None
-    program, trace = shorter
-    shape = (num_rows - 1, *labels.shape[1:])
-    for name, site in trace.items():
-        if site["type"] != "sample" or not (site["is_observed"] or name == program.label):
-            continue
-        # a number of rows that the program has fixed
-        if np.shape(site["value"])[:1] != shape[:1] or site["fn"].batch_shape[:1] not in ((), shape[:1]):
-            return None
-    return Labels(program, shape, labels.old[: num_rows - 1], site=labels.site)
+    return Labels(shorter, (num_rows - 1, *labels.shape[1:]), labels.old[: num_rows - 1], site=labels.site)
 
 
-def _is_changed(labels: Labels, cells: Observed) -> bool:
-    """Whether arguments are shaped like the observed cells, and none of them is these cells."""
-    alike = [leaf for leaf in labels.program.leaves if np.shape(leaf) == cells.value.shape and leaf is not labels.old]
-    numbers = [np.asarray(leaf) for leaf in alike if getattr(leaf, "dtype", np.dtype(object)).kind in "biuf"]
-    return bool(numbers) and not any(np.array_equal(leaf, cells.with_holes, equal_nan=True) for leaf in numbers)
-
-
-def _certificate(model: NaiveBayes, matches: Matches, labels: Labels, own: list[str], checks: Checks) -> Certificate:
+def _certificate(
+    model: NaiveBayes, matches: Matches, labels: Labels, own: list[str], checks: Checks, found: dict[str, str]
+) -> Certificate:
     lines = [f"{model.num_classes} classes, label {labels.program.label!r}"]
     if not labels.site:
         lines[0] += ", an argument of the program: the class prior is ours"
+    if CLASS_PROBS in own:
+        lines[0] += f", {matches.fed[CLASS_PROBS].parts[0]}, a prior of its own"
     for block in matches.blocks:
         family = model.families[block.name]
-        cells = matches.points.observed[block.site]
-        latent = "; the latents of missing cells are integrated out" * cells.latent_cells
-        other = "; no argument: rows of the model are what it observes, NaN where masked" * _is_changed(labels, cells)
-        lines.append(f"site {block.site!r}: {type(family).__name__}, {block.num_columns} columns{latent}{other}")
+        latent = "; the latents of missing cells are integrated out" * matches.points.observed[block.site].latent_cells
+        lines.append(f"site {block.site!r}: {type(family).__name__}, {block.num_columns} columns{latent}")
+        lines.append(f"  rows: {found[block.site]}")
         lines += [f"  {short}: known" for short in block.known]
         for short in block.params:
-            fed = matches.fed[block.canonical(short)]
-            for part in dict.fromkeys((part.source, part.link) for part in fed.parts):
-                prior = "a prior of its own" if block.canonical(short) in own else "conjugate"
-                lines.append(f"  {short}: {part[1]} of site {part[0]!r}, {prior}")
+            prior = "a prior of its own" if block.canonical(short) in own else "conjugate"
+            parts = dict.fromkeys(map(str, matches.fed[block.canonical(short)].parts))
+            lines += [f"  {short}: {part}, {prior}" for part in parts]
     return Certificate(tuple(lines), checks.largest, checks.count)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bayesnb.model.links import LINKS
-from bayesnb.model.spelling import Part, Positions, Site
+from bayesnb.model.parts import Part, Positions
+from bayesnb.model.spelling import Site
 from bayesnb.recognition.classes import same
 
 
@@ -30,30 +32,55 @@ class Values(NamedTuple):
 
 
 def find_parts(target: Values, sources: Mapping[str, Values], *, inverse: bool) -> tuple[tuple[Part, ...], Any]:
-    """The parts of the target that are elements of the sources through a link, and which elements none gives."""
+    """The parts of the target that are elements of the sources through a link, and which elements none gives.
+
+    What is no element itself may be one times a known constant, plus another.
+    """
     flat = target.values.reshape(len(target.values), -1)
     missing = np.ones(flat.shape[1], bool)
     parts: list[Part] = []
-    for name, link in LINKS.items():
-        for source, given in sources.items():
-            if not missing.any():
-                break
-            if link.matrix and not (target.event == given.event == 2):
-                continue
+    for affine, (name, link), (source, given) in product((False, True), LINKS.items(), sources.items()):
+        if not missing.any():
+            break
+        events = (target.event, given.event)
+        if (link.matrix and (affine or events != (2, 2))) or (affine and all(events)):
+            continue
+        wanted, offered = flat, np.asarray(given.values, np.float64)
+        offered = offered if link.matrix else offered.reshape(len(offered), -1)
+        with np.errstate(all="ignore"):
+            if affine and not inverse:
+                wanted = link.inverse(wanted)
+            else:
+                offered = np.asarray((link.inverse if inverse else link.forward)(offered)).reshape(len(offered), -1)
+            at, found = _match(*map(_without_constants, (wanted, offered))) if affine else _match(wanted, offered)
+        found &= missing
+        if found.any():
+            placed = np.flatnonzero(found)
+            pair = wanted[:, placed], offered[:, at[placed]]
+            constants = _constants(*pair[:: 1 if inverse else -1]) if affine else ()
             size = given.shape[-1] if link.matrix else 1
-            through = link.inverse if inverse else link.forward
-            values = given.values
-            if not link.matrix:
-                values = values.reshape(len(values), -1)
-            with np.errstate(all="ignore"):
-                candidates = np.asarray(through(np.asarray(values, np.float64))).reshape(len(values), -1)
-            at, found = _match(flat, candidates)
-            found &= missing
-            if found.any():
-                placed = np.flatnonzero(found)
-                parts.append(Part(source, name, Positions(at[placed]), Positions(placed), size))
-                missing &= ~found
+            parts.append(Part(source, name, Positions(at[placed]), Positions(placed), size, *constants))
+            missing &= ~found
     return tuple(parts), missing
+
+
+def _without_constants(values: Any) -> Any:
+    """Numbers [P + 1, T], the same for columns of which one is the other times a constant, plus another."""
+    values = values - values.mean(axis=0)
+    values = values / np.take_along_axis(values, np.abs(values).argmax(axis=0)[None], axis=0)
+    # a number may be 1 in many columns, their sum with other weights is not
+    return 100.0 + np.concatenate([np.cos(np.arange(1.0, len(values) + 1.0))[None] @ values, values])
+
+
+def _constants(latents: Any, numbers: Any) -> Any:
+    """The shift and the scale, of each column or one for all, with numbers = shift + scale * latents."""
+    centred = latents - latents.mean(axis=0)
+    scale = (centred * numbers).sum(axis=0) / np.square(centred).sum(axis=0)
+    shift = numbers.mean(axis=0) - scale * latents.mean(axis=0)
+    shift = np.where(np.abs(shift) <= 1e-12 * np.abs(numbers).max(axis=0), 0.0, shift)
+    # to 14 digits, so that decimals are what the program has written
+    pairs = [tuple(float(f"{number:.14g}") for number in pair) for pair in zip(shift, scale, strict=True)]
+    return zip(*(pairs[:1] if len({*pairs}) == 1 else pairs), strict=True)
 
 
 def _match(targets: Any, sources: Any) -> tuple[Any, Any]:

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
-from numpyro.distributions import constraints
+from numpyro.distributions import constraints, transforms
 
 from bayesnb.model.links import LINKS, ChangedLaw
 from bayesnb.recognition.classes import same
@@ -25,19 +25,17 @@ FAR = 30.0
 """An unconstrained value far out."""
 
 
-def covers(fed: Fed, laws: Laws, support: Any) -> bool:
+def covers(fed: Fed, laws: Laws, latents: Mapping[str, Latent], support: Any) -> bool:
     """Whether the latents reach the whole support of the canonical site; Uniform(0.2, 0.8) does not."""
+    # of a simplex of two, one number
+    far = dist.biject_to(constraints.unit_interval if support.event_dim else support)(jnp.array([[-FAR], [FAR]]))
     for part in fed.parts:
-        law = laws[part.source][0]
+        law, values = laws[part.source][0], latents[part.source].values[:1]
         if law.event_dim:
             continue  # a simplex, or positive definite
-        free = dist.biject_to(law.support)
-        ends = jnp.stack([free(jnp.full(free.inverse_shape(law.batch_shape), end)) for end in (-FAR, FAR)])
-        reached = LINKS[part.link].forward(ends)
-        # of a simplex of two, one number
-        scale = dist.biject_to(constraints.unit_interval if support.event_dim else support)
-        unconstrained = np.sort(np.asarray(scale.inv(reached)), axis=0)
-        if not ((unconstrained[0] < -FAR / 4) & (unconstrained[1] > FAR / 4)).all():
+        ends = np.repeat(values.reshape(1, -1), 2, axis=0)
+        ends[:, part.taken.values] = part.through(np.broadcast_to(far, (2, len(part.taken.values))), inverse=True)
+        if not law.support(ends.reshape(2, *values.shape[1:])).all():
             return False
     return True
 
@@ -58,6 +56,8 @@ def own_prior(fed: Fed, latents: Mapping[str, Latent], laws: Laws, site: str) ->
                 f"{what} is not conjugate, and no draws can be made from it, as from an improper prior: give it a "
                 "distribution with a sample method"
             ) from error
+    if links <= {"expit", "expit of minus"} and fed.values.event == 1 and laws[names[0]][0].support is constraints.real:
+        return _law_of_two_classes(fed, laws[names[0]][0])
     if len(links) > 1 and fed.values.event:
         raise NotNaiveBayes(
             f"{what} is not conjugate: give two classes a Beta on the probability of one, or a Dirichlet"
@@ -74,7 +74,30 @@ def own_prior(fed: Fed, latents: Mapping[str, Latent], laws: Laws, site: str) ->
             )
         return laws[names[0]][0]
     law = _arrange(fed, [laws[name][0] for name in names], [latents[name].log_prob.shape[1:] for name in names], what)
-    return law if link is LINKS["identity"] else ChangedLaw(law, link.transform)
+    changes = [] if link is LINKS["identity"] else [link.transform]
+    if any(part.scale for part in fed.parts):
+        shift, scale = _constants(fed)
+        if law.support is not constraints.real and (np.sign(scale) != np.sign(scale.ravel()[0])).any():
+            raise NotNaiveBayes(f"{what} is not conjugate, and is used with both signs: use one for all")
+        changes = [transforms.AffineTransform(shift, scale), *changes]
+    return ChangedLaw(law, changes) if changes else law
+
+
+def _law_of_two_classes(fed: Fed, law: Any) -> dist.Distribution:
+    """The law of two probabilities that a logit with this law determines."""
+    sign = next(-1.0 if part.link == "expit of minus" else 1.0 for part in fed.parts if 0 in part.placed.values)
+    shift, scale = (sign * constant[0] for constant in _constants(fed))
+    # for two classes, the first part of the stick is expit
+    changes = [transforms.AffineTransform(shift, scale), transforms.StickBreakingTransform()]
+    return dist.TransformedDistribution(law.expand([1]).to_event(1), changes)
+
+
+def _constants(fed: Fed) -> Any:
+    """The shift and the scale of every element of the canonical site."""
+    found = np.stack([np.zeros(fed.values.shape).ravel(), np.ones(fed.values.shape).ravel()])
+    for part in fed.parts:
+        found[:, part.placed.values] = [part.shift or (0.0,), part.scale or (1.0,)]
+    return found.reshape(2, *fed.values.shape)
 
 
 def fed_value(law: Any) -> Any:

@@ -13,7 +13,7 @@ import numpyro.distributions as dist
 
 from bayesnb.families.base import Family
 from bayesnb.recognition.missing_cells import base_of, mask_of
-from bayesnb.recognition.refusals import NotNaiveBayes
+from bayesnb.recognition.refusals import FROM_ZERO, NO_LABEL, SUMMED_OUT, NotNaiveBayes
 from bayesnb.recognition.running import Program, Trace, numbers
 
 Arrays = dict[str, np.ndarray[Any, Any]]
@@ -42,11 +42,6 @@ class Observed:
     """Which cells count; None if all do."""
     latent_cells: bool = False
     """Whether the others are latents of ``obs_mask``."""
-
-    @property
-    def with_holes(self) -> Any:
-        """The cells, NaN where the mask leaves them out."""
-        return self.value if self.mask is None else np.where(_on_draws(self.mask, self.value), self.value, np.nan)
 
 
 @dataclass
@@ -93,23 +88,17 @@ def _gather(name: str, run: Observed, params: Any, *data: Any) -> Observed:
     value, totals, mask = (None if array is None else array[0] for array in data)
     mask = None if mask is None or mask.all() else mask
     site = Observed(run.family, value, params, totals, mask, run.latent_cells)
-    if (np.isnan(site.with_holes) & (True if mask is None else _on_draws(mask, value))).any():
+    if (np.isnan(site.value) & (True if mask is None else _on_draws(mask, value))).any():
         raise NotNaiveBayes(
             f"site {name!r} observes NaN: leave missing cells out by a mask, such as obs_mask=~jnp.isnan(X)"
         )
     return site
 
 
-def observed_cells(program: Program) -> dict[str, Any]:
-    """The value of every observed site in one run, in float64, NaN where its mask leaves it out."""
-    with jax.enable_x64(True):
-        trace = program.in_double().trace({}, jax.random.key(0))
-        found = {}
-        for name, site in trace.items():
-            if site["type"] == "sample" and site["is_observed"]:
-                value, mask = np.array(site["value"], np.float64), mask_of(site)
-                found[name] = value if mask is None else np.where(_on_draws(mask, value), value, np.nan)
-    return found
+def cells_of(site: dict[str, Any]) -> Any:
+    """The value of an observed site, NaN where its mask leaves it out."""
+    value, mask = jnp.asarray(site["value"]), mask_of(site)
+    return value if mask is None else jnp.where(_on_draws(mask, value), value.astype(float), jnp.nan)
 
 
 def _on_draws(mask: Any, value: Any) -> Any:
@@ -131,7 +120,7 @@ def _read(trace: Trace, label: str) -> Points:
         elif site["fn"].support.is_discrete:
             raise NotNaiveBayes(
                 f"site {name!r} is discrete and not observed: give a feature its data; a discrete latent, as in a "
-                "mixture, is not recognised"
+                f"mixture, is not recognised; where it is the label of other rows, {NO_LABEL}"
             )
         else:
             latents[name] = _read_latent(site)
@@ -165,9 +154,15 @@ def _label_probs(name: str, site: dict[str, Any]) -> Any:
         probs = law.probs
     elif isinstance(law, dist.BernoulliProbs | dist.BernoulliLogits):
         probs = jnp.stack([1.0 - law.probs, law.probs], axis=-1)
+    elif isinstance(law, dist.DiscreteUniform):
+        low, high = int(np.min(law.low)), int(np.max(law.high))
+        if low or np.min(law.high) < high or np.max(law.low) > low:
+            raise NotNaiveBayes(f"site {name!r}, the label, is a DiscreteUniform from {low} to {high}: {FROM_ZERO}")
+        probs = jnp.full((1, high + 1), 1.0 / (high + 1))
     else:
         raise NotNaiveBayes(
-            f"site {name!r}, the label, is a {type(law).__name__}: it must be Categorical, or Bernoulli for two classes"
+            f"site {name!r}, the label, is a {type(law).__name__}: it must be Categorical, DiscreteUniform from 0, or "
+            "Bernoulli for two classes"
         )
     _require_terms(name, site, value.size)
     return probs.reshape(-1, probs.shape[-1])
@@ -194,6 +189,7 @@ def _read_cells(name: str, site: dict[str, Any]) -> Observed:
         raise NotNaiveBayes(
             f"site {name!r} is observed, and a {type(law).__name__} is not a likelihood of this package, which has "
             f"{', '.join(sorted(name for name, f in Family.known.items() if {'laws', 'read'} & vars(f).keys()))}"
+            f"{SUMMED_OUT if type(law).__name__.startswith('Mixture') else ''}"
         )
     _require_terms(name, site, int(np.size(value)))
     family, params = families[0]

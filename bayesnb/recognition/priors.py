@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.model.links import LINKS, log_slope
-from bayesnb.model.spelling import Part
+from bayesnb.model.parts import Part
 from bayesnb.recognition.matching import Values
 from bayesnb.recognition.points import Latent
 

@@ -10,8 +10,9 @@ import jax
 import numpy as np
 
 from bayesnb.recognition.classes import Labels, same
+from bayesnb.recognition.containers import numbers_of, type_like
 from bayesnb.recognition.refusals import NotNaiveBayes
-from bayesnb.recognition.running import Program, Trace, type_like
+from bayesnb.recognition.running import Program, Trace
 
 KEY = 0
 """The seed of these runs."""
@@ -26,7 +27,9 @@ def hold_hyperparameters(labels: Labels, values: Mapping[str, Any]) -> Program:
     program, num_rows, before = labels.program, labels.num_rows, labels.trace
     sites = {name: site for name, site in before.items() if site["type"] == "sample"}
     rows = [labels.old, *(site["value"] for site in sites.values() if site["is_observed"])]
-    suspects = [n for n, leaf in enumerate(program.leaves) if _rows(leaf, num_rows) and not _is_one_of(leaf, rows)]
+    held = [numbers_of(leaf) for leaf in program.leaves]
+    long = [(n, leaf) for n, leaf in enumerate(held) if leaf is not None and leaf.shape[:1] == (num_rows,)]
+    suspects = [n for n, leaf in long if not _is_one_of(leaf, rows)]
     if not suspects:
         return program
     latents = {n: site["value"] for n, site in sites.items() if not site["is_observed"] and n != program.label}
@@ -51,8 +54,8 @@ def hold_hyperparameters(labels: Labels, values: Mapping[str, Any]) -> Program:
     return replace(program, held=frozenset(n for n in suspects if is_prior(n)))
 
 
-def shorten(labels: Labels, rows: np.ndarray[Any, Any], values: Mapping[str, Any]) -> tuple[Program, Trace] | None:
-    """The program with these rows alone, by position, and a run of it; None if its latents would be others."""
+def shorten(labels: Labels, rows: np.ndarray[Any, Any], values: Mapping[str, Any]) -> Program | None:
+    """The program with these rows alone, by position; None if latents would be others, or rows as many as before."""
     program, before = labels.program, _shapes(labels.trace, labels.program.label)
     for counts in (True, False):  # a number may be that of the rows, or of something else
         shorter = program.select_rows(labels.num_rows, rows, counts=counts)
@@ -60,8 +63,11 @@ def shorten(labels: Labels, rows: np.ndarray[Any, Any], values: Mapping[str, Any
             trace = shorter.trace(values, jax.random.key(KEY))
         except NotNaiveBayes:
             continue
-        if _shapes(trace, program.label) == before:
-            return shorter, trace
+        # a program may have fixed the number of rows
+        sites = [s for n, s in trace.items() if s["type"] == "sample" and (s["is_observed"] or n == program.label)]
+        sizes = {np.shape(site["value"])[:1] for site in sites} | {site["fn"].batch_shape[:1] for site in sites}
+        if _shapes(trace, program.label) == before and sizes <= {(), (len(rows),)}:
+            return shorter
     return None
 
 
@@ -77,16 +83,14 @@ def _is_one_of(leaf: Any, arrays: list[Any]) -> bool:
     )
 
 
-def _rows(leaf: Any, num_rows: int) -> bool:
-    return hasattr(leaf, "dtype") and np.shape(leaf)[:1] == (num_rows,)
-
-
 def _roll(program: Program, num_rows: int, number: int | None) -> Program:
     """The program with this argument rolled by a row, or all that have as many rows."""
     numbers = iter(range(len(program.leaves)))
 
     def roll(leaf: Any) -> Any:
-        chosen = next(numbers) == number or number is None
-        return type_like(leaf, np.roll(np.asarray(leaf), 1, axis=0)) if chosen and _rows(leaf, num_rows) else leaf
+        chosen, held = next(numbers) == number or number is None, numbers_of(leaf)
+        if held is None or not chosen or held.shape[:1] != (num_rows,):
+            return leaf
+        return type_like(leaf, np.roll(held, 1, axis=0))
 
     return program.map(roll)

@@ -15,11 +15,12 @@ from numpyro import handlers
 from numpyro.primitives import Messenger
 
 from bayesnb.arrays.interpreter import evaluate_once
+from bayesnb.arrays.placement import allow_promotion
 from bayesnb.arrays.pytree import short_repr
-from bayesnb.arrays.rank_promotion import allow_rank_promotion
+from bayesnb.recognition.containers import numbers_of, type_like
 from bayesnb.recognition.draws import draw_inside
 from bayesnb.recognition.missing_cells import join_missing_cells
-from bayesnb.recognition.refusals import NotNaiveBayes, explain_errors
+from bayesnb.recognition.refusals import SUMMED_OUT, NotNaiveBayes, explain_errors
 
 MOST_ROWS = 64
 """The most example rows with which the program is probed, if it takes its rows from its arguments."""
@@ -30,10 +31,10 @@ NEEDS_NUMBERS = (jax.errors.JAXTypeError, jax.errors.JAXIndexError, NotImplement
 """What is raised where a number is needed that a trace has not, and for random keys that numpy cannot follow."""
 
 
-def numbers(function: Callable[..., Any], *args: Any) -> Any:
-    """``function(*args)`` with numpy leaves, by numpy from its trace, or operation by operation if it needs numbers."""
+def numbers(function: Callable[..., Any], *args: Any, by: Callable[..., Any] = evaluate_once) -> Any:
+    """``function(*args)`` with numpy leaves, ``by`` numpy from its trace, or by its operations if it needs numbers."""
     try:
-        return evaluate_once(function, *args)
+        return by(function, *args)
     except (NotNaiveBayes, *NEEDS_NUMBERS) as error:
         if not isinstance(error.__cause__ or error, NEEDS_NUMBERS):
             raise
@@ -44,13 +45,16 @@ class given(Messenger):
     """A context in which sites have these values, and other latents random ones, given their name and distribution."""
 
     def __init__(
-        self, fn: Any, values: Mapping[str, Any], key: Any, draw: Callable[..., Any] = lambda _, *law: draw_inside(*law)
+        self, fn: Any, values: Mapping[str, Any], key: Any, draw: Any = None, ignored: frozenset[str] = frozenset()
     ) -> None:
         super().__init__(fn)
-        self.values, self.key, self.draw = values, key, draw
+        self.values, self.key, self.ignored = values, key, ignored
+        self.draw = draw or (lambda _, *law: draw_inside(*law))
 
     def process_message(self, msg: dict[str, Any]) -> None:
         """Set the value of a sample site."""
+        if msg["type"] != "sample" and msg["name"] in self.ignored:
+            return
         if msg["type"] == "plate" and msg["args"][1] not in (None, msg["args"][0]):
             raise NotNaiveBayes(
                 f"plate {msg['name']!r} has a subsample_size: a model of some rows only is not certified; leave it out"
@@ -61,8 +65,10 @@ class given(Messenger):
             return
         name, law = msg["name"], jax.tree.map(_double, msg["fn"])
         msg["fn"] = law
-        if isinstance(law, dist.Unit):
-            raise NotNaiveBayes(f"site {name!r} is a numpyro.factor: write its density as a prior, with numpyro.sample")
+        if isinstance(law, dist.Unit) and name not in self.ignored:
+            raise NotNaiveBayes(
+                f"site {name!r} is a numpyro.factor: write its density as a prior, with numpyro.sample{SUMMED_OUT}"
+            )
         if name in self.values:
             value = self.values[name]
             # a JAX array, as it would have been drawn: programs use its methods
@@ -72,9 +78,23 @@ class given(Messenger):
             msg["value"] = self.draw(name, law, key, msg["kwargs"].get("sample_shape", ()))
 
 
+def default_label(msg: Any) -> Any:
+    """The observed label, or class 0."""
+    if msg["value"] is not None:
+        return msg["value"]
+    return np.zeros(msg["fn"].shape(msg["kwargs"].get("sample_shape", ())), np.int32)
+
+
+def inner(fn: Any) -> Any:
+    """The function inside NumPyro's handlers."""
+    while isinstance(fn, Messenger):
+        fn = fn.fn
+    return fn
+
+
 def _double(leaf: Any) -> Any:
-    """A float32 parameter of a distribution, such as a constant of the program, in float64."""
-    return leaf.astype(jnp.float64) if getattr(leaf, "dtype", None) == jnp.float32 else leaf
+    """A float32 parameter of a distribution, such as a constant of the program, in float64 where JAX has it."""
+    return leaf.astype(jnp.result_type(float)) if getattr(leaf, "dtype", None) == jnp.float32 else leaf
 
 
 @dataclass(frozen=True)
@@ -87,13 +107,20 @@ class Program:
     label: str
     held: frozenset[int] = frozenset()
     """The numbers of leaves of the arguments that are not rows, although they have as many."""
+    ignored: frozenset[str] = frozenset()
+    """Sites that were refused, beside which the others are looked at."""
 
-    def trace(self, values: Mapping[str, Any], key: Any) -> Trace:
-        """The sites of one run."""
-        with allow_rank_promotion(), explain_errors(self._call):
-            seeded = handlers.seed(given(self.fn, values, key), key)
+    def trace(self, values: Mapping[str, Any], key: Any, **draw: Any) -> Trace:
+        """The sites of one run; latents may be drawn otherwise, by ``draw``."""
+        with allow_promotion(), explain_errors(self._call):
+            seeded = handlers.seed(given(self.fn, values, key, ignored=self.ignored, **draw), key)
             trace = handlers.trace(seeded).get_trace(*self.args, **self.kwargs)
-        return join_missing_cells(trace, self.label)
+        trace = join_missing_cells(trace, self.label)
+        return {
+            name: site
+            for name, site in trace.items()
+            if name not in self.ignored or not (site.get("is_observed", True) or site["fn"].support.is_discrete)
+        }
 
     def _call(self) -> str:
         """The call in short, on one line."""
@@ -103,11 +130,8 @@ class Program:
     @property
     def arguments(self) -> dict[str, Any]:
         """The program's arguments by name."""
-        fn = self.fn
-        while isinstance(fn, Messenger):
-            fn = fn.fn
         try:
-            bound = inspect.signature(fn).bind(*self.args, **self.kwargs)
+            bound = inspect.signature(inner(self.fn)).bind(*self.args, **self.kwargs)
         except (TypeError, ValueError) as error:
             raise NotNaiveBayes(f"the program cannot be called with model_args and model_kwargs: {error}") from error
         return dict(bound.arguments)
@@ -142,31 +166,29 @@ class Program:
             return self
 
         def swap(leaf: Any) -> Any:
-            if not hasattr(leaf, "dtype") or np.size(leaf) != old.size or np.ndim(leaf) == 0:
+            held = numbers_of(leaf)
+            if held is None or held.size != old.size or held.ndim == 0:
                 return leaf
-            same = np.array_equal(np.asarray(leaf, np.float64).ravel(), old.ravel().astype(np.float64))
-            return type_like(leaf, new.reshape(np.shape(leaf))) if same else leaf
+            same = np.array_equal(held.ravel().astype(np.float64), old.ravel().astype(np.float64))
+            return type_like(leaf, new.reshape(held.shape)) if same else leaf
 
         return self.map(swap)
 
-    def permute(
-        self, num_rows: int, label: np.ndarray[Any, Any] | None, order: Callable[[int], np.ndarray[Any, Any]]
+    def change_rows(
+        self, num_rows: int, label: np.ndarray[Any, Any] | None, change: Callable[..., Any], *given: Any
     ) -> Program:
-        """The same program with the cells of its arguments, but the label, exchanged between rows.
+        """The same program with other rows in its arguments, but the label: ``change(table [N, D], *given)``."""
 
-        ``order`` gives the rows' new order in each column; it is the same for all arguments.
-        """
-
-        def shuffle(leaf: Any) -> Any:
-            if not hasattr(leaf, "dtype") or np.ndim(leaf) == 0 or np.shape(leaf)[0] != num_rows:
+        def of_rows(leaf: Any) -> Any:
+            held = numbers_of(leaf)
+            if held is None or held.shape[:1] != (num_rows,):
                 return leaf
-            whole = np.array(leaf).reshape(num_rows, -1)
+            whole = held.reshape(num_rows, -1)
             if label is not None and whole.size == label.size and np.array_equal(whole.ravel(), label.ravel()):
                 return leaf
-            mixed = [whole[order(d), d] for d in range(whole.shape[1])]
-            return type_like(leaf, np.stack(mixed, axis=1).reshape(np.shape(leaf))) if mixed else leaf
+            return type_like(leaf, change(whole, *given).reshape(held.shape))
 
-        return self.map(shuffle, of_rows=True)
+        return self.map(of_rows, of_rows=True)
 
     def select_rows(self, num_rows: int, rows: np.ndarray[Any, Any], *, counts: bool) -> Program:
         """The same program with these ``rows``, by position, of all arguments that have ``num_rows``.
@@ -177,14 +199,8 @@ class Program:
         def cut(leaf: Any) -> Any:
             if counts and type(leaf) is int and leaf == num_rows:
                 return len(rows)
-            return leaf[rows] if hasattr(leaf, "dtype") and np.shape(leaf)[:1] == (num_rows,) else leaf
+            if not hasattr(leaf, "dtype") or np.shape(leaf)[:1] != (num_rows,):
+                return leaf
+            return leaf.iloc[rows] if hasattr(leaf, "iloc") else leaf[rows]  # by position
 
         return self.map(cut, of_rows=True)
-
-
-def type_like(leaf: Any, value: np.ndarray[Any, Any]) -> Any:
-    """The value with the type of the leaf."""
-    value = value.astype(leaf.dtype)
-    if isinstance(leaf, np.ndarray):
-        return value
-    return jnp.asarray(value) if isinstance(leaf, jax.Array) else type(leaf)(value)  # of pandas or polars

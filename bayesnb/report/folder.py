@@ -36,25 +36,24 @@ def write_files(folder: Path, findings: Findings, summary: Mapping[str, Any]) ->
     figures = draw_figures(findings, summary)
     for name, figure in figures.items():
         (folder / name).write_bytes(png(figure, FILE_DPI))
-    _write_scores(folder, findings.result)
     text = render_page(summary, {name: png(figure, PAGE_DPI) for name, figure in figures.items()})
     (folder / "report.html").write_text(text, encoding="utf-8")
-    (folder / SUMMARY).write_text(summary_text(summary, folder), encoding="utf-8")
-    return "report.html", "results.csv", SUMMARY, *figures
+    return "report.html", *_write_scores(folder, findings.result, summary), *figures
 
 
 def write_scores(folder: Path, result: Comparison, data: Mapping[str, Any]) -> tuple[str, ...]:
     """Write the scores of a comparison that goes on, with a summary of the data alone, and return the files' names."""
-    _write_scores(folder, result)
     summary = {"data": data, "splits": {"sizes": list(result.sizes), "stopped": "not finished"}}
-    (folder / SUMMARY).write_text(summary_text(summary, folder), encoding="utf-8")
-    return "results.csv", SUMMARY
+    return _write_scores(folder, result, summary)
 
 
-def _write_scores(folder: Path, result: Comparison) -> None:
+def _write_scores(folder: Path, result: Comparison, summary: Mapping[str, Any]) -> tuple[str, ...]:
+    """Write the scores, and last the summary, which has the digests of all other files."""
     with (folder / "results.csv").open("w", newline="", encoding="utf-8") as handle:
         handle.write(line(field.name for field in fields(Record)))
         handle.writelines(line(asdict(record).values()) for record in result.records)
+    (folder / SUMMARY).write_text(summary_text(summary, folder), encoding="utf-8")
+    return "results.csv", SUMMARY
 
 
 @contextmanager

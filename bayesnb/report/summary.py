@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayesnb.comparison.compare import Comparison, Cure
-from bayesnb.comparison.experiment import Experiment
+from bayesnb.comparison.experiment import Experiment, num_test_rows
 from bayesnb.comparison.first_split import Evidence, NutsCheck
 from bayesnb.comparison.methods import COMPARED, PRIOR_MEANINGS, REFERENCE
 from bayesnb.comparison.metrics import FLOOR_NATS, METRICS
-from bayesnb.comparison.splits import num_test_rows
 from bayesnb.frames.column_kinds import Column
 from bayesnb.inspection.dependence import STRONG, Dependence
 from bayesnb.inspection.num_parameters import num_parameters

@@ -20,7 +20,7 @@ from bayesnb.arrays.class_table import is_class_table
 from bayesnb.arrays.cpu_rows import answers_cpu_rows
 from bayesnb.arrays.host_calls import without_compiling
 from bayesnb.arrays.interpreter import has_numpy_form
-from bayesnb.arrays.placement import is_traced, on_host, read_only, to_host
+from bayesnb.arrays.placement import is_traced, on_host, promote_dtypes, read_only, to_host
 from bayesnb.arrays.pytree import Node, pytree, short_repr
 from bayesnb.arrays.typing import Array, ArrayLike, Rows
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
@@ -29,14 +29,16 @@ from bayesnb.primitives.scoring import Score, prepare_likelihood
 from bayesnb.results import generate, intervals
 from bayesnb.results.evidence import EvidenceTable, evidence_table
 from bayesnb.results.intervals import Interval, ParameterDraws
-from bayesnb.results.parameter_draws import sample_some
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import check_rows
 from bayesnb.rows.statistics import ModelStatistics
 
 
 class Classifier(Node):
-    """A generative classifier. X is an array [N, D], or a dict of arrays by block; K classes."""
+    """A generative classifier. X is an array [N, D], or a dict of arrays by block; K classes.
+
+    Inside a JAX transformation cells are checked by ``checkify`` alone, as ``fit_mle`` says.
+    """
 
     model: NaiveBayes
 
@@ -133,13 +135,14 @@ class Classifier(Node):
     def _scorer(self) -> Score:
         """The function that gives log p(y = k, x) of checked rows without the base measure, [N, K]."""
 
+    @promote_dtypes
     def scores(self, arrays: Mapping[str, Array]) -> LogProb:
         """log p(y = k, x) of checked rows without the base measure, [N, K]. Pure JAX."""
         return self._scorer()(arrays)
 
     def arrays(self, X: Rows) -> dict[str, Array]:
         """Rows [N, D] by block, checked against the fit; ValueError if they do not fit."""
-        model = self.model
+        model = arguments.require_one_fit(self.model)
         return check_rows(model.families, model.single, model.by_block(X), self.columns(), sparse=not is_traced(self))
 
     def _score_rows(self, arrays: dict[str, Array]) -> LogProb:
@@ -246,7 +249,7 @@ class Posterior(Classifier):
 
     def evidence_table(self) -> EvidenceTable:
         """The log evidence in parts that add up: ``labels``, log p(y), and ``features``, [K, D] by block."""
-        return evidence_table(self.prior, self.statistics)
+        return evidence_table(arguments.require_one_fit(self.prior), self.statistics)
 
     def sample(self, key: Array, num_samples: int) -> Sites:
         """Independent exact draws of the parameters by site, [num_samples, K, ...]; key is a ``jax.random.key``.
@@ -254,17 +257,17 @@ class Posterior(Classifier):
         A key fixes the draws, and more draws begin with the same ones; those on the host and on a device differ.
         """
         arguments.check_key(key)
-        arguments.check_draws(self.model, num_samples=num_samples)
+        arguments.check_draws(arguments.require_one_fit(self.model), num_samples=num_samples)
         if on_host(self.model) and not is_traced(key) and has_numpy_form(key):
             pieces = [
-                without_compiling(sample_some, self.model, key, start, total=num_samples, size=stop - start)
+                without_compiling(generate.sample_some, self.model, key, start, total=num_samples, size=stop - start)
                 for start in range(0, num_samples, self.draws_at_once)
                 if (stop := min(start + self.draws_at_once, num_samples))
             ]
             return {site: np.concatenate([piece[site] for piece in pieces]) for site in pieces[0]}
         # powers of two limit the sizes that are compiled; the first keys of a split do not depend on its length
         size = 1 << (num_samples - 1).bit_length()
-        draws = sample_some(self.model, key, 0, total=size, size=size)
+        draws = generate.sample_some(self.model, key, 0, total=size, size=size)
         return {site: value[:num_samples] for site, value in draws.items()}
 
     def with_class_probs(self, class_probs: ArrayLike) -> Self:

@@ -1,8 +1,9 @@
-"""Labelled rows from a fitted model: sample a class, then the features given the class."""
+"""Samples from a model: its parameters, and labelled rows, a class first and then the features given the class."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import jax
@@ -13,8 +14,7 @@ from numpyro import handlers
 
 from bayesnb.arrays import memory
 from bayesnb.arrays.host_calls import at_once
-from bayesnb.arrays.placement import Array, is_traced, namespace, on_host
-from bayesnb.arrays.rank_promotion import allow_rank_promotion
+from bayesnb.arrays.placement import Array, allow_promotion, is_traced, namespace, on_host
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 
 
@@ -48,7 +48,7 @@ def _rows(model: NaiveBayes, params: Sites, draw: Array, key: Array, total_count
     y = jax.random.categorical(key_of_label, jnp.log(jnp.asarray(model.class_probs_of(params)))[draw])
     blocks, rows = model.block_params(params), {}
     with (
-        allow_rank_promotion(),
+        allow_promotion(),
         handlers.block(),
         handlers.seed(rng_seed=key_of_rows),
         numpyro.plate("rows", len(draw)),
@@ -56,8 +56,7 @@ def _rows(model: NaiveBayes, params: Sites, draw: Array, key: Array, total_count
         for name, family in model.families.items():
             totals = total_count.get(name) if isinstance(total_count, Mapping) else total_count
             rows[name] = family.sample_rows(name, blocks[name], y, draw, totals)
-    X = rows["x"] if model.single else rows
-    return (X if model.spelling is None else model.spelling.own_rows(X, model.single)), y
+    return model.own_rows(rows["x"] if model.single else rows), y
 
 
 _compiled_rows = jax.jit(_rows, static_argnames="total_count")
@@ -71,3 +70,16 @@ def _totals(total_count: Any, sets: slice, size: int, by_row: bool) -> Any:
         return total_count
     totals = np.asarray(total_count)
     return totals[sets] if by_row else np.concatenate([totals] * (sets.stop - sets.start))
+
+
+@partial(jax.jit, static_argnames=("total", "size"))
+def sample_some(model: NaiveBayes, key: Array, start: int, *, total: int, size: int) -> Sites:
+    """``size`` of ``total`` draws, from number ``start`` on."""
+    keys = jax.lax.dynamic_slice_in_dim(jax.random.split(key, total), start, size)
+    return jax.vmap(partial(sample_once, model))(keys)
+
+
+def sample_once(model: NaiveBayes, key: Array) -> Sites:
+    """One draw of the parameters from the prior of a resolved model. Pure JAX."""
+    with allow_promotion(), handlers.block(), handlers.seed(rng_seed=key):
+        return model.params()

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.host_calls import at_once
-from bayesnb.arrays.placement import is_traced, on_host, to_host
+from bayesnb.arrays.placement import is_traced, on_host, promote_dtypes, to_host
 from bayesnb.arrays.sparse import dense
 from bayesnb.arrays.typing import Array
 from bayesnb.families.base import Family
@@ -95,6 +95,7 @@ def contribution_interval(given: ParameterDraws, against: Any) -> dict[str, Inte
     return {block: Interval(low[block], high[block]) for block in given.model.families}
 
 
+@promote_dtypes
 def quantiles(of_rows: Callable[..., Any], given: ParameterDraws, by_feature: bool) -> tuple[Any, Any]:
     """Both ends of intervals of ``of_rows(model, powers, rows, draw)`` [N, ...], block by block of rows.
 

@@ -14,10 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.arrays.placement import is_traced
+from bayesnb.arrays.placement import Array, is_traced
 from bayesnb.arrays.typing import ArrayLike
-
-Array = np.ndarray[Any, Any]
 
 ROOT = ""
 """The path of the root, which is above all labels."""

@@ -13,8 +13,8 @@ import numpy as np
 from bayesnb.arrays import memory
 from bayesnb.arrays.class_table import is_class_table
 from bayesnb.arrays.placement import Array, as_array, is_traced
-from bayesnb.arrays.processes import require_jax
 from bayesnb.arrays.pytree import short_repr
+from bayesnb.arrays.threads import require_jax
 from bayesnb.rows.checks import quote
 
 
@@ -80,6 +80,16 @@ def require_known(function: str, *values: Any) -> None:
         raise ValueError(
             f"{function} cannot run inside a JAX transformation: call it with arrays whose values are known"
         )
+
+
+def require_one_fit(model: Any) -> Any:
+    """The model of a fit. ValueError if it is that of many fits, which ``jax.vmap`` returned."""
+    if np.ndim(model.class_concentration) > 1:
+        raise ValueError(
+            f"these are {len(model.class_concentration)} fits, which jax.vmap stacked: use them in jax.vmap too, as in "
+            "jax.vmap(lambda fit: fit.predict_proba(X))(fits)"
+        )
+    return model
 
 
 def check_draws(one: Any, **given: Any) -> None:

@@ -1,7 +1,7 @@
 """Checks of users' rows, made once at the boundary.
 
 Each error states what was expected, what was given, and what to do. Shapes and types are always checked, values only if
-they are known: inside a JAX transformation they are not.
+they are known: inside a JAX transformation they are not, unless the user's function goes through ``checkify``.
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ import numpy as np
 from numpyro.distributions.constraints import Constraint
 
 from bayesnb.arrays.cells import observed
+from bayesnb.arrays.checked import checked
 from bayesnb.arrays.class_table import is_class_table
 from bayesnb.arrays.lazy import require_computed
-from bayesnb.arrays.masked import fill_masked
-from bayesnb.arrays.placement import Array, as_array, is_traced, on_host
-from bayesnb.arrays.processes import require_jax
+from bayesnb.arrays.placement import Array, as_array, fill_masked, is_traced, on_host, promote_dtypes
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.arrays.sparse import bytes_per_row, from_bcoo, is_sparse, part_of, rows_of
-from bayesnb.arrays.threads import in_threads, row_blocks
+from bayesnb.arrays.threads import in_threads, require_jax, row_blocks
 from bayesnb.families.base import Family
 
 Columns = Mapping[str, int | None] | None
@@ -70,9 +69,7 @@ def check_rows(
     families: Mapping[str, Family], single: bool, X: Any, columns: Columns = None, *, sparse: bool = False
 ) -> dict[str, Array]:
     """As ``check_shapes``, and raises ValueError for cells outside of a family's support."""
-    arrays = check_shapes(families, single, X, columns, sparse=sparse)
-    check_values(families, arrays)
-    return arrays
+    return check_values(families, check_shapes(families, single, X, columns, sparse=sparse))
 
 
 def check_float32(families: Mapping[str, Family]) -> None:
@@ -82,37 +79,36 @@ def check_float32(families: Mapping[str, Family]) -> None:
             family.check_float32(name)
 
 
-def check_values(families: Mapping[str, Family], arrays: Mapping[str, Array]) -> None:
-    """Raises ValueError for cells outside a family's support, if the values are known."""
-    for name, family in families.items():
-        x = arrays[name]
+@promote_dtypes
+def check_values(
+    families: Mapping[str, Family], arrays: Mapping[str, Array], weight: Array | None = None, *, fit: bool = False
+) -> dict[str, Array]:
+    """The arrays; ValueError for cells outside a family's support if the values are known, else by ``checkify``.
+
+    With ``fit``, also for rows to which a family cannot be fitted in closed form. Traced rows that have no ``weight``,
+    [N] or [N, K], may hold anything.
+    """
+
+    def of_block(name: str, x: Array) -> Array:
+        check = partial(check_cells, families[name], name, fit)
         if on_host(x):
-            parts = row_blocks(x.shape[0], bytes_per_row(x))
-            in_threads(partial(_check_rows, family, x, name), parts)
-        elif not is_traced(x):
-            # without this an outer jit would trace computations even on a known JAX array
-            with jax.core.eval_context():
-                family.check(x, name)
+            in_threads(lambda rows: check(part_of(x, rows, order="K")), row_blocks(x.shape[0], bytes_per_row(x)))
+            return x
+        return checked(check, x, *([weight] if weight is not None and is_traced(x) else []))
+
+    return {name: of_block(name, x) for name, x in arrays.items()}
 
 
-def _check_rows(family: Family, x: Array, name: str, rows: slice) -> None:
-    family.check(part_of(x, rows, order="K"), name)
-
-
-def check_fit_values(families: Mapping[str, Family], arrays: Mapping[str, Array]) -> None:
-    """As ``check_values``, and also for rows to which a family cannot be fitted in closed form."""
-    check_values(families, arrays)
-    for name, family in families.items():
-        if not is_traced(arrays[name]):
-            with jax.core.eval_context():
-                family.check_fit(arrays[name], name)
-
-
-def check_fit_part(families: Mapping[str, Family], block: Mapping[str, Array]) -> None:
-    """As ``check_fit_values`` for one block of numpy rows, inside a thread."""
-    for name, family in families.items():
-        family.check(block[name], name)
-        family.check_fit(block[name], name)
+def check_cells(family: Family, name: str, fit: bool, x: Array, weight: Array | None = None) -> Array:
+    """As ``check_values`` for one block of rows, inside a thread or a trace."""
+    cells = x
+    if weight is not None:
+        some = (weight > 0).reshape(x.shape[0], -1).any(axis=1, keepdims=True)
+        cells = jnp.where(some, x, jnp.zeros((), x.dtype))
+    family.check(cells, name)
+    if fit:
+        family.check_fit(cells, name)
+    return x
 
 
 def only_support(family: Family, supports: tuple[Constraint, ...]) -> bool:

@@ -1,107 +1,43 @@
-"""Sufficient statistics of rows: all that a fit needs of the data. Those of parts merge into those of the whole."""
+"""Sufficient statistics of rows: all that a fit needs of the data. Those of parts merge into those of the whole.
+
+Rows that are sharded over a mesh of devices, of one process or of many, stay where they are: each device sums its own.
+Only statistics are transferred, K x D numbers from every device. They are merged in pairs, in the same order
+everywhere, so that every device and every process gets the same bits.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import field, replace
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from functools import partial
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import NamedSharding
+from jax.sharding import NamedSharding, PartitionSpec
 
+from bayesnb.arrays import memory
 from bayesnb.arrays.cells import SQUARABLE
-from bayesnb.arrays.class_table import is_class_table, whole
+from bayesnb.arrays.class_table import CELL_BYTES, is_sparse_enough
 from bayesnb.arrays.cpu_rows import FEW_ROWS, fill_up, put_beside
-from bayesnb.arrays.placement import on_host
-from bayesnb.arrays.pytree import Node, pytree
+from bayesnb.arrays.placement import is_traced, promote_dtypes, with_automatic_axes
 from bayesnb.arrays.sparse import STORED_BYTES, bytes_per_row, is_sparse, part_of
 from bayesnb.arrays.threads import merge_in_threads, row_blocks
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families.base import Family
-from bayesnb.families.parts.class_tables import class_bytes, class_rows
-from bayesnb.families.parts.subtraction import require_sums, without
+from bayesnb.families.parts.subtraction import class_bytes
 from bayesnb.primitives.sums import PROVABLE, ClassSums, HostSums, Labels, class_sums
-from bayesnb.rows import shards
-from bayesnb.rows.checks import check_fit_part, check_fit_values, check_shapes, match_statistics, only_support
-from bayesnb.rows.class_names import Names, check_classes, join_classes, places_of, short_names
-from bayesnb.rows.labelled_rows import LabelledRows, label_rows
-from bayesnb.rows.memory_of_statistics import require_memory
-from bayesnb.rows.specification import Specification
+from bayesnb.rows.checks import check_cells, check_shapes, check_values, match_statistics, only_support
+from bayesnb.rows.labelled_rows import LabelledRows, Specification, label_rows
+from bayesnb.rows.labels import check_classes
+from bayesnb.rows.model_statistics import ModelStatistics as ModelStatistics
+from bayesnb.rows.model_statistics import merge_pairs, weaken_counts
 
 Model = TypeVar("Model", bound=Specification)
 
 
-@pytree
-class ModelStatistics(Node):
-    """The sum of weights by class, ``class_counts`` [K], statistics by block, and the labels ``classes``, or None.
-
-    Example:
-        >>> import bayesnb as nb
-        >>> nb.sufficient_statistics(nb.NaiveBayes(nb.Poisson()), [[2], [4], [9]], [0, 0, 1]).blocks["x"].total.tolist()
-        [[6.0], [9.0]]
-    """
-
-    class_counts: Array
-    blocks: dict[str, Any]
-    classes: Names | None = field(default=None, kw_only=True, metadata={"static": True})
-
-    @property
-    def num_classes(self) -> int:
-        """K."""
-        return self.class_counts.shape[0]
-
-    def with_block(self, name: str, statistics: Any) -> Self:
-        """The same with other statistics of this block."""
-        return replace(self, blocks={**self.blocks, name: statistics})
-
-    def named(self, classes: LabelsLike | None) -> Self:
-        """The same with these labels of the classes [K], by which they merge; None takes the names away."""
-        return replace(self, classes=None if classes is None else check_classes(classes, self.num_classes))
-
-    def spread_classes(self, places: Array) -> Self:
-        """The same rows with other classes and no names: class k is number ``places[k]``, or without rows if K."""
-        blocks = {name: statistics.spread_classes(places) for name, statistics in self.blocks.items()}
-        return replace(self, class_counts=class_rows(self.class_counts, places), blocks=blocks, classes=None)
-
-    def merge(self, other: Self) -> Self:
-        """The statistics of both sets of rows together, which must be alike."""
-        merged = {name: statistics.merge(other.blocks[name]) for name, statistics in self.blocks.items()}
-        return replace(self, class_counts=self.class_counts + other.class_counts, blocks=merged)
-
-    def minus(self, part: Self) -> Self:
-        """The statistics without those of some of the rows, which must be alike."""
-        left = {name: statistics.minus(part.blocks[name]) for name, statistics in self.blocks.items()}
-        return replace(self, class_counts=without(self.class_counts, part.class_counts), blocks=left)
-
-    def require_part(self, part: Self) -> None:
-        """ValueError if ``part`` cannot be the statistics of some of these rows."""
-        require_sums("class_counts", "weight", self.class_counts, part.class_counts)
-        for name, statistics in self.blocks.items():
-            statistics.require_part(part.blocks[name], name)
-            cells, of_part = statistics.observed_cells, part.blocks[name].observed_cells
-            rows, rows_of_part = self.class_counts[:, None], part.class_counts[:, None]
-            # columns that share their parameters count more cells than rows
-            if cells is not None and bool((cells <= rows * (1 + 1e-6)).all()):
-                require_sums(f"block {name!r}", "missing cells", rows - cells, rows_of_part - of_part, rows)
-
-    def discount(self, factor: float | Mapping[str, float]) -> Self:
-        """The statistics of the same rows with their weights times ``factor``, or one by block and "label"."""
-        of = factor if isinstance(factor, Mapping) else dict.fromkeys(["label", *self.blocks], factor)
-        blocks = {name: statistics.discount(of[name]) for name, statistics in self.blocks.items()}
-        return replace(self, class_counts=self.class_counts * of["label"], blocks=blocks)
-
-    def dense(self) -> Self:
-        """The same with arrays in place of sparse tables of many classes; ValueError if they do not fit in memory."""
-        return replace(self, blocks=jax.tree.map(whole, self.blocks, is_leaf=is_class_table))
-
-    def pool(self) -> dict[str, Any]:
-        """Each block's statistics with all classes pooled, [1, ...]."""
-        return {name: statistics.pool() for name, statistics in self.blocks.items()}
-
-
+@with_automatic_axes
 def sufficient_statistics(
     model: Specification,
     X: Rows,
@@ -110,8 +46,12 @@ def sufficient_statistics(
     sample_weight: ArrayLike | None = None,
     num_classes: int | None = None,
     classes: LabelsLike | None = None,
+    axis_name: Hashable | None = None,
 ) -> ModelStatistics:
     """The sufficient statistics of rows under a model, in one pass; float64 for numpy arrays.
+
+    Those of parts of the rows are added by ``+`` or ``merge``, never leaf by leaf; see ``ModelStatistics``. Of traced
+    rows the values are not checked: see ``fit_mle``.
 
     Args:
         model: Defines the blocks of X; its hyperparameters are not used.
@@ -119,9 +59,11 @@ def sufficient_statistics(
         y: Integers 0..K-1 [N], or soft labels [N, K].
         sample_weight: Weights [N]; rows of weight zero are ignored.
         num_classes, classes: K, if nothing else determines it; the labels that 0..K-1 encode, for ``merge``.
+        axis_name: Inside ``shard_map``, ``vmap`` or ``pmap``, the axis, or tuple of axes, by which the rows are parted:
+            the statistics of all parts, the same on every part. K and the edges of a Histogram must be declared.
 
     Raises:
-        ValueError: for shapes, types or values that do not fit.
+        ValueError: for shapes, types or values that do not fit, and for an axis that is not there.
 
     Example:
         >>> import bayesnb as nb
@@ -131,7 +73,8 @@ def sufficient_statistics(
     """
     names = None if classes is None else check_classes(classes, num_classes)
     num_classes = num_classes if names is None else len(names)
-    return summarise(label_rows(model, X, y, sample_weight, num_classes), tables=True).named(names)
+    found = summarise(label_rows(model, X, y, sample_weight, num_classes), tables=axis_name is None)
+    return (found if axis_name is None else merge_over(axis_name, found)).named(names)
 
 
 def summarise(rows: LabelledRows, *, evidence: bool = True, tables: bool = False) -> ModelStatistics:
@@ -144,14 +87,13 @@ def summarise(rows: LabelledRows, *, evidence: bool = True, tables: bool = False
         return from_host(rows, evidence=evidence, tables=tables)
     require_memory(rows)
     if rows.beside is not None:
-        found = _from_cpu(rows, rows.beside)
-        if found is not None:
+        if (found := _from_cpu(rows, rows.beside)) is not None:
             return found
         rows = replace(rows, **jax.tree.map(jnp.asarray, {"arrays": rows.arrays, "labels": rows.labels}))
-    check_fit_values(rows.families, rows.arrays)
+    weight = rows.labels.y if rows.labels.soft else rows.labels.weight
+    arrays = check_values(rows.families, rows.arrays, weight, fit=True)
     # families' static fields are part of the dict's structure: one compilation serves all models of a kind
-    sharding = shards.row_sharding(rows.arrays)
-    return from_device(rows.families, rows.arrays, rows.labels, rows.num_classes, sharding)
+    return from_device(rows.families, arrays, rows.labels, rows.num_classes, row_sharding(arrays))
 
 
 def pooled_statistics(
@@ -177,60 +119,6 @@ def follow(model: Model, statistics: ModelStatistics) -> Model:
     return model.with_hyperparameters(families, model.class_concentration)
 
 
-def merge(a: ModelStatistics, b: ModelStatistics) -> ModelStatistics:
-    """The statistics of both sets of rows together.
-
-    Classes with names are aligned by these, sorted, without rows where one is absent; others must be the same.
-
-    Raises:
-        ValueError: if they are of different models, or differ in classes without names, or in columns.
-
-    Example:
-        >>> import bayesnb as nb
-        >>> model, days = nb.NaiveBayes(nb.Bernoulli()), [([[1], [0]], [0, 1], ["cat", "dog"]), ([[1]], [0], ["bee"])]
-        >>> whole = nb.merge(*(nb.sufficient_statistics(model, X, y, classes=names) for X, y, names in days))
-        >>> whole.classes, whole.class_counts.tolist()
-        (('bee', 'cat', 'dog'), [1.0, 1.0, 1.0])
-    """
-    return merge_alike(*require_alike(a, b, "merged"))
-
-
-def require_alike(a: ModelStatistics, b: ModelStatistics, verb: str) -> tuple[ModelStatistics, ModelStatistics]:
-    """Both statistics, on one device and with the same classes; ValueError unless they are of one model and columns."""
-    if isinstance(a, ModelStatistics) and isinstance(b, ModelStatistics) and a.classes != b.classes:
-        a, b = _align(a, b, verb)
-    structures: list[Any] = [jax.tree.structure(s, is_class_table) for s in (a, b)]
-    if not isinstance(a, ModelStatistics) or structures[0] != structures[1]:
-        raise ValueError(f"statistics of different models cannot be {verb}: {a!r} and {b!r}")
-    if on_host(a) != on_host(b):
-        a, b = jax.tree.map(jnp.asarray, (a, b))
-    shapes = [[np.shape(leaf) for leaf in jax.tree.leaves(s, is_class_table)] for s in (a, b)]
-    if shapes[0] != shapes[1]:
-        raise ValueError(
-            f"statistics can be {verb} only if classes and columns are the same, got {a!r} and {b!r}; declare "
-            "num_classes if a part may lack a class, or name the classes of each part, classes=[...]"
-        )
-    return a, b
-
-
-def _align(a: ModelStatistics, b: ModelStatistics, verb: str) -> tuple[ModelStatistics, ModelStatistics]:
-    """Both with the classes of either, sorted by name."""
-    if a.classes is None or b.classes is None:
-        named = a if b.classes is None else b
-        raise ValueError(
-            f"statistics can be {verb} only if both name their classes or neither does, and one names "
-            f"{short_names(named.classes)}: name those of the other too, statistics.named([...])"
-        )
-    joined = join_classes(a.classes, b.classes)
-    a, b = (one.spread_classes(places_of(joined, one.classes or ())).named(joined) for one in (a, b))
-    return a, b
-
-
-def merge_alike(a: ModelStatistics, b: ModelStatistics) -> ModelStatistics:
-    """As ``merge``, for statistics known to be of one model and one size."""
-    return a.merge(b)
-
-
 def _from_rows(families: Mapping[str, Family], arrays: Mapping[str, Array], z: ClassSums) -> ModelStatistics:
     return ModelStatistics(z.counts(), {name: f.statistics(arrays[name], z) for name, f in families.items()})
 
@@ -242,9 +130,11 @@ def from_host(rows: LabelledRows, *, evidence: bool = True, tables: bool = False
     def part(some: slice) -> ModelStatistics:
         z = HostSums(rows.labels.rows(some), num_classes, evidence=evidence, tables=tables)
         block = {name: part_of(x, some) for name, x in arrays.items()}
-        check_fit_part({name: f for name, f in families.items() if name not in provable}, block)
+        for name in [name for name in families if name not in provable]:
+            check_cells(families[name], name, True, block[name])
         found = _from_rows(families, block, z)
-        check_fit_part({name: f for name, f in provable.items() if not z.proves(block[name], f.support)}, block)
+        for name in [name for name, f in provable.items() if not z.proves(block[name], f.support)]:
+            check_cells(families[name], name, True, block[name])
         return found
 
     # the sums prove what the checks of these families would find
@@ -255,10 +145,11 @@ def from_host(rows: LabelledRows, *, evidence: bool = True, tables: bool = False
     block_bytes = STORED_BYTES if any(map(is_sparse, arrays.values())) else None
     whole = row_bytes * rows.num_rows <= 2 * least  # sums as large as the rows are made once, and not merged
     blocks = [slice(0, rows.num_rows)] if whole else row_blocks(rows.num_rows, row_bytes, least, block_bytes)
-    return merge_in_threads(merge_alike, part, blocks)
+    return merge_in_threads(ModelStatistics.merge, part, blocks)
 
 
 @partial(jax.jit, static_argnames=("num_classes", "sharding"))
+@promote_dtypes
 def from_device(
     families: Mapping[str, Family],
     arrays: Mapping[str, Array],
@@ -269,11 +160,17 @@ def from_device(
     """The statistics of JAX rows with checked labels, in one compiled call; shard by shard if rows are sharded."""
 
     def of_rows(arrays: Mapping[str, Array], labels: Labels) -> ModelStatistics:
-        return _from_rows(families, arrays, class_sums(labels, num_classes))
+        return weaken_counts(_from_rows(families, arrays, class_sums(labels, num_classes)))
 
     if sharding is None:
         return of_rows(arrays, labels)
-    return shards.over_shards(of_rows, merge_alike, sharding, (arrays, labels))
+    of_shard = jax.shard_map(
+        lambda *rows: merge_over(sharding.spec[0], of_rows(*rows)),
+        mesh=sharding.mesh,
+        in_specs=sharding.spec,
+        out_specs=PartitionSpec(),
+    )
+    return of_shard(arrays, labels)
 
 
 XLA_SAFE = 1e15
@@ -287,13 +184,69 @@ def _from_cpu(rows: LabelledRows, beside: jax.Array) -> ModelStatistics | None:
         one = jax.tree.map(
             lambda a: jax.ShapeDtypeStruct((1, *a.shape[1:]), jax.dtypes.canonicalize_dtype(a.dtype)), (arrays, labels)
         )
-        return put_beside(beside, from_host(rows), from_device.eval_shape(families, *one, num_classes), SQUARABLE)
-    check_fit_values(families, arrays)
+        like = from_device.eval_shape(families, *one, num_classes)
+        found = put_beside(beside, from_host(rows), like, SQUARABLE)
+        with jax.core.eval_context():
+            return found and weaken_counts(found)
+    check_values(families, arrays, fit=True)
     if any((np.abs(x) > XLA_SAFE).any() for x in arrays.values()):
-        check_fit_values(families, jax.tree.map(jnp.asarray, arrays))  # XLA's dtypes have their own limits
+        check_values(families, jax.tree.map(jnp.asarray, arrays), fit=True)  # XLA's dtypes have their own limits
     arrays, labels = fill_up((arrays, labels))
     if len(labels.y) > rows.num_rows:  # the padding belongs to no class
         labels.y[rows.num_rows :] = 0 if labels.soft else num_classes
-    if beside.committed:
-        arrays, labels = jax.device_put((arrays, labels), beside.sharding)
+    arrays, labels = jax.device_put((arrays, labels), beside.sharding if beside.committed else None)
     return from_device(families, arrays, labels, num_classes)
+
+
+def row_sharding(*trees: Any) -> NamedSharding | None:
+    """The sharding of rows over several devices of one mesh that all these arrays share; None if they share none.
+
+    Arrays that are sharded in another way, such as by columns, are left to XLA.
+    """
+    leaves = jax.tree.leaves(trees)
+    if is_traced(leaves) or not all(isinstance(getattr(leaf, "sharding", None), NamedSharding) for leaf in leaves):
+        return None
+    found = {NamedSharding(leaf.sharding.mesh, PartitionSpec(*leaf.sharding.spec[:1])) for leaf in leaves}
+    rows = found.pop()
+    whole = all(axes is None for leaf in leaves for axes in leaf.sharding.spec[1:])
+    return rows if whole and not found and rows.num_devices > 1 and any(rows.spec) else None
+
+
+def merge_over(axis_name: Any, statistics: ModelStatistics) -> ModelStatistics:
+    """The statistics of all parts along a named axis, merged, the same on every part. Pure JAX."""
+    try:
+        size, place = jax.lax.psum(1, axis_name), jax.lax.axis_index(axis_name)
+    except NameError:
+        raise ValueError(
+            f"axis_name={axis_name!r} names no axis here: call sufficient_statistics inside shard_map, vmap or pmap "
+            "over an axis of that name"
+        ) from None
+
+    def gather(part: Any) -> Any:
+        part = jnp.asarray(part)
+        # a sum with zeros is exact, and JAX knows of a sum, as it does not of all_gather, that all parts get the same
+        return jax.lax.psum(jnp.zeros((size, *part.shape), part.dtype).at[place].set(part), axis_name)
+
+    return merge_pairs(jax.tree.map(gather, statistics))
+
+
+def require_memory(rows: LabelledRows, *, tables: bool = False) -> None:
+    """Raises ValueError if statistics of this many classes, and what is computed from them, do not fit in memory.
+
+    With ``tables`` counts of many classes may be sparse.
+    """
+    columns = {name: family.columns_in(rows.arrays[name]) for name, family in rows.families.items()}
+    needed = 8 * rows.num_classes + sum(_block_bytes(rows, name, columns[name], tables) for name in columns)
+    memory.require(
+        2 * needed,
+        f"statistics of K = {rows.num_classes:,} classes and D = {sum(columns.values()):,} columns",
+        "give fewer; labels and categories must be numbered 0, 1, 2, ..., numpy.unique(y, return_inverse=True)",
+    )
+
+
+def _block_bytes(rows: LabelledRows, name: str, num_columns: int, tables: bool) -> int:
+    family, x = rows.families[name], rows.arrays[name]
+    sparse = tables and family.has_class_tables and is_sparse(x) and not rows.labels.soft
+    if sparse and is_sparse_enough((rows.num_classes, num_columns), x.nnz):
+        return CELL_BYTES * x.nnz + 8 * rows.num_classes
+    return rows.num_classes * class_bytes(family, num_columns)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any, Self
 
 import jax
@@ -11,40 +13,42 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesnb.arrays.placement import is_sparse
-from bayesnb.arrays.typing import ArrayLike, ByColumn, ByLabel, Rows, Table
+from bayesnb.arrays.typing import ArrayLike, ByColumn, ByLabel, LabelsLike, Rows, Table
 from bayesnb.families import Family
-from bayesnb.frames.blocks import Schema
+from bayesnb.frames.blocks import Schema, make_schema
+from bayesnb.frames.choices import AUTO, takes_sparse, with_indicators
 from bayesnb.frames.classes import names_of, places_among
-from bayesnb.frames.likelihoods import AUTO, takes_sparse
+from bayesnb.frames.column_kinds import SKIP
 from bayesnb.frames.schema import ArraySchema, FrameSchema
-from bayesnb.frames.series import Array, Frame
+from bayesnb.frames.series import Array, DataError, Frame, label
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Classifier
 from bayesnb.results.decisions import decide
 from bayesnb.rows.arguments import check_factors
-from bayesnb.rows.changes import discount
-from bayesnb.rows.statistics import ModelStatistics, follow, merge
-from bayesnb.sklearn.described import DescribesFit
-from bayesnb.sklearn.fit_methods import (
-    FEWEST_ROWS,
+from bayesnb.rows.model_statistics import ModelStatistics, discount, merge
+from bayesnb.rows.statistics import follow
+from bayesnb.sklearn.changes import add_batch, take_away
+from bayesnb.sklearn.incremental import IncrementalClassifier, Which
+from bayesnb.sklearn.rows import check_features, check_rows, takes_counts
+from bayesnb.sklearn.settings import (
     FITS,
-    can_learn,
+    Plan,
     costs_by_label,
+    families_of,
     has_views,
-    is_default,
+    missing_evidence,
     ordered_probs,
+    plan,
     require,
     require_temper,
     specification,
-    temper_fit,
     weigh_classes,
     weight_by_class,
 )
-from bayesnb.sklearn.incremental import Which
-from bayesnb.validation.temper import temper_on_some
+from bayesnb.validation.temper import temper_fitted
 
 
-class NaiveBayesClassifier(DescribesFit):
+class NaiveBayesClassifier(IncrementalClassifier):
     """Naive Bayes as a scikit-learn estimator.
 
         pi ~ Dirichlet(1),   theta_kd ~ its likelihood's conjugate prior,   p(y = k, x) = pi_k prod_d p(x_d | theta_kd)
@@ -57,23 +61,19 @@ class NaiveBayesClassifier(DescribesFit):
     A column of text is read as words by ``likelihoods={"message": "words"}``, or by a ``CountVectorizer`` or a
     ``HashingVectorizer`` of one's own: a Multinomial block of sparse counts, whose vocabulary grows in ``partial_fit``.
     The prior is over all words that were fitted, in any split; words that were not are dropped in prediction. A missing
-    text is one without words.
+    text is one without words. With ``likelihoods="words"`` X may be a list or a series of texts.
 
-    Words that are counted elsewhere: X may be a list or a dict of blocks, such as ``{"words": counts, "numbers":
-    frame}``, each with its own entry in ``likelihoods``. scikit-learn cannot split blocks into folds. It can split the
-    frame before a ``ColumnTransformer``, whose single matrix has likelihoods by position. Words stay sparse in both:
-
-        columns = ColumnTransformer([("words", CountVectorizer(), "text"), ("numbers", "passthrough", ["age", "size"])])
-        make_pipeline(columns, NaiveBayesClassifier({"*": "multinomial", range(-2, 0): "normal"}))
+    X may be a list or a dict of blocks, such as ``{"words": counts, "numbers": frame}``, each with its own entry in
+    ``likelihoods``. Words that a ``ColumnTransformer`` counts: docs/how_to/text_column.md.
 
     Args:
         likelihoods: `auto`: for each column of a frame the likelihood that suits its values, as ``infer_likelihoods``
-            shows; for an array Bernoulli if 10 or more rows are all zeros and ones, else numbers (see ``temper``). Or
-            one of `bernoulli`, `categorical` (codes 0, 1, ...), `normal`, `histogram` (numbers of any distribution),
-            `poisson`, `multinomial`, `words` or `character n-grams` (of columns of text) for all columns; a list of
-            them, one per column; a dict of them, or of families or vectorizers, by name or by patterns such as
-            `pixel_*`; `auto` chooses for other columns, and columns that share one family object form one block; for an
-            array a dict by position, ranges of them, and `*` for all others; a family, such as
+            shows; for an array Bernoulli for each column of zeros and ones in 10 or more rows, and numbers for all
+            others (see ``temper``). Or one of `bernoulli`, `categorical` (codes 0, 1, ...), `normal`, `histogram`
+            (numbers of any distribution), `poisson`, `multinomial`, `words` or `character n-grams` (of columns of text)
+            for all columns; a list of them, one per column; a dict of them, or of families or vectorizers, by name or
+            by patterns such as `pixel_*`; `auto` chooses for other columns, and columns that share one family object
+            form one block; for an array a dict by position, ranges of them, and `*` for all others; a family, such as
             ``nb.MultivariateNormal()``, for all columns as one block; or a ``NaiveBayes`` with its own priors, such as
             ``nb.from_numpyro`` gives, whose blocks are the columns in its order, or blocks by name. A column that is
             `skip` is left out. For blocks a list, or a dict by block, of any of these.
@@ -125,6 +125,11 @@ class NaiveBayesClassifier(DescribesFit):
         ['no', 'yes']
     """
 
+    schema_: Schema
+    fit_: Classifier
+    _declared = False
+    """Whether ``classes`` of ``partial_fit`` are all there will be."""
+
     def __init__(
         self,
         likelihoods: str | Family | NaiveBayes | Sequence[object] | ByColumn = AUTO,
@@ -150,6 +155,58 @@ class NaiveBayesClassifier(DescribesFit):
         self.random_state = random_state
         self.num_samples = num_samples
 
+    def partial_fit(
+        self, X: Table, y: LabelsLike, classes: LabelsLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Fit these rows together with all earlier rows, unless ``temper`` is set; see ``IncrementalClassifier``.
+
+        Classes need not be declared: one that appears later joins, and the fit is that of all classes declared in the
+        first call, without a second look at earlier rows. Labels of a ``class_prior`` by label are known from the
+        start. With ``classes`` in the first call a label that is not among them is refused; in a later call they may
+        add some, and are then all.
+
+        Likelihoods are inferred from the first rows and kept, with a warning where all rows together suggest others;
+        priors that follow from the data are those of all rows so far, as in a fit of them.
+        Powers that ``fit`` has learned are left out, with a warning, and views of numbers keep their cells.
+        With declared likelihoods any split into batches, in any order, gives the fit of all rows; `histogram` keeps the
+        edges that it finds in the first batch, so give a large one, or ``nb.Histogram(edges=...)``. With ``forgetting``
+        each row discounts all rows before it, those of its own batch as well, so that any split of rows in order is the
+        same.
+        """
+        return add_batch(self, X, y, classes, sample_weight)
+
+    def forget(self, X: Table, y: LabelsLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Take rows away that were fitted: what remains is the fit without them, to rounding (``nb.subtract``).
+
+        Likelihoods, categories and classes stay those of all rows that were ever fitted; a class without rows left is
+        one that no row shows.
+
+        Args:
+            X: Rows [N, D] that were among the fitted ones, encoded as they were.
+            y: Their labels [N].
+            sample_weight: The weights [N] with which they were fitted.
+
+        Raises:
+            ValueError: if these rows cannot have been fitted, or powers were learned; the fit stays as it was.
+        """
+        check_is_fitted(self, "fit_")
+        return take_away(self, X, y, sample_weight)
+
+    def with_class_prior(self, class_prior: ArrayLike | ByLabel[float] | None) -> Self:
+        """A copy for a population with these class probabilities, given as to the constructor; ValueError if invalid.
+
+        It is fitted to the same rows, and rows that ``partial_fit`` adds do not change its class probabilities.
+        """
+        check_is_fitted(self, "fit_")
+        probs = ordered_probs(class_prior, self.classes_)
+        if probs is None:
+            raise ValueError("class_prior must be 'uniform', probabilities or a dict of them by label, got None")
+        moved = copy(self)
+        moved.fit_ = self.fit_.with_class_probs(probs)
+        moved.class_prior = moved._prior_of_fit = class_prior
+        moved.class_weight = None
+        return moved
+
     def predict(self, X: Table, costs: ArrayLike | ByLabel[ByLabel[float]] | None = None) -> Array:
         """The most probable label of each row, [N]; with ``costs`` the one of least expected cost (``nb.decide``).
 
@@ -159,8 +216,8 @@ class NaiveBayesClassifier(DescribesFit):
         rows = self.encoded(X)
         if costs is None:
             return self.classes_[self.fit_.predict(rows)]
-        costs_of_classes = costs_by_label(costs, self.classes_)
-        return self.classes_[np.asarray(decide(self.fit_.predict_proba(rows), costs_of_classes).labels)]
+        decisions = decide(self.fit_.predict_proba(rows), costs_by_label(costs, self.classes_))
+        return self.classes_[np.asarray(decisions.labels)]
 
     def predict_proba(self, X: Table, class_prior: ArrayLike | ByLabel[float] | None = None) -> Array:
         """p(y = k | x), [N, K]; with ``class_prior``, given as to the constructor, for another population."""
@@ -174,8 +231,7 @@ class NaiveBayesClassifier(DescribesFit):
 
     def predict_joint_log_proba(self, X: Table) -> Array:
         """log p(y = k, x), [N, K], including multinomial coefficients."""
-        rows = self.encoded(X)
-        return np.asarray(self.fit_.log_joint(rows))
+        return np.asarray(self.fit_.log_joint(self.encoded(X)))
 
     def encoded(self, X: Table) -> Rows:
         """Checked rows, encoded as ``fit_`` takes them, by block if the columns have different likelihoods."""
@@ -184,7 +240,7 @@ class NaiveBayesClassifier(DescribesFit):
         plain = self.schema_.plain.encode(X) if isinstance(self.schema_, FrameSchema) else None
         if plain is not None:
             return plain
-        rows = self._features(X, reset=False)
+        rows = check_features(self, X, reset=False)
         if isinstance(rows, Frame) and isinstance(self.schema_, ArraySchema):
             rows = validate_data(self, rows.to_numpy(), reset=False, dtype="numeric", ensure_all_finite=False)
         return self.schema_.encode(rows)
@@ -211,79 +267,135 @@ class NaiveBayesClassifier(DescribesFit):
         if self.temper:
             raise ValueError("temper needs all rows at once: fit them in Python, or use nb.temper after the fit")
         self._set(schema, classes, self._model(schema, classes, views=some is not None), statistics)
-        self.fit_ = self.fit_ if some is None else temper_on_some(self.fit_, *some)
+        if some is not None:
+            self.fit_ = temper_fitted(self.fit_, *some, per_feature=True)
         self.n_features_in_ = len(schema.names)
         self.feature_names_in_ = np.array(schema.names, dtype=object)
         return self
+
+    @property
+    def known_names(self) -> dict[str, object]:
+        """The names of classes, columns and their values, as ``nb.explain`` and ``nb.top_features`` take them."""
+        check_is_fitted(self, "fit_")
+        columns, single = self.schema_.names_by_block, self.fit_.model.single
+        features = columns["x"] if single else columns
+        names = {"column_names": self.schema_.names, "value_names": self.schema_.value_names}
+        return {"class_names": [label(value) for value in self.classes_.tolist()], "feature_names": features, **names}
+
+    @property
+    def class_count_(self) -> Array:
+        """Sums of weights by class [K]."""
+        return np.asarray(self.statistics_.class_counts)
+
+    @property
+    def likelihoods_(self) -> dict[str, str]:
+        """The likelihood of each column, or `skip`, by name."""
+        return dict(zip(self.schema_.names, self.schema_.kinds, strict=True))
+
+    @property
+    def missing_evidence_(self) -> dict[str, float]:
+        """log p(missing | y) / p(missing) of each column whose missing cells are informative, by its name.
+
+        With n1k missing and n0k other cells in class k, B the Beta function and Beta(l, l) the prior, it is
+        sum_k log B(l + n1k, l + n0k) / B(l, l) - log B(l + sum_k n1k, l + sum_k n0k) / B(l, l).
+        """
+        check_is_fitted(self, "fit_")
+        return missing_evidence(self.schema_, self._model(self.schema_, self.classes_, views=False), self.statistics_)
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        shown = copy(self)
+        if isinstance(self.likelihoods, Mapping):
+            shown.likelihoods = dict(self.likelihoods)  # InferredLikelihoods print as a table
+        parameters = super(NaiveBayesClassifier, shown).__repr__(N_CHAR_MAX)
+        parameters = " ".join(line.strip() for line in parameters.splitlines())
+        if not hasattr(self, "schema_"):
+            return parameters
+        counts = Counter(self.likelihoods_.values())
+        left_out = counts.pop(SKIP, 0)
+        kinds = [f"{count} {kind}" for kind, count in counts.most_common()]
+        return f"{parameters}: {', '.join([*kinds, *([f'{left_out} left out'] if left_out else [])])}"
+
+    def _rows(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Any, Array, Array | None]:
+        return check_rows(self, X, y, sample_weight, reset=reset)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = takes_sparse(self.likelihoods)
         # the total of partly missing counts is unknown, and a covariance with missing cells has no closed form
         whole_rows = isinstance(self.likelihoods, Family) and self.likelihoods.one_feature
-        tags.input_tags.allow_nan = not (whole_rows or self._kind == "multinomial")
-        tags.input_tags.positive_only = self._counts
-        tags.classifier_tags.poor_score = self._counts
+        tags.input_tags.allow_nan = not (whole_rows or self.likelihoods == "multinomial")
+        tags.input_tags.positive_only = tags.classifier_tags.poor_score = takes_counts(self)
         return tags
+
+    def _schema_of(self, X: Any, before: Schema | None, seen: Any = None) -> tuple[Schema, Any]:
+        """The schema of checked rows, and what later rows need to know of their values; see ``make_schema``."""
+        if self.missing is not None and isinstance(self.likelihoods, NaiveBayes):
+            raise DataError(
+                f"missing={self.missing!r} adds a block, and likelihoods is a model with blocks of its own: add a "
+                "Bernoulli block to it, and zeros and ones for missing cells to X"
+            )
+        schema, summaries = make_schema(X, families_of(self.likelihoods), before, seen)
+        return with_indicators(schema, X, self.missing, before), summaries
 
     def _learn(self, X: Any, classes: Array, codes: Array, weight: Array | None, *, which: Which) -> None:
         require(self.method, self.smoothing)
         require_temper(self.temper, self.method)
         check_factors(self.forgetting, [], "forgetting")
-        reset = which != "more"
-        earlier, seen = (None, None) if reset else (self.schema_, getattr(self, "_summaries", None))
-        given, summaries = self._schema_of(X, earlier, seen)
+        more = which == "more"
+        earlier = (self.schema_, getattr(self, "_summaries", None)) if more else (None, None)
+        given, summaries = self._schema_of(X, *earlier)
         encoded = given.encode(X)
-        views, learns = self._choose(given, classes, encoded, len(codes), which)
-        model = self._model(given, classes, views=views)
-        model = model if reset else follow(model, self.statistics_)
+        if more:
+            chosen = Plan(has_views(self.schema_, self.fit_.model), powers=False)
+        else:
+            sparse = [block for block, x in encoded.items() if is_sparse(x)] if isinstance(encoded, dict) else []
+            sizes, first = (len(codes), len(classes)), which == "first"
+            chosen = plan(given, *sizes, self.method, self.temper, sparse=sparse, first_batch=first)
+        model = self._model(given, classes, views=chosen.views, again=more)
         schema, statistics = given.count(model, encoded, codes, weight)
         if schema is not given:
-            model = self._model(schema, classes, views=views)
-            model = model if reset else follow(model, self.statistics_)
-        if not reset:
+            model = self._model(schema, classes, views=chosen.views, again=more)
+        if more:
             before = self.schema_.spread(self.statistics_.named(None), schema)
             if len(classes) > len(self.classes_):
                 before = before.spread_classes(places_among(self.classes_, classes))
             statistics = merge(discount(before, float(self.forgetting) ** len(codes)), statistics)
-        powers = self.temper or learns
-        self._set(schema, classes, model, statistics, (encoded, codes, weight) if powers else None)
+        self._set(schema, classes, model, statistics, chosen.powers, (encoded, codes, weight))
         self._summaries = summaries
-        self._declared = self._declared and not reset
+        self._declared = self._declared and more
 
-    def _model(self, schema: Schema, classes: Array, *, views: bool) -> NaiveBayes:
-        given = self.method, self.smoothing, schema, classes, self.class_prior, self.likelihoods
-        return specification(*given, views=views)
-
-    def _choose(self, schema: Schema, classes: Array, X: Any, num_rows: int, which: Which) -> tuple[bool, bool]:
-        """Whether numbers that were inferred are seen by several views, and whether powers are learned by default."""
-        if which == "more":
-            return has_views(self.schema_, self.fit_.model), False
-        if not is_default(self.method, self.temper) or not schema.infers_numbers:
-            return False, False
-        if which == "first":
-            return num_rows >= FEWEST_ROWS, False
-        sparse = [block for block, x in X.items() if is_sparse(x)] if isinstance(X, dict) else []
-        learns = can_learn(schema, self._model(schema, classes, views=True), num_rows, sparse)
-        return learns, learns
-
-    def _for_population(self, class_prior: Any) -> Classifier:
-        """The fit at these class probabilities, or as it is if None."""
-        probs = ordered_probs(class_prior, self.classes_)
-        return self.fit_ if probs is None else self.fit_.with_class_probs(probs)
+    def _model(self, schema: Schema, classes: Array, *, views: bool, again: bool = False) -> NaiveBayes:
+        """The specification for this schema and these classes; ``again`` so that statistics merge with the fitted."""
+        asked = self.method, self.smoothing, schema, classes, self.class_prior, self.likelihoods
+        model = specification(*asked, views=views)
+        return follow(model, self.statistics_) if again else model
 
     def _set(
-        self, schema: Schema, classes: Array, model: NaiveBayes, statistics: ModelStatistics, rows: Any = None
+        self,
+        schema: Schema,
+        classes: Array,
+        model: NaiveBayes,
+        statistics: ModelStatistics,
+        powers: bool | str = False,
+        rows: tuple[Any, ...] = (),
     ) -> None:
-        """Fit, then set the fitted attributes, so that an error leaves them unchanged."""
+        """Fit, learn ``powers`` from the rows, then set the fitted attributes, so that an error leaves them unchanged.
+
+        ``rows`` are those of the statistics, encoded, with their classes' numbers and their weights.
+        """
         options: dict[str, Any] = {}
         if self.method == "nuts":
             key = jax.random.key(check_random_state(self.random_state).randint(2**31))
             options = {"key": key, "num_samples": self.num_samples, "progress_bar": False}
         weight = weight_by_class(self.class_weight, classes)
-        fit = FITS[self.method](model, statistics=statistics.named(None), **options)
-        if rows is not None:
-            fit = temper_fit(fit, self.temper or "per_feature", *rows)
+        fit: Any = FITS[self.method](model, statistics=statistics.named(None), **options)
+        if powers:
+            fit = temper_fitted(fit, *rows, per_feature=powers == "per_feature")
         fit = fit if weight is None else weigh_classes(fit, weight)
         self.classes_, self.schema_, self.statistics_ = classes, schema, statistics.named(names_of(classes))
         self.fit_, self._prior_of_fit = fit, self.class_prior
+
+    def _for_population(self, class_prior: Any) -> Classifier:
+        """The fit at these class probabilities, or as it is if None."""
+        probs = ordered_probs(class_prior, self.classes_)
+        return self.fit_ if probs is None else self.fit_.with_class_probs(probs)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
-from bayesnb.arrays.masked import without_mask
+from bayesnb.arrays.placement import without_mask
 from bayesnb.arrays.typing import ArrayLike, LabelsLike, Table
 from bayesnb.frames.blocks import Blocks
 from bayesnb.frames.classes import classes_and_codes, codes_among, join_classes, places_among, plain_labels
@@ -134,3 +136,27 @@ def declared_classes(before: Array | None, classes: Any, *, may_grow: bool = Fal
         f"`classes={declared.tolist()}` is not the same as on last call to partial_fit, was: {before.tolist()}; "
         "leave it out, or fit again"
     )
+
+
+def known_classes(before: Array | None, given: Any, class_prior: Any, *, declared: bool) -> Array | None:
+    """The labels that are known before the next rows are looked at, sorted; None if there are none.
+
+    ``given`` are those that the call declares, and ``declared`` says whether an earlier one declared all there are.
+    """
+    if given is not None:
+        return declared_classes(before, given, may_grow=not declared)
+    class_prior = class_prior.to_dict() if isinstance(class_prior, pd.Series) else class_prior
+    if declared or not isinstance(class_prior, Mapping):
+        return before
+    of_prior = sorted_classes([*class_prior])
+    return of_prior if before is None else join_classes(before, of_prior)
+
+
+def fade_weights(factor: float, y: Any, sample_weight: Any) -> Array:
+    """The weights of rows at the end of their batch; those of weight zero are absent, and let no other fade."""
+    given = without_mask("sample_weight", sample_weight)
+    weight = _check_sample_weight(given, y, dtype=np.float64, allow_all_zero_weights=True)
+    present = weight > 0
+    faded = weight * np.power(float(factor), np.cumsum(present[::-1])[::-1] - present)
+    # a row that has all but faded still has its categories
+    return np.where(present, np.maximum(faded, np.finfo(np.float64).tiny), faded)

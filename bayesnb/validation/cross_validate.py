@@ -13,8 +13,7 @@ import numpy as np
 
 from bayesnb.arrays import memory
 from bayesnb.arrays.host_calls import finalise
-from bayesnb.arrays.masked import without_mask
-from bayesnb.arrays.placement import as_array, to_host
+from bayesnb.arrays.placement import as_array, to_host, without_mask
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.fits.closed_form import CLOSED_FORMS, conjugate, fit_mle, fit_posterior, require_fit, require_maximum
@@ -22,7 +21,7 @@ from bayesnb.model.naive_bayes import NaiveBayes, Sites, Tables
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.rows import arguments
 from bayesnb.rows.labelled_rows import label_rows
-from bayesnb.rows.statistics import ModelStatistics, from_host, merge_alike
+from bayesnb.rows.statistics import ModelStatistics, from_host
 
 T = TypeVar("T")
 
@@ -71,8 +70,9 @@ def cross_validate(
     fold = _folds(folds, rows.labels.y, num_rows)
     parts = in_threads(lambda f: from_host(rows.select(fold == f).drop_unused(), evidence=False), range(fold.max() + 1))
     # merged from both ends, so that nothing is subtracted
-    before, after = list(accumulate(parts, merge_alike)), list(accumulate(parts[::-1], merge_alike))[::-1]
-    middle = [merge_alike(a, b) for a, b in zip(before[:-2], after[2:], strict=True)]
+    before, after = (list(accumulate(ends, ModelStatistics.merge)) for ends in (parts, parts[::-1]))
+    after = after[::-1]
+    middle = [a.merge(b) for a, b in zip(before[:-2], after[2:], strict=True)]
     others = [after[1], *middle, before[-2]]
     resolved = [to_host(one).resolve(statistics=before[-1]) for one in models]
     if len({jax.tree.structure(one) for one in resolved}) > 1:
@@ -113,16 +113,12 @@ def _tables_of_folds(grid: NaiveBayes, others: list[ModelStatistics], fit: Calla
     return _unstack(tables, len(others))
 
 
-def _respell(model: NaiveBayes, found: Any) -> Any:
-    """A posterior, or parameters by the model's own sites."""
-    return found.respell(None) if isinstance(found, NaiveBayes) else dict(model.own_params(found))
-
-
-def _apart(found: Any) -> Any:
-    """A posterior whose classes are apart, so that those of several models can be joined; parameters as they are."""
+def _apart(model: NaiveBayes, found: Any) -> Any:
+    """A posterior whose classes are apart, so that several can be joined; or parameters by the model's own sites."""
     if not isinstance(found, NaiveBayes):
-        return found
-    return found.with_hyperparameters({b: f.by_class() for b, f in found.families.items()}, found.class_concentration)
+        return dict(model.own_params(found))
+    families = {b: f.by_class() for b, f in found.families.items()}
+    return found.respell(None).with_hyperparameters(families, found.class_concentration)
 
 
 @partial(jax.jit, static_argnames="formula")
@@ -132,7 +128,7 @@ def _fold_tables(
     """The tables of each fold, with parameters by class, and for an MLE the parameters, to be checked."""
 
     def of_fold(rest: ModelStatistics) -> tuple[Tables, Sites | None]:
-        found = jax.vmap(lambda model: _apart(_respell(model, formula(model, rest))))(grid)
+        found = jax.vmap(lambda model: _apart(model, formula(model, rest)))(grid)
         if isinstance(found, NaiveBayes):
             return _as_one(found, rest.num_classes).predictive_tables(), None
         common = grid.common_sites()

@@ -8,6 +8,7 @@ The row's contribution is subtracted from the hyperparameters of its own class a
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import jax
@@ -15,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.cpu_rows import put_beside
-from bayesnb.arrays.placement import as_array, is_traced, namespace, to_host
+from bayesnb.arrays.placement import as_array, is_traced, namespace, promote_dtypes, to_host, with_automatic_axes
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families.parts.statistics import without
 from bayesnb.fits.closed_form import fit_posterior
@@ -29,6 +30,8 @@ from bayesnb.rows.labelled_rows import LabelledRows, label_rows
 from bayesnb.rows.statistics import summarise
 
 
+@partial(with_automatic_axes, by_rows=True)
+@promote_dtypes
 def leave_one_out(
     model: NaiveBayes | ForestPosterior,
     X: Rows,

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesnb.arrays.placement import Array
+from bayesnb.arrays.placement import Array, promote_dtypes
 from bayesnb.arrays.sparse import is_sparse
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.families.base import Family
@@ -115,6 +115,7 @@ def softmax(joint: Array) -> tuple[Array, Array]:
     return shares / total, (highest + np.log(total))[:, 0]
 
 
+@promote_dtypes
 def left_out_evidence(
     posterior: Posterior, rows: LabelledRows, *, by_feature: bool, forest: ForestPosterior | None = None
 ) -> LeftOutEvidence:
@@ -143,7 +144,11 @@ def left_out_evidence(
         out = evidence[:, :, end - sizes[name] : end]
         statistics, cells = posterior.statistics.blocks[name], (rows.arrays[name], own, once)
         if by_feature and not family.one_feature:
-            _require_dense(name, rows.arrays[name])
+            if is_sparse(rows.arrays[name]):
+                raise ValueError(
+                    f"powers of single features need dense rows, and block {name!r} is sparse: learn one power for "
+                    "all, per_feature=False, or give a dense array"
+                )
             _fill_by_feature(out, family, statistics, cells, relative)
         else:
             out[:, :, 0] = relative(family.left_out_scores(statistics, *cells))
@@ -151,14 +156,6 @@ def left_out_evidence(
         evidence[:, :, -1] = relative(left_out_ratios(forest, rows, once))
     prior = relative(class_part(posterior, own, once, learned=True))
     return LeftOutEvidence(prior, evidence, weight * (total / weight.sum()), sizes)
-
-
-def _require_dense(block: str, x: Any) -> None:
-    if is_sparse(x):
-        raise ValueError(
-            f"powers of single features need dense rows, and block {block!r} is sparse: learn one power for all, "
-            "per_feature=False, or give a dense array"
-        )
 
 
 class _Relative:

@@ -23,9 +23,8 @@ from sklearn.datasets import load_digits
 from sklearn.feature_extraction.text import CountVectorizer
 
 import bayesnb as nb
-from bayesnb.comparison.experiment import bayes_model
+from bayesnb.comparison.experiment import bayes_model, stratified_split
 from bayesnb.comparison.metrics import accuracy, log_loss
-from bayesnb.comparison.splits import stratified_split
 from bayesnb.files.tables.reading import BUILT_IN, NamedFrame, read
 from bayesnb.files.tables.table import make_table
 

@@ -21,8 +21,8 @@ import bayesnb as nb
 from bayesnb.comparison.metrics import accuracy, log_loss
 from bayesnb.validation.leave_one_out import fitted_rows
 from bayesnb.validation.left_out_evidence import left_out_evidence
-from bayesnb.validation.powers import SCALES, _at_scale, learn_temperature
 from bayesnb.validation.stacking import stacking_weights
+from bayesnb.validation.temper import SCALES, _at_scale, learn_temperature
 from tests.benchmarks.learned_priors import SETS, runs_of
 
 SIZES = (20, 50, 100, 200, 500, 2000)

@@ -12,7 +12,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb.cli.model_file import load_program
+from bayesnb.cli.options import load_program
 from bayesnb.comparison.own_program import recognise_table
 from bayesnb.files.tables.reading import NamedFrame
 from bayesnb.files.tables.table import make_table

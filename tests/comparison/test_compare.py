@@ -6,10 +6,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from bayesnb.comparison.compare import Comparison, compare
-from bayesnb.comparison.experiment import Experiment, bayes_model
-from bayesnb.comparison.first_split import check_with_nuts, dependent_columns
-from bayesnb.comparison.metrics import log_loss
-from bayesnb.comparison.splits import (
+from bayesnb.comparison.experiment import (
+    Experiment,
+    bayes_model,
     choose_sizes,
     default_repeats,
     growing_sizes,
@@ -17,6 +16,8 @@ from bayesnb.comparison.splits import (
     num_test_rows,
     stratified_split,
 )
+from bayesnb.comparison.first_split import check_with_nuts, dependent_columns
+from bayesnb.comparison.metrics import log_loss
 from bayesnb.files.tables.reading import NamedFrame
 from bayesnb.files.tables.table import make_table
 from bayesnb.fits.closed_form import fit_posterior

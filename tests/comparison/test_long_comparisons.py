@@ -5,10 +5,9 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from bayesnb.comparison.compare import compare
+from bayesnb.comparison.compare import Forecast, compare
 from bayesnb.comparison.experiment import Experiment
 from bayesnb.comparison.first_split import too_long_for_nuts
-from bayesnb.comparison.forecast import Forecast
 from bayesnb.files.tables.reading import NamedFrame
 from bayesnb.files.tables.table import make_table
 from bayesnb.frames.series import DataError

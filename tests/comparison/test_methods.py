@@ -5,12 +5,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from bayesnb.comparison.compare import compare
-from bayesnb.comparison.experiment import Experiment, bayes_model
+from bayesnb.comparison.experiment import Experiment, bayes_model, make_splits
 from bayesnb.comparison.first_split import compute_evidence
 from bayesnb.comparison.methods import COMPARED, CURES, NAIVE_BAYES, OWN_PRIOR, PRIOR_MEANINGS, REFERENCE, RIVALS
 from bayesnb.comparison.metrics import log_loss
 from bayesnb.comparison.rivals import fit_rival
-from bayesnb.comparison.splits import make_splits
 from bayesnb.families import Histogram, Normal, NormalScores, Views
 from bayesnb.fits.averaged import feature_inclusion, fit_averaged
 from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior

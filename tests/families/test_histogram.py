@@ -14,7 +14,7 @@ from scipy.special import comb, gammaln, logsumexp, softmax
 
 import bayesnb as nb
 from bayesnb.arrays.host_calls import without_compiling
-from bayesnb.families.parts.cell_edges import find_edges
+from bayesnb.families.parts.cell_statistics import find_edges
 from bayesnb.families.parts.cells import CellValues
 from bayesnb.primitives.cells import find_cells
 

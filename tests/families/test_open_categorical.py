@@ -11,8 +11,8 @@ from sklearn import naive_bayes
 import bayesnb as nb
 from bayesnb.arrays import cells, threads
 from bayesnb.families.open_categorical import SAMPLE_ROWS, OpenCategorical
-from bayesnb.families.parts.class_tables import class_bytes
 from bayesnb.families.parts.statistics import CategoricalStatistics
+from bayesnb.families.parts.subtraction import class_bytes
 from bayesnb.frames.array_schema import MOST_CODES
 from bayesnb.sklearn import CategoricalNB
 

@@ -199,3 +199,10 @@ def test_nuts_takes_it(case, key):
     draws = nb.fit_nuts(model, X, y, key=key, num_warmup=300, num_samples=800, num_chains=2, progress_bar=False)
     expected = nb.fit_posterior(model, X, y).model.families["x"].reference()["rate"]
     assert_allclose(draws.params["x_rate"].mean(axis=0), expected, rtol=0.25)
+
+
+def test_a_name_of_ours_is_refused_and_another_definition_of_ones_own_is_not(family):
+    with pytest.raises(ValueError, match=r"bayesnb has a family named Poisson, .* give yours another name"):
+        type("Poisson", (family,), {"__module__": "somewhere"})
+    assert nb.Family.known["Poisson"] is nb.Poisson
+    assert type("Exponential", (family,), {"__module__": "somewhere"}) is nb.Family.known["Exponential"]

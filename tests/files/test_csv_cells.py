@@ -38,7 +38,7 @@ def test_numbers_and_separators():
 @pytest.mark.parametrize("classes", [FORMULAS, OTHERS, ["a;b;c", "d;e;f"], ["a\tb\tc", "a\rb"]])
 def test_predictions_are_read_back_to_the_same_labels(classes, tmp_path):
     with prediction_file(tmp_path / "out.csv", classes) as write:
-        write(np.eye(len(classes)))
+        write(np.eye(len(classes)), np.arange(len(classes)))
     data = open_data(str(tmp_path / "out.csv"))
     (batch,) = data.read(data.names, {"prediction"})
     frame = as_pandas(batch)
@@ -51,6 +51,6 @@ def test_predictions_are_read_back_to_the_same_labels(classes, tmp_path):
 
 def test_labels_that_are_numbers_stay_numbers(tmp_path):
     with prediction_file(tmp_path / "out.csv", [-1, 1]) as write:
-        write(np.eye(2))
+        write(np.eye(2), np.arange(2))
     assert (tmp_path / "out.csv").read_text() == "prediction,p(-1),p(1)\n-1,1,0\n1,0,1\n"
     assert read(str(tmp_path / "out.csv")).frame["prediction"].tolist() == [-1.0, 1.0]

@@ -324,3 +324,17 @@ def test_a_file_that_is_cut_or_changed_is_refused(data, whole, tmp_path_factory)
     path.write_bytes(bytes([*content[:place], *end]))
     with suppress(nb.StorageError):  # a changed byte of padding has no meaning
         assert load_exported(path).functions["log_joint"].mlir_module() == found.functions["log_joint"].mlir_module()
+
+
+@pytest.mark.parametrize("name", cases.SEVERAL)
+def test_jax_exports_predictions_of_any_number_of_rows(name):
+    """By ``jax.export`` itself, with a symbol for the number: what it reads again takes each batch."""
+    case = cases.make(name)
+    posterior, (n,) = nb.fit_posterior(case.model, case.X, case.y), jax.export.symbolic_shape("n")
+    rows = jax.tree.map(lambda a: np.asarray(a, np.float32), case.X)
+    shapes = jax.tree.map(lambda a: jax.ShapeDtypeStruct((n, *a.shape[1:]), a.dtype), rows)
+    written = jax.export.export(jax.jit(posterior.predict_proba))(shapes).serialize()
+    for size in (1, 5, cases.N):
+        batch = jax.tree.map(lambda a, size=size: a[:size], rows)
+        found = jax.export.deserialize(written).call(batch)
+        assert_allclose(found, posterior.predict_proba(batch), atol=1e-5)  # float32

@@ -17,7 +17,7 @@ from numpy.testing import assert_allclose
 import bayesnb as nb
 from bayesnb.cli import main
 from bayesnb.files.tables import csv_files
-from bayesnb.files.tables.csv_lines import end_of_rows, lines_of_rows
+from bayesnb.files.tables.csv_files import end_of_rows, find_rows, irregular_quote
 from bayesnb.files.tables.reading import open_data, read
 
 NORMAL = nb.NaiveBayes(nb.Normal())
@@ -55,6 +55,10 @@ def sentences(name, model):
     return found
 
 
+QUOTES = (
+    "line 8 of 'odd.csv' is not CSV: a cell is not enclosed by its quotes; enclose the whole cell, and write a quote "
+    'inside it twice: "5"" wide" for 5" wide'
+)
 BROKEN = {
     "a short row": (GOOD.replace(ROWS[6], "1,2"), "line 8 of 'odd.csv' has 2 cells where the header has 3"),
     "a long row": (GOOD.replace(ROWS[6], "1,2,u,4"), "line 8 of 'odd.csv' has 4 cells where the header has 3"),
@@ -63,11 +67,12 @@ BROKEN = {
         GOOD.replace(ROWS[4], '1,2,"u\n\nv"').replace(ROWS[6], "1"),
         "line 10 of 'odd.csv' has 1 cell where the header has 3",
     ),
-    "an open quote": (GOOD.replace(ROWS[6], '1,"2,u'), "line 8 of 'odd.csv' is not CSV: a quoted cell is never closed"),
-    "text after a quote": (
-        GOOD.replace(ROWS[6], '1,"2"3,u'),
-        "line 8 of 'odd.csv' is not CSV: a quoted cell has text after it",
-    ),
+    "an open quote": (GOOD.replace(ROWS[6], '1,"2,u'), QUOTES),
+    "an open quote before others": (GOOD.replace(ROWS[6], '1,"2,u').replace(ROWS[9], '1,"","v"'), QUOTES),
+    "text after a quote": (GOOD.replace(ROWS[6], '1,"2"3,u'), QUOTES),
+    "text before a quote": (GOOD.replace(ROWS[6], '1,2,5"'), QUOTES),
+    "a space before quotes": (GOOD.replace(ROWS[6], '1, "2",u'), QUOTES),
+    "a quote in the header": (GOOD.replace("b", 'b"', 1), QUOTES.replace("line 8", "line 1")),
     "latin-1": (
         GOOD.replace(ROWS[6], "1,\u00e4,u").encode("latin-1"),
         "'odd.csv' is not UTF-8 text (line 8 holds the byte 0xe4); save it as UTF-8",
@@ -134,7 +139,6 @@ READ = {
     "old.csv": GOOD.replace("\n", "\r").encode(),
     "spaces.csv": GOOD.replace(",", " , ").encode(),
     "quotes.csv": re.sub("([^,\n]+)", r'"\1"', GOOD).encode(),
-    "late quotes.csv": re.sub(",([^,\n]+)", r', "\1"', GOOD).encode(),
     "blank.csv": GOOD.replace("\n", "\n\n  \n").encode(),
     "packed.csv.GZ": gzip.compress(GOOD.encode()),
     "packed.csv.bz2": bz2.compress(GOOD.encode()),
@@ -169,14 +173,52 @@ def test_lines_are_those_of_the_file(place, monkeypatch):
 
 
 def test_blocks_end_where_rows_end():
-    assert end_of_rows(b"a,b\nc", ",", last=False) == 4
-    assert end_of_rows(b"a,b\nc", ",", last=True) == 5
-    assert end_of_rows(b'a,"b\n', ",", last=False) == 0
-    assert end_of_rows(b'a,b\n"c\n', ",", last=False) == 4
-    assert end_of_rows(b'a,b"\n', ",", last=True) == 0  # an odd number of quotes
-    assert end_of_rows(b'a,b"c"\nd\n', ",", last=False) == 0  # quotes in the middle of a cell
-    assert end_of_rows(b"a,b\r\nc\r", ",", last=False) == 5
-    assert lines_of_rows(b'a\n\n"b\n"\nc', 10).tolist() == [10, 12, 14]
+    assert end_of_rows(b"a,b\nc") == 4
+    assert end_of_rows(b'a,"b\n') == 0
+    assert end_of_rows(b'a,b\n"c\n') == 4
+    assert end_of_rows(b'"a\nb","c\n') == 0
+    assert end_of_rows(b"a,b\r\nc\r") == 5
+
+
+def test_a_header_may_be_longer_than_what_is_read_first(place, monkeypatch):
+    monkeypatch.setattr(csv_files, "HEAD_BYTES", 6)
+    (place / "odd.csv").write_text('"first\n name","second name"\r\n\r\n1,2\r\n')
+    frame = read("odd.csv").frame
+    assert (frame.columns.tolist(), frame.index.tolist()) == (["first\n name", "second name"], [4])
+
+
+def test_blank_blocks_and_a_header_without_rows(place, monkeypatch):
+    monkeypatch.setattr(csv_files, "BLOCK_BYTES", 6)
+    (place / "odd.csv").write_text("a,b\n1,2\n\n\n  \n\n\n\n\n\n3,4\n\n\n\n\n  ")
+    assert read("odd.csv").frame.index.tolist() == [2, 11]
+    (place / "odd.csv").write_text("a,b")
+    assert open_data("odd.csv").names == ["a", "b"]
+
+
+def test_rows_have_starts_lines_and_widths():
+    starts, lines, widths = find_rows(b'a\n\n"b,\n"\n \t\r,c', ",")
+    assert (starts.tolist(), lines.tolist(), widths.tolist()) == ([0, 3, 12], [0, 2, 5], [1, 1, 2])
+    assert find_rows(b" \n\t\n", "\t")[0].tolist() == [2]  # two empty cells are a row
+
+
+@pytest.mark.parametrize(
+    ("raw", "place"),
+    [
+        (b"a,b\n", None), (b'"a","b ""c"" d"\r\n"""x"', None), (b'""', None), (b'a,""""\n', None),
+        (b'a,b"\n', 3), (b'a,"b" \n', 2), (b'a,"b""c', 2), (b'"a",b"c"\n', 5), (b'a, "b"\n', 3),
+    ],
+)  # fmt: skip
+def test_quotes_enclose_whole_cells(raw, place):
+    assert irregular_quote(raw, ",") == place
+
+
+def test_blank_lines_and_empty_quotes_in_a_file_of_one_column(place):
+    (place / "one.csv").write_text('a\n1\n\n  \n""\n2\n')
+    frame = read("one.csv").frame
+    assert frame.index.tolist() == [2, 5, 6]
+    assert_allclose(frame["a"], [1, np.nan, 2])
+    (place / "one.csv").write_text('a\n"u\n  \nv"\n  \nw\n')
+    assert read("one.csv").frame["a"].to_dict() == {2: "u\n  \nv", 6: "w"}
 
 
 def test_apostrophes_that_protect_spreadsheets_are_taken_off_in_streams_too(place):

@@ -29,7 +29,7 @@ NUTS = {"key": KEY, "num_warmup": 20, "num_samples": 30, "num_chains": 2, "progr
 HYPER = nb.NaiveBayes(nb.Bernoulli(a=dist.Gamma(2.0, 1.0), b=dist.TruncatedNormal(1.0, 2.0, low=0.1)))
 OWN = nb.NaiveBayes(nb.Bernoulli(), priors={"x_probs": dist.Uniform(0.2, 0.8)})
 
-OPAQUE = dist.TransformedDistribution(dist.Normal(), dist.transforms.AffineTransform(0.0, 0.5))
+OPAQUE = dist.TransformedDistribution(dist.Normal(), dist.transforms.SoftplusTransform())
 
 RESULTS = {
     "model": lambda: MODEL,

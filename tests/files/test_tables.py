@@ -108,7 +108,7 @@ def test_numeric_classes_are_sorted_as_numbers_and_written_without_a_point(tmp_p
 
 
 def test_odd_spelling_of_csv(tmp_path):
-    text = 'label;"the; name";x\r\n\r\na ; "1;5";2.5\r\n b;z;"3.5"\r\na;z;1\r\nb;"1;5";NA\r\n\r\n'
+    text = 'label;"the; name";x\r\n\r\na ;"1;5";2.5\r\n b;z;"3.5"\r\na;z;1\r\nb;"1;5";NA\r\n\r\n'
     source = read(write(tmp_path, b"\xef\xbb\xbf" + text.encode()))
     assert list(source.frame.columns) == ["label", "the; name", "x"]  # neither a byte-order mark nor quotes remain
     assert list(source.frame.index) == [3, 4, 5, 6]  # lines of the file
@@ -164,8 +164,8 @@ MEASURED = "x,y\n" + "\n".join(f"{i % 7}.5,{i * 0.7:.2f}" for i in range(40))
         (GOOD.replace("yes", "j\u00e4").encode("latin-1"), "is not UTF-8 text .*0xe4"),
         (GOOD.replace(",4.25", ",inf"), "column 'height' holds an infinite number on line 5"),
         (GOOD.replace(",4.25", ",-1e999"), "column 'height' holds an infinite number on line 5"),
-        (GOOD.replace(",4.25", ',"4.25'), "line 5 of '.*' is not CSV: a quoted cell is never closed"),
-        (GOOD.replace(",4.25", ',"4"25'), "line 5 of '.*' is not CSV: a quoted cell has text after it"),
+        (GOOD.replace(",4.25", ',"4.25'), "line 5 of '.*' is not CSV: a cell is not enclosed by its quotes"),
+        (GOOD.replace(",4.25", ',"4"25'), "line 5 of '.*' is not CSV: a cell is not enclosed by its quotes"),
         ("x,y\n1,a\n2,a\n3,a", "the target 'y' has one class only, 'a'"),
         ("x,y\n1,a\n2,b\n3,c", "the target 'y' has 3 classes in 3 rows"),
         ("x,y\n1,\n2,NA\n", "the target 'y' has nothing in it"),

@@ -95,7 +95,7 @@ def test_the_mode_of_an_old_file_stays(mode, tmp_path):
     nb.save(MODEL, path)
     assert stat.S_IMODE(path.stat().st_mode) == mode
     with prediction_file(path, ["a", "b"]) as write:
-        write(np.eye(2))
+        write(np.eye(2), np.arange(2))
     assert stat.S_IMODE(path.stat().st_mode) == mode
 
 

@@ -17,7 +17,7 @@ import bayesnb as nb
 from bayesnb.arrays import threads
 from bayesnb.fits.bootstrap import bootstrap, bootstrap_weights
 from bayesnb.numerics import log_gamma
-from bayesnb.primitives.sums.replicates import ReplicateSums
+from bayesnb.primitives.sums.host import ReplicateSums
 from tests import cases
 
 R = 4

@@ -80,7 +80,7 @@ def test_any_split_gives_the_fit_of_the_whole(name):
     ("column", "values"),
     [
         (pd.Categorical(["b", "a", None, "b"], categories=["c", "b", "a"]), ("a", "b", "c")),
-        (pd.Categorical([2, 1, None, 2]), ("1", "2")),
+        (pd.Categorical([2, 1, None, 2]), (1.0, 2.0)),
         (pd.Series([None, "u", "v", "u"], dtype=object), ("u", "v")),
     ],
 )

@@ -71,7 +71,9 @@ def calls() -> dict[str, Call]:
         ),
         "resolve": Call(MODEL.resolve, {**rows, "statistics": None}),
         "sufficient_statistics": Call(nb.sufficient_statistics, {**fitted, "num_classes": K}),
-        "merge": Call(nb.merge, {"a": statistics, "b": statistics}),
+        "merge": Call(
+            lambda a, b, axis: nb.merge(a, b, axis=axis), {"a": statistics, "b": statistics, "axis": None}
+        ),
         "fit_posterior": Call(nb.fit_posterior, {**fitted, "statistics": None}),
         "fit_map": Call(nb.fit_map, {**fitted, "statistics": None}),
         "fit_mle": Call(nb.fit_mle, {**fitted, "statistics": None}),

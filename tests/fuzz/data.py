@@ -19,6 +19,8 @@ SCALES = (1e-3, 1.0, 1e3)
 OFFSETS = (0.0, 0.0, 1e4)
 EXTREME = (1e-150, 1e-30, 1e8, 1e30, 1e130, 1e150)
 BAD_CELLS = (np.nan, np.inf, -np.inf, -1.0, 0.5, 1e8, 1e300, -1e300, 1e-310, 2.0**31, 2.0**63)
+LARGE = (1e16, -1e16, 2.0**53, 2.0**60)
+"""Numbers beyond which cells differ by a few units in the last place, or not at all."""
 BAD_WEIGHTS = (0.0, 1e-12, 1e-300, 1e14, 1e29, 1e31, -1.0, np.nan, np.inf)
 
 
@@ -117,6 +119,8 @@ def wild(draw: st.DrawFn, sizes: list[Size]) -> Problem:
     }
     leaves, structure = jax.tree.flatten(X[problem.size.kinds[0]] if problem.size.single else X)
     for leaf in leaves:
+        if draw(st.integers(0, 7)) == 0 and leaf.size and leaf.dtype.kind == "f":
+            leaf[:, 0] = draw(st.sampled_from(LARGE)) + 2.0 * rng.integers(0, 4, len(leaf))
         for _ in range(draw(st.integers(0, 2)) if leaf.size else 0):
             leaf[rng.integers(leaf.shape[0]), rng.integers(leaf.shape[1])] = draw(st.sampled_from(BAD_CELLS))
     y, weight = problem.y.copy(), problem.weight

@@ -11,7 +11,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
+from jax.experimental import checkify
 from numpy.testing import assert_allclose, assert_array_equal
+from numpyro.infer.util import log_density
 
 import bayesnb as nb
 from bayesnb.forests.columns import has_categories
@@ -79,15 +82,50 @@ def weights_are_repetitions(problem: Problem) -> None:
 
 
 def parts_make_the_whole(problem: Problem) -> None:
-    """Statistics of parts, in any order, merge to those of all rows."""
-    order = np.random.default_rng(problem.num_rows).permutation(problem.num_rows)
-    parts = [problem.taking(part) for part in np.array_split(order, 3)]
-    first, *rest = [nb.sufficient_statistics(p.model, p.X, p.y, sample_weight=p.weight) for p in parts]
-    for part in rest:
-        first = nb.merge(first, part)
-    merged, whole = nb.fit_posterior(problem.model, statistics=first), fit(problem)
-    same(merged.log_joint(problem.X), whole.log_joint(problem.X))
-    same(merged.log_evidence, whole.log_evidence)
+    """Statistics of parts, of any number and in any order, merge to those of all rows, also by ``+`` and stacked."""
+    rng = np.random.default_rng(problem.num_rows)
+    cuts = np.sort(rng.integers(0, problem.num_rows + 1, rng.integers(0, 5)))
+    parts = [_count(problem.taking(part)) for part in np.split(rng.permutation(problem.num_rows), cuts)]
+    merged = nb.merge(*parts)
+    for one, other in zip(jax.tree.leaves(merged), jax.tree.leaves(sum(parts)), strict=True):
+        assert_array_equal(one, other)
+    whole, stacked = fit(problem), jax.tree.map(lambda *leaves: np.stack(leaves), *parts)
+    for statistics in (merged, sum(parts[::-1]), nb.merge(stacked, axis=0)):
+        again = nb.fit_posterior(problem.model, statistics=statistics)
+        same(again.log_joint(problem.X), whole.log_joint(problem.X))
+        same(again.log_evidence, whole.log_evidence)
+
+
+def parts_along_an_axis_make_the_whole(problem: Problem) -> None:
+    """So they do under ``vmap``, and in a scan that forgets; ``checkify`` finds nothing but a label that is none."""
+    if problem.offset or problem.num_rows < 8:
+        return  # cells that single precision cannot tell apart, and numbers of rows that are compiled anew
+    parts = [problem.taking(slice(start, start + 4)) for start in (0, 4)]
+    rows = jax.tree.map(lambda *leaves: jnp.stack(leaves), *[(p.X, p.y, p.weight) for p in parts])
+
+    def count(X: Any, y: Any, weight: Any, axis_name: str | None = None) -> Any:
+        return nb.sufficient_statistics(problem.model, X, y, sample_weight=weight, axis_name=axis_name)
+
+    @jax.jit
+    def every(X: Any, y: Any, weight: Any) -> tuple[Any, Any]:
+        along = jax.vmap(lambda *rows: count(*rows, axis_name="rows"), axis_name="rows", out_axes=None)(X, y, weight)
+        first, others = (jax.tree.map(lambda leaf, i=i: leaf[i], (X, y, weight)) for i in (0, slice(1, None)))
+        forget = lambda s, rows: (nb.merge(nb.discount(s, 0.5), count(*rows)), None)  # noqa: E731
+        return along, jax.lax.scan(forget, count(*first), others)[0]
+
+    first, second = map(_count, parts)
+    error, found = checkify.checkify(every)(*rows)
+    assert error.get() is None
+    for statistics, expected in zip(found, (first + second, nb.discount(first, 0.5) + second), strict=True):
+        for one, other in zip(jax.tree.leaves(statistics), jax.tree.leaves(expected), strict=True):
+            assert_allclose(one, other, rtol=2e-4, atol=2e-4 * np.abs(other).max(initial=1.0))
+    wrong = rows[1].at[1, 2].set(problem.size.num_classes)
+    if problem.weight is None or problem.weight[6] > 0:
+        assert "y holds" in checkify.checkify(every)(rows[0], wrong, rows[2])[0].get()
+
+
+def _count(problem: Problem) -> Any:
+    return nb.sufficient_statistics(problem.model, problem.X, problem.y, sample_weight=problem.weight)
 
 
 def one_hot_labels_are_labels(problem: Problem) -> None:
@@ -239,10 +277,53 @@ def files_keep_every_bit(problem: Problem) -> None:
         assert_array_equal(again.log_joint(problem.X), fitted.log_joint(problem.X))
 
 
+def a_unit_changes_no_evidence(problem: Problem) -> None:
+    """With a precision x -> c x + b leaves evidences as they are; edges that were found are refused beside others."""
+    if problem.size.kinds not in (("normal",), ("shared",)) or not problem.X.size:
+        return
+    seen = np.where(np.isnan(problem.X).all(axis=0), 0.0, problem.X)
+    low, high = np.nanmin(seen, axis=0), np.nanmax(seen, axis=0)
+    wide = np.where(high > low, high - low, 1.0)
+    edges, narrow = np.linspace(low - 0.1 * wide, high + 0.1 * wide, 6, axis=1), 1e-3 * wide
+    K, found = problem.size.num_classes, []
+    for c, b in ((1.0, 0.0 * wide), (4.0, 0.5 * wide), (-0.5, -wide)):
+        cells = nb.Histogram(edges=np.sort(c * edges + b[:, None], axis=1))
+        families = {"normal": nb.Normal(), "cells": cells, "shared": nb.Normal(variance="shared")}
+        models = {name: nb.NaiveBayes(family, num_classes=K) for name, family in families.items()}
+        rows = c * problem.X + b, problem.y
+        compared = nb.compare_evidence(models, *rows, sample_weight=problem.weight, precision=abs(c) * narrow)
+        found.append([compared.log_evidence[name] for name in models])
+    assert_allclose(found, found[:1] * 3, rtol=1e-5, atol=1e-4)
+    seen = problem.X if problem.weight is None else problem.X[problem.weight > 0]
+    if np.isfinite(seen).any():
+        own = {"found": nb.NaiveBayes(nb.Histogram(), num_classes=K), "normal": models["normal"]}
+        with pytest.raises(ValueError, match=r"found in these very rows|one edge"):
+            nb.compare_evidence(own, problem.X, problem.y, sample_weight=problem.weight, precision=narrow)
+
+
+def log_priors_are_those_of_the_program(problem: Problem) -> None:
+    """The log priors and log likelihoods of a draw add up to NumPyro's log density of the program."""
+    fitted = fit(problem)
+    dense = [share for family in fitted.prior.families.values() for share in family.density_share]
+    measured = {"normal", "shared", "covariance", "discriminant"} & {*problem.size.kinds}
+    if not problem.num_rows or (measured and 0.0 in dense) or problem.offset:
+        return  # a column of one value has no density
+    data = nb.to_arviz(
+        fitted, key=jax.random.key(problem.num_rows), num_samples=2, num_chains=1, X=problem.X, y=problem.y
+    )
+    at = {site: table.values[0, 1] for site, table in data["posterior"].data_vars.items()}
+    with jax.enable_x64(True), jax.numpy_rank_promotion("allow"):
+        exact, _ = log_density(fitted.prior, (problem.X, problem.y), {}, at)
+    parts = [data["log_prior"][site].values[0, 1] for site in data["log_prior"].data_vars]
+    total = sum(parts) + data["log_likelihood"]["log_joint"].values[0, 1].sum()
+    assert_allclose(total, exact, rtol=1e-3, atol=1e-2)  # draws are in single precision
+
+
 LAWS = [
     answers_are_sane,
     weights_are_repetitions,
     parts_make_the_whole,
+    parts_along_an_axis_make_the_whole,
     one_hot_labels_are_labels,
     rows_are_predicted_alone,
     a_row_left_out_is_a_refit,
@@ -255,4 +336,6 @@ LAWS = [
     forms_are_the_same,
     the_estimator_is_the_fit,
     files_keep_every_bit,
+    a_unit_changes_no_evidence,
+    log_priors_are_those_of_the_program,
 ]

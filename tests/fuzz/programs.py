@@ -115,7 +115,17 @@ BREAKS = (
     other_rows, too_far, by_a_feature, by_a_latent_of_each_row, by_global_state, with_a_parameter, with_a_factor,
     "blend", "subsample", "label counts n times",
 )  # fmt: skip
-LABELS = ("categorical", "logits", "bernoulli", "fixed", "argument")
+OBSERVED: dict[str, Callable[[Any], Any]] = {
+    "as it is": lambda X: (X, None),
+    "columns the other way round": lambda X: (X[:, ::-1], None),
+    "rows rolled by one": lambda X: (jnp.roll(X, 1, axis=0), None),
+    "a mask of cells": lambda X: (X, (jnp.arange(len(X))[:, None] + jnp.arange(X.shape[1])) % 5 > 0),
+    "logs of reals": lambda X: (jnp.sign(X) * jnp.log1p(jnp.abs(X)), None),
+    "logs of some of reals": lambda X: (jnp.log1p(jnp.abs(X)), X > -1.0),
+    "standardised columns of reals": lambda X: ((X - X.mean(axis=0)) / X.std(axis=0), None),
+}
+"""What a program observes of its argument, and the cells that count."""
+LABELS = ("categorical", "logits", "bernoulli", "fixed", "uniform", "argument")
 FIXED = np.array([0.25, 0.75])
 
 
@@ -131,10 +141,12 @@ class Recipe(NamedTuple):
     label: str
     event: bool
     broken: Any
+    seen: str = "as it is"
 
     def __call__(self, X: Any, y: Any) -> None:
         """The program."""
         kind = KINDS[self.kind]
+        X, mask = OBSERVED[self.seen](jnp.asarray(X))
         spelling, tables = kind.spellings[self.spelling], {}
         for site, law in spelling.laws.items():
             tables[site] = draw_table(site, law, self.axis, self.plates, kind.columns, tables)
@@ -149,6 +161,7 @@ class Recipe(NamedTuple):
         y = self.broken(y, X) if callable(self.broken) else y
         parameters = self.of_rows(tables, y)
         cells = kind.cells(**parameters, **({} if kind.columns else {"total_count": X.sum(axis=-1)}))
+        cells = cells if mask is None else cells.mask(mask)
         if not kind.columns:
             numpyro.sample("x", cells, obs=X)
         elif self.event:
@@ -164,6 +177,8 @@ class Recipe(NamedTuple):
                 return None
             case "fixed":
                 return dist.Categorical(jnp.asarray(FIXED))
+            case "uniform":
+                return dist.DiscreteUniform(0, K - 1)
             case "bernoulli":
                 return dist.Bernoulli(numpyro.sample("rho", dist.Beta(PI[1], PI[0])))
         pi = numpyro.sample("pi", dist.Dirichlet(PI))
@@ -197,12 +212,27 @@ class Recipe(NamedTuple):
     def case(self) -> Case:
         """The program and the answer to it."""
         kind = KINDS[self.kind]
-        prior = {"argument": {"num_classes": K}, "fixed": {"class_probs": FIXED}}.get(
-            self.label, {"class_concentration": PI}
-        )
+        prior = {
+            "argument": {"num_classes": K},
+            "fixed": {"class_probs": FIXED},
+            "uniform": {"class_probs": np.full(K, 1.0 / K)},
+        }.get(self.label, {"class_concentration": PI})
         expected = nb.NaiveBayes(kind.family, **prior)
         answer = "refused" if self.broken else "conjugate"
         return Case(str(self), lambda X, y: (self, (X, y), {}), kind.X, Y, answer, "y", expected, self.canonical)
+
+    def observed(self, X: Any) -> Any:
+        """The cells that the program observes, NaN where masked."""
+        cells, mask = OBSERVED[self.seen](jnp.asarray(X))
+        return np.asarray(cells) if mask is None else np.where(mask, cells, np.nan)
+
+
+@st.composite
+def observing_recipes(draw: st.DrawFn, kind: str) -> Recipe:
+    """A program of this family that observes something else than its argument."""
+    kinds = {"of cells": KINDS[kind].columns, "of reals": KINDS[kind].cells is dist.Normal}
+    seen = [name for name in OBSERVED if all(kinds[k] for k in kinds if name.endswith(k)) and name != "as it is"]
+    return draw(recipes(kind, broken=False))._replace(seen=draw(st.sampled_from(seen)))
 
 
 @st.composite

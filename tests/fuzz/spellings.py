@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
 from jax.scipy.special import logit
-from numpyro.distributions.transforms import ExpTransform, PowerTransform, SigmoidTransform
+from numpyro.distributions import constraints
+from numpyro.distributions.transforms import AffineTransform, ExpTransform, PowerTransform, SigmoidTransform
 
 import bayesnb as nb
 from tests.recognition.case import CODES, COUNTS, FLAGS, REALS, TRIALS, C
@@ -52,6 +53,14 @@ def same(v: Any) -> Any:
     return v
 
 
+def double(v: Any) -> Any:
+    return 2.0 * v
+
+
+def changed(law: dist.Distribution, change: Any) -> dist.Distribution:
+    return dist.TransformedDistribution(law, change)
+
+
 def other(v: Any) -> Any:
     return 1.0 - v
 
@@ -63,10 +72,13 @@ BETA = (
     one("absent", lambda o: dist.Beta(B, o(A)), other, probs=other),
     one("eta", lambda o: dist.TransformedDistribution(dist.Beta(o(A), B), SigmoidTransform().inv), jax.nn.sigmoid,
         logits=same),
+    one("half", lambda o: changed(dist.Beta(o(A), B), AffineTransform(0.0, 0.5, constraints.unit_interval)), double,
+        probs=double),
 )  # fmt: skip
 GAMMA = (
     one("rate", lambda o: dist.Gamma(o(A), B), same, rate=same),
     one("waiting", lambda o: dist.InverseGamma(o(A), B), jnp.reciprocal, rate=jnp.reciprocal),
+    one("daily", lambda o: dist.Gamma(o(A), 7.0 * B), lambda v: 7.0 * v, rate=lambda v: 7.0 * v),
     one("log_rate", lambda o: log_of(dist.Gamma(o(A), B)), jnp.exp, rate=jnp.exp),
 )
 
@@ -111,6 +123,11 @@ KNOWN_VARIANCE = (
         {"loss": lambda o, _: dist.Normal(-o(LOC), STRENGTH)},
         lambda v: {"loc": -v["loss"]},
         lambda v: {"loc": -v["loss"], "scale": jnp.broadcast_to(A**0.5, v["loss"].shape)},
+    ),
+    Spelling(
+        {"z": lambda o, _: dist.Normal(o(LOC - 2.0) / 3.0, STRENGTH / 3.0)},
+        lambda v: {"loc": 2.0 + 3.0 * v["z"]},
+        lambda v: {"loc": 2.0 + 3.0 * v["z"], "scale": jnp.broadcast_to(A**0.5, v["z"].shape)},
     ),
 )
 

@@ -21,7 +21,7 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
-from tests.fuzz import arguments, data, files, laws, tables
+from tests.fuzz import arguments, columns, data, files, laws, tables
 from tests.fuzz.models import FEW, Size, some_sizes
 from tests.fuzz.sentences import Refused, answer, in_time
 
@@ -30,6 +30,8 @@ LONG = settings(
     derandomize=False, database=None, deadline=None, print_blob=True, suppress_health_check=list(HealthCheck)
 )
 NUMBER = int(os.environ.get("BAYESNB_FUZZ", "20000"))
+PROMOTIONS = ("standard", "standard", "strict")
+"""How JAX lets dtypes meet, as users set it."""
 PART = 500
 """Examples of one part, which have few sizes of models in common."""
 
@@ -38,13 +40,14 @@ RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID")
 SEED = int(os.environ.get("BAYESNB_FUZZ_SEED", str(random.Random(RUN).randrange(10**6))))
 
 
-def laws_hold(problem: data.Problem, law: Callable[[data.Problem], None]) -> None:
-    with in_time():
+def laws_hold(problem: data.Problem, law: Callable[[data.Problem], None], promotion: str) -> None:
+    with in_time(), jax.numpy_dtype_promotion(promotion):
         law(problem)
 
 
 def wild_is_answered(problem: data.Problem) -> None:
-    with in_time():
+    with in_time(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # columns of a few units in the last place
         laws.answers_are_sane(problem)
 
 
@@ -67,28 +70,40 @@ def broken_is_answered(content: bytes) -> None:
         tables.fit_and_predict(content, Path(folder))
 
 
+def columns_are_read(problem: columns.Categories | columns.Numbers) -> None:
+    with in_time(), suppress(Refused), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        problem.check()
+
+
 CHECKS = {
     "laws": laws_hold,
     "wild": wild_is_answered,
     "arguments": odd_is_answered,
     "files": altered_is_answered,
     "tables": broken_is_answered,
+    "columns": columns_are_read,
 }
 
 
 def tried(name: str, sizes: list[Size]) -> Callable[[], None]:
     """The check of this name, of everything that may be drawn."""
     drawn = {
-        "laws": {"problem": data.tame(sizes), "law": st.sampled_from(laws.LAWS)},
+        "laws": {
+            "problem": data.tame(sizes),
+            "law": st.sampled_from(laws.LAWS),
+            "promotion": st.sampled_from(PROMOTIONS),
+        },
         "wild": {"problem": data.wild(sizes)},
         "arguments": {"call": arguments.odd_calls()},
         "files": {"file": files.altered()},
         "tables": {"content": tables.broken()},
+        "columns": {"problem": columns.columns()},
     }
     return given(**drawn[name])(CHECKS[name])
 
 
-SHARES = {"laws": 80, "wild": 40, "arguments": 40, "files": 20, "tables": 20}
+SHARES = {"laws": 68, "wild": 40, "arguments": 40, "files": 20, "tables": 16, "columns": 16}
 """Of 200 examples."""
 
 

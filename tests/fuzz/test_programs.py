@@ -7,6 +7,7 @@ thousand others, with the seed of ``test_fuzz``.
 from __future__ import annotations
 
 import gc
+import warnings
 
 import jax
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.testing import assert_allclose
 
 import bayesnb as nb
 from tests import cases
-from tests.fuzz.programs import KINDS, recipes
+from tests.fuzz.programs import KINDS, observing_recipes, recipes
 from tests.fuzz.test_fuzz import LONG, SEED, SHORT
 from tests.recognition import oracle
 from tests.recognition.agreement import assert_same_model
@@ -35,7 +36,27 @@ def is_answered(recipe):
             return
         with pytest.raises(nb.NotNaiveBayes) as caught:
             case.recognise()
-    assert "\n" not in str(caught.value)
+    assert not any("\n" in text for text in caught.value.obstacles)
+
+
+def takes_what_it_observes(recipe):
+    """``model.rows`` are the observed cells; fits of them are the expected model's, and the argument is refused."""
+    case = recipe.case()
+    with jax.numpy_rank_promotion("allow"), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "each row that 'Recipe' observes depends on the others")
+        model = case.recognise()
+        new = case.X[np.random.default_rng(len(str(case))).permutation(len(case.X))[:7]]
+        with jax.enable_x64(True):
+            observed, observed_new = recipe.observed(case.X), recipe.observed(new)
+        X, X_new = model.rows(case.X, case.y), model.rows(new)
+        assert_allclose(X.cells["x"], observed, rtol=1e-12, atol=1e-12)
+        assert_allclose(X_new.cells["x"], observed_new, rtol=1e-12, atol=1e-12)
+        fits = nb.fit_posterior(model, X, case.y), nb.fit_posterior(case.expected, observed, case.y)
+        assert_allclose(*(fit.log_evidence for fit in fits), rtol=1e-6)
+        assert_allclose(fits[0].predict_proba(X_new), fits[1].predict_proba(observed_new), rtol=1e-5)
+        for call in (lambda: nb.fit_posterior(model, case.X, case.y), lambda: fits[0].predict(new)):
+            with pytest.raises(ValueError, match=r"from model\.rows"):
+                call()
 
 
 def is_composed_well(recipe):
@@ -52,6 +73,17 @@ def is_composed_well(recipe):
 @pytest.mark.parametrize("kind", cases.by_default(KINDS, "bernoulli"))
 def test_the_same_few(kind):
     settings(SHORT, max_examples=3)(given(recipes(kind))(is_answered))()
+
+
+@pytest.mark.parametrize("kind", cases.by_default(KINDS, "normal"))
+def test_the_same_few_that_observe_something_else(kind):
+    settings(SHORT, max_examples=3)(given(observing_recipes(kind))(takes_what_it_observes))()
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("kind", KINDS)
+def test_many_others_that_observe_something_else(kind):
+    seed(SEED)(settings(LONG, max_examples=PART)(given(observing_recipes(kind))(takes_what_it_observes)))()
 
 
 @pytest.mark.fuzz

@@ -5,7 +5,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import bayesnb as nb
-from bayesnb.plots.graphs import _neighbours_first, draw_edges
+from bayesnb.plots.features import _neighbours_first, draw_edges
 
 PROBS = np.array([[0.0, 0.45, 0.0, 0.0], [0.45, 0.0, 0.3, 0.0], [0.0, 0.0, 0.0, 0.05], [0.0, 0.0, 0.05, 0.0]])
 

@@ -64,6 +64,21 @@ def scales(reals, label=None):
         numpyro.sample("reals", dist.Normal(mean.T[y], scale.T[y]).to_event(1), obs=reals)
 
 
+def logs(reals, flags, label=None):
+    """Rows that are no argument: logs of some numbers, the others left out, and the other flags."""
+    pi = numpyro.sample("pi", dist.Dirichlet(PI))
+    with numpyro.plate("column", 3, dim=-2), numpyro.plate("class", K, dim=-1):
+        variance = numpyro.sample("variance", dist.InverseGamma(2.0, 3.0))
+        mean = numpyro.sample("mean", dist.Normal(1.0, jnp.sqrt(variance / 0.5)))
+    with numpyro.plate("flag", 4, dim=-2), numpyro.plate("class", K, dim=-1):
+        absent = numpyro.sample("absent", dist.Beta(A[:, None], 2.0))
+    with numpyro.plate("rows", flags.shape[0]):
+        y = numpyro.sample("y", dist.Categorical(pi), obs=label)
+        law = dist.Normal(mean.T[y], jnp.sqrt(variance.T[y])).mask(reals < SOME)
+        numpyro.sample("logs", law.to_event(1), obs=jnp.log(reals))
+        numpyro.sample("others", dist.Bernoulli(absent.T[y]).to_event(1), obs=1 - flags[:, ::-1])
+
+
 class Pair(NamedTuple):
     """A recognised model with its rows, the model composed by hand with its own, and the rows as one array."""
 
@@ -74,6 +89,8 @@ class Pair(NamedTuple):
     side_by_side: Any
 
 
+POSITIVE, SOME = np.exp(REALS), 8.0
+LOGS = {"logs": np.where(POSITIVE < SOME, REALS, np.nan), "others": 1 - FLAGS[:, ::-1]}
 BLOCKS = {"flags": FLAGS, "reals": REALS, "counts": COUNTS}
 BLOCKS_PLAIN = BLOCKS | {"counts": COUNTS[:, None]}
 PLAIN = {
@@ -81,6 +98,9 @@ PLAIN = {
     "visits": nb.NaiveBayes(
         {"flags": nb.Bernoulli(A, 2.0), "reals": nb.Normal(1.0, 0.5, 2.0, 3.0), "counts": nb.Poisson(2.0, 1.0)},
         class_concentration=PI,
+    ),
+    "logs": nb.NaiveBayes(
+        {"logs": nb.Normal(1.0, 0.5, 2.0, 3.0), "others": nb.Bernoulli(A, 2.0)}, class_concentration=PI
     ),
     "scales": nb.NaiveBayes(
         nb.Normal(),
@@ -107,12 +127,14 @@ def pairs():
             "words": nb.from_numpyro(words, (FLAGS, Y), label="spam"),
             "visits": nb.from_numpyro(visits, (*BLOCKS.values(), Y), label="y"),
             "scales": nb.from_numpyro(scales, (REALS, Y), label="y"),
+            "logs": nb.from_numpyro(logs, (POSITIVE, FLAGS, Y), label="y"),
         }
     wide = np.hstack(list(BLOCKS_PLAIN.values()))
     return {
         "words": Pair(ours["words"], FLAGS, PLAIN["words"], FLAGS, FLAGS),
         "visits": Pair(ours["visits"], BLOCKS, PLAIN["visits"], BLOCKS_PLAIN, wide),
         "scales": Pair(ours["scales"], REALS, PLAIN["scales"], REALS, REALS),
+        "logs": Pair(ours["logs"], ours["logs"].rows(POSITIVE, FLAGS, Y), PLAIN["logs"], LOGS, None),
     }
 
 
@@ -124,7 +146,7 @@ BOTH = np.stack([Y, 1 - Y], axis=1)
 
 
 def each(change, X):
-    return {block: change(x) for block, x in X.items()} if isinstance(X, dict) else change(X)
+    return jax.tree.map(change, X)
 
 
 def holes(X):
@@ -300,19 +322,19 @@ def both(door, pair, folder):
     return zip(*leaves, strict=True)
 
 
-@through(WITHOUT_PRIOR, models=("words", "visits", "scales"))
+@through(WITHOUT_PRIOR, models=("words", "visits", "scales", "logs"))
 def test_what_uses_no_prior_is_the_same(door, model, pairs, tmp_path):
     for ours, plain in both(door, pairs[model], tmp_path):
         assert_allclose(ours, plain, rtol=1e-5, atol=1e-6)
 
 
-@through(CONJUGATE, models=("words", "visits"))
+@through(CONJUGATE, models=("words", "visits", "logs"))
 def test_what_is_exact_is_the_same(door, model, pairs, tmp_path):
     for ours, plain in both(door, pairs[model], tmp_path):
         assert_allclose(ours, plain, rtol=1e-5, atol=1e-6)
 
 
-@through(AT_RANDOM, models=("words", "visits"))
+@through(AT_RANDOM, models=("words", "visits", "logs"))
 def test_draws_have_the_same_mean(door, model, pairs, tmp_path):
     for ours, plain in both(door, pairs[model], tmp_path):
         error = np.sqrt((ours.var(axis=0) + plain.var(axis=0)) / len(ours))
@@ -329,6 +351,44 @@ def test_what_follows_from_draws_is_about_the_same(door, model, pairs, tmp_path)
 def test_without_conjugacy_every_other_door_refuses_by_the_programs_sites(door, model, pairs, tmp_path):
     with pytest.raises(ValueError, match="non-conjugate priors for scale, mean, so there is no closed form"):
         door(pairs[model].ours, pairs[model].X, tmp_path)
+
+
+REFUSED = r"from model\.rows\(\.\.\.\) of the recognised model, got"
+
+
+@through(WITHOUT_PRIOR, CONJUGATE, {"to_arviz": in_arviz}, ABOUT, models=("logs",), refused=True)
+def test_rows_that_the_program_does_not_observe_are_refused_at_every_door(door, model, pairs, tmp_path):
+    with pytest.raises(ValueError, match=REFUSED):
+        door(pairs[model].ours, LOGS, tmp_path)
+
+
+OF_FITS: dict[str, Callable[[Any, Any], Any]] = {
+    "predict": lambda fit, X: fit.predict(X),
+    "predict_proba": lambda fit, X: fit.predict_proba(X),
+    "predict_log_proba": lambda fit, X: fit.predict_log_proba(X),
+    "log_joint": lambda fit, X: fit.log_joint(X),
+    "log_density": lambda fit, X: fit.log_density(X),
+    "predict_interval": lambda fit, X: fit.predict_interval(X, key=KEY, num_draws=4),
+    "contribution_interval": lambda fit, X: fit.contribution_interval(X, key=KEY, num_draws=4),
+    "explain": lambda fit, X: nb.explain(fit, X),
+    "temper": lambda fit, X: nb.temper(fit, X, Y),
+    "leave_one_out": lambda fit, X: nb.leave_one_out(fit.prior, X, Y),
+    "to_arviz": lambda fit, X: nb.to_arviz(fit, key=KEY, num_samples=4, num_chains=1, X=X, y=Y),
+    "the program of the model": lambda fit, X: fit.prior(X, Y),
+    "sufficient_statistics": lambda fit, X: nb.sufficient_statistics(fit.prior, X, Y),
+    "dependence": lambda fit, X: nb.dependence(X, Y, model=fit.model),
+    "fit_nuts": lambda fit, X: nb.fit_nuts(fit.prior, X, Y, key=KEY),
+    "fit_forests": lambda fit, X: nb.fit_forests(fit.prior, X, Y),
+    "num_parameters": lambda fit, X: nb.num_parameters(fit.model, X, Y),
+}
+
+
+@pytest.mark.parametrize("name", OF_FITS)
+@pytest.mark.parametrize("rows", ["numpy", "JAX"])
+def test_fits_refuse_them_too(name, rows, pairs):
+    fit = nb.fit_posterior(pairs["logs"].ours, pairs["logs"].X, Y)
+    with pytest.raises(ValueError, match=REFUSED):
+        OF_FITS[name](fit, LOGS if rows == "numpy" else jax.tree.map(jnp.asarray, LOGS))
 
 
 def test_pairs_of_columns(pairs):

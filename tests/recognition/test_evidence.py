@@ -36,10 +36,19 @@ def of_rows(site: str, prior: Law, law: Law) -> Callable[..., None]:
     return program
 
 
+def counted(x: float) -> Law:
+    return lambda t: dist.Poisson(x * t)
+
+
 PROGRAMS = {
     "bernoulli": (of_rows("theta", lambda: dist.Beta(3.0, 2.5), dist.Bernoulli), FLAGS),
     "flipped": (of_rows("absent", lambda: dist.Beta(2.5, 3.0), lambda p: dist.Bernoulli(1.0 - p)), FLAGS),
     "poisson": (of_rows("rate", lambda: dist.Gamma(2.0, 0.5), dist.Poisson), COUNTS),
+    "ten times a rate": (of_rows("rate", lambda: dist.Gamma(2.0, 5.0), counted(10.0)), COUNTS),
+    "a non-centred mean": (
+        of_rows("z", lambda: dist.Normal(0.0, 1.0), lambda z: dist.Normal(1.5 - 0.5 * z, 1.25)),
+        COUNTS,
+    ),
     "waiting": (of_rows("waiting", lambda: dist.InverseGamma(2.0, 0.5), lambda t: dist.Poisson(1.0 / t)), COUNTS),
 }
 

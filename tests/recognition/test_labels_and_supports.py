@@ -107,7 +107,7 @@ def test_a_changed_law_has_what_its_link_reaches_as_support():
 
 
 def logit_of_a_class(X, y):
-    p = numpyro.sample("p", dist.Normal(0.0, 1.5))
+    p = numpyro.sample("p", dist.Uniform(-1.5, 1.5))
     y = numpyro.sample("y", dist.Bernoulli(logits=p), obs=y)
     numpyro.sample("x", dist.Bernoulli(table("theta", BETA)[y]), obs=X)
 

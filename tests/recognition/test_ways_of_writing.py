@@ -103,7 +103,7 @@ def test_the_certificate_says_where_cells_are_not_those_of_the_arguments(changed
         rows(jnp.clip(jnp.asarray(X), -1.0, 1.0) if changed else X, y, lambda y: dist.Normal(mu[y], 1.0))
 
     text = repr(nb.from_numpyro(program, (REALS, Y), label="y").certificate)
-    assert ("no argument: rows of the model are what it observes" in text) == changed
+    assert ("rows: not an argument as it is: fits and predictions take what model.rows returns" in text) == changed
 
 
 NOT_NUMBERS = np.where(np.arange(REALS.size).reshape(REALS.shape) == 7, np.nan, REALS)

@@ -186,7 +186,7 @@ def test_one_column_one_split_and_no_sampling():
     findings = made_up(make_table(NamedFrame("one", frame, "label")), repeats=1, check=None)
     document = Document(render_page(summarise(findings, ""), {}))
     assert "There is only one column." in document.text
-    assert "Skipped by --no-nuts" in document.text
+    assert "NUTS check" not in document.text
     assert "MAP with Laplace 1 and full Bayes make the same predictions" in document.text
     assert "±" not in "".join(document.column("log_loss", 1) + document.column("best", 2))
     assert [cell["text"] for cell in document.tables["columns"][0]][-2:] == ["probability", "log Bayes factor"]

@@ -112,7 +112,7 @@ def test_the_keyboard_sorts_and_rows_stay_whole(browser, page):
     assert column(browser, "columns", 5) == sorted(rows.values())
 
 
-@pytest.mark.parametrize("width", [400, 800, 1440])
+@pytest.mark.parametrize("width", [390, 800, 1440])
 def test_the_page_fits_its_window(browser, page, width):
     window = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", window)
@@ -125,6 +125,15 @@ def test_the_page_fits_its_window(browser, page, width):
         ".map(e => e.outerHTML.slice(0, 80))"
     )
     assert beyond == []
+    cut = browser.execute_script(  # what is wider than its box scrolls
+        "return [...document.querySelectorAll('main *, header *')].filter(e => e.scrollWidth > e.clientWidth + 1"
+        " && e.clientWidth > 0 && getComputedStyle(e).display != 'inline' && getComputedStyle(e).overflowX != 'auto')"
+        ".map(e => e.outerHTML.slice(0, 80))"
+    )
+    assert cut == []
+    fits = "const t = document.getElementById('best'); return [t.parentElement.clientWidth, t.scrollWidth]"
+    room, needed = browser.execute_script(fits)
+    assert needed <= room
     widths = browser.execute_script(  # text is as wide as the tables
         "return [...document.querySelectorAll('details > p, details > .scroll')].map(e => e.clientWidth)"
     )

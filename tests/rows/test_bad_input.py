@@ -34,7 +34,7 @@ TWO = nb.NaiveBayes({"flags": nb.Bernoulli(), "vitals": nb.Normal()})
         (ONE, X, Y - 1, {}, r"y holds -1, expected integers 0..0"),
         (nb.NaiveBayes(nb.Bernoulli(), num_classes=2), X, Y + 1, {}, "y holds 2, expected integers 0..1"),
         (ONE, X, None, {}, "y is missing"),
-        (ONE, X, np.full((3, 2), 0.7), {}, r"sum 1 in each row, got \[0.7, 0.7\] in row 0"),
+        (ONE, X, np.full((3, 2), 0.7), {}, r"sum 1 in each row, got \[0.7 0.7\] in row 0"),
         (ONE, X, np.array([[2.0, -1.0]] * 3), {}, "non-negative"),
         (nb.NaiveBayes(nb.Bernoulli(), num_classes=3), X, np.eye(2)[Y], {}, "one column per class, 3, got 2"),
         (ONE, X, Y, {"sample_weight": [1, 1]}, r"sample_weight must be numbers \[3\]"),
@@ -203,7 +203,7 @@ def test_what_is_no_model_no_key_and_no_number():
     for call in (nb.fit_map, nb.sufficient_statistics):
         with pytest.raises(ValueError, match=r"a model such as .* got Normal"):
             call(nb.Normal(), X, Y)
-    with pytest.raises(ValueError, match="statistics of different models"):
+    with pytest.raises(ValueError, match=r"merge takes statistics, .* got NoneType"):
         nb.merge(nb.sufficient_statistics(ONE, X, Y), None)
     with pytest.raises(ValueError, match=r"such as jax.random.key\(0\), got 0"):
         nb.fit_nuts(ONE, X, Y, key=0)

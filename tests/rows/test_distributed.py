@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import jax
@@ -22,9 +23,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
 from bayesnb.primitives.sums import Labels
-from bayesnb.rows import shards
-from bayesnb.rows.statistics import from_device, merge_alike
+from bayesnb.rows.model_statistics import merge_pairs
+from bayesnb.rows.statistics import from_device, row_sharding
 from tests import cases
+
+MERGING = str(Path(__file__).with_name("test_model_statistics.py"))
 
 # a condition in words: to count devices starts JAX, and the two processes must not start it so early
 on_a_mesh = pytest.mark.skipif("jax.device_count() < 4", reason="test_on_four_devices runs it on four devices")
@@ -72,7 +75,7 @@ def test_mesh_of_which_only_statistics_travel(rng):
     X = {"real": rng.normal(size=(N, D)), "words": rng.poisson(1.0, (N, D)), "flags": rng.random((N, D)) < 0.4}
     families = {"real": nb.Normal(), "words": nb.Multinomial(), "flags": nb.Bernoulli()}
     arrays, y = jax.device_put((X, rng.integers(0, K, N)), by_rows())
-    rows = shards.row_sharding(arrays)
+    rows = row_sharding(arrays)
     compiled = from_device.lower(families, arrays, Labels(y, None), K, rows).compile().as_text()
     sent = re.findall(r"= (.*?) (?:all-gather|all-reduce|all-to-all|collective-permute|reduce-scatter)\(", compiled)
     sizes = [math.prod(map(int, shape.split(","))) for one in sent for shape in re.findall(r"\[([\d,]+)\]", one)]
@@ -88,12 +91,43 @@ def test_mesh_of_any_kind_fits_and_predicts(rng, kind):
     X, y = rng.normal(size=(64, 4)), rng.integers(0, 3, 64)
     spec = {"columns": (None, "columns"), "both": ("rows", "columns"), "replicated": (None,), "explicit": ()}[kind]
     placed = by_rows(*spec, explicit=kind == "explicit")
-    assert (shards.row_sharding(jax.device_put(X, placed)) is not None) == (kind == "explicit")
+    assert (row_sharding(jax.device_put(X, placed)) is not None) == (kind == "explicit")
     model = nb.NaiveBayes(nb.Normal())
     labels = jax.device_put(y, NamedSharding(placed.mesh, PartitionSpec("rows")))
     found, expected = nb.fit_posterior(model, jax.device_put(X, placed), labels), nb.fit_posterior(model, X, y)
     assert_equal(found.model, expected.model)
     assert_allclose(found.predict_proba(jax.device_put(X, placed)), expected.predict_proba(X), rtol=1e-9)
+
+
+def answers(model, X, y, weight):
+    """All fits of some rows, with their predictions."""
+    point, joint = nb.fit_mle(model, X, y, sample_weight=weight), nb.fit_map(model, X, y)
+    exact, soft = nb.fit_posterior(model, X, y, sample_weight=weight), nb.fit_posterior(model, X, jax.nn.one_hot(y, 3))
+    left_out = nb.leave_one_out(model, X, y, sample_weight=weight)
+    of_rows = [point.predict_proba(X), joint.log_joint(X), exact.log_density(X), exact.predict(X), soft.log_joint(X)]
+    return [left_out, *of_rows], [point.params, exact.model, exact.statistics, exact.log_evidence]
+
+
+@on_a_mesh
+@pytest.mark.parametrize(
+    ("name", "inside"),
+    [*(("ragged", inside) for inside in ("jit", "set_mesh", "jit and set_mesh"))]
+    + [pytest.param(name, "jit", marks=pytest.mark.slow) for name in cases.NAMES if name != "ragged"],
+)
+def test_mesh_with_explicit_axes(name, inside):
+    """JAX's default kind of mesh: rows stay on their devices, and so do answers about rows."""
+    case = cases.make(name)
+    weight = np.arange(len(case.y)) % 3 / 2 + 0.5
+    model = nb.NaiveBayes(case.model.families["x"] if case.model.single else case.model.families, num_classes=3)
+    expected = answers(model, case.X, case.y, weight)
+    placed = by_rows(explicit=True)
+    rows = jax.device_put((case.X, case.y, weight), placed)
+    with jax.set_mesh(placed.mesh) if "set_mesh" in inside else nullcontext():
+        found = (jax.jit(answers) if "jit" in inside else answers)(model, *rows)
+        assert all(jax.typeof(table).sharding.spec[0] == "rows" for table in found[0])
+        found[0][0] + rows[2][:, None]  # the kind of arrays that the caller has
+    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        assert_allclose(one, other, rtol=1e-7, atol=1e-7)
 
 
 @on_a_mesh
@@ -114,18 +148,18 @@ def test_parts_are_merged_two_by_two(rng, size):
     rows = [order[part::size] for part in range(size)]
     parts = [nb.sufficient_statistics(case.model, case.rows(part), case.y[part]) for part in rows]
     with jax.enable_x64(True):
-        found = shards._merge_pairwise(jax.tree.map(lambda *leaves: jnp.stack(leaves), *parts), merge_alike)
+        found = merge_pairs(jax.tree.map(lambda *leaves: jnp.stack(leaves), *parts))
         assert_equal(found, nb.sufficient_statistics(case.model, case.X, case.y))
 
 
 @pytest.mark.slow  # two_processes_are_one shards rows by default
-@pytest.mark.parametrize(("lane", "passed"), [("not slow", 4), ("slow", 5)])
+@pytest.mark.parametrize(("lane", "passed"), [("not slow", 9), ("slow", 20)])
 def test_on_four_devices(lane, passed):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST")}
     environment |= {"XLA_FLAGS": "--xla_force_host_platform_device_count=4", "JAX_ENABLE_X64": "1"}
     environment |= {"JAX_PLATFORMS": "cpu", "JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}  # most of the time is compilation
-    command = [sys.executable, "-m", "pytest", "-q", "-n0", "-k", "mesh", "-m", lane, __file__]
-    ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    command = [sys.executable, "-m", "pytest", "-q", "-n0", "-k", "mesh", "-m", lane, __file__, MERGING]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert re.search(rf"^{passed} passed", ran.stdout, re.M), ran.stdout
 

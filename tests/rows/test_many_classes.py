@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
 from bayesnb.families.parts.statistics import MultivariateNormalStatistics, NormalStatistics
-from bayesnb.results.parameter_draws import sample_some
+from bayesnb.results.generate import sample_some
 from tests import cases
 
 CELLS = np.array([[0, 1], [1, 0], [1, 1], [0, 0], [1, 0], [0, 1]])

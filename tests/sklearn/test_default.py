@@ -10,7 +10,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 import bayesnb as nb
-from bayesnb.sklearn import estimator, fit_methods
+from bayesnb.comparison.experiment import Experiment
+from bayesnb.comparison.methods import COMPARED
+from bayesnb.files.tables.reading import read
+from bayesnb.files.tables.table import make_table
+from bayesnb.rows.statistics import from_host
+from bayesnb.sklearn import settings
+from tests.benchmarks.ways import count_calls
 
 RNG = np.random.default_rng(8)
 Y = np.arange(120) % 3
@@ -23,7 +29,7 @@ def views(clf):
 
 
 def learned(clf):
-    return fit_methods.has_powers(clf.fit_)
+    return settings.has_powers(clf.fit_)
 
 
 def test_powers_do_not_depend_on_the_population():
@@ -53,7 +59,7 @@ def test_temper_of_a_default_fit_is_that_fit(tmp_path):
 
 @pytest.mark.parametrize(("name", "most"), [("MOST_CELLS", 100 * 2 * 6), ("MOST_PRODUCTS", 100 * 2 * 6 * 6)])
 def test_what_would_take_long_is_the_exact_posterior(name, most, monkeypatch):
-    monkeypatch.setattr(fit_methods, name, most)
+    monkeypatch.setattr(settings, name, most)
     some, all_ = (nb.NaiveBayesClassifier().fit(X[:n], Y[:n]) for n in (100, 120))
     assert views(some)
     assert learned(some)
@@ -62,10 +68,27 @@ def test_what_would_take_long_is_the_exact_posterior(name, most, monkeypatch):
 
 
 def test_of_many_rows_only_some_count(monkeypatch):
-    monkeypatch.setattr(fit_methods, "MOST_CELLS", 60 * 2 * 6)
+    monkeypatch.setattr(settings, "MOST_CELLS", 60 * 2 * 6)
     assert not views(nb.NaiveBayesClassifier().fit(X, Y))
     monkeypatch.setattr("bayesnb.validation.left_out_evidence.MOST_ROWS", 60)
     assert views(nb.NaiveBayesClassifier().fit(X, Y))
+
+
+@pytest.mark.parametrize("temper", [None, True, "per_feature"])
+def test_a_fit_counts_its_rows_once(temper):
+    calls = count_calls(lambda: nb.NaiveBayesClassifier(temper=temper).fit(FRAME, Y))
+    assert sum(times for code, times in calls.items() if code is from_host.__code__) == 1
+
+
+def test_the_estimator_files_and_comparisons_ask_one_rule(monkeypatch, tmp_path):
+    path = tmp_path / "rows.csv"
+    FRAME.assign(label=[f"class {k}" for k in Y]).to_csv(path, index=False)
+    monkeypatch.setattr(settings, "MOST_CLASSES", 2)  # there are three
+    estimator, file = nb.NaiveBayesClassifier().fit(FRAME, Y), nb.fit_file(str(path), "label", progress_bar=False)
+    table = make_table(read(str(path), "label"))
+    compared = COMPARED["default"].fit(Experiment(table, (100,), 1, 0), table.X, table.y)
+    assert not any(views(clf) or learned(clf) for clf in (estimator, file))
+    assert compared.weights is None
 
 
 def test_numbers_beside_sparse_flags_are_normal():
@@ -80,7 +103,7 @@ def test_numbers_beside_sparse_flags_are_normal():
 
 
 def test_a_small_first_batch_has_no_cells():
-    first = estimator.FEWEST_ROWS
+    first = settings.FEWEST_ROWS
     small = (
         nb.NaiveBayesClassifier()
         .partial_fit(X[: first - 1], Y[: first - 1])

@@ -3,6 +3,7 @@
 import pickle
 import warnings
 
+import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -10,8 +11,10 @@ import pytest
 import scipy.sparse
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
 import bayesnb as nb
 
@@ -220,8 +223,8 @@ def test_zeros_and_ones_are_bernoulli_with_a_warning(bits):
 
 
 def test_other_arrays_stay_normal():
-    for rows in (BITS + 1, BITS * 0, np.column_stack([BITS, FRAME["size"]])):
-        assert {*nb.NaiveBayesClassifier().fit(rows, Y).likelihoods_.values()} == {"normal"}
+    for rows in (BITS + 1, BITS * 0, np.column_stack([BITS[:9], FRAME["size"][:9]])):
+        assert {*nb.NaiveBayesClassifier().fit(rows, Y[: len(rows)]).likelihoods_.values()} == {"normal"}
 
 
 def test_zeros_and_ones_are_predicted_better_as_bernoulli():
@@ -241,7 +244,7 @@ def test_a_small_first_batch_of_zeros_and_ones_stays_normal_with_a_warning():
         clf.partial_fit(BITS[5:8], Y[5:8])
         pickle.loads(pickle.dumps(clf)).partial_fit(BITS[8:] * 1.5, Y[8:]).partial_fit(BITS[8:], Y[8:])
         nb.NaiveBayesClassifier("normal").partial_fit(BITS[:5], Y[:5], classes=[0, 1]).partial_fit(BITS[5:], Y[5:])
-    with pytest.warns(UserWarning, match="X stays normal, .* all rows together suggest that it is bernoulli") as caught:
+    with pytest.warns(UserWarning, match="X stays normal, .* all rows together suggest bernoulli") as caught:
         clf.partial_fit(BITS[8:], Y[8:]).partial_fit(BITS, Y)
     assert len(caught) == 1
     assert {*clf.likelihoods_.values()} == {"normal"}
@@ -261,7 +264,7 @@ def test_later_numbers_of_an_array_of_zeros_and_ones_drop_their_factor():
     odd, missing = np.where(BITS == 1, BITS, [[0, 0, 0, 0, 2.5]]), BITS.copy()
     missing[BITS[:, 4] == 0, 4] = np.nan
     with pytest.warns(
-        UserWarning, match="X is bernoulli, as its first rows suggested, so 2.5 counts as missing"
+        UserWarning, match="column 4 of X is bernoulli, as its first rows suggested, so 2.5 counts as missing"
     ) as caught:
         assert_array_equal(clf.predict_proba(odd), clf.predict_proba(missing))
     assert len(caught) == 1
@@ -304,3 +307,67 @@ def test_numbers_that_repeat_are_no_row_numbers(recwarn):
 def test_versions_are_no_dates(cells):
     found = nb.infer_likelihoods(pd.DataFrame({"version": cells * 5}))
     assert found["version"] == "categorical"
+
+
+SIZES, COLOURS = np.c_[FRAME["size"], RNG.normal(Y)], pd.get_dummies(FRAME["colour"]).to_numpy(float)
+MIXED = np.c_[SIZES[:, :1], COLOURS, SIZES[:, 1:]]
+BY_POSITION = {range(1, 4): "bernoulli", "*": "normal"}
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_columns_of_zeros_and_ones_beside_numbers_are_bernoulli(missing):
+    rows = np.where(RNG.random(MIXED.shape) < 0.1, np.nan, MIXED) if missing else MIXED
+    clf = nb.NaiveBayesClassifier(temper=False).fit(rows, Y)  # without a warning
+    assert [*clf.likelihoods_.values()] == ["normal", "bernoulli", "bernoulli", "bernoulli", "normal"]
+    declared = nb.NaiveBayesClassifier(BY_POSITION).fit(rows, Y)
+    assert_array_equal(clf.predict_proba(rows), declared.predict_proba(rows))
+    assert_array_equal(clf.predict_proba(jnp.asarray(rows)[:5]), declared.predict_proba(jnp.asarray(rows)[:5]))
+    batches = nb.NaiveBayesClassifier().partial_fit(rows[:30], Y[:30]).partial_fit(rows[30:], Y[30:])
+    assert_allclose(batches.predict_proba(rows), declared.predict_proba(rows), rtol=1e-9)
+    few = nb.NaiveBayesClassifier().partial_fit(rows[:9], Y[:9])
+    with pytest.warns(UserWarning, match="'x1', 'x2', 'x3' of X stay normal, .* suggest bernoulli"):
+        few.partial_fit(rows[9:], Y[9:])
+
+
+@pytest.mark.parametrize("temper", [None, False])
+def test_fits_to_zeros_and_ones_beside_numbers_are_kept_in_files(temper, tmp_path):
+    clf = nb.NaiveBayesClassifier(temper=temper).fit(MIXED, Y)
+    nb.save(clf, tmp_path / "saved")
+    nb.export(clf, tmp_path / "exported")
+    for path in ("saved", "exported"):
+        read = (nb.load if path == "saved" else nb.load_exported)(tmp_path / path)
+        assert_allclose(read.predict_proba(MIXED), clf.predict_proba(MIXED), rtol=1e-5)  # exports may be float32
+        with pytest.warns(UserWarning, match="column 1 of X is bernoulli, as its first rows suggested, so 3 counts"):
+            odd = read.predict_proba(np.where([[0, 1, 0, 0, 0]], 3.0, MIXED))
+        assert_allclose(odd, clf.predict_proba(np.where([[0, 1, 0, 0, 0]], np.nan, MIXED)), rtol=1e-5)
+    found = nb.explain(clf, MIXED[:1])
+    assert {*found.feature_names} == {f"x{d}" for d in range(5)}
+
+
+def test_onnx_reads_other_numbers_in_columns_of_zeros_and_ones_as_missing(tmp_path):
+    reference = pytest.importorskip("onnx.reference")
+    clf = nb.NaiveBayesClassifier(temper=False).fit(MIXED, Y)
+    nb.export(clf, tmp_path / "fit.onnx")
+    run = reference.ReferenceEvaluator(str(tmp_path / "fit.onnx"))
+    odd, missing = (np.where([[0, 1, 0, 0, 0]], cell, MIXED) for cell in (3.0, np.nan))
+    assert_allclose(run.run(None, {"X": odd})[1], clf.predict_proba(missing), rtol=1e-5)
+
+
+def test_a_column_transformer_gives_what_the_frame_gives():
+    columns = ColumnTransformer([("colour", OneHotEncoder(drop=["red"]), ["colour"])], remainder="passthrough")
+    frame = FRAME[["colour", "size"]]
+    pipe = make_pipeline(columns, nb.NaiveBayesClassifier()).fit(frame, Y)
+    assert repr(pipe[-1]) == "NaiveBayesClassifier(): 2 bernoulli, 1 normal"
+    sparse = columns.set_params(sparse_threshold=1.0).fit_transform(frame)
+    with pytest.raises(TypeError, match=r"X is sparse: .* a ColumnTransformer with sparse_threshold=0 gives an array"):
+        nb.NaiveBayesClassifier().fit(sparse, Y)
+
+
+def test_zeros_and_ones_are_predicted_better_as_bernoulli_beside_numbers_too():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    likelier = (y[:, None] == 1) ^ (rng.random(200) < 0.5)
+    rare = (rng.random((200, 200)) < np.where(likelier, 0.06, 0.02)).astype(float)
+    rows = np.c_[rare, rng.normal(size=(200, 2))]
+    ours = cross_val_score(nb.NaiveBayesClassifier(temper=False), rows, y).mean()
+    assert ours > cross_val_score(nb.NaiveBayesClassifier("normal"), rows, y).mean() + 0.05

@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
+from sklearn.model_selection import cross_val_score
 
 import bayesnb as nb
 
@@ -205,7 +206,7 @@ def test_a_likelihood_that_counts_no_words_is_refused(likelihoods, words):
         fitted(likelihoods)
 
 
-@pytest.mark.parametrize("X", [TEXTS, np.array([TEXTS, TEXTS], object).T, np.ones((N, 2))])
+@pytest.mark.parametrize("X", [np.array([TEXTS], object).T, np.array([TEXTS, TEXTS], object).T, np.ones((N, 2))])
 def test_words_need_a_column_with_a_name(X):
     with pytest.raises(ValueError, match="words are read from a column of text with a name"):
         nb.NaiveBayesClassifier("words").fit(X, Y)
@@ -252,3 +253,40 @@ def test_a_pattern_must_be_a_regular_expression(pattern):
 def test_a_class_is_no_vectorizer():
     with pytest.raises(ValueError, match=r"a vectorizer, not its class: write CountVectorizer\(\)"):
         fitted({**CHOSEN, "message": CountVectorizer})
+
+
+LIST = ["win cash now", "lunch at noon", "cash prize win", "see you at lunch", None, "noon meeting"] * 4
+SPAM = np.array([1, 0, 1, 0, 0, 0] * 4)
+
+
+@pytest.mark.parametrize("form", [list, tuple, pd.Series, pl.Series, lambda texts: np.array(texts, object)])
+@pytest.mark.parametrize("likelihood", ["words", "character n-grams", CountVectorizer(binary=True)])
+def test_texts_may_be_a_list_or_a_series(form, likelihood):
+    frame, texts = pd.DataFrame({"text": LIST}), form(LIST)
+    clf = nb.NaiveBayesClassifier(likelihood).fit(texts, SPAM)
+    other = nb.NaiveBayesClassifier(likelihood).fit(frame, SPAM)
+    expected = other.predict_proba(frame)
+    assert_array_equal(clf.predict_proba(texts), expected)
+    assert_array_equal(other.predict_proba(texts), expected)
+    assert_array_equal(clf.predict(texts), other.predict(frame))
+    assert_array_equal(clf.predict_proba(frame[:3]), expected[:3])
+    assert clf.score(texts, SPAM) == other.score(frame, SPAM)
+    parts = nb.NaiveBayesClassifier(likelihood).partial_fit(texts[:8], SPAM[:8]).partial_fit(texts[8:], SPAM[8:])
+    assert_allclose(parts.predict_proba(texts), expected, rtol=1e-9)
+    named = nb.NaiveBayesClassifier(likelihood).fit(frame.rename(columns={"text": "message"}), SPAM)
+    assert_allclose(named.predict_proba(texts[:1]), expected[:1], rtol=1e-12)
+
+
+def test_texts_in_a_list_are_split_into_folds():
+    scores = [cross_val_score(nb.NaiveBayesClassifier("words"), X, SPAM) for X in (LIST, pd.DataFrame({"text": LIST}))]
+    assert_array_equal(*scores)
+    assert nb.explain(nb.NaiveBayesClassifier("words").fit(LIST, SPAM), LIST[:1]).contributions.shape[0] == 1
+
+
+def test_a_list_that_is_no_texts_is_refused():
+    with pytest.raises(ValueError, match="column 'text' holds numbers, which cannot be split into words"):
+        nb.NaiveBayesClassifier("words").fit(pd.Series(SPAM), SPAM)
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        nb.NaiveBayesClassifier().fit(np.array(SPAM), SPAM)
+    with pytest.raises(ValueError):
+        nb.NaiveBayesClassifier("words").fit(LIST, SPAM).predict("one text")

@@ -9,7 +9,7 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import log_softmax, logsumexp
 
 import bayesnb as nb
-from bayesnb.validation.powers import SCALES
+from bayesnb.validation.temper import SCALES
 from tests import cases
 
 RNG = np.random.default_rng(5)

@@ -13,9 +13,9 @@ import jax
 import numpy as np
 from jax.extend.core import Literal
 
-from bayesnb.arrays.interpreter.equation import bind
-from bayesnb.arrays.interpreter.random import is_key, to_numpy
+from bayesnb.arrays.interpreter.equation import Function, bind, function_of, numpy_dtype, to_numpy
 from bayesnb.arrays.interpreter.rules import RULES
+from bayesnb.arrays.placement import promote_dtypes
 
 Values = list[Any]
 
@@ -71,12 +71,7 @@ def _prepare(
 ) -> Call:
     leaves, structure = jax.tree.flatten(args)
     kinds = tuple([(x.shape, x.dtype, False) if type(x) is np.ndarray else _kind(x) for x in leaves])
-    return Call(*trace(function, tuple(static.items()), structure, kinds), leaves)
-
-
-def has_numpy_form(leaf: Any) -> bool:
-    """False for random keys of another generator than JAX's default, which numpy cannot follow."""
-    return type(leaf) is np.ndarray or not is_key(leaf) or str(jax.random.key_impl(leaf)) == "threefry2x32"
+    return Call(*trace(function, tuple(static.items()), structure, kinds, jax.threefry_partitionable.value), leaves)
 
 
 def _is_hashable(static: dict[str, Any]) -> bool:
@@ -103,10 +98,11 @@ def _own(value: Any) -> Any:
 
 @lru_cache(maxsize=1024)
 def _trace(
-    function: Callable[..., Any], static: tuple[tuple[str, Any], ...], structure: Any, kinds: tuple[Any, ...]
+    function: Callable[..., Any], static: tuple[tuple[str, Any], ...], structure: Any, kinds: tuple[Any, ...], _: bool
 ) -> tuple[Program, Any]:
-    """The program for arguments of this structure, and the structure of its results."""
+    """The program for arguments of this structure, and the structure of its results; both depend on JAX's generator."""
 
+    @promote_dtypes
     def of_leaves(*leaves: Any) -> Any:
         return function(*jax.tree.unflatten(structure, leaves), **dict(static))
 
@@ -172,7 +168,9 @@ class Program:
             else:
                 size = sum(variable.aval.size for variable in equation.outvars)
                 self.work += size
-                after = self._step(_function(equation), before, len(equation.outvars), folds=size <= KEPT)
+                loop = LOOPS.get(name)
+                function = loop(equation, **equation.params) if loop else function_of(equation, RULES)
+                after = self._step(function, before, len(equation.outvars), folds=size <= KEPT)
                 if size > KEPT:
                     self.large.update(after)
             places.update(zip(equation.outvars, after, strict=True))
@@ -209,15 +207,9 @@ def compose(traced: Any) -> Program:
     return program
 
 
-def _function(equation: Any) -> Callable[..., Any]:
-    """The numpy function of an equation; a primitive without a rule is one operation of JAX, which compiles it."""
-    name = equation.primitive.name
-    if name in LOOPS:
-        return LOOPS[name](equation, **equation.params)
-    return RULES.get(name, bind)(equation)
-
-
-def _while(_: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nconsts: int) -> Callable[..., Any]:
+def _while(equation: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nconsts: int) -> Function:
+    if cond_jaxpr.out_avals[0].shape:  # of loops under vmap, which end one by one
+        return bind(equation)
     proceed, body = compose(cond_jaxpr), compose(body_jaxpr)
 
     def run(*args: Any) -> Any:
@@ -230,13 +222,15 @@ def _while(_: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nco
     return run
 
 
-def _scan(equation: Any, jaxpr: Any, length: int, reverse: bool, **_: Any) -> Callable[..., Any]:
+def _scan(equation: Any, jaxpr: Any, length: int, reverse: bool, **_: Any) -> Function:
     if length > LONG:
         return bind(equation)
     body = compose(jaxpr)
     # scanned arguments and results have one axis more than in the body
     inside, outside = ([v.aval for v in jaxpr.jaxpr.outvars], [v.aval for v in equation.outvars])
-    like = [(one.shape, one.dtype) for one, all_ in zip(inside, outside, strict=True) if one.ndim < all_.ndim]
+    like = [
+        (one.shape, numpy_dtype(one.dtype)) for one, all_ in zip(inside, outside, strict=True) if one.ndim < all_.ndim
+    ]
     pairs = zip(jaxpr.jaxpr.invars, equation.invars, strict=True)
     num_carry = len(inside) - len(like)
     num_consts = len(equation.invars) - num_carry - sum(one.aval.ndim < all_.aval.ndim for one, all_ in pairs)
@@ -255,7 +249,7 @@ def _scan(equation: Any, jaxpr: Any, length: int, reverse: bool, **_: Any) -> Ca
     return run
 
 
-def _cond(_: Any, branches: Any, **__: Any) -> Callable[..., Any]:
+def _cond(_: Any, branches: Any, **__: Any) -> Function:
     programs = [compose(branch) for branch in branches]
 
     def run(index: Any, *args: Any) -> Any:
@@ -265,5 +259,5 @@ def _cond(_: Any, branches: Any, **__: Any) -> Callable[..., Any]:
     return run
 
 
-LOOPS: dict[str, Callable[..., Any]] = {"while": _while, "scan": _scan, "cond": _cond}
+LOOPS: dict[str, Function] = {"while": _while, "scan": _scan, "cond": _cond}
 """The rules of loops and conditionals, by the primitive's name."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.special
+from scipy import special
 
-from bayesnb.arrays.interpreter import matrices, random, shapes
-from bayesnb.arrays.interpreter.equation import Function, bind, dtype_of
-from bayesnb.arrays.interpreter.indexing import gather, scatter
+from bayesnb.arrays.interpreter import random, shapes
+from bayesnb.arrays.interpreter.equation import Function, Rule, bind, dtype_of
 from bayesnb.arrays.placement import Array
 
 
@@ -21,42 +20,75 @@ def _div(equation: Any) -> Function:
     if dtype_of(equation).kind == "f":
         return np.divide
 
-    if dtype_of(equation).kind == "u":
-        return np.floor_divide
-    return lambda a, b: np.sign(a) * np.sign(b) * (np.abs(a) // np.abs(b))  # rounded towards zero
+    def divide(a: Array, b: Array) -> Array:  # rounded towards zero; by zero -1, which is numpy's 0 less one
+        found = np.floor_divide(a, b)
+        return found + ((np.fmod(a, b) != 0) & (found < 0)) - (b == 0)
+
+    return divide
+
+
+def _rem(equation: Any) -> Function:
+    return np.fmod if dtype_of(equation).kind == "f" else lambda a, b: np.where(b == 0, a, np.fmod(a, b))
 
 
 def _integer_pow(equation: Any) -> Function:
     power = equation.params["y"]
-    if power == -1:
-        return np.reciprocal
-    return np.square if power == 2 else lambda x: np.power(x, np.asarray(power, x.dtype))
+    return lambda x: x**power
 
 
-def _logical(of_bools: Function, of_integers: Function) -> Function:
-    return lambda equation: of_bools if dtype_of(equation).kind == "b" else of_integers
+def _sign(equation: Any) -> Function:
+    return (lambda x: np.copysign(np.sign(x), x)) if dtype_of(equation).kind == "f" else np.sign
+
+
+def _digamma(equation: Any) -> Function:
+    other = bind(equation)  # the value at zero depends on JAX's version
+    return lambda x: special.digamma(x) if x.all() else other(x)
 
 
 def _select_n(equation: Any) -> Function:
     if len(equation.invars) != 3:
-        return lambda which, *cases: np.choose(which.astype(np.intp), cases)
+        return lambda which, *cases: np.choose(which.astype(np.intp), cases, mode="clip")
     return lambda which, no, yes: np.where(which, yes, no)
 
 
 def _convert(equation: Any) -> Function:
-    dtype = dtype_of(equation)
-    return lambda x: x.astype(dtype)
+    before, dtype = equation.invars[0].aval.dtype, dtype_of(equation)
+    if before.kind != "f" or dtype.kind not in "iu":
+        return lambda x: x.astype(dtype)
+    least, most = np.iinfo(dtype).min, np.iinfo(dtype).max  # floats beyond all integers become the nearest one
+
+    def convert(x: Array) -> Array:
+        found = np.where(x > least, x.astype(dtype), least)
+        return np.where(np.isnan(x), 0, np.where(x >= most, most, found))
+
+    return convert
+
+
+def _extreme(function: Function) -> Function:
+    """A maximum or minimum in which -0.0 is less than 0.0, as in XLA; numpy gives either."""
+
+    def run(*args: Array) -> Array:
+        found = function(*args)
+        if found.dtype.kind == "f" and not found.all():
+            signs = function(*[np.copysign(x.dtype.type(1), x) for x in args])
+            found = np.where(found == 0, np.copysign(found, signs), found)
+        return found
+
+    return run
+
+
+MAXIMUM, MINIMUM = _extreme(np.maximum), _extreme(np.minimum)
 
 
 def _reduce(ufunc: np.ufunc) -> Function:
     def rule(equation: Any) -> Function:
         axes, dtype = tuple(int(axis) for axis in equation.params["axes"]), dtype_of(equation)
-        given: dict[str, Any] = {}
-        if ufunc in (np.maximum, np.minimum):
-            limits = {"f": (-np.inf, np.inf), "b": (False, True)}.get(dtype.kind)
-            limits = limits or (np.iinfo(dtype).min, np.iinfo(dtype).max)
-            given["initial"] = limits[ufunc is np.minimum]
-        return lambda x: ufunc.reduce(x, axis=axes, dtype=dtype, **given)
+        if ufunc not in (np.maximum, np.minimum):
+            return lambda x: ufunc.reduce(x, axis=axes, dtype=dtype)
+        limits = {"f": (-np.inf, np.inf), "b": (False, True)}.get(dtype.kind)
+        limits = limits or (np.iinfo(dtype).min, np.iinfo(dtype).max)
+        start = limits[ufunc is np.minimum]
+        return _extreme(lambda x: ufunc.reduce(x, axis=axes, initial=start))
 
     return rule
 
@@ -72,9 +104,12 @@ def _arg(function: Function) -> Function:
 def _accumulate(ufunc: np.ufunc) -> Function:
     def rule(equation: Any) -> Function:
         axis, dtype, reverse = int(equation.params["axis"]), dtype_of(equation), equation.params["reverse"]
-        if reverse:
-            return lambda x: np.flip(ufunc.accumulate(np.flip(x, axis), axis, dtype), axis)
-        return lambda x: ufunc.accumulate(x, axis, dtype)
+
+        def run(x: Array) -> Array:
+            found = ufunc.accumulate(np.flip(x, axis) if reverse else x, axis, dtype)
+            return np.flip(found, axis) if reverse else found
+
+        return _extreme(run) if ufunc in (np.maximum, np.minimum) else run
 
     return rule
 
@@ -84,63 +119,123 @@ def _reduce_precision(equation: Any) -> Function:
     return (lambda x: x.astype(np.float32).astype(x.dtype)) if single else bind(equation)
 
 
-def _shift_right(equation: Any) -> Function:
-    return np.right_shift if dtype_of(equation).kind == "u" else bind(equation)
-
-
 def _bitcast(equation: Any) -> Function:
     before, after = equation.invars[0].aval.dtype, dtype_of(equation)
     return (lambda x: np.asarray(x).view(after)) if before.itemsize == after.itemsize else bind(equation)
 
 
-def _same(x: Array) -> Array:
-    return x
+def _dot_general(equation: Any) -> Function:
+    """Products, which JAX computes itself where they have another dtype than their factors."""
+    (left, right), (left_batch, right_batch) = equation.params["dimension_numbers"]
+    if any(variable.aval.dtype != dtype_of(equation) for variable in equation.invars):
+        return bind(equation)
+    if not left_batch:
+        axes = [int(axis) for axis in left], [int(axis) for axis in right]
+        return lambda a, b: np.tensordot(a, b, axes)
+    sizes = [len(variable.aval.shape) for variable in equation.invars]
+    of_left, of_right = list(range(sizes[0])), list(range(sizes[0], sum(sizes)))
+    for one, other in zip([*left, *left_batch], [*right, *right_batch], strict=True):
+        of_right[other] = int(one)
+    free = [i for i in of_left if i not in (*left, *left_batch)], [i for i in of_right if i >= sizes[0]]
+    out = [*(int(axis) for axis in left_batch), *free[0], *free[1]]
+    return lambda a, b: np.einsum(a, of_left, b, of_right, out)
 
 
-ELEMENTWISE: dict[str, Function] = {
-    "add": np.add, "add_any": np.add, "sub": np.subtract, "mul": np.multiply, "neg": np.negative,
-    "rem": np.fmod, "max": np.maximum, "min": np.minimum, "pow": np.power, "sign": np.sign, "abs": np.abs,
-    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
-    "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log1p": np.log1p, "sqrt": np.sqrt,
-    "square": np.square, "tanh": np.tanh, "logistic": scipy.special.expit, "floor": np.floor, "ceil": np.ceil,
-    "is_finite": np.isfinite, "lgamma": scipy.special.gammaln, "digamma": scipy.special.digamma,
-    "erf": scipy.special.erf, "erfc": scipy.special.erfc, "erf_inv": scipy.special.erfinv, "nextafter": np.nextafter,
-    "shift_left": np.left_shift, "clamp": lambda low, x, high: np.minimum(np.maximum(x, low), high),
-    "copy": _same, "copy_p": _same, "stop_gradient": _same, "real": np.real, "rsqrt": lambda x: 1.0 / np.sqrt(x),
-}  # fmt: skip
-"""Functions that need no parameters."""
+def _cholesky(equation: Any) -> Function:
+    return _or_nan(np.linalg.cholesky, bind(equation))
 
-RULES: dict[str, Function] = {name: _always(function) for name, function in ELEMENTWISE.items()} | {
-    "div": _div,
-    "integer_pow": _integer_pow,
-    "and": _logical(np.logical_and, np.bitwise_and),
-    "or": _logical(np.logical_or, np.bitwise_or),
-    "xor": _logical(np.logical_xor, np.bitwise_xor),
-    "not": _logical(np.logical_not, np.bitwise_not),
-    "select_n": _select_n,
-    "convert_element_type": _convert,
-    "reduce_precision": _reduce_precision,
-    "bitcast_convert_type": _bitcast,
-    "shift_right_logical": _shift_right,
-    "reduce_sum": _reduce(np.add),
-    "reduce_prod": _reduce(np.multiply),
-    "reduce_max": _reduce(np.maximum),
-    "reduce_min": _reduce(np.minimum),
-    "reduce_and": _reduce(np.logical_and),
-    "reduce_or": _reduce(np.logical_or),
-    "argmax": _arg(np.argmax),
-    "argmin": _arg(np.argmin),
-    "cumsum": _accumulate(np.add),
-    "cumprod": _accumulate(np.multiply),
-    "cummax": _accumulate(np.maximum),
-    "cummin": _accumulate(np.minimum),
-    "cumlogsumexp": _accumulate(np.logaddexp),
-    "gather": gather,
-    "scatter": scatter(None),
-    "scatter-add": scatter(np.add),
-    "scatter_add": scatter(np.add),
-    **shapes.RULES,
-    **matrices.RULES,
+
+def _eigh(equation: Any) -> Function:
+    other = bind(equation)
+    return _or_nan(lambda x: np.linalg.eigh(x)[::-1], other) if equation.params["lower"] else other
+
+
+def _or_nan(function: Function, other: Function) -> Function:
+    """The function of matrices; JAX has NaN where numpy raises."""
+
+    def run(x: Array) -> Any:
+        try:
+            return function(x)
+        except np.linalg.LinAlgError:
+            return other(x)
+
+    return run
+
+
+def _triangular_solve(equation: Any) -> Function:
+    """Substitution, which unlike a general solver is exact for rows of different scales."""
+    left, lower, transposed, unit = (
+        equation.params[name] for name in ("left_side", "lower", "transpose_a", "unit_diagonal")
+    )
+
+    def solve(a: Array, b: Array) -> Array:
+        # all cases are a lower triangle on the left: an upper one is lower in reverse order
+        if transposed == left:
+            a = np.swapaxes(a, -1, -2)
+        order = slice(None) if (lower != transposed) == left else slice(None, None, -1)
+        a = a[..., order, order]
+        x = np.array((b if left else np.swapaxes(b, -1, -2))[..., order, :])
+        for i in range(a.shape[-1]):
+            x[..., i, :] -= (a[..., i, None, :i] @ x[..., :i, :])[..., 0, :]
+            if not unit:
+                x[..., i, :] /= a[..., i, i, None]
+        x = x[..., order, :]
+        return x if left else np.swapaxes(x, -1, -2)
+
+    return solve
+
+
+def _for(kinds: str, rules: dict[str, Function]) -> dict[str, Rule]:
+    return {name: Rule(kinds, make) for name, make in rules.items()}
+
+
+def _plain(kinds: str, functions: dict[str, Function]) -> dict[str, Rule]:
+    """Rules of functions that need no parameters."""
+    return _for(kinds, {name: _always(function) for name, function in functions.items()})
+
+
+RULES: dict[str, Rule] = {
+    **_plain("biuwfdk", {"copy": lambda x: x, "stop_gradient": lambda x: x}),
+    **_plain("biuwfd", {
+        "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
+        "ge": np.greater_equal, "max": MAXIMUM, "min": MINIMUM,
+    }),
+    **_for("biuwfd", {
+        "convert_element_type": _convert, "bitcast_convert_type": _bitcast, "reduce_max": _reduce(np.maximum),
+        "reduce_min": _reduce(np.minimum),
+    }),
+    **_for("biufd", {
+        "argmax": _arg(np.argmax), "argmin": _arg(np.argmin), "gather": shapes.gather, "scatter": shapes.scatter(None),
+    }),
+    **_plain("biuw", {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.bitwise_not}),
+    **_for("b", {"reduce_and": _reduce(np.logical_and), "reduce_or": _reduce(np.logical_or)}),
+    **_plain("iuwfd", {
+        "add": np.add, "sub": np.subtract, "mul": np.multiply, "neg": np.negative, "square": np.square,
+    }),
+    **_for("iuwfd", {
+        "div": _div, "rem": _rem, "integer_pow": _integer_pow, "sign": _sign, "reduce_sum": _reduce(np.add),
+        "reduce_prod": _reduce(np.multiply), "cumsum": _accumulate(np.add), "cumprod": _accumulate(np.multiply),
+        "scatter-add": shapes.scatter(np.add),
+    }),
+    **_for("iufd", {
+        "cummax": _accumulate(np.maximum), "cummin": _accumulate(np.minimum), "dot_general": _dot_general,
+        "clamp": _always(lambda low, x, high: MINIMUM(MAXIMUM(x, low), high)),
+    }),
+    **_plain("ifd", {"abs": np.abs}),
+    **_plain("uw", {"shift_left": np.left_shift, "shift_right_logical": np.right_shift}),
+    **_plain("bfd", {"is_finite": np.isfinite}),
+    **_plain("fd", {
+        "add_any": np.add, "pow": np.power, "exp": np.exp, "expm1": np.expm1, "log": np.log, "log1p": np.log1p,
+        "sqrt": np.sqrt, "rsqrt": lambda x: 1.0 / np.sqrt(x), "tanh": np.tanh, "logistic": special.expit,
+        "floor": np.floor, "ceil": np.ceil, "nextafter": np.nextafter, "erf": special.erf, "erfc": special.erfc,
+        "erf_inv": lambda x: np.copysign(special.erfinv(x), x),
+        "lgamma": lambda x: np.where(x == -np.inf, np.inf, special.gammaln(x)),
+    }),
+    **_for("fd", {
+        "digamma": _digamma, "reduce_precision": _reduce_precision, "cumlogsumexp": _accumulate(np.logaddexp),
+        "triangular_solve": _triangular_solve, "cholesky": _cholesky, "eigh": _eigh,
+    }),
+    **_for("biuwfdk", {"select_n": _select_n, **shapes.RULES}),
     **random.RULES,
-}
+}  # fmt: skip
 """The rules by the primitive's name."""

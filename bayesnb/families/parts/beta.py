@@ -1,9 +1,9 @@
-"""Families that count successes in trials, with Beta priors."""
+"""Priors of probabilities: families of successes in trials with Beta priors, and the Dirichlet prior of categories."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import jax.numpy as jnp
 import numpy as np
@@ -12,9 +12,9 @@ import numpyro.distributions as dist
 from jax.scipy.special import rel_entr
 
 from bayesnb.arrays.placement import Array, namespace
-from bayesnb.families.base import Hyperparameter, Params, pytree
+from bayesnb.families.base import Family, Hyperparameter, Params, pytree
+from bayesnb.families.hyperparameters import plates
 from bayesnb.families.parts.linear import LinearFamily
-from bayesnb.families.parts.plates import plates
 from bayesnb.families.parts.statistics import Statistics, without
 from bayesnb.families.parts.subtraction import require_sums
 from bayesnb.families.parts.support import Axes, require_probabilities, require_shapes
@@ -123,3 +123,25 @@ class BetaFamily(LinearFamily):
 
 def _counts(statistics: TrialStatistics) -> Array:
     return jnp.stack([statistics.successes, statistics.trials - statistics.successes], axis=-1)
+
+
+class DirichletPrior(Family):
+    """theta_k ~ Dirichlet(concentration): the log density is a linear combination of log theta_kc."""
+
+    concentration: Any
+
+    site_supports = (("probs", dist.constraints.simplex),)
+
+    @classmethod
+    def prior_terms(cls, site: str, params: Params) -> tuple[Array, ...]:
+        return tuple(jnp.moveaxis(jnp.log(params[site]), -1, 0))
+
+    @classmethod
+    def prior_of(cls, site: str, coefficients: Array) -> tuple[dict[str, Array], Array]:
+        del site
+        concentration = jnp.moveaxis(coefficients + 1.0, 0, -1)
+        return {"concentration": concentration}, (concentration > 0).all(axis=-1)
+
+    def tilt(self, site: str, powers: tuple[float, ...]) -> Self:
+        del site
+        return self._replace(concentration=self.concentration + powers[0])  # two categories: p^q (1 - p)^q

@@ -13,11 +13,20 @@ from bayesnb.arrays.cells import all_within
 from bayesnb.arrays.host_calls import at_once
 from bayesnb.arrays.placement import Array, is_traced, namespace, on_host
 from bayesnb.families.base import Family, Hyperparameter, Params, pytree
-from bayesnb.families.parts.cell_edges import FEWEST_CELLS, MOST_CELLS, NO_EDGE, check_edges, find_edges
-from bayesnb.families.parts.cell_statistics import HistogramStatistics, same_cells
-from bayesnb.families.parts.cells import centres_of, ends_of, log_density_inside, log_widths
+from bayesnb.families.parts.cell_statistics import (
+    FEWEST_CELLS,
+    MOST_CELLS,
+    NO_EDGE,
+    HistogramStatistics,
+    check_edges,
+    find_edges,
+    same_cells,
+)
+from bayesnb.families.parts.cells import centres_of, ends_of, log_density_inside, log_widths, require_exact
+from bayesnb.families.parts.student_t import raise_student, student
 from bayesnb.families.parts.support import Axes, broadcast, require_finite_numbers, require_shapes, require_simplex
 from bayesnb.families.priors import segments
+from bayesnb.families.priors.normal_inverse_gamma import NormalInverseGamma
 from bayesnb.families.traits import FAR, POINTS, CellDensities
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.cells import find_cells, find_places
@@ -37,6 +46,7 @@ class CellColumns(Family):
     mass: Hyperparameter
     counts: Hyperparameter
     atoms: Hyperparameter
+    found: bool
 
     axes: ClassVar[Axes] = (("counts", "KDG"), ("mass", "1DG"), ("edges", "1DE"), ("atoms", "1DG"))
     statistics_type: ClassVar[type] = HistogramStatistics
@@ -54,12 +64,15 @@ class CellColumns(Family):
             if value is not None and not is_traced(value) and not (np.asarray(value) >= least).all():
                 raise ValueError(f"Histogram: {name} must be numbers, {least:g} or more")
         require_finite_numbers("Histogram", counts=self.counts)
+        if type(self.found) is not bool or (self.mass is not None and self.edges is None):
+            raise ValueError("Histogram: found is True or False, and mass is that of cells between given edges")
         if self.mass is not None and not is_traced(self.mass) and (np.asarray(self.mass) > 1.0 + 1e-6).any():
             raise ValueError("Histogram: mass must be shares of the cells, at most 1")
 
     def check(self, x: Array, block: str) -> None:
         if not all_within(x, SAFE):  # as quick as reading the cells
             super().check(x, block)
+            require_exact(x, block)
 
     # the cells, which rows give
 
@@ -81,10 +94,11 @@ class CellColumns(Family):
         with jax.core.eval_context():
             found = weight()
             edges, atoms = find_edges(np.asarray(x), None if found is None else np.asarray(found), self.cells)
-        return self._replace(edges=edges[None], atoms=atoms[None])
+        return self._replace(edges=edges[None], atoms=atoms[None], found=True)
 
     def follow(self, statistics: HistogramStatistics) -> Self:
-        return self._replace(edges=statistics.edges[:1], atoms=statistics.atoms[:1])
+        found = self.found or self.looks_at_rows
+        return self._replace(edges=statistics.edges[:1], atoms=statistics.atoms[:1], found=found)
 
     def accepts(self, statistics: Any) -> bool:
         if not super().accepts(statistics) or np.shape(statistics.counts)[-1] != self.cells:
@@ -194,6 +208,15 @@ class CellColumns(Family):
     def continuous(self) -> bool:
         return True
 
+    @property
+    def density_share(self) -> Array:
+        points, edges = (np.isfinite(np.asarray(table)).sum(axis=1) for table in (self._atoms, self._edges))
+        return np.where(edges > 0, 1.0 - points / (1.0 + edges), 0.0)
+
+    def density_weight(self, statistics: HistogramStatistics, num_rows: float) -> Array:
+        del num_rows
+        return (statistics.counts.sum(axis=0) * ~np.isfinite(np.asarray(self._atoms))).sum(axis=1)
+
     def table_sizes(self, num_columns: int) -> tuple[int, ...]:
         return (self.cells,) * num_columns
 
@@ -220,10 +243,15 @@ class CellColumns(Family):
 
 @pytree
 class CellLogs:
-    """The log probabilities of cells, ``logs`` [K, D G], as a family whose classes are apart."""
+    """``logs`` of cells [K, D G], and the hyperparameters of a Normal view, which has the share one half, or None.
+
+    A family whose classes are apart.
+    """
 
     logs: Array
+    normal: NormalInverseGamma | None = None
 
-    def predictive_tables(self) -> LogProb:
-        """The table that scores rows."""
-        return LogProb(self.logs, None)
+    def predictive_tables(self) -> Any:
+        """The tables that score rows."""
+        cells = LogProb(self.logs, None)
+        return cells if self.normal is None else (cells, raise_student(student(self.normal), jnp.full((1,), 0.5)))

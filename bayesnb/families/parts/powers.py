@@ -16,8 +16,7 @@ import scipy.special
 from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.families.base import Family, Score
-from bayesnb.families.parts.student_mixture import log_student_mixture
-from bayesnb.families.parts.student_t import Student
+from bayesnb.families.parts.student_t import Student, log_student_mixture, raise_student
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
 from bayesnb.primitives.products import Linear
@@ -36,7 +35,7 @@ def to_powers(family: Family, powers: Array | None) -> Score:
         return predictive if powers is None else lambda x: _times(powers[0], predictive(x))
     tables = _host_tables(family, powers)
     if isinstance(tables, Student):
-        return family.predictive_scorer(tables._replace(power=powers * tables.power, offset=powers * tables.offset))
+        return family.predictive_scorer(raise_student(tables, powers))
     if tables is not None:
         return _from_category_logs(family, tables, _category_logs(tables) * _of_categories(family, powers))
     return lambda x: LogProb(products.by_rows(_to_powers, (family, powers), x), None)

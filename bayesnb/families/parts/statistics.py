@@ -13,9 +13,17 @@ import numpy as np
 from bayesnb.arrays.cells import LARGEST_CELL
 from bayesnb.arrays.placement import Array, namespace
 from bayesnb.arrays.pytree import Node, fields_of, pytree
-from bayesnb.families.parts.class_tables import class_rows
-from bayesnb.families.parts.means import common_mean, over, pooled_mean
-from bayesnb.families.parts.subtraction import require_scatter, require_squares, require_sums, without
+from bayesnb.families.parts.subtraction import (
+    by_group,
+    class_rows,
+    common_mean,
+    over,
+    pooled_mean,
+    require_scatter,
+    require_squares,
+    require_sums,
+    without,
+)
 from bayesnb.families.parts.support import Axes, require_axes, require_finite_numbers
 
 
@@ -38,7 +46,7 @@ class Statistics(Node):
         owner, values = f"statistics of block {block!r}", {name: getattr(self, name) for name, _ in self.axes}
         require_axes(owner, values, self.axes, self.axis_sizes(num_classes))
         require_finite_numbers(owner, **values)
-        if (np.abs(values.get("mean", 0.0)) > LARGEST_CELL).any():
+        if (np.abs(np.asarray(values.get("mean", 0.0), float)) > LARGEST_CELL).any():
             raise ValueError(f"{owner}: mean holds a number that is too large to be squared")
         for name in values.keys() - {*self.signed}:
             if not (np.asarray(values[name]) >= 0).all():
@@ -103,21 +111,8 @@ class Statistics(Node):
 
     def join_columns(self, groups: Sequence[int]) -> Self:
         """The statistics with each group of columns joined into one, [K, G]; for arrays [K, D]."""
-        pooled = jax.tree.map(lambda a: _by_group(a, groups), self).pool()
+        pooled = jax.tree.map(lambda a: by_group(a, groups), self).pool()
         return jax.tree.map(lambda a: a[0], pooled)
-
-
-def _by_group(table: Array, groups: Sequence[int]) -> Array:
-    """The columns of a table [K, D, ...] by group, [M, K, G, ...], with zeros where a group has fewer than M."""
-    if table.shape[1] < len(groups):  # [K, 1]: a base measure that was not summed
-        return table[None]
-    members = [np.flatnonzero(np.asarray(groups) == g) for g in range(max(groups) + 1)]
-    places = np.full((max(map(len, members)), len(members)), len(groups))
-    for g, columns in enumerate(members):
-        places[: len(columns), g] = columns
-    xp = namespace(table)
-    padded = xp.concatenate([table, xp.zeros_like(table[:, :1])], axis=1)
-    return xp.moveaxis(padded[:, places], 1, 0)
 
 
 @pytree
@@ -151,7 +146,7 @@ class CategoricalStatistics(Statistics):
         return replace(self, counts=without(self.counts, part.resize(self.sizes).counts))
 
     def join_columns(self, groups: Sequence[int]) -> Self:
-        table = _by_group(self.counts.reshape(len(self.counts), len(self.sizes), -1), groups).sum(axis=0)
+        table = by_group(self.counts.reshape(len(self.counts), len(self.sizes), -1), groups).sum(axis=0)
         return type(self)(table.reshape(len(table), -1), self.sizes[: table.shape[1]])
 
     def columns(self) -> list[Array]:

@@ -1,4 +1,4 @@
-"""The Normal's exact predictive: Student's t, cell by cell and summed over columns."""
+"""Log densities of real cells: Normal, and the exact predictive, Student's t, also mixed with that of all classes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.special
 
 from bayesnb.arrays.cells import observed
 from bayesnb.arrays.host_calls import at_once
@@ -16,9 +17,18 @@ from bayesnb.families.priors.normal_inverse_gamma import NormalInverseGamma
 from bayesnb.numerics import log_gamma, stable
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
+from bayesnb.primitives.distances import LOG_2PI
 from bayesnb.primitives.products.blockwise import score_blocks
-from bayesnb.primitives.products.logs import log_powers
+from bayesnb.primitives.products.logs import log_mixtures, log_powers
 from bayesnb.primitives.products.loops import log_squares
+
+
+def log_normal_cells(x: Array, loc: Array, variance: Array) -> Array:
+    """The log density, cell by cell; 0 for NaN and for columns without a scale."""
+    off, missing = variance == 0, jnp.isnan(x)
+    variance = jnp.where(off, 1.0, variance)
+    z = stable.squarable((jnp.where(missing, 0.0, x) - loc) / jnp.sqrt(variance))
+    return jnp.where(missing | off, 0.0, -0.5 * (z * z + jnp.log(variance) + LOG_2PI))
 
 
 class Student(NamedTuple):
@@ -47,15 +57,15 @@ def student(prior: NormalInverseGamma) -> Student:
     return Student(loc, precision, power, offset, centre, condition)
 
 
+def raise_student(table: Student, powers: Array) -> Student:
+    """The log densities of columns times powers, [D] or [1]."""
+    return table._replace(power=powers[None] * table.power, offset=powers[None] * table.offset)
+
+
 def log_student(table: Student, x: Array) -> Array:
-    """The log predictive of rows, [N, K]."""
+    """The log predictive of rows, [N, K]; of numpy rows as the sum of offsets less that of power log(1 + z^2)."""
     if not on_host(table, x):
         return _careful(table, jnp.asarray(x))
-    return _on_host(table, x)
-
-
-def _on_host(table: Student, x: Array) -> Array:
-    """``_careful`` for numpy rows: the sum of offsets less that of power log(1 + z^2)."""
     # columns with equally many observed cells have the same power, and so need one logarithm in all
     alike = ((table.power == table.power.max(axis=1, keepdims=True, initial=0.0)) | (table.precision == 0)).all()
     single = bool(alike) and products.single_precision(table.condition)
@@ -90,6 +100,35 @@ def cells_of_table(table: Student, x: Array) -> Array:
     z = ((x - table.centre)[:, None, :] - table.loc[None]) * table.precision[None]
     terms = table.offset[None] - table.power[None] * stable.log1p_square(jnp.where(missing, 0.0, z))
     return jnp.where(missing, 0.0, terms)
+
+
+def log_student_mixture(own: Student, pooled: Student, log_odds: Array, x: Array) -> Array:
+    """sum_d log(p_d p(x_d | k) + (1 - p_d) p(x_d)) of rows, [N, K], where ``log_odds`` [D] are log(p / (1 - p)).
+
+    Of numpy rows as log(1 - p) + b + log(1 + exp(log odds + a - b)), a of the class and b of all.
+    """
+    if not on_host(own, pooled, log_odds, x):
+        return _careful_mixture(own, pooled, log_odds, jnp.asarray(x))
+
+    def score(block: Array, _: Any) -> LogProb:
+        z = (block - pooled.centre - pooled.loc) * pooled.precision
+        base, seen = pooled.offset - pooled.power * np.log1p(np.square(z)), observed(block)
+        both = scipy.special.log_expit(-log_odds) + base
+        if seen is not None:
+            base, both = np.where(seen, base, np.inf), np.where(seen, both, 0.0)
+        more = log_mixtures(block, own.centre[0], own.loc, own.precision, own.power, log_odds + own.offset, base)
+        total = both.sum(axis=1)[:, None] + more
+        if not np.isfinite(total).all():
+            total = at_once(_careful_mixture, own, pooled, log_odds, pad_rows(block))[: len(block)]
+        return LogProb(total, None)
+
+    return score_blocks(score, x, len(own.loc), zeros=False, single=False, threads=True).finite
+
+
+@jax.jit
+def _careful_mixture(own: Student, pooled: Student, log_odds: Array, x: Array) -> Array:
+    depends = jax.nn.log_sigmoid(log_odds)[None, None] + cells_of_table(own, x)
+    return jnp.logaddexp(depends, jax.nn.log_sigmoid(-log_odds)[None, None] + cells_of_table(pooled, x)).sum(axis=-1)
 
 
 def log_student_cells(prior: NormalInverseGamma, x: Array) -> Array:

@@ -1,12 +1,70 @@
-"""Statistics of some rows taken away from those of all, and the refusal of what cannot have been among them."""
+"""Statistics of rows in several parts: about a common mean, of other classes, and of some rows taken away from all.
+
+What cannot have been among the rows is refused. Chan, Golub and LeVeque, Updating formulae and a pairwise algorithm for
+computing sample variances (1979).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from bayesnb.arrays.placement import Array, namespace
+
+
+def common_mean(mean: Array, count: Array, other_mean: Array, other_count: Array) -> tuple[Array, ...]:
+    """The common mean, the difference of the means, the common count, and the other part's share of it."""
+    common = count + other_count
+    share = other_count.astype(mean.dtype) / namespace(common).where(common > 0, common, 1)
+    change = other_mean - mean
+    # an empty side has no mean: taking the other's keeps a constant column exact
+    return namespace(common).where(count > 0, mean + change * share, other_mean), change, common, share
+
+
+def pooled_mean(mean: Array, count: Array) -> tuple[Array, Array]:
+    """The mean of all classes [1, D], and the deviation of each class from it [K, D], 0 for a class without rows."""
+    xp, seen = namespace(mean), count > 0
+    total = count.sum(axis=0, keepdims=True)
+    share = count.astype(mean.dtype) / xp.where(total > 0, total, 1)
+    # relative to the mean of the largest class nothing cancels, and a constant column is exact
+    origin = xp.take_along_axis(mean, count.argmax(axis=0, keepdims=True), axis=0)
+    pooled = origin + (share * xp.where(seen, mean - origin, 0.0)).sum(axis=0, keepdims=True)
+    return pooled, xp.where(seen, mean - pooled, 0.0)
+
+
+def over(squares: Array, count: Array) -> Array:
+    """The mean square; 0 where nothing is counted."""
+    return squares / namespace(count).where(count > 0, count, 1)
+
+
+def class_rows(table: Array, places: Array) -> Array:
+    """The rows of a table [K, ...] at these places [L], zeros where a place is K."""
+    xp, own = namespace(table), places < table.shape[0]
+    rows = table[np.where(own, places, 0)]
+    return rows if own.all() else xp.where(own.reshape(-1, *[1] * (table.ndim - 1)), rows, 0)
+
+
+def by_group(table: Array, groups: Sequence[int]) -> Array:
+    """The columns of a table [K, D, ...] by group, [M, K, G, ...], with zeros where a group has fewer than M."""
+    if table.shape[1] < len(groups):  # [K, 1]: a base measure that was not summed
+        return table[None]
+    members = [np.flatnonzero(np.asarray(groups) == g) for g in range(max(groups) + 1)]
+    places = np.full((max(map(len, members)), len(members)), len(groups))
+    for g, columns in enumerate(members):
+        places[: len(columns), g] = columns
+    xp = namespace(table)
+    padded = xp.concatenate([table, xp.zeros_like(table[:, :1])], axis=1)
+    return xp.moveaxis(padded[:, places], 1, 0)
+
+
+def class_bytes(family: Any, num_columns: int) -> int:
+    """The size in bytes of the statistics of one class."""
+    sizes = family.axis_sizes(1, num_columns)
+    return 8 * sum(prod(sizes.get(letter, 1) for letter in letters) for _, letters in family.statistics_type.axes)
+
 
 ROUNDINGS = 4.0
 """What is left of a sum counts as 0 if it is at most this many rounding errors of the sum."""

@@ -11,7 +11,8 @@ import numpyro.distributions as dist
 from numpyro.distributions import constraints
 from numpyro.distributions.constraints import Constraint
 
-from bayesnb.arrays.cells import SQUARABLE, all_codes, square_sum
+from bayesnb.arrays.cells import SQUARABLE, all_codes, observed, square_sum
+from bayesnb.arrays.checked import refuse
 from bayesnb.arrays.placement import Array, as_array, is_traced, namespace
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.arrays.sparse import is_sparse, stored_cells
@@ -135,24 +136,20 @@ def _require_inside(owner: str, name: str, array: np.ndarray[Any, Any], least: f
 
 def require_cells(x: Any, good: Callable[[Array], Array], block: str, expected: str, advice: str = "") -> None:
     """Raise ValueError, "column 3: ``expected``, got 0.5; ``advice``", unless all cells, or stored cells, are good."""
-    mask = good(stored_cells(x))
-    if mask.all():
-        return
-    if is_sparse(x):  # the first bad cell by row, then column; rows may be unsorted
-        bad = np.flatnonzero(~mask)
-        of_row = bad[bad < x.indptr[np.searchsorted(x.indptr, bad[0], side="right")]]
+    bad, end = ~good(stored_cells(x)), advice and f"; {advice}"
+    if is_sparse(x) and bad.any():  # the first bad cell by row, then column; rows may be unsorted
+        cells = np.flatnonzero(bad)
+        of_row = cells[cells < x.indptr[np.searchsorted(x.indptr, cells[0], side="right")]]
         first = of_row[x.indices[of_row].argmin()]
-        column, value = int(x.indices[first]), x.data[first]
-    else:
-        row, column = first_bad(~mask)
-        value = x[row, column]
-    raise ValueError(f"block {block!r}, column {column}: {expected}, got {value}{advice and '; ' + advice}")
+        raise ValueError(f"block {block!r}, column {x.indices[first]}: {expected}, got {x.data[first]}{end}")
+    refuse(bad, f"block {block!r}, column {{column}}: {expected}, got {{0}}{end}", x)
 
 
-def first_bad(bad: Array) -> tuple[int, int]:
-    """The first column in which ``bad`` [N, D] is True, with the first such row: (row, column)."""
-    column = int(bad.any(axis=0).argmax())
-    return int(bad[:, column].argmax()), column
+def require_whole_rows(x: Array, sentence: str) -> None:
+    """Raise ValueError with this sentence unless every row is missing as a whole or not at all."""
+    seen = observed(x)
+    if seen is not None:
+        refuse(seen.any(axis=1) & ~seen.all(axis=1), sentence)
 
 
 SUPPORTS = (
@@ -190,17 +187,10 @@ def require_squarable(x: Array, block: str, family: str) -> None:
     # numpy rows of any type are fitted in float64
     fitted = np.float64 if xp is np else jnp.promote_types(x.dtype, jnp.float32)
     largest = min(float(jnp.finfo(x.dtype).max), float(jnp.finfo(fitted).max) ** SQUARABLE)
-    if square_sum(x) <= largest**2:  # no cell is larger, or NaN
-        return
-    bad = xp.abs(x) > largest
-    if bad.any():
-        row, column = first_bad(bad)
-        value = x[row, column]
-        advice = "give the column in another unit" if xp.isfinite(value) else "make it NaN if nothing was measured"
-        raise ValueError(
-            f"block {block!r}, column {column}: a {family} cell is a finite number below {largest:.0e} or NaN "
-            f"(missing), got {value}; {advice}"
-        )
+    if is_traced(x) or not square_sum(x) <= largest**2:  # otherwise no cell is larger, or NaN
+        expected = f"a {family} cell is a finite number below {largest:.0e} or NaN (missing)"
+        advice = "give the column in another unit, and NaN where nothing was measured"
+        require_cells(x, lambda cells: ~(xp.abs(cells) > largest), block, expected, advice)
 
 
 def require_shapes(block: str, params: Mapping[str, Array], **axes: str) -> None:

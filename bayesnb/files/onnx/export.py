@@ -1,9 +1,12 @@
-"""Export predictions as an ONNX file, which onnxruntime and others run without Python."""
+"""Export predictions as an ONNX file, which onnxruntime and others run without Python.
+
+The inputs, and how rows follow from them, are written in JAX, and traced with the fit.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import jax
 import jax.export
@@ -13,18 +16,48 @@ import numpy as np
 from bayesnb.arrays.placement import to_double
 from bayesnb.files.onnx import elementwise, layouts, lookups, translation
 from bayesnb.files.onnx.graph import DOUBLE, STRING, Graph, Tensor, element_type, to_bytes
-from bayesnb.files.onnx.inputs import Input, Rows, inputs_of_estimator, inputs_of_fit
 from bayesnb.files.onnx.translation import Translation, Value
+from bayesnb.frames.blocks import BlocksSchema, Schema
+from bayesnb.frames.column_kinds import MISSING, Column
+from bayesnb.frames.schema import FrameSchema
+from bayesnb.frames.values import FLAGS, listing
 from bayesnb.results.classifier import Classifier
 from bayesnb.results.draws import Draws
 
 OUTPUTS = ("label", "proba", "log_proba", "log_joint")
 """The names of the outputs."""
 
-RULES = elementwise.RULES, layouts.RULES | lookups.RULES | translation.RULES
+OF_ARRAYS = layouts.RULES | lookups.RULES | translation.RULES | elementwise.OF_MATRICES
+RULES = elementwise.RULES, elementwise.FUNCTIONS, OF_ARRAYS
 
 ROWS = "rows"
 """The name of the number of rows."""
+
+
+class Input(NamedTuple):
+    """An input [N, width]: numbers, or text by the codes of its ``values``."""
+
+    name: str
+    width: int
+    values: tuple[str, ...] | None = None
+
+    @property
+    def kind(self) -> int:
+        """The type of its cells in the file."""
+        return DOUBLE if self.values is None else STRING
+
+    @property
+    def code_of(self) -> dict[str, int]:
+        """The code of each text; booleans as text have several spellings."""
+        codes = {text: code for code, text in enumerate(self.values or ())}
+        for spelling, text in FLAGS.items():
+            if text in codes:
+                codes |= {spelling: codes[text], spelling.upper(): codes[text]}
+        return codes
+
+
+Rows = Callable[[Sequence[jax.Array]], Any]
+"""X as a fit takes it, from the inputs [N, width] in order; those of text are codes, -1 where it is no value."""
 
 
 def to_onnx(fit: Classifier, estimator: Any = None) -> bytes:
@@ -48,14 +81,14 @@ def to_onnx(fit: Classifier, estimator: Any = None) -> bytes:
     labels = None if estimator is None else _checked_labels(estimator.classes_)
     graph = _graph(fit, inputs, rows, labels)
     metadata = {} if labels is None else {"classes": repr(labels.tolist())}
-    return to_bytes(graph, f"Naive Bayes predictions of a {type(fit).__name__}", metadata)
+    return to_bytes(graph, f"Naive Bayes predictions of a {type(fit).__name__}; numbers are float64", metadata)
 
 
 def _graph(fit: Classifier, inputs: Sequence[Input], rows: Rows, labels: Any) -> Graph:
     """The graph from the inputs to the outputs."""
 
     def predictions(*cells: jax.Array) -> Mapping[str, jax.Array]:
-        X = rows(cells)
+        X = fit.model.own_rows(rows(cells))
         log_proba = double.predict_log_proba(X)
         found = (log_proba.argmax(axis=1), jnp.exp(log_proba), log_proba, double.log_joint(X))
         return dict(zip(OUTPUTS, found, strict=True))
@@ -108,3 +141,94 @@ def _checked_labels(classes: Any) -> Any:
     if classes.dtype.kind == "u" and classes.max(initial=0) > np.iinfo(np.int64).max:
         raise ValueError("its labels exceed 2^63 - 1, the largest whole number that an ONNX file holds: use text")
     return np.asarray(classes, object) if classes.dtype.kind in "OUT" else classes
+
+
+def inputs_of_fit(fit: Classifier) -> tuple[list[Input], Rows]:
+    """One input a block, named as it is, ``X`` if it is the only one; two for successes and totals."""
+    inputs: list[Input] = []
+    for name, width in fit.columns().items():
+        known = "X" if fit.model.single else name
+        pair = [f"{known}_successes", f"{known}_totals"]
+        names = pair if fit.model.families[name].num_parts > 1 else [known]
+        inputs += [Input(one, width or 0) for one in names]
+
+    def rows(cells: Sequence[jax.Array]) -> Any:
+        left, blocks = list(cells), {}
+        for name in fit.columns():
+            parts = tuple(left.pop(0) for _ in range(fit.model.families[name].num_parts))
+            blocks[name] = parts if len(parts) > 1 else parts[0]
+        return blocks["x"] if fit.model.single else blocks
+
+    return inputs, rows
+
+
+def inputs_of_estimator(schema: Schema) -> tuple[list[Input], Rows]:
+    """One input a column of a frame, [N, 1], by its name; one for an array, ``X``, or the name of its block.
+
+    Columns that the fit left out, or in which it saw no cell, are no inputs.
+    """
+    if not isinstance(schema, BlocksSchema):
+        return _inputs_of_part("X", schema)
+    parts = {name: _inputs_of_part(name, part) for name, part in schema.used.items()}
+
+    def rows(cells: Sequence[jax.Array]) -> Any:
+        left, blocks = list(cells), {}
+        for name, (inputs, encode) in parts.items():
+            own = encode([left.pop(0) for _ in inputs])
+            named = own if isinstance(own, dict) else {"x": own}
+            blocks.update({name if block == "x" else f"{name}_{block}": x for block, x in named.items()})
+        return blocks
+
+    return [one for inputs, _ in parts.values() for one in inputs], rows
+
+
+def _inputs_of_part(name: str, schema: Any) -> tuple[list[Input], Rows]:
+    if not isinstance(schema, FrameSchema):
+        return [Input(name, len(schema.kinds))], lambda cells: _encode_array(schema, cells[0])
+    words = [column.name for column in schema.used if column.kind == "words"]
+    if words:
+        raise ValueError(
+            f"column {words[0]!r} is read word by word, and an ONNX file does not split text: count the words outside "
+            "and fit 'multinomial' to the counts, or export to a file without .onnx, which JAX runs"
+        )
+    columns = [column for column in schema.used if column.text is not None]
+    untold = {column.name for column in schema.indicators} - {c.name for c in columns if not c.text}
+    if untold:
+        raise ValueError(
+            f"missing cells of {listing(sorted(untold))} are features of the fit, and an ONNX file tells missing cells "
+            "of numbers only: export to a file without .onnx, or fit without `missing`"
+        )
+
+    def rows(cells: Sequence[jax.Array]) -> Any:
+        given = {column.name: cell for column, cell in zip(columns, cells, strict=True)}
+        like = cells[0][:, 0] * 0.0
+        blocks = {
+            block: jnp.stack([_encode_column(c, given[c.name][:, 0] if c.name in given else like) for c in own], axis=1)
+            for block, own in schema.blocks.items()
+        }
+        return blocks["x"] if {*blocks} == {"x"} else blocks
+
+    return [Input(c.name, 1, tuple(map(str, c.values)) if c.text else None) for c in columns], rows
+
+
+def _encode_column(column: Column, cells: jax.Array) -> jax.Array:
+    """As ``Column.encode``, of cells [N]; those of text are codes already."""
+    missing = -1.0 if column.kind == "categorical" else np.nan
+    if column.kind == "missing":
+        return jnp.where(jnp.isnan(cells), 1.0, 0.0)
+    if column.text is None:
+        return jnp.full_like(cells, missing)
+    if column.text or not column.values:
+        return cells
+    is_value = cells[:, None] == np.array(column.values, np.float64)[None]
+    return jnp.where(is_value.any(axis=1), is_value.argmax(axis=1), missing)
+
+
+def _encode_array(schema: Any, X: jax.Array) -> Any:
+    """As ``ArraySchema.encode``."""
+    indicators = jnp.where(jnp.isnan(X), 1.0, 0.0)
+    if schema.inferred:
+        flags = np.array(schema.kinds) == "bernoulli"
+        X = jnp.where(flags[None] & (X != 0) & (X != 1), jnp.nan, X)
+    blocks = schema.blocks
+    return X if "x" in blocks else {b: (indicators if b == MISSING else X)[:, columns] for b, columns in blocks.items()}

@@ -15,14 +15,11 @@ import numpy as np
 from jax.export import is_symbolic_dim
 from jax.extend.core import Literal
 
-from bayesnb.arrays.interpreter.equation import bind
+from bayesnb.arrays.interpreter.equation import function_of
+from bayesnb.arrays.interpreter.program import CALLS
 from bayesnb.arrays.interpreter.rules import RULES as NUMPY_RULES
-from bayesnb.arrays.rank_promotion import allow_rank_promotion
-from bayesnb.files.onnx import functions
+from bayesnb.arrays.placement import allow_promotion
 from bayesnb.files.onnx.graph import BOOL, INT64, Array, Graph, Tensor, element_type
-
-CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr"}
-"""Primitives that call another program, with the name of the parameter that holds it."""
 
 Shape = tuple[Any, ...]
 
@@ -53,12 +50,13 @@ class Translation:
         graph: The graph that gets the nodes.
         rows: JAX's symbolic number of rows.
         source: The name of an input whose first axis are the rows.
-        rules: The rules of primitives by name: of numbers one by one, which broadcast, and all others.
+        rules: The rules of primitives by name: operators of numbers one by one, which broadcast; functions of numbers
+            that are traced in turn; and all others.
     """
 
-    def __init__(self, graph: Graph, rows: Any, source: str, rules: tuple[dict[str, Rule], dict[str, Rule]]) -> None:
+    def __init__(self, graph: Graph, rows: Any, source: str, rules: tuple[dict[str, Rule], ...]) -> None:
         self.graph, self.rows, self.source, self.rules = graph, rows, source, rules
-        self.elementwise, self.others = rules
+        self.operators, self.functions, self.others = rules
 
     def within(self) -> Self:
         """The translation into a graph inside this one."""
@@ -140,23 +138,19 @@ class Translation:
             parts = jax.tree.unflatten(whole.in_tree, [variable.aval for variable in equation.invars])
             traced = jax.make_jaxpr(whole.expand)(*parts)
             return self.run(traced.jaxpr, traced.consts, arguments)
-        simple = name in self.elementwise or name in functions.ELEMENTWISE
+        simple = name in self.operators or name in self.functions
         arrays = [value.array for value in arguments if value.array is not None]
         static = name != "dim_as_value" and all(is_static(aval.shape) for aval in avals)
         if len(arrays) == len(arguments) and (simple or static):
             return _compute(equation, np.broadcast_arrays(*arrays) if simple else _in_full(equation, arrays))
-        if name in functions.FUNCTIONS:
-            with allow_rank_promotion():
-                function = partial(functions.FUNCTIONS[name], **equation.params)
-                traced = jax.make_jaxpr(function)(*[variable.aval for variable in equation.invars])
-            return self.run(traced.jaxpr, traced.consts, arguments)
-        if name in self.elementwise:
+        if name in self.operators:
             names = [value.name if value.array is None else self.graph.constant(value.array) for value in arguments]
-            found = self.elementwise[name](self, equation, *names)
+            found = self.operators[name](self, equation, *names)
             return [Value(_together([value.shape for value in arguments]), found)]
-        if name not in self.others:
+        rule = self.functions.get(name) or self.others.get(name)
+        if rule is None:
             raise NoOperator(f"JAX's operation {name!r}")
-        found = self.others[name](self, equation, *arguments)
+        found = rule(self, equation, *arguments)
         return list(found) if isinstance(found, list) else [found]
 
 
@@ -187,9 +181,20 @@ def on_full(rule: Rule) -> Rule:
     return call
 
 
+def traced(function: Callable[..., jax.Array]) -> Rule:
+    """The rule of a primitive that this JAX function of its arguments and parameters stands for."""
+
+    def call(translation: Translation, equation: Any, *arguments: Value) -> list[Value]:
+        with allow_promotion():
+            found = jax.make_jaxpr(partial(function, **equation.params))(*[v.aval for v in equation.invars])
+        return translation.run(found.jaxpr, found.consts, arguments)
+
+    return call
+
+
 def _compute(equation: Any, arrays: Sequence[Array]) -> list[Value]:
     with np.errstate(all="ignore"):
-        found = NUMPY_RULES.get(equation.primitive.name, bind)(equation)(*arrays)
+        found = function_of(equation, NUMPY_RULES)(*arrays)
     return [to_value(value) for value in (found if len(equation.outvars) > 1 else [found])]
 
 

@@ -14,11 +14,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
+from numpyro.distributions.transforms import AffineTransform
 
 from bayesnb.arrays.class_table import ClassTable
+from bayesnb.arrays.placement import allow_promotion
 from bayesnb.arrays.pytree import fields_of
-from bayesnb.arrays.rank_promotion import allow_rank_promotion
-from bayesnb.families import Family
+from bayesnb.families import Family, Histogram, Views
 from bayesnb.families.parts.statistics import Statistics
 from bayesnb.files.storage.saved_estimators import check_estimator
 from bayesnb.files.storage.saved_forests import FirstPairs
@@ -34,12 +35,12 @@ from bayesnb.forests.results import ForestPosterior, ForestStatistics
 from bayesnb.frames.blocks import BlocksSchema
 from bayesnb.frames.column_kinds import Column
 from bayesnb.frames.schema import ArraySchema, FrameSchema
-from bayesnb.frames.word_columns import WordColumn
-from bayesnb.frames.words import make, plain_params, vectorizer_of
-from bayesnb.model.links import LINKS, ChangedLaw
+from bayesnb.frames.words import WordColumn, make, plain_params, vectorizer_of
+from bayesnb.model.links import TRANSFORMS, ChangedLaw, name_of
 from bayesnb.model.naive_bayes import NaiveBayes
-from bayesnb.model.spelling import Cells, Part, Positions, Site, Spelling
-from bayesnb.results.classifier import PointEstimate, Posterior
+from bayesnb.model.parts import Part, Positions
+from bayesnb.model.spelling import Cells, Site, Spelling
+from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
 from bayesnb.results.draws import Draws
 from bayesnb.rows.statistics import ModelStatistics
 from bayesnb.sklearn.estimator import NaiveBayesClassifier
@@ -61,10 +62,10 @@ SPELLED = (Spelling, Site, Part, Cells, Positions)
 
 OPTIONAL = {
     NaiveBayes: "spelling", ModelStatistics: "classes", ForestStatistics: "classes", FrameSchema: "informative",
-    ArraySchema: "informative",
+    ArraySchema: "informative", Histogram: "found", Views: "found",
 }  # fmt: skip
 """The field of a type that is saved only where it is set: how a recognised model is shown, the names of classes, the
-columns whose missing cells are informative."""
+columns whose missing cells are informative, edges that were found."""
 
 MODEL_FIELDS = (
     "families", "single", "num_classes", "class_concentration", "class_probs", "priors", "columns", "spelling"
@@ -73,15 +74,18 @@ MODEL_FIELDS = (
 TYPES: dict[str, Any] = {
     "model": NaiveBayes, "prior": NaiveBayes, "specification": NaiveBayes, "posterior": Posterior,
     "estimate": PointEstimate, "fits": (PointEstimate, Posterior), "statistics": ModelStatistics,
-    "schema_": SCHEMAS, "statistics_": ModelStatistics, "fit_": RESULTS, "classes_": np.ndarray, "n_features_in_": int,
-    "feature_names_in_": np.ndarray, "_declared": bool, "spelling": Spelling, "classes": tuple, "informative": tuple,
-    "pairs": (PairStatistics, FirstPairs),
+    "pairs": (PairStatistics, FirstPairs), "spelling": Spelling, "at_bound": dict, "classes": tuple,
+    "informative": tuple, "kinds": tuple, "sizes": tuple, "name": str, "text": bool | None, "own_block": str,
+    "family": Family | None, "schema_": SCHEMAS, "statistics_": ModelStatistics, "fit_": Classifier,
+    "classes_": np.ndarray, "n_features_in_": int, "feature_names_in_": np.ndarray, "_declared": bool,
 }  # fmt: skip
 """Required types of the fields of results, by name; families and their statistics check their own."""
 
+ARRAYS = np.ndarray | np.generic | jax.Array | ClassTable
+
 PARTS: dict[str, Any] = {
     "families": Family, "pooled": Family, "priors": dist.Distribution, "blocks": Statistics,
-    "params": np.ndarray | np.generic | jax.Array | ClassTable,
+    "params": ARRAYS, "sample_stats": ARRAYS, "log_odds": ARRAYS, "parts": ArraySchema | FrameSchema, "own": Family,
 }  # fmt: skip
 """Required types of the values in dict fields, by field name."""
 
@@ -126,7 +130,8 @@ def encode(value: Any, arrays: Arrays) -> Any:
         return {"vectorizer": [type(value).__name__, encode(plain_params(value), arrays)]}
     for kind, cls in TRANSFORMED.items():
         if type(value) is cls:
-            return {kind: [encode(value.base_dist, arrays), [_link_of(transform) for transform in value.transforms]]}
+            changes = [encode(name_of(transform), arrays) for transform in value.transforms]
+            return {kind: [encode(value.base_dist, arrays), changes]}
     if isinstance(value, dist.Distribution) and getattr(dist, type(value).__name__, None) is type(value):
         return {"distribution": [type(value).__name__, encode(_arguments(value), arrays)]}
     if type(value) is NaiveBayesClassifier:
@@ -136,10 +141,6 @@ def encode(value: Any, arrays: Arrays) -> Any:
         value.require_prior_of_fit()
         return {"estimator": [encode(part, arrays) for part in (value.get_params(deep=False), learned)]}
     raise ValueError(f"a {type(value).__name__} cannot be saved: give its content as numbers, text or a numpy array")
-
-
-def _parts(parts: Any) -> tuple[Any, ...]:
-    return parts if isinstance(parts, tuple) else (parts,)
 
 
 def is_result(value: Any) -> bool:
@@ -189,7 +190,9 @@ def decode(code: Any, arrays: Arrays) -> Any:
         case "labels":
             return np.array([decode(label, arrays) for label in content[1]], dtype=np.dtype(content[0]))
         case "spelling":
-            return {cls.__name__: cls for cls in SPELLED}[content[0]](*_parts(decode(content[1], arrays)))
+            parts = decode(content[1], arrays)
+            spelled: Any = {cls.__name__: cls for cls in SPELLED}[content[0]]
+            return spelled(*parts) if isinstance(parts, tuple) else spelled(parts)
         case "estimator":
             return _estimator(*(decode(part, arrays) for part in content))
         case "vectorizer":
@@ -197,8 +200,9 @@ def decode(code: Any, arrays: Arrays) -> Any:
         case "distribution":
             return _distribution(content[0], decode(content[1], arrays))
         case "transformed" | "changed":
-            base, names = decode(content[0], arrays), content[1]
-            return TRANSFORMED[kind](base, [LINKS[name].transform for name in names])
+            base, *changes = (decode(code, arrays) for code in (content[0], *content[1]))
+            known = [TRANSFORMS[c] if isinstance(c, str) else AffineTransform(*c) for c in changes]
+            return TRANSFORMED[kind](base, known)
     raise ValueError(f"a value has the unknown kind {kind!r}")
 
 
@@ -264,15 +268,6 @@ def _estimator(params: dict[str, Any], learned: dict[str, Any]) -> Any:
     return estimator
 
 
-def _link_of(transform: Any) -> str:
-    """The name of a transform, of the fixed list of links."""
-    for name, link in LINKS.items():
-        if transform == link.transform:
-            return name
-    kind = type(transform).__name__
-    raise ValueError(f"a distribution changed by {kind} cannot be saved: only changes to {', '.join(LINKS)} can")
-
-
 def _arguments(distribution: dist.Distribution) -> dict[str, Any]:
     parameters = inspect.signature(type(distribution).__init__).parameters
     names = [name for name in parameters if name not in ("self", "validate_args")]
@@ -290,7 +285,7 @@ def _distribution(name: str, arguments: dict[str, Any]) -> dist.Distribution:
     for argument, value in arguments.items():
         if isinstance(value, str) and not isinstance(parameters[argument].default, str):
             raise ValueError(f"{argument} of the distribution {name} must be a number, got {value!r}")
-    with allow_rank_promotion():
+    with allow_promotion():
         if "validate_args" in parameters:
             cls(**arguments | {"validate_args": True})
         return cls(**arguments)

@@ -6,7 +6,8 @@ from which all other predictions follow. They take any number N of rows. Those i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -20,6 +21,7 @@ from bayesnb.files.storage.exported import FUNCTIONS, KIND, NO_FLATBUFFERS, VERS
 from bayesnb.files.storage.exported_estimator import describe_estimator
 from bayesnb.files.storage.operations import require_arithmetic
 from bayesnb.files.storage.results import StorageError, Target, is_named, write_content, write_format
+from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Classifier
 
 PLATFORMS = ("cpu", "cuda", "tpu")
@@ -50,7 +52,7 @@ def export(fit: Classifier | Estimator, path: Target, *, platforms: Sequence[str
     ``log_proba`` and ``log_joint``, [N, K] each::
 
         session = onnxruntime.InferenceSession("model.onnx")
-        label, proba = session.run(["label", "proba"], {"X": X.astype(float)})
+        label, proba = session.run(["label", "proba"], {"X": X.astype(float)})  # float32 is refused
 
     **JAX.** The functions take float32 rows, or float64 rows if JAX computes in float64 during the export
     (``jax.enable_x64``). A program without bayesnb can call them as follows, with X an array [N, D] or a dict of arrays
@@ -91,7 +93,8 @@ def export(fit: Classifier | Estimator, path: Target, *, platforms: Sequence[str
     try:
         rows, double = _rows(result), to_double(result)  # constants are computed in float64 and rounded once
         for name in FUNCTIONS:
-            exported = jax.export.export(jax.jit(getattr(double, name)), platforms=platforms)(rows)
+            function = partial(_of_blocks, getattr(double, name), result.model)
+            exported = jax.export.export(jax.jit(function), platforms=platforms)(rows)
             content = exported.serialize(vjp_order=1)  # with its gradient
             require_arithmetic(jax.export.deserialize(content))  # otherwise load_exported would refuse it
             arrays[name] = np.frombuffer(content, np.uint8)
@@ -139,6 +142,10 @@ def _require_estimator(given: Any) -> Any:
     if not hasattr(given, "fit_"):
         raise StorageError("this NaiveBayesClassifier has not been fitted: fit it before the export")
     return given
+
+
+def _of_blocks(function: Callable[[Any], Any], model: NaiveBayes, X: Any) -> Any:
+    return function(model.own_rows(X))
 
 
 def _rows(fit: Classifier) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import jax
@@ -18,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.placement import namespace, on_host, pad_rows
-from bayesnb.arrays.processes import require_jax
+from bayesnb.arrays.threads import require_jax
 from bayesnb.arrays.typing import Array, Rows
 from bayesnb.files.storage.exported_estimator import ExportedEstimator
 from bayesnb.files.storage.operations import ForeignOperation, require_arithmetic
@@ -104,12 +105,10 @@ class ExportedClassifier:
         self._blocks = {name: _Block.of(block) for name, block in by_name.items()}
         self._dtype, self.num_classes = one.out_avals[0].dtype, int(one.out_avals[0].shape[1])
 
-        def log_proba(arrays: dict[str, Array]) -> jax.Array:
-            return functions["predict_log_proba"].call(self._unpack(arrays))
+        def of_blocks(function: jax.export.Exported, arrays: dict[str, Array]) -> jax.Array:
+            return function.call(self._unpack(arrays))
 
-        def log_joint(arrays: dict[str, Array]) -> jax.Array:
-            return functions["log_joint"].call(self._unpack(arrays))
-
+        log_proba, log_joint = (partial(of_blocks, functions[name]) for name in FUNCTIONS)
         self._compiled: dict[str, Callable[[dict[str, Array]], jax.Array]] = {
             "predict_log_proba": jax.jit(log_proba),
             "predict_proba": jax.jit(lambda arrays: jnp.exp(log_proba(arrays))),

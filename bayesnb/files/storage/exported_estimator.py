@@ -9,38 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from bayesnb.arrays.cells import LARGEST_CELL
-from bayesnb.arrays.typing import ArrayLike, Rows, Table
+from bayesnb.arrays.typing import Rows, Table
 from bayesnb.files.storage.results import StorageError
-from bayesnb.frames.plain_rows import PlainColumn, PlainRows
+from bayesnb.frames.values import PlainColumn, PlainRows
 
 Array = np.ndarray[Any, Any]
 
 CHECKED = {"bernoulli", "categorical", "normal", "histogram", "poisson"}
 """The likelihoods that take every row that is encoded; others check it once more."""
-
-
-class Functions(Protocol):
-    """Exported functions of encoded rows: an ``ExportedClassifier``."""
-
-    fit: str
-
-    @property
-    def num_classes(self) -> int:
-        """K."""
-
-    def log_joint(self, X: Rows) -> ArrayLike:
-        """log p(y = k, x), [N, K]."""
-
-    def predict_log_proba(self, X: Rows) -> ArrayLike:
-        """log p(y = k | x), [N, K]."""
-
-    def predict_proba(self, X: Rows) -> ArrayLike:
-        """p(y = k | x), [N, K]."""
 
 
 class ExportedEstimator:
@@ -61,7 +42,7 @@ class ExportedEstimator:
         ['low', 'high']
     """
 
-    def __init__(self, classifier: Functions, stored: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+    def __init__(self, classifier: Any, stored: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         self.classifier, self._stored, self._arrays = classifier, stored, arrays
         labels, dtype = stored["classes"]
         self.classes_ = np.array(labels, np.dtype(dtype))
@@ -116,7 +97,7 @@ class ExportedEstimator:
         from bayesnb.files.storage.encoding import decode
         from bayesnb.files.storage.saved_estimators import check_schema
         from bayesnb.sklearn.estimator import NaiveBayesClassifier
-        from bayesnb.sklearn.fit_methods import specification
+        from bayesnb.sklearn.settings import specification
 
         try:
             likelihoods, schema = (decode(self._stored[part], dict(self._arrays)) for part in ("likelihoods", "schema"))

@@ -7,16 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.families import Family
 from bayesnb.files.storage.saved_results import check_result, check_statistics, require_alike
-from bayesnb.frames.blocks import BlocksSchema, Part, Schema
+from bayesnb.frames.blocks import BlocksSchema, Schema
 from bayesnb.frames.column_kinds import KINDS, SKIP, Column, in_order
 from bayesnb.frames.schema import ArraySchema, FrameSchema
-from bayesnb.frames.word_columns import WordColumn
-from bayesnb.frames.words import vectorizer_of
-from bayesnb.results.classifier import Classifier
+from bayesnb.frames.words import WordColumn, vectorizer_of
 from bayesnb.rows.checks import match_statistics
-from bayesnb.sklearn.fit_methods import has_views, require, require_temper, specification
+from bayesnb.sklearn.settings import has_views, require, require_temper, specification
 
 
 def check_estimator(estimator: Any) -> None:
@@ -33,14 +30,12 @@ def check_estimator(estimator: Any) -> None:
     labels = estimator.classes_.tolist()
     if estimator.classes_.ndim != 1 or len(set(labels)) < len(labels) or any(label != label for label in labels):
         raise ValueError(f"classes_ must be different labels, got {labels}")
-    views = isinstance(fit, Classifier) and has_views(schema, fit.model)
+    views = has_views(schema, fit.model)
     model = specification("posterior", 1.0, schema, estimator.classes_, estimator.class_prior, views=views)
     check_statistics(statistics)
     match_statistics(model.families, len(labels), False, statistics)
     if statistics.classes not in (None, tuple(labels)):
         raise ValueError(f"statistics_ are of the classes {list(statistics.classes)}, classes_ are {labels}")
-    if not isinstance(fit, Classifier):
-        raise ValueError(f"fit_ must be a fit, got {type(fit).__name__}")
     check_result(fit)
     require_alike(model, fit.model)
     if fit.model.num_classes != len(labels):
@@ -56,11 +51,7 @@ def check_estimator(estimator: Any) -> None:
 def check_schema(schema: Schema, *, may_skip_all: bool = False) -> None:
     """Raise ValueError unless the schema is one that fitting could have produced; a block of several may be skipped."""
     if isinstance(schema, BlocksSchema):
-        if not isinstance(schema.parts, dict) or not schema.parts:
-            raise ValueError(f"parts of the schema must be schemas by block, got {schema.parts!r}")
         for part in schema.parts.values():
-            if not isinstance(part, Part):
-                raise ValueError(f"parts of the schema must be schemas of arrays or frames, got {part!r}")
             check_schema(part, may_skip_all=True)
         if not schema.used:
             raise ValueError("parts of the schema must not all be left out")
@@ -69,51 +60,40 @@ def check_schema(schema: Schema, *, may_skip_all: bool = False) -> None:
     if any(type(place) is not int for place in places) or list(places) != sorted({*places} & {*range(width)}):
         raise ValueError(f"informative of the schema must be positions of its columns, in order, got {places!r}")
     if isinstance(schema, ArraySchema):
-        if not isinstance(schema.own, dict) or not all(isinstance(family, Family) for family in schema.own.values()):
-            raise ValueError(f"own of the schema must be families by name, got {schema.own!r}")
         for family in schema.own.values():
             _check_family(family)
         known = {*KINDS, SKIP, *schema.own}
-        some = isinstance(schema.kinds, tuple) and schema.kinds and set(schema.kinds) <= known
-        if not some or (set(schema.kinds) == {SKIP} and not may_skip_all):
+        if not {*schema.kinds} <= known:
             raise ValueError(f"kinds of the schema must be some of {', '.join(known)}, got {schema.kinds!r}")
-        if not isinstance(schema.sizes, tuple) or not all(type(size) is int and size > 0 for size in schema.sizes):
+        if not all(type(size) is int and size > 0 for size in schema.sizes):
             raise ValueError(f"sizes of the schema must be positive ints, got {schema.sizes!r}")
-        return
-    if schema.family is not None:
-        _check_family(schema.family)
-    if not isinstance(schema.columns, tuple) or not schema.columns:
-        raise ValueError(f"columns of the schema must be one or more, got {schema.columns!r}")
-    for column in schema.columns:
-        _check_column(column)
-    if not schema.used and not may_skip_all:
+    else:
+        if schema.family is not None:
+            _check_family(schema.family)
+        for column in schema.columns:
+            _check_column(column)
+        if len(set(schema.names)) < len(schema.names):
+            raise ValueError(f"columns of the schema must have different names, got {schema.names}")
+    if {*schema.kinds} <= {SKIP} and not may_skip_all:
         raise ValueError("columns of the schema must not all be left out")
-    if len(set(schema.names)) < len(schema.names):
-        raise ValueError(f"columns of the schema must have different names, got {schema.names}")
 
 
 def _check_family(family: Any) -> None:
     replace(family)  # runs the checks of its constructor
 
 
-def _check_column(column: Any) -> None:
-    known = (*KINDS, "words", "own", SKIP)
-    if not isinstance(column, Column) or not isinstance(column.name, str) or column.kind not in known:
-        raise ValueError(f"a column of the schema must have a name and a kind, got {column!r}")
-    vectorizer = vectorizer_of(column.vectorizer) if isinstance(column, WordColumn) else None
-    if (column.kind == "words") != (vectorizer is not None):
-        raise ValueError(f"column {column.name!r} must have a vectorizer if it is words, got {column!r}")
-    if not isinstance(column.own_block, str) or (column.kind in ("words", "own")) != bool(column.own_block):
+def _check_column(column: Column) -> None:
+    if column.kind not in (*KINDS, "words", "own", SKIP):
+        raise ValueError(f"a column of the schema must have a kind, got {column!r}")
+    read = isinstance(column, WordColumn) and vectorizer_of(column.vectorizer) is not None
+    if (column.kind == "words") != read or (column.kind == "own") != (column.family is not None):
+        raise ValueError(f"column {column.name!r} must have the vectorizer or the family of its kind, got {column!r}")
+    if (column.kind in ("words", "own")) != bool(column.own_block):
         raise ValueError(f"own_block of column {column.name!r} must be the name of a block, got {column.own_block!r}")
-    if (column.kind == "own") != isinstance(column.family, Family):
-        raise ValueError(f"family of column {column.name!r} must be a family, got {column.family!r}")
-    if column.text not in (True, False, None):
-        raise ValueError(f"text of column {column.name!r} must be True, False or None, got {column.text!r}")
-    cells = str if column.text else bool | int | float
-    values = column.values
-    if not isinstance(values, tuple) or not all(isinstance(value, cells) and value == value for value in values):
-        raise ValueError(f"values of column {column.name!r} must be texts or numbers, as its cells are, got {values!r}")
     if column.text and column.kind not in ("bernoulli", "categorical", "words", SKIP):
         raise ValueError(f"column {column.name!r} is {column.kind} and cannot contain text")
+    cells, values = str if column.text else bool | int | float, column.values
+    if not all(isinstance(value, cells) and value == value for value in values):
+        raise ValueError(f"values of column {column.name!r} must be texts or numbers, as its cells are, got {values!r}")
     if values != in_order(set(values)) or (column.kind == "bernoulli" and len(values) != 2):
         raise ValueError(f"values of column {column.name!r} must be different, and in order, got {values!r}")

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from pyarrow import types
 
 from bayesnb.files.streaming.blocks import StreamError
-from bayesnb.rows.specification import Specification
+from bayesnb.rows.labelled_rows import Specification
 
 Array = np.ndarray[Any, Any]
 

@@ -16,13 +16,12 @@ import pyarrow.csv
 import pyarrow.dataset as ds
 
 from bayesnb.files.streaming.arrow_columns import ColumnChoice, is_text
-from bayesnb.files.streaming.blocks import ArrayBlocks, BlockSource, Position, RowBlock, StreamError, at, at_row
+from bayesnb.files.streaming.blocks import ArrayBlocks, Position, RowBlock, StreamError, at, at_row
 from bayesnb.files.tables.csv_cells import MISSING
 from bayesnb.files.tables.csv_files import CsvFile
-from bayesnb.files.tables.file_kinds import format_of
 from bayesnb.files.tables.parquet_files import ParquetFile, row_batch, rows_in_batch
-from bayesnb.files.tables.row_batches import RowBatch, read_ahead
-from bayesnb.rows.specification import Specification
+from bayesnb.files.tables.row_batches import RowBatch, format_of, read_ahead
+from bayesnb.rows.labelled_rows import Specification
 
 CSV_MISSING = MISSING | {*pa.csv.ConvertOptions().null_values}
 
@@ -63,9 +62,9 @@ class ScannedBatches:
 
 
 class ArrowSource:
-    """A source made of files or tables, in order; it can be read repeatedly."""
+    """A source made of files or tables, in order, with the methods of ``ArrayBlocks``; it can be read repeatedly."""
 
-    final = False
+    final = False  # a folder may get new files
 
     def __init__(self, schema: pa.Schema, parts: Sequence[SourcePart], columns: ColumnChoice) -> None:
         self._label, self._parts, self._columns = schema.field(columns.label).type, parts, columns
@@ -137,6 +136,9 @@ class ArrowSource:
                 for name in part.keys.keys() & {*names}:
                     rows = rows.append_column(name, pa.repeat(part.keys[name], rows.num_rows))
                 yield replace(batch, rows=rows)
+
+
+BlockSource = ArrowSource | ArrayBlocks
 
 
 def open_arrow(

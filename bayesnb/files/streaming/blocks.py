@@ -7,14 +7,15 @@ from bisect import bisect_left
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain, islice
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 from pyarrow import ArrowException
 
 from bayesnb.arrays.lazy import require_computed
-from bayesnb.arrays.masked import as_numpy, fill_masked
+from bayesnb.arrays.placement import as_numpy, fill_masked
+from bayesnb.arrays.typing import ObservedRows
 from bayesnb.files.tables.row_batches import words_of
 from bayesnb.frames.series import DataError
 from bayesnb.rows.statistics import ModelStatistics
@@ -52,31 +53,6 @@ class RowBlock(NamedTuple):
     end: Position
     done: float
     where: Where | None = None
-
-
-class BlockSource(Protocol):
-    """A source of blocks; every reading must give the same blocks in the same order."""
-
-    total: float | None
-    """The final value of ``RowBlock.done``, if known."""
-
-    final: bool
-    """True if a source that was read to its end stays finished; False for a folder, which may get new files."""
-
-    def description(self) -> Any:
-        """What a checkpoint must match to be valid, as JSON: columns, label, or the first rows."""
-
-    def read(self, position: Position) -> Any:
-        """Marks that change if the parts before this position change, as JSON."""
-
-    def empty(self) -> Any:
-        """X without rows."""
-
-    def classes(self, num_classes: int | None, classes: list[Any] | None) -> tuple[int, list[Any] | None]:
-        """K, and the labels that 0..K-1 encode (None if they are integers), given what the user declared."""
-
-    def blocks(self, start: Position, classes: list[Any] | None) -> Generator[RowBlock]:
-        """The blocks after this position."""
 
 
 class StreamError(ValueError):
@@ -135,7 +111,11 @@ def at_row(place: str, num_rows: int, use: Callable[[slice], Any], where: Where 
 
 
 class ArrayBlocks:
-    """A source made of an iterable of array blocks (X, y) or (X, y, sample_weight); it can be read only once."""
+    """A source made of an iterable of array blocks (X, y) or (X, y, sample_weight); it can be read only once.
+
+    Every source yields the same blocks in the same order each time that it is read. ``total`` is the last value of
+    ``RowBlock.done``, if known; ``final`` tells whether a source that was read to its end stays finished.
+    """
 
     total: float | None = None
     final = True
@@ -149,6 +129,7 @@ class ArrayBlocks:
         self._blocks = chain([(index, first)], self._blocks)
 
     def description(self) -> Any:
+        """What a checkpoint must match to be valid, as JSON: columns, label, or the first rows."""
         digest = hashlib.blake2b(digest_size=16)
         for array in jax.tree.leaves(self._first):
             head = array[:256]  # the first rows stand for the block
@@ -157,18 +138,22 @@ class ArrayBlocks:
         return {"blocks": digest.hexdigest()}
 
     def read(self, position: Position) -> Any:
+        """Marks that change if the parts before this position change, as JSON."""
         del position  # nothing is read again: ``blocks`` checks the blocks, as far as it can, as they arrive
 
     def empty(self) -> Any:
+        """X without rows."""
         return jax.tree.map(lambda x: x[:0], self._first[0])
 
     def classes(self, num_classes: int | None, classes: list[Any] | None) -> tuple[int, list[Any] | None]:
+        """K, and the labels that 0..K-1 encode (None if they are integers), given what the user declared."""
         y = self._first[1]
         if num_classes is None and y.ndim < 2:
             raise StreamError("blocks cannot be read twice to find the classes: declare their number, num_classes=K")
         return num_classes or y.shape[1], classes
 
     def blocks(self, start: Position, classes: list[Any] | None) -> Generator[RowBlock]:
+        """The blocks after this position."""
         del classes
         blocks = self._check_blocks()
         before = [len(y) for _, y, _ in islice(blocks, start.part)]
@@ -207,7 +192,7 @@ def _as_block(index: int, block: Any) -> tuple[Any, Any, Any]:
     X, y, weight = (*block, None)[:3]
     with at(f"block {index}"):
         X = dict(X) if isinstance(X, Mapping) else X
-        X = jax.tree.map(_array, X, is_leaf=lambda part: not isinstance(part, dict | tuple))
+        X = jax.tree.map(_array, X, is_leaf=lambda part: not isinstance(part, dict | tuple | ObservedRows))
         y = _array(y)
     if y.ndim == 0:
         raise StreamError(f"block {index} must be (X, y) or (X, y, sample_weight), got {y!r} for y")
@@ -220,4 +205,4 @@ def _array(x: Any) -> Any:
 
 
 def _widths(X: Any) -> Any:
-    return jax.tree.map(lambda x: x.shape[1:], X)
+    return jax.tree.map(lambda x: x.shape[1:], getattr(X, "cells", X))

@@ -15,11 +15,12 @@ import numpy as np
 from bayesnb.arrays.pytree import fields_of
 from bayesnb.files.storage import tensors
 from bayesnb.files.storage.saved_results import check_result
-from bayesnb.files.streaming.blocks import BlockSource, Position, StreamError
+from bayesnb.files.streaming.arrow_source import BlockSource
+from bayesnb.files.streaming.blocks import Position, StreamError
 from bayesnb.files.whole_file import require_file
 from bayesnb.forests.fit import forest_statistics
 from bayesnb.rows import arguments
-from bayesnb.rows.specification import Specification
+from bayesnb.rows.labelled_rows import Specification
 from bayesnb.rows.statistics import ModelStatistics, sufficient_statistics
 
 Arrays = dict[str, np.ndarray[Any, Any]]

@@ -14,16 +14,16 @@ import numpy as np
 
 from bayesnb.arrays.lazy import require_computed
 from bayesnb.arrays.sparse import stack_rows
-from bayesnb.files.streaming.arrow_source import open_arrow
-from bayesnb.files.streaming.blocks import ArrayBlocks, BlockSource, Position, RowBlock, StreamError, at_row
+from bayesnb.files.streaming.arrow_source import BlockSource, open_arrow
+from bayesnb.files.streaming.blocks import ArrayBlocks, Position, RowBlock, StreamError, at_row
 from bayesnb.files.streaming.checkpoint import Checkpoint, StreamState
 from bayesnb.forests.fit import forest_statistics
 from bayesnb.frames.series import as_frame
 from bayesnb.rows import arguments
-from bayesnb.rows.class_names import check_classes
-from bayesnb.rows.labelled_rows import label_rows
-from bayesnb.rows.specification import Specification
-from bayesnb.rows.statistics import ModelStatistics, follow, merge, sufficient_statistics
+from bayesnb.rows.labelled_rows import Specification, label_rows
+from bayesnb.rows.labels import check_classes
+from bayesnb.rows.model_statistics import ModelStatistics, merge
+from bayesnb.rows.statistics import follow, sufficient_statistics
 
 FIRST_ROWS = 10_000
 """The number of rows in which the edges of cells are found."""

@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayesnb.frames.number_texts import is_number, is_rounded
 from bayesnb.frames.series import LARGEST_INTEGER
+from bayesnb.frames.values import is_number, is_rounded
 
 MISSING = frozenset({"", "NA", "nan", "NaN", "NAN", "?"})
 

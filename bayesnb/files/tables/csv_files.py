@@ -1,17 +1,15 @@
 """Read CSV files in batches of rows, with the line of every row.
 
-pyarrow parses the file in blocks of bytes. If the quotes of a block do not each enclose a whole cell, or if pyarrow
-cannot parse it, the standard library reads the rest of the file: it is slower, but accepts unusual quoting, and finds
-the line of an error.
+pyarrow parses the file in blocks of whole rows. A quote encloses a whole cell, or is written twice inside one; other
+quotes are refused.
 """
 
 from __future__ import annotations
 
-import csv
+import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain, islice, tee
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -21,26 +19,24 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from bayesnb.files.tables.csv_cells import MISSING, TEXT, convert, first_refused_cell
-from bayesnb.files.tables.csv_lines import count_lines, end_of_rows, lines_of, lines_of_rows, most_frequent_mark
-from bayesnb.files.tables.file_kinds import format_of, open_content, require_kind
-from bayesnb.files.tables.row_batches import RowBatch, in_sentences
-from bayesnb.frames.number_texts import is_number, why_text
+from bayesnb.files.tables.row_batches import RowBatch, format_of, in_sentences, open_content, require_kind
 from bayesnb.frames.series import LARGEST_INTEGER, Array, DataError
+from bayesnb.frames.values import is_number, why_text
 
 BLOCK_BYTES = 16 << 20
 """Bytes parsed at a time. The distinct texts of a column cost time once a block."""
 
-HEAD_BYTES = 1 << 16
-"""Bytes read at first to find the header."""
+HEAD_BYTES = 1 << 20
+"""Bytes read at a time to find the header."""
 
-BLOCK_ROWS = 4096
-"""Rows converted at a time if the standard library reads them."""
+MOST_ROW_BYTES = 64 << 20
+"""Bytes of the longest row: a quote that is never closed makes one row of the rest of the file."""
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-PROBLEMS = {"unexpected end": "a quoted cell is never closed", "expected after": "a quoted cell has text after it"}
+LF, CR, QUOTE = b'\n\r"'
 
-Rows = tuple[pa.RecordBatch, Callable[[], Array]]
-"""Some rows, and a function that computes the line of each."""
+SPACES = re.compile(rb'("[^"]*")|(?<![^\r\n])[ \t]+(?![^\r\n])')
+"""A cell in quotes, or a line of spaces."""
 
 
 class CsvFile:
@@ -78,34 +74,59 @@ class CsvFile:
             head = content.read(HEAD_BYTES)
             require_kind(path, head, "CSV")
             start = len(BYTE_ORDER_MARK) if head.startswith(BYTE_ORDER_MARK) else 0
-            self._delimiter = "\t" if format_of(path) == "tsv" else most_frequent_mark(head[start:], ",;\t")
-            lines, again = tee(lines_of(chain([head[start:]], _chunks(content))))
-            _, self._line, header = next(self._rows(lines, 1), (0, 1, []))
-            self._start = start + sum(map(len, islice(again, self._line - 1)))
-        if not header:
-            raise DataError(f"'{path}' is empty: give a file with a header line and rows below it")
-        self.names = [name.strip() or f"column {position}" for position, name in enumerate(header, 1)]
+            head = head[start:]
+            if not head.strip():
+                raise DataError(f"'{path}' is empty: give a file with a header line and rows below it")
+            self._delimiter = "\t" if format_of(path) == "tsv" else most_frequent_mark(head, ",;\t")
+            while len(starts := find_rows(head, self._delimiter)[0]) < 2 and len(head) < MOST_ROW_BYTES:
+                if not (more := content.read(HEAD_BYTES)):
+                    break
+                head += more
+            header = head[: starts[1]] if len(starts) > 1 else head
+            self._require_quotes(header, 1)
+            self._require_rows(header, 1)
+            self._start, self._line = start + len(header), 1 + count_lines(header)
+            parsing = pa.csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True)
+            found = pa.csv.read_csv(
+                pa.BufferReader(SPACES.sub(rb"\1", header + b"\n")), parse_options=parsing
+            ).column_names
+        self.names = [name.strip() or f"column {position}" for position, name in enumerate(found, 1)]
         twice = [name for name, count in Counter(self.names).items() if count > 1]
         if twice:
             raise DataError(f"'{path}' has more than one column named '{twice[0]}'; is its header line missing?")
         self.schema = pa.schema([(name, self._types.get(name, pa.null())) for name in self.names])
-        self.warnings = header_warnings(self.names)
+        numbers = [name for name in self.names if is_number(name)]
+        self.warnings: tuple[str, ...] = ()
+        # tables of pixels name all columns but the target 0, 1, 2, ...; a stray number suggests that there is no header
+        if numbers and len(numbers) != len(self.names) - 1:
+            self.warnings = (f"the header names a column '{numbers[0]}'; is the header line missing?",)
 
     def batches(self, names: Sequence[str], start: int = 0) -> Iterator[RowBatch]:
         """Yield the named columns of all rows, from the first on, since the place of row ``start`` is unknown.
 
         Raises:
-            DataError: naming the line, after the batches before it, if a row is not as wide as the header, a quoted
-                cell does not end, or a cell does not have the type of its column.
+            DataError: naming the line, after the batches before it, if a row is not as wide as the header, quotes do
+                not enclose a whole cell, or a cell does not have the type of its column.
         """
         del start
-        first, size = 0, max(self.path.stat().st_size, 1)
+        first, line, rest, size = 0, self._line, b"", max(self.path.stat().st_size, 1)
         with in_sentences(self.path), open_content(self.path) as (file, content):
             content.read(self._start)
-            for rows, lines in self._blocks(content, names):
+            while block := rest + (chunk := content.read(BLOCK_BYTES)):
+                end = end_of_rows(block) if chunk and len(block) < MOST_ROW_BYTES else len(block)
+                raw, rest = block[:end], block[end:]
+                if not raw.strip(b" \r\n"):
+                    line += count_lines(raw)
+                    continue
+                self._require_quotes(raw, line)
+                rows, num_lines = self._parse(raw, names, line), count_lines(raw)
+                lines = partial(lines_of_rows, raw, self._delimiter, line)
+                if num_lines + (not raw.endswith((b"\r", b"\n"))) == rows.num_rows:  # neither blank lines nor long rows
+                    lines = partial(np.arange, line, line + rows.num_rows)
                 if rows.num_rows:
+                    rows = self._convert_texts(rows, lines)
                     yield RowBatch(rows, first, min(file.tell() / size, 1.0), "line", lines)
-                first += rows.num_rows
+                first, line = first + rows.num_rows, line + num_lines
 
     def infer_types(self, choices: Mapping[str, Sequence[pa.DataType]]) -> dict[str, pa.DataType]:
         """For each column the first of its choices that fits all cells of the first batch of rows.
@@ -125,58 +146,36 @@ class CsvFile:
                 found[name] = next(fits, None) or self._refuse(name, column, kinds[0], batch.numbers)
         return found
 
-    def _blocks(self, content: Any, names: Sequence[str]) -> Iterator[Rows]:
-        line, rest = self._line, b""
-        while block := rest + (chunk := content.read(BLOCK_BYTES)):
-            cut = end_of_rows(block, self._delimiter, last=not chunk)
-            raw, rest = block[:cut], block[cut:]
-            # a blank line may be a row of one missing cell: only the standard library distinguishes spaces from nothing
-            rows = self._parse(raw, names) if cut and len(self.names) > 1 else None
-            if rows is None:
-                yield from self._read_slowly(chain([block], _chunks(content)), line, names)
-                return
-            num_lines = count_lines(raw)
-            lines = partial(lines_of_rows, raw, line)
-            if num_lines + (not raw.endswith((b"\r", b"\n"))) == rows.num_rows:  # neither blank lines nor long rows
-                lines = partial(np.arange, line, line + rows.num_rows)
-            yield self._convert_texts(rows, lines), lines
-            line += num_lines
-
-    def _parse(self, raw: bytes, names: Sequence[str]) -> pa.RecordBatch | None:
-        """The rows of a block, with columns that are or may be text as text; None if it is not CSV."""
+    def _parse(self, raw: bytes, names: Sequence[str], line: int) -> pa.RecordBatch:
+        """The rows of a block that begins on a line, with columns that are or may be text as text."""
+        raw = SPACES.sub(rb"\1", raw) if len(self.names) == 1 else raw  # pyarrow would take such a line for a cell
+        parse = partial(self._parse_as, raw)
         try:
-            rows = self._parse_as(raw, {name: self._type(name) for name in names})
-        except pa.ArrowInvalid:  # a cell is not a number, or a row is not as wide as the header
+            rows = parse({name: self._type(name) for name in names})
+        except pa.ArrowInvalid:  # a cell is not a number
             try:
-                rows = self._parse_as(raw, dict.fromkeys(names, TEXT))
-            except pa.ArrowInvalid:
-                return None
+                rows = parse(dict.fromkeys(names, TEXT))
+            except pa.ArrowInvalid:  # a row is blank or not as wide as the header
+                self._require_rows(raw, line)
+                parse = partial(parse, handle=lambda _: "skip")
+                rows = parse(dict.fromkeys(names, TEXT))
         large = [name for name in names if name not in self._types and _is_large(rows[name])]
         if large:
-            texts = self._parse_as(raw, dict.fromkeys(large, TEXT))
+            texts = parse(dict.fromkeys(large, TEXT))
             for name in large:
                 rows = rows.set_column(names.index(name), name, texts[name])
         return rows
 
-    def _parse_as(self, raw: bytes, types: dict[str, pa.DataType]) -> pa.RecordBatch:
+    def _parse_as(self, raw: bytes, types: dict[str, pa.DataType], handle: Any = None) -> pa.RecordBatch:
         table = pa.csv.read_csv(
             pa.BufferReader(raw),
             pa.csv.ReadOptions(column_names=self.names, block_size=len(raw) + 1),
-            pa.csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=b'"' in raw),
+            pa.csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=b'"' in raw, invalid_row_handler=handle),
             pa.csv.ConvertOptions(
                 column_types=types, include_columns=list(types), null_values=[*self._missing], strings_can_be_null=True
             ),
         )
         return next(iter(table.combine_chunks().to_batches()), pa.RecordBatch.from_pylist([], table.schema))
-
-    def _read_slowly(self, chunks: Iterable[bytes], line: int, names: Sequence[str]) -> Iterator[Rows]:
-        """The same rows as ``_blocks``, read by the standard library."""
-        rows = self._rows(lines_of(chunks), line)
-        columns = [self.names.index(name) for name in names]
-        while some := list(islice(rows, BLOCK_ROWS)):
-            cells = [pa.array([row[column] for _, _, row in some], pa.string()) for column in columns]
-            lines = partial(np.array, [line for line, _, _ in some])
-            yield self._convert_texts(pa.RecordBatch.from_arrays(cells, list(names)), lines), lines
 
     def _convert_texts(self, rows: pa.RecordBatch, lines: Callable[[], Array]) -> pa.RecordBatch:
         for position, name in enumerate(rows.schema.names):
@@ -200,43 +199,94 @@ class CsvFile:
         place = f"line {lines()[row]} of '{self.path}'"
         raise DataError(f"column '{name}' holds '{cell}' on {place}, {why}; change the cell, or leave the column out")
 
-    def _rows(self, lines: Iterable[bytes], line: int) -> Iterator[tuple[int, int, list[str]]]:
-        """The first line of every row, the line after it, and its cells; blank lines are skipped."""
-        first, after = line, line
-        reader = csv.reader(self._decode(lines, line), delimiter=self._delimiter, skipinitialspace=True, strict=True)
+    def _require_quotes(self, raw: bytes, line: int) -> None:
+        place = irregular_quote(raw, self._delimiter)
+        if place is not None:
+            raise DataError(
+                f"line {line + count_lines(raw[:place])} of '{self.path}' is not CSV: a cell is not enclosed by its "
+                'quotes; enclose the whole cell, and write a quote inside it twice: "5"" wide" for 5" wide'
+            )
+
+    def _require_rows(self, raw: bytes, line: int) -> None:
+        """Raise DataError, naming the line, if some bytes are not UTF-8, or a row is not as wide as the header."""
         try:
-            for row in reader:
-                here, after = after, first + reader.line_num
-                if not row or (len(row) == 1 and not row[0].strip()):
-                    continue
-                if self.names and len(row) != len(self.names):
-                    cells = f"{len(row):,} cell" if len(row) == 1 else f"{len(row):,} cells"
-                    raise DataError(f"line {here} of '{self.path}' has {cells} where the header has {len(self.names)}")
-                yield here, after, row
-        except csv.Error as error:
-            problem = next((words for sign, words in PROBLEMS.items() if sign in str(error)), str(error))
-            raise DataError(f"line {after} of '{self.path}' is not CSV: {problem}") from error
-
-    def _decode(self, lines: Iterable[bytes], line: int) -> Iterator[str]:
-        for number, text in enumerate(lines, line):
-            try:
-                yield text.decode()
-            except UnicodeDecodeError as error:
-                place = f"line {number} holds the byte 0x{text[error.start]:02x}"
-                raise DataError(f"'{self.path}' is not UTF-8 text ({place}); save it as UTF-8") from error
+            raw.decode()
+        except UnicodeDecodeError as error:
+            place = f"line {line + count_lines(raw[: error.start])} holds the byte 0x{raw[error.start]:02x}"
+            raise DataError(f"'{self.path}' is not UTF-8 text ({place}); save it as UTF-8") from error
+        _, lines, widths = find_rows(raw, self._delimiter)
+        wrong = widths != (len(self.names) or widths[0])
+        if wrong.any():
+            place, width = line + lines[wrong][0], widths[wrong][0]
+            cells = f"{width:,} cell" if width == 1 else f"{width:,} cells"
+            raise DataError(f"line {place} of '{self.path}' has {cells} where the header has {len(self.names)}")
 
 
-def header_warnings(names: Sequence[str]) -> tuple[str, ...]:
-    """A warning if a column name is a number: the header line may be missing."""
-    numbers = [name for name in names if is_number(name)]
-    # tables of pixels name all columns but the target 0, 1, 2, ...; a stray number suggests that the header is missing
-    if not numbers or len(numbers) == len(names) - 1:
-        return ()
-    return (f"the header names a column '{numbers[0]}'; is the header line missing?",)
+def most_frequent_mark(text: bytes, marks: str) -> str:
+    """The mark that is most frequent outside quotes in the first non-blank line."""
+    first = next(filter(bytes.strip, text.splitlines()), b"")
+    bare = re.sub(rb'"[^"]*("|$)', b"", first)
+    return max(marks, key=lambda mark: bare.count(mark.encode()))
 
 
-def _chunks(content: Any) -> Iterator[bytes]:
-    return iter(partial(content.read, BLOCK_BYTES), b"")
+def count_lines(raw: bytes) -> int:
+    """The number of line ends: LF, CR or CR LF."""
+    cells = np.frombuffer(raw, np.uint8)
+    num_returns = np.count_nonzero(cells == CR) - raw.count(b"\r\n") if b"\r" in raw else 0
+    return int(np.count_nonzero(cells == LF) + num_returns)
+
+
+def end_of_rows(block: bytes) -> int:
+    """The end of the last whole row of a block that begins with a row; 0 if there is none."""
+    quotes = _find(block, QUOTE)
+    end = _line_end_before(block, len(block))
+    while (before := np.searchsorted(quotes, end)) % 2:  # this line end is inside quotes
+        end = _line_end_before(block, quotes[before - 1])
+    return end
+
+
+def irregular_quote(raw: bytes, delimiter: str) -> int | None:
+    """The place of the first cell that has quotes which do not enclose it, or that does not end; None without one."""
+    if QUOTE not in raw:
+        return None
+    quotes = _find(raw, QUOTE) + 1
+    cells = np.frombuffer(b"\n" + raw + b"\n", np.uint8)
+    marks = np.zeros(256, bool)
+    marks[[ord(delimiter), LF, CR, QUOTE]] = True
+    opening, closing = quotes[::2], quotes[1::2]  # a quote inside quotes is doubled: one closes, the next opens
+    wrong = ~marks[cells[opening - 1]]
+    wrong[: len(closing)] |= ~marks[cells[closing + 1]]
+    wrong[len(closing) :] = True  # never closed
+    starts = opening[cells[opening - 1] != QUOTE]
+    return int(starts[starts <= opening[wrong][0]][-1]) - 1 if wrong.any() else None
+
+
+def find_rows(raw: bytes, delimiter: str) -> tuple[Array, Array, Array]:
+    """The starts, lines (the first is 0) and numbers of cells of the rows that are not blank; quotes are regular."""
+    cells, quotes = np.frombuffer(raw, np.uint8), _find(raw, QUOTE)
+    ends = np.flatnonzero((cells == LF) | ((cells == CR) & (np.append(cells[1:], 0) != LF)))
+    starts = np.append(0, 1 + ends[np.searchsorted(quotes, ends) % 2 == 0])
+    starts = starts[starts < len(raw)]
+    marks = _find(raw, ord(delimiter))
+    marks = marks[np.searchsorted(quotes, marks) % 2 == 0]
+    widths = 1 + np.diff(np.searchsorted(marks, np.append(starts, len(raw))))
+    shown = np.logical_or.reduceat(~np.isin(cells, [*b" \t\r\n"]), starts) | (widths > 1)
+    return starts[shown], np.searchsorted(ends, starts)[shown], widths[shown]
+
+
+def lines_of_rows(raw: bytes, delimiter: str, line: int) -> Array:
+    """The line of each row of a block that begins on a line."""
+    return line + find_rows(raw, delimiter)[1]
+
+
+def _find(raw: bytes, mark: int) -> Array:
+    """The positions of a byte."""
+    return np.flatnonzero(np.frombuffer(raw, np.uint8) == mark) if mark in raw else np.zeros(0, int)
+
+
+def _line_end_before(block: bytes, end: int) -> int:
+    """The end of the last line that ends before ``end``; a CR just before ``end`` may be the first half of CR LF."""
+    return max(block.rfind(b"\n", 0, end), block.rfind(b"\r", 0, max(end - 1, 0))) + 1
 
 
 def _is_large(column: pa.Array) -> bool:

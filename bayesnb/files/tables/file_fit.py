@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,24 +14,25 @@ import pandas as pd
 
 from bayesnb.arrays.sparse import stack_rows
 from bayesnb.arrays.typing import ArrayLike, ByColumn, ByLabel
+from bayesnb.arrays.user_warnings import warn
 from bayesnb.families import Family
 from bayesnb.files.streaming import stream
 from bayesnb.files.streaming.blocks import ArrayBlocks
 from bayesnb.files.streaming.counting import Advance, progress
-from bayesnb.files.tables.description import Description, choose, describe, require_target, summarise_rows
 from bayesnb.files.tables.parquet_files import row_batch
 from bayesnb.files.tables.reading import BUILT_IN, RowData, as_pandas, open_data, require_finite_frame
 from bayesnb.files.tables.row_batches import RowBatch, read_ahead
+from bayesnb.files.tables.table import Description, choose, describe, require_target, summarise_rows
+from bayesnb.frames.choices import AUTO
 from bayesnb.frames.column_kinds import SKIP
 from bayesnb.frames.inference import in_python, on_command_line
-from bayesnb.frames.likelihoods import AUTO
 from bayesnb.frames.schema import FrameSchema
 from bayesnb.frames.series import Array, DataError, Frame, label
 from bayesnb.frames.summaries import Summary, summarise
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows.statistics import ModelStatistics
 from bayesnb.sklearn.estimator import NaiveBayesClassifier
-from bayesnb.sklearn.fit_methods import can_learn, is_default, require, specification
+from bayesnb.sklearn.settings import plan, require, specification
 from bayesnb.validation.left_out_evidence import one_in
 
 KEPT_BYTES = 512 << 20
@@ -96,7 +96,7 @@ def fit_file(
     with progress(1.0, wanted=progress_bar) as advance:
         described = describe_file(os.fspath(data), target, likelihoods, advance, in_python)
     for warning in described.warnings:
-        warnings.warn(warning, UserWarning, stacklevel=2)
+        warn(warning)
     params: dict[str, Any] = {"method": method, "class_prior": class_prior, "smoothing": smoothing, "temper": temper}
     params |= {"random_state": random_state, "num_samples": num_samples}
     return fit_described(described, checkpoint=checkpoint, progress_bar=progress_bar, **params)
@@ -186,12 +186,10 @@ def fit_described(
     schema, classes = described.schema, np.array(described.classes)
     classifier = NaiveBayesClassifier(described.chosen or AUTO, **params)
     given = classifier.method, classifier.smoothing, schema, classes, classifier.class_prior
-    model, rows = specification(*given, views=True), DescribedRows(described)
-    learns = is_default(classifier.method, classifier.temper) and schema.infers_numbers
-    learns = learns and can_learn(schema, model, described.num_rows)
-    model = model if learns else specification(*given)
+    chosen = plan(schema, described.num_rows, len(classes), classifier.method, classifier.temper)
+    model, rows = specification(*given, views=chosen.views), DescribedRows(described)
     statistics = stream(model, rows, num_classes=len(classes), checkpoint=checkpoint, progress_bar=progress_bar)
-    some = _some_rows(described, statistics) if learns else None
+    some = _some_rows(described, statistics) if chosen.powers else None
     return classifier.learned(schema, classes, statistics, some)
 
 

@@ -18,8 +18,8 @@ from bayesnb.files.tables.csv_cells import line
 from bayesnb.files.whole_file import whole_file
 from bayesnb.frames.series import Array, DataError, label
 
-Write = Callable[[Array], None]
-"""A function that appends the predictions p(y = k | x) [N, K] of the next rows."""
+Write = Callable[[Array, Array], None]
+"""A function that appends p(y = k | x) [N, K] of the next rows, and the numbers of the predicted classes [N]."""
 
 
 @contextmanager
@@ -61,8 +61,8 @@ def _parquet(handle: BinaryIO, names: list[str], classes: Sequence[Any]) -> Iter
     labels = np.array(classes)
     schema = pa.schema([("prediction", pa.array(labels).type), *((name, pa.float64()) for name in names)])
     with pq.ParquetWriter(handle, schema) as writer:
-        yield lambda proba: writer.write(
-            pa.table([pa.array(labels[proba.argmax(axis=1)]), *map(pa.array, proba.T)], schema=schema)
+        yield lambda proba, best: writer.write(
+            pa.table([pa.array(labels[best]), *map(pa.array, proba.T)], schema=schema)
         )
 
 
@@ -71,10 +71,10 @@ def _writer(handle: TextIO, names: list[str], classes: Sequence[Any]) -> Write:
     labels = pa.array([line([label(value)])[:-1] for value in classes])
     header = [line(["prediction", *names])]
 
-    def write(proba: Array) -> None:
+    def write(proba: Array, best: Array) -> None:
         while header:
             handle.write(header.pop())
-        cells = [labels.take(pa.array(proba.argmax(axis=1))), *(pa.array(p).cast(pa.string()) for p in proba.T)]
+        cells = [labels.take(pa.array(best)), *(pa.array(p).cast(pa.string()) for p in proba.T)]
         handle.writelines(f"{row}\n" for row in pc.binary_join_element_wise(*cells, ",").to_pylist())
 
     return write

@@ -18,11 +18,10 @@ import pandas as pd
 import pyarrow as pa
 
 from bayesnb.files.tables.csv_files import CsvFile
-from bayesnb.files.tables.file_kinds import format_of
 from bayesnb.files.tables.parquet_files import ParquetFile, row_batch
-from bayesnb.files.tables.row_batches import RowBatch, in_sentences, place_of
+from bayesnb.files.tables.row_batches import RowBatch, format_of, in_sentences, place_of
+from bayesnb.frames.choices import kind_for_column
 from bayesnb.frames.column_kinds import SKIP, require_finite
-from bayesnb.frames.likelihoods import kind_for_column
 from bayesnb.frames.series import DataError, Frame, closest, factorise, numbers, round_floats, sort_of, texts
 
 BUILT_IN = ("iris", "wine", "breast_cancer", "digits")
@@ -105,7 +104,8 @@ def open_data(data: str) -> RowData:
 def read(data: str, target: str | None = None, kinds: Mapping[str, str] | None = None) -> NamedFrame:
     """All rows of what ``open_data`` opens; the columns that ``kinds`` leave out are empty."""
     source, as_text = open_data(data), set[str]()
-    names = columns_to_read(source.names, source.names[-1] if target is None else target, kinds or {})
+    target, kinds = source.names[-1] if target is None else target, kinds or {}
+    names = [name for name in source.names if name == target or kind_for_column(kinds, name, source.names) != SKIP]
     while True:
         frames = [as_pandas(batch) for batch in source.read(names, as_text)]
         texts_of = [{name for name in frame if frame[name].dtype == object} for frame in frames]
@@ -116,11 +116,6 @@ def read(data: str, target: str | None = None, kinds: Mapping[str, str] | None =
             require_finite_frame(data, nw.from_native(frame), found.place)
             return found
         as_text |= mixed  # a column is text in some blocks only: start over
-
-
-def columns_to_read(names: Sequence[str], target: str, kinds: Mapping[str, str]) -> list[str]:
-    """The columns but those that ``kinds``, by name or by patterns, leave out."""
-    return [name for name in names if name == target or kind_for_column(kinds, name, names) != SKIP]
 
 
 def require_finite_frame(data: str, rows: Frame, place: Callable[[int], str]) -> None:

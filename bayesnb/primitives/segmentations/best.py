@@ -10,7 +10,7 @@ from jax.scipy.special import gammaln
 from bayesnb.arrays.compiled import compiled
 from bayesnb.arrays.host_bodies import Shape, with_host_body
 from bayesnb.arrays.placement import Array
-from bayesnb.primitives.segmentations.nodes import NEVER, log_of
+from bayesnb.primitives.segmentations.sums import NEVER, log_of
 
 
 def log_prior_of_count(real: Array) -> Array:

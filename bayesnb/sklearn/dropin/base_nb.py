@@ -15,7 +15,7 @@ import scipy.sparse
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, check_non_negative, validate_data
 
-from bayesnb.arrays.masked import fill_masked, without_mask
+from bayesnb.arrays.placement import fill_masked, without_mask
 from bayesnb.arrays.typing import Table
 from bayesnb.frames.series import Array
 from bayesnb.model.naive_bayes import NaiveBayes
@@ -23,7 +23,7 @@ from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.scoring import Score
 from bayesnb.rows.checks import check_rows
 from bayesnb.rows.labelled_rows import label_rows
-from bayesnb.rows.statistics import ModelStatistics, merge_alike, summarise
+from bayesnb.rows.statistics import ModelStatistics, summarise
 from bayesnb.sklearn.incremental import IncrementalClassifier, Which, drop_zero_weights
 
 
@@ -107,7 +107,7 @@ class BaseNB(IncrementalClassifier):
         with self._sklearn_errors(X):
             statistics = self._sum(X, codes, weight, len(classes))
         if which == "more":
-            statistics = merge_alike(self.statistics_, statistics)
+            statistics = self.statistics_.merge(statistics)
         self.__dict__.pop("statistics_", None)  # unfitted if a parameter is invalid
         self.classes_, self.class_count_ = classes, statistics.class_counts
         self._exact_parameters = (self._set_class_prior(), *self._set_features(statistics.blocks["x"]))

@@ -142,7 +142,7 @@ def a_draw_of_its_own(X, y):
     rows(jnp.where(absent, 0.0, X), y, lambda y: dist.Bernoulli(theta[y]))
 
 
-@refuse("y", r"observed", FLAGS, answer="bad input", call=lambda *_: (nothing_observed, (), {}))
+@refuse("x", r"observed", FLAGS, answer="bad input", call=lambda *_: (nothing_observed, (), {}))
 def nothing_observed():
     theta = table("theta", BETA)
     rows(None, None, lambda y: dist.Bernoulli(theta[y]))
@@ -207,7 +207,7 @@ def a_label_that_is_a_count(X, y):
 # refused, or with the program's own density
 
 
-@refuse("x", r"scale|weight", FLAGS, answer="honoured")
+@refuse("y", r"scale|weight", FLAGS, answer="honoured")
 def weights_of_rows(X, y):
     theta = table("theta", BETA)
     pi = numpyro.sample("pi", dist.Dirichlet(PI))

@@ -4,8 +4,6 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
-from numpyro import handlers
-from numpyro.infer.reparam import LocScaleReparam
 
 from tests.recognition.case import COUNTS, FLAGS, PI, REALS, D, K, N, Y, refuse
 from tests.recognition.programs.parts import by_column, rows, table
@@ -127,13 +125,6 @@ def a_latent_of_each_row(X, y):
     with numpyro.plate("rows", len(y)):
         z = numpyro.sample("z", dist.Normal(0.0, 1.0))
     rows(X, y, lambda y: dist.Poisson(rate[y] * jnp.exp(z[:, None])))
-
-
-@refuse("mu", r"reparam|deterministic|depend|observed|latent", REALS)
-def a_reparametrized_latent(X, y):
-    with handlers.reparam(config={"mu": LocScaleReparam(0.0)}):
-        mu = table("mu", dist.Normal(jnp.ones(D), 2.0))
-    rows(X, y, lambda y: dist.Normal(mu[y], 1.0))
 
 
 @refuse("theta1", r"'theta0'|class|depend", FLAGS)

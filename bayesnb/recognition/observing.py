@@ -1,0 +1,147 @@
+"""The rows that a program observes: whether they are its arguments as they are, and those of new arguments."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro.distributions as dist
+
+from bayesnb.arrays.interpreter import by_numpy
+from bayesnb.arrays.placement import allow_promotion, to_host
+from bayesnb.arrays.typing import ObservedRows
+from bayesnb.arrays.user_warnings import warn
+from bayesnb.model.naive_bayes import NaiveBayes
+from bayesnb.recognition.classes import Labels
+from bayesnb.recognition.containers import numbers_of, type_like
+from bayesnb.recognition.missing_cells import base_of
+from bayesnb.recognition.points import cells_of
+from bayesnb.recognition.refusals import NotNaiveBayes
+from bayesnb.recognition.running import Program, default_label, inner
+
+CHANGED = "not an argument as it is: fits and predictions take what model.rows returns"
+TOGETHER = f"{CHANGED}; each depends on the other rows that are given with it"
+
+
+def compare_rows(labels: Labels, whole: Labels, sites: list[str]) -> dict[str, str]:
+    """What the rows of each site are: ``CHANGED``, ``TOGETHER``, or columns of an argument as they are.
+
+    Half of the rows are changed, then the other half: by far, or where the program fails, into copies of one row.
+    """
+    half = np.random.default_rng(6).permutation(np.arange(labels.num_rows) % 2 == 0)[:, None]
+    runs: list[tuple[Program, Any, Any]] = [(labels.program, labels.trace, slice(None))]
+    for change in (_move, lambda x, rows: np.where(rows, x[:1], x)):
+        with suppress(NotNaiveBayes), warnings.catch_warnings(action="ignore"):
+            for rows in (half, ~half):
+                program = labels.program.change_rows(labels.num_rows, labels.old, change, rows)
+                runs.append((program, program.trace({}, jax.random.key(0)), ~rows[:, 0]))
+            break
+    runs.append((whole.program, whole.trace, slice(0)))
+    found: dict[str, str] = {}
+    ends = {n: 0 for n, leaf in enumerate(labels.program.leaves) if _kind(leaf, labels) == "rows"}
+    for site in sites:
+        cells = [_table(cells_of(trace[site]) if site in trace else ()) for _, trace, _ in runs]
+        width = cells[0].shape[1]
+        places = [(n, at) for n, end in ends.items() for at in range(end, _table(labels.program.leaves[n]).shape[1])]
+        for one, (program, _, _) in zip(cells, runs, strict=True):
+            leaves = program.leaves
+            places = [(n, at) for n, at in places if _alike(_table(leaves[n])[:, at : at + width], one)]
+        if places:  # of several sites with columns of one argument, these are as they are only in their order
+            ends[places[0][0]] = places[0][1] + width
+            found[site] = "an argument as it is, or columns of one"
+        elif ends:
+            stays = (_alike(one[stay], cells[0][stay]) for one, (_, _, stay) in zip(cells, runs, strict=True))
+            found[site] = CHANGED if all(stays) else TOGETHER
+        else:
+            found[site] = "the program's own, as no argument has any"
+    return found
+
+
+def _move(x: Any, rows: Any) -> Any:
+    """The table with far numbers of both signs in these rows, and NaN in the first two rows, if they can be."""
+    if x.dtype.kind not in tuple("iuf"):
+        return x ^ rows if x.dtype == bool else x
+    number = np.arange(len(x))[:, None]
+    far = (7 * x.astype(np.promote_types(x.dtype, np.int64)) + 1000) * (-1) ** number
+    return np.where(rows, np.where(number > 1, far, np.nan) if x.dtype.kind == "f" else far, x)
+
+
+def _table(x: Any) -> Any:
+    """Numbers as [N, D]."""
+    held = numbers_of(x) if hasattr(x, "dtype") else np.asarray(x)  # a frame has a dtype for each column
+    if held is None or not held.size or held.dtype.kind not in tuple("biuf"):
+        return np.zeros((0, 0))
+    return held.reshape(len(held), -1)
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether numbers are the same, in single precision."""
+    return one.shape == other.shape and np.allclose(one, other, rtol=1e-6, atol=1e-9, equal_nan=True)
+
+
+def _kind(leaf: Any, labels: Labels) -> str:
+    """What an argument has: "rows", "labels", or nothing of each row."""
+    if np.shape(leaf)[:1] != (labels.num_rows,):
+        return ""
+    x, old = np.asarray(leaf).ravel(), labels.old
+    return "labels" if old is not None and np.array_equal(x, old.ravel()) else "rows"
+
+
+def make_source(fn: Callable[..., Any], whole: Labels, together: bool) -> Callable[..., ObservedRows]:
+    """The function ``model.rows`` of a program, given with its example rows."""
+    name, label = str(getattr(inner(fn), "__name__", type(fn).__name__)), whole.program.label
+    given = whole.program.arguments
+    kinds = {n: [_kind(leaf, whole) for leaf in jax.tree.leaves(v)] for n, v in given.items()}
+    empty = {n: given[n][:0] for n in given if kinds[n] == ["labels"]}
+    labels = {n: np.asarray(v) if isinstance(v, jax.Array) else v for n, v in empty.items()}
+    first = next((n for n, of_leaves in kinds.items() if "rows" in of_leaves), "")
+
+    def rows(model: NaiveBayes, *args: Any, **kwargs: Any) -> ObservedRows:
+        bound = inspect.signature(inner(fn)).bind_partial(*args, **kwargs)
+        of_jax = any(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(bound.arguments))
+        sizes = [np.shape(leaf)[0] for leaf in jax.tree.leaves(bound.arguments.get(first)) if np.ndim(leaf)]
+        for missing in [n for n in labels if sizes and bound.arguments.get(n) is None]:  # class 0
+            zeros = np.zeros((sizes[0], *labels[missing].shape[1:]))
+            bound.arguments[missing] = type_like(labels[missing], zeros)
+        program = Program(fn, bound.args, bound.kwargs, label)
+        if of_jax:
+            cells = _observe(program, model)
+        else:
+            with jax.enable_x64(True), by_numpy():
+                cells = to_host(_observe(program.in_double(), model))
+        if together:
+            warn(
+                f"each row that {name!r} observes depends on the others given with it, as on their mean, so that rows "
+                "of other calls differ: compute such numbers before, and pass them as arguments"
+            )
+        return ObservedRows(cells, name)
+
+    rows.__name__ = name
+    return rows
+
+
+def _draw(_: str, law: dist.Distribution, __: Any, shape: tuple[int, ...]) -> Any:
+    """Any value of a latent: the cells do not depend on it."""
+    inside = dist.biject_to(law.support)
+    return inside(jnp.zeros(inside.inverse_shape(law.shape(shape))))
+
+
+def _observe(program: Program, model: NaiveBayes) -> dict[str, Any]:
+    """The cells of each observed site, with totals where these are cells too."""
+    cells, spelling = {}, model.spelling
+    with allow_promotion():
+        trace = program.trace({program.label: default_label}, jax.random.key(0), draw=_draw)
+        for block, site, _ in spelling.cells:  # type: ignore[union-attr]
+            found = trace.get(site)
+            if found is None or not found["is_observed"]:
+                raise ValueError(f"the program does not observe {site!r} with these arguments: give it the site's data")
+            cells[site] = cells_of(found)
+            if model.families[block].num_parts > 1:
+                cells[site] = cells[site], jnp.broadcast_to(base_of(found["fn"]).total_count, cells[site].shape)
+    return cells

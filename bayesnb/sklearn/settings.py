@@ -1,0 +1,279 @@
+"""The estimator's parameters, and what they make of a schema: the model, and what is learned where nobody chose.
+
+One rule for the estimator, for files and for comparisons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from bayesnb.arrays.placement import Array
+from bayesnb.families import Family
+from bayesnb.families.words import with_views
+from bayesnb.fits.averaged import feature_inclusion, fit_averaged
+from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior
+from bayesnb.fits.empirical import fit_empirical
+from bayesnb.fits.nuts import fit_nuts
+from bayesnb.frames.blocks import BlocksSchema, Schema
+from bayesnb.frames.column_kinds import MISSING
+from bayesnb.frames.series import closest
+from bayesnb.model.naive_bayes import NaiveBayes
+from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
+from bayesnb.results.draws import Draws
+from bayesnb.rows.arguments import check_class_probs, is_number
+from bayesnb.rows.statistics import ModelStatistics
+from bayesnb.validation.left_out_evidence import one_in
+
+BOUNDS = (1e-100, 1e15)
+"""Range of positive smoothing; outside it, rounding loses the pseudo-counts or the counts."""
+
+FITS: dict[str, Callable[..., Classifier]] = {
+    "posterior": fit_posterior,
+    "map": fit_map,
+    "mle": fit_mle,
+    "nuts": fit_nuts,
+    "empirical": fit_empirical,
+    "averaged": fit_averaged,
+}
+
+COMPARED_AS = {"full Bayes": "posterior", "learned prior": "empirical", "MAP": "map", "MLE": "mle", "NUTS": "nuts"}
+"""The methods by their names in a comparison and in prose."""
+
+TEMPERED = ("tempered", "feature weights", "temper", "per_feature")
+"""Names of tempered fits elsewhere; here it is an argument."""
+
+MOST_CLASSES, MOST_CELLS, MOST_PRODUCTS = 30, 1 << 22, 2_000_000_000
+"""Powers of single features are learned by default if there are no more classes, and if the rows' evidence, N (K - 1) F
+numbers, and its products with itself, F times as many, are no more: what takes seconds."""
+
+FEWEST_ROWS = 50
+"""A first batch of fewer rows is too small to find cells in."""
+
+
+def families_of(likelihoods: Any) -> Any:
+    """The likelihoods, or the family of a ``NaiveBayes`` of one block, or its families by block."""
+    if not isinstance(likelihoods, NaiveBayes):
+        return likelihoods
+    return likelihoods.families["x"] if likelihoods.single else likelihoods.families
+
+
+def missing_evidence(schema: Schema, model: NaiveBayes, statistics: ModelStatistics) -> dict[str, float]:
+    """The log Bayes factor of each indicator of missing cells, by its column, under the priors of the model."""
+    if isinstance(schema, BlocksSchema) or not schema.informative:
+        return {}
+    family, counts = model.families[MISSING], statistics.blocks[MISSING]
+    alone = NaiveBayes({MISSING: family}, num_classes=model.num_classes)
+    found = feature_inclusion(alone, statistics=ModelStatistics(statistics.class_counts, {MISSING: counts}))
+    factors = np.asarray(found.log_bayes_factor[MISSING]).tolist()
+    return {schema.names[place]: factor for place, factor in zip(schema.informative, factors, strict=True)}
+
+
+def ordered_probs(given: Any, classes: Array) -> Array | None:
+    """The probabilities of ``class_prior`` in the order of the classes [K]; None if they are learned.
+
+    Raises:
+        ValueError: for invalid probabilities, or labels other than the classes.
+    """
+    if given is None:
+        return None
+    if isinstance(given, str):
+        if given != "uniform":
+            raise ValueError(
+                f"class_prior must be None, 'uniform', probabilities or a dict of them by label, got {given!r}"
+            )
+        return np.full(len(classes), 1.0 / len(classes))
+    given = given.to_dict() if isinstance(given, pd.Series) else given
+    if isinstance(given, Mapping):
+        labels = classes.tolist()
+        if set(given) != set(labels):
+            raise ValueError(f"class_prior must have a probability for each of the labels {labels}, got {list(given)}")
+        given = [given[label] for label in labels]
+    return check_class_probs(given, len(classes), name="class_prior")
+
+
+def weight_by_class(given: Any, classes: Array) -> Array | str | None:
+    """The weights of the classes [K], "balanced", or None.
+
+    Raises:
+        ValueError: for a label that is not a class, and weights that are not positive and finite.
+    """
+    if given is None or (isinstance(given, str) and given == "balanced"):
+        return given
+    if not isinstance(given, Mapping):
+        raise ValueError(f"class_weight must be None, 'balanced' or a dict of weights by label, got {given!r}")
+    labels = classes.tolist()
+    others = [label for label in given if label not in labels]
+    if others:
+        raise ValueError(
+            f"class_weight has a weight for {others[0]!r}, which is not among the labels {labels}: leave it out or, "
+            "where partial_fit is to see it later, declare them, classes=[...]"
+        )
+    values = [given.get(label, 1.0) for label in labels]
+    weights = np.array(values, float) if all(map(is_number, values)) else np.zeros(1)
+    if not (weights > 0).all():
+        raise ValueError(f"class_weight must be positive, finite numbers, got {dict(given)}")
+    return weights
+
+
+def weigh_classes(fit: Classifier, weight: Array | str) -> Classifier:
+    """The fit whose class probabilities are weighted, or all the same ("balanced")."""
+    if isinstance(fit, PointEstimate | Draws):
+        probs = np.asarray(fit.model.class_probs_of(fit.params)).reshape(-1, fit.model.num_classes or 1).mean(axis=0)
+    else:
+        probs = np.asarray(fit.model.class_mean())
+    probs = np.ones(len(probs)) if isinstance(weight, str) else probs * weight
+    return fit.with_class_probs(probs / probs.sum())
+
+
+def costs_by_label(given: Any, classes: Array) -> Any:
+    """The costs [K, K] in the order of the classes, from a dict of dicts by label; other costs unchanged.
+
+    Raises:
+        ValueError: for a label that is not a class.
+    """
+    labels = classes.tolist()
+    if not isinstance(given, Mapping):
+        if np.ndim(given) == 2 and np.shape(given)[1] != len(labels):
+            raise ValueError(f"costs must have a column for each of the {len(labels)} labels, got {np.shape(given)}")
+        return given
+    costs = 1.0 - np.eye(len(labels))
+    for true, of_decisions in given.items():
+        if not isinstance(of_decisions, Mapping):
+            raise ValueError(f"costs of {true!r} must be a dict of numbers by decision, got {of_decisions!r}")
+        for decision, cost in of_decisions.items():
+            if true not in labels or decision not in labels:
+                raise ValueError(f"costs name {true!r} and {decision!r}, and the labels are {labels}")
+            if not is_number(cost):
+                raise ValueError(f"costs of {true!r} must be finite numbers, got {cost!r} for {decision!r}")
+            costs[labels.index(true), labels.index(decision)] = cost
+    return costs
+
+
+def require(method: Any, smoothing: Any) -> None:
+    """Raise ValueError if the method is unknown or the smoothing is invalid for it."""
+    if not isinstance(method, str) or method not in FITS:
+        raise ValueError(f"method must be one of {', '.join(FITS)}, got {method!r}{_hint(method)}")
+    number = not isinstance(smoothing, bool) and isinstance(smoothing, int | float | np.number)
+    may_be_zero = method in ("map", "mle")
+    low, high = BOUNDS
+    if not number or not (low <= smoothing <= high or (smoothing == 0 and may_be_zero)):
+        least = f"0 or {low:g}" if may_be_zero else f"{low:g}"
+        raise ValueError(
+            f"smoothing must be a number from {least} to {high:g} for method {method!r}, got {smoothing!r}"
+        )
+
+
+def _hint(method: Any) -> str:
+    """The end of a sentence about an unknown method: its name here, or one like it."""
+    if not isinstance(method, str):
+        return ""
+    if method in TEMPERED:
+        return (
+            "; tempering is an argument of NaiveBayesClassifier, temper=True or 'per_feature', or "
+            "nb.temper(clf, X, y) after a fit"
+        )
+    if method in COMPARED_AS:
+        return f"; here it is called '{COMPARED_AS[method]}'"
+    return closest(method, FITS)
+
+
+def require_temper(how: Any, method: str) -> None:
+    """Raise ValueError if the fits of the method cannot be tempered so."""
+    if how is not None and how not in (True, False, "per_feature"):
+        raise ValueError(f"temper must be True, False, 'per_feature' or None, got {how!r}")
+    if how and method not in ("posterior", "empirical"):
+        raise ValueError(f"temper needs method 'posterior' or 'empirical', got '{method}'")
+
+
+class Plan(NamedTuple):
+    """What is learned: with ``views`` numbers that were inferred are seen by three views; ``powers`` as ``temper``."""
+
+    views: bool
+    powers: bool | str
+
+
+def plan(
+    schema: Schema,
+    num_rows: int,
+    num_classes: int,
+    method: str,
+    temper: bool | str | None,
+    *,
+    sparse: Collection[str] = (),
+    first_batch: bool = False,
+) -> Plan:
+    """What is learned from so many rows with this schema; the blocks ``sparse`` are sparse matrices.
+
+    If nothing else was asked, inferred numbers have three views and every feature a power, where that takes seconds. A
+    ``first_batch``, whose fit is to be changed by others, has views and no powers.
+    """
+    if temper is not None or method != "posterior" or not schema.infers_numbers:
+        return Plan(views=False, powers=temper or False)
+    if first_batch:
+        return Plan(views=num_rows >= FEWEST_ROWS, powers=False)
+    widths = {block: len(names) for block, names in schema.names_by_block.items()}
+    found = _families(schema, 1.0, laplace=False, views=True)
+    families = {"x": found} if isinstance(found, Family) else found
+    features = sum(family.num_powers(widths[block]) for block, family in families.items())
+    cells = num_rows // one_in(num_rows) * (num_classes - 1) * features
+    dense = all(families[block].one_feature for block in sparse)
+    learns = dense and num_classes <= MOST_CLASSES and cells <= MOST_CELLS and cells * features <= MOST_PRODUCTS
+    return Plan(views=learns, powers="per_feature" if learns else False)
+
+
+def specification(
+    method: Any,
+    smoothing: Any,
+    schema: Schema,
+    classes: Array,
+    class_prior: Any = None,
+    likelihoods: Any = None,
+    *,
+    views: bool = False,
+) -> NaiveBayes:
+    """The model for rows with this schema: Dirichlet(l) priors, or Dirichlet(1 + l) for the MAP.
+
+    If the ``likelihoods`` are a model itself, it is that one, with its own priors. With ``views`` numbers that
+    were inferred are seen by three views.
+
+    Raises:
+        ValueError: if the method is unknown, or needs a prior and smoothing is not positive; for invalid probabilities.
+    """
+    require(method, smoothing)
+    if isinstance(likelihoods, NaiveBayes):
+        if likelihoods.num_classes not in (None, len(classes)):
+            raise ValueError(
+                f"the model has {likelihoods.num_classes} classes, and y has {len(classes)}: leave num_classes out, or "
+                "declare the labels in partial_fit, classes=[...]"
+            )
+        probs = ordered_probs(class_prior, classes)
+        return likelihoods if probs is None else likelihoods.with_class_probs(probs)
+    # the MLE ignores the prior, but a model must have one
+    families = _families(schema, 1.0 if method == "mle" else float(smoothing), laplace=method == "map", views=views)
+    return NaiveBayes(families, num_classes=len(classes), class_probs=ordered_probs(class_prior, classes))
+
+
+def has_views(schema: Schema, model: NaiveBayes) -> bool:
+    """Whether some numbers were inferred and are seen by several views."""
+    return any(model.families[block].several_views for block in schema.inferred_blocks & {*model.families})
+
+
+def has_powers(fit: Classifier) -> bool:
+    """Whether powers of the features were learned from the rows of the fit."""
+    if not isinstance(fit, Posterior) or fit.weights is None:
+        return False
+    start = fit.prior.start_powers()
+    return start is None or not all(np.array_equal(fit.weights[block], start[block]) for block in start)
+
+
+def _families(schema: Schema, smoothing: float, *, laplace: bool, views: bool) -> Family | dict[str, Family]:
+    """The family of a single block, or those of the blocks by name."""
+    found = schema.likelihoods(smoothing, laplace=laplace)
+    own = schema.inferred_blocks if views else set()
+    if isinstance(found, Family):
+        return with_views(found) if own else found
+    return {block: with_views(family) if block in own else family for block, family in found.items()}

@@ -1,0 +1,19 @@
+"""Rules of the evaluation by numpy, at random and special values in every dtype that they take, against JAX."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.arrays import rules
+from tests.fuzz.test_fuzz import SEED
+
+NUMBER = 100
+"""Draws of each case and dtype."""
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("name", rules.CASES)
+def test_numpy_gives_what_jax_gives(name):
+    for turn in range(NUMBER):
+        rules.require_agreement(name, np.random.default_rng([SEED, turn]), rules.dtypes_of(name))
