@@ -89,7 +89,7 @@ class Checks:
         The ``reason`` is why densities may differ. The first point of all is computed by JAX itself, too.
         """
         program = labels.program_with(y)
-        values = {program.label: labels.of_site(y)} if labels.site else {}
+        values = labels.of_site(y)
 
         def run(latents: Mapping[str, Any], corner: Any) -> Any:
             def draw(name: str, law: Any, key: Any, shape: tuple[int, ...]) -> Any:
@@ -172,8 +172,3 @@ def _by_jax(function: Callable[..., Any], *args: Any) -> Any:
 
 def _cells(site: dict[str, Any]) -> Any:
     return site["value"], getattr(base_of(site["fn"]), "total_count", None), mask_of(site)
-
-
-def key_of(seed: int) -> Any:
-    """A random key for a run of the program."""
-    return jax.random.key(seed)

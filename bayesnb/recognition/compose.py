@@ -204,13 +204,7 @@ def _end_to_end(found: list[Any] | None, more: list[Any]) -> list[Any]:
 
 
 def _terms(block: Block, short: str, num_classes: int, values: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The terms of a prior at points; those of a shared parameter have no class axis."""
-    params = {s: values[block.canonical(s)] for s in block.params}
-    if short in block.common:
-        return block.family.prior_terms(short, {s: params[s] for s in block.common})
-    return block.family.prior_terms(
-        short, {s: np.repeat(v[:, None], num_classes, axis=1) if s in block.common else v for s, v in params.items()}
-    )
+    return block.prior_terms(short, {s: values[block.canonical(s)] for s in block.params}, num_classes)
 
 
 def _class_terms(values: Mapping[str, Any]) -> tuple[Any, ...]:

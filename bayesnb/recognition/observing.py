@@ -19,11 +19,10 @@ from bayesnb.arrays.typing import ObservedRows
 from bayesnb.arrays.user_warnings import warn
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.recognition.classes import Labels
-from bayesnb.recognition.containers import numbers_of, type_like
 from bayesnb.recognition.missing_cells import base_of
 from bayesnb.recognition.points import cells_of
 from bayesnb.recognition.refusals import NotNaiveBayes
-from bayesnb.recognition.running import Program, default_label, inner
+from bayesnb.recognition.running import Program, holds, inner, numbers_of, type_like
 
 CHANGED = "not an argument as it is: fits and predictions take what model.rows returns"
 TOGETHER = f"{CHANGED}; each depends on the other rows that are given with it"
@@ -40,7 +39,7 @@ def compare_rows(labels: Labels, whole: Labels, sites: list[str]) -> dict[str, s
         with suppress(NotNaiveBayes), warnings.catch_warnings(action="ignore"):
             for rows in (half, ~half):
                 program = labels.program.change_rows(labels.num_rows, labels.old, change, rows)
-                runs.append((program, program.trace({}, jax.random.key(0)), ~rows[:, 0]))
+                runs.append((program, program.trace({}), ~rows[:, 0]))
             break
     runs.append((whole.program, whole.trace, slice(0)))
     found: dict[str, str] = {}
@@ -89,8 +88,7 @@ def _kind(leaf: Any, labels: Labels) -> str:
     """What an argument has: "rows", "labels", or nothing of each row."""
     if np.shape(leaf)[:1] != (labels.num_rows,):
         return ""
-    x, old = np.asarray(leaf).ravel(), labels.old
-    return "labels" if old is not None and np.array_equal(x, old.ravel()) else "rows"
+    return "labels" if holds(leaf, labels.old) else "rows"
 
 
 def make_source(fn: Callable[..., Any], whole: Labels, together: bool) -> Callable[..., ObservedRows]:
@@ -136,7 +134,7 @@ def _observe(program: Program, model: NaiveBayes) -> dict[str, Any]:
     """The cells of each observed site, with totals where these are cells too."""
     cells, spelling = {}, model.spelling
     with allow_promotion():
-        trace = program.trace({program.label: default_label}, jax.random.key(0), draw=_draw)
+        trace = program.trace({}, draw=_draw)
         for block, site, _ in spelling.cells:  # type: ignore[union-attr]
             found = trace.get(site)
             if found is None or not found["is_observed"]:
