@@ -18,10 +18,9 @@ from bayesnb.arrays.pytree import pytree
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.recognition.blocks import Block
 from bayesnb.recognition.classes import Labels
-from bayesnb.recognition.draws import CORNERS, draw_far
-from bayesnb.recognition.missing_cells import base_of, join_missing_cells, mask_of
 from bayesnb.recognition.refusals import NotNaiveBayes
 from bayesnb.recognition.running import given, numbers
+from bayesnb.recognition.sites import CORNERS, base_of, draw_far, join_missing_cells, mask_of
 
 TOLERANCE = 1e-9
 """The largest difference of log densities, relative to the sum of their parts' sizes."""

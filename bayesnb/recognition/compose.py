@@ -16,10 +16,11 @@ from bayesnb.model.spelling import CONSTRAINTS, Cells, Site, Spelling, make_site
 from bayesnb.recognition.blocks import Block
 from bayesnb.recognition.classes import same
 from bayesnb.recognition.matching import Values, find_parts, site_of
-from bayesnb.recognition.own_priors import covers, fed_value, own_prior
+from bayesnb.recognition.own_priors import covers, own_prior
 from bayesnb.recognition.points import Latent, Points
 from bayesnb.recognition.priors import Fed, conjugate_prior
 from bayesnb.recognition.refusals import NotNaiveBayes
+from bayesnb.recognition.sites import value_inside
 
 CLASS_PROBS = "class_probs"
 
@@ -126,11 +127,8 @@ def _constraint(law: Any) -> str:
     for name, known in CONSTRAINTS.items():
         if support == known:
             return name
-    if isinstance(support, type(dist.constraints.interval(0.0, 1.0))):
-        low, high = np.min(support.lower_bound), np.max(support.upper_bound)
-        return "unit_interval" if low >= 0 and high <= 1 else "positive" if low >= 0 else "real"
-    if support in (dist.constraints.nonnegative,) or getattr(support, "lower_bound", None) is not None:
-        return "positive" if np.min(getattr(support, "lower_bound", 0.0)) >= 0 else "real"
+    if np.min(getattr(support, "lower_bound", -np.inf)) >= 0:
+        return "unit_interval" if np.max(getattr(support, "upper_bound", np.inf)) <= 1 else "positive"
     return "real_vector" if law.event_dim == 1 else "real"
 
 
@@ -253,7 +251,7 @@ def known_or_hyper(
         pairs = zip(values, given, strict=True)
         if not all(np.allclose(value, np.broadcast_to(v, np.shape(value)), rtol=1e-6) for v, value in pairs):
             continue
-        inside = fed_value(law[0])
+        inside = value_inside(law[0])
         if np.allclose(law[0].log_prob(inside), law[1].log_prob(inside), rtol=1e-12):
             hyper[name] = site
             return law[0].expand(batch) if batch else law[0]

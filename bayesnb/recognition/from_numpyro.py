@@ -17,12 +17,12 @@ from bayesnb.recognition.blocks import Block, find_class_probs, make_blocks
 from bayesnb.recognition.certificate import ALL, ELSEWHERE, EXCHANGED, FAR_OUT, FEWER, Certificate, Checks
 from bayesnb.recognition.classes import Labels, count_classes, lopsided_labels, parameters_by_class, uneven_labels
 from bayesnb.recognition.compose import CLASS_PROBS, Matches, compose
-from bayesnb.recognition.missing_cells import base_of
 from bayesnb.recognition.observing import CHANGED, TOGETHER, compare_rows, make_source
 from bayesnb.recognition.points import Points
 from bayesnb.recognition.refusals import FROM_ZERO, NO_LABEL, NO_ROWS, ONE_SITE, NotNaiveBayes
 from bayesnb.recognition.row_arguments import hold_hyperparameters, shorten
 from bayesnb.recognition.running import MOST_ROWS, Program, numbers_of
+from bayesnb.recognition.sites import base_of
 
 POINTS = 24
 """Random points of the latents; more if a prior has more hyperparameters."""

@@ -12,9 +12,9 @@ import numpy as np
 import numpyro.distributions as dist
 
 from bayesnb.families.base import Family
-from bayesnb.recognition.missing_cells import base_of, mask_of
 from bayesnb.recognition.refusals import FROM_ZERO, NO_LABEL, SUMMED_OUT, NotNaiveBayes
 from bayesnb.recognition.running import Program, Trace, numbers
+from bayesnb.recognition.sites import base_of, mask_of
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 

@@ -17,9 +17,8 @@ from numpyro.primitives import Messenger
 from bayesnb.arrays.interpreter import evaluate_once
 from bayesnb.arrays.placement import allow_promotion
 from bayesnb.arrays.pytree import short_repr
-from bayesnb.recognition.draws import draw_inside
-from bayesnb.recognition.missing_cells import join_missing_cells
 from bayesnb.recognition.refusals import SUMMED_OUT, NotNaiveBayes
+from bayesnb.recognition.sites import draw_inside, join_missing_cells
 
 MOST_ROWS = 64
 """The most example rows with which the program is probed, if it takes its rows from its arguments."""
