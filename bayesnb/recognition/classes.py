@@ -12,7 +12,7 @@ from numpyro.infer.inspect import get_dependencies
 
 from bayesnb.recognition.points import Points, evaluate
 from bayesnb.recognition.refusals import FROM_ZERO, ONE_SITE, NotNaiveBayes
-from bayesnb.recognition.running import Program, Trace
+from bayesnb.recognition.running import Program, Trace, holds, type_like
 
 SAME = 1e-9
 """Numbers with a smaller relative difference are the same."""
@@ -44,7 +44,9 @@ class Labels:
 
     def program_with(self, y: np.ndarray[Any, Any]) -> Program:
         """The program with the labels ``y`` [N] in its arguments."""
-        return self.program.with_labels(self.old, y)
+        return self.program.map(
+            lambda leaf: type_like(leaf, y.reshape(np.shape(leaf))) if holds(leaf, self.old) else leaf
+        )
 
     def of_site(self, y: np.ndarray[Any, Any]) -> dict[str, Any]:
         """The value of the label's site by its name; if there is none, no run looks at it."""

@@ -52,9 +52,6 @@ class Matches:
     def match_latents(self) -> None:
         """Find the program's sites from the canonical ones."""
         self.sites = {name: self._site(name, values) for name, values in self.latents.items() if name not in self.hyper}
-        self._require_one_parameterisation()
-
-    def _require_one_parameterisation(self) -> None:
         for name, fed in self.fed.items():
             if len({LINKS[part.link].powers for part in fed.parts}) > 1:
                 raise NotNaiveBayes(

@@ -110,11 +110,13 @@ def _recognise(fn: Callable[..., object], program: Program, recognised: dict[str
                 f"the labels reach {extreme}, and {program.label!r} has {num_classes} classes, 0 to {num_classes - 1}"
                 + advice
             )
-    points, blocks = _points_and_blocks(labels, num_classes, keys)
+    points, tables = parameters_by_class(labels, num_classes, keys)
+    blocks = make_blocks(points.observed, tables, num_classes)
     needed = _points_needed(blocks, points)
     if needed > len(keys):
         keys = jax.random.split(jax.random.key(1), needed)
-        points, blocks = _points_and_blocks(labels, num_classes, keys)
+        points, tables = parameters_by_class(labels, num_classes, keys)
+        blocks = make_blocks(points.observed, tables, num_classes)
     class_probs, fixed = find_class_probs(points, program.label)
     recognised |= {b.site: f"site {b.site!r}, {b.family.__name__}" for b in blocks}
     matches = Matches(points, blocks, class_probs, _laws(labels, points), program.label)
@@ -145,19 +147,10 @@ def _with_hyper(labels: Labels, hyper: list[str], points: Points, at: int, keys:
 
 def _laws(labels: Labels, points: Points) -> dict[str, list[Any]]:
     """The distribution of each latent, with known parameters, at the first two points."""
-    y = labels.given
-    laws: dict[str, list[Any]] = {name: [] for name in points.latents}
-    for point in (0, 1):
-        at = {name: site.values[point] for name, site in points.latents.items()}
-        trace = labels.program_with(y).trace(labels.of_site(y) | at, jax.random.key(2))
-        for name, found in laws.items():
-            found.append(base_of(trace[name]["fn"]))
-    return laws
-
-
-def _points_and_blocks(labels: Labels, num_classes: int, keys: Any) -> tuple[Points, list[Block]]:
-    points, tables = parameters_by_class(labels, num_classes, keys)
-    return points, make_blocks(points.observed, tables, num_classes)
+    program, label = labels.program_with(labels.given), labels.of_site(labels.given)
+    values = [{name: site.values[point] for name, site in points.latents.items()} for point in (0, 1)]
+    runs = [program.trace(label | at, jax.random.key(2)) for at in values]
+    return {name: [base_of(run[name]["fn"]) for run in runs] for name in points.latents}
 
 
 def _points_needed(blocks: list[Block], points: Points) -> int:

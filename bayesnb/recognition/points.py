@@ -16,8 +16,6 @@ from bayesnb.recognition.refusals import FROM_ZERO, NO_LABEL, SUMMED_OUT, NotNai
 from bayesnb.recognition.running import Program, Trace, numbers
 from bayesnb.recognition.sites import base_of, mask_of
 
-Arrays = dict[str, np.ndarray[Any, Any]]
-
 
 @dataclass
 class Latent:

@@ -202,10 +202,6 @@ class Program:
 
         return self.map(double)
 
-    def with_labels(self, old: np.ndarray[Any, Any] | None, new: np.ndarray[Any, Any]) -> Program:
-        """The same program with other labels in the arguments that hold them; ``old`` are those that the site has."""
-        return self.map(lambda leaf: type_like(leaf, new.reshape(np.shape(leaf))) if holds(leaf, old) else leaf)
-
     def change_rows(
         self, num_rows: int, label: np.ndarray[Any, Any] | None, change: Callable[..., Any], *given: Any
     ) -> Program:
