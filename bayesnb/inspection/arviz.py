@@ -22,8 +22,8 @@ from bayesnb.arrays.typing import Array, FeatureNames, LabelsLike, Rows
 from bayesnb.fits.em import has_unlabelled
 from bayesnb.fits.hierarchical import HierarchicalDraws
 from bayesnb.inspection.display_names import check_list, check_lists
-from bayesnb.model.hyperpriors import fill_hyperpriors, sample_hyperparameters
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
+from bayesnb.model.nonconjugate import fill_hyperpriors, sample_hyperparameters
 from bayesnb.numerics.log_prob import logsumexp
 from bayesnb.primitives import products
 from bayesnb.results.classifier import Posterior

@@ -20,8 +20,7 @@ from bayesnb.families.parts.support import broadcast
 from bayesnb.model import program
 from bayesnb.model.class_prior import joint_score
 from bayesnb.model.declarations import check_concentration, check_families, check_model_float32, find_num_classes
-from bayesnb.model.hyperpriors import hyperpriors
-from bayesnb.model.nonconjugate import check_priors, own_priors
+from bayesnb.model.nonconjugate import check_priors, hyperpriors, own_priors
 from bayesnb.model.parameters import Parameters, Sites, without_columns
 from bayesnb.model.spelling import Spelling, sample_spelled
 from bayesnb.numerics import dirichlet

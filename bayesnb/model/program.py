@@ -28,7 +28,7 @@ import numpyro.distributions as dist
 from numpyro import handlers
 
 from bayesnb.arrays.placement import Array, is_traced, promote_dtypes
-from bayesnb.model.hyperpriors import fill_hyperpriors, hyperpriors, sample_hyperparameters
+from bayesnb.model.nonconjugate import fill_hyperpriors, hyperpriors, sample_hyperparameters
 from bayesnb.rows.checks import check_rows
 from bayesnb.rows.labelled_rows import Specification
 from bayesnb.rows.labels import check_labels

@@ -20,8 +20,7 @@ from numpyro.distributions import constraints
 from bayesnb.arrays.placement import Array, allow_promotion, namespace
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.arrays.typing import ObservedRows
-from bayesnb.model.links import LINKS, log_slope, matrix_powers
-from bayesnb.model.parts import Part, Positions
+from bayesnb.model.links import LINKS, Part, Positions, log_slope, matrix_powers
 from bayesnb.rows.labelled_rows import Specification
 
 CONSTRAINTS: dict[str, Any] = {
@@ -253,11 +252,10 @@ def _flat(x: Any, shape: tuple[int, ...]) -> Any:
     """An array [N, *shape] as [N, D]; other arrays are left to the checks of rows."""
     if isinstance(x, tuple):
         return tuple(_flat(part, shape) for part in x)
-    if len(shape) == 1 or not hasattr(x, "shape"):
-        x = x if len(shape) == 1 else np.asarray(x)
-    if len(shape) != 1 and x.shape[1:] == shape:
-        return x.reshape(x.shape[0], -1)
-    return x
+    if len(shape) == 1:
+        return x
+    x = x if hasattr(x, "shape") else np.asarray(x)
+    return x.reshape(x.shape[0], -1) if x.shape[1:] == shape else x
 
 
 def _reshape(x: Any, shape: tuple[int, ...]) -> Any:

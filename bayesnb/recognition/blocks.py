@@ -43,12 +43,12 @@ class Block:
         """The model's name of a parameter."""
         return f"{self.name}_{short}"
 
-    def tables(self, num_classes: int) -> dict[str, Any]:
-        """The parameters with their class axis, [P, K, D, ...]."""
-        return {
-            short: np.repeat(v.values[:, None], num_classes, axis=1) if short in self.common else v.values
-            for short, v in self.params.items()
-        }
+    def prior_terms(self, short: str, values: dict[str, Any], num_classes: int) -> tuple[Any, ...]:
+        """The terms of a prior where the parameters have these values; those of a common one have no class axis."""
+        if short in self.common:
+            return self.family.prior_terms(short, {s: values[s] for s in self.common})
+        repeated = {s: np.repeat(values[s][:, None], num_classes, axis=1) for s in self.common}
+        return self.family.prior_terms(short, {**values, **repeated})
 
     def rows(self, value: Any, totals: Any, mask: Any) -> Any:
         """The block's cells [N, D] from the site's value; with their totals, if these differ between rows.

@@ -18,10 +18,9 @@ from bayesnb.arrays.pytree import pytree
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.recognition.blocks import Block
 from bayesnb.recognition.classes import Labels
-from bayesnb.recognition.draws import CORNERS, draw_far
-from bayesnb.recognition.missing_cells import base_of, join_missing_cells, mask_of
 from bayesnb.recognition.refusals import NotNaiveBayes
 from bayesnb.recognition.running import given, numbers
+from bayesnb.recognition.sites import CORNERS, base_of, draw_far, join_missing_cells, mask_of
 
 TOLERANCE = 1e-9
 """The largest difference of log densities, relative to the sum of their parts' sizes."""
@@ -89,7 +88,7 @@ class Checks:
         The ``reason`` is why densities may differ. The first point of all is computed by JAX itself, too.
         """
         program = labels.program_with(y)
-        values = {program.label: labels.of_site(y)} if labels.site else {}
+        values = labels.of_site(y)
 
         def run(latents: Mapping[str, Any], corner: Any) -> Any:
             def draw(name: str, law: Any, key: Any, shape: tuple[int, ...]) -> Any:
@@ -172,8 +171,3 @@ def _by_jax(function: Callable[..., Any], *args: Any) -> Any:
 
 def _cells(site: dict[str, Any]) -> Any:
     return site["value"], getattr(base_of(site["fn"]), "total_count", None), mask_of(site)
-
-
-def key_of(seed: int) -> Any:
-    """A random key for a run of the program."""
-    return jax.random.key(seed)

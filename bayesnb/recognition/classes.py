@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from numpyro.infer.inspect import get_dependencies
 
-from bayesnb.recognition.containers import numbers_of, type_like
 from bayesnb.recognition.points import Points, evaluate
 from bayesnb.recognition.refusals import FROM_ZERO, ONE_SITE, NotNaiveBayes
-from bayesnb.recognition.running import Program, Trace
+from bayesnb.recognition.running import Program, Trace, holds, type_like
 
 SAME = 1e-9
 """Numbers with a smaller relative difference are the same."""
@@ -21,13 +20,17 @@ SAME = 1e-9
 MOST_CLASSES, FEW_CLASSES, FAR_LABEL = 4096, 32, 1024
 
 
+@dataclass
 class Labels:
     """How to give the program labels: the site, the argument, or both."""
 
-    def __init__(self, program: Program, shape: tuple[int, ...], old: Any, *, site: bool) -> None:
-        self.program, self.shape, self.old, self.site = program, shape, old, site
-        self.trace: Trace = {}
-        """A run of the program."""
+    program: Program
+    shape: tuple[int, ...]
+    old: Any
+    """The labels of the example rows, if they are given."""
+    site: bool
+    trace: Trace
+    """A run of the program."""
 
     @property
     def num_rows(self) -> int:
@@ -41,18 +44,18 @@ class Labels:
 
     def program_with(self, y: np.ndarray[Any, Any]) -> Program:
         """The program with the labels ``y`` [N] in its arguments."""
-        return self.program.with_labels(self.old, y)
+        return self.program.map(
+            lambda leaf: type_like(leaf, y.reshape(np.shape(leaf))) if holds(leaf, self.old) else leaf
+        )
 
-    def of_site(self, y: np.ndarray[Any, Any]) -> Callable[[Any], Any] | None:
-        """The value of the label's site, a function of its message."""
-        if not self.site:
-            return None
+    def of_site(self, y: np.ndarray[Any, Any]) -> dict[str, Any]:
+        """The value of the label's site by its name; if there is none, no run looks at it."""
         kind = np.int32 if self.old is None or (self.old.dtype == bool and y.max() > 1) else self.old.dtype
-        return lambda _: jnp.asarray(y.astype(kind).reshape(self.shape))
+        return {self.program.label: y.astype(kind).reshape(self.shape)}
 
     def evaluate(self, y: np.ndarray[Any, Any], keys: Any, values: Any = None) -> Points:
         """The program at points under the labels ``y`` [N]."""
-        return evaluate(self.program_with(y), keys, values, self.of_site(y))
+        return evaluate(self.program_with(y), keys, self.of_site(y), values or {})
 
 
 def same(a: Any, b: Any) -> Any:
@@ -72,15 +75,19 @@ def by_row(values: np.ndarray[Any, Any], num_rows: int, site: str) -> np.ndarray
     return values
 
 
-def parameters_by_class(labels: Labels, num_classes: int, num_rows: int, keys: Any) -> tuple[Points, dict[str, Any]]:
+def parameters_by_class(labels: Labels, num_classes: int, keys: Any) -> tuple[Points, dict[str, Any]]:
     """The points, and by observed site the parameters by short name, [P, K, ...].
 
     Raises:
         NotNaiveBayes: if the parameters of a row depend on anything but its label.
     """
+    num_rows = labels.num_rows
     cycle = [np.arange(start, start + num_rows) % num_classes for start in range(0, num_classes, num_rows)]
     runs = [labels.evaluate(y, keys) for y in cycle]
-    _require_classes(runs[0], num_classes, labels.program.label)
+    priors = [site.concentration for site in runs[0].latents.values() if site.concentration is not None]
+    if num_classes == 1 and any(np.shape(concentration)[-1] == 1 for concentration in priors):  # known ones it may have
+        label = labels.program.label
+        raise NotNaiveBayes(f"site {label!r}, the label, has one class: give its probabilities two or more")
     tables: dict[str, Any] = {}
     for site, cells in runs[0].observed.items():
         tables[site] = {}
@@ -170,21 +177,15 @@ def _looks_at(labels: Labels, site: str, other: str, y: Any, run: Points, keys: 
     num_rows = len(run.observed[other].value)
     columns = np.asarray(run.observed[other].value, np.float64).reshape(num_rows, -1)
 
-    def exchange(leaf: Any) -> Any:
-        held = numbers_of(leaf)
-        if held is None or held.shape[:1] != (num_rows,):
-            return leaf
-        whole = held.reshape(num_rows, -1).copy()
-        for d in range(whole.shape[1]):
-            if (whole[:, d, None] == columns).all(axis=0).any():
-                whole[:, d] = np.roll(whole[:, d], 1)
-        return type_like(leaf, whole.reshape(held.shape))
+    def exchange(x: Any) -> Any:
+        is_of_site = np.array([(column[:, None] == columns).all(axis=0).any() for column in x.T], bool)
+        return np.where(is_of_site, np.roll(x, 1, axis=0), x)
 
     y = y[:num_rows]
     latents = {name: latent.values for name, latent in run.latents.items()}
     before = labels.evaluate(y, keys, latents).observed[site].params
-    changed = Labels(labels.program.map(exchange, of_rows=True), labels.shape, labels.old, site=labels.site)
-    after = changed.evaluate(y, keys, latents).observed[site].params
+    changed = labels.program.change_rows(num_rows, None, exchange)
+    after = replace(labels, program=changed).evaluate(y, keys, latents).observed[site].params
     return not all(same(before[short], after[short]).all() for short in before)
 
 
@@ -198,17 +199,11 @@ def parents_of(program: Program, site: str) -> dict[str, bool]:
     return {name: name not in latents for name in found["prior_dependencies"].get(site, {}) if name != site}
 
 
-def _require_classes(points: Points, num_classes: int, label: str) -> None:
-    """NotNaiveBayes if a label of one class has probabilities with a prior; known ones it may have."""
-    priors = [site.concentration for site in points.latents.values() if site.concentration is not None]
-    if num_classes == 1 and any(np.shape(concentration)[-1] == 1 for concentration in priors):
-        raise NotNaiveBayes(f"site {label!r}, the label, has one class: give its probabilities two or more")
-
-
-def count_classes(labels: Labels, num_rows: int, observed: int, first: Points, keys: Any) -> int:
+def count_classes(labels: Labels, observed: int, first: Points, keys: Any) -> int:
     """The number of classes that the program reads, when only an argument holds the labels: the first label beyond it
     repeats the parameters of an earlier one, as JAX keeps indices inside an axis, or gives invalid or constant ones,
     as ``one_hot`` does. A program whose latents follow the highest label has that number itself."""
+    num_rows = labels.num_rows
     shapes = {name: site.values.shape for name, site in first.latents.items()}
 
     def read(start: int) -> Any:

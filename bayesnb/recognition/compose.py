@@ -16,10 +16,11 @@ from bayesnb.model.spelling import CONSTRAINTS, Cells, Site, Spelling, make_site
 from bayesnb.recognition.blocks import Block
 from bayesnb.recognition.classes import same
 from bayesnb.recognition.matching import Values, find_parts, site_of
-from bayesnb.recognition.own_priors import covers, fed_value, own_prior
+from bayesnb.recognition.own_priors import covers, own_prior
 from bayesnb.recognition.points import Latent, Points
 from bayesnb.recognition.priors import Fed, conjugate_prior
 from bayesnb.recognition.refusals import NotNaiveBayes
+from bayesnb.recognition.sites import value_inside
 
 CLASS_PROBS = "class_probs"
 
@@ -51,9 +52,6 @@ class Matches:
     def match_latents(self) -> None:
         """Find the program's sites from the canonical ones."""
         self.sites = {name: self._site(name, values) for name, values in self.latents.items() if name not in self.hyper}
-        self._require_one_parameterisation()
-
-    def _require_one_parameterisation(self) -> None:
         for name, fed in self.fed.items():
             if len({LINKS[part.link].powers for part in fed.parts}) > 1:
                 raise NotNaiveBayes(
@@ -126,11 +124,8 @@ def _constraint(law: Any) -> str:
     for name, known in CONSTRAINTS.items():
         if support == known:
             return name
-    if isinstance(support, type(dist.constraints.interval(0.0, 1.0))):
-        low, high = np.min(support.lower_bound), np.max(support.upper_bound)
-        return "unit_interval" if low >= 0 and high <= 1 else "positive" if low >= 0 else "real"
-    if support in (dist.constraints.nonnegative,) or getattr(support, "lower_bound", None) is not None:
-        return "positive" if np.min(getattr(support, "lower_bound", 0.0)) >= 0 else "real"
+    if np.min(getattr(support, "lower_bound", -np.inf)) >= 0:
+        return "unit_interval" if np.max(getattr(support, "upper_bound", np.inf)) <= 1 else "positive"
     return "real_vector" if law.event_dim == 1 else "real"
 
 
@@ -204,13 +199,7 @@ def _end_to_end(found: list[Any] | None, more: list[Any]) -> list[Any]:
 
 
 def _terms(block: Block, short: str, num_classes: int, values: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The terms of a prior at points; those of a shared parameter have no class axis."""
-    params = {s: values[block.canonical(s)] for s in block.params}
-    if short in block.common:
-        return block.family.prior_terms(short, {s: params[s] for s in block.common})
-    return block.family.prior_terms(
-        short, {s: np.repeat(v[:, None], num_classes, axis=1) if s in block.common else v for s, v in params.items()}
-    )
+    return block.prior_terms(short, {s: values[block.canonical(s)] for s in block.params}, num_classes)
 
 
 def _class_terms(values: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -259,7 +248,7 @@ def known_or_hyper(
         pairs = zip(values, given, strict=True)
         if not all(np.allclose(value, np.broadcast_to(v, np.shape(value)), rtol=1e-6) for v, value in pairs):
             continue
-        inside = fed_value(law[0])
+        inside = value_inside(law[0])
         if np.allclose(law[0].log_prob(inside), law[1].log_prob(inside), rtol=1e-12):
             hyper[name] = site
             return law[0].expand(batch) if batch else law[0]

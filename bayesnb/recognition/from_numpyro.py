@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,17 +14,15 @@ from bayesnb.arrays.interpreter import by_numpy
 from bayesnb.arrays.placement import allow_promotion, to_host
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.recognition.blocks import Block, find_class_probs, make_blocks
-from bayesnb.recognition.certificate import ALL, ELSEWHERE, EXCHANGED, FAR_OUT, FEWER, Certificate, Checks, key_of
+from bayesnb.recognition.certificate import ALL, ELSEWHERE, EXCHANGED, FAR_OUT, FEWER, Certificate, Checks
 from bayesnb.recognition.classes import Labels, count_classes, lopsided_labels, parameters_by_class, uneven_labels
 from bayesnb.recognition.compose import CLASS_PROBS, Matches, compose
-from bayesnb.recognition.containers import numbers_of
-from bayesnb.recognition.missing_cells import base_of
 from bayesnb.recognition.observing import CHANGED, TOGETHER, compare_rows, make_source
-from bayesnb.recognition.obstacles import recognise_beside_obstacles
 from bayesnb.recognition.points import Points
 from bayesnb.recognition.refusals import FROM_ZERO, NO_LABEL, NO_ROWS, ONE_SITE, NotNaiveBayes
 from bayesnb.recognition.row_arguments import hold_hyperparameters, shorten
-from bayesnb.recognition.running import MOST_ROWS, Program, default_label
+from bayesnb.recognition.running import MOST_ROWS, Program, numbers_of
+from bayesnb.recognition.sites import base_of
 
 POINTS = 24
 """Random points of the latents; more if a prior has more hyperparameters."""
@@ -66,15 +65,33 @@ def from_numpyro(
         while isinstance(call, partial):  # what it holds are arguments, too
             call, model_args, given = call.func, call.args + model_args, {**call.keywords, **given}
         program = Program(call, model_args, given, label).in_double()
-        return recognise_beside_obstacles(partial(_recognise, fn), program)
+        return _recognise_beside_obstacles(fn, program)
+
+
+def _recognise_beside_obstacles(fn: Callable[..., object], program: Program) -> NaiveBayes:
+    """The model; NotNaiveBayes with every obstacle: what is refused is left out, and the rest is looked at again."""
+    obstacles: list[str] = []
+    recognised: dict[str, str] = {}
+    seen = {program.label, ""}
+    while True:
+        try:
+            return _recognise(fn, program, recognised)
+        except NotNaiveBayes as error:
+            last = error.site in seen
+            if not (obstacles and last):
+                obstacles.append(str(error))
+            if last:
+                raise NotNaiveBayes(*obstacles, recognised=recognised) from error.__cause__
+            seen.add(error.site)
+            program = replace(program, ignored=program.ignored | {error.site})
 
 
 def _recognise(fn: Callable[..., object], program: Program, recognised: dict[str, str]) -> NaiveBayes:
+    """The model; ``recognised`` is filled with what is recognised, by site."""
     whole = _find_labels(program)
-    whole.program = hold_hyperparameters(whole, {program.label: default_label})
+    whole.program = hold_hyperparameters(whole)
     labels = _some_rows(whole)
-    num_rows = labels.num_rows
-    keys = jax.random.split(key_of(1), POINTS)
+    keys = jax.random.split(jax.random.key(1), POINTS)
     first = labels.evaluate(labels.given, keys)
     if not first.observed:
         raise NotNaiveBayes(
@@ -85,7 +102,7 @@ def _recognise(fn: Callable[..., object], program: Program, recognised: dict[str
         num_classes = np.asarray(first.label).shape[-1]
     else:
         highest = int(np.max(labels.old)) + 1 if labels.old is not None else 1
-        num_classes = count_classes(labels, num_rows, highest, first, keys)
+        num_classes = count_classes(labels, highest, first, keys)
     for extreme in () if whole.old is None else (int(whole.old.min()), int(whole.old.max())):
         if not 0 <= extreme < num_classes:
             advice = {-1: f": {NO_LABEL}", num_classes: f": {FROM_ZERO}"}.get(extreme, "")
@@ -93,12 +110,12 @@ def _recognise(fn: Callable[..., object], program: Program, recognised: dict[str
                 f"the labels reach {extreme}, and {program.label!r} has {num_classes} classes, 0 to {num_classes - 1}"
                 + advice
             )
-    points, tables = parameters_by_class(labels, num_classes, num_rows, keys)
+    points, tables = parameters_by_class(labels, num_classes, keys)
     blocks = make_blocks(points.observed, tables, num_classes)
     needed = _points_needed(blocks, points)
     if needed > len(keys):
-        keys = jax.random.split(key_of(1), needed)
-        points, tables = parameters_by_class(labels, num_classes, num_rows, keys)
+        keys = jax.random.split(jax.random.key(1), needed)
+        points, tables = parameters_by_class(labels, num_classes, keys)
         blocks = make_blocks(points.observed, tables, num_classes)
     class_probs, fixed = find_class_probs(points, program.label)
     recognised |= {b.site: f"site {b.site!r}, {b.family.__name__}" for b in blocks}
@@ -130,22 +147,16 @@ def _with_hyper(labels: Labels, hyper: list[str], points: Points, at: int, keys:
 
 def _laws(labels: Labels, points: Points) -> dict[str, list[Any]]:
     """The distribution of each latent, with known parameters, at the first two points."""
-    y = labels.given
-    program, value = labels.program_with(y), labels.of_site(y)
-    fixed = {} if value is None else {labels.program.label: value}
-    laws: dict[str, list[Any]] = {name: [] for name in points.latents}
-    for point in (0, 1):
-        at = {name: site.values[point] for name, site in points.latents.items()}
-        trace = program.trace(fixed | at, key_of(2))
-        for name, found in laws.items():
-            found.append(base_of(trace[name]["fn"]))
-    return laws
+    program, label = labels.program_with(labels.given), labels.of_site(labels.given)
+    values = [{name: site.values[point] for name, site in points.latents.items()} for point in (0, 1)]
+    runs = [program.trace(label | at, jax.random.key(2)) for at in values]
+    return {name: [base_of(run[name]["fn"]) for run in runs] for name in points.latents}
 
 
 def _points_needed(blocks: list[Block], points: Points) -> int:
     """More points than any prior has coefficients, but those that are read off a Dirichlet."""
     sizes = [
-        len(block.family.prior_terms(short, block.tables(1) if short not in block.common else _plain(block)))
+        len(block.prior_terms(short, {s: v.values for s, v in block.params.items()}, 1))
         for block in blocks
         for short, values in block.params.items()
         if not (values.event == 1 and any(s.concentration is not None for s in points.latents.values()))
@@ -153,20 +164,20 @@ def _points_needed(blocks: list[Block], points: Points) -> int:
     return max(sizes, default=0) + 6
 
 
-def _plain(block: Block) -> dict[str, Any]:
-    return {short: values.values for short, values in block.params.items()}
-
-
 def _find_labels(program: Program) -> Labels:
     """How to give the program labels."""
     if any(np.shape(leaf)[:1] == (0,) for leaf in program.leaves if hasattr(leaf, "dtype")):
         raise NotNaiveBayes(NO_ROWS)
-    trace = program.trace({program.label: default_label}, key_of(0))
+    trace = program.trace({})
     site = trace.get(program.label)
     if site is not None and site["type"] == "sample":
-        value = np.asarray(site["value"])
+        value, is_site = np.asarray(site["value"]), True
         old = value if site["is_observed"] else None
-        labels = _labels_of_site(program, site, old)
+        if value.ndim == 0 or value.size != len(value):
+            raise NotNaiveBayes(
+                f"site {program.label!r}, the label, must have one value for each row, [N] or [N, 1], got shape "
+                f"{value.shape}"
+            )
     else:
         arguments = program.arguments
         if program.label not in arguments:
@@ -176,17 +187,16 @@ def _find_labels(program: Program) -> Labels:
                 f"{', '.join(names)}, its arguments {', '.join(arguments)}; if nothing draws the label, {ONE_SITE}"
             )
         given = arguments[program.label]
-        old = np.asarray(given)
+        old, is_site = np.asarray(given), False
         if numbers_of(given) is None or old.ndim == 0 or old.size != len(old):
             raise NotNaiveBayes(
                 f"the argument {program.label!r} must be an array of labels, whole numbers from 0, one for each row, "
                 f"[N] or [N, 1], got a {type(given).__name__} of shape {old.shape} of {old.dtype}"
             )
-        labels = Labels(program, old.shape, old, site=False)
-    if not labels.num_rows:
+        value = old
+    if not value.size:
         raise NotNaiveBayes(NO_ROWS)
-    labels.trace = trace
-    return labels
+    return Labels(program, value.shape, old, is_site, trace)
 
 
 def _some_rows(labels: Labels) -> Labels:
@@ -196,7 +206,7 @@ def _some_rows(labels: Labels) -> Labels:
     _, of_classes = np.unique(labels.old, return_index=True)
     spread = np.linspace(0, labels.num_rows - 1, max(MOST_ROWS - len(of_classes), 2)).astype(int)
     rows = np.union1d(of_classes, spread)
-    shorter = shorten(labels, rows, {labels.program.label: default_label})
+    shorter = shorten(labels, rows)
     if shorter is None:
         return labels
     try:
@@ -206,59 +216,47 @@ def _some_rows(labels: Labels) -> Labels:
     return fewer if fewer.num_rows == len(rows) else labels
 
 
-def _labels_of_site(program: Program, site: Any, old: Any) -> Labels:
-    value = np.asarray(site["value"])
-    if value.ndim == 0 or value.size != len(value):
-        raise NotNaiveBayes(
-            f"site {program.label!r}, the label, must have one value for each row, [N] or [N, 1], got shape "
-            f"{value.shape}"
-        )
-    return Labels(program, value.shape, old, site=True)
-
-
 def _certify(model: NaiveBayes, labels: Labels, blocks: list[Block], points: Points, whole: Labels) -> Checks:
     num_rows = labels.num_rows
     checks = Checks(model, blocks, own_label=not labels.site)
     random, num_classes = np.random.default_rng(5), int(model.num_classes or 0)
     whole_rows = any(block.totals is not None and block.family.one_feature for block in blocks)
     orders = np.stack([random.permutation(num_rows) for _ in range(64)], axis=1)
-    programs = [(labels, num_rows, ELSEWHERE)]
+    programs = [(labels, ELSEWHERE)]
 
     def mix(x: Any) -> Any:
         columns = np.arange(x.shape[1])
         return x[orders[:, columns * (not whole_rows) % orders.shape[1]], columns]
 
     mixed = labels.program.change_rows(num_rows, labels.old, mix)
-    programs.append((Labels(mixed, labels.shape, labels.old, site=labels.site), num_rows, EXCHANGED))
-    shorter = _one_row_less(labels, num_rows)
+    programs.append((replace(labels, program=mixed), EXCHANGED))
+    shorter = _one_row_less(labels)
     if shorter is not None:
-        programs.append((shorter, num_rows - 1, FEWER))
+        programs.append((shorter, FEWER))
 
     def latents(first: int, last: int) -> dict[str, Any]:
         return {name: site.values[first:last] for name, site in points.latents.items()}
 
-    for number, (variant, rows, reason) in enumerate(programs):
-        labellings = [lopsided_labels(rows, num_classes, most) for most in (0, num_classes - 1)]
+    for number, (variant, reason) in enumerate(programs):
+        labellings = [lopsided_labels(num_rows, num_classes, most) for most in (0, num_classes - 1)]
         if number:
-            labellings = [uneven_labels(rows, num_classes)]
+            labellings = [uneven_labels(variant.num_rows, num_classes)]
         for turn, y in enumerate(labellings):
-            checks.compare(variant, y, latents(number + turn, number + turn + 4), key_of(10 + number), reason)
-    checks.compare(labels, uneven_labels(num_rows, num_classes), {}, key_of(13), FAR_OUT)
+            checks.compare(variant, y, latents(number + turn, number + turn + 4), jax.random.key(10 + number), reason)
+    checks.compare(labels, uneven_labels(num_rows, num_classes), {}, jax.random.key(13), FAR_OUT)
     if whole is not labels and whole.old is not None:  # the rows that no probe saw
-        checks.compare(whole, whole.old.ravel().astype(int), latents(0, 1), key_of(20), ALL)
+        checks.compare(whole, whole.old.ravel().astype(int), latents(0, 1), jax.random.key(20), ALL)
     checks.require_cells()
     return checks
 
 
-def _one_row_less(labels: Labels, num_rows: int) -> Labels | None:
+def _one_row_less(labels: Labels) -> Labels | None:
     """The labels of the program with a row less, if its rows are arguments."""
-    if labels.old is None or num_rows < 2 or labels.shape != (num_rows, *labels.shape[1:]):
-        return None
-    values = {} if not labels.site else {labels.program.label: default_label}
-    shorter = shorten(labels, np.arange(num_rows - 1), values)
+    rows = np.arange(labels.num_rows - 1)
+    shorter = shorten(labels, rows) if labels.old is not None and len(rows) else None
     if shorter is None:
         return None
-    return Labels(shorter, (num_rows - 1, *labels.shape[1:]), labels.old[: num_rows - 1], site=labels.site)
+    return replace(labels, program=shorter, shape=(len(rows), *labels.shape[1:]), old=labels.old[rows])
 
 
 def _certificate(

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesnb.model.links import LINKS
-from bayesnb.model.parts import Part, Positions
+from bayesnb.model.links import LINKS, Part, Positions
 from bayesnb.model.spelling import Site
 from bayesnb.recognition.classes import same
 

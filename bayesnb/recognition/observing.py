@@ -11,7 +11,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import numpyro.distributions as dist
 
 from bayesnb.arrays.interpreter import by_numpy
 from bayesnb.arrays.placement import allow_promotion, to_host
@@ -19,11 +18,10 @@ from bayesnb.arrays.typing import ObservedRows
 from bayesnb.arrays.user_warnings import warn
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.recognition.classes import Labels
-from bayesnb.recognition.containers import numbers_of, type_like
-from bayesnb.recognition.missing_cells import base_of
 from bayesnb.recognition.points import cells_of
 from bayesnb.recognition.refusals import NotNaiveBayes
-from bayesnb.recognition.running import Program, default_label, inner
+from bayesnb.recognition.running import Program, holds, inner, numbers_of, type_like
+from bayesnb.recognition.sites import base_of, value_inside
 
 CHANGED = "not an argument as it is: fits and predictions take what model.rows returns"
 TOGETHER = f"{CHANGED}; each depends on the other rows that are given with it"
@@ -40,11 +38,11 @@ def compare_rows(labels: Labels, whole: Labels, sites: list[str]) -> dict[str, s
         with suppress(NotNaiveBayes), warnings.catch_warnings(action="ignore"):
             for rows in (half, ~half):
                 program = labels.program.change_rows(labels.num_rows, labels.old, change, rows)
-                runs.append((program, program.trace({}, jax.random.key(0)), ~rows[:, 0]))
+                runs.append((program, program.trace({}), ~rows[:, 0]))
             break
     runs.append((whole.program, whole.trace, slice(0)))
     found: dict[str, str] = {}
-    ends = {n: 0 for n, leaf in enumerate(labels.program.leaves) if _kind(leaf, labels) == "rows"}
+    ends = {n: 0 for n, leaf in enumerate(labels.program.leaves) if _has_rows(leaf, labels)}
     for site in sites:
         cells = [_table(cells_of(trace[site]) if site in trace else ()) for _, trace, _ in runs]
         width = cells[0].shape[1]
@@ -85,22 +83,18 @@ def _alike(one: Any, other: Any) -> bool:
     return one.shape == other.shape and np.allclose(one, other, rtol=1e-6, atol=1e-9, equal_nan=True)
 
 
-def _kind(leaf: Any, labels: Labels) -> str:
-    """What an argument has: "rows", "labels", or nothing of each row."""
-    if np.shape(leaf)[:1] != (labels.num_rows,):
-        return ""
-    x, old = np.asarray(leaf).ravel(), labels.old
-    return "labels" if old is not None and np.array_equal(x, old.ravel()) else "rows"
+def _has_rows(leaf: Any, labels: Labels) -> bool:
+    """Whether an argument has numbers or other values of each row, beside the labels."""
+    return np.shape(leaf)[:1] == (labels.num_rows,) and not holds(leaf, labels.old)
 
 
 def make_source(fn: Callable[..., Any], whole: Labels, together: bool) -> Callable[..., ObservedRows]:
     """The function ``model.rows`` of a program, given with its example rows."""
     name, label = str(getattr(inner(fn), "__name__", type(fn).__name__)), whole.program.label
     given = whole.program.arguments
-    kinds = {n: [_kind(leaf, whole) for leaf in jax.tree.leaves(v)] for n, v in given.items()}
-    empty = {n: given[n][:0] for n in given if kinds[n] == ["labels"]}
+    empty = {n: v[:0] for n, v in given.items() if holds(v, whole.old) and len(v) == whole.num_rows}
     labels = {n: np.asarray(v) if isinstance(v, jax.Array) else v for n, v in empty.items()}
-    first = next((n for n, of_leaves in kinds.items() if "rows" in of_leaves), "")
+    first = next((n for n, v in given.items() if any(_has_rows(leaf, whole) for leaf in jax.tree.leaves(v))), "")
 
     def rows(model: NaiveBayes, *args: Any, **kwargs: Any) -> ObservedRows:
         bound = inspect.signature(inner(fn)).bind_partial(*args, **kwargs)
@@ -126,17 +120,12 @@ def make_source(fn: Callable[..., Any], whole: Labels, together: bool) -> Callab
     return rows
 
 
-def _draw(_: str, law: dist.Distribution, __: Any, shape: tuple[int, ...]) -> Any:
-    """Any value of a latent: the cells do not depend on it."""
-    inside = dist.biject_to(law.support)
-    return inside(jnp.zeros(inside.inverse_shape(law.shape(shape))))
-
-
 def _observe(program: Program, model: NaiveBayes) -> dict[str, Any]:
     """The cells of each observed site, with totals where these are cells too."""
     cells, spelling = {}, model.spelling
     with allow_promotion():
-        trace = program.trace({program.label: default_label}, jax.random.key(0), draw=_draw)
+        # the cells do not depend on the latents
+        trace = program.trace({}, draw=lambda _, law, __, shape: value_inside(law, shape))
         for block, site, _ in spelling.cells:  # type: ignore[union-attr]
             found = trace.get(site)
             if found is None or not found["is_observed"]:

@@ -17,6 +17,7 @@ from bayesnb.recognition.classes import same
 from bayesnb.recognition.points import Latent
 from bayesnb.recognition.priors import Fed
 from bayesnb.recognition.refusals import NotNaiveBayes
+from bayesnb.recognition.sites import value_inside
 
 Laws = Mapping[str, list[Any]]
 """By latent, its distribution at several points of the latents."""
@@ -46,7 +47,7 @@ def own_prior(fed: Fed, latents: Mapping[str, Latent], laws: Laws, site: str) ->
     what = f"the prior of {', '.join(repr(name) for name in names)}, a parameter of site {site!r},"
     for name in names:
         first, second = laws[name]
-        value = fed_value(first)
+        value = value_inside(first)
         if not same(np.asarray(first.log_prob(value)), np.asarray(second.log_prob(value))).all():
             raise NotNaiveBayes(f"{what} is not conjugate, and it depends on other latent sites")
         try:
@@ -98,12 +99,6 @@ def _constants(fed: Fed) -> Any:
     for part in fed.parts:
         found[:, part.placed.values] = [part.shift or (0.0,), part.scale or (1.0,)]
     return found.reshape(2, *fed.values.shape)
-
-
-def fed_value(law: Any) -> Any:
-    """A value inside the support of a distribution."""
-    inside = dist.biject_to(law.support)
-    return inside(jnp.full(inside.inverse_shape(law.shape()), 0.3))
 
 
 def _arrange(fed: Fed, laws: list[Any], batches: list[tuple[int, ...]], what: str) -> Any:

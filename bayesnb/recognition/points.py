@@ -12,11 +12,9 @@ import numpy as np
 import numpyro.distributions as dist
 
 from bayesnb.families.base import Family
-from bayesnb.recognition.missing_cells import base_of, mask_of
 from bayesnb.recognition.refusals import FROM_ZERO, NO_LABEL, SUMMED_OUT, NotNaiveBayes
 from bayesnb.recognition.running import Program, Trace, numbers
-
-Arrays = dict[str, np.ndarray[Any, Any]]
+from bayesnb.recognition.sites import base_of, mask_of
 
 
 @dataclass
@@ -54,21 +52,20 @@ class Points:
     """The label's probabilities [P, K, ...], or None if the program has no site of the label."""
 
 
-def evaluate(program: Program, keys: Any, values: Mapping[str, Any] | None = None, label: Any = None) -> Points:
+def evaluate(program: Program, keys: Any, label: Mapping[str, Any], values: Mapping[str, Any]) -> Points:
     """The program at the points that ``keys`` [P] draw.
 
-    ``values`` are those of latents, [P, ...]; ``label`` is a function of the label's message, its value.
+    ``label`` has the value of the label's site, and ``values`` those of latents, [P, ...].
     """
     static: dict[str, Points] = {}
-    fixed = {} if label is None else {program.label: label}
 
     def at(key: Any, values: Any) -> Any:
-        points = static["of"] = _read(program.trace({**fixed, **values}, key), program.label)
+        points = static["of"] = _read(program.trace({**label, **values}, key), program.label)
         latents = {n: (s.values, s.log_prob, s.concentration) for n, s in points.latents.items()}
         observed = {n: (s.params, s.value, s.totals, s.mask) for n, s in points.observed.items()}
         return latents, observed, points.label
 
-    latents, observed, probs = numbers(jax.vmap(at), keys, dict(values or {}))
+    latents, observed, probs = numbers(jax.vmap(at), keys, dict(values))
     run = static["of"]  # has the sites in the program's order
     return Points(
         {name: Latent(site.event, *latents[name]) for name, site in run.latents.items()},

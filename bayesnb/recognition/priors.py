@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.model.links import LINKS, log_slope
-from bayesnb.model.parts import Part
+from bayesnb.model.links import LINKS, Part, log_slope
 from bayesnb.recognition.matching import Values
 from bayesnb.recognition.points import Latent
 

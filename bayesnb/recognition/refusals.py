@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-
-import jax
+from collections.abc import Mapping
 
 NO_ROWS = "the example data have no rows: give at least two"
 
@@ -46,22 +43,3 @@ class NotNaiveBayes(ValueError):
         """The first site that the message names."""
         found = re.search(r"(?:site|plate) '([^']*)'", str(self))
         return found.group(1) if found else ""
-
-
-@contextmanager
-def explain_errors(call: Callable[[], str]) -> Iterator[None]:
-    """Errors that the program raises, preceded by which call it was."""
-    try:
-        yield
-    except NotNaiveBayes:
-        raise
-    except Exception as error:
-        words = " ".join(str(error).split("\n--------------------")[0].split())
-        if isinstance(error, jax.errors.JAXTypeError):
-            words = (
-                str(error).splitlines()[0].rstrip(".")
-                + ": latents are traced, so use jnp.where instead of if, and jnp, not numpy"
-            )
-        raise NotNaiveBayes(
-            f"the program fails when it is called as {call()}: {type(error).__name__}: {words}"
-        ) from error

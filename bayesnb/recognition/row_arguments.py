@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import jax
 import numpy as np
 
 from bayesnb.recognition.classes import Labels, same
-from bayesnb.recognition.containers import numbers_of, type_like
 from bayesnb.recognition.refusals import NotNaiveBayes
-from bayesnb.recognition.running import Program, Trace
-
-KEY = 0
-"""The seed of these runs."""
+from bayesnb.recognition.running import Program, Trace, numbers_of
 
 
-def hold_hyperparameters(labels: Labels, values: Mapping[str, Any]) -> Program:
+def hold_hyperparameters(labels: Labels) -> Program:
     """The program with those arguments held that only priors read, although they have as many rows as the data.
 
-    ``values`` are those with which it runs. The arguments are rolled by a row, and the latents' densities compared;
-    cells and labels are looked at no further.
+    The arguments are rolled by a row, and the latents' densities compared; cells and labels are looked at no further.
     """
     program, num_rows, before = labels.program, labels.num_rows, labels.trace
     sites = {name: site for name, site in before.items() if site["type"] == "sample"}
@@ -35,8 +28,11 @@ def hold_hyperparameters(labels: Labels, values: Mapping[str, Any]) -> Program:
     latents = {n: site["value"] for n, site in sites.items() if not site["is_observed"] and n != program.label}
 
     def is_prior(number: int | None) -> bool:
+        """Whether only priors read this argument; of None, whether they read any."""
+        others = () if number is None else {*range(len(held))} - {number}
+        rolled = replace(program, held=frozenset(others)).change_rows(num_rows, None, lambda x: np.roll(x, 1, axis=0))
         try:
-            after = _roll(program, num_rows, number).trace({**values, **latents}, jax.random.key(KEY))
+            after = rolled.trace(latents)
         except NotNaiveBayes:
             return False
         if not sites.keys() <= after.keys():
@@ -54,13 +50,13 @@ def hold_hyperparameters(labels: Labels, values: Mapping[str, Any]) -> Program:
     return replace(program, held=frozenset(n for n in suspects if is_prior(n)))
 
 
-def shorten(labels: Labels, rows: np.ndarray[Any, Any], values: Mapping[str, Any]) -> Program | None:
+def shorten(labels: Labels, rows: np.ndarray[Any, Any]) -> Program | None:
     """The program with these rows alone, by position; None if latents would be others, or rows as many as before."""
     program, before = labels.program, _shapes(labels.trace, labels.program.label)
     for counts in (True, False):  # a number may be that of the rows, or of something else
         shorter = program.select_rows(labels.num_rows, rows, counts=counts)
         try:
-            trace = shorter.trace(values, jax.random.key(KEY))
+            trace = shorter.trace({})
         except NotNaiveBayes:
             continue
         # a program may have fixed the number of rows
@@ -81,16 +77,3 @@ def _is_one_of(leaf: Any, arrays: list[Any]) -> bool:
         array is not None and np.shape(leaf) == np.shape(array) and np.array_equal(leaf, array, equal_nan=True)
         for array in arrays
     )
-
-
-def _roll(program: Program, num_rows: int, number: int | None) -> Program:
-    """The program with this argument rolled by a row, or all that have as many rows."""
-    numbers = iter(range(len(program.leaves)))
-
-    def roll(leaf: Any) -> Any:
-        chosen, held = next(numbers) == number or number is None, numbers_of(leaf)
-        if held is None or not chosen or held.shape[:1] != (num_rows,):
-            return leaf
-        return type_like(leaf, np.roll(held, 1, axis=0))
-
-    return program.map(roll)

@@ -1,4 +1,4 @@
-"""Runs of the user's program: with given labels, rows and latents, or at random points of its latents."""
+"""The user's program and its arguments, and its runs: with given labels, rows and latents, or at random points."""
 
 from __future__ import annotations
 
@@ -17,10 +17,8 @@ from numpyro.primitives import Messenger
 from bayesnb.arrays.interpreter import evaluate_once
 from bayesnb.arrays.placement import allow_promotion
 from bayesnb.arrays.pytree import short_repr
-from bayesnb.recognition.containers import numbers_of, type_like
-from bayesnb.recognition.draws import draw_inside
-from bayesnb.recognition.missing_cells import join_missing_cells
-from bayesnb.recognition.refusals import SUMMED_OUT, NotNaiveBayes, explain_errors
+from bayesnb.recognition.refusals import SUMMED_OUT, NotNaiveBayes
+from bayesnb.recognition.sites import draw_inside, join_missing_cells
 
 MOST_ROWS = 64
 """The most example rows with which the program is probed, if it takes its rows from its arguments."""
@@ -29,6 +27,35 @@ Trace = dict[str, Any]
 
 NEEDS_NUMBERS = (jax.errors.JAXTypeError, jax.errors.JAXIndexError, NotImplementedError)
 """What is raised where a number is needed that a trace has not, and for random keys that numpy cannot follow."""
+
+
+def numbers_of(leaf: Any) -> np.ndarray[Any, Any] | None:
+    """The numbers or flags of an argument as an array, numpy's, JAX's, pandas' or polars'; None for all others."""
+    dtype = getattr(leaf, "dtype", None)
+    if dtype is None or (isinstance(leaf, jax.Array) and jnp.issubdtype(dtype, jax.dtypes.extended)):
+        return None
+    values = np.asarray(leaf)
+    return values if values.dtype == bool or jnp.issubdtype(values.dtype, np.number) else None
+
+
+def type_like(leaf: Any, value: np.ndarray[Any, Any]) -> Any:
+    """The value in a container like the leaf."""
+    if isinstance(leaf, np.ndarray | jax.Array):
+        value = value.astype(leaf.dtype)
+        return value if isinstance(leaf, np.ndarray) else jnp.asarray(value)
+    if not hasattr(leaf, "copy") or len(leaf) != len(value):  # polars has none; pandas' has the index of the leaf
+        return type(leaf)(value, dtype=leaf.dtype)
+    changed = leaf.copy()
+    changed[:] = value
+    return changed
+
+
+def holds(leaf: Any, values: np.ndarray[Any, Any] | None) -> bool:
+    """Whether an argument is an array of these values, in any shape."""
+    held = numbers_of(leaf)
+    if values is None or held is None or held.ndim == 0 or held.size != values.size:
+        return False
+    return np.array_equal(held.ravel(), values.ravel())
 
 
 def numbers(function: Callable[..., Any], *args: Any, by: Callable[..., Any] = evaluate_once) -> Any:
@@ -85,6 +112,15 @@ def default_label(msg: Any) -> Any:
     return np.zeros(msg["fn"].shape(msg["kwargs"].get("sample_shape", ())), np.int32)
 
 
+def _words_of(error: Exception) -> str:
+    """An error of the program on one line, with advice where it needs the number of a latent."""
+    words = " ".join(str(error).split("\n--------------------")[0].split())
+    if isinstance(error, jax.errors.JAXTypeError):
+        first = str(error).splitlines()[0].rstrip(".")
+        words = f"{first}: latents are traced, so use jnp.where instead of if, and jnp, not numpy"
+    return f"{type(error).__name__}: {words}"
+
+
 def inner(fn: Any) -> Any:
     """The function inside NumPyro's handlers."""
     while isinstance(fn, Messenger):
@@ -110,11 +146,17 @@ class Program:
     ignored: frozenset[str] = frozenset()
     """Sites that were refused, beside which the others are looked at."""
 
-    def trace(self, values: Mapping[str, Any], key: Any, **draw: Any) -> Trace:
-        """The sites of one run; latents may be drawn otherwise, by ``draw``."""
-        with allow_promotion(), explain_errors(self._call):
-            seeded = handlers.seed(given(self.fn, values, key, ignored=self.ignored, **draw), key)
-            trace = handlers.trace(seeded).get_trace(*self.args, **self.kwargs)
+    def trace(self, values: Mapping[str, Any], key: Any = None, draw: Any = None) -> Trace:
+        """The sites of one run, with the observed labels or class 0 unless ``values`` has others."""
+        key = jax.random.key(0) if key is None else key
+        program = given(self.fn, {self.label: default_label, **values}, key, draw, self.ignored)
+        try:
+            with allow_promotion():
+                trace = handlers.trace(handlers.seed(program, key)).get_trace(*self.args, **self.kwargs)
+        except NotNaiveBayes:
+            raise
+        except Exception as error:
+            raise NotNaiveBayes(f"the program fails when it is called as {self._call()}: {_words_of(error)}") from error
         trace = join_missing_cells(trace, self.label)
         return {
             name: site
@@ -160,20 +202,6 @@ class Program:
 
         return self.map(double)
 
-    def with_labels(self, old: np.ndarray[Any, Any] | None, new: np.ndarray[Any, Any]) -> Program:
-        """The same program with other labels in the arguments that hold them; ``old`` are those that the site has."""
-        if old is None:
-            return self
-
-        def swap(leaf: Any) -> Any:
-            held = numbers_of(leaf)
-            if held is None or held.size != old.size or held.ndim == 0:
-                return leaf
-            same = np.array_equal(held.ravel().astype(np.float64), old.ravel().astype(np.float64))
-            return type_like(leaf, new.reshape(held.shape)) if same else leaf
-
-        return self.map(swap)
-
     def change_rows(
         self, num_rows: int, label: np.ndarray[Any, Any] | None, change: Callable[..., Any], *given: Any
     ) -> Program:
@@ -181,12 +209,9 @@ class Program:
 
         def of_rows(leaf: Any) -> Any:
             held = numbers_of(leaf)
-            if held is None or held.shape[:1] != (num_rows,):
+            if held is None or held.shape[:1] != (num_rows,) or holds(leaf, label):
                 return leaf
-            whole = held.reshape(num_rows, -1)
-            if label is not None and whole.size == label.size and np.array_equal(whole.ravel(), label.ravel()):
-                return leaf
-            return type_like(leaf, change(whole, *given).reshape(held.shape))
+            return type_like(leaf, change(held.reshape(num_rows, -1), *given).reshape(held.shape))
 
         return self.map(of_rows, of_rows=True)
 

@@ -36,9 +36,8 @@ from bayesnb.frames.blocks import BlocksSchema
 from bayesnb.frames.column_kinds import Column
 from bayesnb.frames.schema import ArraySchema, FrameSchema
 from bayesnb.frames.words import WordColumn, make, plain_params, vectorizer_of
-from bayesnb.model.links import TRANSFORMS, ChangedLaw, name_of
+from bayesnb.model.links import TRANSFORMS, ChangedLaw, Part, Positions, name_of
 from bayesnb.model.naive_bayes import NaiveBayes
-from bayesnb.model.parts import Part, Positions
 from bayesnb.model.spelling import Cells, Site, Spelling
 from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
 from bayesnb.results.draws import Draws

@@ -21,8 +21,8 @@ from bayesnb.fits.empirical import EmpiricalPosterior
 from bayesnb.fits.hierarchical import HierarchicalDraws
 from bayesnb.fits.multilabel import MultiLabel
 from bayesnb.forests.results import ForestPosterior, ForestStatistics
-from bayesnb.model.hyperpriors import hyperpriors
 from bayesnb.model.naive_bayes import NaiveBayes
+from bayesnb.model.nonconjugate import hyperpriors
 from bayesnb.model.spelling import CONSTRAINTS
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.results.draws import Draws
