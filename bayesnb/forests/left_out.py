@@ -15,7 +15,7 @@ from bayesnb.arrays.placement import Array, to_host
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.forests import bivariate_normal
 from bayesnb.forests.edges import Parts, assemble, take_labels
-from bayesnb.forests.ratios import Rows, log_ratios
+from bayesnb.forests.ratios import PairRows, log_ratios
 from bayesnb.forests.results import ForestPosterior, find_rows, forest_parts, prepare_ratios
 from bayesnb.primitives.codes import starts_of
 from bayesnb.primitives.sums import Labels, class_sums
@@ -49,7 +49,7 @@ def left_out_ratios(fit: ForestPosterior, rows: LabelledRows, weight: Array) -> 
     return out
 
 
-LeftOut = Callable[[Rows, Array, Array], tuple[Array, Array]]
+LeftOut = Callable[[PairRows, Array, Array], tuple[Array, Array]]
 """From rows, labels [N] and weights [N] to ``removed``, the log evidence ratio of each edge with the row less that
 without it, and ``ratios``, log p(x_j | x_i, k, others) / p(x_j | k, others) in the row's own class, [N, F, F] each.
 """
@@ -62,7 +62,7 @@ def prepare_left_out(fit: ForestPosterior) -> LeftOut:
     narrow = jax.tree.map(without_repeats, (parts.moments, parts.prior))
     starts, num_columns, num_labels = starts_of(parts.sizes), len(parts.sizes), parts.num_labels
 
-    def left_out(rows: Rows, y: Array, weight: Array) -> tuple[Array, Array]:
+    def left_out(rows: PairRows, y: Array, weight: Array) -> tuple[Array, Array]:
         seen = rows.places < starts[-1]
         codes = np.where(seen, rows.places - starts[:-1], -1)
         blocks = (codes, *rows.blocks) if num_columns else rows.blocks

@@ -24,7 +24,7 @@ from bayesnb.forests.edges import Parts, assemble, take_labels
 from bayesnb.numerics import stable
 
 
-class Rows(NamedTuple):
+class PairRows(NamedTuple):
     """``places`` [N, I] of categories, S where missing; the cells of the other blocks; real cells [N, J], NaN where
     missing.
     """
@@ -98,13 +98,13 @@ def _(tables: Any, x: Array) -> Array:
     return jnp.where(jnp.isnan(x)[:, None], 0.0, tables.offset[None] - tables.power[None] * stable.log1p_square(z))
 
 
-def log_ratios(tables: PairTables, rows: Rows) -> Array:
+def log_ratios(tables: PairTables, rows: PairRows) -> Array:
     """The log ratios of rows in every class, [N, K, F, F], parents before children."""
     return eagerly(_log_ratios, tables, rows, unless_all(~namespace(rows.reals).isnan(rows.reals)))
 
 
 @jax.jit
-def _log_ratios(tables: PairTables, rows: Rows, seen: Array | None) -> Array:
+def _log_ratios(tables: PairTables, rows: PairRows, seen: Array | None) -> Array:
     places, (num_classes, size, _), (num_rows, num_columns) = rows.places, tables.counted.shape, rows.places.shape
     at = places[:, :, None] * size + places[:, None, :]
     counted = jnp.take(tables.counted.reshape(num_classes, -1), at, axis=1, mode="clip").swapaxes(0, 1)

@@ -20,14 +20,13 @@ from bayesnb.arrays.cpu_rows import answers_cpu_rows
 from bayesnb.arrays.host_calls import eagerly, finalise
 from bayesnb.arrays.placement import namespace
 from bayesnb.arrays.pytree import pytree, short_repr
-from bayesnb.arrays.typing import Array, ArrayLike
-from bayesnb.arrays.typing import Rows as GivenRows
+from bayesnb.arrays.typing import Array, ArrayLike, Rows
 from bayesnb.families.base import Family
 from bayesnb.forests.bivariate_normal import Conditional
 from bayesnb.forests.columns import Layout, Segments, find_places, join_places, lay_out
 from bayesnb.forests.edges import Parts, log_evidence_ratios, prepare_parts
 from bayesnb.forests.pairs import PairStatistics
-from bayesnb.forests.ratios import PairTables, Rows, log_ratios, pair_tables
+from bayesnb.forests.ratios import PairRows, PairTables, log_ratios, pair_tables
 from bayesnb.forests.structures import STRUCTURES, Combine, log_weights
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb
@@ -175,7 +174,7 @@ class ForestPosterior(Classifier):
         return replace(self, posterior=self.posterior.with_class_probs(class_probs))
 
     @answers_cpu_rows
-    def log_joint(self, X: GivenRows) -> Array:
+    def log_joint(self, X: Rows) -> Array:
         """log p(y = k, x) of each row, [N, K]; after ``temper``, log p(y = k | x) plus the model's log p(x)."""
         if self.power is None:
             return super().log_joint(X)
@@ -201,14 +200,16 @@ class ForestPosterior(Classifier):
         return joint
 
 
-def find_rows(fit: ForestPosterior, families: Mapping[str, Family], arrays: Mapping[str, Array]) -> Rows:
+def find_rows(fit: ForestPosterior, families: Mapping[str, Family], arrays: Mapping[str, Array]) -> PairRows:
     """The rows as forests take them, in floating point."""
     layout = fit.layout
     places = join_places(find_places(layout, families, arrays), layout.joined(fit.segments))
     xp = namespace(places)
     kind = float if xp is np else jnp.result_type(float)
     blocks = tuple(xp.asarray(arrays[name], kind) for name in (*layout.reals, *layout.others))
-    return Rows(places, blocks, xp.concatenate([xp.zeros((places.shape[0], 0)), *blocks[: len(layout.reals)]], axis=1))
+    return PairRows(
+        places, blocks, xp.concatenate([xp.zeros((places.shape[0], 0)), *blocks[: len(layout.reals)]], axis=1)
+    )
 
 
 def forest_parts(fit: ForestPosterior) -> Parts:

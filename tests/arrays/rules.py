@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from bayesnb.families.parts.pair_segments import _join_counts
 from jax import lax
 from numpy.testing import assert_array_equal
 
@@ -260,16 +259,10 @@ def counts(rng: np.random.Generator, dtype: Any) -> tuple[Any, ...]:
     return tuple(x.astype(dtype) for x in found)
 
 
-def pair_counts(rng: np.random.Generator, dtype: Any) -> tuple[Any, ...]:
-    """Counts of pairs, and how many categories are joined."""
-    return rng.poisson(3, (6, 6)).astype(dtype), rng.multinomial(6, [0.25] * 4)
-
-
 BODIES = {  # functions with two bodies, by the name of the primitive
     "sum_segmentations": Case(lambda w, real, _: sum_segmentations(w, real), segments),
     "best_segmentation": Case(best_segmentation, segments),
     "segment_weights": Case(segment_weights, counts),
-    "_join_counts": Case(_join_counts, pair_counts),
 }
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from bayesnb.arrays.cells import LARGEST_CELL
-from bayesnb.arrays.typing import Rows, Table
+from bayesnb.arrays.typing import ArrayLike, Rows, Table
 from bayesnb.files.storage.results import StorageError
 from bayesnb.frames.values import PlainColumn, PlainRows
 
@@ -22,6 +22,25 @@ Array = np.ndarray[Any, Any]
 
 CHECKED = {"bernoulli", "categorical", "normal", "histogram", "poisson"}
 """The likelihoods that take every row that is encoded; others check it once more."""
+
+
+class Functions(Protocol):
+    """Exported functions of encoded rows: an ``ExportedClassifier``."""
+
+    fit: str
+
+    @property
+    def num_classes(self) -> int:
+        """K."""
+
+    def log_joint(self, X: Rows) -> ArrayLike:
+        """log p(y = k, x), [N, K]."""
+
+    def predict_log_proba(self, X: Rows) -> ArrayLike:
+        """log p(y = k | x), [N, K]."""
+
+    def predict_proba(self, X: Rows) -> ArrayLike:
+        """p(y = k | x), [N, K]."""
 
 
 class ExportedEstimator:
@@ -42,7 +61,7 @@ class ExportedEstimator:
         ['low', 'high']
     """
 
-    def __init__(self, classifier: Any, stored: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+    def __init__(self, classifier: Functions, stored: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         self.classifier, self._stored, self._arrays = classifier, stored, arrays
         labels, dtype = stored["classes"]
         self.classes_ = np.array(labels, np.dtype(dtype))
