@@ -104,12 +104,10 @@ class NaiveBayesClassifier(IncrementalClassifier):
             feature of its own, "age is missing", of each column with missing cells in the first rows, also if its
             likelihood leaves it out, but not if `skip` does. Or a dict of `informative` and None by column, pattern or
             position, which ``partial_fit`` needs to be the fit of all rows in any split.
-        random_state: Seed for `nuts`.
-        num_samples: The number of draws per chain for `nuts`.
+        random_state, num_samples: The seed, and the number of draws per chain, for `nuts`.
 
     Attributes:
-        classes_: Labels [K], sorted.
-        class_count_: Sums of weights by class [K].
+        classes_, class_count_: Labels [K], sorted, and the sums of their rows' weights.
         fit_: The result of the method: a ``Posterior``, ``PointEstimate`` or ``Draws``.
         likelihoods_: The likelihood of each column, or `skip`, by name; `normal` also where it is one of three views.
         statistics_: The sufficient statistics; ``partial_fit`` merges more into them.
