@@ -181,8 +181,9 @@ def with_automatic_axes(function: Callable[..., Any], *, by_rows: bool = False) 
 
     @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
-        leaves = jax.tree.leaves((args[1:], options, args[:1]), is_leaf=lambda node: isinstance(node, list))
-        placed = next(filter(None, map(_explicit, leaves)), None)
+        given = tuple(arg for arg in (*args[1:], *options.values(), args[0]) if type(arg) is not list)
+        arrays = (leaf for leaf in _not_numpy(given) if isinstance(leaf, jax.Array))
+        placed = next(filter(None, map(_explicit, arrays)), None)
         if placed is None:
             return function(*args, **options)
         mesh = placed.mesh.abstract_mesh
@@ -194,9 +195,9 @@ def with_automatic_axes(function: Callable[..., Any], *, by_rows: bool = False) 
     return call
 
 
-def _explicit(leaf: Any) -> NamedSharding | None:
+def _explicit(leaf: jax.Array) -> NamedSharding | None:
     """The sharding of an array on a mesh with explicit axes."""
-    placed: Any = jax.typeof(leaf).sharding if is_traced(leaf) else getattr(leaf, "sharding", None)
+    placed: Any = jax.typeof(leaf).sharding if isinstance(leaf, jax.core.Tracer) else leaf.sharding
     return placed if isinstance(placed, NamedSharding) and AxisType.Explicit in placed.mesh.axis_types else None
 
 
