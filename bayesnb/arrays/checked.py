@@ -17,7 +17,7 @@ from jax.interpreters import ad, batching, mlir
 
 from bayesnb.arrays.interpreter.equation import Rule
 from bayesnb.arrays.interpreter.rules import RULES
-from bayesnb.arrays.placement import Array, is_traced
+from bayesnb.arrays.placement import Array, is_traced, promote_dtypes
 
 
 class Checked(Primitive):
@@ -28,6 +28,7 @@ class Checked(Primitive):
         return subfuns[0].call_wrapped(*args) if subfuns else super().bind(*args, **params)
 
 
+@promote_dtypes
 def checked(check: Callable[..., Array], x: Array, *others: Array) -> Array:
     """``check(x, *others)``, which is ``x`` or raises ValueError; for traced values ``x``, and ``checkify`` raises."""
     if not is_traced(x, others):

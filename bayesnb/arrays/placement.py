@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import jax
 import jax.numpy as jnp
@@ -23,6 +23,8 @@ from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec, reshard, 
 
 Array = Any
 """A numpy or a JAX array."""
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def on_host(*trees: Any) -> bool:
@@ -162,8 +164,10 @@ def pad_rows(rows: Array, room: int | None = None) -> Array:
     return out
 
 
-promote_dtypes = jax.numpy_dtype_promotion("standard")
-"""A decorator of functions in which arrays of several dtypes meet, whatever the user's setting."""
+def promote_dtypes(function: Function) -> Function:
+    """A function in which arrays of several dtypes meet, whatever the user's setting."""
+    promoting: Any = jax.numpy_dtype_promotion("standard")(function)
+    return cast(Function, promoting)
 
 
 @contextmanager
@@ -173,7 +177,7 @@ def allow_promotion() -> Iterator[None]:
         yield
 
 
-def with_automatic_axes(function: Callable[..., Any], *, by_rows: bool = False) -> Any:
+def with_automatic_axes(function: Function, *, by_rows: bool = False) -> Function:
     """The function of rows, its second argument; ``by_rows`` says that what it returns is sharded as the rows are.
 
     With explicit axes each gather, scatter and product would need to be told the sharding of its result.
@@ -192,7 +196,7 @@ def with_automatic_axes(function: Callable[..., Any], *, by_rows: bool = False) 
             found = function(*args, **options)
         return _place(found, NamedSharding(placed.mesh, PartitionSpec(*placed.spec[:by_rows])))
 
-    return call
+    return cast(Function, call)
 
 
 def _explicit(leaf: jax.Array) -> NamedSharding | None:

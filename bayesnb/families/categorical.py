@@ -212,7 +212,7 @@ class Categorical(DirichletPrior):
         tables = self.concentration, statistics.counts
         # one index into a flat table is three times as fast as two, and sums over columns are looked up by row
         at = y[:, None] * tables[0].shape[1] + places
-        own, count = (jnp.take(table.ravel(), at, mode="clip") for table in tables)
+        own, count = (jnp.take(table.ravel(), at, mode="clip").reshape(places.shape) for table in tables)
         prior, total = (self._flat.of_columns(table)[y] for table in tables)
         left, rest = without(count, weight[:, None], total), without(total, weight[:, None])
         terms = jnp.log((own + left) / (prior + rest))

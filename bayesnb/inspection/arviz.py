@@ -13,6 +13,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from numpyro import handlers
 from numpyro.infer.util import compute_log_probs
 
 from bayesnb.arrays import memory
@@ -232,8 +233,15 @@ def _log_prior(model: NaiveBayes, statistics: ModelStatistics | None, params: Si
         values = sample_hyperparameters(model, names)
         fill_hyperpriors(model, values).resolve(statistics=statistics).params()
 
+    def of_draw(draw: Sites) -> Sites:
+        def value(site: Any) -> Array | None:
+            found = draw.get(site["name"])
+            return found.astype(int) if found is not None and site["fn"].support.is_discrete else found
+
+        given = handlers.substitute(program, substitute_fn=value)
+        return compute_log_probs(given, (), {}, {}, sum_log_prob=False)[0]
+
     with allow_promotion():
-        of_draw = lambda draw: compute_log_probs(program, (), {}, draw, sum_log_prob=False)[0]  # noqa: E731
         tables = jax.vmap(of_draw)(params)
     for name, table in tables.items():
         # a column of one value has neither mean nor variance, and no draw a density

@@ -80,7 +80,7 @@ class given(Messenger):
 
     def process_message(self, msg: dict[str, Any]) -> None:
         """Set the value of a sample site."""
-        if msg["type"] != "sample" and msg["name"] in self.ignored:
+        if msg["type"] != "sample" and msg.get("name") in self.ignored:  # a loop has no name
             return
         if msg["type"] == "plate" and msg["args"][1] not in (None, msg["args"][0]):
             raise NotNaiveBayes(

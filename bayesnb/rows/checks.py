@@ -32,6 +32,7 @@ DENSE = "x.toarray(), in JAX x.todense()"
 """What to pass instead of a sparse matrix."""
 
 
+@promote_dtypes
 def check_shapes(
     families: Mapping[str, Family], single: bool, X: Any, columns: Columns = None, *, sparse: bool = False
 ) -> dict[str, Array]:
