@@ -235,7 +235,7 @@ def _log_prior(model: NaiveBayes, statistics: ModelStatistics | None, params: Si
 
     def of_draw(draw: Sites) -> Sites:
         def value(site: Any) -> Array | None:
-            found = draw.get(site["name"])
+            found = draw.get(site["name"]) if site["type"] == "sample" else None
             return found.astype(int) if found is not None and site["fn"].support.is_discrete else found
 
         given = handlers.substitute(program, substitute_fn=value)
