@@ -5,6 +5,7 @@ Nothing is fetched. The build of the site, ``sphinx-build -nW``, checks referenc
 
 from __future__ import annotations
 
+import ast
 import re
 import runpy
 from pathlib import Path
@@ -65,6 +66,20 @@ def test_a_link_that_leads_nowhere_is_found():
     assert broken(ROOT / "README.md", text) == ["docs/nothing.md", "#no-such-heading", "https://example.org"]
     assert anchors("# Mode and maximum likelihood\n## `fit`: how?\n") == {"mode-and-maximum-likelihood", "fit-how"}
     assert sum(len(links(path.read_text(encoding="utf-8"))) for path in PAGES) > 50
+
+
+QUOTED = re.compile(r"^```\{literalinclude\} (\S+)\n:pyobject: (\S+)$", re.M)
+
+
+def test_code_that_pages_quote_exists():
+    quotes = [(path, *quote) for path in PAGES for quote in QUOTED.findall(path.read_text(encoding="utf-8"))]
+    assert len(quotes) > 50
+    for path, file, name in quotes:
+        nodes = ast.parse((path.parent / file).read_text(encoding="utf-8")).body
+        for part in name.split("."):
+            found = [node for node in nodes if getattr(node, "name", "") == part]
+            assert found, f"{path.name} quotes {name} of {file}"
+            nodes = getattr(found[0], "body", [])
 
 
 TREE = re.compile(r"^```\{toctree\}\n((?::[^\n]*\n)*)\n(.*?)^```$", re.M | re.S)

@@ -109,7 +109,8 @@ class NormalKnownVariance(LinearFamily):
     def reference(self) -> Params:
         return {"loc": self.loc}
 
-    mode = reference
+    def mode(self) -> Params:
+        return {"loc": self.loc}
 
     def mle(self, statistics: NormalStatistics) -> Params:
         return {"loc": jnp.where(statistics.count > 0, statistics.mean, statistics.pool().mean)}
