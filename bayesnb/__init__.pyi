@@ -18,6 +18,9 @@ from .families import NormalKnownVariance as NormalKnownVariance
 from .families import NormalScores as NormalScores
 from .families import Poisson as Poisson
 from .families import Views as Views
+from .files.counting import stream as stream
+from .files.fit_file import fit_file as fit_file
+from .files.sources.blocks import StreamError as StreamError
 from .files.storage.export import export as export
 from .files.storage.exported import ExportedClassifier as ExportedClassifier
 from .files.storage.exported import load_exported as load_exported
@@ -25,9 +28,6 @@ from .files.storage.exported_estimator import ExportedEstimator as ExportedEstim
 from .files.storage.results import StorageError as StorageError
 from .files.storage.results import load as load
 from .files.storage.results import save as save
-from .files.streaming import StreamError as StreamError
-from .files.streaming import stream as stream
-from .files.tables.file_fit import fit_file as fit_file
 from .fits.averaged import AveragedPosterior as AveragedPosterior
 from .fits.averaged import FeatureInclusion as FeatureInclusion
 from .fits.averaged import feature_inclusion as feature_inclusion

@@ -8,8 +8,8 @@ from bayesnb.comparison.experiment import Experiment
 from bayesnb.comparison.first_split import Evidence, Inclusion, NutsCheck
 from bayesnb.comparison.methods import COMPARED
 from bayesnb.comparison.metrics import ReliabilityBins
-from bayesnb.files.tables.reading import NamedFrame
-from bayesnb.files.tables.table import make_table
+from bayesnb.files.sources.reading import NamedFrame
+from bayesnb.files.table import make_table
 from bayesnb.inspection.dependence import Dependence
 from bayesnb.report.summary import Findings
 

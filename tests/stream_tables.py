@@ -9,7 +9,8 @@ import pyarrow.parquet as pq
 from pyarrow import csv
 
 import bayesnb as nb
-from bayesnb.files.tables import csv_files, parquet_files
+from bayesnb.files.sources import csv as csv_files
+from bayesnb.files.sources import parquet
 
 N, D, K = 400, 3, 3
 NAMES = ["first", "second", "third"]
@@ -31,7 +32,7 @@ def whole():
 
 def small_batches(monkeypatch):
     """Of 32 rows of four columns, so that every file takes several; and little of a CSV file at once."""
-    monkeypatch.setattr(parquet_files, "BATCH_BYTES", 8 * (D + 1) * 32)
+    monkeypatch.setattr(parquet, "BATCH_BYTES", 8 * (D + 1) * 32)
     monkeypatch.setattr(csv_files, "BLOCK_BYTES", 1 << 11)
 
 

@@ -14,8 +14,8 @@ from numpy.testing import assert_allclose
 import bayesnb as nb
 from bayesnb.comparison.compare import compare
 from bayesnb.comparison.experiment import Experiment
-from bayesnb.files.tables.reading import read
-from bayesnb.files.tables.table import make_table
+from bayesnb.files.sources.reading import read
+from bayesnb.files.table import make_table
 from bayesnb.report import formats
 
 ROOT = Path(__file__).parent.parent

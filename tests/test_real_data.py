@@ -12,8 +12,8 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB
 
 import bayesnb as nb
-from bayesnb.files.tables.reading import read
-from bayesnb.files.tables.table import make_table
+from bayesnb.files.sources.reading import read
+from bayesnb.files.table import make_table
 
 
 def idx(path, header):

@@ -132,8 +132,8 @@ def compare(
     """
     from rich.padding import Padding
 
-    from bayesnb.files.tables.reading import BUILT_IN, read
-    from bayesnb.files.tables.table import make_table
+    from bayesnb.files.sources.reading import BUILT_IN, read
+    from bayesnb.files.table import make_table
     from bayesnb.frames.choices import kind_for_column
     from bayesnb.frames.series import DataError
 

@@ -16,7 +16,7 @@ import click
 from bayesnb.cli.options import FILE, override_option, report_errors, seed_option, target_option
 
 if TYPE_CHECKING:
-    from bayesnb.files.tables.table import Description
+    from bayesnb.files.table import Description
     from bayesnb.sklearn.estimator import NaiveBayesClassifier
 
 FIT_METHODS = ("posterior", "map", "mle", "nuts", "empirical", "averaged")
@@ -69,9 +69,9 @@ def fit(
       bayesnb fit mails.csv --as message=words --save mails.model
       bayesnb fit wine --method averaged --save wine.model
     """
+    from bayesnb.files.counting import progress
+    from bayesnb.files.fit_file import describe_file, fit_described
     from bayesnb.files.storage.results import save
-    from bayesnb.files.streaming.counting import progress
-    from bayesnb.files.tables.file_fit import describe_file, fit_described
     from bayesnb.frames.series import DataError
     from bayesnb.sklearn.settings import require
 
@@ -130,9 +130,9 @@ def predict(model: str, data: str, out: Path | None, class_prior: str | None, co
     """
     import numpy as np
 
-    from bayesnb.files.streaming.counting import progress
-    from bayesnb.files.tables.file_fit import predict_file
-    from bayesnb.files.tables.predictions import prediction_file
+    from bayesnb.files.counting import progress
+    from bayesnb.files.fit_file import predict_file
+    from bayesnb.files.predictions import prediction_file
     from bayesnb.frames.series import label
     from bayesnb.results.decisions import decide
     from bayesnb.sklearn.settings import costs_by_label
@@ -173,7 +173,7 @@ def explain(model: str, data: str, row: int, against: str | None, seed: int) -> 
       bayesnb explain penguins.model new.csv --row 17
       bayesnb explain penguins.model new.csv --row 17 --against Gentoo
     """
-    from bayesnb.files.tables.file_fit import row_of
+    from bayesnb.files.fit_file import row_of
     from bayesnb.report.console import print_explanation
 
     classifier = _load(model)

@@ -15,7 +15,7 @@ from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.sklearn.settings import specification
 
 if TYPE_CHECKING:
-    from bayesnb.files.tables.table import Table
+    from bayesnb.files.table import Table
 
 TEST_SHARE = 0.3
 MOST_TEST_ROWS = 20_000

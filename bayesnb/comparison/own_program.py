@@ -19,7 +19,7 @@ from bayesnb.recognition.from_numpyro import from_numpyro
 from bayesnb.recognition.running import MOST_ROWS, Program
 
 if TYPE_CHECKING:
-    from bayesnb.files.tables.table import Table
+    from bayesnb.files.table import Table
 
 LABELS = ("y", "label", "labels")
 """Names of the argument that takes the labels; without one of them it is the second."""

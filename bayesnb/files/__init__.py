@@ -1,1 +1,1 @@
-"""Reading and writing files: saved results, streamed rows, tables. Content is checked; writing is atomic."""
+"""Reading and writing files: saved results, rows of any number, predictions. Content is checked; writing is atomic."""

@@ -25,8 +25,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 import bayesnb as nb
 from bayesnb.comparison.experiment import bayes_model, stratified_split
 from bayesnb.comparison.metrics import accuracy, log_loss
-from bayesnb.files.tables.reading import BUILT_IN, NamedFrame, read
-from bayesnb.files.tables.table import make_table
+from bayesnb.files.sources.reading import BUILT_IN, NamedFrame, read
+from bayesnb.files.table import make_table
 
 SIZES = (20, 50, 100, 200, 500, 1000, 2000)
 MOST_ROWS, MOST_TESTED = 8000, 600

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 import bayesnb as nb
-from bayesnb.files.streaming import counting
+from bayesnb.files import counting
 from bayesnb.inspection.arviz import library
 from tests import laws
 

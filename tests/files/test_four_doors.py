@@ -16,9 +16,9 @@ from numpy.testing import assert_allclose
 
 import bayesnb as nb
 from bayesnb.cli import main
-from bayesnb.files.tables import csv_files
-from bayesnb.files.tables.csv_files import end_of_rows, find_rows, irregular_quote
-from bayesnb.files.tables.reading import open_data, read
+from bayesnb.files.sources import csv as csv_files
+from bayesnb.files.sources.csv import end_of_rows, find_rows, irregular_quote
+from bayesnb.files.sources.reading import open_data, read
 
 NORMAL = nb.NaiveBayes(nb.Normal())
 ROWS = [f"{i % 7}.5,{i % 5},{'uv'[i % 2]}" for i in range(30)]

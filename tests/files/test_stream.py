@@ -9,7 +9,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb.files.streaming import StreamError, stream
+from bayesnb.files.counting import stream
+from bayesnb.files.sources.blocks import StreamError
 from tests import cases
 
 

@@ -12,7 +12,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb.files.streaming import StreamError, counting, stream
+from bayesnb.files import counting
+from bayesnb.files.counting import stream
+from bayesnb.files.sources.blocks import StreamError
 from tests.files.test_stream import assert_same
 from tests.files.test_stream_resume import ROOT
 from tests.stream_tables import (
@@ -113,7 +115,7 @@ def test_whole_numbers_can_be_named():
 
 
 def test_declared_classes_spare_the_first_pass(monkeypatch, tmp_path):
-    from bayesnb.files.streaming.arrow_columns import ColumnChoice
+    from bayesnb.files.sources.arrow_columns import ColumnChoice
 
     pq.write_table(TABLE, tmp_path / "rows.parquet")
     monkeypatch.setattr(ColumnChoice, "labels", lambda *_: pytest.fail("a pass over the labels"))
@@ -238,7 +240,7 @@ PEAK = """
 import sys
 from pathlib import Path
 import bayesnb as nb
-from bayesnb.files.streaming import stream
+from bayesnb.files.counting import stream
 stream(nb.NaiveBayes(nb.Normal()), sys.argv[1], label="label", num_classes=2)
 status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
 print(int(status["VmHWM"].split()[0]) / 1e3)  # getrusage knows the peak of the process that started this one, too

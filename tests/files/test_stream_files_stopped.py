@@ -6,8 +6,10 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import bayesnb as nb
-from bayesnb.files.streaming import StreamError, checkpoint, counting, stream
-from bayesnb.files.tables.parquet_files import ParquetFile
+from bayesnb.files import checkpoint, counting
+from bayesnb.files.counting import stream
+from bayesnb.files.sources.blocks import StreamError
+from bayesnb.files.sources.parquet import ParquetFile
 from tests.files.test_stream import assert_same
 from tests.files.test_stream_resume import Stop
 from tests.stream_tables import FORMS, NORMAL, TABLE, K, X, Y, in_words, pa, pq, small_batches, sources, whole

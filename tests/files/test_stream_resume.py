@@ -15,7 +15,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import bayesnb as nb
-from bayesnb.files.streaming import StreamError, checkpoint, stream
+from bayesnb.files import checkpoint
+from bayesnb.files.counting import stream
+from bayesnb.files.sources.blocks import StreamError
 from tests import cases
 from tests.files.test_stream import assert_same, blocks_of
 
@@ -88,7 +90,8 @@ KILLED = """
 import sys, time
 import numpy as np
 import bayesnb as nb
-from bayesnb.files.streaming import checkpoint, counting, stream
+from bayesnb.files import checkpoint, counting
+from bayesnb.files.counting import stream
 checkpoint.LEAST_SECONDS, checkpoint.SHARE = 0.0, 1e9
 {}
 def merge(*parts, merge=nb.merge):
@@ -106,8 +109,8 @@ source, keywords = random_blocks(10**6), {}
 """
 
 FILE = """
-from bayesnb.files.tables import parquet_files
-parquet_files.BATCH_BYTES = 8 * 4 * 50
+from bayesnb.files.sources import parquet
+parquet.BATCH_BYTES = 8 * 4 * 50
 source, keywords = sys.argv[2], {"label": "label"}
 """
 

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from bayesnb.files.tables.reading import NamedFrame, read
-from bayesnb.files.tables.table import make_table
+from bayesnb.files.sources.reading import NamedFrame, read
+from bayesnb.files.table import make_table
 from bayesnb.frames.series import DataError
 
 HEADER = "flag,colour,rooms,height,label"

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 import bayesnb as nb
 from bayesnb.cli import main
 from bayesnb.files import whole_file
-from bayesnb.files.tables.predictions import prediction_file
+from bayesnb.files.predictions import prediction_file
 
 ROOT = Path(nb.__file__).parent.parent
 X, Y = np.array([[0, 1], [1, 0], [1, 1], [0, 0]]), np.array([0, 1, 1, 0])

@@ -10,9 +10,9 @@ from numpy.testing import assert_allclose
 
 import bayesnb as nb
 from bayesnb.cli import main
-from bayesnb.files.tables.file_fit import describe_file
-from bayesnb.files.tables.reading import read
-from bayesnb.files.tables.table import make_table
+from bayesnb.files.fit_file import describe_file
+from bayesnb.files.sources.reading import read
+from bayesnb.files.table import make_table
 from bayesnb.frames.likelihoods import make_schema
 from bayesnb.frames.series import as_frame
 

@@ -12,8 +12,8 @@ from numpy.testing import assert_array_equal
 
 import bayesnb as nb
 from bayesnb.cli import main
-from bayesnb.files.tables.reading import read
-from bayesnb.files.tables.table import make_table
+from bayesnb.files.sources.reading import read
+from bayesnb.files.table import make_table
 from bayesnb.frames.series import DataError
 
 EVEN, ODD = 2**53, 2**53 + 1
@@ -98,8 +98,8 @@ def test_numbers_that_floats_hold_stay_numbers():
 
 
 def test_a_later_block_with_such_a_number_makes_the_column_text(monkeypatch):
-    monkeypatch.setattr("bayesnb.files.tables.csv_files.BLOCK_BYTES", 50)
-    monkeypatch.setattr("bayesnb.files.tables.reading.BATCH_BYTES", 8 * 2 * 2)
+    monkeypatch.setattr("bayesnb.files.sources.csv.BLOCK_BYTES", 50)
+    monkeypatch.setattr("bayesnb.files.sources.reading.BATCH_BYTES", 8 * 2 * 2)
     pq.write_table(pa.table({"x": SMALL, "label": pa.array(LABELS, pa.int64())}), "rows.parquet")
     write("rows.csv", x=SMALL, label=LABELS)
     assert read("rows.parquet").frame["label"].tolist() == [str(label) for label in LABELS]

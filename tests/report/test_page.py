@@ -12,8 +12,8 @@ from rich.console import Console
 
 from bayesnb.comparison.methods import PRIOR_MEANINGS
 from bayesnb.comparison.metrics import METRICS
-from bayesnb.files.tables.reading import NamedFrame
-from bayesnb.files.tables.table import make_table
+from bayesnb.files.sources.reading import NamedFrame
+from bayesnb.files.table import make_table
 from bayesnb.inspection.dependence import Dependence
 from bayesnb.report.console import print_results
 from bayesnb.report.figures import LONGEST_NAME, PAGE_DPI, dependence_figure, draw_figures, png

@@ -13,8 +13,8 @@ from bayesnb.comparison.compare import Comparison, compare
 from bayesnb.comparison.experiment import Experiment
 from bayesnb.comparison.methods import COMPARED
 from bayesnb.comparison.metrics import ReliabilityBins
-from bayesnb.files.tables.reading import NamedFrame
-from bayesnb.files.tables.table import make_table
+from bayesnb.files.sources.reading import NamedFrame
+from bayesnb.files.table import make_table
 from bayesnb.report import formats
 from bayesnb.report.advice import next_step
 from bayesnb.report.console import print_data, print_results

@@ -12,8 +12,8 @@ from sklearn.base import clone
 import bayesnb as nb
 from bayesnb.comparison.experiment import Experiment
 from bayesnb.comparison.methods import COMPARED
-from bayesnb.files.tables.reading import read
-from bayesnb.files.tables.table import make_table
+from bayesnb.files.sources.reading import read
+from bayesnb.files.table import make_table
 from bayesnb.rows.statistics import from_host
 from bayesnb.sklearn import settings
 from tests.benchmarks.ways import count_calls

@@ -14,9 +14,9 @@ import numpy as np
 
 from bayesnb.arrays.lazy import require_computed
 from bayesnb.arrays.sparse import stack_rows
-from bayesnb.files.streaming.arrow_source import BlockSource, open_arrow
-from bayesnb.files.streaming.blocks import ArrayBlocks, Position, RowBlock, StreamError, at_row
-from bayesnb.files.streaming.checkpoint import Checkpoint, StreamState
+from bayesnb.files.checkpoint import Checkpoint, StreamState
+from bayesnb.files.sources.arrow import BlockSource, open_arrow
+from bayesnb.files.sources.blocks import ArrayBlocks, Position, RowBlock, StreamError, at_row
 from bayesnb.forests.fit import forest_statistics
 from bayesnb.frames.series import as_frame
 from bayesnb.rows import arguments

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types
 
-from bayesnb.files.streaming.blocks import StreamError
+from bayesnb.files.sources.blocks import StreamError
 from bayesnb.rows.labelled_rows import Specification
 
 Array = np.ndarray[Any, Any]

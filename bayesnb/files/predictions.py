@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from bayesnb.files.tables.csv_cells import line
+from bayesnb.files.sources.csv_cells import line
 from bayesnb.files.whole_file import whole_file
 from bayesnb.frames.series import Array, DataError, label
 

@@ -16,13 +16,12 @@ from bayesnb.arrays.sparse import stack_rows
 from bayesnb.arrays.typing import ArrayLike, ByColumn, ByLabel
 from bayesnb.arrays.user_warnings import warn
 from bayesnb.families import Family
-from bayesnb.files.streaming import stream
-from bayesnb.files.streaming.blocks import ArrayBlocks
-from bayesnb.files.streaming.counting import Advance, progress
-from bayesnb.files.tables.parquet_files import row_batch
-from bayesnb.files.tables.reading import BUILT_IN, RowData, as_pandas, open_data, require_finite_frame
-from bayesnb.files.tables.row_batches import RowBatch, read_ahead
-from bayesnb.files.tables.table import Description, choose, describe, require_target, summarise_rows
+from bayesnb.files.counting import Advance, progress, stream
+from bayesnb.files.sources.batches import RowBatch, read_ahead
+from bayesnb.files.sources.blocks import ArrayBlocks
+from bayesnb.files.sources.parquet import row_batch
+from bayesnb.files.sources.reading import BUILT_IN, RowData, as_pandas, open_data, require_finite_frame
+from bayesnb.files.table import Description, choose, describe, require_target, summarise_rows
 from bayesnb.frames.choices import AUTO
 from bayesnb.frames.column_kinds import SKIP
 from bayesnb.frames.inference import in_python, on_command_line

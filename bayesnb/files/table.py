@@ -11,8 +11,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from bayesnb.families import Family
-from bayesnb.files.tables.reading import NamedFrame
-from bayesnb.files.tables.row_batches import RowBatch
+from bayesnb.files.sources.batches import RowBatch
+from bayesnb.files.sources.reading import NamedFrame
 from bayesnb.frames.choices import choose_kinds
 from bayesnb.frames.column_kinds import Column, Kind, in_order
 from bayesnb.frames.inference import FEW, Choice, on_command_line, warnings_of

@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from bayesnb.files.tables.csv_cells import MISSING, TEXT, convert, first_refused_cell
-from bayesnb.files.tables.row_batches import RowBatch, format_of, in_sentences, open_content, require_kind
+from bayesnb.files.sources.batches import RowBatch, format_of, in_sentences, open_content, require_kind
+from bayesnb.files.sources.csv_cells import MISSING, TEXT, convert, first_refused_cell
 from bayesnb.frames.series import LARGEST_INTEGER, Array, DataError
 from bayesnb.frames.values import is_number, why_text
 

@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.dataset as ds
 
-from bayesnb.files.streaming.arrow_columns import ColumnChoice, is_text
-from bayesnb.files.streaming.blocks import ArrayBlocks, Position, RowBlock, StreamError, at, at_row
-from bayesnb.files.tables.csv_cells import MISSING
-from bayesnb.files.tables.csv_files import CsvFile
-from bayesnb.files.tables.parquet_files import ParquetFile, row_batch, rows_in_batch
-from bayesnb.files.tables.row_batches import RowBatch, format_of, read_ahead
+from bayesnb.files.sources.arrow_columns import ColumnChoice, is_text
+from bayesnb.files.sources.batches import RowBatch, format_of, read_ahead
+from bayesnb.files.sources.blocks import ArrayBlocks, Position, RowBlock, StreamError, at, at_row
+from bayesnb.files.sources.csv import CsvFile
+from bayesnb.files.sources.csv_cells import MISSING
+from bayesnb.files.sources.parquet import ParquetFile, row_batch, rows_in_batch
 from bayesnb.rows.labelled_rows import Specification
 
 CSV_MISSING = MISSING | {*pa.csv.ConvertOptions().null_values}

@@ -13,10 +13,10 @@ import jax
 import numpy as np
 
 from bayesnb.arrays.pytree import fields_of
+from bayesnb.files.sources.arrow import BlockSource
+from bayesnb.files.sources.blocks import Position, StreamError
 from bayesnb.files.storage import tensors
 from bayesnb.files.storage.saved_results import check_result
-from bayesnb.files.streaming.arrow_source import BlockSource
-from bayesnb.files.streaming.blocks import Position, StreamError
 from bayesnb.files.whole_file import require_file
 from bayesnb.forests.fit import forest_statistics
 from bayesnb.rows import arguments

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bayesnb.files.tables.row_batches import RowBatch, in_sentences, require_kind, words_of
+from bayesnb.files.sources.batches import RowBatch, in_sentences, require_kind, words_of
 from bayesnb.frames.series import DataError
 
 BATCH_BYTES = 8 << 20

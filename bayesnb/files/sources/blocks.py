@@ -16,7 +16,7 @@ from pyarrow import ArrowException
 from bayesnb.arrays.lazy import require_computed
 from bayesnb.arrays.placement import as_numpy, fill_masked
 from bayesnb.arrays.typing import ObservedRows
-from bayesnb.files.tables.row_batches import words_of
+from bayesnb.files.sources.batches import words_of
 from bayesnb.frames.series import DataError
 from bayesnb.rows.statistics import ModelStatistics
 

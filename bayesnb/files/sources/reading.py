@@ -17,9 +17,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from bayesnb.files.tables.csv_files import CsvFile
-from bayesnb.files.tables.parquet_files import ParquetFile, row_batch
-from bayesnb.files.tables.row_batches import RowBatch, format_of, in_sentences, place_of
+from bayesnb.files.sources.batches import RowBatch, format_of, in_sentences, place_of
+from bayesnb.files.sources.csv import CsvFile
+from bayesnb.files.sources.parquet import ParquetFile, row_batch
 from bayesnb.frames.choices import kind_for_column
 from bayesnb.frames.column_kinds import SKIP, require_finite
 from bayesnb.frames.series import DataError, Frame, closest, factorise, numbers, round_floats, sort_of, texts

@@ -1,1 +1,0 @@
-"""Tables in CSV and Parquet files: reading, summaries, fits and predictions."""
