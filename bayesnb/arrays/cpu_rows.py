@@ -67,9 +67,11 @@ def answers_cpu_rows(function: Method) -> Method:
     @wraps(function)
     @promote_dtypes
     def call(fit: Any, X: Any) -> Any:
+        if type(X) is np.ndarray:
+            return function(fit, X)
         rows = find_cpu_rows(X)
         if rows is None or is_traced(fit):
-            return function(fit, X) if type(X) is np.ndarray else on_mesh(fit, X)
+            return on_mesh(fit, X)
         tables = read_as_numpy(X)
         size = len(rows) if rows.ndim else 0
         if 0 < size <= FEW_ROWS and all(type(part) is np.ndarray for part in _parts(tables)):

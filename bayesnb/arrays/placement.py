@@ -29,18 +29,21 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def on_host(*trees: Any) -> bool:
     """True if every leaf is a numpy array or a Python number; False if one is a JAX array or a tracer."""
-    return not any(isinstance(leaf, jax.Array) for leaf in _not_numpy(trees))
+    return not _has(jax.Array, trees)
 
 
 def is_traced(*trees: Any) -> bool:
     """True if a leaf is a tracer: its shape is known, but not its values."""
-    return any(isinstance(leaf, jax.core.Tracer) for leaf in _not_numpy(trees))
+    return _has(jax.core.Tracer, trees)
 
 
-def _not_numpy(trees: tuple[Any, ...]) -> list[Any]:
-    """The leaves other than plain numpy arrays, to avoid checking those against JAX's abstract classes."""
-    others = [tree for tree in trees if type(tree) is not np.ndarray]
-    return [leaf for leaf in jax.tree.leaves(others) if type(leaf) is not np.ndarray] if others else []
+def _has(kind: type, trees: tuple[Any, ...]) -> bool:
+    for tree in trees:
+        for leaf in (tree,) if type(tree) is np.ndarray else jax.tree.leaves(tree):
+            # to check a plain numpy array against JAX's abstract classes would take long
+            if type(leaf) is not np.ndarray and isinstance(leaf, kind):
+                return True
+    return False
 
 
 def namespace(x: Array) -> ModuleType:
@@ -185,9 +188,7 @@ def with_automatic_axes(function: Function, *, by_rows: bool = False) -> Functio
 
     @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
-        given = tuple(arg for arg in (*args[1:], *options.values(), args[0]) if type(arg) is not list)
-        arrays = (leaf for leaf in _not_numpy(given) if isinstance(leaf, jax.Array))
-        placed = next(filter(None, map(_explicit, arrays)), None)
+        placed = _find_explicit(*args[1:], *options.values(), args[0])
         if placed is None:
             return function(*args, **options)
         mesh = placed.mesh.abstract_mesh
@@ -197,6 +198,14 @@ def with_automatic_axes(function: Function, *, by_rows: bool = False) -> Functio
         return _place(found, NamedSharding(placed.mesh, PartitionSpec(*placed.spec[:by_rows])))
 
     return cast(Function, call)
+
+
+def _find_explicit(*trees: Any) -> NamedSharding | None:
+    for tree in trees:
+        for leaf in () if type(tree) in (np.ndarray, list) else jax.tree.leaves(tree):
+            if type(leaf) is not np.ndarray and isinstance(leaf, jax.Array) and (placed := _explicit(leaf)):
+                return placed
+    return None
 
 
 def _explicit(leaf: jax.Array) -> NamedSharding | None:

@@ -33,7 +33,8 @@ def pytree(cls: type[T]) -> type[T]:
     keys, names = [jax.tree_util.GetAttrKey(name) for name in leaves], [*leaves, *static]
 
     def flatten(node: T) -> tuple[list[Any], tuple[Any, ...]]:
-        return [getattr(node, name) for name in leaves], tuple([getattr(node, name) for name in static])
+        field = node.__getattribute__
+        return [*map(field, leaves)], (*map(field, static),)
 
     def flatten_with_keys(node: T) -> tuple[list[Any], tuple[Any, ...]]:
         children, aux = flatten(node)

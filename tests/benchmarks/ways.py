@@ -1,13 +1,16 @@
 """Twelve calls: how many files of the package each enters, how many functions, and how often.
 
     python -m tests.benchmarks.ways
+    python -m tests.benchmarks.ways --calls "its predict" --top 30
 
+The second lists the files of the calls so named, and the functions that are called most.
 Each call is counted warm, in one process, with the threads that it starts. What evaluates JAX's traces by numpy is left
 out: its calls are operations of the mathematics, not steps of the way.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 import tempfile
 import threading
@@ -96,15 +99,33 @@ def make_calls(folder: Path) -> dict[str, Callable[[], object]]:
     }
 
 
+def show(found: Counter[CodeType], top: int) -> None:
+    """Print each file with its functions and calls, and the functions that are called most."""
+    where = {code: str(Path(code.co_filename).relative_to(PACKAGE)) for code in found}
+    for file in sorted(set(where.values())):
+        of_file = [code for code in found if where[code] == file]
+        print(f"    {file:44} {len(of_file):10} {sum(found[code] for code in of_file):7}")
+    for code, calls in found.most_common(top):
+        print(f"    {calls:7}  {where[code]}: {code.co_qualname}")
+
+
 def main() -> None:
     """Print the table."""
+    parser = argparse.ArgumentParser(description="Files, functions and calls of the package that twelve calls enter.")
+    parser.add_argument("--calls", help="only calls whose names have this text, with their files and functions")
+    parser.add_argument("--top", type=int, default=20, help="how many of the most called functions to list")
+    asked = parser.parse_args()
     print(f"{'call':36} {'files':>6} {'functions':>10} {'calls':>7}")
     with tempfile.TemporaryDirectory() as folder:
         for name, call in make_calls(Path(folder)).items():
+            if asked.calls is not None and asked.calls not in name:
+                continue
             call()
             found = count_calls(call)
             files = {code.co_filename for code in found}
             print(f"{name:36} {len(files):6} {len(found):10} {found.total():7}")
+            if asked.calls is not None:
+                show(found, asked.top)
 
 
 if __name__ == "__main__":
