@@ -133,3 +133,17 @@ def run(example, tmp_path, capsys):
         return capsys.readouterr().out
 
     return call
+
+
+@pytest.fixture
+def compilations():
+    """The events of compilation from here on."""
+    seen = []
+
+    def listen(event, *_, **__):
+        if event.endswith("backend_compile_duration"):
+            seen.append(event)
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    yield seen
+    jax.monitoring.unregister_event_duration_listener(listen)

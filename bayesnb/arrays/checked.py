@@ -15,9 +15,8 @@ from jax.experimental import checkify
 from jax.extend.core import Primitive, jaxpr_as_fun
 from jax.interpreters import ad, batching, mlir
 
-from bayesnb.arrays.interpreter.equation import Rule
-from bayesnb.arrays.interpreter.rules import RULES
 from bayesnb.arrays.placement import Array, is_traced, promote_dtypes
+from bayesnb.jaxpr_numpy import RULES, Rule
 
 
 class Checked(Primitive):

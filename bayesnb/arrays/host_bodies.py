@@ -1,6 +1,6 @@
 """JAX functions with a second body for numpy arrays, such as a compiled loop.
 
-A trace holds such a function as one primitive: JAX compiles its own body, the interpreter calls the other one.
+A trace holds such a function as one primitive: JAX compiles its own body, ``jaxpr_numpy`` calls the other one.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from jax.core import ShapedArray
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from bayesnb.arrays.interpreter.equation import Rule
-from bayesnb.arrays.interpreter.rules import RULES
 from bayesnb.arrays.placement import Array
+from bayesnb.jaxpr_numpy import RULES, Rule
 
 Body = Callable[..., tuple[Array, ...]]
 """Several arrays from several arrays; all arguments may have further axes in front, of one shape."""

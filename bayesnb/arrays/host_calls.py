@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 import jax
 import numpy as np
 
-from bayesnb.arrays.interpreter import evaluate, has_numpy_form, prepare
 from bayesnb.arrays.placement import on_host, promote_dtypes
 from bayesnb.arrays.threads import require_jax
+from bayesnb.jaxpr_numpy import evaluate, has_numpy_form, prepare
 
 T = TypeVar("T")
 

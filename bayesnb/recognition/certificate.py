@@ -12,9 +12,9 @@ import numpy as np
 from numpyro import handlers
 from numpyro.infer.util import compute_log_probs
 
-from bayesnb.arrays.interpreter import evaluate
 from bayesnb.arrays.placement import allow_promotion
 from bayesnb.arrays.pytree import pytree
+from bayesnb.jaxpr_numpy import evaluate
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.recognition.blocks import Block
 from bayesnb.recognition.classes import Labels

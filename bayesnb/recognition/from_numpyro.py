@@ -10,8 +10,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from bayesnb.arrays.interpreter import by_numpy
 from bayesnb.arrays.placement import allow_promotion, to_host
+from bayesnb.jaxpr_numpy import by_numpy
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.recognition.blocks import Block, find_class_probs, make_blocks
 from bayesnb.recognition.certificate import ALL, ELSEWHERE, EXCHANGED, FAR_OUT, FEWER, Certificate, Checks

@@ -12,10 +12,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays.interpreter import by_numpy
 from bayesnb.arrays.placement import allow_promotion, to_host
 from bayesnb.arrays.typing import ObservedRows
 from bayesnb.arrays.user_warnings import warn
+from bayesnb.jaxpr_numpy import by_numpy
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.recognition.classes import Labels
 from bayesnb.recognition.points import cells_of

@@ -14,9 +14,9 @@ import numpyro.distributions as dist
 from numpyro import handlers
 from numpyro.primitives import Messenger
 
-from bayesnb.arrays.interpreter import evaluate_once
 from bayesnb.arrays.placement import allow_promotion
 from bayesnb.arrays.pytree import short_repr
+from bayesnb.jaxpr_numpy import evaluate_once
 from bayesnb.recognition.refusals import SUMMED_OUT, NotNaiveBayes
 from bayesnb.recognition.sites import draw_inside, join_missing_cells
 

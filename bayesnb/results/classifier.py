@@ -19,10 +19,10 @@ import numpy as np
 from bayesnb.arrays.class_table import is_class_table
 from bayesnb.arrays.cpu_rows import answers_cpu_rows
 from bayesnb.arrays.host_calls import without_compiling
-from bayesnb.arrays.interpreter import has_numpy_form
 from bayesnb.arrays.placement import is_traced, on_host, promote_dtypes, read_only, to_host
 from bayesnb.arrays.pytree import Node, pytree, short_repr
 from bayesnb.arrays.typing import Array, ArrayLike, Rows
+from bayesnb.jaxpr_numpy import has_numpy_form
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb, logsumexp
 from bayesnb.primitives.scoring import Score, prepare_likelihood

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import bayesnb as nb
 from bayesnb.arrays import host_calls
 from bayesnb.arrays.host_calls import finalise
+from tests import cases
 
 
 @partial(jax.jit, static_argnames="times")
@@ -77,3 +78,33 @@ def test_two_models_of_one_size_are_told_apart(rng):
     models = (nb.NaiveBayes(nb.Normal(variance=variance)) for variance in ("shared", "own"))
     tied, free = (nb.fit_map(model, X, y).params for model in models)
     assert (tied["x_variance"].shape, free["x_variance"].shape) == ((2,), (2, 2))
+
+
+def test_nothing_is_compiled_for_the_size_of_a_host_problem(compilations, key):
+    """Fits, evidence, predictions and draws of numpy rows of sizes that no other test has."""
+    case, rows = cases.make("mixed"), np.arange(17)
+    smaller = cases.mix(["bernoulli", "ragged", "multinomial", "normal", "poisson"])
+    compilations.clear()
+    for fit in (nb.fit_posterior, nb.fit_map):
+        answer = fit(case.model, case.rows(rows), case.y[rows]).predict_proba(case.rows(rows[:11]))
+        assert_allclose(answer.sum(axis=1), 1.0)
+    posterior = nb.fit_posterior(smaller.model, smaller.rows(rows), smaller.y[rows])
+    assert np.isfinite(posterior.log_evidence)
+    posterior.sample(key, 7)
+    assert compilations == []
+
+
+def test_much_work_is_compiled(compilations):
+    function = jax.jit(lambda x: (x[:, None] * x[None]).sum())
+    for size, compiled in ((16, False), (1 + int(host_calls.LITTLE**0.5), True)):
+        assert host_calls.at_once(function, np.ones(size)) == size**2
+        assert bool(compilations) == compiled
+
+
+def test_powers_of_features_compile_nothing(compilations, rng):
+    """Of a table that is too large for the interpreter at once, in blocks of rows."""
+    X, y = rng.normal(size=(2003, 19)), rng.integers(0, 3, 2003)
+    posterior = nb.fit_posterior(nb.NaiveBayes(nb.Normal()), X, y)
+    compilations.clear()
+    assert nb.temper(posterior, X, y, per_feature=True).weights["x"].shape == (19,)
+    assert compilations == []

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.arrays import rules
 from tests.fuzz.test_fuzz import SEED
+from tests.jaxpr_numpy import rules
 
 NUMBER = 100
 """Draws of each case and dtype."""

@@ -11,8 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb.arrays.interpreter.equation import Rule
-from bayesnb.arrays.interpreter.rules import RULES
+from bayesnb.jaxpr_numpy import RULES, Rule
 from tests.recognition.case import FLAGS, Y
 
 

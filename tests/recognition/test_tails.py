@@ -9,7 +9,7 @@ import numpyro.distributions as dist
 import pytest
 
 import bayesnb as nb
-from bayesnb.arrays.interpreter import by_numpy
+from bayesnb.jaxpr_numpy import by_numpy
 from bayesnb.recognition.sites import CORNERS, FAR, draw_far
 from tests.recognition.case import CODES, COUNTS, FLAGS, REALS, C, Y
 from tests.recognition.programs.parts import rows, table

@@ -15,11 +15,10 @@ import numpy as np
 from jax.export import is_symbolic_dim
 from jax.extend.core import Literal
 
-from bayesnb.arrays.interpreter.equation import function_of
-from bayesnb.arrays.interpreter.program import CALLS
-from bayesnb.arrays.interpreter.rules import RULES as NUMPY_RULES
 from bayesnb.arrays.placement import allow_promotion
 from bayesnb.files.onnx.graph import BOOL, INT64, Array, Graph, Tensor, element_type
+from bayesnb.jaxpr_numpy import CALLS, function_of
+from bayesnb.jaxpr_numpy import RULES as NUMPY_RULES
 
 Shape = tuple[Any, ...]
 

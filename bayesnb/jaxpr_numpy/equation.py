@@ -12,7 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays.placement import Array
+Array = Any
+"""A numpy array."""
 
 Function = Callable[..., Any]
 

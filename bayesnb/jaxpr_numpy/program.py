@@ -13,9 +13,8 @@ import jax
 import numpy as np
 from jax.extend.core import Literal
 
-from bayesnb.arrays.interpreter.equation import Function, bind, function_of, numpy_dtype, to_numpy
-from bayesnb.arrays.interpreter.rules import RULES
-from bayesnb.arrays.placement import promote_dtypes
+from bayesnb.jaxpr_numpy.equation import Function, bind, function_of, numpy_dtype, to_numpy
+from bayesnb.jaxpr_numpy.rules import RULES
 
 Values = list[Any]
 
@@ -102,12 +101,11 @@ def _trace(
 ) -> tuple[Program, Any]:
     """The program for arguments of this structure, and the structure of its results; both depend on JAX's generator."""
 
-    @promote_dtypes
     def of_leaves(*leaves: Any) -> Any:
         return function(*jax.tree.unflatten(structure, leaves), **dict(static))
 
     like = [jax.ShapeDtypeStruct(shape, dtype, weak_type=weak) for shape, dtype, weak in kinds]
-    with jax.core.eval_context(), jax.enable_x64(True):
+    with jax.core.eval_context(), jax.enable_x64(True), jax.numpy_dtype_promotion("standard"):
         traced, answer = jax.make_jaxpr(of_leaves, return_shape=True)(*like)
         return compose(traced), jax.tree.structure(answer)
 

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from bayesnb.arrays.interpreter import random, shapes
-from bayesnb.arrays.interpreter.equation import Function, Rule, bind, dtype_of
-from bayesnb.arrays.placement import Array
+from bayesnb.jaxpr_numpy import random, shapes
+from bayesnb.jaxpr_numpy.equation import Array, Function, Rule, bind, dtype_of
 
 
 def _always(function: Function) -> Function:

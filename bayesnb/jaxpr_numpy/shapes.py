@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from jax.lax import GatherScatterMode
 
-from bayesnb.arrays.interpreter.equation import Function, bind, dtype_of, numpy_dtype, shape_of
-from bayesnb.arrays.placement import Array
+from bayesnb.jaxpr_numpy.equation import Array, Function, bind, dtype_of, numpy_dtype, shape_of
 
 FEW = 1 << 10
 """So few numbers are written out, which takes a microsecond and a half less than numpy's view of fewer."""

@@ -10,8 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from bayesnb.arrays.interpreter.equation import Function, Rule, bind, halves, join
-from bayesnb.arrays.placement import Array
+from bayesnb.jaxpr_numpy.equation import Array, Function, Rule, bind, halves, join
 
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 

@@ -9,8 +9,8 @@ import jax
 from jax.core import Trace
 from jax.extend.core import set_current_trace
 
-from bayesnb.arrays.interpreter.equation import to_jax
-from bayesnb.arrays.interpreter.program import prepare
+from bayesnb.jaxpr_numpy.equation import to_jax
+from bayesnb.jaxpr_numpy.program import prepare
 
 
 def by_numpy() -> AbstractContextManager[None]:

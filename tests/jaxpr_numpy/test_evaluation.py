@@ -11,10 +11,7 @@ from jax import lax
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
-import bayesnb as nb
-from bayesnb.arrays import host_calls
-from bayesnb.arrays.interpreter import by_numpy, evaluate
-from tests import cases
+from bayesnb.jaxpr_numpy import by_numpy, evaluate
 
 A = np.random.default_rng(1).normal(size=(3, 4))
 B = np.random.default_rng(2).normal(size=(3, 4))
@@ -192,34 +189,6 @@ def test_a_key_has_one_stream_of_its_own():
     assert len(np.unique(whole)) == whole.size
 
 
-@pytest.fixture
-def compilations():
-    """The events of compilation from here on."""
-    seen = []
-
-    def listen(event, *_, **__):
-        if event.endswith("backend_compile_duration"):
-            seen.append(event)
-
-    jax.monitoring.register_event_duration_secs_listener(listen)
-    yield seen
-    jax.monitoring.unregister_event_duration_listener(listen)
-
-
-def test_nothing_is_compiled_for_the_size_of_a_host_problem(compilations, key):
-    """Fits, evidence, predictions and draws of numpy rows of sizes that no other test has."""
-    case, rows = cases.make("mixed"), np.arange(17)
-    smaller = cases.mix(["bernoulli", "ragged", "multinomial", "normal", "poisson"])
-    compilations.clear()
-    for fit in (nb.fit_posterior, nb.fit_map):
-        answer = fit(case.model, case.rows(rows), case.y[rows]).predict_proba(case.rows(rows[:11]))
-        assert_allclose(answer.sum(axis=1), 1.0)
-    posterior = nb.fit_posterior(smaller.model, smaller.rows(rows), smaller.y[rows])
-    assert np.isfinite(posterior.log_evidence)
-    posterior.sample(key, 7)
-    assert compilations == []
-
-
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_operations_as_they_come_are_what_jax_computes(name):
     function, *args = FUNCTIONS[name]
@@ -255,19 +224,3 @@ def test_keys_of_another_generator_are_left_to_jax():
     assert_array_equal(found, draw())
     with pytest.raises(NotImplementedError, match="threefry2x32"):
         evaluate(draw)
-
-
-def test_much_work_is_compiled(compilations):
-    function = jax.jit(lambda x: (x[:, None] * x[None]).sum())
-    for size, compiled in ((16, False), (1 + int(host_calls.LITTLE**0.5), True)):
-        assert host_calls.at_once(function, np.ones(size)) == size**2
-        assert bool(compilations) == compiled
-
-
-def test_powers_of_features_compile_nothing(compilations, rng):
-    """Of a table that is too large for the interpreter at once, in blocks of rows."""
-    X, y = rng.normal(size=(2003, 19)), rng.integers(0, 3, 2003)
-    posterior = nb.fit_posterior(nb.NaiveBayes(nb.Normal()), X, y)
-    compilations.clear()
-    assert nb.temper(posterior, X, y, per_feature=True).weights["x"].shape == (19,)
-    assert compilations == []

@@ -14,8 +14,7 @@ from jax import lax
 from numpy.testing import assert_array_equal
 
 from bayesnb.arrays.checked import checked
-from bayesnb.arrays.interpreter import evaluate
-from bayesnb.arrays.interpreter.rules import RULES
+from bayesnb.jaxpr_numpy import RULES, evaluate
 from bayesnb.numerics.segment_weights import segment_weights
 from bayesnb.primitives.segmentations import best_segmentation, sum_segmentations
 
@@ -338,7 +337,7 @@ SUMS = {"reduce_sum", "cumsum", "cumlogsumexp", "dot_general", "scatter-add"}
 """Sums of zeros: for XLA the sign depends on how it writes the loop."""
 
 OWN_STREAM = {"random_gamma"}
-"""Rules that do not give what JAX gives: ``tests/arrays/test_interpreter.py`` checks their distribution."""
+"""Rules that do not give what JAX gives: ``tests/jaxpr_numpy/test_evaluation.py`` checks their distribution."""
 
 
 def assert_same(name: str, found: Any, expected: Any, where: str = "") -> None:

@@ -15,9 +15,8 @@ import pytest
 from jax import lax
 from numpy.testing import assert_allclose
 
-from bayesnb.arrays.interpreter import by_numpy, evaluate
-from bayesnb.arrays.interpreter.rules import RULES
-from tests.arrays import rules
+from bayesnb.jaxpr_numpy import RULES, by_numpy, evaluate
+from tests.jaxpr_numpy import rules
 
 FLAT = ("float64", "int64", "uint32", "bool")
 """Dtypes of the default lane: one of a kind."""
