@@ -13,6 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from bayesnb.arrays.placement import without_mask
 from bayesnb.arrays.typing import ArrayLike, LabelsLike, Table
+from bayesnb.arrays.user_warnings import Line, find_line_of_folds
 from bayesnb.frames.blocks import Blocks
 from bayesnb.frames.classes import classes_and_codes, codes_among, join_classes, places_among, plain_labels
 from bayesnb.frames.series import Array, Frame
@@ -31,6 +32,8 @@ class IncrementalClassifier(ClassifierMixin, BaseEstimator):
 
     classes_: Array
     statistics_: ModelStatistics
+    asked_at: Line | None = None
+    """Where the user's code last asked for folds: warnings of their fits point there."""
 
     def fit(self, X: Table, y: LabelsLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the rows, forgetting earlier ones.
@@ -64,6 +67,15 @@ class IncrementalClassifier(ClassifierMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "statistics_")
+
+    def __sklearn_clone__(self) -> Self:
+        """A clone for a fold, which may be fitted in a process that does not know the user's line."""
+        twin: Self = super().__sklearn_clone__()
+        # joblib makes the clones of later folds in a thread of its own: they get the line of the first
+        line = find_line_of_folds() or self.asked_at
+        if line is not None:
+            twin.asked_at = self.asked_at = line
+        return twin
 
     @abstractmethod
     def _rows(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Any, Array, Array | None]:

@@ -19,12 +19,14 @@ FRAME = pd.DataFrame({"size": np.linspace(0, 1, N) + Y, "name": [f"house {n}" fo
 EXTRA = FRAME.assign(more=1.0, colour="red")
 FOLDS = """
 import joblib, sys
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
 import bayesnb as nb
 from tests.sklearn.test_user_warnings import FRAME, Y
 if __name__ == "__main__":
     with joblib.parallel_config(sys.argv[1], n_jobs=2):
-        cross_val_score(nb.NaiveBayesClassifier(temper=False), FRAME, Y)
+        cross_val_score(nb.NaiveBayesClassifier(temper=False), FRAME, Y)  # here
+        search = GridSearchCV(nb.NaiveBayesClassifier(temper=False), {"smoothing": [1.0, 2.0, 3.0]})
+        search.fit(FRAME, Y)  # and here
 """
 
 
@@ -65,13 +67,15 @@ def test_a_cross_validation_says_it_once():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("backend", "times"), [("threading", 1), ("loky", 2)])
-def test_threads_and_processes_do_not_know_the_line_and_say_it_once_a_process(backend, times, tmp_path):
+@pytest.mark.parametrize(("backend", "times"), [("sequential", 1), ("threading", 1), ("loky", 3)])
+def test_threads_and_processes_point_at_the_line_that_asked_once_a_process(backend, times, tmp_path):
     program = tmp_path / "folds.py"
     program.write_text(FOLDS)
     done = subprocess.run([sys.executable, program, backend], capture_output=True, text=True, check=True)
     said = [line for line in done.stderr.splitlines() if "column 'name'" in line]
-    assert 1 <= len(said) <= times
+    lines = [number for number, line in enumerate(FOLDS.splitlines(), 1) if line.endswith("here")]
+    assert {line.split(": ")[0] for line in said} == {f"{program}:{number}" for number in lines}
+    assert all(1 <= sum(f"{program}:{number}:" in line for line in said) <= times for number in lines)
 
 
 def test_a_filter_that_raises_always_raises():
