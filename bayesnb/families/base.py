@@ -17,8 +17,8 @@ A family is a frozen dataclass and a pytree. Its fields are the prior's hyperpar
    ``log_predictive_in_order``, which a family may offer: that of rows in order, faster than the general way;
 9. ``log_partition``, its change ``log_partition_ratio`` and ``log_base_measure``, which give the evidence.
 
-``traits`` has what tables, plots and files need besides, ``left_out`` what tempered fits need, and ``readable`` what
-recognition needs, each with a default.
+``traits`` has what tables, plots and files need besides, and ``left_out`` what tempered fits need,
+each with a default.
 
 The tests check the laws that every family obeys, such as prior times likelihood equals evidence times posterior.
 Arrays are numpy's or JAX's, traced or not; a family never checks which. Missing cells are NaN.
@@ -43,7 +43,6 @@ from bayesnb.arrays.pytree import pytree as pytree
 from bayesnb.families.hyperparameters import Hyperparameters
 from bayesnb.families.left_out import Powers
 from bayesnb.families.parts.support import broadcast, require_finite_numbers, require_shapes, require_support
-from bayesnb.families.readable import Readable
 from bayesnb.families.traits import Traits
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
@@ -58,7 +57,7 @@ Hyperparameter = Any  # NumPyro has no types, so a union with its distributions 
 """A number or an array that broadcasts to [K, D]."""
 
 
-class Family(Hyperparameters, Readable, Scoring, Traits, Powers):
+class Family(Hyperparameters, Scoring, Traits, Powers):
     """A likelihood for a block of columns and its conjugate prior; the module's docstring describes the interface.
 
     Example:

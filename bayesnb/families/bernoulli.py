@@ -68,8 +68,6 @@ class Bernoulli(BetaFamily):
     def likelihood(self, params: Params) -> dist.Distribution:
         return dist.Bernoulli(probs=params["probs"])
 
-    laws = (dist.BernoulliProbs, dist.BernoulliLogits)
-
     def statistics(self, x: Array, z: ClassSums) -> BernoulliStatistics:
         return BernoulliStatistics(*z.trials(x))
 

@@ -108,8 +108,6 @@ class Binomial(BetaFamily):
         totals = self.total_count if total_count is None else total_count
         return dist.Binomial(total_count=jnp.asarray(1 if totals is None else totals), probs=params["probs"])
 
-    laws = (dist.BinomialProbs, dist.BinomialLogits)
-
     def observe(self, block: str, params: Params, x: Array | None, total_count: Array | None) -> Array:
         if x is not None:
             x, totals = jnp.split(x, 2, axis=1)

@@ -17,7 +17,6 @@ from bayesnb.arrays.placement import Array, namespace
 from bayesnb.arrays.sparse import is_sparse
 from bayesnb.families.base import Family, Hyperparameter, Params, Score, pytree
 from bayesnb.families.hyperparameters import plates
-from bayesnb.families.parts.beta import DirichletPrior
 from bayesnb.families.parts.end_to_end import EndToEnd, codes_of_one_hot
 from bayesnb.families.parts.in_order import of_categories
 from bayesnb.families.parts.statistics import CategoricalStatistics, without
@@ -31,7 +30,7 @@ from bayesnb.primitives.sums import ClassSums
 
 
 @pytree
-class Categorical(DirichletPrior):
+class Categorical(Family):
     """Unordered categories: theta_kd ~ Dirichlet(a), x_nd | y_n = k ~ Categorical(theta_kd).
 
     With counts n_c the posterior is Dirichlet(a + n); its mode is (n_c + a_c - 1) / (n + sum a - C), its mean, also the
@@ -120,17 +119,6 @@ class Categorical(DirichletPrior):
         columns = [params[site] for site in self.sites]
         padding = [[(0, 0)] * (p.ndim - 1) + [(0, largest - p.shape[-1])] for p in columns]
         return dist.Categorical(probs=jnp.stack([jnp.pad(p, w) for p, w in zip(columns, padding, strict=True)], -2))
-
-    laws = (dist.CategoricalProbs, dist.CategoricalLogits)
-
-    @classmethod
-    def simplify(cls, params: dict[str, Array]) -> tuple[type[Family], dict[str, Array]]:
-        probs = params["probs"].reshape(*params["probs"].shape[:2], -1, params["probs"].shape[-1])
-        last = (probs > 0).any(axis=(0, 1))[:, ::-1].argmax(axis=-1)
-        if not last.any():
-            return cls, params
-        # the columns' tables were padded to one size
-        return cls, {f"probs_{d}": probs[:, :, d, : probs.shape[-1] - zeros] for d, zeros in enumerate(last)}
 
     def observe(self, block: str, params: Params, x: Array | None, total_count: Array | None) -> Array:
         if x is not None:

@@ -17,7 +17,6 @@ from bayesnb.arrays.placement import Array, namespace
 from bayesnb.arrays.sparse import is_sparse, row_sums
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.hyperparameters import plates
-from bayesnb.families.parts.beta import DirichletPrior
 from bayesnb.families.parts.in_order import of_words
 from bayesnb.families.parts.linear import LinearFamily
 from bayesnb.families.parts.subtraction import without
@@ -39,7 +38,7 @@ from bayesnb.primitives.sums import ClassSums
 
 
 @pytree
-class Multinomial(DirichletPrior, LinearFamily):
+class Multinomial(LinearFamily):
     """Counts of D kinds, such as words: theta_k ~ Dirichlet(a), x_n | y_n = k, n = sum x_n ~ Multinomial(n, theta_k).
 
     With total counts c_d the posterior is Dirichlet(a + c); its mode is (c_d + a_d - 1) / (sum c + sum a - D), its
@@ -112,8 +111,6 @@ class Multinomial(DirichletPrior, LinearFamily):
 
     def likelihood(self, params: Params, total_count: Array | int = 1) -> dist.Distribution:
         return dist.Multinomial(total_count=total_count, probs=whole(params["probs"]))
-
-    laws = (dist.MultinomialProbs, dist.MultinomialLogits)
 
     def observe(self, block: str, params: Params, x: Array | None, total_count: Array | None) -> Array:
         if not params["probs"].shape[-1]:

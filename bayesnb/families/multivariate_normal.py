@@ -14,14 +14,14 @@ import numpyro.distributions as dist
 
 from bayesnb.arrays.host_calls import finalise
 from bayesnb.arrays.placement import Array, is_traced
-from bayesnb.families.base import Family, Hyperparameter, Params, Score, pytree
+from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.hyperparameters import plates
 from bayesnb.families.left_out import conjugate_update
 from bayesnb.families.normal import Normal
 from bayesnb.families.parts import multivariate_rows as of_rows
-from bayesnb.families.parts.multivariate_rows import InverseWishartPrior
 from bayesnb.families.parts.statistics import MultivariateNormalStatistics
 from bayesnb.families.parts.support import require_finite_numbers, require_positive, require_shapes, require_whole_rows
+from bayesnb.families.parts.tied import Tied
 from bayesnb.families.priors import normal_inverse_wishart
 from bayesnb.families.priors.normal_inverse_wishart import NormalInverseWishart
 from bayesnb.numerics.covariances import divergence, first_singular, proper, require_covariance, variances
@@ -32,7 +32,7 @@ from bayesnb.primitives.sums import ClassSums
 
 
 @pytree
-class MultivariateNormal(InverseWishartPrior):
+class MultivariateNormal(Tied):
     """Real features with a covariance: Sigma_k ~ InverseWishart(df, scale), mu_k | Sigma_k ~ Normal(loc, Sigma_k /
     strength), x_n | y_n = k ~ Normal(mu_k, Sigma_k), which is quadratic discriminant analysis.
 
@@ -83,6 +83,8 @@ class MultivariateNormal(InverseWishartPrior):
     learned = ("strength",)
     statistics_type = MultivariateNormalStatistics
     one_feature = True
+    diagonal = Normal
+    """The family of rows whose covariances are all diagonal."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -154,19 +156,6 @@ class MultivariateNormal(InverseWishartPrior):
 
     def likelihood(self, params: Params) -> dist.Distribution:
         return dist.MultivariateNormal(params["loc"], covariance_matrix=params["covariance"])
-
-    @classmethod
-    def read(cls, law: dist.Distribution) -> dict[str, Array] | None:
-        known = type(law) in (dist.MultivariateNormal, of_rows.NormalOfSeen)
-        return {"loc": law.loc, "covariance": law.covariance_matrix} if known else None
-
-    @classmethod
-    def simplify(cls, params: dict[str, Array]) -> tuple[type[Family], dict[str, Array]]:
-        covariance = params["covariance"]
-        variance = np.diagonal(covariance, axis1=-2, axis2=-1)
-        if (covariance == variance[..., None] * np.eye(covariance.shape[-1])).all():
-            return Normal, {"loc": params["loc"], "variance": variance}
-        return cls, params
 
     def observe(self, block: str, params: Params, x: Array | None, total_count: Array | None) -> Array:
         del total_count

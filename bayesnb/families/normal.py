@@ -115,31 +115,6 @@ class Normal(Tied, LinearFamily):
         scale = jnp.where(constant, narrow, jnp.sqrt(jnp.where(constant, 1.0, variance)))
         return dist.Normal(loc, scale).mask(~constant)
 
-    site_supports = (("loc", dist.constraints.real), ("variance", dist.constraints.positive))
-
-    @classmethod
-    def read(cls, law: dist.Distribution) -> dict[str, Array] | None:
-        return {"loc": law.loc, "variance": jnp.square(law.scale)} if type(law) is dist.Normal else None
-
-    @classmethod
-    def prior_terms(cls, site: str, params: Params) -> tuple[Array, ...]:
-        log, one = jnp.log(params["variance"]), 1.0 / params["variance"]
-        return (log, one) if site == "variance" else (log, one, params["loc"] * one, jnp.square(params["loc"]) * one)
-
-    @classmethod
-    def prior_of(cls, site: str, coefficients: Array) -> tuple[dict[str, Array], Array]:
-        if site == "variance":
-            shape, rate = -coefficients[0] - 1.0, -coefficients[1]
-            return {"shape": shape, "rate": rate}, (shape > 0) & (rate > 0)
-        strength = -2.0 * coefficients[3]
-        loc = coefficients[2] / jnp.where(strength > 0, strength, 1.0)
-        expected = jnp.stack([jnp.full_like(loc, -0.5), -0.5 * strength * jnp.square(loc)])
-        near = jnp.abs(coefficients[:2] - expected) < 1e-7 * (1.0 + jnp.abs(expected))
-        return {"loc": loc, "strength": strength}, (strength > 1e-9) & near.all(axis=0)
-
-    def tilt(self, site: str, powers: tuple[float, ...]) -> Self:
-        return self._replace(shape=self.shape - powers[0]) if site == "variance" else self
-
     def sample_rows(self, block: str, params: Params, y: Array, draw: Array, total_count: Array | None) -> Array:
         of_row = self.params_of_rows(params, y, draw)
         # ``likelihood`` gives a constant column some width; generated cells are exactly the constant

@@ -78,19 +78,6 @@ class NormalKnownVariance(LinearFamily):
         return {**super().params_of_rows(params, y, draw), "variance": variance[y]}
 
     known_parameter = (Normal, "variance")
-    site_supports = (("loc", dist.constraints.real),)
-
-    @classmethod
-    def prior_terms(cls, site: str, params: Params) -> tuple[Array, ...]:
-        return params[site], jnp.square(params[site])
-
-    @classmethod
-    def prior_of(cls, site: str, coefficients: Array) -> tuple[dict[str, Array], Array]:
-        del site
-        precision = -2.0 * coefficients[1]
-        valid = precision > 1e-9
-        precision = jnp.where(valid, precision, 1.0)
-        return {"loc": coefficients[0] / precision, "scale": precision**-0.5}, valid
 
     def statistics(self, x: Array, z: ClassSums) -> NormalStatistics:
         return NormalStatistics(*z.moments(x))

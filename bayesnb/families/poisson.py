@@ -100,23 +100,6 @@ class Poisson(LinearFamily):
     def likelihood(self, params: Params) -> dist.Distribution:
         return dist.Poisson(params["rate"])
 
-    site_supports = (("rate", dist.constraints.positive),)
-    laws = (dist.Poisson,)
-
-    @classmethod
-    def prior_terms(cls, site: str, params: Params) -> tuple[Array, ...]:
-        return jnp.log(params[site]), params[site]
-
-    @classmethod
-    def prior_of(cls, site: str, coefficients: Array) -> tuple[dict[str, Array], Array]:
-        del site
-        shape, rate = coefficients[0] + 1.0, -coefficients[1]
-        return {"shape": shape, "rate": rate}, (shape > 0) & (rate > 0)
-
-    def tilt(self, site: str, powers: tuple[float, ...]) -> Self:
-        del site
-        return self._replace(shape=self.shape + powers[0])
-
     def check_params(self, params: Params, block: str) -> None:
         require_shapes(block, params, rate="KD")
         rate = params["rate"]

@@ -36,6 +36,9 @@ class TiedColumns(Family):
     untied: ClassVar[type[Family]]
     """The family whose columns have parameters of their own."""
 
+    column_axis: ClassVar[int] = -1
+    """The axis of columns in parameters."""
+
     one_feature = True
     affine_predictive = False
     takes_sparse = False
@@ -66,7 +69,7 @@ class TiedColumns(Family):
     def spread(self, params: Params) -> Params:
         """The parameters of ``wide``: each group's for each of its columns."""
         index = jnp.asarray(self.columns)
-        return {s: jnp.take(jnp.asarray(v), index, axis=-1 - self.support_of(s).event_dim) for s, v in params.items()}
+        return {site: jnp.take(jnp.asarray(v), index, axis=self.column_axis) for site, v in params.items()}
 
     # sizes
 
@@ -196,6 +199,7 @@ class TiedCategorical(TiedColumns, Categorical):
     columns: tuple[int, ...] = field(default=(0,), metadata={"static": True})
 
     untied = Categorical
+    column_axis = -2
 
 
 @pytree

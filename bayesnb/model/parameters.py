@@ -11,6 +11,7 @@ import numpyro
 from bayesnb.arrays.typing import Array, LabelsLike, ObservedRows, Rows
 from bayesnb.families.base import Family, Hyperparameter
 from bayesnb.model.spelling import Spelling
+from bayesnb.model.tilt import tilt
 
 Sites = dict[str, Array]
 """Parameters by site name: ``class_probs`` [K], and ``block_name`` [K, D, ...]."""
@@ -109,7 +110,7 @@ class Parameters:
         for block, family in self.families.items():
             for site in family.sites:
                 if f"{block}_{site}" in tilts:
-                    families[block] = families[block].tilt(site, tilts[f"{block}_{site}"])
+                    families[block] = tilt(families[block], site, tilts[f"{block}_{site}"])
         # only two classes have a probability that is a function of one latent: p^q (1 - p)^q
         return families, self.class_concentration + tilts.get("class_probs", (0.0,))[0]
 

@@ -12,6 +12,7 @@ from bayesnb.families.base import Family
 from bayesnb.recognition.classes import same
 from bayesnb.recognition.matching import Values
 from bayesnb.recognition.points import Observed, Points
+from bayesnb.recognition.reading import reading_of
 from bayesnb.recognition.refusals import NotNaiveBayes
 
 A_PLATE = "give each column its own, by a plate of columns"
@@ -45,10 +46,11 @@ class Block:
 
     def prior_terms(self, short: str, values: dict[str, Any], num_classes: int) -> tuple[Any, ...]:
         """The terms of a prior where the parameters have these values; those of a common one have no class axis."""
+        reading = reading_of(self.family)
         if short in self.common:
-            return self.family.prior_terms(short, {s: values[s] for s in self.common})
+            return reading.prior_terms(short, {s: values[s] for s in self.common})
         repeated = {s: np.repeat(values[s][:, None], num_classes, axis=1) for s in self.common}
-        return self.family.prior_terms(short, {**values, **repeated})
+        return reading.prior_terms(short, {**values, **repeated})
 
     def rows(self, value: Any, totals: Any, mask: Any) -> Any:
         """The block's cells [N, D] from the site's value; with their totals, if these differ between rows.
@@ -87,13 +89,13 @@ def _block(name: str, site: str, cells: Observed, tables: dict[str, Any], num_cl
     shape, common, params = tuple(np.shape(cells.value)[1:]), [], {}
     if cells.family.one_feature and len(shape) != 1:
         raise NotNaiveBayes(f"site {site!r} has cells of shape {shape} in each row: one vector a row is expected")
-    family, tables = cells.family.simplify(tables)
+    family, tables = reading_of(cells.family).simplify(tables)
     family, fixed = _with_known(family, tables, site)
     known = {short: values.reshape(num_classes, *_columns(family, short, shape)) for short, values in fixed.items()}
     for short, values in tables.items():
         if short in known:
             continue
-        event, columns = family.support_of(short).event_dim, _columns(family, short, shape)
+        event, columns = reading_of(family).support(short).event_dim, _columns(family, short, shape)
         table = values.reshape(len(values), num_classes, *columns, *values.shape[values.ndim - event :])
         if short == getattr(family, "may_be_common", "") and num_classes > 1 and _is_common(table):
             common.append(short)
@@ -159,7 +161,7 @@ def _with_known(family: type[Family], tables: dict[str, Any], site: str) -> tupl
         )
     for short in known:
         for special in Family.known.values():
-            if special.known_parameter == (family, short):
+            if getattr(special, "known_parameter", None) == (family, short):
                 return special, {short: known[short]}
     return family, {}
 

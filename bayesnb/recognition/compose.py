@@ -19,6 +19,7 @@ from bayesnb.recognition.matching import Values, find_parts, site_of
 from bayesnb.recognition.own_priors import covers, own_prior
 from bayesnb.recognition.points import Latent, Points
 from bayesnb.recognition.priors import Fed, conjugate_prior
+from bayesnb.recognition.reading import reading_of
 from bayesnb.recognition.refusals import NotNaiveBayes
 from bayesnb.recognition.sites import value_inside
 
@@ -143,8 +144,8 @@ def compose(
     for block in matches.blocks:
         found: dict[str, list[Any]] = {}
         for short in block.params:
-            name, support = block.canonical(short), block.family.support_of(short)
-            prior_of = partial(block.family.prior_of, short)
+            name, reading = block.canonical(short), reading_of(block.family)
+            prior_of, support = partial(reading.prior_of, short), reading.support(short)
             values = _conjugate(matches, settings, name, partial(_terms, block, short, num_classes), prior_of, support)
             if values is None:
                 own[name] = own_prior(matches.fed[name], settings[0], matches.laws, block.site)

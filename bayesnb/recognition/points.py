@@ -12,6 +12,7 @@ import numpy as np
 import numpyro.distributions as dist
 
 from bayesnb.families.base import Family
+from bayesnb.recognition.reading import names_of_likelihoods, reading_of
 from bayesnb.recognition.refusals import FROM_ZERO, NO_LABEL, SUMMED_OUT, NotNaiveBayes
 from bayesnb.recognition.running import Program, Trace, numbers
 from bayesnb.recognition.sites import base_of, mask_of
@@ -181,11 +182,13 @@ def _require_terms(name: str, site: dict[str, Any], size: int) -> None:
 
 def _read_cells(name: str, site: dict[str, Any]) -> Observed:
     law, value = base_of(site["fn"]), site["value"]
-    families = [(family, params) for family in Family.known.values() if (params := family.read(law)) is not None]
+    families = [
+        (family, params) for family in Family.known.values() if (params := reading_of(family).params(law)) is not None
+    ]
     if not families:
         raise NotNaiveBayes(
             f"site {name!r} is observed, and a {type(law).__name__} is not a likelihood of this package, which has "
-            f"{', '.join(sorted(name for name, f in Family.known.items() if {'laws', 'read'} & vars(f).keys()))}"
+            f"{names_of_likelihoods()}"
             f"{SUMMED_OUT if type(law).__name__.startswith('Mixture') else ''}"
         )
     _require_terms(name, site, int(np.size(value)))
@@ -193,7 +196,7 @@ def _read_cells(name: str, site: dict[str, Any]) -> Observed:
     batch = np.shape(value)[: np.ndim(value) - int(family.one_feature)]
     full = {}
     for short, param in params.items():
-        event = param.shape[param.ndim - family.support_of(short).event_dim :]
+        event = param.shape[param.ndim - reading_of(family).support(short).event_dim :]
         full[short] = jnp.broadcast_to(param, (*batch, *event))
     totals = getattr(law, "total_count", None)
     totals = None if totals is None else jnp.broadcast_to(totals, batch)

@@ -1,9 +1,9 @@
-"""Priors of probabilities: families of successes in trials with Beta priors, and the Dirichlet prior of categories."""
+"""Priors of probabilities: families of successes in trials with Beta priors."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import jax.numpy as jnp
 import numpy as np
@@ -12,7 +12,7 @@ import numpyro.distributions as dist
 from jax.scipy.special import rel_entr
 
 from bayesnb.arrays.placement import Array, namespace
-from bayesnb.families.base import Family, Hyperparameter, Params, pytree
+from bayesnb.families.base import Hyperparameter, Params, pytree
 from bayesnb.families.hyperparameters import plates
 from bayesnb.families.parts.linear import LinearFamily
 from bayesnb.families.parts.statistics import Statistics, without
@@ -59,22 +59,6 @@ class BetaFamily(LinearFamily):
     def params(self, block: str) -> Params:
         with plates(block, jnp.shape(self.a)):
             return {"probs": numpyro.sample(f"{block}_probs", dist.Beta(self.a, self.b))}
-
-    site_supports = (("probs", dist.constraints.unit_interval),)
-
-    @classmethod
-    def prior_terms(cls, site: str, params: Params) -> tuple[Array, ...]:
-        return jnp.log(params[site]), jnp.log1p(-params[site])
-
-    @classmethod
-    def prior_of(cls, site: str, coefficients: Array) -> tuple[dict[str, Array], Array]:
-        del site
-        a, b = coefficients + 1.0
-        return {"a": a, "b": b}, (a > 0) & (b > 0)
-
-    def tilt(self, site: str, powers: tuple[float, ...]) -> Self:
-        del site
-        return self._replace(a=self.a + powers[0], b=self.b + powers[1])
 
     def check_params(self, params: Params, block: str) -> None:
         require_shapes(block, params, probs="KD")
@@ -123,25 +107,3 @@ class BetaFamily(LinearFamily):
 
 def _counts(statistics: TrialStatistics) -> Array:
     return jnp.stack([statistics.successes, statistics.trials - statistics.successes], axis=-1)
-
-
-class DirichletPrior(Family):
-    """theta_k ~ Dirichlet(concentration): the log density is a linear combination of log theta_kc."""
-
-    concentration: Any
-
-    site_supports = (("probs", dist.constraints.simplex),)
-
-    @classmethod
-    def prior_terms(cls, site: str, params: Params) -> tuple[Array, ...]:
-        return tuple(jnp.moveaxis(jnp.log(params[site]), -1, 0))
-
-    @classmethod
-    def prior_of(cls, site: str, coefficients: Array) -> tuple[dict[str, Array], Array]:
-        del site
-        concentration = jnp.moveaxis(coefficients + 1.0, 0, -1)
-        return {"concentration": concentration}, (concentration > 0).all(axis=-1)
-
-    def tilt(self, site: str, powers: tuple[float, ...]) -> Self:
-        del site
-        return self._replace(concentration=self.concentration + powers[0])  # two categories: p^q (1 - p)^q
