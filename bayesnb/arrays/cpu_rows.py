@@ -6,7 +6,7 @@ one CPU device are read as numpy arrays: few are padded to a power of two, and m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -26,11 +26,13 @@ FEW_ROWS = 512
 
 def find_cpu_rows(X: Any, *others: Any) -> jax.Array | None:
     """One of the JAX arrays in X if numpy can read all JAX arrays in X and in ``others``, else None."""
-    parts = list(_parts(X))
+    parts = _parts(X)
     rows = [part for part in parts if isinstance(part, jax.Array)]
+    if not rows:
+        return None
     sparse = any(hasattr(part, "todense") for part in parts if not isinstance(part, jax.Array))
     known = [*rows, *(other for other in others if isinstance(other, jax.Array))]
-    return rows[0] if rows and not sparse and all(map(_is_on_cpu, known)) else None
+    return rows[0] if not sparse and all(map(_is_on_cpu, known)) else None
 
 
 def read_as_numpy(given: Any) -> Any:
@@ -99,11 +101,13 @@ def fill_up(tables: T) -> T:
     return jax.tree.map(lambda table: table[rows], tables)
 
 
-def _parts(X: Any) -> Iterator[Any]:
+def _parts(X: Any) -> list[Any]:
     """The arrays of the blocks; a block may be a pair of arrays."""
     blocks = X.cells if isinstance(X, ObservedRows) else X
+    parts: list[Any] = []
     for block in blocks.values() if isinstance(blocks, Mapping) else (blocks,):
-        yield from block if isinstance(block, tuple) else (block,)
+        parts.extend(block if isinstance(block, tuple) else (block,))
+    return parts
 
 
 def _is_on_cpu(array: jax.Array) -> bool:

@@ -51,10 +51,12 @@ def namespace(x: Array) -> ModuleType:
     return jnp if isinstance(x, jax.Array) else np
 
 
-def as_array(x: Any) -> Array:
-    """``x`` itself if it is a JAX array, else ``x`` as a numpy array of a dtype that JAX has."""
+def as_array(x: Any, name: str = "an argument") -> Array:
+    """``x`` itself if it is a JAX array, else ``x`` as a numpy array of a dtype that JAX has; no cell may be masked."""
+    if type(x) is np.ndarray:
+        return native(x)
     if not isinstance(x, jax.Array):
-        x = without_mask("an argument", x)
+        x = without_mask(name, x)
         try:
             return native(np.asarray(x))
         except ValueError as error:

@@ -25,7 +25,7 @@ from bayesnb.arrays.pytree import pytree
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families.base import Family
 from bayesnb.families.parts.powers import mix
-from bayesnb.fits.closed_form import conjugate, gather
+from bayesnb.fits.closed_form import gather
 from bayesnb.model.class_prior import joint_score
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.stable import sigmoid
@@ -181,7 +181,7 @@ def _compare(
     """The resolved model, its statistics, and by block the log Bayes factors and the posterior log odds, [D] each."""
     arguments.require_probability(prior=prior)
     log_odds = math.log(prior) - math.log1p(-prior)
-    model, statistics = gather(conjugate(model), X, y, sample_weight, statistics)
+    model, statistics = gather(model, X, y, sample_weight, statistics, closed_form=True)
     model = model.resolve(statistics=statistics)
     for name, family in model.families.items():
         for leaf in jax.tree.leaves(family):

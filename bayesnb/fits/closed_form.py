@@ -21,7 +21,7 @@ import jax
 import numpy as np
 
 from bayesnb.arrays.host_calls import finalise
-from bayesnb.arrays.placement import is_traced, on_host, to_host, with_automatic_axes
+from bayesnb.arrays.placement import is_traced, on_host, with_automatic_axes
 from bayesnb.arrays.typing import ArrayLike, LabelsLike, Rows
 from bayesnb.arrays.user_warnings import warn
 from bayesnb.families.parts.statistics import NormalStatistics
@@ -95,7 +95,7 @@ def fit_map(
         >>> fit.params["x_probs"].round(3)  # (2 + 1) / (3 + 2)
         array([[0.6]])
     """
-    model, statistics = gather(conjugate(model), X, y, sample_weight, statistics, evidence=False, tables=True)
+    model, statistics = gather(model, X, y, sample_weight, statistics, closed_form=True, evidence=False, tables=True)
     model, params = finalise(_resolve_and_fit, model, statistics, formula=posterior_mode)
     return PointEstimate.trust(model, params)
 
@@ -122,7 +122,7 @@ def fit_posterior(
         >>> round(float(post.log_evidence), 3)
         -13.146
     """
-    model, statistics = gather(conjugate(model), X, y, sample_weight, statistics, tables=True)
+    model, statistics = gather(model, X, y, sample_weight, statistics, closed_form=True, tables=True)
     prior, posterior = finalise(_resolve_and_fit, model, statistics, formula=NaiveBayes.update)
     return Posterior(prior, posterior, statistics, prior.start_powers())
 
@@ -162,14 +162,17 @@ def gather(
     sample_weight: Any,
     statistics: ModelStatistics | None,
     *,
+    closed_form: bool = False,
     evidence: bool = True,
     tables: bool = False,
 ) -> tuple[NaiveBayes, ModelStatistics]:
     """The model, not yet resolved, and the statistics of the rows; both on the host if the data are.
 
-    With ``tables`` the counts of many classes may be sparse.
+    For a ``closed_form`` the model must be conjugate. With ``tables`` the counts of many classes may be sparse.
     """
     arguments.check_model(model)
+    if closed_form:
+        require_conjugacy(model)
     if statistics is None:
         if X is None:
             raise ValueError("give rows, X and y, or statistics=sufficient_statistics(model, X, y)")
@@ -181,7 +184,7 @@ def gather(
         statistics = statistics if tables else statistics.dense()
     _warn_of_rounding(statistics)
     if on_host(statistics) and not is_traced(model):
-        model = to_host(model)
+        model = jax.tree.map(np.asarray, model)  # numbers too: they are then of double precision
     elif not model.resolved:
         check_model_float32(model.families, model.class_concentration)
     return model, statistics

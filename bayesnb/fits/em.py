@@ -22,7 +22,7 @@ from numpyro import handlers
 from scipy.special import rel_entr
 
 from bayesnb.arrays.host_calls import finalise
-from bayesnb.arrays.placement import allow_promotion, as_array, to_host, without_mask
+from bayesnb.arrays.placement import allow_promotion, as_array, to_host
 from bayesnb.arrays.pytree import pytree
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.arrays.user_warnings import warn
@@ -171,8 +171,9 @@ def fit_em(
         array([[1.67],
                [7.67]])
     """
+    arguments.check_model(model)
     require_fit(fit, fit_map, fit_mle)
-    if fit is fit_map and isinstance(model, NaiveBayes):
+    if fit is fit_map:
         refuse_discrete(model, "MAP is the best of discrete cases, which EM cannot climb to: give fit=nb.fit_mle")
     arguments.check_counts(max_iterations=max_iterations)
     for name, given, most in (("tolerance", tolerance, np.inf), ("unlabelled_weight", unlabelled_weight, 1.0)):
@@ -220,7 +221,7 @@ def refuse_discrete(model: NaiveBayes, obstacle: str) -> None:
 
 def has_unlabelled(y: Any) -> bool:
     """True if integer labels [N] contain a -1."""
-    return np.ndim(y) == 1 and as_array(without_mask("y", y)).dtype.kind == "i" and bool((np.asarray(y) == -1).any())
+    return np.ndim(y) == 1 and as_array(y, "y").dtype.kind == "i" and bool((np.asarray(y) == -1).any())
 
 
 def separate(
@@ -228,7 +229,7 @@ def separate(
 ) -> SplitRows:
     """Labelled rows as statistics and unlabelled rows, on the host; errors as in ``fit_em``."""
     X, sample_weight = to_host((X, sample_weight))
-    y = None if y is None else np.asarray(as_array(without_mask("y", y)))
+    y = None if y is None else np.asarray(as_array(y, "y"))
     signed = y is not None and y.dtype.kind == "i"
     rows = label_rows(model, X, np.maximum(y, 0) if signed else y, sample_weight, sparse=sparse)
     if rows.labels.soft:

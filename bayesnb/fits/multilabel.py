@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.host_calls import finalise
-from bayesnb.arrays.placement import as_array, is_traced, on_host, to_host, without_mask
+from bayesnb.arrays.placement import as_array, is_traced, on_host, to_host
 from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.typing import Array, ArrayLike, Rows
 from bayesnb.families.base import Family
@@ -170,7 +170,7 @@ def _label_by_label(
 def _check_labels(Y: Any, num_rows: int) -> Array:
     if hasattr(Y, "toarray"):
         raise ValueError("Y is a sparse matrix: give a dense array, for instance Y.toarray()")
-    Y = as_array(without_mask("Y", Y))
+    Y = as_array(Y, "Y")
     if Y.ndim != 2 or Y.shape[0] != num_rows or not Y.shape[1]:
         hint = "; for a single label give Y[:, None], for classes that exclude each other use nb.fit_posterior"
         raise ValueError(

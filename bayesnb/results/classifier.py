@@ -143,14 +143,18 @@ class Classifier(Node):
     def arrays(self, X: Rows) -> dict[str, Array]:
         """Rows [N, D] by block, checked against the fit; ValueError if they do not fit."""
         model = arguments.require_one_fit(self.model)
-        return check_rows(model.families, model.single, model.by_block(X), self.columns(), sparse=not is_traced(self))
+        return check_rows(model.families, model.single, model.by_block(X), self.columns(), sparse=not self._traced)
 
     def _score_rows(self, arrays: dict[str, Array]) -> LogProb:
         """The scores of checked rows: numpy rows on the host, wherever the fit is; JAX rows in one compiled call."""
-        if is_traced(self) or not (on_host(arrays) or (is_traced(arrays) and on_host(self))):
+        if self._traced or not (on_host(arrays) or (is_traced(arrays) and on_host(self))):
             return _scores(self, arrays)
         # under a user's jit, too, the tables of a fit of numpy arrays are computed only once
         return self._host_score(arrays)
+
+    @cached_property
+    def _traced(self) -> bool:
+        return is_traced(self)
 
     @cached_property
     def _host_score(self) -> Score:
@@ -158,7 +162,7 @@ class Classifier(Node):
         return (self if on_host(self) else to_host(self))._scorer()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_host_score"}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_traced", "_host_score")}
 
 
 _scores = jax.jit(Classifier.scores)

@@ -6,7 +6,7 @@ they are known: inside a JAX transformation they are not, unless the user's func
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -19,7 +19,7 @@ from bayesnb.arrays.cells import observed
 from bayesnb.arrays.checked import checked
 from bayesnb.arrays.class_table import is_class_table
 from bayesnb.arrays.lazy import require_computed
-from bayesnb.arrays.placement import Array, as_array, fill_masked, is_traced, on_host, promote_dtypes
+from bayesnb.arrays.placement import Array, as_array, fill_masked, is_traced, native, on_host, promote_dtypes
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.arrays.sparse import bytes_per_row, from_bcoo, is_sparse, part_of, rows_of
 from bayesnb.arrays.threads import in_threads, require_jax, row_blocks
@@ -80,7 +80,6 @@ def check_float32(families: Mapping[str, Family]) -> None:
             family.check_float32(name)
 
 
-@promote_dtypes
 def check_values(
     families: Mapping[str, Family], arrays: Mapping[str, Array], weight: Array | None = None, *, fit: bool = False
 ) -> dict[str, Array]:
@@ -90,14 +89,16 @@ def check_values(
     [N] or [N, K], may hold anything.
     """
 
-    def of_block(name: str, x: Array) -> Array:
-        check = partial(check_cells, families[name], name, fit)
-        if on_host(x):
-            in_threads(lambda rows: check(part_of(x, rows, order="K")), row_blocks(x.shape[0], bytes_per_row(x)))
-            return x
-        return checked(check, x, *([weight] if weight is not None and is_traced(x) else []))
+    return {
+        name: _check_block(partial(check_cells, families[name], name, fit), x, weight) for name, x in arrays.items()
+    }
 
-    return {name: of_block(name, x) for name, x in arrays.items()}
+
+def _check_block(check: Callable[..., Array], x: Array, weight: Array | None) -> Array:
+    if not on_host(x):
+        return checked(check, x, *([weight] if weight is not None and is_traced(x) else []))
+    in_threads(lambda rows: check(part_of(x, rows, order="K")), row_blocks(x.shape[0], bytes_per_row(x)))
+    return x
 
 
 def check_cells(family: Family, name: str, fit: bool, x: Array, weight: Array | None = None) -> Array:
@@ -114,8 +115,8 @@ def check_cells(family: Family, name: str, fit: bool, x: Array, weight: Array | 
 
 def only_support(family: Family, supports: tuple[Constraint, ...]) -> bool:
     """True if the family only checks that cells are in its support, which is one of these."""
-    default = all(getattr(type(family), name) is getattr(Family, name) for name in ("check", "check_fit"))
-    return default and any(family.support is support for support in supports)
+    kind = type(family)
+    return kind.check is Family.check and kind.check_fit is Family.check_fit and family.support in supports
 
 
 def match_statistics(families: Mapping[str, Family], num_classes: int | None, resolved: bool, given: Any) -> None:
@@ -137,10 +138,30 @@ def _pack(family: Family, name: str, given: Any) -> Array:
     if isinstance(given, list) and len(given) == 2 and np.ndim(given[0]) == 2:
         raise ValueError(f"block {name!r}: a pair (successes, totals) is a tuple of two arrays, got a list")
     parts = given if isinstance(given, tuple) else (given,)
-    return family.pack(tuple(_block(family, name, part) for part in parts), name)
+    return family.pack(tuple([_block(family, name, part) for part in parts]), name)
 
 
-def _block(family: Family, name: str, x: Any) -> Array:
+def _block(family: Family, name: str, given: Any) -> Array:
+    """An array [N, D] of real numbers, or a sparse matrix in CSR format."""
+    x = native(given) if type(given) is np.ndarray else _read(family, name, given)
+    if x.ndim != 2:
+        hint = "a single column is x[:, None]" if x.ndim == 1 else "flatten further axes into columns"
+        raise ValueError(f"block {name!r} must be an array [N, D], got shape {x.shape}: {hint}")
+    if x.dtype.kind in "mM":
+        raise ValueError(
+            f"block {name!r} holds dates or durations, {x.dtype}: convert them to numbers, such as days since a first "
+            "date, or durations / numpy.timedelta64(1, 'D')"
+        )
+    if not (jnp.issubdtype(x.dtype, jnp.number) or x.dtype == bool) or jnp.issubdtype(x.dtype, jnp.complexfloating):
+        raise ValueError(
+            f"block {name!r} must hold numbers, got dtype {x.dtype}; encode strings as integer codes "
+            "(numpy.unique with return_inverse=True)"
+        )
+    return x
+
+
+def _read(family: Family, name: str, x: Any) -> Array:
+    """JAX's arrays, masked and sparse ones, lists and tables, as arrays or sparse matrices."""
     require_computed("X", x)
     if not is_sparse(x) and hasattr(x, "todense"):
         if type(x).__name__ != "BCOO" or x.n_dense or x.n_batch or x.ndim != 2 or is_traced(x):
@@ -161,19 +182,6 @@ def _block(family: Family, name: str, x: Any) -> Array:
         raise ValueError(
             f"block {name!r} is a sparse matrix that contains NaN, but a sparse matrix has no missing cells: "
             "replace NaN by zeros"
-        )
-    if x.ndim != 2:
-        hint = "a single column is x[:, None]" if x.ndim == 1 else "flatten further axes into columns"
-        raise ValueError(f"block {name!r} must be an array [N, D], got shape {x.shape}: {hint}")
-    if x.dtype.kind in "mM":
-        raise ValueError(
-            f"block {name!r} holds dates or durations, {x.dtype}: convert them to numbers, such as days since a first "
-            "date, or durations / numpy.timedelta64(1, 'D')"
-        )
-    if not (jnp.issubdtype(x.dtype, jnp.number) or x.dtype == bool) or jnp.issubdtype(x.dtype, jnp.complexfloating):
-        raise ValueError(
-            f"block {name!r} must hold numbers, got dtype {x.dtype}; encode strings as integer codes "
-            "(numpy.unique with return_inverse=True)"
         )
     return x
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Protocol, Self
 
 import jax
@@ -87,7 +88,7 @@ class LabelledRows:
         """N."""
         return self.labels.y.shape[0]
 
-    @property
+    @cached_property
     def on_host(self) -> bool:
         """True if the rows and labels are numpy arrays."""
         return on_host(self.arrays, self.labels)
@@ -110,7 +111,7 @@ class LabelledRows:
 
     def drop_unused(self) -> Self:
         """The rows of positive weight; on a device all rows, with cells of 0 in the others."""
-        if is_traced(self.arrays, self.labels) or (self.labels.weight is None and not self.labels.soft):
+        if (self.labels.weight is None and not self.labels.soft) or is_traced(self.arrays, self.labels):
             return self
         with jax.core.eval_context():
             positive = self.weight() > 0
@@ -137,7 +138,6 @@ def label_rows(
     Raises:
         ValueError: for shapes, types or labels that do not fit, or if the number of classes is unknown.
     """
-    arguments.check_model(model)
     declared = arguments.check_num_classes(num_classes)
     if None not in (declared, model.num_classes) and declared != model.num_classes:
         raise ValueError(f"num_classes is {declared}, the model has {model.num_classes} classes")
@@ -148,9 +148,10 @@ def label_rows(
     arrays = check_shapes(model.families, model.single, model.by_block(X), model.columns, sparse=sparse)
     num_rows = next(iter(arrays.values())).shape[0]
     labels, num_classes = check_labels(model.labels_of(y), sample_weight, num_rows, model.num_classes or declared)
-    if on_host(arrays) and not is_traced(labels):
-        labels = Labels(*(None if part is None else np.asarray(part) for part in labels))
-    if None in model.columns.values() and not (on_host(arrays, labels) and beside is None):
+    at_host = on_host(arrays) and not is_traced(labels)
+    if at_host:
+        labels = jax.tree.map(np.asarray, labels)
+    if None in model.columns.values() and not (at_host and beside is None):
         check_float32(model.families)
     rows = LabelledRows(model.families, arrays, labels, num_classes, beside)
     prepared = {name: family.prepare(arrays[name], rows.given_weight) for name, family in model.families.items()}

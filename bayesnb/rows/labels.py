@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.checked import checked, refuse
-from bayesnb.arrays.placement import Array, as_array, is_traced, namespace, on_host, without_mask
+from bayesnb.arrays.placement import Array, as_array, is_traced, namespace, on_host
 from bayesnb.primitives.sums import Labels
 
 MOST_CLASSES = np.iinfo(np.int32).max
@@ -44,20 +44,21 @@ def check_labels(y: Any, sample_weight: Any, num_rows: int, num_classes: int | N
         if weight is not None:
             y, weight = namespace(y).where(weight[:, None] > 0, y * weight[:, None], 0.0), None
         return Labels(y, weight), num_classes
+    traced = is_traced(y)
     with jax.core.eval_context():  # without this an outer jit would trace computations even on a known JAX array
-        num_classes = _classes(y if is_traced(y) else _drop_weightless(y, *others), num_classes)
+        num_classes = _classes(None if traced else _drop_weightless(y, *others), num_classes)
     if num_classes > MOST_CLASSES:
         raise ValueError(
             f"y has {num_classes:,} classes, at most {MOST_CLASSES:,} are supported: renumber them, {UNIQUE}"
         )
     y = y.astype(np.int32)
-    return Labels(checked(partial(_hard, num_classes), y, *others) if is_traced(y) else y, weight), num_classes
+    return Labels(checked(partial(_hard, num_classes), y, *others) if traced else y, weight), num_classes
 
 
 def _labels_array(y: Any, num_rows: int) -> Array:
     if y is None:
         raise ValueError("y is missing: pass the class labels, integers 0..K-1 [N] or soft labels [N, K]")
-    y = as_array(without_mask("y", y))
+    y = as_array(y, "y")
     if y.dtype.kind in "OUS":
         raise ValueError(
             "y holds strings or objects, expected integers 0..K-1: use y.astype(int) if they are whole numbers, else "
@@ -103,11 +104,11 @@ def _hard(num_classes: int, y: Array, weight: Array | None = None) -> Array:
     return y
 
 
-def _classes(y: Array, num_classes: int | None) -> int:
-    """K, declared or the largest label plus 1; ValueError for labels outside 0..K-1."""
-    if is_traced(y) or not y.shape[0]:
+def _classes(y: Array | None, num_classes: int | None) -> int:
+    """K, declared or the largest label plus 1; ValueError for labels outside 0..K-1. Traced ones are None."""
+    if y is None or not y.shape[0]:
         if num_classes is None:
-            where = "inside a JAX transformation" if is_traced(y) else "without rows"
+            where = "inside a JAX transformation" if y is None else "without rows"
             raise ValueError(f"{where} the number of classes must be declared: NaiveBayes(..., num_classes=K)")
         return num_classes
     least, largest = int(y.min()), int(y.max())
@@ -121,7 +122,7 @@ def _classes(y: Array, num_classes: int | None) -> int:
 
 def check_weights(sample_weight: Any, num_rows: int) -> Array:
     """Sample weights [N] that are finite and not negative."""
-    weight = as_array(without_mask("sample_weight", sample_weight))
+    weight = as_array(sample_weight, "sample_weight")
     if weight.shape != (num_rows,) or weight.dtype.kind not in "fiub":
         raise ValueError(
             f"sample_weight must be numbers [{num_rows}], one per row, got {weight.dtype} of shape {weight.shape}"

@@ -27,7 +27,8 @@ from bayesnb.arrays.threads import merge_in_threads, row_blocks
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families.base import Family
 from bayesnb.families.parts.subtraction import class_bytes
-from bayesnb.primitives.sums import PROVABLE, ClassSums, HostSums, Labels, class_sums
+from bayesnb.primitives.sums import PROVABLE, HostSums, Labels, class_sums
+from bayesnb.rows.arguments import check_model
 from bayesnb.rows.checks import check_cells, check_shapes, check_values, match_statistics, only_support
 from bayesnb.rows.labelled_rows import LabelledRows, Specification, label_rows
 from bayesnb.rows.labels import check_classes
@@ -71,6 +72,7 @@ def sufficient_statistics(
         >>> total.class_counts.tolist(), total.blocks["x"].mean.tolist()
         ([2.0, 1.0], [[2.0], [7.0]])
     """
+    check_model(model)
     names = None if classes is None else check_classes(classes, num_classes)
     num_classes = num_classes if names is None else len(names)
     found = summarise(label_rows(model, X, y, sample_weight, num_classes), tables=axis_name is None)
@@ -85,7 +87,7 @@ def summarise(rows: LabelledRows, *, evidence: bool = True, tables: bool = False
     rows = rows.drop_unused()
     if rows.on_host and rows.beside is None:
         return from_host(rows, evidence=evidence, tables=tables)
-    require_memory(rows)
+    require_memory(rows, class_sizes(rows))
     if rows.beside is not None:
         if (found := _from_cpu(rows, rows.beside)) is not None:
             return found
@@ -119,29 +121,27 @@ def follow(model: Model, statistics: ModelStatistics) -> Model:
     return model.with_hyperparameters(families, model.class_concentration)
 
 
-def _from_rows(families: Mapping[str, Family], arrays: Mapping[str, Array], z: ClassSums) -> ModelStatistics:
-    return ModelStatistics(z.counts(), {name: f.statistics(arrays[name], z) for name, f in families.items()})
-
-
 def from_host(rows: LabelledRows, *, evidence: bool = True, tables: bool = False) -> ModelStatistics:
     """The statistics of numpy rows, by blocks of rows in threads."""
     families, arrays, num_classes = rows.families, rows.arrays, rows.num_classes
 
     def part(some: slice) -> ModelStatistics:
         z = HostSums(rows.labels.rows(some), num_classes, evidence=evidence, tables=tables)
-        block = {name: part_of(x, some) for name, x in arrays.items()}
-        for name in [name for name in families if name not in provable]:
-            check_cells(families[name], name, True, block[name])
-        found = _from_rows(families, block, z)
-        for name in [name for name, f in provable.items() if not z.proves(block[name], f.support)]:
-            check_cells(families[name], name, True, block[name])
-        return found
+        found = {}
+        for name, family in families.items():
+            x = part_of(arrays[name], some)
+            provable = only_support(family, PROVABLE)  # then the sums may prove what the check would find
+            if not provable:
+                check_cells(family, name, True, x)
+            found[name] = family.statistics(x, z)
+            if provable and not z.proves(x, family.support):
+                check_cells(family, name, True, x)
+        return ModelStatistics(z.counts(), found)
 
-    # the sums prove what the checks of these families would find
-    provable = {name: f for name, f in families.items() if only_support(f, PROVABLE)}
-    require_memory(rows, tables=tables)
-    row_bytes = max((bytes_per_row(x) for x in arrays.values()), default=1)
-    least = num_classes * max((class_bytes(f, f.columns_in(arrays[b])) for b, f in families.items()), default=0)
+    sizes = class_sizes(rows)
+    require_memory(rows, sizes, tables=tables)
+    row_bytes = max([1, *map(bytes_per_row, arrays.values())])
+    least = num_classes * max([0, *sizes.values()])
     block_bytes = STORED_BYTES if any(map(is_sparse, arrays.values())) else None
     whole = row_bytes * rows.num_rows <= 2 * least  # sums as large as the rows are made once, and not merged
     blocks = [slice(0, rows.num_rows)] if whole else row_blocks(rows.num_rows, row_bytes, least, block_bytes)
@@ -160,7 +160,8 @@ def from_device(
     """The statistics of JAX rows with checked labels, in one compiled call; shard by shard if rows are sharded."""
 
     def of_rows(arrays: Mapping[str, Array], labels: Labels) -> ModelStatistics:
-        return weaken_counts(_from_rows(families, arrays, class_sums(labels, num_classes)))
+        z = class_sums(labels, num_classes)
+        return weaken_counts(ModelStatistics(z.counts(), {b: f.statistics(arrays[b], z) for b, f in families.items()}))
 
     if sharding is None:
         return of_rows(arrays, labels)
@@ -230,23 +231,26 @@ def merge_over(axis_name: Any, statistics: ModelStatistics) -> ModelStatistics:
     return merge_pairs(jax.tree.map(gather, statistics))
 
 
-def require_memory(rows: LabelledRows, *, tables: bool = False) -> None:
+def class_sizes(rows: LabelledRows) -> dict[str, int]:
+    """The bytes of the statistics of one class, by block."""
+    return {b: class_bytes(family, family.columns_in(rows.arrays[b])) for b, family in rows.families.items()}
+
+
+def require_memory(rows: LabelledRows, sizes: Mapping[str, int], *, tables: bool = False) -> None:
     """Raises ValueError if statistics of this many classes, and what is computed from them, do not fit in memory.
 
-    With ``tables`` counts of many classes may be sparse.
+    ``sizes`` are those of one class. With ``tables`` counts of many classes may be sparse.
     """
-    columns = {name: family.columns_in(rows.arrays[name]) for name, family in rows.families.items()}
-    needed = 8 * rows.num_classes + sum(_block_bytes(rows, name, columns[name], tables) for name in columns)
+    needed, num_columns = 8 * rows.num_classes, 0
+    for name, size in sizes.items():
+        family, x = rows.families[name], rows.arrays[name]
+        columns, of_block = family.columns_in(x), rows.num_classes * size
+        sparse = tables and family.has_class_tables and is_sparse(x) and not rows.labels.soft
+        if sparse and is_sparse_enough((rows.num_classes, columns), x.nnz):
+            of_block = CELL_BYTES * x.nnz + 8 * rows.num_classes
+        needed, num_columns = needed + of_block, num_columns + columns
     memory.require(
         2 * needed,
-        f"statistics of K = {rows.num_classes:,} classes and D = {sum(columns.values()):,} columns",
+        f"statistics of K = {rows.num_classes:,} classes and D = {num_columns:,} columns",
         "give fewer; labels and categories must be numbered 0, 1, 2, ..., numpy.unique(y, return_inverse=True)",
     )
-
-
-def _block_bytes(rows: LabelledRows, name: str, num_columns: int, tables: bool) -> int:
-    family, x = rows.families[name], rows.arrays[name]
-    sparse = tables and family.has_class_tables and is_sparse(x) and not rows.labels.soft
-    if sparse and is_sparse_enough((rows.num_classes, num_columns), x.nnz):
-        return CELL_BYTES * x.nnz + 8 * rows.num_classes
-    return rows.num_classes * class_bytes(family, num_columns)

@@ -13,7 +13,7 @@ import numpy as np
 
 from bayesnb.arrays import memory
 from bayesnb.arrays.host_calls import finalise
-from bayesnb.arrays.placement import as_array, to_host, without_mask
+from bayesnb.arrays.placement import as_array, to_host
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.fits.closed_form import CLOSED_FORMS, conjugate, fit_mle, fit_posterior, require_fit, require_maximum
@@ -165,7 +165,7 @@ def _unstack(tree: T, size: int) -> list[T]:
 
 
 def _folds(folds: Any, y: Array, num_rows: int) -> Array:
-    fold = as_array(without_mask("folds", folds))
+    fold = as_array(folds, "folds")
     if fold.ndim == 0:
         if not isinstance(folds, int | np.integer) or not 2 <= folds <= num_rows:
             raise ValueError(f"folds must be a number from 2 to {num_rows}, or the fold of each row, got {folds!r}")

@@ -66,6 +66,7 @@ def leave_one_out(
         raise ValueError("leave_one_out takes integer labels [N]: a row with soft labels belongs to every class")
     if isinstance(model, ForestPosterior):
         return _leave_out_of_forests(model, X, y, sample_weight, joint)
+    arguments.check_model(model)
     rows = label_rows(model, X, y, sample_weight)
     if rows.beside is not None:
         if not is_traced(model):

@@ -63,7 +63,7 @@ def by_group(table: Array, groups: Sequence[int]) -> Array:
 def class_bytes(family: Any, num_columns: int) -> int:
     """The size in bytes of the statistics of one class."""
     sizes = family.axis_sizes(1, num_columns)
-    return 8 * sum(prod(sizes.get(letter, 1) for letter in letters) for _, letters in family.statistics_type.axes)
+    return 8 * sum([prod([sizes.get(letter, 1) for letter in letters]) for _, letters in family.statistics_type.axes])
 
 
 ROUNDINGS = 4.0
