@@ -14,7 +14,6 @@ A family is a frozen dataclass and a pytree. Its fields are the prior's hyperpar
    ``log_likelihood_ratio``: the same from statistics, relative to a reference point, for samplers;
 8. ``log_predictive_terms``: the exact predictive of each cell under the current hyperparameters, [N, K, D];
    ``left_out_terms``: the same for each row's own class, with the row's contribution removed from the statistics;
-   ``log_predictive_in_order``, which a family may offer: that of rows in order, faster than the general way;
 9. ``log_partition``, its change ``log_partition_ratio`` and ``log_base_measure``, which give the evidence.
 
 ``traits`` has what tables, plots and files need besides, and ``left_out`` what tempered fits need,
@@ -277,11 +276,6 @@ class Family(Hyperparameters, Scoring, Traits, Powers):
         if self.affine_predictive:
             return self.likelihood_scorer(tables)
         return lambda x: LogProb(products.sum_terms("log_predictive_terms", (tables,), (x,)), None)
-
-    def log_predictive_in_order(self, x: Array, y: Array, factor: float) -> Array | None:
-        """log p(x_n | y_n, rows before, which fade), [N], of numpy rows, if there is a faster way than row by row."""
-        del x, y, factor
-        return None
 
     def by_class(self) -> Any:
         """A family with the same ``predictive_tables`` whose classes are apart: any of them may be joined or taken."""

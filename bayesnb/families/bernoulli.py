@@ -10,7 +10,6 @@ import numpyro.distributions as dist
 from bayesnb.arrays.placement import Array
 from bayesnb.families.base import Hyperparameter, Params, pytree
 from bayesnb.families.parts.beta import BetaFamily, TrialStatistics
-from bayesnb.families.parts.in_order import of_flags
 from bayesnb.numerics import stable
 from bayesnb.primitives.products import Linear
 from bayesnb.primitives.sums import ClassSums
@@ -54,7 +53,6 @@ class Bernoulli(BetaFamily):
     statistics_type = BernoulliStatistics
     support = dist.constraints.boolean
     affine_predictive = True
-    log_predictive_in_order = of_flags
     takes_sparse = True
 
     @classmethod

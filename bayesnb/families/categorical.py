@@ -18,7 +18,6 @@ from bayesnb.arrays.sparse import is_sparse
 from bayesnb.families.base import Family, Hyperparameter, Params, Score, pytree
 from bayesnb.families.hyperparameters import plates
 from bayesnb.families.parts.end_to_end import EndToEnd, codes_of_one_hot
-from bayesnb.families.parts.in_order import of_categories
 from bayesnb.families.parts.statistics import CategoricalStatistics, without
 from bayesnb.families.parts.support import broadcast, require_cells, require_shapes, require_simplex
 from bayesnb.families.traits import CellDensities
@@ -55,7 +54,6 @@ class Categorical(Family):
     required = positive = ("concentration",)
     statistics_type = CategoricalStatistics
     affine_predictive = True
-    log_predictive_in_order = of_categories
     takes_sparse = True
 
     def __post_init__(self) -> None:

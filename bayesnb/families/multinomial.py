@@ -17,7 +17,6 @@ from bayesnb.arrays.placement import Array, namespace
 from bayesnb.arrays.sparse import is_sparse, row_sums
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.hyperparameters import plates
-from bayesnb.families.parts.in_order import of_words
 from bayesnb.families.parts.linear import LinearFamily
 from bayesnb.families.parts.subtraction import without
 from bayesnb.families.parts.support import require_shapes, require_simplex, require_whole_rows
@@ -70,7 +69,6 @@ class Multinomial(LinearFamily):
     axes = (("concentration", "KD"),)
     required = positive = ("concentration",)
     statistics_type = MultinomialStatistics
-    log_predictive_in_order = of_words
     support = dist.constraints.nonnegative
     one_feature = True
     has_word_terms = True

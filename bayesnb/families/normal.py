@@ -15,7 +15,6 @@ import numpyro.distributions as dist
 from bayesnb.arrays.placement import Array, is_traced
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.hyperparameters import plates
-from bayesnb.families.parts.in_order import of_reals
 from bayesnb.families.parts.linear import LinearFamily
 from bayesnb.families.parts.statistics import NormalStatistics
 from bayesnb.families.parts.student_t import Student, log_normal_cells, log_student, log_student_cells, student
@@ -84,7 +83,6 @@ class Normal(Tied, LinearFamily):
     squared = ("loc",)
     learned = ("strength",)
     statistics_type = NormalStatistics
-    log_predictive_in_order = of_reals
 
     def defaults(self, pooled: NormalStatistics) -> Params:
         return {"loc": pooled.mean, "rate": pooled.variance}

@@ -13,7 +13,6 @@ from jax.scipy.special import gammaln, rel_entr
 from bayesnb.arrays.placement import Array, is_traced, namespace
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.hyperparameters import plates
-from bayesnb.families.parts.in_order import of_events
 from bayesnb.families.parts.linear import LinearFamily
 from bayesnb.families.parts.statistics import Statistics, without
 from bayesnb.families.parts.support import require_shapes
@@ -84,7 +83,6 @@ class Poisson(LinearFamily):
     required = ("shape",)
     positive = ("shape", "rate")
     statistics_type = PoissonStatistics
-    log_predictive_in_order = of_events
     support = dist.constraints.nonnegative_integer
 
     def defaults(self, pooled: PoissonStatistics) -> Params:

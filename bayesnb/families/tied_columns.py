@@ -135,7 +135,6 @@ class TiedColumns(Family):
 
     predictive_tables = Family.predictive_tables
     predictive_scorer = Family.predictive_scorer
-    log_predictive_in_order = Family.log_predictive_in_order
     leave_one_out_terms = Family.leave_one_out_terms
 
     def log_predictive_terms(self, x: Array) -> Array:

@@ -7,13 +7,13 @@ so all these sums, class by class, come from one parallel prefix scan over each 
 their applications, 1990). A discounted posterior is raised to a power, as in the steady forecasting model of Smith, A
 generalization of the Bayesian steady forecasting model (1979): the prior of the next row lies between it and the prior.
 
-Families may know a faster way for numpy rows, one row after another, ``log_predictive_in_order``.
+numpy rows of flags, categories and reals are predicted by loops, one row after another, ``log_predictive_in_order``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, singledispatch
 from typing import Any
 
 import jax
@@ -24,11 +24,15 @@ from bayesnb.arrays.host_calls import by_jax
 from bayesnb.arrays.placement import allow_promotion, pad_rows
 from bayesnb.arrays.typing import Array, ArrayLike, Rows
 from bayesnb.families.base import Family
-from bayesnb.families.parts.in_order import log_category_ratios
+from bayesnb.families.bernoulli import Bernoulli
+from bayesnb.families.categorical import Categorical
+from bayesnb.families.normal import Normal
 from bayesnb.families.parts.statistics import CategoricalStatistics
 from bayesnb.families.parts.subtraction import class_bytes
+from bayesnb.families.tied_columns import TiedColumns
 from bayesnb.fits.closed_form import conjugate
 from bayesnb.model.naive_bayes import NaiveBayes
+from bayesnb.primitives.in_order import log_category_ratios, log_student_densities
 from bayesnb.primitives.sums import Labels, class_sums
 from bayesnb.rows.arguments import check_factors, require_known
 from bayesnb.rows.checks import check_values
@@ -107,7 +111,7 @@ class Sequence:
         return total
 
     def _by_loop(self, name: str, factor: float) -> Array | None:
-        """The part of one block or of "label", [N], in the family's faster way; None if it has none."""
+        """The part of one block or of "label", [N], by a loop; None if the family has none."""
         y, factor = np.asarray(self.rows.labels.y), float(factor)
         if name == "label":
             if self.model.class_probs is not None:
@@ -116,7 +120,7 @@ class Sequence:
             prior = np.asarray(self.model.class_concentration, float)[None]
             return log_category_ratios(prior, (prior.size,), y[:, None], np.zeros_like(y), factor)
         family, x = self.model.families[name], np.asarray(self.rows.arrays[name])
-        terms = family.log_predictive_in_order(x, y, factor)
+        terms = log_predictive_in_order(family, x, y, factor)
         base = None if terms is None else family.row_base_measure(x)
         return terms if base is None else terms + base
 
@@ -140,6 +144,34 @@ class Sequence:
         number = max(-(-rows.num_rows // size), 1)
         step = 1 << max(number.bit_length() - 3, 0)
         return -(-number // step) * step, size
+
+
+@singledispatch
+def log_predictive_in_order(family: Any, x: Array, y: Array, factor: float) -> Array | None:
+    """log p(x_n | y_n, rows before, which fade), [N], of numpy rows by a loop; None if the family has none."""
+    del family, x, y, factor
+    return None
+
+
+@log_predictive_in_order.register(Bernoulli)
+def _of_flags(family: Any, x: Array, y: Array, factor: float) -> Array:
+    prior = np.stack([family.b, family.a], axis=-1).reshape(len(family.a), -1)
+    return log_category_ratios(prior, family.category_sizes(x.shape[1]), x, y, factor)
+
+
+@log_predictive_in_order.register(Categorical)
+def _of_categories(family: Any, x: Array, y: Array, factor: float) -> Array:
+    return log_category_ratios(family.concentration, family.category_sizes(x.shape[1]), x, y, factor)
+
+
+@log_predictive_in_order.register(Normal)
+def _of_reals(family: Any, x: Array, y: Array, factor: float) -> Array | None:
+    return None if family.common_sites else log_student_densities(family.prior, x, y, factor)
+
+
+@log_predictive_in_order.register(TiedColumns)
+def _of_tied_columns(*_: Any) -> None:
+    """No loop: the cells of a row depend on each other."""
 
 
 @jax.jit
