@@ -21,6 +21,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec, reshard, use_abstract_mesh
 
+from bayesnb.jaxpr_numpy import is_key
+
 Array = Any
 """A numpy or a JAX array."""
 
@@ -130,8 +132,8 @@ def without_mask(name: str, given: Any) -> Any:
 
 
 def as_numpy(x: Any) -> Any:
-    """A numpy array, with its mask if it has one."""
-    return x if isinstance(x, np.ma.MaskedArray) else np.asarray(x)
+    """A numpy array, with its mask if it has one; typed random keys, which numpy does not have, themselves."""
+    return x if isinstance(x, np.ma.MaskedArray) or is_key(x) else np.asarray(x)
 
 
 def _masked_array(x: Any) -> Any:

@@ -36,6 +36,7 @@ import numpyro.distributions as dist
 from numpyro.distributions.constraints import Constraint
 
 from bayesnb.arrays.cells import observed
+from bayesnb.arrays.compute import compute_rows
 from bayesnb.arrays.placement import Array
 from bayesnb.arrays.pytree import Node as Node
 from bayesnb.arrays.pytree import pytree as pytree
@@ -275,7 +276,7 @@ class Family(Hyperparameters, Scoring, Traits, Powers):
     def predictive_scorer(self, tables: Any) -> Score:
         if self.affine_predictive:
             return self.likelihood_scorer(tables)
-        return lambda x: LogProb(products.sum_terms("log_predictive_terms", (tables,), (x,)), None)
+        return lambda x: LogProb(compute_rows(products.sum_terms, (tables,), (x,), terms="log_predictive_terms"), None)
 
     def by_class(self) -> Any:
         """A family with the same ``predictive_tables`` whose classes are apart: any of them may be joined or taken."""

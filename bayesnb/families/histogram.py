@@ -14,7 +14,7 @@ import numpyro
 import numpyro.distributions as dist
 from jax.scipy.special import rel_entr
 
-from bayesnb.arrays.host_calls import finalise, without_compiling
+from bayesnb.arrays.compute import compute, interpret
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
@@ -215,7 +215,7 @@ class Histogram(CellColumns):
         self, statistics: HistogramStatistics, y: Array, weight: Array
     ) -> Callable[[Array, Array, Array], Array]:
         pairs = np.unique(y + 1j * weight)  # classes and weights, sorted by both
-        known = without_compiling(_left_out_parts, self, statistics)
+        known = interpret(_left_out_parts, self, statistics)
         if len(pairs) * self.cells > len(y):  # each row by itself is less work than a table
             return lambda x, y, weight: left_out_logs(find_cells(x, self._edges), y, weight, known)
         cells = np.tile(np.arange(self.cells)[:, None], (len(pairs), known[0].shape[0]))
@@ -235,15 +235,15 @@ class Histogram(CellColumns):
 
     def cut_probability(self) -> Array:
         """The probability that the classes' densities differ across each edge, [D, G - 1]; for a posterior's family."""
-        return finalise(_cut_probability, self)
+        return compute(_cut_probability, self)
 
     def no_cut_probability(self) -> Array:
         """The probability that a column has no cut, and so says nothing about the class, [D]."""
-        return finalise(_no_cut_probability, self)
+        return compute(_no_cut_probability, self)
 
     def best_segments(self, most: int) -> tuple[tuple[int, ...], ...]:
         """How many cells each segment has by the most probable cuts of a column into at most ``most`` segments."""
-        cuts = np.asarray(finalise(_few_cuts, self, most=most))
+        cuts = np.asarray(compute(_few_cuts, self, most=most))
         ends = [np.append(np.flatnonzero(column > 0) + 1, self.cells) for column in cuts]
         return tuple(tuple(np.diff(end, prepend=0).tolist()) for end in ends)
 

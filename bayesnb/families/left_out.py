@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays.host_calls import finalise, without_compiling
+from bayesnb.arrays.compute import compute, compute_rows, interpret
 from bayesnb.arrays.placement import Array, namespace
 from bayesnb.primitives import products
 
@@ -42,14 +42,14 @@ class LeftOut(ABC):
     def leave_one_out(self, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
         """The sum of these terms over columns, [N, K], computed without the terms of the other classes."""
         if self.common_sites:  # the row changes every class
-            return products.sum_terms("leave_one_out_terms", (self, statistics), (x, y, weight))
-        table = finalise(conjugate_update, self, statistics).log_predictive(x).finite
+            return compute_rows(products.sum_terms, (self, statistics), (x, y, weight), terms="leave_one_out_terms")
+        table = compute(conjugate_update, self, statistics).log_predictive(x).finite
         own = self.left_out_own(statistics, x, y, weight)
         return namespace(table).where(np.arange(table.shape[1])[None, :] == y[:, None], own[:, None], table)
 
     def left_out_own(self, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
         """The sum of ``left_out_terms`` over columns, [N]."""
-        own: Array = products.sum_terms("left_out_terms", (self, statistics), (x, y, weight))
+        own: Array = compute_rows(products.sum_terms, (self, statistics), (x, y, weight), terms="left_out_terms")
         return own
 
     def left_out(self, statistics: Any, y: Array, weight: Array) -> Callable[[Array, Array, Array], Array]:
@@ -59,7 +59,7 @@ class LeftOut(ABC):
         """
         del y, weight
         # nothing is compiled, as that would depend on the number of columns, and it takes as long as compiled code
-        return lambda *rows: without_compiling(type(self).leave_one_out_terms, self, statistics, *rows)
+        return lambda *rows: interpret(type(self).leave_one_out_terms, self, statistics, *rows)
 
 
 @jax.jit

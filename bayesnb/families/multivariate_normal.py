@@ -12,7 +12,7 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
-from bayesnb.arrays.host_calls import finalise
+from bayesnb.arrays.compute import compute, compute_rows
 from bayesnb.arrays.placement import Array, is_traced
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.hyperparameters import plates
@@ -26,7 +26,6 @@ from bayesnb.families.priors import normal_inverse_wishart
 from bayesnb.families.priors.normal_inverse_wishart import NormalInverseWishart
 from bayesnb.numerics.covariances import divergence, first_singular, proper, require_covariance, variances
 from bayesnb.numerics.log_prob import LogProb
-from bayesnb.primitives import products
 from bayesnb.primitives.distances import LOG_2PI, distances, log_normal, log_student
 from bayesnb.primitives.sums import ClassSums
 
@@ -228,7 +227,7 @@ class MultivariateNormal(Tied):
 
     def likelihood_scorer(self, tables: tuple[Array, Array]) -> Score:
         loc, covariance = tables
-        return lambda x: LogProb(products.by_rows(log_normal, (), distances(loc, covariance, x)), None)
+        return lambda x: LogProb(compute_rows(log_normal, (), distances(loc, covariance, x)), None)
 
     def form(self, params: Params) -> tuple[Array | None, Array, Array]:
         loc, covariance = jnp.asarray(params["loc"]), self.as_table(jnp.asarray(params["covariance"]))
@@ -263,7 +262,7 @@ class MultivariateNormal(Tied):
 
     def predictive_scorer(self, tables: tuple[Array, Array, Array]) -> Score:
         loc, scale, df = tables
-        return lambda x: LogProb(products.by_rows(log_student, (df[None],), distances(loc, scale, x)), None)
+        return lambda x: LogProb(compute_rows(log_student, (df[None],), distances(loc, scale, x)), None)
 
     def left_out_terms(self, statistics: MultivariateNormalStatistics, x: Array, y: Array, weight: Array) -> Array:
         return jnp.take_along_axis(self.leave_one_out(statistics, x, y, weight), y[:, None], axis=1)
@@ -272,7 +271,7 @@ class MultivariateNormal(Tied):
         return self.leave_one_out(statistics, jnp.asarray(x), y, weight)[..., None]
 
     def leave_one_out(self, statistics: MultivariateNormalStatistics, x: Array, y: Array, weight: Array) -> Array:
-        posterior = finalise(conjugate_update, self, statistics).prior
+        posterior = compute(conjugate_update, self, statistics).prior
         return normal_inverse_wishart.log_left_out(self.prior, posterior, statistics.count, x, y, weight)
 
     def log_partition(self) -> Array:

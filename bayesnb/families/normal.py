@@ -12,6 +12,7 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
+from bayesnb.arrays.compute import compute_rows
 from bayesnb.arrays.placement import Array, is_traced
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.hyperparameters import plates
@@ -174,7 +175,7 @@ class Normal(Tied, LinearFamily):
         coefficients, params = tables
 
         def direct(rows: Array) -> Array:
-            return products.by_rows(_direct, (self, params), rows)
+            return compute_rows(_direct, (self, params), rows)
 
         return products.linear(self, coefficients, direct)
 

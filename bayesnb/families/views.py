@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.cells import all_within
-from bayesnb.arrays.host_calls import without_compiling
+from bayesnb.arrays.compute import compute_rows, interpret
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.arrays.pytree import fields_of
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
@@ -228,9 +228,9 @@ class Views(Histogram):
         """The normal scores' log ratios of numpy rows without themselves, [N, K, D], as a function of the rows."""
         pairs = np.unique(y + 1j * weight)  # classes and weights, sorted by both
         if len(pairs) * self.cells > len(y):  # each row by itself is less work than a table
-            parts = without_compiling(_score_parts, self, statistics)
-            return lambda *rows: without_compiling(_score_terms, self, parts, *rows)
-        logs, own = without_compiling(_score_tables, self, statistics, pairs.real.astype(np.int32), pairs.imag)
+            parts = interpret(_score_parts, self, statistics)
+            return lambda *rows: interpret(_score_terms, self, parts, *rows)
+        logs, own = interpret(_score_tables, self, statistics, pairs.real.astype(np.int32), pairs.imag)
 
         def terms(x: Array, y: Array, weight: Array) -> Array:
             cells, column = find_cells(x, self._edges), np.arange(x.shape[1])[None]
@@ -245,7 +245,7 @@ class Views(Histogram):
         if on_host(self, statistics, x, y, weight):
             terms = self.leave_out_by_power(statistics, y, weight)(x, y, weight)
             return terms @ self.start_powers(x.shape[1])
-        return products.sum_terms("shared_left_out_terms", (self, statistics), (x, y, weight))
+        return compute_rows(products.sum_terms, (self, statistics), (x, y, weight), terms="shared_left_out_terms")
 
     def shared_left_out_terms(self, statistics: ViewStatistics, x: Array, y: Array, weight: Array) -> Array:
         """The terms of rows without themselves at the first shares, [N, K, D]. Pure JAX."""

@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays.host_calls import finalise
+from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import is_traced, namespace, to_double
 from bayesnb.arrays.pytree import pytree
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
@@ -171,7 +171,7 @@ def fit_averaged(
         array([[0.86, 0.14]])
     """
     model, statistics, _, odds = _compare(model, X, y, prior, sample_weight, statistics)
-    updated, pooled = finalise(_posteriors, model, statistics)
+    updated, pooled = compute(_posteriors, model, statistics)
     return AveragedPosterior(Posterior(model, updated, statistics), pooled, odds)
 
 
@@ -192,7 +192,7 @@ def _compare(
                 )
     # Bayes factors are differences of large numbers
     precise = (model, statistics) if is_traced(model, statistics) else to_double((model, statistics))
-    found = finalise(_log_bayes_factors, *precise)
+    found = compute(_log_bayes_factors, *precise)
     factors = {name: found[name] for name in model.families}
     return model, statistics, factors, {name: factor + log_odds for name, factor in factors.items()}
 

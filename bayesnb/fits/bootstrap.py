@@ -18,7 +18,7 @@ import jax
 import numpy as np
 
 from bayesnb.arrays import memory
-from bayesnb.arrays.host_calls import at_once
+from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import to_host
 from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.sparse import bytes_per_row
@@ -129,7 +129,7 @@ def bootstrap(
         weights = _weights(key, rows.num_rows, range(start, min(start + size, replicates)), scheme)
         parts.append(_statistics(rows, weights))
     statistics = jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
-    params = at_once(_fit_replicates, model, statistics, formula=CLOSED_FORMS[fit])
+    params = compute(_fit_replicates, model, statistics, formula=CLOSED_FORMS[fit])
     if fit is fit_mle:
         require_maxima(estimate.model, params, statistics, "bootstrap replicate")
     return Bootstrap(estimate, params)

@@ -20,7 +20,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from bayesnb.arrays.host_calls import finalise
+from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import is_traced, on_host, with_automatic_axes
 from bayesnb.arrays.typing import ArrayLike, LabelsLike, Rows
 from bayesnb.arrays.user_warnings import warn
@@ -71,7 +71,7 @@ def fit_mle(
     model, statistics = gather(model, X, y, sample_weight, statistics, evidence=False, tables=True)
     if not is_traced(statistics) and not np.asarray(statistics.class_counts).sum() > 0:
         raise ValueError("the likelihood has no maximum without rows: give at least one row with a positive weight")
-    model, params = finalise(_resolve_and_fit, model, statistics, formula=NaiveBayes.mle)
+    model, params = compute(_resolve_and_fit, model, statistics, formula=NaiveBayes.mle)
     require_maximum(model, params, statistics)
     return PointEstimate.trust(model, params)
 
@@ -96,7 +96,7 @@ def fit_map(
         array([[0.6]])
     """
     model, statistics = gather(model, X, y, sample_weight, statistics, closed_form=True, evidence=False, tables=True)
-    model, params = finalise(_resolve_and_fit, model, statistics, formula=posterior_mode)
+    model, params = compute(_resolve_and_fit, model, statistics, formula=posterior_mode)
     return PointEstimate.trust(model, params)
 
 
@@ -123,7 +123,7 @@ def fit_posterior(
         -13.146
     """
     model, statistics = gather(model, X, y, sample_weight, statistics, closed_form=True, tables=True)
-    prior, posterior = finalise(_resolve_and_fit, model, statistics, formula=NaiveBayes.update)
+    prior, posterior = compute(_resolve_and_fit, model, statistics, formula=NaiveBayes.update)
     return Posterior(prior, posterior, statistics, prior.start_powers())
 
 

@@ -21,7 +21,7 @@ import numpyro.distributions as dist
 from numpyro import handlers
 from scipy.special import rel_entr
 
-from bayesnb.arrays.host_calls import finalise
+from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import allow_promotion, as_array, to_host
 from bayesnb.arrays.pytree import pytree
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
@@ -100,9 +100,9 @@ class _Problem(NamedTuple):
         impossible = 0.0 if joint.zeros is None else rows.weight @ joint.zeros.min(axis=1)
         value = LogProb(self.constant + rows.weight @ logsumexp(joint.contenders()), impossible)
         # the labelled rows enter by Bayes' theorem: prior x likelihood = evidence x posterior, at any parameters
-        value = value.times(finalise(_log_prior, self.posterior, params))
+        value = value.times(compute(_log_prior, self.posterior, params))
         if self.fit is fit_mle:
-            prior = finalise(_log_prior, rows.model, params)
+            prior = compute(_log_prior, rows.model, params)
             value = value.times(LogProb(-prior.finite, -prior.zeros))
         # exponents of 0 are sums of weights, so they cancel only up to rounding
         sign = np.sign(np.round(value.zeros, 6))

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays.host_calls import at_once
+from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import to_double
 from bayesnb.arrays.pytree import fields_of, pytree
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
@@ -148,7 +148,7 @@ def fit_empirical(
             continue
         # a block without columns is solved at its start, since every prior has the same evidence
         own = by if name != LABEL and family.num_columns else "block"
-        families[name], minimum = at_once(_learn, family, block, precision, tolerance, max_iterations, by=own)
+        families[name], minimum = compute(_learn, family, block, precision, tolerance, max_iterations, by=own)
         at_bound[name] = dict(zip(_hyperparameter_names(family), minimum.at_bound, strict=True))
         minima.append(minimum)
     label = families.pop(LABEL).concentration[0] if LABEL in families else start.prior.class_concentration

@@ -14,7 +14,7 @@ from typing import Any
 
 import jax
 
-from bayesnb.arrays.host_calls import at_once, finalise
+from bayesnb.arrays.compute import compute, compute_rows
 from bayesnb.arrays.placement import to_host
 from bayesnb.arrays.pytree import pytree
 from bayesnb.arrays.typing import Array
@@ -22,7 +22,6 @@ from bayesnb.fits import sampler
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.model.nonconjugate import fill_hyperpriors, hyperpriors, sample_hyperparameters
 from bayesnb.numerics.log_prob import LogProb
-from bayesnb.primitives import products
 from bayesnb.primitives.scoring import Score
 from bayesnb.results.draws import Draws, average
 from bayesnb.results.evidence import evidence
@@ -52,7 +51,7 @@ class HierarchicalDraws(Draws):
         own = self.model.own_params(self.params)
         values = {site: own[site] for site in hyperpriors(self.specification)}
         parts = self.specification, self.statistics, self.model.class_probs, values
-        return lambda arrays: LogProb(*products.by_rows(_mixture, parts, dict(arrays)))
+        return lambda arrays: LogProb(*compute_rows(_mixture, parts, dict(arrays)))
 
 
 def sample(model: NaiveBayes, statistics: ModelStatistics, key: Array, **settings: Any) -> HierarchicalDraws:
@@ -65,8 +64,8 @@ def sample(model: NaiveBayes, statistics: ModelStatistics, key: Array, **setting
         values, sample_stats = sampler.sample(TARGET, (model, statistics), sampler_key, **settings)
         keys = jax.random.split(draw_key, settings["num_samples"] * settings["num_chains"])
     values = to_host(values)
-    params = {**values, **at_once(_parameters, model, statistics, values, keys)}
-    prior = finalise(_resolve, model, statistics, {site: value.mean(axis=0) for site, value in values.items()})
+    params = {**values, **compute(_parameters, model, statistics, values, to_host(keys))}
+    prior = compute(_resolve, model, statistics, {site: value.mean(axis=0) for site, value in values.items()})
     return HierarchicalDraws(prior, params, sample_stats, settings["num_chains"], model, statistics)
 
 

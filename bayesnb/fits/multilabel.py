@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays.host_calls import finalise
+from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import as_array, is_traced, on_host, to_host
 from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.typing import Array, ArrayLike, Rows
@@ -125,7 +125,7 @@ def fit_multilabel(
     statistics = _statistics(model, X, Y, sample_weight)
     model, first = gather(model, None, None, None, jax.tree.map(lambda leaf: leaf[0, ...], statistics))
     model = model.resolve(statistics=first)
-    fits = finalise(_fit_each, model, statistics, fit=fit)
+    fits = compute(_fit_each, model, statistics, fit=fit)
     if fit is fit_mle:
         require_maxima(model, fits.params, statistics, "Y, column")
     return MultiLabel(fits)

@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 
-from bayesnb.arrays.host_calls import finalise
+from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import to_host
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.arrays.user_warnings import warn
@@ -131,14 +131,14 @@ def _sample(
     model: NaiveBayes, statistics: ModelStatistics, rows: SplitRows | None, key: Array, settings: dict[str, Any]
 ) -> Draws:
     """Draws of a resolved model's parameters, from statistics of labelled rows and from unlabelled ``rows``."""
-    centred, standard, reference = finalise(_centre, model, statistics)
+    centred, standard, reference = compute(_centre, model, statistics)
     arguments.check_draws(reference, draws_of_all_chains=settings["num_samples"] * settings["num_chains"])
     start = initial_params(model, reference) if model.priors else reference
     # centred statistics need only float32; unlabelled rows, and priors in their own units, would lose digits
     with nullcontext() if rows is None and not model.priors else jax.enable_x64(True):
         data = centred, standard, reference, rows
         samples, sample_stats = sampler.sample(TARGET, data, key, start=start, **settings)
-    return Draws(model, finalise(_restore, model, statistics, samples), sample_stats, settings["num_chains"])
+    return Draws(model, compute(_restore, model, statistics, samples), sample_stats, settings["num_chains"])
 
 
 def _log_likelihood(

@@ -20,8 +20,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays.host_calls import by_jax
-from bayesnb.arrays.placement import allow_promotion, pad_rows
+from bayesnb.arrays.compute import compute
+from bayesnb.arrays.placement import allow_promotion, pad_rows, to_host
 from bayesnb.arrays.typing import Array, ArrayLike, Rows
 from bayesnb.families.base import Family
 from bayesnb.families.bernoulli import Bernoulli
@@ -96,7 +96,8 @@ class Sequence:
         parts = [terms for terms in found.values() if terms is not None]
         others = {name: np.asarray(value, float) for name, value in factors.items() if found.get(name) is None}
         if others:
-            terms = by_jax(_log_probs, *self._args, others) if self.on_host else _log_probs(*self._args, others)
+            args = to_host(self._args) if self.on_host else self._args
+            terms = compute(_log_probs, *args, others)
             parts.append(terms.reshape(-1)[: self.rows.num_rows])
         return sum(parts[1:], parts[0])
 
@@ -106,7 +107,7 @@ class Sequence:
         for name in ["label", *self.names] if part is None else [part]:
             terms = self._by_loop(name, factor)
             if terms is None:
-                terms = by_jax(_log_probs, *jax.tree.map(np.asarray, self._args), {name: np.asarray(factor, float)})
+                terms = compute(_log_probs, *to_host(self._args), {name: np.asarray(factor, float)})
             total += float(terms.sum())
         return total
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.cells import without_repeats
-from bayesnb.arrays.host_calls import finalise, without_compiling
+from bayesnb.arrays.compute import compute, interpret
 from bayesnb.arrays.placement import Array, to_host
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.forests import bivariate_normal
@@ -58,7 +58,7 @@ without it, and ``ratios``, log p(x_j | x_i, k, others) / p(x_j | k, others) in 
 def prepare_left_out(fit: ForestPosterior) -> LeftOut:
     """The function of rows of a fit."""
     parts = forest_parts(fit)
-    partitions, of_pairs = finalise(_partitions, parts)
+    partitions, of_pairs = compute(_partitions, parts)
     narrow = jax.tree.map(without_repeats, (parts.moments, parts.prior))
     starts, num_columns, num_labels = starts_of(parts.sizes), len(parts.sizes), parts.num_labels
 
@@ -75,7 +75,7 @@ def prepare_left_out(fit: ForestPosterior) -> LeftOut:
             own = tuple(child.prior.statistics(x, sums) for child, x in zip(parts.children, blocks, strict=True))
         pair = jax.tree.map(lambda table: table[np.minimum(y, len(table) - 1)], narrow)
         args = blocks, rows.reals, weight, labels, own
-        return without_compiling(_left_out, parts.children, partitions, *args, pair, of_pairs[y])
+        return interpret(_left_out, parts.children, partitions, *args, pair, of_pairs[y])
 
     return left_out
 

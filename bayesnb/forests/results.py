@@ -7,7 +7,7 @@ w_ij is the evidence for the edge from i to j, and Z the sum over all forests of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from typing import Self
 
@@ -16,10 +16,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.cells import without_repeats
+from bayesnb.arrays.compute import compute, interpret
 from bayesnb.arrays.cpu_rows import answers_cpu_rows
-from bayesnb.arrays.host_calls import eagerly, finalise
-from bayesnb.arrays.placement import namespace
+from bayesnb.arrays.placement import namespace, on_host
 from bayesnb.arrays.pytree import pytree, short_repr
+from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.arrays.typing import Array, ArrayLike, Rows
 from bayesnb.families.base import Family
 from bayesnb.forests.bivariate_normal import Conditional
@@ -31,7 +32,6 @@ from bayesnb.forests.structures import STRUCTURES, Combine, log_weights
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.forest_sums import NEVER, edge_probabilities, log_forest_sum
-from bayesnb.primitives.products import by_blocks
 from bayesnb.primitives.scoring import Score
 from bayesnb.results.classifier import Classifier, Posterior
 from bayesnb.rows.statistics import ModelStatistics
@@ -194,10 +194,22 @@ class ForestPosterior(Classifier):
 
         def joint(arrays: Mapping[str, Array]) -> LogProb:
             found, rows = score(arrays), find_rows(self, self.model.families, arrays)
-            ratio = by_blocks(lambda some: combine(log_ratios(tables, some), None), rows, row_bytes, IN_CACHE)
+            ratio = _by_blocks(lambda some: combine(log_ratios(tables, some), None), rows, row_bytes)
             return LogProb(found.finite + (1.0 if power is None else power) * ratio, found.zeros)
 
         return joint
+
+
+def _by_blocks(function: Callable[[PairRows], Array], rows: PairRows, row_bytes: int) -> Array:
+    """``function`` of blocks of rows, of numpy's in threads."""
+    num_rows, together = rows.places.shape[0], max(IN_CACHE // row_bytes, 1)
+    if on_host(rows):
+        blocks = row_blocks(num_rows, row_bytes, block_bytes=IN_CACHE)
+        parts = in_threads(lambda some: function(jax.tree.map(lambda a: a[some], rows)), blocks)
+        return np.concatenate(parts) if parts else function(rows)
+    if not isinstance(num_rows, int) or num_rows <= together:  # an exported function has any number of rows
+        return function(rows)
+    return jax.lax.map(lambda row: function(jax.tree.map(lambda a: a[None], row))[0], rows, batch_size=together)
 
 
 def find_rows(fit: ForestPosterior, families: Mapping[str, Family], arrays: Mapping[str, Array]) -> PairRows:
@@ -215,7 +227,7 @@ def find_rows(fit: ForestPosterior, families: Mapping[str, Family], arrays: Mapp
 def forest_parts(fit: ForestPosterior) -> Parts:
     """The priors and the statistics of all pairs, by their labels."""
     given, layout = (fit.posterior.prior.families, fit.posterior.statistics.blocks, fit.pairs), fit.layout
-    return eagerly(_forest_parts, *given, layout=layout, segments=layout.joined(fit.segments))
+    return interpret(_forest_parts, *given, layout=layout, segments=layout.joined(fit.segments))
 
 
 _forest_parts = jax.jit(prepare_parts, static_argnames=("layout", "segments"))
@@ -223,12 +235,12 @@ _forest_parts = jax.jit(prepare_parts, static_argnames=("layout", "segments"))
 
 def forest_evidence(fit: ForestPosterior) -> Array:
     """The log evidence of each edge [F, F], in the order of tables."""
-    return finalise(log_evidence_ratios, forest_parts(fit))
+    return compute(log_evidence_ratios, forest_parts(fit))
 
 
 def prepare_ratios(fit: ForestPosterior) -> tuple[PairTables, Combine]:
     """The tables of the pairs' predictions, and how ratios are combined."""
     parts = forest_parts(fit)
-    evidence, tables = (finalise(function, parts) for function in (log_evidence_ratios, pair_tables))
+    evidence, tables = (compute(function, parts) for function in (log_evidence_ratios, pair_tables))
     tables = tables._replace(given=Conditional(*map(without_repeats, tables.given)))
     return tables, STRUCTURES[fit.structure](evidence, None if fit.parents is None else fit.chosen_edges())

@@ -17,7 +17,7 @@ from numpyro import handlers
 from numpyro.infer.util import compute_log_probs
 
 from bayesnb.arrays import memory
-from bayesnb.arrays.host_calls import at_once
+from bayesnb.arrays.compute import compute, compute_rows
 from bayesnb.arrays.placement import allow_promotion, fill_masked, to_host
 from bayesnb.arrays.typing import Array, FeatureNames, LabelsLike, Rows
 from bayesnb.fits.em import has_unlabelled
@@ -26,7 +26,6 @@ from bayesnb.inspection.display_names import check_list, check_lists
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.model.nonconjugate import fill_hyperpriors, sample_hyperparameters
 from bayesnb.numerics.log_prob import logsumexp
-from bayesnb.primitives import products
 from bayesnb.results.classifier import Posterior
 from bayesnb.results.draws import Draws
 from bayesnb.rows import arguments
@@ -127,7 +126,7 @@ def to_arviz(
         memory.require(
             8 * numbers, f"the log likelihood of {len(rows[1]):,} rows", "give log_likelihood=False, or fewer"
         )
-        table = products.by_rows(_log_joint, (model, params), rows).T + model.row_base_measure(rows[0])
+        table = compute_rows(_log_joint, (model, params), rows).T + model.row_base_measure(rows[0])
         groups["log_likelihood"] = _by_chain({"log_joint": table}, num_chains)
     arviz = library()
     if arviz.__version__.startswith("0."):
@@ -220,9 +219,10 @@ def _log_joint(model: NaiveBayes, params: Sites, rows: tuple[dict[str, Array], A
 
 def _log_priors(result: Draws | Posterior, params: Sites) -> Sites:
     """The log prior density of each site at every draw, [S]."""
+    given: tuple[Any, Any] = getattr(result, "prior", result.model), None
     if isinstance(result, HierarchicalDraws):
-        return at_once(_log_prior, result.specification.respell(result.model.spelling), result.statistics, params)
-    return at_once(_log_prior, getattr(result, "prior", result.model), None, params)
+        given = result.specification.respell(result.model.spelling), result.statistics
+    return compute(_log_prior, *to_host((*given, params)))
 
 
 @jax.jit

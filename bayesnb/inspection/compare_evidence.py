@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from bayesnb.arrays.host_calls import at_once
+from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import to_double
 from bayesnb.arrays.typing import ArrayLike, Estimator, LabelsLike, Table
 from bayesnb.families.parts.cell_statistics import cell_mass, same_cells
@@ -223,7 +223,7 @@ def _cost_of_shares(owner: str, family: Any, statistics: Any, weight: Any) -> fl
     counts, mass = statistics.counts.sum(axis=0), np.asarray(family._mass)
     if ((np.isfinite(family._edges).sum(axis=1) < 2) & (weight > 0)).any():
         raise ValueError(f"{owner}: a column with one edge has no cell with a width of its own: give two edges or more")
-    if not np.allclose(mass, at_once(cell_mass, counts, family._edges), rtol=1e-5):
+    if not np.allclose(mass, compute(cell_mass, counts, family._edges), rtol=1e-5):
         return 0.0
     if family.found:
         raise ValueError(
@@ -231,7 +231,7 @@ def _cost_of_shares(owner: str, family: Any, statistics: Any, weight: Any) -> fl
             "evidence is too large beside another family or other edges: give edges that a schema has or other rows "
             "gave, nb.Histogram(edges=...), or a model that other rows resolved, model.resolve(X, y)"
         )
-    learned = at_once(log_multivariate_beta_ratio, np.where(mass > 0, 0.5, 0.0), counts)
+    learned = compute(log_multivariate_beta_ratio, np.where(mass > 0, 0.5, 0.0), counts)
     return float(learned.sum() - scipy.special.rel_entr(counts, counts.sum(axis=1, keepdims=True)).sum())
 
 
@@ -265,7 +265,7 @@ def _from_data(fit: Posterior) -> tuple[str, ...]:
     prior, statistics = to_double((fit.prior, fit.statistics))
     found: list[str] = []
     for block, family in prior.families.items():
-        defaults = at_once(type(family).defaults, family, statistics.blocks[block].pool())
+        defaults = compute(type(family).defaults, family, statistics.blocks[block].pool())
         # a default without a column axis, such as df, depends on the number of columns alone
         by_column = [name for name, letters in family.axes if name in defaults and "D" in letters]
         same = [name for name in by_column if np.allclose(getattr(family, name), defaults[name], rtol=1e-5, atol=0.0)]

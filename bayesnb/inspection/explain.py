@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bayesnb.arrays.compute import compute_rows
 from bayesnb.arrays.placement import to_double, to_host
 from bayesnb.arrays.sparse import dense, is_sparse
 from bayesnb.arrays.typing import Array, Estimator, FeatureNames, Table
@@ -28,7 +29,6 @@ from bayesnb.inspection import display_names as names
 from bayesnb.inspection.explanation import Explanation, Intervals
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb
-from bayesnb.primitives import products
 from bayesnb.results import intervals
 from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
 from bayesnb.results.draws import Draws
@@ -114,7 +114,7 @@ def explain(
     blocks = {block: slice(end - len(features[block]), end) for block, end in zip(features, ends, strict=True)}
     _check_size(next(iter(arrays.values())).shape[0], "rows", probs.size, ends[-1], "fewer rows at once")
     small = keep_seen_words(found, arrays)
-    parts = products.by_rows(terms, (small.fit,), small.arrays)
+    parts = compute_rows(terms, (small.fit,), small.arrays)
     table = [_beside(small, blocks, {b: part[i] for b, part in parts.items()}) for i in (0, 1)]
     prior, contributions = _exact_log_odds(probs, table, other)
     return Explanation(

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays.host_calls import finalise
+from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import is_traced
 from bayesnb.arrays.typing import Array
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
@@ -128,7 +128,7 @@ def _forms(fit: Any) -> tuple[dict[str, Any], Array]:
     exact = params is None
     if isinstance(fit, Posterior) and fit.weights is not None and fit.model.start_powers() is None:
         raise ValueError("this posterior has weights from temper: take the form of the posterior before temper")
-    found = finalise(_with_intercept, fit.model, params)
+    found = compute(_with_intercept, fit.model, params)
     blocks, intercept, class_probs = found
     for name, family in fit.model.families.items():
         if blocks[name] is None or (exact and not family.affine_predictive):

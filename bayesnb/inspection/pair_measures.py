@@ -13,7 +13,7 @@ import jax
 import numpy as np
 from scipy.special import xlogy
 
-from bayesnb.arrays.host_calls import finalise
+from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import Array
 from bayesnb.forests.edges import Parts, log_evidence_ratios, take_labels
 from bayesnb.forests.pairs import PairStatistics, join_segments, merge_labels
@@ -39,12 +39,12 @@ class Measures(NamedTuple):
 def measure_pairs(fit: ForestPosterior) -> Measures:
     """The measures of every pair of columns of a fit of forests, within its classes."""
     parts, segments = forest_parts(fit), fit.layout.joined(fit.segments)
-    evidence = finalise(log_evidence_ratios, parts)
+    evidence = compute(log_evidence_ratios, parts)
     evidence = np.maximum(evidence, evidence.T)
     evidence = np.where(evidence == NEVER, 0.0, evidence)  # a column of one category depends on nothing
     cautious, first = evidence.copy(), len(parts.sizes)
     if first:
-        slow = finalise(_margin_ratios, parts)
+        slow = compute(_margin_ratios, parts)
         cautious[:first, :first] += np.minimum(0.0, np.minimum(slow, slow.T))
     weight, nats = _information(join_segments(fit.pairs, segments), fit.layout.reals)
     # with classes narrow and far apart, Normals' class means far from the prior's look like one correlated row each

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from bayesnb.arrays.host_calls import finalise
+from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import Array, allow_promotion, to_double
 from bayesnb.arrays.typing import Estimator, FeatureNames
 from bayesnb.families.base import Family, Params
@@ -109,7 +109,7 @@ def top_features(
     arguments.check_counts(count=count)
     arguments.require_known("top_features", found)
     found = to_double(found)
-    params = found.params if isinstance(found, PointEstimate) else finalise(_reference, found.model)
+    params = found.params if isinstance(found, PointEstimate) else compute(_reference, found.model)
     probs = class_probs(found)
     classes = names.check_class_names(own_classes, probs.size)
     if len(classes) < 2:
@@ -128,14 +128,14 @@ def top_features(
         parts.append((family, by_block[block], powers.get(block, np.ones(1))))
     if not parts:
         raise ValueError("the model has no columns: top_features needs one or more")
-    means = np.concatenate([finalise(_means, family, own) for family, own, _ in parts], axis=1)
+    means = np.concatenate([compute(_means, family, own) for family, own, _ in parts], axis=1)
     result = TopFeatures()
     for k, name in enumerate(classes):
         one = np.arange(probs.size) == k
         others = np.where(one, 0.0, probs)
         others = others / others.sum() if others.any() else np.where(one, 0.0, 1.0 / (probs.size - 1))
         possible = others > 0
-        divergences = [finalise(_divergence, family, own, k, power) for family, own, power in parts]
+        divergences = [compute(_divergence, family, own, k, power) for family, own, power in parts]
         nats = np.concatenate([others[possible] @ part[possible] for part in divergences])
         table = np.stack([nats, means[k], others @ means], axis=1)
         order = np.argsort(-nats, kind="stable")[:count]

@@ -9,7 +9,7 @@ below the smallest normal one, in whose place XLA has zero in some operations. H
 - ``with by_numpy():`` for operations one by one as they come, which give JAX arrays;
 - ``RULES``: the numpy form of each primitive, a ``Rule`` with the dtypes for which it gives what JAX gives, to which
   the author of a primitive may add one; ``function_of`` an equation by these, and the ``CALLS`` of other programs;
-- ``has_numpy_form``: False for random keys of another generator than JAX's default;
+- ``is_key``, and ``has_numpy_form``: False for random keys of another generator than JAX's default;
 
 and what it takes from JAX is not public, or may change without notice, in these places:
 
@@ -24,6 +24,7 @@ from bayesnb.jaxpr_numpy.eager import by_numpy as by_numpy
 from bayesnb.jaxpr_numpy.equation import Rule as Rule
 from bayesnb.jaxpr_numpy.equation import function_of as function_of
 from bayesnb.jaxpr_numpy.equation import has_numpy_form as has_numpy_form
+from bayesnb.jaxpr_numpy.equation import is_key as is_key
 from bayesnb.jaxpr_numpy.program import CALLS as CALLS
 from bayesnb.jaxpr_numpy.program import evaluate as evaluate
 from bayesnb.jaxpr_numpy.program import evaluate_once as evaluate_once

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.compiled import compiled_unless_few
-from bayesnb.arrays.host_calls import finalise
+from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import Array, as_array, namespace, on_host
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.numerics import stable
@@ -28,7 +28,7 @@ def joint(probs: Array, parts: list[LogProb]) -> LogProb:
     rows = reduce(LogProb.times, parts)
     if on_host(probs, rows) and np.all(probs):
         return LogProb(_add_by_blocks(rows.finite, np.log(probs)), rows.zeros)
-    log_probs = finalise(_class_log_probs, as_array(probs))
+    log_probs = compute(_class_log_probs, as_array(probs))
     if on_host(log_probs) and not log_probs.zeros.any():  # under jit, XLA would take seconds to fold a table of zeros
         return rows.times(LogProb(log_probs.finite[None, :], None))
     never = namespace(rows.finite).broadcast_to(1e9 * log_probs.zeros[None, :], rows.finite.shape)

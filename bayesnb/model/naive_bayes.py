@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpyro
 import numpyro.distributions as dist
 
-from bayesnb.arrays.host_calls import finalise
+from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import as_array, on_host
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
@@ -103,7 +103,7 @@ class NaiveBayes(Parameters, Scoring):
         statistics = pooled_statistics(self, X, y, sample_weight, statistics)
         if not on_host(self, statistics):
             check_model_float32(self.families, self.class_concentration)
-        return finalise(_resolve, self, statistics)
+        return compute(_resolve, self, statistics)
 
     def conjugate(self) -> Self:
         """The same model without its non-conjugate ``priors``."""

@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.compiled import compiled, part_of_loops
+from bayesnb.arrays.compute import interpret
 from bayesnb.arrays.host_bodies import Shape, with_host_body
-from bayesnb.arrays.host_calls import without_compiling
 from bayesnb.arrays.placement import Array
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.numerics.log_gamma import log_gamma_ratio
@@ -66,7 +66,7 @@ def _logs(mass: Array, counts: Array, totals: Array, upper: tuple[Array, Array])
         rows = counts[classes].sum(axis=-1, keepdims=True)
         inside = np.concatenate([np.where(inner > 0.0, of_segments(counts[classes]), 0.0), rows], axis=-1)
         unit = q * (total + rows[:, None])
-        logs += without_compiling(log_gamma_ratio, total * q, inside[:, None], unit).sum(axis=0)
+        logs += interpret(log_gamma_ratio, total * q, inside[:, None], unit).sum(axis=0)
     return logs
 
 

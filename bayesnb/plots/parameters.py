@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import jax
 import numpy as np
 
-from bayesnb.arrays.host_calls import by_jax
-from bayesnb.arrays.placement import to_host
+from bayesnb.arrays.placement import allow_promotion, to_double, to_host
 from bayesnb.arrays.typing import Array, FeatureNames
 from bayesnb.inspection import display_names as names
 from bayesnb.plots.style import class_colour, class_hatch, class_line, name_lines, shorten, tidy
@@ -71,7 +71,8 @@ def class_densities(
         raise ValueError(f"column is a number below {num_columns}, got {column!r}")
     draws = sample_parameters(fit, key, num_draws)
     family, params = fit.model.families[block], fit.model.block_params(draws)[block]
-    values, density = by_jax(type(family).cell_densities, family, params, column)
+    with jax.enable_x64(True), allow_promotion():
+        values, density = to_host(family.cell_densities(to_double(params), column))
     classes = names.check_class_names(class_names, density.shape[1])
     mean, (low, high) = density.mean(axis=0), np.quantile(density, tails(level), axis=0)
     name = shorten(f"{block}[{column}]" if feature_name is None else feature_name)

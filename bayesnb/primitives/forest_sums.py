@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.compiled import compiled
-from bayesnb.arrays.host_calls import finalise
+from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import Array, on_host
 
 NEVER = -1e30
@@ -53,7 +53,7 @@ def log_forest_sum(log_weights: Array) -> Array:
 
 def edge_probabilities(log_weights: Array) -> Array:
     """w_ij dlog Z / dw_ij, the share of Z of the forests with the edge from i to j, [D, D]."""
-    return finalise(_edge_probabilities, log_weights)
+    return compute(_edge_probabilities, log_weights)
 
 
 def _of_weights(tables: Array) -> Array:

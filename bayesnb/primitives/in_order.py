@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from bayesnb.arrays.compiled import compiled, for_loops
-from bayesnb.arrays.host_calls import without_compiling
+from bayesnb.arrays.compute import interpret
 from bayesnb.arrays.placement import Array
 from bayesnb.arrays.threads import row_blocks
 from bayesnb.numerics.log_gamma import log_gamma_ratio
@@ -52,7 +52,7 @@ def log_student_densities(prior: tuple[Array, ...], x: Array, y: Array, factor: 
         shapes = shapes[:, :1] if alike else shapes
         used = ~np.isnan(shapes)
         shapes = np.where(used, shapes, 1.0)
-        ratios = np.asarray(without_compiling(log_gamma_ratio, shapes, np.full((), 0.5)))
+        ratios = np.asarray(interpret(log_gamma_ratio, shapes, np.full((), 0.5)))
         offsets = np.where(used, ratios - 0.5 * (LOG_2PI - np.log(2.0)), 0.0)
         terms = offsets - 0.5 * np.log(widths) - (shapes + 0.5) * np.log1p(distances)
         out[rows] = terms.sum(axis=1)

@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 
-from bayesnb.arrays.host_calls import finalise
+from bayesnb.arrays.compute import compute
 from bayesnb.numerics.log_prob import LogProb
 
 Score = Callable[[Any], LogProb]
@@ -53,7 +53,7 @@ def prepare_likelihood(one: Scoring, params: Any) -> Score:
 
 def likelihood_tables(one: Scoring, params: Any) -> Any:
     """The ``likelihood_tables`` of parameters, computed in one compiled call, for numpy's in float64 on the host."""
-    return finalise(_likelihood_tables, one, params)
+    return compute(_likelihood_tables, one, params)
 
 
 def prepare_predictive(one: Scoring) -> Score:
@@ -63,7 +63,7 @@ def prepare_predictive(one: Scoring) -> Score:
 
 def predictive_tables(one: Scoring) -> Any:
     """The ``predictive_tables`` of hyperparameters, computed likewise."""
-    return finalise(_predictive_tables, one)
+    return compute(_predictive_tables, one)
 
 
 # each one object, so that few programs are compiled

@@ -17,8 +17,8 @@ import jax
 import numpy as np
 
 from bayesnb.arrays.class_table import is_class_table
+from bayesnb.arrays.compute import interpret
 from bayesnb.arrays.cpu_rows import answers_cpu_rows
-from bayesnb.arrays.host_calls import without_compiling
 from bayesnb.arrays.placement import is_traced, on_host, promote_dtypes, read_only, to_host
 from bayesnb.arrays.pytree import Node, pytree, short_repr
 from bayesnb.arrays.typing import Array, ArrayLike, Rows
@@ -264,7 +264,7 @@ class Posterior(Classifier):
         arguments.check_draws(arguments.require_one_fit(self.model), num_samples=num_samples)
         if on_host(self.model) and not is_traced(key) and has_numpy_form(key):
             pieces = [
-                without_compiling(generate.sample_some, self.model, key, start, total=num_samples, size=stop - start)
+                interpret(generate.sample_some, self.model, to_host(key), start, total=num_samples, size=stop - start)
                 for start in range(0, num_samples, self.draws_at_once)
                 if (stop := min(start + self.draws_at_once, num_samples))
             ]

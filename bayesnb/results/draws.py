@@ -11,12 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 
+from bayesnb.arrays.compute import compute_rows
 from bayesnb.arrays.placement import namespace
 from bayesnb.arrays.pytree import pytree
 from bayesnb.arrays.typing import Array, ArrayLike
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb
-from bayesnb.primitives import products
 from bayesnb.primitives.scoring import Score
 from bayesnb.results.classifier import Classifier
 
@@ -92,7 +92,7 @@ class Draws(Classifier):
         return self.params, jax.random.randint(key, (num_draws,), 0, len(next(iter(self.params.values()))))
 
     def _scorer(self) -> Score:
-        return lambda arrays: LogProb(*products.by_rows(_mixture, (self.model, self.params), dict(arrays)))
+        return lambda arrays: LogProb(*compute_rows(_mixture, (self.model, self.params), dict(arrays)))
 
 
 @jax.jit

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from bayesnb.arrays.host_calls import finalise
+from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import is_traced, to_double
 from bayesnb.arrays.typing import Array
 from bayesnb.model.naive_bayes import NaiveBayes
@@ -52,7 +52,7 @@ def evidence_table(prior: NaiveBayes, statistics: ModelStatistics) -> EvidenceTa
     """
     if not is_traced(prior, statistics):
         prior, statistics = to_double((prior, statistics))
-    table = finalise(evidence, prior, statistics)
+    table = compute(evidence, prior, statistics)
     return table._replace(features={name: table.features[name] for name in prior.families})
 
 

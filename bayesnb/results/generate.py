@@ -13,8 +13,8 @@ import numpyro
 from numpyro import handlers
 
 from bayesnb.arrays import memory
-from bayesnb.arrays.host_calls import at_once
-from bayesnb.arrays.placement import Array, allow_promotion, is_traced, namespace, on_host
+from bayesnb.arrays.compute import compute
+from bayesnb.arrays.placement import Array, allow_promotion, is_traced, namespace, on_host, to_host
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 
 
@@ -31,10 +31,11 @@ def generate(fit: Any, key: Array, num_rows: int, num_datasets: int | None, tota
         params, draw = fit.draws(key_of_params, some.stop - start)
         totals = _totals(total_count, some, size, num_datasets is None)
         arguments = fit.model, params, namespace(draw).repeat(draw, size), key_of_rows
-        at_host = on_host(fit) and not is_traced(key)
+        if on_host(fit) and not is_traced(key):
+            arguments = to_host(arguments)
         # to compile the whole is quicker than its operations one by one, but the totals must then be known
         rows_of = _compiled_rows if totals is None or isinstance(totals, int) else _rows
-        pieces.append(at_once(rows_of, *arguments, total_count=totals) if at_host else rows_of(*arguments, totals))
+        pieces.append(compute(rows_of, *arguments, total_count=totals))
     X, y = jax.tree.map(lambda *parts: namespace(parts[0]).concatenate(parts), *pieces)
     if num_datasets is None:
         return X, y

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays.host_calls import at_once
+from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import is_traced, on_host, promote_dtypes, to_host
 from bayesnb.arrays.sparse import dense
 from bayesnb.arrays.typing import Array
@@ -119,7 +119,7 @@ def quantiles(of_rows: Callable[..., Any], given: ParameterDraws, by_feature: bo
     parts = []
     for start in range(0, max(num_rows, 1), size):
         rows = jax.tree.map(lambda x, start=start: dense(x[start : start + size]), arrays)
-        values = at_once(_under_every_draw, model, params, powers, rows, of_rows=of_rows)
+        values = compute(_under_every_draw, model, params, powers, rows, of_rows=of_rows)
         parts.append(jax.tree.map(lambda v: np.quantile(v, ends, axis=0, method="nearest"), values))
     both = jax.tree.map(lambda *pieces: np.concatenate(pieces, axis=1), *parts)
     return jax.tree.map(lambda v: v[0], both), jax.tree.map(lambda v: v[1], both)

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays import memory
-from bayesnb.arrays.host_calls import finalise
+from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import as_array, to_host
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
@@ -105,7 +105,7 @@ def _for_fit(model: NaiveBayes, fit: Callable[..., Any]) -> NaiveBayes:
 
 def _tables_of_folds(grid: NaiveBayes, others: list[ModelStatistics], fit: Callable[..., Any]) -> list[Tables]:
     """For each fold, the tables that score rows by fits to the others, [N, G K]: G fits of K classes are one."""
-    tables, params = finalise(_fold_tables, grid, _stack(others), formula=CLOSED_FORMS[fit])
+    tables, params = compute(_fold_tables, grid, _stack(others), formula=CLOSED_FORMS[fit])
     if fit is fit_mle:
         for rest, of_fold in zip(others, _unstack(params, len(others)), strict=True):
             for of_model in _unstack(of_fold, len(of_fold["class_probs"])):

@@ -13,7 +13,7 @@ from scipy import stats
 from scipy.special import comb, gammaln, logsumexp, softmax
 
 import bayesnb as nb
-from bayesnb.arrays.host_calls import without_compiling
+from bayesnb.arrays.compute import interpret
 from bayesnb.families.parts.cell_statistics import find_edges
 from bayesnb.families.parts.cells import CellValues
 from bayesnb.primitives.cells import find_cells
@@ -37,7 +37,7 @@ def resolved(counts, edges=None, total=TOTALS):
 def predicted(post):
     """The cells' predictive probabilities, [K, D, G]."""
     own = post.model.families["x"]
-    return np.exp(without_compiling(type(own).predictive_tables, own).finite).reshape(own.counts.shape)
+    return np.exp(interpret(type(own).predictive_tables, own).finite).reshape(own.counts.shape)
 
 
 def log_dirichlet_multinomial(mass, counts, total):
@@ -78,7 +78,7 @@ def test_it_is_the_average_over_all_cuts(num_classes, size, scale, rng):
     shares = softmax(logs)  # adds up to one, as exp(logs - evidence) does not if the logs are large
     expected = np.einsum("m,mkg->kg", shares, tables)
     assert_allclose(predicted(post)[:, 0], expected, rtol=1e-12)
-    base = without_compiling(type(own).log_base_measure, post.prior.families["x"], post.statistics.blocks["x"])[0, 0]
+    base = interpret(type(own).log_base_measure, post.prior.families["x"], post.statistics.blocks["x"])[0, 0]
     inside = base - (counts[:, 0].sum(axis=0) * np.log(mass)).sum()
     assert_allclose(post.evidence_table().features["x"][0, 0], evidence + inside, rtol=1e-12)
     bits = np.array([*itertools.product([0, 1], repeat=size - 1)] * len(TOTALS))

@@ -13,7 +13,7 @@ from scipy import stats
 from scipy.special import log_softmax, logsumexp
 
 import bayesnb as nb
-from bayesnb.arrays.host_calls import without_compiling
+from bayesnb.arrays.compute import interpret
 from bayesnb.primitives.cells import find_cells
 from bayesnb.validation.leave_one_out import fitted_rows
 from bayesnb.validation.left_out_evidence import left_out_evidence
@@ -85,7 +85,7 @@ def by_brute_force(post, cells, X, y, weights):
     """log p(k | x), [N, K], from the views' log ratios and powers [V, D]."""
     normal, weights = weights[:-2], weights[-2:]
     own = cells.model.families["x"]
-    histogram = without_compiling(type(own).predictive_tables, own).finite.reshape(K, D, -1)
+    histogram = interpret(type(own).predictive_tables, own).finite.reshape(K, D, -1)
     logs = weights[0][None, :, None] * log_ratios_of_scores(post) + weights[1][None, :, None] * histogram
     codes = find_cells(X, np.asarray(post.model.families["x"].edges)[0])
     terms = np.where(codes[None] < 0, 0.0, logs[:, np.arange(D)[None], np.maximum(codes, 0)])
@@ -140,8 +140,8 @@ def test_leave_one_out_of_each_view_equals_refits(model, views, rows, weighted):
         family, one = refit.model.families["x"], X[n : n + 1]
         own, rest = y[n], [k for k in range(K) if k != y[n]]
         for v, share in enumerate(shares):
-            plain, alone = without_compiling(type(family).log_predictive_terms, family, one), np.eye(len(shares))[v]
-            terms = without_compiling(type(family).raise_terms, family, plain, np.repeat(alone, D), one)
+            plain, alone = interpret(type(family).log_predictive_terms, family, one), np.eye(len(shares))[v]
+            terms = interpret(type(family).raise_terms, family, plain, np.repeat(alone, D), one)
             expected = share * (terms[0, rest] - terms[0, own])
             assert_allclose(table.evidence[n][:, v * D : (v + 1) * D], expected, rtol=1e-8, atol=1e-12)
         assert_allclose(left[n], gone.predict_log_proba(one)[0], rtol=1e-9)

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb.arrays.host_calls import finalise
+from bayesnb.arrays.compute import compute
 from bayesnb.fits import nuts
 from bayesnb.fits.em import separate
 from tests import cases
@@ -89,10 +89,10 @@ def factor(name, weight):
     case = cases.make(name)
     y = np.where(np.arange(len(case.y)) % 4 < 2, case.y, -1)
     rows = separate(case.model, case.X, y, weight)
-    _, _, reference = finalise(nuts._centre, rows.model, rows.labelled)
+    _, _, reference = compute(nuts._centre, rows.model, rows.labelled)
 
     def expected(params):
-        restored = finalise(jax.jit(rows.model.restore), rows.labelled, params)
+        restored = compute(jax.jit(rows.model.restore), rows.labelled, params)
         others = case.rows(y < 0)
         base = rows.model.row_base_measure(rows.arrays)
         return rows.weight @ (nb.PointEstimate.trust(rows.model, restored).log_density(others) - base)

@@ -13,7 +13,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import comb, logsumexp
 
-from bayesnb.arrays.host_calls import without_compiling
+from bayesnb.arrays.compute import interpret
 from bayesnb.primitives.segmentations import (
     best_segmentation,
     draw_segmentation,
@@ -62,7 +62,7 @@ PROBLEMS = [(1, 1.0), (2, 3.0), (6, 3000.0), (9, 1.0), (10, 30.0)]
 def test_sums_are_those_of_all_segmentations(size, scale):
     log_weight, real = problem(size, scale)
     every = enumerate_cuts(log_weight, real)
-    log_sum, log_share = without_compiling(sum_segmentations, log_weight, real)
+    log_sum, log_share = interpret(sum_segmentations, log_weight, real)
     assert_allclose(log_sum, every.log_sum, rtol=1e-12, atol=1e-12)
     assert_allclose(np.exp(log_share), np.exp(every.log_share), atol=1e-12)
     some = np.isfinite(every.log_share)
@@ -74,7 +74,7 @@ def test_sums_are_those_of_all_segmentations(size, scale):
 def test_the_best_is_the_best_of_all(size, scale):
     log_weight, real = problem(size, scale, seed=1)
     every = enumerate_cuts(log_weight, real)
-    value, cuts = without_compiling(best_segmentation, log_weight, real, without_compiling(log_prior_of_count, real))
+    value, cuts = interpret(best_segmentation, log_weight, real, interpret(log_prior_of_count, real))
     assert_allclose(value, every.logs.max(), rtol=1e-12)
     assert cuts.tolist() == every.cuts[every.logs.argmax()].tolist()
 
@@ -82,9 +82,9 @@ def test_the_best_is_the_best_of_all(size, scale):
 @pytest.mark.slow
 def test_both_bodies_agree_in_batches_and_slopes():
     log_weight, real = (np.stack(parts) for parts in zip(*(problem(8, 5.0, seed) for seed in range(4)), strict=True))
-    log_sum, log_share = without_compiling(sum_segmentations, log_weight, real)
-    prior = without_compiling(log_prior_of_count, real)
-    value, cuts = without_compiling(best_segmentation, log_weight, real, prior)
+    log_sum, log_share = interpret(sum_segmentations, log_weight, real)
+    prior = interpret(log_prior_of_count, real)
+    value, cuts = interpret(best_segmentation, log_weight, real, prior)
     with jax.enable_x64(True):
         by_jax = jax.jit(jax.vmap(sum_segmentations))(log_weight, real)
         assert_allclose(by_jax[0], log_sum, rtol=1e-12)
@@ -102,7 +102,7 @@ def test_wide_tables_neither_overflow_nor_vanish():
     size = 256
     alone = np.where(np.eye(size) > 0, 50.0, 0.0)
     for log_weight, expected in ((alone, 50.0 * size - np.log(size)), (-alone - 1e5, -1e5 - np.log(size))):
-        log_sum, log_share = without_compiling(sum_segmentations, log_weight, np.ones(size - 1))
+        log_sum, log_share = interpret(sum_segmentations, log_weight, np.ones(size - 1))
         assert_allclose(log_sum, expected, rtol=1e-9)
         assert_allclose(
             np.triu(np.exp(log_share)).sum(axis=0).cumsum()[-1], size if log_weight[0, 0] > 0 else 1.0, rtol=1e-6
@@ -113,7 +113,7 @@ def test_impossible_segments_have_no_share():
     log_weight, real = problem(6, 2.0)
     log_weight[:, 2] = -np.inf  # no segment ends behind the third cell
     every = enumerate_cuts(log_weight, real)
-    log_sum, log_share = without_compiling(sum_segmentations, log_weight, real)
+    log_sum, log_share = interpret(sum_segmentations, log_weight, real)
     assert_allclose(log_sum, every.log_sum, rtol=1e-12)
     assert_allclose(np.exp(log_share), np.exp(every.log_share), atol=1e-12)
 
@@ -123,7 +123,7 @@ def test_draws_have_the_probabilities_of_segmentations():
     every, draws = enumerate_cuts(log_weight, real), 4000
     tables = np.stack([np.zeros_like(log_weight), log_weight])[:, None]
     one = partial(draw_segmentation, log_weight=tables, real=real[None], which=np.ones(1, int))
-    found = without_compiling(jax.vmap(one), jax.random.split(jax.random.key(0), draws))[:, 0]
+    found = interpret(jax.vmap(one), jax.random.split(jax.random.key(0), draws))[:, 0]
     for cuts, log in zip(every.cuts, every.logs, strict=True):
         p = np.exp(log - every.log_sum)
         share = (found == cuts).all(axis=1).mean()

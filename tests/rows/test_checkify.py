@@ -13,8 +13,8 @@ from jax.experimental import checkify
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb.arrays.host_calls import without_compiling
 from bayesnb.arrays.pytree import pytree
+from bayesnb.jaxpr_numpy import evaluate
 from bayesnb.rows import checks, labels
 from tests import cases
 
@@ -135,7 +135,7 @@ def test_what_is_compiled_has_no_trace_of_it(monkeypatch):
 def test_numpy_passes_over_checks():
     """A trace that numpy evaluates, as those of fits of numpy arrays are, may contain them."""
     fit = nb.fit_posterior(MODEL, X, Y)
-    assert_allclose(without_compiling(_probabilities, jnp.asarray(X)), fit.predict_proba(X), rtol=1e-6)
+    assert_allclose(evaluate(_probabilities, jnp.asarray(X)), fit.predict_proba(X), rtol=1e-6)
 
 
 def _probabilities(X):

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.cells import all_within
-from bayesnb.arrays.host_calls import at_once
+from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import Array, is_traced, namespace, on_host
 from bayesnb.families.base import Family, Hyperparameter, Params, pytree
 from bayesnb.families.parts.cell_statistics import (
@@ -230,7 +230,7 @@ class CellColumns(Family):
         grid = np.linspace(known[0] - below, known[-1] + above, POINTS)
         values = np.unique(np.concatenate([grid, known, atoms[np.isfinite(atoms)]]))[:, None]
         draws = np.asarray(params["probs"])[:, :, one], np.asarray(params["cuts"])[:, None, one]
-        probs = at_once(segments.split, mass[None, None], *draws)[:, :, 0]
+        probs = compute(segments.split, mass[None, None], *draws)[:, :, 0]
         inside = np.exp(log_density_inside(edges, atoms, values))
         return CellDensities(values[:, 0], probs[:, :, find_cells(values, edges)[:, 0]] * inside[None, None, :, 0])
 

@@ -13,12 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.special
 
-from bayesnb.arrays.host_calls import finalise
+from bayesnb.arrays.compute import compute, compute_rows
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.families.base import Family, Score
 from bayesnb.families.parts.student_t import Student, log_student_mixture, raise_student
 from bayesnb.numerics.log_prob import LogProb
-from bayesnb.primitives import products
 from bayesnb.primitives.products import Linear
 from bayesnb.primitives.scoring import predictive_tables, prepare_predictive
 
@@ -29,7 +28,7 @@ def to_powers(family: Family, powers: Array | None) -> Score:
     Of a block that is seen by several views the powers are [V D].
     """
     if powers is not None and family.several_views:
-        return family.predictive_scorer(finalise(_raised_tables, family, powers))
+        return family.predictive_scorer(compute(_raised_tables, family, powers))
     if powers is None or powers.shape[0] == 1:
         predictive = prepare_predictive(family)
         return predictive if powers is None else lambda x: _times(powers[0], predictive(x))
@@ -38,7 +37,7 @@ def to_powers(family: Family, powers: Array | None) -> Score:
         return family.predictive_scorer(raise_student(tables, powers))
     if tables is not None:
         return _from_category_logs(family, tables, _category_logs(tables) * _of_categories(family, powers))
-    return lambda x: LogProb(products.by_rows(_to_powers, (family, powers), x), None)
+    return lambda x: LogProb(compute_rows(_to_powers, (family, powers), x), None)
 
 
 def mix(family: Family, pooled: Family, log_odds: Array) -> Score:
@@ -54,7 +53,7 @@ def mix(family: Family, pooled: Family, log_odds: Array) -> Score:
         depends = scipy.special.log_expit(odds) + _category_logs(tables)
         free = scipy.special.log_expit(-odds) + _category_logs(of_pooled)
         return _from_category_logs(family, tables, np.logaddexp(depends, free))
-    return lambda x: LogProb(products.by_rows(_mix, (family, pooled, log_odds), x), None)
+    return lambda x: LogProb(compute_rows(_mix, (family, pooled, log_odds), x), None)
 
 
 def _times(power: Array, score: LogProb) -> LogProb:

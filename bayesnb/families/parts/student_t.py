@@ -11,14 +11,14 @@ import numpy as np
 import scipy.special
 
 from bayesnb.arrays.cells import observed
-from bayesnb.arrays.host_calls import at_once
+from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import Array, on_host, pad_rows
 from bayesnb.families.priors.normal_inverse_gamma import NormalInverseGamma
 from bayesnb.numerics import log_gamma, stable
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
 from bayesnb.primitives.distances import LOG_2PI
-from bayesnb.primitives.products.blockwise import score_blocks
+from bayesnb.primitives.products.blockwise import score_rows
 from bayesnb.primitives.products.logs import log_mixtures, log_powers
 from bayesnb.primitives.products.loops import log_squares
 
@@ -82,10 +82,10 @@ def log_student(table: Student, x: Array) -> Array:
         else:
             finite = finite - log_powers(block, centre[0], loc, precision, powers)
         if dtype is np.float64 and not np.isfinite(finite).all():
-            finite = at_once(_careful, table, pad_rows(block))[: len(block)]
+            finite = compute(_careful, table, pad_rows(block))[: len(block)]
         return LogProb(finite, None)
 
-    return score_blocks(score, x, len(power), zeros=False, single=single, threads=True).finite
+    return score_rows(score, x, len(power), zeros=False, single=single, threads=True).finite
 
 
 @jax.jit
@@ -119,10 +119,10 @@ def log_student_mixture(own: Student, pooled: Student, log_odds: Array, x: Array
         more = log_mixtures(block, own.centre[0], own.loc, own.precision, own.power, log_odds + own.offset, base)
         total = both.sum(axis=1)[:, None] + more
         if not np.isfinite(total).all():
-            total = at_once(_careful_mixture, own, pooled, log_odds, pad_rows(block))[: len(block)]
+            total = compute(_careful_mixture, own, pooled, log_odds, pad_rows(block))[: len(block)]
         return LogProb(total, None)
 
-    return score_blocks(score, x, len(own.loc), zeros=False, single=False, threads=True).finite
+    return score_rows(score, x, len(own.loc), zeros=False, single=False, threads=True).finite
 
 
 @jax.jit

@@ -15,13 +15,14 @@ import numpy as np
 from jax.scipy.special import gammaln
 
 from bayesnb.arrays.class_table import ClassTable, cells_at, is_class_table, whole
+from bayesnb.arrays.compute import compute_rows
 from bayesnb.arrays.placement import Array
 from bayesnb.arrays.pytree import pytree
 from bayesnb.arrays.sparse import row_sums
 from bayesnb.families.parts.statistics import Statistics
 from bayesnb.families.parts.subtraction import class_rows, require_sums, without
 from bayesnb.numerics.log_gamma import log_gamma_ratio
-from bayesnb.primitives.products import by_rows, of_pairs
+from bayesnb.primitives.products import of_pairs
 
 
 @pytree
@@ -139,5 +140,5 @@ def left_out_words(concentration: Any, counts: Any, x: Any, y: Array, weight: Ar
 
 def _risen(a: Array, count: Array) -> Array:
     """log Gamma(a + x) / Gamma(a)."""
-    risen: Array = by_rows(of_pairs, (), (a[:, None], count[:, None]))
+    risen: Array = compute_rows(of_pairs, (), (a[:, None], count[:, None]))
     return risen[:, 0]

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
+from bayesnb.arrays.compute import compute_rows
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.families.parts.statistics import MultivariateNormalStatistics
 from bayesnb.families.parts.subtraction import others_of, without
@@ -26,7 +27,6 @@ from bayesnb.numerics.covariances import (
     whiten,
     whiten_matrix,
 )
-from bayesnb.primitives import products
 from bayesnb.primitives.distances import Distances, distances, log_student
 
 
@@ -126,7 +126,7 @@ def log_left_out(
     # if a row is alone in its class, its difference from the class mean is pure rounding: use the prior mean
     some = not on_host(x, left) or (left == 0).any()
     alone = distances(prior.loc, posterior.scale, x).squares if some else between.squares
-    return products.by_rows(_log_left_out, (prior, posterior), (between, alone, left, df, y, weight))
+    return compute_rows(_log_left_out, (prior, posterior), (between, alone, left, df, y, weight))
 
 
 def _own(prior: NormalInverseWishart) -> bool:

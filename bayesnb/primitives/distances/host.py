@@ -9,10 +9,10 @@ import numpy as np
 import scipy.linalg
 
 from bayesnb.arrays.cells import observed
+from bayesnb.arrays.compute import compute_rows
 from bayesnb.arrays.placement import Array
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.numerics.covariances import log_determinant, variances
-from bayesnb.primitives import products
 from bayesnb.primitives.distances.device import Distances, row_by_row
 
 ROWS_A_PATTERN = 16
@@ -30,7 +30,7 @@ def distances(loc: Array, covariance: Array, x: Array) -> Distances:
     varying = (variances(covariance) > 0).any(axis=0)
     patterns = list(_patterns(x))
     if len(patterns) > max(len(x) // ROWS_A_PATTERN, 1):
-        return Distances(*products.by_rows(row_by_row, (loc, covariance), x))
+        return Distances(*compute_rows(row_by_row, (loc, covariance), x))
     shape = len(x), len(loc)
     out = Distances(np.empty(shape), np.empty(shape), np.empty(len(x)))
     for rows, seen in patterns:
@@ -44,7 +44,7 @@ def distances(loc: Array, covariance: Array, x: Array) -> Distances:
         out.count[rows] = seen.sum()
     far = ~np.isfinite(out.squares).all(axis=1)
     if far.any():
-        out.squares[far] = products.by_rows(row_by_row, (loc, covariance), x[far]).squares
+        out.squares[far] = compute_rows(row_by_row, (loc, covariance), x[far]).squares
     return out
 
 

@@ -1,17 +1,17 @@
-"""Primitives of prediction: row features times class coefficients, table lookups, and functions of rows by blocks.
+"""Primitives of prediction: row features times class coefficients, and table lookups.
 
 Families define the features and coefficients, not how they are multiplied: by BLAS, scipy and compiled loops by blocks
 of rows on the host, by JAX on a device. A missing cell contributes nothing; zero probabilities are counted separately
 from the finite part (see ``log_prob``).
 """
 
-from bayesnb.primitives.products.blockwise import by_blocks, by_rows, centre_of, single_precision, sum_terms
+from bayesnb.primitives.products.blockwise import centre_of, single_precision, sum_terms
 from bayesnb.primitives.products.category_tables import lookup
 from bayesnb.primitives.products.class_tables import rising_of_words, shares_of_words
 from bayesnb.primitives.products.counts import common_unit, log_rising, of_pairs, rising_and_linear
 from bayesnb.primitives.products.linear_scores import Linear, linear, linear_terms
 
 __all__ = [
-    "Linear", "by_blocks", "by_rows", "centre_of", "common_unit", "linear", "linear_terms", "log_rising", "lookup",
+    "Linear", "centre_of", "common_unit", "linear", "linear_terms", "log_rising", "lookup",
     "of_pairs", "rising_and_linear", "rising_of_words", "shares_of_words", "single_precision", "sum_terms",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Functions of rows computed by blocks of rows: for products, and for jitted JAX on the host."""
+"""Scores of numpy rows, block by block, in single precision where that is enough; sums of terms over columns."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays import memory
-from bayesnb.arrays.host_calls import at_once
-from bayesnb.arrays.placement import Array, on_host, pad_rows, padded_size
-from bayesnb.arrays.sparse import STORED_BYTES, bytes_per_row, dense, is_sparse, part_of
+from bayesnb.arrays.placement import Array
+from bayesnb.arrays.sparse import STORED_BYTES, bytes_per_row, is_sparse, part_of
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.numerics.log_prob import LogProb
 
@@ -25,58 +24,15 @@ PRECISE_CELL = 1e-5
 PRECISE_ROW = 1e-3
 """Nats a row that float32 may lose to rounding before numpy rows are recomputed in float64."""
 
-FEW, FINE = 512, 32
-"""Up to so many rows, which numpy mostly evaluates, blocks are padded to multiples of the second number."""
-
 SINGLE_EPS = float(np.finfo(np.float32).eps)
 
 
-def by_rows(function: Callable[..., Any], args: tuple[Any, ...], x: Any, **static: Any) -> Any:
-    """``function(*args, x, **static)`` for a jitted function of rows, whose results have rows on their first axis.
-
-    On the host it runs in float64 on blocks of rows, the last one padded, so that only a few sizes are traced or
-    compiled and the working set is bounded. ``x`` is an array or a pytree of arrays [N, ...].
-    """
-    if not on_host(args, x):
-        return function(*args, x, **static)
-    leaves = jax.tree.leaves(x)
-    num_rows = leaves[0].shape[0]
-    row_bytes = sum(8 * int(np.prod(leaf.shape[1:])) for leaf in leaves)
-    parts = []
-    for rows in row_blocks(num_rows, row_bytes) if num_rows else [slice(0, 0)]:
-        size = rows.stop - rows.start
-        room = max(-(-size // FINE), 1) * FINE if size <= FEW else padded_size(size)
-        block = jax.tree.map(lambda a, rows=rows, room=room: pad_rows(dense(part_of(a, rows)), room), x)
-        answer = at_once(function, *args, block, **static)
-        parts.append(jax.tree.map(lambda a, size=size: a[:size], answer))
-    return parts[0] if len(parts) == 1 else jax.tree.map(lambda *pieces: np.concatenate(pieces), *parts)
-
-
-def by_blocks(function: Callable[[Any], Array], x: Any, row_bytes: int, block_bytes: int) -> Array:
-    """``function`` of blocks of rows, which takes ``row_bytes`` for each row: of numpy rows in threads.
-
-    ``x`` is an array or a pytree of arrays [N, ...].
-    """
-    num_rows, of = jax.tree.leaves(x)[0].shape[0], lambda rows: jax.tree.map(lambda a: a[rows], x)
-    if on_host(x):
-        parts = in_threads(lambda rows: function(of(rows)), row_blocks(num_rows, row_bytes, block_bytes=block_bytes))
-        return np.concatenate(parts) if parts else function(x)
-    together = max(block_bytes // row_bytes, 1)
-    if not isinstance(num_rows, int) or num_rows <= together:  # an exported function has any number of rows
-        return function(x)
-    return jax.lax.map(lambda row: function(jax.tree.map(lambda a: a[None], row))[0], x, batch_size=together)
-
-
-def sum_terms(terms: str, family: tuple[Any, ...], rows: tuple[Array, ...]) -> Array:
-    """The terms [N, ..., D] returned by the method ``terms``, summed over columns; on the host by blocks.
-
-    ``family`` holds the family of the method, and the method's arguments before the rows.
-    """
-    return by_rows(_sum_terms, family, rows, terms=terms)
-
-
 @partial(jax.jit, static_argnames="terms")
-def _sum_terms(family: Any, *rest: Any, terms: str) -> Array:
+def sum_terms(family: Any, *rest: Any, terms: str) -> Array:
+    """The terms [N, ..., D] that the family's method of this name returns, summed over columns.
+
+    The arguments of the method follow, the last ones, of rows, as one tuple.
+    """
     *first, rows = rest
     return getattr(family, terms)(*first, *rows).sum(axis=-1)
 
@@ -98,7 +54,7 @@ def in_precision(table: T, order: Literal["K", "F"] = "K") -> Callable[[Any], T]
     return cache(lambda dtype: jax.tree.map(lambda a: a.astype(dtype, order, copy=False), table))
 
 
-def score_blocks(
+def score_rows(
     score: Callable[[Array, Any], LogProb],
     x: Array,
     num_classes: int,

@@ -13,7 +13,7 @@ from bayesnb.arrays.compiled import compiled_unless_few, for_loops
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.codes import Codes, Places
-from bayesnb.primitives.products.blockwise import score_blocks
+from bayesnb.primitives.products.blockwise import score_rows
 
 
 def lookup(codes: Callable[[Array], Codes | Places], table: LogProb) -> Callable[[Array], LogProb]:
@@ -44,7 +44,7 @@ def _on_host(codes: Callable[[Array], Codes | Places], table: LogProb) -> Callab
         return jax.tree.map(lambda part: _look_up(coded.cells, coded.starts, part), tables)
 
     def score(x: Array) -> LogProb:
-        return score_blocks(of_block, x, num_classes, zeros=zeros is not None, single=False, threads=True)
+        return score_rows(of_block, x, num_classes, zeros=zeros is not None, single=False, threads=True)
 
     return score
 

@@ -17,11 +17,11 @@ from bayesnb.arrays import memory
 from bayesnb.arrays.cells import observed
 from bayesnb.arrays.class_table import ClassTable
 from bayesnb.arrays.compiled import compiled, for_loops
+from bayesnb.arrays.compute import compute_rows
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.arrays.sparse import is_sparse, row_sums
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.numerics.log_prob import LogProb
-from bayesnb.primitives.products.blockwise import by_rows
 from bayesnb.primitives.products.counts import common_unit, log_rising, of_pairs
 from bayesnb.primitives.products.loops import multiply_stored
 from bayesnb.primitives.scoring import Score
@@ -78,7 +78,7 @@ def shares_of_words(table: ClassTable, dense: Callable[[], Score]) -> Score:
             _add_gains(positive.data, cells.indices, cells.indptr[some.start :], *place, possible, out)
 
         shape = cells.shape[0], len(group)
-        return LogProb(_by_blocks(finite, shape), _by_blocks(impossible, shape) if zero.any() else None)
+        return LogProb(_fill_scores(finite, shape), _fill_scores(impossible, shape) if zero.any() else None)
 
     return score
 
@@ -126,7 +126,7 @@ def rising_of_words(table: ClassTable, total: Array, dense: Callable[[], Score])
                 count = np.repeat(cells.data[where[few]].astype(np.float64), many)
                 np.add.at(out, (row, place.classes[pair]), _ratio(base[np.repeat(column, many)], own[pair], count))
 
-        return LogProb(_by_blocks(finite, (cells.shape[0], len(which))), None)
+        return LogProb(_fill_scores(finite, (cells.shape[0], len(which))), None)
 
     return score
 
@@ -134,7 +134,7 @@ def rising_of_words(table: ClassTable, total: Array, dense: Callable[[], Score])
 def _ratio(a: Array, own: Array, count: Array) -> Array:
     """log of Gamma(a + c + x) / Gamma(a + c), over the same without c."""
     pairs = np.stack([a + own, a], axis=1), count[:, None]
-    risen: Array = by_rows(of_pairs, (), pairs)
+    risen: Array = compute_rows(of_pairs, (), pairs)
     return risen[:, 0] - risen[:, 1]
 
 
@@ -157,7 +157,7 @@ def _with_data(x: Any, data: Array) -> Any:
     return scipy.sparse.csr_array((data, x.indices, x.indptr), shape=x.shape)
 
 
-def _by_blocks(fill: Callable[[slice, Array], None], shape: tuple[int, int]) -> Array:
+def _fill_scores(fill: Callable[[slice, Array], None], shape: tuple[int, int]) -> Array:
     """The scores [N, K] that ``fill(rows, out)`` writes for blocks of rows, in threads."""
     what = f"scores of {shape[0]:,} rows and {shape[1]:,} classes"
     memory.require(8 * shape[0] * shape[1], what, "give fewer rows at once")

@@ -9,12 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.compiled import compiled, for_loops
+from bayesnb.arrays.compute import compute_rows
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.arrays.sparse import bytes_per_row, cells_by_row, is_sparse, part_of, sums_between
 from bayesnb.arrays.threads import in_threads, merge_in_threads, row_blocks
 from bayesnb.numerics import log_gamma
 from bayesnb.numerics.log_prob import LogProb
-from bayesnb.primitives.products.blockwise import by_rows, sum_terms
+from bayesnb.primitives.products.blockwise import sum_terms
 from bayesnb.primitives.scoring import Score
 
 SHARED_BYTES = 1 << 25
@@ -68,7 +69,7 @@ def rising_and_linear(family: Any, a: Array, linear: Score) -> Score:
     def score(x: Array) -> LogProb:
         if on_host(a, x):
             return LogProb(linear(x).finite + log_rising(a, x), None)
-        return LogProb(sum_terms("log_predictive_terms", (family,), (x,)), None)
+        return LogProb(compute_rows(sum_terms, (family,), (x,), terms="log_predictive_terms"), None)
 
     return score
 
@@ -87,7 +88,7 @@ def _of_block(a: Array, x: Any, unit: Array | None) -> Array:
     where = np.flatnonzero(rest)
     unit_of_row = np.ones(x.shape[0]) if unit is None else unit
     if columns is None and 2 * len(where) > cells.size:
-        return by_rows(_total, (a,), (x, unit_of_row[:, None]))
+        return compute_rows(_total, (a,), (x, unit_of_row[:, None]))
     if unit is not None:
         tabulated = sums_between(np.where(rest | np.isnan(cells), 0, cells), pointers)
         out -= (tabulated * np.log(unit))[:, None]
@@ -95,7 +96,7 @@ def _of_block(a: Array, x: Any, unit: Array | None) -> Array:
     column = where - pointers[row] if columns is None else columns[where]
     for some in row_blocks(len(where), 16 * len(a)):  # cell by cell, some thousands at a time
         pairs = a.T[column[some]], cells[where[some], None].astype(np.float64), unit_of_row[row[some], None]
-        np.add.at(out, row[some], by_rows(of_pairs, (), pairs))
+        np.add.at(out, row[some], compute_rows(of_pairs, (), pairs))
     return out
 
 

@@ -15,7 +15,7 @@ from bayesnb.arrays.placement import Array, namespace, on_host
 from bayesnb.arrays.sparse import is_sparse
 from bayesnb.arrays.threads import row_blocks
 from bayesnb.numerics.log_prob import LogProb
-from bayesnb.primitives.products.blockwise import PRECISE_CELL, in_precision, score_blocks, single_precision
+from bayesnb.primitives.products.blockwise import PRECISE_CELL, in_precision, score_rows, single_precision
 from bayesnb.primitives.products.loops import multiply_stored
 from bayesnb.primitives.scoring import Score
 
@@ -107,7 +107,7 @@ def _on_host(family: Featured, table: Linear, direct: Callable[[Array], Array] |
         return part
 
     def score(x: Array) -> LogProb:
-        return score_blocks(
+        return score_rows(
             of_block, x, len(table.coefficients[0]), zeros=table.zeros is not None, single=single, threads=True
         )
 

@@ -9,8 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb.arrays import host_calls
-from bayesnb.arrays.host_calls import finalise
+from bayesnb.arrays.compute import LITTLE, compute
 from tests import cases
 
 
@@ -23,7 +22,7 @@ def trees(rng):
     return {
         "small": (rng.normal(size=(3, 2)), rng.normal(size=(1, 1)), rng.normal(size=())),
         "empty leaves": (np.zeros((0, 2)), np.zeros((0, 2))),
-        "large": (rng.normal(size=(host_calls.LITTLE // 8, 2)), np.float64(1.0)),
+        "large": (rng.normal(size=(LITTLE // 8, 2)), np.float64(1.0)),
         "whole numbers": (np.arange(3), np.ones(3)),
         "Python's numbers": (1.5, 2.5),
     }
@@ -33,7 +32,7 @@ def trees(rng):
 @pytest.mark.parametrize("times", [1, 3])
 def test_the_answer_is_that_of_the_function(rng, name, times):
     tree = trees(rng)[name]
-    found = finalise(answered, tree, times=times)
+    found = compute(answered, tree, times=times)
     with jax.enable_x64(True):
         expected = jax.tree.map(np.asarray, answered(tree, times))
     assert jax.tree.structure(found) == jax.tree.structure(expected)
@@ -43,20 +42,20 @@ def test_the_answer_is_that_of_the_function(rng, name, times):
 
 
 def test_an_answer_of_nothing_or_of_one_array():
-    assert finalise(jax.jit(lambda *_: ()), np.ones(2)) == ()
-    assert_array_equal(finalise(jax.jit(lambda a: a + 1), np.ones(2)), [2.0, 2.0])
+    assert compute(jax.jit(lambda *_: ()), np.ones(2)) == ()
+    assert_array_equal(compute(jax.jit(lambda a: a + 1), np.ones(2)), [2.0, 2.0])
 
 
 def test_another_size_or_structure_is_another_answer():
     twice = jax.jit(lambda tree: jax.tree.map(lambda a: 2 * a, tree))
     for tree in ((np.ones(2), np.ones(3)), (np.ones(3), np.ones(2)), {"a": np.ones(2), "b": np.ones(3)}):
-        found = finalise(twice, tree)
+        found = compute(twice, tree)
         assert jax.tree.map(np.shape, found) == jax.tree.map(np.shape, tree)
         assert all((leaf == 2).all() for leaf in jax.tree.leaves(found))
 
 
 def test_arrays_of_jax_stay_on_their_device():
-    found = finalise(answered, (jnp.ones(2), np.ones(2)))
+    found = compute(answered, (jnp.ones(2), np.ones(2)))
     assert all(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(found))
 
 
@@ -66,7 +65,7 @@ def test_inside_somebodys_jit_numpy_arrays_are_answered_at_once(rng):
 
     @jax.jit
     def caller(x):
-        seen.append(finalise(answered, tree))
+        seen.append(compute(answered, tree))
         return x + seen[-1]["sum"]
 
     caller(1.0)
@@ -96,8 +95,8 @@ def test_nothing_is_compiled_for_the_size_of_a_host_problem(compilations, key):
 
 def test_much_work_is_compiled(compilations):
     function = jax.jit(lambda x: (x[:, None] * x[None]).sum())
-    for size, compiled in ((16, False), (1 + int(host_calls.LITTLE**0.5), True)):
-        assert host_calls.at_once(function, np.ones(size)) == size**2
+    for size, compiled in ((16, False), (1 + int(LITTLE**0.5), True)):
+        assert compute(function, np.ones(size)) == size**2
         assert bool(compilations) == compiled
 
 
