@@ -14,6 +14,7 @@ from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior
 from bayesnb.fits.empirical import EmpiricalPosterior, fit_empirical
 from bayesnb.frames.schema import FrameSchema
 from bayesnb.frames.series import DataError, closest
+from bayesnb.inspection.num_parameters import num_values
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Posterior
 from bayesnb.sklearn.settings import plan
@@ -95,7 +96,7 @@ def _fit_rival(name: str, experiment: Experiment, X: Any, y: Array) -> Any:
     from bayesnb.comparison.rivals import fit_rival  # scikit-learn takes a second to import
 
     families = experiment.bayes.families
-    numbers = [block for block, family in families.items() if family.num_values(X[block].shape[1]) is None]
+    numbers = [block for block, family in families.items() if num_values(family, X[block].shape[1]) is None]
     return fit_rival(name, X, y, numbers, num_classes=len(experiment.table.classes), seed=experiment.seed)
 
 

@@ -17,6 +17,7 @@ from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.model.nonconjugate import require_conjugacy
 from bayesnb.recognition.from_numpyro import from_numpyro
 from bayesnb.recognition.running import MOST_ROWS, Program
+from bayesnb.rows.packing import num_parts
 
 if TYPE_CHECKING:
     from bayesnb.files.table import Table
@@ -80,7 +81,7 @@ def recognise_table(
     observed, blocks, described = model.rows(*every.args, **every.kwargs).cells, {}, []
     for block, site, _ in model.spelling.cells:  # type: ignore[union-attr]
         family = model.families[block]
-        if family.num_parts > 1:
+        if num_parts(family) > 1:
             raise DataError(f"site '{site}' has totals that differ between rows, which a comparison does not take")
         values = np.array(observed[site], np.float64).reshape(len(table.y), -1)
         blocks[block] = values

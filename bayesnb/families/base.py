@@ -16,8 +16,8 @@ A family is a frozen dataclass and a pytree. Its fields are the prior's hyperpar
    ``left_out_terms``: the same for each row's own class, with the row's contribution removed from the statistics;
 9. ``log_partition``, its change ``log_partition_ratio`` and ``log_base_measure``, which give the evidence.
 
-``traits`` has what tables, plots and files need besides, and ``left_out`` what tempered fits need,
-each with a default.
+What one caller needs besides, such as a plot or an explanation, is a ``functools.singledispatch`` function beside that
+caller, with a default for every family. ``left_out`` has what tempered fits need.
 
 The tests check the laws that every family obeys, such as prior times likelihood equals evidence times posterior.
 Arrays are numpy's or JAX's, traced or not; a family never checks which. Missing cells are NaN.
@@ -43,7 +43,6 @@ from bayesnb.arrays.pytree import pytree as pytree
 from bayesnb.families.hyperparameters import Hyperparameters
 from bayesnb.families.left_out import Powers
 from bayesnb.families.parts.support import broadcast, require_finite_numbers, require_shapes, require_support
-from bayesnb.families.traits import Traits
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
 from bayesnb.primitives.scoring import Score as Score
@@ -57,7 +56,7 @@ Hyperparameter = Any  # NumPyro has no types, so a union with its distributions 
 """A number or an array that broadcasts to [K, D]."""
 
 
-class Family(Hyperparameters, Scoring, Traits, Powers):
+class Family(Hyperparameters, Scoring, Powers):
     """A likelihood for a block of columns and its conjugate prior; the module's docstring describes the interface.
 
     Example:
@@ -73,6 +72,15 @@ class Family(Hyperparameters, Scoring, Traits, Powers):
 
     takes_sparse: ClassVar[bool] = False
     """True if rows may be a scipy sparse matrix."""
+
+    one_feature: ClassVar[bool] = False
+    """True if the block is one feature: its likelihood is not a product over columns."""
+
+    has_class_tables: ClassVar[bool] = False
+    """True if sums of sparse rows in many classes may be a ``ClassTable``."""
+
+    needs_closed_form: ClassVar[bool] = False
+    """True if the program has discrete sites besides the label: neither gradients nor EM's MAP can move them."""
 
     known: ClassVar[dict[str, type[Family]]] = {}
     """Every family class that has been defined, by name: a saved file may contain any of them."""
@@ -104,11 +112,6 @@ class Family(Hyperparameters, Scoring, Traits, Powers):
         return {}
 
     @property
-    def site_a_column(self) -> bool:
-        """True if each column has its own site, [K, ...]."""
-        return False
-
-    @property
     def declared_columns(self) -> int | None:
         """The number of columns D if the specification fixes it before any data, else None."""
         return None
@@ -116,10 +119,6 @@ class Family(Hyperparameters, Scoring, Traits, Powers):
     def columns_of(self, params: Params) -> int:
         """The number of columns D of the parameters; by default the first of them is [K, D, ...]."""
         return next(iter(params.values())).shape[1]
-
-    def columns_in(self, x: Array) -> int:
-        """The number of columns D of packed rows."""
-        return x.shape[1]
 
     @property
     def looks_at_rows(self) -> bool:
@@ -139,7 +138,27 @@ class Family(Hyperparameters, Scoring, Traits, Powers):
         del statistics
         return self
 
+    def category_sizes(self, num_columns: int) -> tuple[int, ...]:
+        """C for each column whose cells are codes 0..C-1, and 0 for the others."""
+        return (0,) * num_columns
+
+    def table_sizes(self, num_columns: int) -> tuple[int, ...]:
+        """The entries of each column in ``predictive_tables`` that are log probabilities; by default its categories."""
+        return self.category_sizes(num_columns)
+
     # 2., 3. the generative program
+
+    sites: ClassVar[tuple[str, ...]]
+    """The short names of the parameters."""
+
+    @property
+    def common_sites(self) -> tuple[str, ...]:
+        """The parameters that all classes share: they have no class axis."""
+        return ()
+
+    def untie(self) -> Self:
+        """The same family with parameters of its own for each class, as by default."""
+        return self
 
     @abstractmethod
     def params(self, block: str) -> Params:
@@ -176,22 +195,11 @@ class Family(Hyperparameters, Scoring, Traits, Powers):
             return {site: value[None] if site in common else value[y] for site, value in values.items()}
         return {site: value[draw] if site in common else value[draw, y] for site, value in values.items()}
 
-    @property
-    def totals_vary(self) -> bool:
-        """True if generating rows requires the total count of each."""
-        return False
-
     def sample_rows(self, block: str, params: Params, y: Array, draw: Array, total_count: Array | None) -> Array:
         """Sample rows of the classes ``y`` [N], each from its own draw of the parameters [S, ...]."""
         return self.observe(block, self.params_of_rows(params, y, draw), None, total_count)
 
     # 4. - 6. statistics and estimates
-
-    def pack(self, parts: tuple[Array, ...], block: str) -> Array:
-        """The block's rows as one array, from the arrays that the user gave for it."""
-        if len(parts) != 1:
-            raise ValueError(f"block {block!r} must be one array [N, D], got a tuple of {len(parts)}")
-        return parts[0]
 
     support: ClassVar[Constraint] = dist.constraints.real
     """The values that a cell may have. They must also be finite, and real numbers must have finite squares."""
@@ -274,8 +282,6 @@ class Family(Hyperparameters, Scoring, Traits, Powers):
         return self
 
     def predictive_scorer(self, tables: Any) -> Score:
-        if self.affine_predictive:
-            return self.likelihood_scorer(tables)
         return lambda x: LogProb(compute_rows(products.sum_terms, (tables,), (x,), terms="log_predictive_terms"), None)
 
     def by_class(self) -> Any:

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpyro.distributions as dist
 
 from bayesnb.arrays.placement import Array
-from bayesnb.families.base import Hyperparameter, Params, pytree
+from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.parts.beta import BetaFamily, TrialStatistics
 from bayesnb.numerics import stable
 from bayesnb.primitives.products import Linear
@@ -52,7 +52,6 @@ class Bernoulli(BetaFamily):
 
     statistics_type = BernoulliStatistics
     support = dist.constraints.boolean
-    affine_predictive = True
     takes_sparse = True
 
     @classmethod
@@ -87,6 +86,9 @@ class Bernoulli(BetaFamily):
 
     def predictive_tables(self) -> Linear:
         return _affine(*self._log_predictive())
+
+    def predictive_scorer(self, tables: Linear) -> Score:
+        return self.likelihood_scorer(tables)
 
     def _log_predictive(self) -> tuple[Array, Array]:
         """log of the predictive probabilities of a one and of a zero, [K, D]; 1 - p would lose a small b."""

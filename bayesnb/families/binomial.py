@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import field
 from typing import Any, Self
@@ -79,31 +78,6 @@ class Binomial(BetaFamily):
     def declared_columns(self) -> int | None:
         return len(self.total_count) if isinstance(self.total_count, tuple) else None
 
-    def columns_in(self, x: Array) -> int:
-        return x.shape[1] // 2
-
-    def num_values(self, num_columns: int) -> int | None:
-        if self.total_count is None:
-            return None
-        totals = np.broadcast_to(self.total_count, num_columns).tolist()
-        return math.prod(total + 1 for total in totals)
-
-    @property
-    def num_parts(self) -> int:
-        return 2 if self.total_count is None else 1
-
-    def cell_law(self, params: Params, column: int) -> dist.Distribution:
-        # if the totals come with the rows, show the distribution of one trial
-        total = np.broadcast_to(self.total_count or 1, self.num_columns)[column]
-        return dist.Binomial(int(total), probs=self._at("probs", params["probs"], column))
-
-    def divergence(self, params: Params, k: int) -> Array:
-        return jnp.atleast_2d(jnp.asarray(self.total_count or 1)) * super().divergence(params, k)
-
-    @property
-    def totals_vary(self) -> bool:
-        return self.total_count is None
-
     def likelihood(self, params: Params, total_count: Array | None = None) -> dist.Distribution:
         totals = self.total_count if total_count is None else total_count
         return dist.Binomial(total_count=jnp.asarray(1 if totals is None else totals), probs=params["probs"])
@@ -121,24 +95,6 @@ class Binomial(BetaFamily):
         totals = jnp.asarray(total_count)
         totals = jnp.broadcast_to(totals[:, None] if totals.ndim == 1 else totals, params["probs"].shape)
         return numpyro.sample(block, self.likelihood(params, totals).to_event(1)), totals
-
-    def pack(self, parts: tuple[Array, ...], block: str) -> Array:
-        if len(parts) != (2 if self.total_count is None else 1):
-            wanted = "a pair (successes, totals)" if self.total_count is None else "one array, as total_count is given"
-            raise ValueError(f"block {block!r} must be {wanted}, got {len(parts)} array{'s' * (len(parts) > 1)}")
-        xp = jnp if any(namespace(part) is jnp for part in parts) else np
-        if xp is jnp:  # sums of integers could exceed the largest int32
-            parts = tuple(jnp.asarray(part, jnp.result_type(float)) for part in parts)
-        x = parts[0]
-        totals = parts[1] if len(parts) == 2 else xp.asarray(self.total_count).reshape(1, -1)
-        if len(parts) == 2 and totals.shape != x.shape:
-            raise ValueError(
-                f"block {block!r}: successes and totals must have one shape, got {x.shape} and {totals.shape}"
-            )
-        if totals.shape[1] not in (1, x.shape[1]):
-            raise ValueError(f"block {block!r} has {x.shape[1]} columns, total_count is given for {totals.shape[1]}")
-        missing = xp.isnan(x) | xp.isnan(totals)
-        return xp.concatenate([xp.where(missing, 0, x), xp.where(missing, 0, totals)], axis=1)
 
     def check(self, x: Array, block: str) -> None:
         xp = namespace(x)
@@ -166,13 +122,6 @@ class Binomial(BetaFamily):
     def features(self, x: Array) -> tuple[Array, ...]:
         successes, totals = namespace(x).split(x, 2, axis=1)
         return successes, totals - successes
-
-    def form(self, params: Params) -> tuple[Array | None, Array, Array] | None:
-        if self.total_count is None:  # x alone does not determine the failures
-            return None
-        p = jnp.asarray(params["probs"])
-        totals = jnp.broadcast_to(jnp.asarray(self.total_count), p.shape[1:])[None]
-        return None, jnp.log(p) - jnp.log1p(-p), (totals * jnp.log1p(-p)).sum(axis=1)
 
     def row_base_measure(self, x: Array) -> Array:
         """The log binomial coefficients, sum_d log C(t_d, x_d)."""

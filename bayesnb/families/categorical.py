@@ -10,17 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
-from jax.scipy.special import rel_entr
 
 from bayesnb.arrays.cells import all_codes, unless_all
 from bayesnb.arrays.placement import Array, namespace
-from bayesnb.arrays.sparse import is_sparse
 from bayesnb.families.base import Family, Hyperparameter, Params, Score, pytree
 from bayesnb.families.hyperparameters import plates
-from bayesnb.families.parts.end_to_end import EndToEnd, codes_of_one_hot
+from bayesnb.families.parts.end_to_end import EndToEnd
 from bayesnb.families.parts.statistics import CategoricalStatistics, without
 from bayesnb.families.parts.support import broadcast, require_cells, require_shapes, require_simplex
-from bayesnb.families.traits import CellDensities
 from bayesnb.numerics import dirichlet, stable
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
@@ -53,7 +50,6 @@ class Categorical(Family):
     axes = (("concentration", "KS"),)
     required = positive = ("concentration",)
     statistics_type = CategoricalStatistics
-    affine_predictive = True
     takes_sparse = True
 
     def __post_init__(self) -> None:
@@ -99,9 +95,6 @@ class Categorical(Family):
     def columns_of(self, params: Params) -> int:
         return params["probs"].shape[1] if "probs" in params else len(params)
 
-    def num_parameters(self, num_columns: int) -> tuple[int, int]:
-        return sum(self._sizes_of(num_columns)) - num_columns, 0
-
     def params(self, block: str) -> Params:
         parts = self._split(self.concentration)
         num_classes = jnp.shape(self.concentration)[0]
@@ -131,10 +124,6 @@ class Categorical(Family):
             if value.shape[-1] != size:
                 raise ValueError(f"params['{block}_{site}'] must have {size} categories, got shape {value.shape}")
             require_simplex(block, site, value)
-
-    def pack(self, parts: tuple[Array, ...], block: str) -> Array:
-        x = super().pack(parts, block)
-        return codes_of_one_hot(x, self.num_categories, block) if is_sparse(x) else x
 
     def check(self, x: Array, block: str) -> None:
         xp = namespace(x)
@@ -172,22 +161,20 @@ class Categorical(Family):
         return self._split(dirichlet.dirichlet_mle(statistics.counts, self._flat.total))
 
     def likelihood_tables(self, params: Params) -> LogProb:
-        p = self._join(params)
+        p = self.join(params)
         return LogProb(stable.safe_log(p), (p == 0).astype(p.dtype))
 
     def likelihood_scorer(self, tables: LogProb) -> Score:
         return products.lookup(self.codes, tables)
 
+    predictive_scorer = likelihood_scorer
+
     def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
         return LogProb(*(self._cells(table, x) for table in self.likelihood_tables(params)))
 
-    def form(self, params: Params) -> tuple[Array | None, Array, Array]:
-        coefficients = jnp.log(self._join(params))
-        return None, coefficients, jnp.zeros(coefficients.shape[0])
-
     def log_likelihood_ratio(self, statistics: CategoricalStatistics, params: Params, reference: Params) -> Array:
-        t = self._join(reference)
-        change = (self._join(params) - t) / t
+        t = self.join(reference)
+        change = (self.join(params) - t) / t
         return dirichlet.centred_log_likelihood(statistics.counts, change, self.concentration).sum()
 
     def log_predictive_terms(self, x: Array) -> Array:
@@ -218,34 +205,8 @@ class Categorical(Family):
         ratio = dirichlet.log_multivariate_beta_ratio(self.concentration, statistics.counts, self._flat.total)
         return ratio[:, starts_of(self._sizes)[:-1]]
 
-    # names, plots, and terms of the log odds
-
     def category_sizes(self, num_columns: int) -> tuple[int, ...]:
         return self._sizes_of(num_columns)
-
-    term_sizes = category_sizes
-
-    def means(self, params: Params) -> Array:
-        return self._join(params)
-
-    def divergence(self, params: Params, k: int) -> Array:
-        p = self._join(params)
-        return rel_entr(p[k][None], p)
-
-    def cell_densities(self, params: Params, column: int) -> CellDensities:
-        probs = params[f"probs_{column}"] if self.site_a_column else params["probs"][:, :, column]
-        return CellDensities(np.arange(probs.shape[-1]), probs)
-
-    def site_axes(self, site: str, columns: Sequence[Any]) -> dict[str, Sequence[Any]]:
-        if not self.site_a_column:
-            return {"features": columns, "categories": range(max(self._sizes, default=1))}
-        place = int(site.removeprefix("probs_"))
-        return {f"categories_{place}": range(self._sizes[place])}
-
-    def site_labels(self, site: str, columns: Sequence[str]) -> tuple[str, ...]:
-        axes = self.site_axes(site, columns)
-        names = axes.get("features", [columns[int(site.removeprefix("probs_"))]] if self.site_a_column else [])
-        return tuple(f"{name} = {c}" for name in names for c in [*axes.values()][-1])
 
     # columns laid end to end
 
@@ -279,7 +240,7 @@ class Categorical(Family):
         """A table [K, S] split into the parameters' sites."""
         return dict(zip(self.sites, self._flat.split(flat), strict=True))
 
-    def _join(self, params: Params) -> Array:
+    def join(self, params: Params) -> Array:
         """The parameters' sites joined into a table [K, S]."""
         parts = [jnp.asarray(params[site]) for site in self.sites]
         return jnp.concatenate([p.reshape(p.shape[0], -1) for p in parts], axis=1)

@@ -12,7 +12,6 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
-from jax.scipy.special import rel_entr
 
 from bayesnb.arrays.compute import compute, interpret
 from bayesnb.arrays.placement import Array, on_host
@@ -96,7 +95,6 @@ class Histogram(CellColumns):
 
     sites = ("probs", "cuts", "total")
     learned = ()
-    affine_predictive = True
     needs_closed_form = True
 
     def __post_init__(self) -> None:
@@ -169,6 +167,8 @@ class Histogram(CellColumns):
 
     def likelihood_scorer(self, tables: LogProb) -> Score:
         return products.lookup(self.codes, tables)
+
+    predictive_scorer = likelihood_scorer
 
     def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
         return LogProb(*(self.at_cells(table, x) for table in self.likelihood_tables(params)))
@@ -246,10 +246,6 @@ class Histogram(CellColumns):
         cuts = np.asarray(compute(_few_cuts, self, most=most))
         ends = [np.append(np.flatnonzero(column > 0) + 1, self.cells) for column in cuts]
         return tuple(tuple(np.diff(end, prepend=0).tolist()) for end in ends)
-
-    def divergence(self, params: Params, k: int) -> Array:
-        probs = self.cell_probs(params)
-        return rel_entr(probs[k][None], probs).sum(axis=-1)
 
 
 def _left_out_parts(family: Histogram, statistics: HistogramStatistics) -> tuple[Array, Array, Array, Array]:

@@ -7,7 +7,7 @@ p(k) prod_f p(x_f | k)^w_f.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import jax
@@ -72,8 +72,6 @@ class Powers(LeftOut):
     """A family with one power a column, or one if the block is one feature; ``Views`` has more."""
 
     one_feature: ClassVar[bool]
-    term_sizes: Callable[[int], tuple[int, ...]]
-    divergence: Callable[..., Array]
 
     several_views: ClassVar[bool] = False
     """True if a fit without learned powers has powers other than one."""
@@ -101,12 +99,6 @@ class Powers(LeftOut):
     def raised_tables(self, powers: Array) -> Any:
         """The tables from which ``predictive_scorer`` scores rows raised to powers, of several views. Pure JAX."""
         raise NotImplementedError
-
-    def raise_divergence(self, params: Mapping[str, Array], k: int, powers: Array) -> Array:
-        """``divergence`` of the terms raised to powers, [K, F]. Pure JAX."""
-        found = self.divergence(params, k)
-        sizes = self.term_sizes(powers.shape[0])
-        return found * (powers if powers.shape[0] == 1 else jnp.repeat(powers, np.array(sizes)))[None]
 
     def leave_out_by_power(self, statistics: Any, y: Array, weight: Array) -> Callable[[Array, Array, Array], Array]:
         """``left_out`` by power, [N, K, P], each to be raised to its power."""

@@ -9,7 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
-from jax.scipy.special import rel_entr
 
 from bayesnb.arrays.cells import observed
 from bayesnb.arrays.class_table import ClassTable, is_class_table, whole
@@ -28,7 +27,6 @@ from bayesnb.families.parts.word_counts import (
     mle_of_table,
     mode_of_table,
 )
-from bayesnb.families.traits import CellDensities
 from bayesnb.numerics import dirichlet, log_gamma, stable
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
@@ -71,9 +69,6 @@ class Multinomial(LinearFamily):
     statistics_type = MultinomialStatistics
     support = dist.constraints.nonnegative
     one_feature = True
-    has_word_terms = True
-    totals_vary = True
-    continuous = False
     takes_sparse = has_class_tables = True
 
     @classmethod
@@ -98,9 +93,6 @@ class Multinomial(LinearFamily):
         if table.shape != (num_classes, num_columns) or len(table.base) != 1 or (np.asarray(table.total) != 1).any():
             raise ValueError(f"block {block!r}: concentration must be a table {num_classes, num_columns} of one prior")
         return self._replace(concentration=table.base).check_resolved(block, 1, num_columns)
-
-    def num_parameters(self, num_columns: int) -> tuple[int, int]:
-        return num_columns - 1, 0
 
     def params(self, block: str) -> Params:
         concentration = whole(self.concentration)
@@ -188,7 +180,7 @@ class Multinomial(LinearFamily):
         return log_gamma.row_log_coefficients(x)
 
     def log_predictive_terms(self, x: Array) -> Array:
-        return _dirichlet_multinomial(whole(self.concentration)[None], _counts(x)[:, None, :])
+        return _dirichlet_multinomial(whole(self.concentration)[None], counts_of(x)[:, None, :])
 
     def predictive_tables(self) -> tuple[Array, Array]:
         return self.concentration, dirichlet.total(self.concentration)
@@ -206,7 +198,7 @@ class Multinomial(LinearFamily):
         return score
 
     def left_out_terms(self, statistics: MultinomialStatistics, x: Array, y: Array, weight: Array) -> Array:
-        counts = _counts(x)
+        counts = counts_of(x)
         left = without(whole(statistics.counts)[y], weight[:, None] * counts)
         return _dirichlet_multinomial(whole(self.concentration)[y] + left, counts)
 
@@ -214,49 +206,6 @@ class Multinomial(LinearFamily):
         if not is_sparse(x):
             return super().left_out_own(statistics, x, y, weight)
         return left_out_words(self.concentration, statistics.counts, x, y, weight)
-
-    def means(self, params: Params) -> Array:
-        return whole(params["probs"])
-
-    def divergence(self, params: Params, k: int) -> Array:
-        p = whole(params["probs"])
-        return rel_entr(p[k][None], p)
-
-    def explained_terms(self, params: Params, x: Array) -> LogProb:
-        """x log theta_w for each word, with impossible words counted, and 0 for the length, [N, K, D + 1]."""
-        probs, counts = jnp.asarray(whole(params["probs"])), _counts(x)[:, None, :]
-        cells = counts * stable.safe_log(probs)[None]
-        zeros = ((probs == 0)[None] & (counts > 0)).astype(cells.dtype)
-        length = jnp.zeros((*cells.shape[:2], 1), cells.dtype)
-        return LogProb(jnp.concatenate([cells, length], axis=2), jnp.concatenate([zeros, length], axis=2))
-
-    def explained_predictive(self, x: Array) -> Array:
-        """A term for each word and one for the length, [N, K, D + 1], which add up to the Dirichlet-multinomial.
-
-        A word that is seen x times in a row of n words adds log Gamma(a_w + x) - log Gamma(a_w) - x log A, with A =
-        sum a, and the length adds log Gamma(A) - log Gamma(A + n) + n log A.
-        A word that is seen once adds the log of its posterior mean, as it does under known parameters. The length is a
-        correction that vanishes as A grows, and is 0 if n is 0 or 1.
-        """
-        counts, a = _counts(x)[:, None, :], whole(self.concentration)[None]
-        total, length = dirichlet.total(a), dirichlet.total(counts)
-        log_total = jnp.log(total)
-        cells = log_gamma.log_gamma_ratio(a, counts) - counts * log_total
-        rest = length * log_total - log_gamma.log_gamma_ratio(total, length)
-        return jnp.concatenate([cells, rest], axis=2)
-
-    def merge_words(self, params: Params | None, shown: Array) -> tuple[Self, Params | None]:
-        # entries of a Dirichlet may be summed into one: the result is Dirichlet, too
-        table = whole(self.concentration if params is None else params["probs"])
-        others = np.ones(table.shape[1], bool)
-        others[shown] = False
-        # at least tiny, as it would be 0 without others
-        rest = np.maximum(table[:, others].sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-        merged = np.concatenate([table[:, shown], rest], axis=1)
-        return (self._replace(concentration=merged), None) if params is None else (self, {"probs": merged})
-
-    def cell_densities(self, params: Params, column: int) -> CellDensities:
-        return CellDensities(np.zeros(1), whole(params["probs"])[:, :, [column]])
 
     def log_partition(self) -> Array:
         if is_class_table(self.concentration):
@@ -270,7 +219,7 @@ class Multinomial(LinearFamily):
         return dirichlet.log_multivariate_beta_ratio(*map(whole, tables))
 
 
-def _counts(x: Array) -> Array:
+def counts_of(x: Array) -> Array:
     """The counts in floating point, 0 in a missing row."""
     x = jnp.asarray(x, jnp.result_type(float))
     return jnp.where(jnp.isnan(x).any(axis=1, keepdims=True), 0.0, x)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Self
 
@@ -24,7 +24,7 @@ from bayesnb.families.parts.support import require_finite_numbers, require_posit
 from bayesnb.families.parts.tied import Tied
 from bayesnb.families.priors import normal_inverse_wishart
 from bayesnb.families.priors.normal_inverse_wishart import NormalInverseWishart
-from bayesnb.numerics.covariances import divergence, first_singular, proper, require_covariance, variances
+from bayesnb.numerics.covariances import first_singular, proper, require_covariance, variances
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.distances import LOG_2PI, distances, log_normal, log_student
 from bayesnb.primitives.sums import ClassSums
@@ -114,26 +114,6 @@ class MultivariateNormal(Tied):
     @property
     def declared_columns(self) -> int | None:
         return None if self.scale is None else np.shape(self.scale)[-1]
-
-    def site_axes(self, site: str, columns: Sequence[Any]) -> dict[str, Sequence[Any]]:
-        return {"features": columns} | ({"features_other": columns} if site == "covariance" else {})
-
-    def cell_law(self, params: Params, column: int) -> dist.Distribution:
-        covariance = jnp.asarray(params["covariance"])[..., column, column, None]
-        variance = covariance[:, None] if self.shared else covariance
-        if not variance.all():
-            raise ValueError(f"column {column} is constant in the fitted rows, so it has no density")
-        return dist.Normal(jnp.asarray(params["loc"])[..., column, None], jnp.sqrt(variance))
-
-    def means(self, params: Params) -> Array:
-        return jnp.full((len(params["loc"]), 1), jnp.nan)
-
-    def divergence(self, params: Params, k: int) -> Array:
-        return divergence(params["loc"], self.as_table(params["covariance"]), k)[:, None]
-
-    def num_parameters(self, num_columns: int) -> tuple[int, int]:
-        matrix = num_columns * (num_columns + 1) // 2
-        return (num_columns, matrix) if self.shared else (num_columns + matrix, 0)
 
     def params(self, block: str) -> Params:
         on = self.prior.varying
@@ -228,13 +208,6 @@ class MultivariateNormal(Tied):
     def likelihood_scorer(self, tables: tuple[Array, Array]) -> Score:
         loc, covariance = tables
         return lambda x: LogProb(compute_rows(log_normal, (), distances(loc, covariance, x)), None)
-
-    def form(self, params: Params) -> tuple[Array | None, Array, Array]:
-        loc, covariance = jnp.asarray(params["loc"]), self.as_table(jnp.asarray(params["covariance"]))
-        precision, coefficients, offset, log_det = of_rows.precision_form(loc, covariance)
-        if self.shared:
-            return None, coefficients, offset
-        return -0.5 * precision, coefficients, offset - 0.5 * log_det
 
     def log_likelihood_ratio(
         self, statistics: MultivariateNormalStatistics, params: Params, reference: Params

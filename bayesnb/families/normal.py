@@ -184,15 +184,6 @@ class Normal(Tied, LinearFamily):
         terms = log_normal_cells(x[:, None, :], loc, variance)
         return LogProb(terms, jnp.zeros_like(terms))
 
-    def form(self, params: Params) -> tuple[Array | None, Array, Array]:
-        table, centre = self.coefficients(params), products.centre_of(jnp.asarray(params["loc"]))
-        half, slope = table.coefficients
-        offset = table.offset + half * jnp.square(centre) - slope * centre
-        coefficients = slope - 2.0 * half * centre
-        if self.shared:
-            return None, coefficients, offset.sum(axis=1)
-        return half[:, :, None] * jnp.eye(half.shape[1])[None], coefficients, offset.sum(axis=1)
-
     def log_likelihood_ratio(self, statistics: NormalStatistics, params: Params, reference: Params) -> Array:
         n, before, after = statistics.count, self.as_table(reference["variance"]), self.as_table(params["variance"])
         off = self.prior.scaleless | (before == 0)
@@ -234,21 +225,6 @@ class Normal(Tied, LinearFamily):
         x = jnp.asarray(x, jnp.result_type(float))
         posteriors = normal_inverse_gamma.leave_out_by_class(self.prior, statistics, x, y, weight)
         return log_student_cells(posteriors, x[:, None, :])
-
-    def cell_law(self, params: Params, column: int) -> dist.Distribution:
-        loc, variance = (self._at(site, params[site], column) for site in self.sites)
-        if not variance.all():
-            raise ValueError(f"column {column} is constant in the fitted rows, so it has no density")
-        return dist.Normal(loc, jnp.sqrt(variance))
-
-    def divergence(self, params: Params, k: int) -> Array:
-        loc = params["loc"]
-        variance = jnp.broadcast_to(self.as_table(params["variance"]), loc.shape)
-        off = variance == 0
-        variance = jnp.where(off, 1.0, variance)
-        ratio = variance[k][None] / variance
-        nats = 0.5 * (ratio - 1.0 - jnp.log(ratio) + jnp.square(loc[k][None] - loc) / variance)
-        return jnp.where(off, 0.0, nats)
 
     def log_partition(self) -> Array:
         return normal_inverse_gamma.log_partition(self.prior)

@@ -102,24 +102,21 @@ class NormalKnownVariance(LinearFamily):
     def mle(self, statistics: NormalStatistics) -> Params:
         return {"loc": jnp.where(statistics.count > 0, statistics.mean, statistics.pool().mean)}
 
-    def _with_variance(self, params: Params) -> Params:
+    def with_variance(self, params: Params) -> Params:
         """The parameters of ``NORMAL``."""
         return {"loc": params["loc"], "variance": jnp.broadcast_to(self.variance, jnp.shape(params["loc"]))}
 
     def coefficients(self, params: Params) -> Linear:
-        return NORMAL.coefficients(self._with_variance(params))
+        return NORMAL.coefficients(self.with_variance(params))
 
     def features(self, x: Array) -> tuple[Array, ...]:
         return NORMAL.features(x)
 
     def likelihood_tables(self, params: Params) -> Any:
-        return NORMAL.likelihood_tables(self._with_variance(params))
+        return NORMAL.likelihood_tables(self.with_variance(params))
 
     def likelihood_scorer(self, tables: Any) -> Score:
         return NORMAL.likelihood_scorer(tables)
-
-    def form(self, params: Params) -> tuple[Array | None, Array, Array] | None:
-        return NORMAL.form(self._with_variance(params))
 
     def log_likelihood_ratio(self, statistics: NormalStatistics, params: Params, reference: Params) -> Array:
         moved = params["loc"] - reference["loc"]
@@ -154,13 +151,6 @@ class NormalKnownVariance(LinearFamily):
         x = jnp.asarray(x, jnp.result_type(float))
         of_row = self._replace(loc=self.loc[y], scale=self.scale[y], variance=self.variance[y])
         return log_normal_cells(x, **of_row.update(statistics.without(x, y, weight))._predictive())
-
-    def cell_law(self, params: Params, column: int) -> dist.Distribution:
-        variance = jnp.broadcast_to(self.variance, jnp.shape(params["loc"])[-2:])
-        return self.likelihood({"loc": self._at("loc", params["loc"], column), "variance": variance[:, column, None]})
-
-    def divergence(self, params: Params, k: int) -> Array:
-        return NORMAL.divergence(self._with_variance(params), k)
 
     def log_partition(self) -> Array:
         return jnp.log(self.scale)

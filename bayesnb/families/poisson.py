@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
-from jax.scipy.special import gammaln, rel_entr
+from jax.scipy.special import gammaln
 
 from bayesnb.arrays.placement import Array, is_traced, namespace
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
@@ -156,11 +156,6 @@ class Poisson(LinearFamily):
         x, w = jnp.asarray(x, jnp.result_type(float)), weight[:, None]
         shape = self.shape[y] + without(statistics.total[y], w * jnp.where(jnp.isnan(x), 0.0, x))
         return _negative_binomial(shape, self.rate[y] + without(statistics.cells[y], w), x)
-
-    def divergence(self, params: Params, k: int) -> Array:
-        rate = params["rate"]
-        own = rate[k][None]
-        return rel_entr(own, rate) - own + rate
 
     def log_partition(self) -> Array:
         return gammaln(self.shape) - self.shape * jnp.log(self.rate)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, ClassVar
 
@@ -17,7 +17,6 @@ from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical
 from bayesnb.families.normal import Normal
 from bayesnb.families.poisson import Poisson
-from bayesnb.families.traits import CellDensities, Traits
 from bayesnb.primitives.sums import ClassSums, Labels, class_sums
 
 
@@ -40,7 +39,6 @@ class TiedColumns(Family):
     """The axis of columns in parameters."""
 
     one_feature = True
-    affine_predictive = False
     takes_sparse = False
 
     def __post_init__(self) -> None:
@@ -90,10 +88,6 @@ class TiedColumns(Family):
     def columns_behind(self, statistics: Any) -> int:
         return len(self.columns) if statistics.num_columns == self.num_groups else statistics.num_columns
 
-    def num_parameters(self, num_columns: int) -> tuple[int, int]:
-        del num_columns
-        return super().num_parameters(self.num_groups)
-
     def category_sizes(self, num_columns: int) -> tuple[int, ...]:
         return self.wide.category_sizes(num_columns)
 
@@ -128,9 +122,6 @@ class TiedColumns(Family):
 
     log_likelihood_terms = Family.log_likelihood_terms  # not those of ``untied``, here and below
 
-    def form(self, params: Params) -> Any:
-        return self.wide.form(self.spread(params))
-
     # the exact predictive of a row, a ratio of evidences
 
     predictive_tables = Family.predictive_tables
@@ -160,26 +151,6 @@ class TiedColumns(Family):
         return terms.sum(axis=1) - (0.0 if base is None else base)
 
     # tables and plots
-
-    def cell_law(self, params: Params, column: int) -> dist.Distribution:
-        return self.wide.cell_law(self.spread(params), column)
-
-    def cell_densities(self, params: Params, column: int) -> CellDensities:
-        return self.wide.cell_densities(self.spread(params), column)
-
-    def means(self, params: Params) -> Array:
-        return jnp.full((next(iter(params.values())).shape[0], 1), jnp.nan)
-
-    def divergence(self, params: Params, k: int) -> Array:
-        return self.wide.divergence(self.spread(params), k).sum(axis=1, keepdims=True)
-
-    def site_axes(self, site: str, columns: Sequence[Any]) -> dict[str, Sequence[Any]]:
-        pairs = [*zip(columns, self.columns, strict=True)]
-        names = ["+".join(str(name) for name, group in pairs if group == g) for g in range(self.num_groups)]
-        axes = super().site_axes(site, names)
-        return {"groups" if axis == "features" else axis: labels for axis, labels in axes.items()}
-
-    site_labels = Traits.site_labels
 
 
 @pytree

@@ -135,8 +135,9 @@ class AveragedPosterior(Classifier):
             u = jax.random.uniform(jax.random.fold_in(keys[2], len(params)), (num_draws, *odds.shape))
             depends = namespace(odds).asarray(u) < sigmoid(odds)[None]
             for column, (site, value) in enumerate(by_own[name].items()):
-                mask = depends[:, column : column + 1] if family.site_a_column else depends
-                before = () if site in family.common_sites or family.site_a_column else (1,)
+                of_column = "_" in site  # such as probs_3
+                mask = depends[:, column : column + 1] if of_column else depends
+                before = () if site in family.common_sites or of_column else (1,)
                 after = (1,) * (value.ndim - 2 - len(before))
                 mask = mask.reshape(mask.shape[0], *before, mask.shape[1], *after)
                 params[f"{name}_{site}"] = namespace(value).where(mask, value, by_common[name][site])

@@ -34,6 +34,7 @@ from bayesnb.results.intervals import Interval, ParameterDraws, probability_inte
 from bayesnb.rows import arguments
 from bayesnb.rows.labelled_rows import LabelledRows, label_rows
 from bayesnb.rows.model_statistics import ModelStatistics, merge
+from bayesnb.rows.packing import columns_in
 from bayesnb.rows.statistics import summarise
 
 SCHEMES = ("poisson", "multinomial")
@@ -172,7 +173,7 @@ def _statistics(rows: LabelledRows, weights: Array) -> ModelStatistics:
         return ModelStatistics(z.counts(), {b: f.statistics(arrays[b][own], z) for b, f in families.items()})
 
     row_bytes = max(bytes_per_row(x) for x in arrays.values())
-    result_bytes = max(class_bytes(f, f.columns_in(arrays[b])) for b, f in families.items())
+    result_bytes = max(class_bytes(f, columns_in(f, arrays[b])) for b, f in families.items())
     blocks = row_blocks(len(labels.y), row_bytes, least=len(weights) * num_classes * result_bytes)
     by_block = in_threads(lambda block: [of_class(block, k) for k in range(num_classes)], blocks)
     by_class = [merge(*parts) for parts in zip(*by_block, strict=True)]

@@ -214,7 +214,8 @@ def _owner(family: Family, by: str) -> np.ndarray[Any, Any]:
     num_features = family.log_partition().shape[1]
     if by == "block" or num_features == 1:
         return np.zeros((), int)
-    return np.repeat(np.arange(num_features), family.term_sizes(num_features))[None]
+    by_category = dict(family.axes).get(_hyperparameter_names(family)[0], "").endswith("S")
+    return np.repeat(np.arange(num_features), family.category_sizes(num_features) if by_category else 1)[None]
 
 
 def _warn(fit: EmpiricalPosterior) -> None:

@@ -26,6 +26,7 @@ from bayesnb.forests.structures import STRUCTURES, log_weights
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows import arguments
 from bayesnb.rows.labelled_rows import Specification, label_rows
+from bayesnb.rows.packing import columns_in
 from bayesnb.rows.statistics import ModelStatistics, summarise
 
 MOST_FEATURES = 256
@@ -118,7 +119,7 @@ def forest_statistics(
     _require_labels(model)
     X, y, sample_weight = to_host((X, y, sample_weight))
     rows = label_rows(model, X, y, sample_weight, num_classes, sparse=False).drop_unused()
-    columns = {name: family.columns_in(rows.arrays[name]) for name, family in rows.families.items()}
+    columns = {name: columns_in(family, rows.arrays[name]) for name, family in rows.families.items()}
     layout = lay_out(rows.families, columns)
     if len(layout.order) > MOST_FEATURES:
         raise ValueError(

@@ -23,6 +23,8 @@ from bayesnb.arrays.typing import Array, FeatureNames, LabelsLike, Rows
 from bayesnb.fits.em import has_unlabelled
 from bayesnb.fits.hierarchical import HierarchicalDraws
 from bayesnb.inspection.display_names import check_list, check_lists
+from bayesnb.inspection.measures import density_share
+from bayesnb.inspection.site_axes import site_axes
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.model.nonconjugate import fill_hyperpriors, sample_hyperparameters
 from bayesnb.numerics.log_prob import logsumexp
@@ -136,7 +138,7 @@ def to_arviz(
         data = arviz.from_dict(groups, coords=coords, dims=dims)
         data["log_prior"] = arviz.from_dict({"log_prior": log_prior})["log_prior"]
     for block, family in model.families.items():
-        kinds = [MEASURES[int(np.ceil(share) + (share == 1))] for share in family.density_share]
+        kinds = [MEASURES[int(np.ceil(share) + (share == 1))] for share in density_share(family)]
         data.attrs[f"{block}_base_measure"] = kinds
     return data
 
@@ -159,7 +161,7 @@ def coordinates(model: NaiveBayes, class_names: Any = None, feature_names: Any =
         names = given.get(block, list(range(sizes[block])))
         coords[f"{block}_features"] = names
         for site in family.sites:
-            axes = {f"{block}_{axis}": list(labels) for axis, labels in family.site_axes(site, names).items()}
+            axes = {f"{block}_{axis}": list(labels) for axis, labels in site_axes(family, site, names).items()}
             coords |= axes
             dims[f"{block}_{site}"] = [*([] if site in family.common_sites else ["classes"]), *axes]
     if model.spelling is not None:  # ArviZ names the axes of a program's own sites

@@ -23,6 +23,7 @@ from bayesnb.fits.closed_form import fit_posterior
 from bayesnb.fits.empirical import EmpiricalPosterior
 from bayesnb.forests.results import ForestPosterior
 from bayesnb.inspection.display_names import steps_of
+from bayesnb.inspection.measures import density_weight
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics.dirichlet import log_multivariate_beta_ratio
 from bayesnb.results.classifier import Classifier, Posterior
@@ -186,7 +187,7 @@ def _to_one_measure(fits: Mapping[str, Posterior], precision: Any) -> dict[str, 
     more, before = dict.fromkeys(fits, 0.0), None
     for name, (families, statistics) in parts.items():
         blocks, num_rows = statistics.blocks, statistics.class_counts.sum()
-        weights = {b: family.density_weight(blocks[b], num_rows) for b, family in families.items()}
+        weights = {b: density_weight(family, blocks[b], num_rows) for b, family in families.items()}
         for b, family in families.items():
             others = [of_other.get(b) for of_other, _ in parts.values()]
             if "edges" in dict(family.axes) and not all(_same_shares(family, other) for other in others):

@@ -9,7 +9,7 @@ visualization of naive Bayesian classifier (2004).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -27,12 +27,14 @@ from bayesnb.fits.averaged import AveragedPosterior
 from bayesnb.fits.bootstrap import Bootstrap
 from bayesnb.inspection import display_names as names
 from bayesnb.inspection.explanation import Explanation, Intervals
+from bayesnb.inspection.word_terms import explained_predictive, explained_terms, has_word_terms, merge_words
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.results import intervals
 from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
 from bayesnb.results.draws import Draws
 from bayesnb.rows import arguments
+from bayesnb.rows.packing import columns_in
 
 LARGEST = 1 << 31
 """The most bytes of one table."""
@@ -104,7 +106,7 @@ def explain(
     _check(found, rows, key)
     found = to_double(found)
     arrays = {block: x if hasattr(x, "indptr") else np.asarray(x) for block, x in found.arrays(to_host(rows)).items()}
-    sizes = {block: family.columns_in(arrays[block]) for block, family in found.model.families.items()}
+    sizes = {block: columns_in(family, arrays[block]) for block, family in found.model.families.items()}
     probs = class_probs(found)
     classes = names.check_class_names(own_classes, probs.size)
     columns = names.check_column_names(found.model, own_features, sizes)
@@ -173,7 +175,8 @@ def _intervals(
     _check_size(num_draws, "draws", class_probs(fit).size, width, "a smaller num_draws, or no key")
     given = intervals.draw_parameters(fit, small.arrays, key, num_draws, level)
     words = any(by_words(fit, family) for family in fit.model.families.values())
-    both = intervals.quantiles(_LogOdds(against, words), given, by_feature=True)
+    terms = explained_terms if words else intervals.log_likelihood_terms
+    both = intervals.quantiles(_LogOdds(against, terms), given, by_feature=True)
     probs = np.log(given.model.class_probs_of(given.params))
     ends = np.quantile(probs - probs[:, [against]], given.tails, axis=0, method="nearest")
     return Intervals(
@@ -188,10 +191,10 @@ class _LogOdds:
     """The contributions given parameters, by block [N, K, F], and the log odds of the rows [N, K]."""
 
     against: int
-    words: bool
+    terms: Callable[..., LogProb]
 
     def __call__(self, model: NaiveBayes, powers: Any, rows: dict[str, Array], draw: Sites) -> Any:
-        parts = intervals.feature_terms(model, draw, powers, rows, words=self.words)
+        parts = intervals.feature_terms(model, draw, powers, rows, self.terms)
         total = intervals.joint_of_terms(model.class_probs_of(draw), parts).log()[:, :, None]
         by_block = {block: intervals.log_odds(part.log(), self.against) for block, part in parts.items()}
         return by_block, intervals.log_odds(total, self.against)[:, :, 0]
@@ -215,7 +218,7 @@ def _values(fit: Classifier, arrays: dict[str, Array], blocks: dict[str, slice])
     """The cells [N, F]; NaN for missing cells, and for terms of many cells."""
     parts = []
     for block, family in fit.model.families.items():
-        x, num_columns = np.asarray(dense(arrays[block]), np.float64), family.columns_in(arrays[block])
+        x, num_columns = np.asarray(dense(arrays[block]), np.float64), columns_in(family, arrays[block])
         if by_words(fit, family):
             x = np.column_stack([x, x.sum(axis=1)])
         elif blocks[block].stop - blocks[block].start != num_columns:
@@ -243,7 +246,7 @@ def by_words(fit: Classifier, family: Family) -> bool:
 
     In an average over subsets of features a Multinomial block is included as a whole, and has one term.
     """
-    return family.has_word_terms and not isinstance(fit, AveragedPosterior)
+    return has_word_terms(family) and not isinstance(fit, AveragedPosterior)
 
 
 def class_probs(fit: Classifier) -> Array:
@@ -256,12 +259,12 @@ def terms(fit: Classifier, arrays: dict[str, Array]) -> dict[str, LogProb]:
     """The terms of checked rows by block, [N, K, F]; their sums are what the fit predicts with."""
     families, powers = fit.model.families, fit.weights if isinstance(fit, Posterior) else None
     if isinstance(fit, PointEstimate):
-        found = intervals.feature_terms(fit.model, fit.params, None, arrays, words=True)
+        found = intervals.feature_terms(fit.model, fit.params, None, arrays, explained_terms)
     elif isinstance(fit, AveragedPosterior):
         mixed = {b: log_mixture_terms(f, fit.pooled[b], fit.log_odds[b], arrays[b]) for b, f in families.items()}
         found = {b: LogProb(part, None) for b, part in mixed.items()}
     else:
-        exact = {b: LogProb(f.explained_predictive(arrays[b]), None) for b, f in families.items()}
+        exact = {b: LogProb(explained_predictive(f, arrays[b]), None) for b, f in families.items()}
         found = {b: intervals.raise_terms(families[b], part, powers, b, arrays[b]) for b, part in exact.items()}
     return {b: LogProb(p.finite, jnp.zeros_like(p.finite) if p.zeros is None else p.zeros) for b, p in found.items()}
 
@@ -291,7 +294,7 @@ def keep_seen_words(fit: Classifier, arrays: Mapping[str, Array]) -> SeenWords:
         # a missing row stays missing
         rows[block] = np.column_stack([counts, np.where(np.isnan(counts).any(axis=1), np.nan, 0.0)])
         own: Params | None = None if params is None else fit.model.block_params(params)[block]
-        families[block], own = family.merge_words(own, seen)
+        families[block], own = merge_words(family, own, seen)
         if params is not None and own is not None:
             params |= {f"{block}_{site}": value for site, value in own.items()}
     model = fit.model.with_hyperparameters(families, fit.model.class_concentration)

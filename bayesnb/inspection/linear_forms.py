@@ -17,6 +17,7 @@ import numpy as np
 from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import is_traced
 from bayesnb.arrays.typing import Array
+from bayesnb.inspection.forms import affine_predictive, form
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.results.draws import Draws
@@ -131,7 +132,7 @@ def _forms(fit: Any) -> tuple[dict[str, Any], Array]:
     found = compute(_with_intercept, fit.model, params)
     blocks, intercept, class_probs = found
     for name, family in fit.model.families.items():
-        if blocks[name] is None or (exact and not family.affine_predictive):
+        if blocks[name] is None or (exact and not affine_predictive(family)):
             kind = "exact predictive" if exact else "log likelihood"
             advice = "" if blocks[name] is None else ": take the form of fit_map or fit_mle"
             raise ValueError(
@@ -153,5 +154,5 @@ def _with_intercept(model: NaiveBayes, params: Sites | None) -> tuple[dict[str, 
     """The forms by block, the intercept, and the class probabilities; at the posterior mean if ``params`` is None."""
     params = model.reference() if params is None else params
     by_block, class_probs = model.block_params(params), jnp.asarray(model.class_probs_of(params))
-    blocks = {name: family.form(by_block[name]) for name, family in model.families.items()}
-    return blocks, sum((form[2] for form in blocks.values() if form is not None), jnp.log(class_probs)), class_probs
+    blocks = {name: form(family, by_block[name]) for name, family in model.families.items()}
+    return blocks, sum((found[2] for found in blocks.values() if found is not None), jnp.log(class_probs)), class_probs

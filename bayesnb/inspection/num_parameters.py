@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from decimal import Decimal
+from functools import singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from bayesnb.arrays.placement import is_traced
 from bayesnb.arrays.typing import LabelsLike, Rows
+from bayesnb.families import Binomial, Categorical, Histogram, Multinomial, MultivariateNormal
+from bayesnb.families.tied_columns import TiedColumns
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Classifier
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import check_shapes
+from bayesnb.rows.packing import columns_in
 
 
 class NumParameters(NamedTuple):
@@ -74,9 +80,9 @@ def num_parameters(
     blocks = {"class_probs": 0 if specification.class_probs is not None else classes - 1}
     joint: int | None = classes
     for name, family in specification.families.items():
-        own, shared = family.num_parameters(columns[name])
+        own, shared = _free_parameters(family, columns[name])
         blocks[name] = classes * own + shared
-        values = family.num_values(columns[name])
+        values = num_values(family, columns[name])
         joint = None if joint is None or values is None else joint * values
     return NumParameters(blocks, sum(blocks.values()), None if joint is None else joint - 1)
 
@@ -85,7 +91,7 @@ def _columns(fit: Any, model: NaiveBayes, X: Any, num_columns: Any) -> dict[str,
     """The number of columns of each block: from the fit, from the rows, or as given."""
     if X is not None:
         arrays = check_shapes(model.families, model.single, model.by_block(X))
-        given = {name: family.columns_in(arrays[name]) for name, family in model.families.items()}
+        given = {name: columns_in(family, arrays[name]) for name, family in model.families.items()}
     elif not isinstance(num_columns, Mapping):
         given = dict.fromkeys(model.families, num_columns)
     elif model.single or not set(num_columns) <= set(model.families):
@@ -119,3 +125,54 @@ def _classes(fit: Any, model: NaiveBayes, X: Any, y: Any, num_classes: int | Non
     if X is None or y is None:
         raise ValueError("the number of classes is unknown: give X and y, or num_classes")
     return model.resolve(X, y).num_classes or 0
+
+
+@singledispatch
+def _free_parameters(family: Any, num_columns: int) -> tuple[int, int]:
+    """The number of free parameters of each class, and the number that all classes share."""
+    common = len(family.common_sites)
+    return (len(family.sites) - common) * num_columns, common * num_columns
+
+
+@singledispatch
+def num_values(family: Any, num_columns: int) -> int | None:
+    """The number of different rows that the block can have; None if it is infinite."""
+    sizes = family.category_sizes(num_columns)
+    return math.prod(sizes) if all(sizes) else None
+
+
+@num_values.register(Binomial)
+def _(family: Any, num_columns: int) -> int | None:
+    if family.total_count is None:
+        return None
+    totals = np.broadcast_to(family.total_count, num_columns).tolist()
+    return math.prod(total + 1 for total in totals)
+
+
+@_free_parameters.register(Categorical)
+def _(family: Any, num_columns: int) -> tuple[int, int]:
+    return sum(family.category_sizes(num_columns)) - num_columns, 0
+
+
+@_free_parameters.register(Multinomial)
+def _(family: Any, num_columns: int) -> tuple[int, int]:
+    del family
+    return num_columns - 1, 0
+
+
+@_free_parameters.register(MultivariateNormal)
+def _(family: Any, num_columns: int) -> tuple[int, int]:
+    matrix = num_columns * (num_columns + 1) // 2
+    return (num_columns, matrix) if family.shared else (num_columns + matrix, 0)
+
+
+@_free_parameters.register(Histogram)
+def _(family: Any, num_columns: int) -> tuple[int, int]:
+    known = None if family.atoms is None or is_traced(family.edges) else int(np.isfinite(family.edges).sum())
+    return (family.cells - 1) * num_columns if known is None else known, 0
+
+
+@_free_parameters.register(TiedColumns)
+def _(family: Any, num_columns: int) -> tuple[int, int]:
+    del num_columns
+    return _free_parameters.dispatch(family.untied)(family, family.num_groups)

@@ -20,7 +20,9 @@ from bayesnb.arrays.placement import Array, allow_promotion, to_double
 from bayesnb.arrays.typing import Estimator, FeatureNames
 from bayesnb.families.base import Family, Params
 from bayesnb.inspection import display_names as names
+from bayesnb.inspection.divergence import means, raised_divergence, term_sizes
 from bayesnb.inspection.explain import class_probs
+from bayesnb.inspection.word_terms import has_word_terms
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
 from bayesnb.rows import arguments
@@ -128,7 +130,7 @@ def top_features(
         parts.append((family, by_block[block], powers.get(block, np.ones(1))))
     if not parts:
         raise ValueError("the model has no columns: top_features needs one or more")
-    means = np.concatenate([compute(_means, family, own) for family, own, _ in parts], axis=1)
+    here = np.concatenate([compute(_means, family, own) for family, own, _ in parts], axis=1)
     result = TopFeatures()
     for k, name in enumerate(classes):
         one = np.arange(probs.size) == k
@@ -137,7 +139,7 @@ def top_features(
         possible = others > 0
         divergences = [compute(_divergence, family, own, k, power) for family, own, power in parts]
         nats = np.concatenate([others[possible] @ part[possible] for part in divergences])
-        table = np.stack([nats, means[k], others @ means], axis=1)
+        table = np.stack([nats, here[k], others @ here], axis=1)
         order = np.argsort(-nats, kind="stable")[:count]
         result[name] = [TopFeature(labels[f], *table[f].tolist()) for f in order]
     return result
@@ -145,10 +147,10 @@ def top_features(
 
 def _labels(family: Family, block: str, columns: Sequence[str], value_names: Mapping[str, Any]) -> Sequence[str]:
     """The names of a block's terms: the block itself, its columns, or the categories of each column."""
-    if family.one_feature and not family.has_word_terms:
+    if family.one_feature and not has_word_terms(family):
         return [block]
     sizes = family.category_sizes(len(columns))
-    if family.term_sizes(len(columns)) != sizes:
+    if term_sizes(family, len(columns)) != sizes:
         return columns
     by_column = ((name, value_names.get(name, range(size))[:size]) for name, size in zip(columns, sizes, strict=True))
     return [f"{name} = {value}" for name, values in by_column for value in values]
@@ -157,8 +159,8 @@ def _labels(family: Family, block: str, columns: Sequence[str], value_names: Map
 @jax.jit
 def _means(family: Family, params: Params) -> Array:
     with allow_promotion():
-        return family.means(params)
+        return means(family, params)
 
 
 _reference = jax.jit(NaiveBayes.reference)
-_divergence = jax.jit(lambda family, params, k, power: family.raise_divergence(params, k, power))
+_divergence = jax.jit(lambda family, params, k, powers: raised_divergence(family, params, k, powers))

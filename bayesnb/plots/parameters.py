@@ -11,6 +11,10 @@ import numpy as np
 from bayesnb.arrays.placement import allow_promotion, to_double, to_host
 from bayesnb.arrays.typing import Array, FeatureNames
 from bayesnb.inspection import display_names as names
+from bayesnb.inspection.measures import is_continuous
+from bayesnb.inspection.site_axes import site_labels
+from bayesnb.inspection.word_terms import has_word_terms
+from bayesnb.plots.cell_densities import cell_densities
 from bayesnb.plots.style import class_colour, class_hatch, class_line, name_lines, shorten, tidy
 from bayesnb.results.classifier import Classifier, PointEstimate
 from bayesnb.results.intervals import tails
@@ -72,12 +76,12 @@ def class_densities(
     draws = sample_parameters(fit, key, num_draws)
     family, params = fit.model.families[block], fit.model.block_params(draws)[block]
     with jax.enable_x64(True), allow_promotion():
-        values, density = to_host(family.cell_densities(to_double(params), column))
+        values, density = to_host(cell_densities(family, to_double(params), column))
     classes = names.check_class_names(class_names, density.shape[1])
     mean, (low, high) = density.mean(axis=0), np.quantile(density, tails(level), axis=0)
     name = shorten(f"{block}[{column}]" if feature_name is None else feature_name)
-    if family.continuous or mean.size > MOST_BARS:
-        step: dict[str, Any] = {} if family.continuous else {"step": "mid"}
+    if is_continuous(family) or mean.size > MOST_BARS:
+        step: dict[str, Any] = {} if is_continuous(family) else {"step": "mid"}
         spacing = max(len(values) // 10, 1)  # so that markers do not overlap
         for k, label in enumerate(classes):
             ax.fill_between(values, low[k], high[k], color=class_colour(k), alpha=0.22, linewidth=0, **step)
@@ -93,11 +97,11 @@ def class_densities(
             ax.bar(places, mean[k], width, label=shorten(label), **style)
             if len(density) > 1:
                 ax.vlines(places, low[k], high[k], color="black", linewidth=1)
-        ticks = [name] if family.has_word_terms else [f"{value:g}" for value in values]
+        ticks = [name] if has_word_terms(family) else [f"{value:g}" for value in values]
         ax.set_xticks(np.arange(len(values)), ticks)
-    if not family.has_word_terms:
+    if not has_word_terms(family):
         ax.set_xlabel(name)
-    ax.set_ylabel("density" if family.continuous else "probability")
+    ax.set_ylabel("density" if is_continuous(family) else "probability")
     ax.set_ylim(bottom=0)
     ax.legend(fontsize=8, frameon=False, ncols=1 + len(classes) // 6)
     return tidy(ax)
@@ -227,4 +231,4 @@ def _lines(fit: Classifier, site: str, draws: Array, given: Any) -> tuple[Array,
     short = site.removeprefix(f"{block}_")
     if short in family.common_sites:
         draws = draws[:, None]
-    return draws.reshape(*draws.shape[:2], -1), family.site_labels(short, columns)
+    return draws.reshape(*draws.shape[:2], -1), site_labels(family, short, columns)

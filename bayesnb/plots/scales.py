@@ -10,8 +10,11 @@ import numpy as np
 from bayesnb.arrays.placement import Array
 from bayesnb.inspection.explain import explain
 from bayesnb.inspection.explanation import Explanation
+from bayesnb.inspection.measures import is_continuous
+from bayesnb.inspection.word_terms import has_word_terms
 from bayesnb.results.classifier import Classifier
 from bayesnb.results.intervals import tails
+from bayesnb.rows.packing import num_parts
 
 FEW_COUNTS = 12
 """Up to this many distinct counts are shown one by one."""
@@ -61,8 +64,8 @@ def feature_scales(fit: Classifier, explanation: Explanation, of: int, count: in
     block_of: dict[int, str] = {}
     for block, places in explanation.blocks.items():
         family = fit.model.families[block]
-        one_term = family.one_feature and (not family.has_word_terms or places.stop - places.start == 1)
-        if not one_term and family.num_parts == 1:
+        one_term = family.one_feature and (not has_word_terms(family) or places.stop - places.start == 1)
+        if not one_term and num_parts(family) == 1:
             block_of |= {f: block for f in range(places.start, places.stop) if has_cells[f]}
     if not block_of:
         raise ValueError("no feature has an axis: blocks that are one term, and totals given with rows, have none")
@@ -103,7 +106,7 @@ def complete_rows(fit: Classifier, num_rows: int, given: Mapping[str, Array]) ->
     for block, family in fit.model.families.items():
         if block not in given:
             missing = np.full((num_rows, fit.columns()[block] or 1), np.nan)
-            rows[block] = (missing,) * family.num_parts if family.num_parts > 1 else missing
+            rows[block] = (missing,) * num_parts(family) if num_parts(family) > 1 else missing
     return rows["x"] if fit.model.single else rows
 
 
@@ -116,7 +119,7 @@ def _values(
         return np.arange(float(size)), np.ones(size, bool), False
     cells = explanation.values[:, f]
     finite = cells[np.isfinite(cells)]
-    counts = not family.continuous
+    counts = not is_continuous(family)
     if counts and len(seen := np.unique(finite)) <= FEW_COUNTS:
         return seen, np.ones(len(seen), bool), False
     low, high = np.quantile(finite, tails(MIDDLE), method="nearest")
@@ -131,9 +134,9 @@ def _rows(fit: Classifier, explanation: Explanation, owner: Array, values: Array
     """Rows in which one feature has a value, and all others are missing, or 0 for words."""
     rows = {}
     for block, family in fit.model.families.items():
-        if family.num_parts > 1:
+        if num_parts(family) > 1:
             continue
-        x = np.full((len(values), fit.columns()[block] or 1), 0.0 if family.has_word_terms else np.nan)
+        x = np.full((len(values), fit.columns()[block] or 1), 0.0 if has_word_terms(family) else np.nan)
         places = explanation.blocks[block]
         mine = (owner >= places.start) & (owner < places.stop)
         columns = owner[mine] - places.start

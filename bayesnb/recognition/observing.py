@@ -22,6 +22,7 @@ from bayesnb.recognition.points import cells_of
 from bayesnb.recognition.refusals import NotNaiveBayes
 from bayesnb.recognition.running import Program, holds, inner, numbers_of, type_like
 from bayesnb.recognition.sites import base_of, value_inside
+from bayesnb.rows.packing import num_parts
 
 CHANGED = "not an argument as it is: fits and predictions take what model.rows returns"
 TOGETHER = f"{CHANGED}; each depends on the other rows that are given with it"
@@ -131,6 +132,6 @@ def _observe(program: Program, model: NaiveBayes) -> dict[str, Any]:
             if found is None or not found["is_observed"]:
                 raise ValueError(f"the program does not observe {site!r} with these arguments: give it the site's data")
             cells[site] = cells_of(found)
-            if model.families[block].num_parts > 1:
+            if num_parts(model.families[block]) > 1:
                 cells[site] = cells[site], jnp.broadcast_to(base_of(found["fn"]).total_count, cells[site].shape)
     return cells

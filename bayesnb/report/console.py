@@ -18,6 +18,7 @@ from bayesnb.frames.choices import ASKED
 from bayesnb.frames.classes import number_of_class
 from bayesnb.frames.series import DataError, label
 from bayesnb.inspection.explain import explain
+from bayesnb.inspection.word_terms import has_word_terms
 from bayesnb.report.formats import capitalise, plural, probability, tenths, with_error
 from bayesnb.results.classifier import Posterior
 from bayesnb.sklearn.estimator import NaiveBayesClassifier
@@ -208,7 +209,7 @@ def print_explanation(classifier: NaiveBayesClassifier, row: Any, against: str |
     )
     table = grid_of(["column", "value"], ["nats", "90 % interval"])
     model = classifier.fit_.model
-    one_part = model.single and model.families["x"].one_feature and not model.families["x"].has_word_terms
+    one_part = model.single and model.families["x"].one_feature and not has_word_terms(model.families["x"])
     for part in explanation.parts(0, MOST_PARTS, of=best):
         value = ""
         if part.name in cells and not one_part:

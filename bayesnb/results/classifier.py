@@ -31,6 +31,7 @@ from bayesnb.results.evidence import EvidenceTable, evidence_table
 from bayesnb.results.intervals import Interval, ParameterDraws
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import check_rows
+from bayesnb.rows.packing import totals_vary
 from bayesnb.rows.statistics import ModelStatistics
 
 
@@ -86,7 +87,7 @@ class Classifier(Node):
         """
         arguments.check_key(key)
         arguments.check_counts(num_rows=num_rows, num_datasets=1 if num_datasets is None else num_datasets)
-        varying = [name for name, family in self.model.families.items() if family.totals_vary]
+        varying = [name for name, family in self.model.families.items() if totals_vary(family)]
         totals = arguments.check_total_count(varying, num_rows, total_count)
         return generate.generate(self, key, num_rows, num_datasets, totals)
 

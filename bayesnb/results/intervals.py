@@ -157,14 +157,23 @@ def log_odds(log_prob: Array, against: int) -> Array:
     return jnp.where(even, 0.0, log_prob - jnp.where(even, 0.0, other))
 
 
+def log_likelihood_terms(family: Family, params: Sites, x: Array) -> LogProb:
+    """The terms of a block's rows, [N, K, D]."""
+    return family.log_likelihood_terms(params, x)
+
+
 def feature_terms(
-    model: NaiveBayes, params: Sites, powers: Any, arrays: Mapping[str, Array], *, words: bool = False
+    model: NaiveBayes,
+    params: Sites,
+    powers: Any,
+    arrays: Mapping[str, Array],
+    of_block: Callable[..., LogProb] = log_likelihood_terms,
 ) -> dict[str, LogProb]:
-    """w_d log p(x_d | k, theta) by block, [N, K, D]; with ``words``, by word of Multinomial blocks. Pure JAX."""
+    """w_d log p(x_d | k, theta) by block, [N, K, D], or other terms of its family, parameters and rows. Pure JAX."""
     blocks, terms = model.block_params(params), {}
     for name, family in model.families.items():
-        of_block = family.explained_terms if words else family.log_likelihood_terms
-        terms[name] = raise_terms(family, of_block(blocks[name], arrays[name]), powers, name, arrays[name])
+        part = of_block(family, blocks[name], arrays[name])
+        terms[name] = raise_terms(family, part, powers, name, arrays[name])
     return terms
 
 

@@ -24,6 +24,7 @@ from bayesnb.arrays.pytree import short_repr
 from bayesnb.arrays.sparse import bytes_per_row, from_bcoo, is_sparse, part_of, rows_of
 from bayesnb.arrays.threads import in_threads, require_jax, row_blocks
 from bayesnb.families.base import Family
+from bayesnb.rows.packing import columns_in, pack
 
 Columns = Mapping[str, int | None] | None
 """The numbers of columns of a model or a fit by block; None where any number will do."""
@@ -58,7 +59,7 @@ def check_shapes(
         require_jax()
         arrays = {name: jnp.asarray(x) for name, x in arrays.items()}
     for name, family in families.items():
-        found = family.columns_in(arrays[name])
+        found = columns_in(family, arrays[name])
         expected = (columns or {}).get(name)
         expected = family.declared_columns if expected is None else expected
         if expected not in (None, found):
@@ -138,7 +139,7 @@ def _pack(family: Family, name: str, given: Any) -> Array:
     if isinstance(given, list) and len(given) == 2 and np.ndim(given[0]) == 2:
         raise ValueError(f"block {name!r}: a pair (successes, totals) is a tuple of two arrays, got a list")
     parts = given if isinstance(given, tuple) else (given,)
-    return family.pack(tuple([_block(family, name, part) for part in parts]), name)
+    return pack(family, tuple([_block(family, name, part) for part in parts]), name)
 
 
 def _block(family: Family, name: str, given: Any) -> Array:

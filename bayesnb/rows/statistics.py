@@ -34,6 +34,7 @@ from bayesnb.rows.labelled_rows import LabelledRows, Specification, label_rows
 from bayesnb.rows.labels import check_classes
 from bayesnb.rows.model_statistics import ModelStatistics as ModelStatistics
 from bayesnb.rows.model_statistics import merge_pairs, weaken_counts
+from bayesnb.rows.packing import columns_in
 
 Model = TypeVar("Model", bound=Specification)
 
@@ -233,7 +234,7 @@ def merge_over(axis_name: Any, statistics: ModelStatistics) -> ModelStatistics:
 
 def class_sizes(rows: LabelledRows) -> dict[str, int]:
     """The bytes of the statistics of one class, by block."""
-    return {b: class_bytes(family, family.columns_in(rows.arrays[b])) for b, family in rows.families.items()}
+    return {b: class_bytes(family, columns_in(family, rows.arrays[b])) for b, family in rows.families.items()}
 
 
 def require_memory(rows: LabelledRows, sizes: Mapping[str, int], *, tables: bool = False) -> None:
@@ -244,7 +245,7 @@ def require_memory(rows: LabelledRows, sizes: Mapping[str, int], *, tables: bool
     needed, num_columns = 8 * rows.num_classes, 0
     for name, size in sizes.items():
         family, x = rows.families[name], rows.arrays[name]
-        columns, of_block = family.columns_in(x), rows.num_classes * size
+        columns, of_block = columns_in(family, x), rows.num_classes * size
         sparse = tables and family.has_class_tables and is_sparse(x) and not rows.labels.soft
         if sparse and is_sparse_enough((rows.num_classes, columns), x.nnz):
             of_block = CELL_BYTES * x.nnz + 8 * rows.num_classes

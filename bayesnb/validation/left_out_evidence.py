@@ -14,6 +14,7 @@ from bayesnb.forests.left_out import left_out_ratios
 from bayesnb.forests.results import ForestPosterior
 from bayesnb.results.classifier import Posterior
 from bayesnb.rows.labelled_rows import LabelledRows
+from bayesnb.rows.packing import columns_in
 from bayesnb.validation.leave_one_out import class_part
 
 MOST_ROWS = 20_000
@@ -134,7 +135,7 @@ def left_out_evidence(
     once = np.minimum(weight, 1.0)
     families, relative = posterior.prior.families, _Relative(own, rows.num_classes)
     sizes = {
-        name: family.num_powers(family.columns_in(rows.arrays[name])) if by_feature else 1
+        name: family.num_powers(columns_in(family, rows.arrays[name])) if by_feature else 1
         for name, family in families.items()
     }
     shape = (*relative.others.shape, sum(sizes.values()) + (forest is not None))
@@ -175,7 +176,7 @@ def _fill_by_feature(
     out: Array, family: Family, statistics: Any, cells: tuple[Array, ...], relative: _Relative
 ) -> None:
     terms = family.leave_out_by_power(statistics, *cells[1:])
-    start = family.start_powers(family.columns_in(cells[0]))
+    start = family.start_powers(columns_in(family, cells[0]))
 
     def part(rows: slice) -> None:
         out[rows] = start * relative(terms(*(cell[rows] for cell in cells)), rows)

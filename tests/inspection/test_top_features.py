@@ -7,6 +7,8 @@ from numpy.testing import assert_allclose
 from scipy.special import rel_entr
 
 import bayesnb as nb
+from bayesnb.arrays.compute import compute
+from bayesnb.inspection.divergence import divergence
 from bayesnb.inspection.explain import explain
 from bayesnb.inspection.top_features import top_features
 from tests import cases
@@ -35,6 +37,22 @@ def test_nats_are_the_mean_contribution_to_rows_of_the_class(name):
         names = [f"x[{d}]" for d in range(mean.size)] if mean.size > 1 else ["x"]
         nats = [sum(f.nats for f in found[str(k)] if f.name.split(" = ")[0] == feature) for feature in names]
         assert_allclose((nats - mean) / error, 0, atol=5)
+
+
+def test_the_divergence_of_a_family_without_a_closed_form_is_a_quadrature():
+    family = nb.NormalKnownVariance(variance=np.array([[1.0, 4.0], [2.0, 4.0], [0.5, 9.0]]))
+    params = {"loc": np.array([[0.0, 5.0], [1.0, 5.0], [-3.0, 2.0]])}
+    for k in range(3):
+        exact = compute(divergence, family, params, k)
+        assert_allclose(compute(divergence.dispatch(object), family, params, k), exact, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("family", "params"), [(nb.Poisson(), {"rate": [[1.0]]}), (nb.Multinomial(), {"probs": [[1.0]]})]
+)
+def test_a_family_without_quantiles_registers_its_divergence(family, params):
+    with pytest.raises(ValueError, match=f"divergence.register\\({type(family).__name__}\\)"):
+        divergence.dispatch(object)(family, {site: np.array(value) for site, value in params.items()}, 0)
 
 
 def test_words_by_hand():

@@ -9,7 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
-from jax.scipy.special import rel_entr
 
 from bayesnb.arrays.placement import Array, namespace
 from bayesnb.families.base import Hyperparameter, Params, pytree
@@ -87,13 +86,6 @@ class BetaFamily(LinearFamily):
         t, change = reference["probs"], params["probs"] - reference["probs"]
         pair = jnp.stack([change / t, -change / (1.0 - t)], axis=-1)
         return dirichlet.centred_log_likelihood(_counts(statistics), pair, self._concentration()).sum()
-
-    def means(self, params: Params) -> Array:
-        return params["probs"]
-
-    def divergence(self, params: Params, k: int) -> Array:
-        p = params["probs"]
-        return rel_entr(p[k][None], p) + rel_entr(1.0 - p[k][None], 1.0 - p)
 
     def log_partition(self) -> Array:
         return dirichlet.log_multivariate_beta(self._concentration())[..., 0]

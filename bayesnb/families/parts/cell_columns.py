@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
 import jax
@@ -10,7 +10,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.cells import all_within
-from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import Array, is_traced, namespace, on_host
 from bayesnb.families.base import Family, Hyperparameter, Params, pytree
 from bayesnb.families.parts.cell_statistics import (
@@ -22,12 +21,11 @@ from bayesnb.families.parts.cell_statistics import (
     find_edges,
     same_cells,
 )
-from bayesnb.families.parts.cells import centres_of, ends_of, log_density_inside, log_widths, require_exact
+from bayesnb.families.parts.cells import ends_of, log_density_inside, log_widths, require_exact
 from bayesnb.families.parts.student_t import raise_student, student
 from bayesnb.families.parts.support import Axes, broadcast, require_finite_numbers, require_shapes, require_simplex
 from bayesnb.families.priors import segments
 from bayesnb.families.priors.normal_inverse_gamma import NormalInverseGamma
-from bayesnb.families.traits import FAR, POINTS, CellDensities
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.cells import find_cells, find_places
 from bayesnb.primitives.codes import Codes, Places, starts_of
@@ -117,10 +115,6 @@ class CellColumns(Family):
     def declared_columns(self) -> int | None:
         return np.shape(self.edges)[-2] if np.ndim(self.edges) > 1 else None
 
-    def num_parameters(self, num_columns: int) -> tuple[int, int]:
-        known = None if self.atoms is None or is_traced(self.edges) else int(np.isfinite(self.edges).sum())
-        return (self.cells - 1) * num_columns if known is None else known, 0
-
     # in a grid of models all have the same cells: those of the first
 
     @property
@@ -198,47 +192,10 @@ class CellColumns(Family):
         cuts = cuts if cuts.ndim == 3 else cuts[None]
         return segments.split(self._mass[None], jnp.asarray(params["probs"]), cuts)
 
-    def means(self, params: Params) -> Array:
-        centres = centres_of(jnp.asarray(self._edges), jnp.asarray(self._atoms))
-        return (self.cell_probs(params) * centres[None]).sum(axis=-1)
-
     # tables, plots and names
-
-    @property
-    def continuous(self) -> bool:
-        return True
-
-    @property
-    def density_share(self) -> Array:
-        points, edges = (np.isfinite(np.asarray(table)).sum(axis=1) for table in (self._atoms, self._edges))
-        return np.where(edges > 0, 1.0 - points / (1.0 + edges), 0.0)
-
-    def density_weight(self, statistics: HistogramStatistics, num_rows: float) -> Array:
-        del num_rows
-        return (statistics.counts.sum(axis=0) * ~np.isfinite(np.asarray(self._atoms))).sum(axis=1)
 
     def table_sizes(self, num_columns: int) -> tuple[int, ...]:
         return (self.cells,) * num_columns
-
-    def cell_densities(self, params: Params, column: int) -> CellDensities:
-        one = slice(column, column + 1)
-        edges, atoms, mass = (np.asarray(table)[one] for table in (self._edges, self._atoms, self._mass))
-        known = edges[np.isfinite(edges)]
-        if not known.size:
-            raise ValueError(f"column {column} is constant in the fitted rows, so it has no density")
-        below, above = FAR * (np.diff(known)[[0, -1]] if known.size > 1 else np.ones(2))
-        grid = np.linspace(known[0] - below, known[-1] + above, POINTS)
-        values = np.unique(np.concatenate([grid, known, atoms[np.isfinite(atoms)]]))[:, None]
-        draws = np.asarray(params["probs"])[:, :, one], np.asarray(params["cuts"])[:, None, one]
-        probs = compute(segments.split, mass[None, None], *draws)[:, :, 0]
-        inside = np.exp(log_density_inside(edges, atoms, values))
-        return CellDensities(values[:, 0], probs[:, :, find_cells(values, edges)[:, 0]] * inside[None, None, :, 0])
-
-    def site_axes(self, site: str, columns: Sequence[Any]) -> dict[str, Sequence[Any]]:
-        axes: dict[str, dict[str, Sequence[Any]]] = {
-            "probs": {"cells": range(self.cells)}, "cuts": {"edges": range(self.cells - 1)}, "total": {}
-        }  # fmt: skip
-        return {"features": columns, **axes[site]}
 
 
 @pytree

@@ -35,13 +35,3 @@ class LinearFamily(Family):
         if self.one_feature:
             return super().log_likelihood_terms(params, x)
         return products.linear_terms(self, self.coefficients(params), jnp.asarray(x))
-
-    def form(self, params: Params) -> tuple[Array | None, Array, Array] | None:
-        table = self.coefficients(params)
-        coefficients = table.coefficients[0]
-        offset = jnp.zeros_like(coefficients) if table.offset is None else table.offset
-        if table.zeros is not None:
-            coefficients = jnp.where(table.zeros[0] != 0, -jnp.inf, coefficients)
-        if table.zero_offset is not None:
-            offset = jnp.where(table.zero_offset != 0, -jnp.inf, offset)
-        return None, coefficients, offset.sum(axis=1)

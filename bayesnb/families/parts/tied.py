@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
 from bayesnb.arrays.placement import Array
 from bayesnb.families.base import Family
 from bayesnb.families.parts.support import require_choice
@@ -54,11 +52,6 @@ class Tied(Family):
     def as_table(self, site: Array) -> Array:
         """The site as a table [K, ...] or [1, ...]."""
         return site[None] if self.shared else site
-
-    @property
-    def density_share(self) -> Array:
-        scale = np.asarray(self.prior[-1])  # 0 for a column of one value, whose factor is 1
-        return scale.reshape(-1, scale.shape[-1]).any(axis=0) * 1.0
 
     def sum_tied(self, table: Array) -> Array:
         """The sum over the classes if they share the parameter, else the table unchanged."""

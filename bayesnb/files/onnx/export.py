@@ -23,6 +23,7 @@ from bayesnb.frames.schema import FrameSchema
 from bayesnb.frames.values import FLAGS, listing
 from bayesnb.results.classifier import Classifier
 from bayesnb.results.draws import Draws
+from bayesnb.rows.packing import num_parts
 
 OUTPUTS = ("label", "proba", "log_proba", "log_joint")
 """The names of the outputs."""
@@ -149,13 +150,13 @@ def inputs_of_fit(fit: Classifier) -> tuple[list[Input], Rows]:
     for name, width in fit.columns().items():
         known = "X" if fit.model.single else name
         pair = [f"{known}_successes", f"{known}_totals"]
-        names = pair if fit.model.families[name].num_parts > 1 else [known]
+        names = pair if num_parts(fit.model.families[name]) > 1 else [known]
         inputs += [Input(one, width or 0) for one in names]
 
     def rows(cells: Sequence[jax.Array]) -> Any:
         left, blocks = list(cells), {}
         for name in fit.columns():
-            parts = tuple(left.pop(0) for _ in range(fit.model.families[name].num_parts))
+            parts = tuple(left.pop(0) for _ in range(num_parts(fit.model.families[name])))
             blocks[name] = parts if len(parts) > 1 else parts[0]
         return blocks["x"] if fit.model.single else blocks
 

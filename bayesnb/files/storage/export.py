@@ -23,6 +23,7 @@ from bayesnb.files.storage.operations import require_arithmetic
 from bayesnb.files.storage.results import StorageError, Target, is_named, write_content, write_format
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Classifier
+from bayesnb.rows.packing import num_parts
 
 PLATFORMS = ("cpu", "cuda", "tpu")
 """The default platforms to export for, by JAX's names."""
@@ -154,6 +155,6 @@ def _rows(fit: Classifier) -> Any:
     blocks: dict[str, Any] = {}
     for name, columns in fit.columns().items():
         one = jax.ShapeDtypeStruct((num_rows, columns), jnp.result_type(float))
-        parts = fit.model.families[name].num_parts
+        parts = num_parts(fit.model.families[name])
         blocks[name] = (one,) * parts if parts > 1 else one
     return blocks["x"] if fit.model.single else blocks

@@ -1,0 +1,83 @@
+"""A block's rows as users give them, and as one array [N, D], or [N, 2 D] of successes and totals."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from bayesnb.arrays.placement import Array, namespace
+from bayesnb.arrays.sparse import is_sparse
+from bayesnb.families import Binomial, Categorical, Multinomial
+from bayesnb.families.parts.end_to_end import codes_of_one_hot
+
+
+@singledispatch
+def pack(family: Any, parts: tuple[Array, ...], block: str) -> Array:
+    """The block's rows as one array, from the arrays that the user gave for it."""
+    del family
+    if len(parts) != 1:
+        raise ValueError(f"block {block!r} must be one array [N, D], got a tuple of {len(parts)}")
+    return parts[0]
+
+
+@singledispatch
+def columns_in(family: Any, x: Array) -> int:
+    """The number of columns D of packed rows."""
+    del family
+    return x.shape[1]
+
+
+@singledispatch
+def totals_vary(family: Any) -> bool:
+    """True if each row, or each of its cells, has a total of its own, which generating rows requires."""
+    del family
+    return False
+
+
+def num_parts(family: Any) -> int:
+    """How many arrays make up the block's rows: 2 for a pair (successes, totals)."""
+    return 2 if totals_vary(family) and not family.one_feature else 1
+
+
+@pack.register(Binomial)
+def _(family: Any, parts: tuple[Array, ...], block: str) -> Array:
+    if len(parts) != num_parts(family):
+        wanted = "a pair (successes, totals)" if family.total_count is None else "one array, as total_count is given"
+        raise ValueError(f"block {block!r} must be {wanted}, got {len(parts)} array{'s' * (len(parts) > 1)}")
+    xp = jnp if any(namespace(part) is jnp for part in parts) else np
+    if xp is jnp:  # sums of integers could exceed the largest int32
+        parts = tuple(jnp.asarray(part, jnp.result_type(float)) for part in parts)
+    x = parts[0]
+    totals = parts[1] if len(parts) == 2 else xp.asarray(family.total_count).reshape(1, -1)
+    if len(parts) == 2 and totals.shape != x.shape:
+        raise ValueError(f"block {block!r}: successes and totals must have one shape, got {x.shape} and {totals.shape}")
+    if totals.shape[1] not in (1, x.shape[1]):
+        raise ValueError(f"block {block!r} has {x.shape[1]} columns, total_count is given for {totals.shape[1]}")
+    missing = xp.isnan(x) | xp.isnan(totals)
+    return xp.concatenate([xp.where(missing, 0, x), xp.where(missing, 0, totals)], axis=1)
+
+
+@columns_in.register(Binomial)
+def _(family: Any, x: Array) -> int:
+    del family
+    return x.shape[1] // 2
+
+
+@totals_vary.register(Binomial)
+def _(family: Any) -> bool:
+    return family.total_count is None
+
+
+@pack.register(Categorical)
+def _(family: Any, parts: tuple[Array, ...], block: str) -> Array:
+    x = pack.dispatch(object)(family, parts, block)
+    return codes_of_one_hot(x, family.num_categories, block) if is_sparse(x) else x
+
+
+@totals_vary.register(Multinomial)
+def _(family: Any) -> bool:
+    del family
+    return True
