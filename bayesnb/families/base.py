@@ -76,12 +76,6 @@ class Family(Hyperparameters, Scoring, Powers):
     one_feature: ClassVar[bool] = False
     """True if the block is one feature: its likelihood is not a product over columns."""
 
-    has_class_tables: ClassVar[bool] = False
-    """True if sums of sparse rows in many classes may be a ``ClassTable``."""
-
-    needs_closed_form: ClassVar[bool] = False
-    """True if the program has discrete sites besides the label: neither gradients nor EM's MAP can move them."""
-
     known: ClassVar[dict[str, type[Family]]] = {}
     """Every family class that has been defined, by name: a saved file may contain any of them."""
 
@@ -115,10 +109,6 @@ class Family(Hyperparameters, Scoring, Powers):
     def declared_columns(self) -> int | None:
         """The number of columns D if the specification fixes it before any data, else None."""
         return None
-
-    def columns_of(self, params: Params) -> int:
-        """The number of columns D of the parameters; by default the first of them is [K, D, ...]."""
-        return next(iter(params.values())).shape[1]
 
     @property
     def looks_at_rows(self) -> bool:
@@ -156,10 +146,6 @@ class Family(Hyperparameters, Scoring, Powers):
         """The parameters that all classes share: they have no class axis."""
         return ()
 
-    def untie(self) -> Self:
-        """The same family with parameters of its own for each class, as by default."""
-        return self
-
     @abstractmethod
     def params(self, block: str) -> Params:
         """Sample the parameters, sites ``block_name`` of shape [K, D, ...]."""
@@ -184,21 +170,6 @@ class Family(Hyperparameters, Scoring, Powers):
         require_shapes(block, params, **dict.fromkeys(self.sites, "KD"))
         require_finite_numbers(f"params of block {block!r}", **params)
 
-    def params_of_rows(self, params: Params, y: Array, draw: Array | None = None) -> Params:
-        """The parameters of each row's class, with first axis N, or 1 for parameters that all classes share.
-
-        With ``draw`` [N], ``params`` are draws [S, ...], and row n takes draw ``draw[n]``.
-        """
-        common = self.common_sites
-        values = {site: jnp.asarray(value) for site, value in params.items()}
-        if draw is None:
-            return {site: value[None] if site in common else value[y] for site, value in values.items()}
-        return {site: value[draw] if site in common else value[draw, y] for site, value in values.items()}
-
-    def sample_rows(self, block: str, params: Params, y: Array, draw: Array, total_count: Array | None) -> Array:
-        """Sample rows of the classes ``y`` [N], each from its own draw of the parameters [S, ...]."""
-        return self.observe(block, self.params_of_rows(params, y, draw), None, total_count)
-
     # 4. - 6. statistics and estimates
 
     support: ClassVar[Constraint] = dist.constraints.real
@@ -208,12 +179,6 @@ class Family(Hyperparameters, Scoring, Powers):
         """Raise ValueError for values outside the support; of tracers only by ``refuse``, for ``checkify``."""
         require_support(x, self.support, block, type(self).__name__)
 
-    def check_fit(self, x: Array, block: str) -> None:
-        """Raise ValueError for rows that have a likelihood but no closed form in a fit; of tracers as ``check``."""
-
-    def check_mle(self, params: Params, statistics: Any, block: str) -> None:
-        """Raise ValueError if the likelihood of these statistics has no maximum; never called on tracers."""
-
     def seen(self, x: Array) -> Array | None:
         """False for missing cells, [N, D]; None if all cells are known to be observed."""
         return observed(x)
@@ -221,10 +186,6 @@ class Family(Hyperparameters, Scoring, Powers):
     @abstractmethod
     def statistics(self, x: Array, z: ClassSums) -> Any:
         """The sufficient statistics of rows ``x`` [N, D] under the labels ``z``."""
-
-    def columns_behind(self, statistics: Any) -> int:
-        """The number of columns D of the rows that these are the statistics of."""
-        return statistics.num_columns
 
     def accepts(self, statistics: Any) -> bool:
         """True if the statistics are of this family."""
@@ -261,15 +222,6 @@ class Family(Hyperparameters, Scoring, Powers):
         """The part of log p(x | params) that does not depend on the parameters, [N]; None if it is 0."""
         del x
         return None
-
-    def centre(self, statistics: Any) -> tuple[Self, Any]:
-        """The same problem (prior and statistics) in coordinates where the posterior is of order one."""
-        return self, statistics
-
-    def restore(self, statistics: Any, params: Params) -> Params:
-        """Parameters of the ``centre`` problem in the original coordinates."""
-        del statistics
-        return params
 
     # 8. the exact predictive
 

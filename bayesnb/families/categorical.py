@@ -14,7 +14,7 @@ import numpyro.distributions as dist
 from bayesnb.arrays.cells import all_codes, unless_all
 from bayesnb.arrays.placement import Array, namespace
 from bayesnb.families.base import Family, Hyperparameter, Params, Score, pytree
-from bayesnb.families.hyperparameters import plates
+from bayesnb.families.hyperparameters import most_axes, plates
 from bayesnb.families.parts.end_to_end import EndToEnd
 from bayesnb.families.parts.statistics import CategoricalStatistics, without
 from bayesnb.families.parts.support import broadcast, require_cells, require_shapes, require_simplex
@@ -80,10 +80,6 @@ class Categorical(Family):
     def axis_sizes(self, num_classes: int, num_columns: int) -> Mapping[str, int]:
         return {"K": num_classes, "S": sum(self._sizes_of(num_columns))}
 
-    def most_axes(self, name: str) -> int:
-        del name
-        return 3 if isinstance(self.num_categories, int) else 2
-
     @property
     def declared_columns(self) -> int | None:
         return len(self.num_categories) if isinstance(self.num_categories, tuple) else None
@@ -91,9 +87,6 @@ class Categorical(Family):
     @property
     def num_columns(self) -> int:
         return len(self._sizes)
-
-    def columns_of(self, params: Params) -> int:
-        return params["probs"].shape[1] if "probs" in params else len(params)
 
     def params(self, block: str) -> Params:
         parts = self._split(self.concentration)
@@ -244,3 +237,9 @@ class Categorical(Family):
         """The parameters' sites joined into a table [K, S]."""
         parts = [jnp.asarray(params[site]) for site in self.sites]
         return jnp.concatenate([p.reshape(p.shape[0], -1) for p in parts], axis=1)
+
+
+@most_axes.register(Categorical)
+def _(family: Any, name: str) -> int:
+    del name
+    return 3 if isinstance(family.num_categories, int) else 2

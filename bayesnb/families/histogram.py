@@ -94,8 +94,6 @@ class Histogram(CellColumns):
     found: bool = field(default=False, metadata={"static": True})
 
     sites = ("probs", "cuts", "total")
-    learned = ()
-    needs_closed_form = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
+from functools import singledispatch
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -39,9 +40,6 @@ class Hyperparameters(Node):
     squared: ClassVar[tuple[str, ...]] = ()
     """Hyperparameters of either sign that are squared, so they are bounded in size."""
 
-    learned: ClassVar[tuple[str, ...] | None] = None
-    """The hyperparameters that ``fit_empirical`` learns, if not all; it learns no scale of real cells."""
-
     def __post_init__(self) -> None:
         owner = type(self).__name__
         for name, value in self._values(static=False).items():
@@ -50,7 +48,7 @@ class Hyperparameters(Node):
             if isinstance(value, list | tuple | np.ndarray):
                 value = as_array(value)
                 object.__setattr__(self, name, value)
-            most = self.most_axes(name)
+            most = most_axes(self, name)
             if getattr(value, "ndim", 0) > most:
                 raise ValueError(f"{owner}: {name} has at most {most} axes, got shape {np.shape(value)}")
         require_positive(owner, **{name: getattr(self, name) for name in self.positive})
@@ -93,10 +91,6 @@ class Hyperparameters(Node):
         """The hyperparameters, with valid ones in place of values that data may produce but users may not give."""
         return dict(values)
 
-    def most_axes(self, name: str) -> int:
-        """The largest number of axes of a hyperparameter that a user gives; with so many the first one is classes."""
-        return len(dict(self.axes).get(name, "KD"))
-
     @property
     def num_classes(self) -> int | None:
         """K if a hyperparameter is given class by class, else None."""
@@ -104,7 +98,7 @@ class Hyperparameters(Node):
         for name, _ in self.axes:
             value = getattr(self, name)
             shape = value.shape() if isinstance(value, dist.Distribution) else np.shape(value)
-            if len(shape) == self.most_axes(name) and shape[0] != 1:
+            if len(shape) == most_axes(self, name) and shape[0] != 1:
                 found.add(shape[0])
         if len(found) > 1:
             raise ValueError(f"{self!r}: hyperparameters for different numbers of classes, {sorted(found)}")
@@ -119,6 +113,12 @@ class Hyperparameters(Node):
     def num_columns(self) -> int:
         """The number of columns D of a resolved family."""
         return self.table_shape[1]
+
+
+@singledispatch
+def most_axes(prior: Any, name: str) -> int:
+    """The largest number of axes of a hyperparameter that a user gives; with so many the first one is classes."""
+    return len(dict(prior.axes).get(name, "KD"))
 
 
 def _clip(value: np.ndarray[Any, Any], letters: str) -> np.ndarray[Any, Any]:

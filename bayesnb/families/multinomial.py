@@ -69,7 +69,7 @@ class Multinomial(LinearFamily):
     statistics_type = MultinomialStatistics
     support = dist.constraints.nonnegative
     one_feature = True
-    takes_sparse = has_class_tables = True
+    takes_sparse = True
 
     @classmethod
     def laplace(cls, smoothing: float = 1.0) -> Self:

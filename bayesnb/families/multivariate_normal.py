@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Self
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro
@@ -20,11 +19,11 @@ from bayesnb.families.left_out import conjugate_update
 from bayesnb.families.normal import Normal
 from bayesnb.families.parts import multivariate_rows as of_rows
 from bayesnb.families.parts.statistics import MultivariateNormalStatistics
-from bayesnb.families.parts.support import require_finite_numbers, require_positive, require_shapes, require_whole_rows
+from bayesnb.families.parts.support import require_finite_numbers, require_positive, require_shapes
 from bayesnb.families.parts.tied import Tied
 from bayesnb.families.priors import normal_inverse_wishart
 from bayesnb.families.priors.normal_inverse_wishart import NormalInverseWishart
-from bayesnb.numerics.covariances import first_singular, proper, require_covariance, variances
+from bayesnb.numerics.covariances import proper, require_covariance, variances
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.distances import LOG_2PI, distances, log_normal, log_student
 from bayesnb.primitives.sums import ClassSums
@@ -79,7 +78,6 @@ class MultivariateNormal(Tied):
     required = ("strength", "smoothing")
     positive = ("strength", "df")
     squared = ("loc", "smoothing")
-    learned = ("strength",)
     statistics_type = MultivariateNormalStatistics
     one_feature = True
     diagonal = Normal
@@ -126,9 +124,9 @@ class MultivariateNormal(Tied):
             spread = covariance / self.strength[:, None, None]
             law = dist.MultivariateNormal(self.loc, covariance_matrix=spread, validate_args=False)
             loc = numpyro.sample(f"{block}_loc", law)
-        return self._sites(loc, covariance)
+        return self.with_constants(loc, covariance)
 
-    def _sites(self, loc: Array, covariance: Array) -> Params:
+    def with_constants(self, loc: Array, covariance: Array) -> Params:
         """Parameters with constants for the columns without a scale."""
         loc = jnp.where(self.prior.varying, loc, self.loc)
         return {"loc": loc, "covariance": self.as_site(self.prior.cut(covariance))}
@@ -147,38 +145,10 @@ class MultivariateNormal(Tied):
         seen = ~jnp.isnan(x) & on
         return numpyro.sample(block, of_rows.NormalOfSeen(loc, covariance, seen), obs=jnp.nan_to_num(x))
 
-    def sample_rows(self, block: str, params: Params, y: Array, draw: Array, total_count: Array | None) -> Array:
-        del block, total_count
-        loc, covariance = jnp.asarray(params["loc"]), jnp.asarray(params["covariance"])
-        covariance = covariance[:, None] if self.shared else covariance
-        noise = jax.random.normal(numpyro.prng_key(), (len(y), loc.shape[-1]))
-        return of_rows.sample_normals(loc, covariance, noise, draw, y)
-
     def check_params(self, params: Params, block: str) -> None:
         require_shapes(block, params, loc="KD", covariance="DD" if self.shared else "KDD")
         require_finite_numbers(f"params of block {block!r}", **params)
         require_covariance(f"params['{block}_covariance']", params["covariance"], may_be_idle=True)
-
-    def check_fit(self, x: Array, block: str) -> None:
-        size, df = x.shape[1], self.df
-        if df is not None and not is_traced(df) and not (np.asarray(df) > size - 1).all():
-            raise ValueError(f"block {block!r}: df must be above D - 1 = {size - 1}, got {df}")
-        missing = "a covariance has no closed form from rows with some cells missing"
-        advice = "leave such rows out, make them NaN as a whole, or use Normal (predictions marginalise missing cells)"
-        require_whole_rows(x, f"block {block!r}: {missing}; {advice}")
-
-    def check_mle(self, params: Params, statistics: MultivariateNormalStatistics, block: str) -> None:
-        matrices = np.asarray(self.as_table(params["covariance"]))
-        # a column that varies only between classes is not a constant
-        columns = np.asarray(variances(statistics.pool().covariance)[0]) > 0
-        bad = first_singular(matrices, columns | (variances(matrices) > 0).any(axis=0))
-        if bad is not None:
-            whose = "the covariance" if self.shared else f"the covariance of class {bad}"
-            raise ValueError(
-                f"block {block!r}: {whose} ({np.asarray(statistics.count).tolist()} rows by class, "
-                f"{self.columns_of(params)} columns) is singular: give MultivariateNormal(smoothing=...) or more rows, "
-                "or use fit_map or fit_posterior, whose prior needs neither"
-            )
 
     def statistics(self, x: Array, z: ClassSums) -> MultivariateNormalStatistics:
         return MultivariateNormalStatistics(*z.scatter(x))
@@ -187,10 +157,10 @@ class MultivariateNormal(Tied):
         return self._replace(**normal_inverse_wishart.update(self.prior, statistics)._asdict())
 
     def reference(self) -> Params:
-        return self._sites(*normal_inverse_wishart.mean(self.prior))
+        return self.with_constants(*normal_inverse_wishart.mean(self.prior))
 
     def mode(self) -> Params:
-        return self._sites(*normal_inverse_wishart.mode(self.prior))
+        return self.with_constants(*normal_inverse_wishart.mode(self.prior))
 
     def mle(self, statistics: MultivariateNormalStatistics) -> Params:
         pooled, seen = statistics.pool(), statistics.count > 0
@@ -214,15 +184,6 @@ class MultivariateNormal(Tied):
     ) -> Array:
         before, after = ((p["loc"], self.as_table(p["covariance"])) for p in (reference, params))
         return of_rows.log_ratio_of_rows(statistics, before, after, self.prior.varying)
-
-    def centre(self, statistics: MultivariateNormalStatistics) -> tuple[Self, MultivariateNormalStatistics]:
-        prior, statistics = normal_inverse_wishart.centre(self.prior, statistics)
-        return self._replace(**prior._asdict()), statistics
-
-    def restore(self, statistics: MultivariateNormalStatistics, params: Params) -> Params:
-        centre, factor = normal_inverse_wishart.units(self.prior, statistics)
-        loc = centre + (factor @ params["loc"][..., None])[..., 0]
-        return self._sites(loc, factor @ self.as_table(params["covariance"]) @ jnp.swapaxes(factor, -1, -2))
 
     def log_predictive_terms(self, x: Array) -> Array:
         loc, scale, df = self.predictive_tables()

@@ -82,7 +82,6 @@ class Normal(Tied, LinearFamily):
     required = ("strength", "shape")
     positive = ("strength", "shape", "rate")
     squared = ("loc",)
-    learned = ("strength",)
     statistics_type = NormalStatistics
 
     def defaults(self, pooled: NormalStatistics) -> Params:
@@ -113,12 +112,6 @@ class Normal(Tied, LinearFamily):
         narrow = 1e-6 * (1.0 + jnp.abs(loc))
         scale = jnp.where(constant, narrow, jnp.sqrt(jnp.where(constant, 1.0, variance)))
         return dist.Normal(loc, scale).mask(~constant)
-
-    def sample_rows(self, block: str, params: Params, y: Array, draw: Array, total_count: Array | None) -> Array:
-        of_row = self.params_of_rows(params, y, draw)
-        # ``likelihood`` gives a constant column some width; generated cells are exactly the constant
-        rows = self.observe(block, of_row, None, total_count)
-        return jnp.where(of_row["variance"] == 0, of_row["loc"], rows)
 
     def check_params(self, params: Params, block: str) -> None:
         require_shapes(block, params, loc="KD", variance="D" if self.shared else "KD")
@@ -195,15 +188,6 @@ class Normal(Tied, LinearFamily):
         # sum first: n - fitted is of order one only in the sum over the classes that share the variance
         excess = self.sum_tied(n) * stable.log_ratio_excess(r) + self.sum_tied(n - fitted) * r / (1.0 + r)
         return jnp.where(off, 0.0, -0.5 * (excess + self.sum_tied(shift))).sum()
-
-    def centre(self, statistics: NormalStatistics) -> tuple[Self, NormalStatistics]:
-        prior, statistics = normal_inverse_gamma.centre(self.prior, statistics)
-        return self._replace(**prior._asdict()), statistics
-
-    def restore(self, statistics: NormalStatistics, params: Params) -> Params:
-        off, (centre, scale) = self.prior.scaleless, normal_inverse_gamma.units(self.prior, statistics)
-        variance = jnp.where(off, 0.0, jnp.square(scale) * self.as_table(params["variance"]))
-        return {"loc": jnp.where(off, self.loc, centre + scale * params["loc"]), "variance": self.as_site(variance)}
 
     def predictive_tables(self) -> Student:
         return student(self.prior)

@@ -60,7 +60,6 @@ class NormalKnownVariance(LinearFamily):
     required = ("variance",)
     positive = ("variance", "scale")
     squared = ("loc", "scale")
-    learned = ("scale",)
     statistics_type = NormalStatistics
 
     def defaults(self, pooled: NormalStatistics) -> Params:
@@ -72,10 +71,6 @@ class NormalKnownVariance(LinearFamily):
 
     def likelihood(self, params: Params) -> dist.Distribution:
         return dist.Normal(params["loc"], jnp.sqrt(params.get("variance", self.variance)))
-
-    def params_of_rows(self, params: Params, y: Array, draw: Array | None = None) -> Params:
-        variance = jnp.broadcast_to(self.variance, jnp.shape(params["loc"])[-2:])
-        return {**super().params_of_rows(params, y, draw), "variance": variance[y]}
 
     known_parameter = (Normal, "variance")
 
@@ -122,18 +117,6 @@ class NormalKnownVariance(LinearFamily):
         moved = params["loc"] - reference["loc"]
         distance = 2.0 * (statistics.mean - reference["loc"]) - moved
         return (0.5 * statistics.count / self.variance * moved * distance).sum()
-
-    def centre(self, statistics: NormalStatistics) -> tuple[Self, NormalStatistics]:
-        posterior = self.update(statistics)
-        centre, unit = posterior.loc, posterior.scale
-        mean = jnp.where(statistics.count > 0, (statistics.mean - centre) / unit, 0.0)
-        standard = NormalStatistics(statistics.count, mean, statistics.squares / jnp.square(unit))
-        prior = {"loc": (self.loc - centre) / unit, "scale": self.scale / unit}
-        return self._replace(**prior, variance=self.variance / jnp.square(unit)), standard
-
-    def restore(self, statistics: NormalStatistics, params: Params) -> Params:
-        posterior = self.update(statistics)
-        return {"loc": posterior.loc + posterior.scale * params["loc"]}
 
     def _predictive(self) -> Params:
         return {"loc": self.loc, "variance": self.variance + jnp.square(self.scale)}

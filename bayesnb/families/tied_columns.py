@@ -81,13 +81,6 @@ class TiedColumns(Family):
 
     num_columns = declared_columns
 
-    def columns_of(self, params: Params) -> int:
-        del params
-        return len(self.columns)
-
-    def columns_behind(self, statistics: Any) -> int:
-        return len(self.columns) if statistics.num_columns == self.num_groups else statistics.num_columns
-
     def category_sizes(self, num_columns: int) -> tuple[int, ...]:
         return self.wide.category_sizes(num_columns)
 
@@ -107,9 +100,6 @@ class TiedColumns(Family):
 
     def likelihood(self, params: Params) -> dist.Distribution:
         return self.wide.likelihood(self.spread(params))
-
-    def sample_rows(self, block: str, params: Params, y: Array, draw: Array, total_count: Array | None) -> Array:
-        return self.wide.sample_rows(block, self.spread(params), y, draw, total_count)
 
     def statistics(self, x: Array, z: ClassSums) -> Any:
         return self.wide.statistics(x, z).join_columns(self.columns)

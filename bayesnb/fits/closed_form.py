@@ -14,7 +14,7 @@ Known parameters need no fit:
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import partial, singledispatch
 from typing import Any
 
 import jax
@@ -24,10 +24,12 @@ from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import is_traced, on_host, with_automatic_axes
 from bayesnb.arrays.typing import ArrayLike, LabelsLike, Rows
 from bayesnb.arrays.user_warnings import warn
+from bayesnb.families import MultivariateNormal
 from bayesnb.families.parts.statistics import NormalStatistics
 from bayesnb.model.declarations import check_model_float32
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.model.nonconjugate import require_conjugacy
+from bayesnb.numerics.covariances import first_singular, variances
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import match_statistics
@@ -214,7 +216,28 @@ def require_maximum(model: NaiveBayes, params: Sites, statistics: ModelStatistic
     if is_traced(params):
         return
     for name, of_block in model.block_params(params).items():
-        model.families[name].check_mle(of_block, statistics.blocks[name], name)
+        check_mle(model.families[name], of_block, statistics.blocks[name], name)
+
+
+@singledispatch
+def check_mle(family: Any, params: Sites, statistics: Any, block: str) -> None:
+    """ValueError if the likelihood of these statistics has no maximum; never called on tracers."""
+    del family, params, statistics, block
+
+
+@check_mle.register(MultivariateNormal)
+def _(family: Any, params: Sites, statistics: Any, block: str) -> None:
+    matrices = np.asarray(family.as_table(params["covariance"]))
+    # a column that varies only between classes is not a constant
+    columns = np.asarray(variances(statistics.pool().covariance)[0]) > 0
+    bad = first_singular(matrices, columns | (variances(matrices) > 0).any(axis=0))
+    if bad is not None:
+        whose = "the covariance" if family.shared else f"the covariance of class {bad}"
+        raise ValueError(
+            f"block {block!r}: {whose} ({np.asarray(statistics.count).tolist()} rows by class, "
+            f"{len(columns)} columns) is singular: give MultivariateNormal(smoothing=...) or more rows, "
+            "or use fit_map or fit_posterior, whose prior needs neither"
+        )
 
 
 def require_maxima(model: NaiveBayes, params: Sites, statistics: ModelStatistics, what: str) -> None:

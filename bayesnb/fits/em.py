@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import field, replace
+from functools import singledispatch
 from typing import Any, NamedTuple, Self
 
 import jax
@@ -26,6 +27,7 @@ from bayesnb.arrays.placement import allow_promotion, as_array, to_host
 from bayesnb.arrays.pytree import pytree
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.arrays.user_warnings import warn
+from bayesnb.families import Histogram
 from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior, require_fit
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.covariances import proper, variances
@@ -215,8 +217,21 @@ def fit_em(
 def refuse_discrete(model: NaiveBayes, obstacle: str) -> None:
     """ValueError if a family has discrete sites, such as the cuts of a Histogram; ``obstacle`` ends the message."""
     for name, family in model.families.items():
-        if family.needs_closed_form:
+        if _has_discrete_sites(family):
             raise ValueError(f"block {name!r} is {type(family).__name__}, whose {obstacle}")
+
+
+@singledispatch
+def _has_discrete_sites(family: Any) -> bool:
+    """True if the program has discrete sites besides the label: neither gradients nor EM's MAP can move them."""
+    del family
+    return False
+
+
+@_has_discrete_sites.register(Histogram)
+def _(family: Any) -> bool:
+    del family
+    return True
 
 
 def has_unlabelled(y: Any) -> bool:

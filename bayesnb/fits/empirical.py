@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from functools import partial
+from functools import partial, singledispatch
 from typing import Any
 
 import jax
@@ -21,7 +21,7 @@ from bayesnb.arrays.placement import to_double
 from bayesnb.arrays.pytree import fields_of, pytree
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.arrays.user_warnings import warn
-from bayesnb.families import Family
+from bayesnb.families import Family, Histogram, MultivariateNormal, Normal, NormalKnownVariance
 from bayesnb.families.parts.statistics import CategoricalStatistics
 from bayesnb.families.parts.support import require_choice, require_positive
 from bayesnb.families.words import FAMILIES
@@ -181,11 +181,29 @@ def _blocks(start: Posterior, learn_class: bool) -> dict[str, tuple[Family, Any]
     return blocks
 
 
-def _hyperparameter_names(family: Family) -> list[str]:
-    """The hyperparameters that are learned."""
-    if family.learned is not None:
-        return [*family.learned]
+@singledispatch
+def _hyperparameter_names(family: Any) -> list[str]:
+    """The hyperparameters that are learned: if not all, no scale of real cells."""
     return [f.name for f in fields_of(family) if not f.metadata.get("static")]
+
+
+@_hyperparameter_names.register(Normal)
+@_hyperparameter_names.register(MultivariateNormal)
+def _(family: Any) -> list[str]:
+    del family
+    return ["strength"]
+
+
+@_hyperparameter_names.register(NormalKnownVariance)
+def _(family: Any) -> list[str]:
+    del family
+    return ["scale"]
+
+
+@_hyperparameter_names.register(Histogram)
+def _(family: Any) -> list[str]:
+    del family
+    return []
 
 
 @partial(jax.jit, static_argnames="by")

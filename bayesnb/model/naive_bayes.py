@@ -18,6 +18,7 @@ from bayesnb.families.base import Family, Hyperparameter
 from bayesnb.families.parts.powers import to_powers
 from bayesnb.families.parts.support import broadcast
 from bayesnb.model import program
+from bayesnb.model.centring import centre, restore
 from bayesnb.model.class_prior import joint_score
 from bayesnb.model.declarations import check_concentration, check_families, check_model_float32, find_num_classes
 from bayesnb.model.nonconjugate import check_priors, hyperpriors, own_priors
@@ -168,7 +169,7 @@ class NaiveBayes(Parameters, Scoring):
         """The same problem in coordinates where the posterior is of order one; unchanged if there are ``priors``."""
         if self.priors:
             return self, statistics
-        pairs = {b: f.centre(statistics.blocks[b]) for b, f in self.families.items()}
+        pairs = {b: centre(f, statistics.blocks[b]) for b, f in self.families.items()}
         blocks = {b: standard for b, (_, standard) in pairs.items()}
         model = self._replace(families={b: family for b, (family, _) in pairs.items()})
         return model, ModelStatistics(statistics.class_counts, blocks)
@@ -178,7 +179,7 @@ class NaiveBayes(Parameters, Scoring):
         if self.priors:
             return params
         blocks = self.block_params(params)
-        back = {b: f.restore(statistics.blocks[b], blocks[b]) for b, f in self.families.items()}
+        back = {b: restore(f, statistics.blocks[b], blocks[b]) for b, f in self.families.items()}
         return self._collect(self.class_probs_of(params), back)
 
     # log p(y = k, x) without the base measure

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import importlib.util
 from contextlib import nullcontext
+from functools import singledispatch
 from typing import Any
 
 import jax
@@ -28,6 +29,8 @@ import numpyro.distributions as dist
 from numpyro import handlers
 
 from bayesnb.arrays.placement import Array, is_traced, promote_dtypes
+from bayesnb.families import NormalKnownVariance
+from bayesnb.families.base import Params
 from bayesnb.model.nonconjugate import fill_hyperpriors, hyperpriors, sample_hyperparameters
 from bayesnb.rows.checks import check_rows
 from bayesnb.rows.labelled_rows import Specification
@@ -73,7 +76,7 @@ def run(model: Specification, X: Any, y: Any, num_rows: int | None, total_count:
         labels = dist.Categorical(probs=model.class_probs_of(params))
         names = {"label": "label"} if model.spelling is None else model.spelling.observed
         y = numpyro.sample(names["label"], labels, obs=y, infer={"enumerate": "parallel"})
-        of_row = {b: model.families[b].params_of_rows(p, y) for b, p in model.block_params(params).items()}
+        of_row = {b: params_of_rows(model.families[b], p, y) for b, p in model.block_params(params).items()}
         rows = {
             b: family.observe(
                 names.get(b, b), of_row[b], None if arrays is None else jnp.asarray(arrays[b]), total_count
@@ -81,6 +84,25 @@ def run(model: Specification, X: Any, y: Any, num_rows: int | None, total_count:
             for b, family in model.families.items()
         }
     return model.own_rows(rows["x"] if model.single else rows), y
+
+
+@singledispatch
+def params_of_rows(family: Any, params: Params, y: Array, draw: Array | None = None) -> dict[str, Array]:
+    """The parameters of each row's class, with first axis N, or 1 for parameters that all classes share.
+
+    With ``draw`` [N], ``params`` are draws [S, ...], and row n takes draw ``draw[n]``.
+    """
+    common = family.common_sites
+    values = {site: jnp.asarray(value) for site, value in params.items()}
+    if draw is None:
+        return {site: value[None] if site in common else value[y] for site, value in values.items()}
+    return {site: value[draw] if site in common else value[draw, y] for site, value in values.items()}
+
+
+@params_of_rows.register(NormalKnownVariance)
+def _(family: Any, params: Params, y: Array, draw: Array | None = None) -> dict[str, Array]:
+    variance = jnp.broadcast_to(family.variance, jnp.shape(params["loc"])[-2:])
+    return {**params_of_rows.dispatch(object)(family, params, y, draw), "variance": variance[y]}
 
 
 class _AnyClasses(dist.Distribution):

@@ -31,7 +31,7 @@ from bayesnb.results.evidence import EvidenceTable, evidence_table
 from bayesnb.results.intervals import Interval, ParameterDraws
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import check_rows
-from bayesnb.rows.packing import totals_vary
+from bayesnb.rows.packing import columns_of, totals_vary
 from bayesnb.rows.statistics import ModelStatistics
 
 
@@ -213,7 +213,7 @@ class PointEstimate(Classifier):
     def columns(self) -> dict[str, int | None]:
         """The number of columns of each block."""
         blocks = self.model.block_params(self.params)
-        return {b: f.columns_of(blocks[b]) for b, f in self.model.families.items()}
+        return {b: columns_of(f, blocks[b]) for b, f in self.model.families.items()}
 
     def _scorer(self) -> Score:
         return prepare_likelihood(self.model, self.params)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
+from functools import partial, singledispatch
 from typing import Any
 
 import jax
@@ -15,7 +15,12 @@ from numpyro import handlers
 from bayesnb.arrays import memory
 from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import Array, allow_promotion, is_traced, namespace, on_host, to_host
+from bayesnb.families import MultivariateNormal, Normal
+from bayesnb.families.base import Params
+from bayesnb.families.parts.multivariate_rows import sample_normals
+from bayesnb.families.tied_columns import TiedColumns
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
+from bayesnb.model.program import params_of_rows
 
 
 def generate(fit: Any, key: Array, num_rows: int, num_datasets: int | None, total_count: Any) -> tuple[Any, Array]:
@@ -56,8 +61,36 @@ def _rows(model: NaiveBayes, params: Sites, draw: Array, key: Array, total_count
     ):
         for name, family in model.families.items():
             totals = total_count.get(name) if isinstance(total_count, Mapping) else total_count
-            rows[name] = family.sample_rows(name, blocks[name], y, draw, totals)
+            rows[name] = sample_rows(family, name, blocks[name], y, draw, totals)
     return model.own_rows(rows["x"] if model.single else rows), y
+
+
+@singledispatch
+def sample_rows(family: Any, block: str, params: Params, y: Array, draw: Array, total_count: Array | None) -> Array:
+    """Sample rows of the classes ``y`` [N], each from its own draw of the parameters [S, ...]."""
+    return family.observe(block, params_of_rows(family, params, y, draw), None, total_count)
+
+
+@sample_rows.register(Normal)
+def _(family: Any, block: str, params: Params, y: Array, draw: Array, total_count: Array | None) -> Array:
+    of_row = params_of_rows(family, params, y, draw)
+    # ``likelihood`` gives a constant column some width; generated cells are exactly the constant
+    rows = family.observe(block, of_row, None, total_count)
+    return jnp.where(of_row["variance"] == 0, of_row["loc"], rows)
+
+
+@sample_rows.register(MultivariateNormal)
+def _(family: Any, block: str, params: Params, y: Array, draw: Array, total_count: Array | None) -> Array:
+    del block, total_count
+    loc, covariance = jnp.asarray(params["loc"]), jnp.asarray(params["covariance"])
+    covariance = covariance[:, None] if family.shared else covariance
+    noise = jax.random.normal(numpyro.prng_key(), (len(y), loc.shape[-1]))
+    return sample_normals(loc, covariance, noise, draw, y)
+
+
+@sample_rows.register(TiedColumns)
+def _(family: Any, block: str, params: Params, y: Array, draw: Array, total_count: Array | None) -> Array:
+    return sample_rows(family.wide, block, family.spread(params), y, draw, total_count)
 
 
 _compiled_rows = jax.jit(_rows, static_argnames="total_count")

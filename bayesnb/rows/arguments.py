@@ -16,6 +16,7 @@ from bayesnb.arrays.placement import Array, as_array, is_traced
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.arrays.threads import require_jax
 from bayesnb.rows.checks import quote
+from bayesnb.rows.packing import columns_of
 
 
 def check_num_classes(given: Any) -> int | None:
@@ -150,9 +151,9 @@ def check_params(model: Any, given: Mapping[str, Any]) -> dict[str, Array]:
         with nullcontext() if is_traced(of_block) else jax.core.eval_context():
             family.check_params(of_block, block)
         expected = model.columns[block] or family.declared_columns
-        if expected not in (None, family.columns_of(of_block)):
+        if expected not in (None, columns_of(family, of_block)):
             raise ValueError(
-                f"params of block {block!r} have {family.columns_of(of_block)} columns, the model {expected}"
+                f"params of block {block!r} have {columns_of(family, of_block)} columns, the model {expected}"
             )
     return given
 

@@ -7,7 +7,7 @@ they are known: inside a JAX transformation they are not, unless the user's func
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import partial, singledispatch
 from typing import Any
 
 import jax
@@ -23,7 +23,9 @@ from bayesnb.arrays.placement import Array, as_array, fill_masked, is_traced, na
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.arrays.sparse import bytes_per_row, from_bcoo, is_sparse, part_of, rows_of
 from bayesnb.arrays.threads import in_threads, require_jax, row_blocks
+from bayesnb.families import MultivariateNormal
 from bayesnb.families.base import Family
+from bayesnb.families.parts.support import require_whole_rows
 from bayesnb.rows.packing import columns_in, pack
 
 Columns = Mapping[str, int | None] | None
@@ -110,14 +112,34 @@ def check_cells(family: Family, name: str, fit: bool, x: Array, weight: Array | 
         cells = jnp.where(some, x, jnp.zeros((), x.dtype))
     family.check(cells, name)
     if fit:
-        family.check_fit(cells, name)
+        check_fit(family, cells, name)
     return x
+
+
+@singledispatch
+def check_fit(family: Any, x: Array, block: str) -> None:
+    """Raises ValueError for rows that have a likelihood but no closed form in a fit; of tracers by ``refuse``."""
+    del family, x, block
+
+
+@check_fit.register(MultivariateNormal)
+def _(family: Any, x: Array, block: str) -> None:
+    size, df = x.shape[1], family.df
+    if df is not None and not is_traced(df) and not (np.asarray(df) > size - 1).all():
+        raise ValueError(f"block {block!r}: df must be above D - 1 = {size - 1}, got {df}")
+    missing = "a covariance has no closed form from rows with some cells missing"
+    advice = "leave such rows out, make them NaN as a whole, or use Normal (predictions marginalise missing cells)"
+    require_whole_rows(x, f"block {block!r}: {missing}; {advice}")
 
 
 def only_support(family: Family, supports: tuple[Constraint, ...]) -> bool:
     """True if the family only checks that cells are in its support, which is one of these."""
     kind = type(family)
-    return kind.check is Family.check and kind.check_fit is Family.check_fit and family.support in supports
+    return (
+        kind.check is Family.check
+        and check_fit.dispatch(kind) is check_fit.dispatch(object)
+        and family.support in supports
+    )
 
 
 def match_statistics(families: Mapping[str, Family], num_classes: int | None, resolved: bool, given: Any) -> None:

@@ -11,7 +11,9 @@ import numpy as np
 from bayesnb.arrays.placement import Array, namespace
 from bayesnb.arrays.sparse import is_sparse
 from bayesnb.families import Binomial, Categorical, Multinomial
+from bayesnb.families.base import Params
 from bayesnb.families.parts.end_to_end import codes_of_one_hot
+from bayesnb.families.tied_columns import TiedColumns
 
 
 @singledispatch
@@ -28,6 +30,20 @@ def columns_in(family: Any, x: Array) -> int:
     """The number of columns D of packed rows."""
     del family
     return x.shape[1]
+
+
+@singledispatch
+def columns_of(family: Any, params: Params) -> int:
+    """The number of columns D of the parameters, of which by default the first is [K, D, ...]."""
+    del family
+    return next(iter(params.values())).shape[1]
+
+
+@singledispatch
+def columns_behind(family: Any, statistics: Any) -> int:
+    """The number of columns D of the rows that these are the statistics of."""
+    del family
+    return statistics.num_columns
 
 
 @singledispatch
@@ -77,7 +93,24 @@ def _(family: Any, parts: tuple[Array, ...], block: str) -> Array:
     return codes_of_one_hot(x, family.num_categories, block) if is_sparse(x) else x
 
 
+@columns_of.register(Categorical)
+def _(family: Any, params: Params) -> int:
+    del family
+    return params["probs"].shape[1] if "probs" in params else len(params)
+
+
 @totals_vary.register(Multinomial)
 def _(family: Any) -> bool:
     del family
     return True
+
+
+@columns_of.register(TiedColumns)
+def _(family: Any, params: Params) -> int:
+    del params
+    return len(family.columns)
+
+
+@columns_behind.register(TiedColumns)
+def _(family: Any, statistics: Any) -> int:
+    return len(family.columns) if statistics.num_columns == family.num_groups else statistics.num_columns

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import partial, singledispatch
 from typing import Any, TypeVar
 
 import jax
@@ -25,6 +25,7 @@ from bayesnb.arrays.placement import is_traced, promote_dtypes, with_automatic_a
 from bayesnb.arrays.sparse import STORED_BYTES, bytes_per_row, is_sparse, part_of
 from bayesnb.arrays.threads import merge_in_threads, row_blocks
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
+from bayesnb.families import Multinomial
 from bayesnb.families.base import Family
 from bayesnb.families.parts.subtraction import class_bytes
 from bayesnb.primitives.sums import PROVABLE, HostSums, Labels, class_sums
@@ -246,7 +247,7 @@ def require_memory(rows: LabelledRows, sizes: Mapping[str, int], *, tables: bool
     for name, size in sizes.items():
         family, x = rows.families[name], rows.arrays[name]
         columns, of_block = columns_in(family, x), rows.num_classes * size
-        sparse = tables and family.has_class_tables and is_sparse(x) and not rows.labels.soft
+        sparse = tables and _has_class_tables(family) and is_sparse(x) and not rows.labels.soft
         if sparse and is_sparse_enough((rows.num_classes, columns), x.nnz):
             of_block = CELL_BYTES * x.nnz + 8 * rows.num_classes
         needed, num_columns = needed + of_block, num_columns + columns
@@ -255,3 +256,16 @@ def require_memory(rows: LabelledRows, sizes: Mapping[str, int], *, tables: bool
         f"statistics of K = {rows.num_classes:,} classes and D = {num_columns:,} columns",
         "give fewer; labels and categories must be numbered 0, 1, 2, ..., numpy.unique(y, return_inverse=True)",
     )
+
+
+@singledispatch
+def _has_class_tables(family: Any) -> bool:
+    """True if sums of sparse rows in many classes may be a ``ClassTable``."""
+    del family
+    return False
+
+
+@_has_class_tables.register(Multinomial)
+def _(family: Any) -> bool:
+    del family
+    return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, singledispatch
 from itertools import accumulate
 from typing import Any, TypeVar
 
@@ -16,6 +16,7 @@ from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import as_array, to_host
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
+from bayesnb.families import MultivariateNormal, Normal
 from bayesnb.fits.closed_form import CLOSED_FORMS, conjugate, fit_mle, fit_posterior, require_fit, require_maximum
 from bayesnb.model.naive_bayes import NaiveBayes, Sites, Tables
 from bayesnb.results.classifier import PointEstimate, Posterior
@@ -140,8 +141,20 @@ def _fold_tables(
 
 
 def _untie(grid: NaiveBayes) -> NaiveBayes:
-    families = {name: family.untie() for name, family in grid.families.items()}
+    families = {name: _with_own_parameters(family) for name, family in grid.families.items()}
     return grid.with_hyperparameters(families, grid.class_concentration)
+
+
+@singledispatch
+def _with_own_parameters(family: Any) -> Any:
+    """The same family with parameters of its own for each class."""
+    return family
+
+
+@_with_own_parameters.register(Normal)
+@_with_own_parameters.register(MultivariateNormal)
+def _(family: Any) -> Any:
+    return family._replace(**{family.may_be_common: family.choices[0]})
 
 
 def _as_one(tree: Any, num_classes: int) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from bayesnb.arrays.placement import Array
 from bayesnb.families.base import Family
@@ -33,10 +33,6 @@ class Tied(Family):
     def shared(self) -> bool:
         """True if the classes share the parameter."""
         return bool(getattr(self, self.may_be_common) == "shared")
-
-    def untie(self) -> Self:
-        """The same family with a parameter of its own for each class."""
-        return self._replace(**{self.may_be_common: self.choices[0]})
 
     @property
     def common_sites(self) -> tuple[str, ...]:

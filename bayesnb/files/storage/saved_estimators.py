@@ -13,6 +13,7 @@ from bayesnb.frames.column_kinds import KINDS, SKIP, Column, in_order
 from bayesnb.frames.schema import ArraySchema, FrameSchema
 from bayesnb.frames.words import WordColumn, vectorizer_of
 from bayesnb.rows.checks import match_statistics
+from bayesnb.rows.packing import columns_behind
 from bayesnb.sklearn.settings import has_views, require, require_temper, specification
 
 
@@ -42,7 +43,7 @@ def check_estimator(estimator: Any) -> None:
         raise ValueError(f"classes_ has {len(labels)} labels, fit_ has {fit.model.num_classes} classes")
     widths = {block: len(columns) for block, columns in schema.names_by_block.items()}
     for block, width in widths.items():
-        if fit.model.families[block].columns_behind(statistics.blocks[block]) != width:
+        if columns_behind(fit.model.families[block], statistics.blocks[block]) != width:
             raise ValueError(f"block {block!r}: statistics_ must have the {width} columns of the schema")
     no_rows = {block: np.zeros((0, width)) for block, width in widths.items()}
     fit.predict_proba(no_rows["x"] if fit.model.single else no_rows)

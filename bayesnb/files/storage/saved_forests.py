@@ -13,6 +13,7 @@ from bayesnb.forests.columns import category_sizes
 from bayesnb.forests.pairs import JointStatistics, PairStatistics
 from bayesnb.forests.results import ForestPosterior
 from bayesnb.forests.structures import STRUCTURES
+from bayesnb.rows.packing import columns_behind
 
 
 class FirstPairs(NamedTuple):
@@ -55,7 +56,7 @@ def check_forest(result: ForestPosterior) -> None:
     if not known or not all(families[name].accepts(one) for name, one in pairs.blocks.items()):
         raise ValueError(f"pairs must be those of the model's columns, {sizes}, got {pairs.categories.sizes!r}")
     pairs.check()
-    found = {name: families[name].columns_behind(one) for name, one in pairs.blocks.items()}
+    found = {name: columns_behind(families[name], one) for name, one in pairs.blocks.items()}
     if any(columns[name] != size for name, size in found.items()) or pairs.reals.num_columns != layout.count(
         layout.reals
     ):

@@ -28,6 +28,7 @@ from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.results.draws import Draws
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import match_statistics
+from bayesnb.rows.packing import columns_behind, columns_of
 from bayesnb.rows.statistics import ModelStatistics
 
 
@@ -100,7 +101,7 @@ def check_statistics(statistics: ModelStatistics, model: NaiveBayes | None = Non
         return
     match_statistics(model.families, model.num_classes, model.resolved, statistics)
     for name, columns in model.columns.items():
-        if columns not in (None, found := model.families[name].columns_behind(statistics.blocks[name])):
+        if columns not in (None, found := columns_behind(model.families[name], statistics.blocks[name])):
             raise ValueError(f"block {name!r} has {columns} columns in the model and {found} in the statistics")
 
 
@@ -273,6 +274,6 @@ def _check_draws(model: NaiveBayes, params: dict[str, Any]) -> None:
             draws = [{site: value.reshape(probs.size, *value.shape[2:]) for site, value in of_block.items()}]
         for draw in draws:
             family.check_params(draw, block)
-            columns = family.columns_of(draw)
+            columns = columns_of(family, draw)
             if model.columns[block] not in (None, columns):
                 raise ValueError(f"params of block {block!r} have {columns} columns, not the model's")
