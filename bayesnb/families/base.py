@@ -33,11 +33,13 @@ import jax
 import jax.numpy as jnp
 import numpyro
 import numpyro.distributions as dist
+from numpyro import handlers
 from numpyro.distributions.constraints import Constraint
+from numpyro.infer.util import log_density
 
 from bayesnb.arrays.cells import observed
 from bayesnb.arrays.compute import compute_rows
-from bayesnb.arrays.placement import Array
+from bayesnb.arrays.placement import Array, allow_promotion
 from bayesnb.arrays.pytree import Node as Node
 from bayesnb.arrays.pytree import pytree as pytree
 from bayesnb.families.hyperparameters import Hyperparameters
@@ -209,14 +211,26 @@ class Family(Hyperparameters, Scoring, Powers):
 
     # 7. the likelihood
 
-    def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
-        """The ``log_likelihood`` feature by feature, [N, K, F]; by default the whole block is one. Pure JAX."""
-        whole = self.log_likelihood(params, x)
-        return jax.tree.map(lambda table: table[:, :, None], whole)
+    def likelihood_tables(self, params: Params) -> Any:
+        return params
 
-    @abstractmethod
+    def likelihood_scorer(self, tables: Any) -> Score:
+        return lambda x: compute_rows(_sum_log_probs, (self, tables), x)
+
+    def log_likelihood_terms(self, params: Params, x: Array) -> LogProb:
+        """The ``log_likelihood`` feature by feature, [N, K, F]. Pure JAX."""
+        if self.one_feature:
+            return jax.tree.map(lambda table: table[:, :, None], self.log_likelihood(params, x))
+        return _log_probs(self, params, x)
+
     def log_likelihood_ratio(self, statistics: Any, params: Params, reference: Params) -> Array:
-        """log p(rows | params) - log p(rows | reference), a scalar; the reference is the posterior mean."""
+        """log p(rows | params) - log p(rows | reference), a scalar; the reference is the posterior mean.
+
+        By Bayes' theorem the change of posterior over prior density; a form of its own avoids their cancellation.
+        """
+        posterior = self.update(statistics)
+        new, old = (_log_density(posterior, p) - _log_density(self, p) for p in (params, reference))
+        return new - old
 
     def row_base_measure(self, x: Array) -> Array | None:
         """The part of log p(x | params) that does not depend on the parameters, [N]; None if it is 0."""
@@ -253,3 +267,27 @@ class Family(Hyperparameters, Scoring, Powers):
     def log_base_measure(self, statistics: Any) -> Array:
         """The rest of the log evidence besides the partition ratio, by class and feature: ``log_base``, or else 0."""
         return getattr(statistics, "log_base", jnp.zeros(()))
+
+
+def _log_probs(family: Family, params: Params, x: Array) -> LogProb:
+    """log p(x_d | y = k) by the likelihood's own density, [N, K, D], or [N, K, 1] of rows; 0 for a missing cell."""
+    law, seen = family.likelihood(params), family.seen(x)
+    cells = jnp.asarray(x if seen is None else jnp.where(seen, x, 0))
+    logs = jax.vmap(lambda row: law.log_prob(row[None]))(cells)
+    logs = logs[:, :, None] if logs.ndim == 2 else logs
+    if seen is not None:
+        logs = jnp.where(seen[:, None] if logs.shape[2] == x.shape[1] else seen.all(axis=1)[:, None, None], logs, 0.0)
+    never = jnp.isneginf(logs)
+    return LogProb(jnp.where(never, 0.0, logs), never.astype(logs.dtype))
+
+
+@jax.jit
+def _sum_log_probs(family: Family, params: Params, x: Array) -> LogProb:
+    return jax.tree.map(lambda terms: terms.sum(axis=2), _log_probs(family, params, x))
+
+
+def _log_density(family: Family, params: Params) -> Array:
+    """The log density of the prior at these parameters."""
+    data = {f"prior_{site}": value for site, value in params.items()}
+    with allow_promotion(), handlers.block():
+        return log_density(lambda: family.params("prior"), (), {}, data)[0]

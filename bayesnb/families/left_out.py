@@ -17,21 +17,32 @@ import numpy as np
 from bayesnb.arrays.compute import compute, compute_rows, interpret
 from bayesnb.arrays.placement import Array, namespace
 from bayesnb.primitives import products
+from bayesnb.primitives.sums import Labels, class_sums
 
 
 class LeftOut(ABC):
     """The predictive of rows without themselves; ``self`` is the prior, the statistics are those of all rows."""
 
     update: Callable[[Any], Any]
+    statistics: Callable[..., Any]
 
     @property
     @abstractmethod
     def common_sites(self) -> tuple[str, ...]:
         """The parameters that all classes share."""
 
-    @abstractmethod
     def left_out_terms(self, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
-        """log p(x_d | class y_n, all rows but this one), [N, D], from a prior and all rows' statistics. Pure JAX."""
+        """log p(x_d | class y_n, all rows but this one), [N, D], from a prior and all rows' statistics. Pure JAX.
+
+        By default the row's own statistics are taken away, row by row; a family knows what they change.
+        """
+
+        def of_row(row: Array, k: Array, weight: Array) -> Array:
+            prior, found = (jax.tree.map(lambda table: table[k][None], of) for of in (self, statistics))
+            own = self.statistics(row[None], class_sums(Labels(jnp.zeros(1, int), weight[None]), 1))
+            return prior.update(found.minus(own)).log_predictive_terms(row[None])[0, 0]
+
+        return jax.vmap(of_row)(jnp.asarray(x), y, weight)
 
     def leave_one_out_terms(self, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
         """log p(x_d | y = k, all rows but this one), [N, K, D]: only the row's own class changes. Pure JAX."""

@@ -116,26 +116,15 @@ class TiedColumns(Family):
 
     predictive_tables = Family.predictive_tables
     predictive_scorer = Family.predictive_scorer
+    left_out_terms = Family.left_out_terms
     leave_one_out_terms = Family.leave_one_out_terms
 
     def log_predictive_terms(self, x: Array) -> Array:
         return jax.vmap(self._log_evidence_of_row)(jnp.asarray(x))[..., None]
 
-    def left_out_terms(self, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
-        def term(row: Array, k: Array, w: Array) -> Array:
-            prior, all_rows = (jax.tree.map(lambda table: table[k][None], of) for of in (self, statistics))
-            return prior.update(all_rows.minus(self._of_row(row, w)))._log_evidence_of_row(row)
-
-        return jax.vmap(term)(jnp.asarray(x), y, weight)
-
-    def _of_row(self, row: Array, weight: Array | None) -> Any:
-        """The statistics of one row, [1, G]."""
-        one = Labels(jnp.zeros(1, int), None if weight is None else weight[None])
-        return self.statistics(row[None], class_sums(one, 1))
-
     def _log_evidence_of_row(self, row: Array) -> Array:
         """The log evidence of one row in each class, [K], without its ``row_base_measure``."""
-        one = self._of_row(row, None)
+        one = self.statistics(row[None], class_sums(Labels(jnp.zeros(1, int), None), 1))
         terms = self.log_partition_ratio(one) + self.log_base_measure(one)
         base = self.row_base_measure(row[None])
         return terms.sum(axis=1) - (0.0 if base is None else base)

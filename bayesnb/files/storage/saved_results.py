@@ -27,7 +27,7 @@ from bayesnb.model.spelling import CONSTRAINTS
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.results.draws import Draws
 from bayesnb.rows import arguments
-from bayesnb.rows.checks import match_statistics
+from bayesnb.rows.checks import check_fit, match_statistics
 from bayesnb.rows.packing import columns_behind, columns_of
 from bayesnb.rows.statistics import ModelStatistics
 
@@ -54,7 +54,7 @@ def check_saved_model(model: NaiveBayes) -> None:
             if family.declared_columns not in (None, size):
                 raise ValueError(f"block {name!r} has {size} columns, and its family {family.declared_columns}")
             family.check_resolved(name, num_classes, size)
-            family.check_fit(np.zeros((0, size)), name)
+            check_fit(family, np.zeros((0, size)), name)
     if model.spelling is not None:
         _check_spelling(model)
     NaiveBayes(
