@@ -45,7 +45,7 @@ import bayesnb as nb
 # the inner parts of `bayesnb compare`, which have no public names: its tables, splits and scores
 from bayesnb.comparison.experiment import Split, bayes_model, make_splits
 from bayesnb.comparison.metrics import accuracy, calibration_error, log_loss, reliability_bins
-from bayesnb.files.sources.reading import BUILT_IN, NamedFrame, read
+from bayesnb.files.sources.reading import BUILT_IN, of_frame, open_data
 from bayesnb.files.table import Table, make_table
 
 Array = np.ndarray[Any, Any]
@@ -91,13 +91,13 @@ def bayes(table: Table, X: dict[str, Array], y: Array) -> dict[str, nb.Posterior
 def read_table(name: str, folder: Path | None) -> Table:
     """A data set as `bayesnb compare` would read it, at most 5,000 of its rows."""
     if name in BUILT_IN:
-        return make_table(read(name))
+        return make_table(open_data(name))
     path = (folder or Path()) / FILES[name]
     if folder is None or not path.exists():
         raise ValueError(f"--sets names {name}, and there is no {path}: let --data name the folder that holds it")
     target = {"penguins": "species", "adult": "column 14", "mushroom": "column 0"}.get(name, "class")
     if name == "penguins":
-        frame = read(str(path)).frame
+        frame = pd.read_csv(path)
     elif name in ("adult", "mushroom"):
         frame = pd.read_csv(path, header=None, na_values="?", skipinitialspace=True).add_prefix("column ")
     else:
@@ -105,7 +105,7 @@ def read_table(name: str, folder: Path | None) -> Table:
         threshold = 0 if name == "sms_spam" else 127
         frame = pd.DataFrame(cells > threshold).add_prefix("column ").assign(**{"class": labels})
     frame = frame.sample(n=min(len(frame), MOST_ROWS), random_state=0)
-    return make_table(NamedFrame(name, frame, target))
+    return make_table(of_frame(name, frame), target)
 
 
 # %% [markdown]

@@ -8,7 +8,7 @@ from bayesnb.comparison.experiment import Experiment
 from bayesnb.comparison.first_split import Evidence, Inclusion, NutsCheck
 from bayesnb.comparison.methods import COMPARED
 from bayesnb.comparison.metrics import ReliabilityBins
-from bayesnb.files.sources.reading import NamedFrame
+from bayesnb.files.sources.reading import of_frame
 from bayesnb.files.table import make_table
 from bayesnb.inspection.dependence import Dependence
 from bayesnb.report.summary import Findings
@@ -35,7 +35,7 @@ def synthetic(kinds="bcn", rows=120, seed=0):
     if "n" in kinds:
         frame["size"] = rng.normal(100.0 + 2.0 * y, 1.0)
     frame["label"] = pd.Series(np.array(["low", "mid", "top"], dtype=object)[y], index=frame.index, dtype=object)
-    return make_table(NamedFrame("synthetic", frame, "label"))
+    return make_table(of_frame("synthetic", frame), "label")
 
 
 def record(repeat, method, loss, **fields):

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 import bayesnb as nb
 from bayesnb.comparison.compare import compare
 from bayesnb.comparison.experiment import Experiment
-from bayesnb.files.sources.reading import read
+from bayesnb.files.sources.reading import open_data
 from bayesnb.files.table import make_table
 from bayesnb.report import formats
 
@@ -74,7 +74,7 @@ def test_what_it_points_at_exists():
 @pytest.mark.slow
 def test_the_scores_are_those_of_the_first_command():
     methods = ("MLE", "MAP", "full Bayes", "tempered", "feature weights", "default")
-    result = compare(Experiment(make_table(read("breast_cancer")), (398,), 20, 0), methods=methods)
+    result = compare(Experiment(make_table(open_data("breast_cancer")), (398,), 20, 0), methods=methods)
     behind = {name: result.difference(398, name, "log_loss") for name in ("MLE", "MAP")}
     loss = {name: formats.number(result.mean(398, name, "log_loss")[0]) for name in methods}
     lead = [" ± ".join([formats.number(-mean), formats.number(error)]) for mean, error in behind.values()]

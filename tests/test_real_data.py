@@ -12,7 +12,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB
 
 import bayesnb as nb
-from bayesnb.files.sources.reading import read
+from bayesnb.files.sources.reading import open_data
 from bayesnb.files.table import make_table
 
 
@@ -82,7 +82,7 @@ def test_all_pixels_have_a_covariance_under_the_prior(digits):
 
 def test_penguins_as_discriminant_analysis(data):
     """Lengths and depths in mm beside grams; whole rows in the fit, missing cells in prediction."""
-    table = make_table(read(str(data / "penguins.csv")), "species")
+    table = make_table(open_data(str(data / "penguins.csv")), "species")
     x, y = table.X["numeric"], table.y
     whole = ~np.isnan(x).any(axis=1)
     quadratic = nb.fit_mle(nb.NaiveBayes(nb.MultivariateNormal()), x[whole], y[whole])
@@ -99,7 +99,7 @@ def test_penguins_as_discriminant_analysis(data):
 
 
 def test_penguins_with_their_missing_cells(data):
-    table = make_table(read(str(data / "penguins.csv")), "species")
+    table = make_table(open_data(str(data / "penguins.csv")), "species")
     families = {
         "categorical": nb.Categorical(tuple(len(c.values) for c in table.blocks["categorical"])),
         "numeric": nb.Normal(),

@@ -132,7 +132,7 @@ def compare(
     """
     from rich.padding import Padding
 
-    from bayesnb.files.sources.reading import BUILT_IN, read
+    from bayesnb.files.sources.reading import BUILT_IN, open_data
     from bayesnb.files.table import make_table
     from bayesnb.frames.choices import kind_for_column
     from bayesnb.frames.series import DataError
@@ -143,16 +143,15 @@ def compare(
     if arguments and place is None:
         raise DataError("--model-arg gives an argument of a program: name its file with --model FILE")
     program = None if place is None else load_program(place)
-    source, model = read(data, target, dict(overrides)), None
+    source, model = open_data(data), None
     table = make_table(source, target, dict(overrides))
     if program is not None:
         from bayesnb.comparison.own_program import recognise_table
 
         notes.print(f"Recognising {place} ...", markup=False)
-        codes = [
-            name for name in source.frame if kind_for_column(dict(overrides), name, list(source.frame)) == "categorical"
-        ]
-        table, model = recognise_table(program, table, list(source.frame), dict(arguments), codes)
+        names = source.names
+        codes = [name for name in names if kind_for_column(dict(overrides), name, names) == "categorical"]
+        table, model = recognise_table(program, table, names, dict(arguments), codes)
 
     from bayesnb.comparison.experiment import Experiment, choose_sizes, default_repeats
     from bayesnb.comparison.methods import NAIVE_BAYES, RIVALS, check_methods

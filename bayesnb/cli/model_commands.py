@@ -16,7 +16,7 @@ import click
 from bayesnb.cli.options import FILE, override_option, report_errors, seed_option, target_option
 
 if TYPE_CHECKING:
-    from bayesnb.files.table import Description
+    from bayesnb.files.description import Description
     from bayesnb.sklearn.estimator import NaiveBayesClassifier
 
 FIT_METHODS = ("posterior", "map", "mle", "nuts", "empirical", "averaged")
@@ -69,8 +69,10 @@ def fit(
       bayesnb fit mails.csv --as message=words --save mails.model
       bayesnb fit wine --method averaged --save wine.model
     """
-    from bayesnb.files.counting import progress
-    from bayesnb.files.fit_file import describe_file, fit_described
+    from bayesnb.files.describe import describe
+    from bayesnb.files.fit_file import fit_described
+    from bayesnb.files.progress import progress
+    from bayesnb.files.sources.reading import open_data
     from bayesnb.files.storage.results import save
     from bayesnb.frames.series import DataError
     from bayesnb.sklearn.settings import require
@@ -82,7 +84,7 @@ def fit(
     if not path.absolute().parent.is_dir():
         raise DataError(f"the model cannot be saved as '{path}': there is no folder '{path.absolute().parent}'")
     with progress(1.0, wanted=sys.stderr.isatty()) as advance:
-        description = describe_file(data, target, dict(overrides), advance)
+        description = describe(open_data(data), target, dict(overrides), advance)
     _print_description(description)
     with _warnings(*description.warnings):
         params: dict[str, Any] = {"method": method, "smoothing": smoothing, "random_state": seed}
@@ -130,9 +132,8 @@ def predict(model: str, data: str, out: Path | None, class_prior: str | None, co
     """
     import numpy as np
 
-    from bayesnb.files.counting import progress
-    from bayesnb.files.fit_file import predict_file
-    from bayesnb.files.predictions import prediction_file
+    from bayesnb.files.predictions import predict_file, prediction_file
+    from bayesnb.files.progress import progress
     from bayesnb.frames.series import label
     from bayesnb.results.decisions import decide
     from bayesnb.sklearn.settings import costs_by_label
@@ -173,7 +174,7 @@ def explain(model: str, data: str, row: int, against: str | None, seed: int) -> 
       bayesnb explain penguins.model new.csv --row 17
       bayesnb explain penguins.model new.csv --row 17 --against Gentoo
     """
-    from bayesnb.files.fit_file import row_of
+    from bayesnb.files.predictions import row_of
     from bayesnb.report.console import print_explanation
 
     classifier = _load(model)
@@ -257,7 +258,9 @@ def _print_description(description: Description) -> None:
     from bayesnb.frames.series import label, listing
 
     classes = listing([label(value) for value in description.classes])
-    click.echo(f"{description.data}: {description.num_rows:,} rows; classes of '{description.target.name}': {classes}")
+    click.echo(
+        f"{description.source.data}: {description.num_rows:,} rows; classes of '{description.target.name}': {classes}"
+    )
     if description.num_unlabelled:
         click.echo(f"Rows left out because '{description.target.name}' is missing: {description.num_unlabelled:,}")
     columns = description.schema.used

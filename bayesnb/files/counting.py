@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from copy import deepcopy
 from itertools import chain
 from typing import Any
@@ -12,13 +12,12 @@ from typing import Any
 import jax
 import numpy as np
 
-from bayesnb.arrays.lazy import require_computed
 from bayesnb.arrays.sparse import stack_rows
 from bayesnb.files.checkpoint import Checkpoint, StreamState
-from bayesnb.files.sources.arrow import BlockSource, open_arrow
-from bayesnb.files.sources.blocks import ArrayBlocks, Position, RowBlock, StreamError, at_row
+from bayesnb.files.progress import Advance, progress
+from bayesnb.files.sources.arrow import BlockSource, open_source
+from bayesnb.files.sources.blocks import Position, RowBlock, StreamError, at_row
 from bayesnb.forests.fit import forest_statistics
-from bayesnb.frames.series import as_frame
 from bayesnb.rows import arguments
 from bayesnb.rows.labelled_rows import Specification, label_rows
 from bayesnb.rows.labels import check_classes
@@ -27,9 +26,6 @@ from bayesnb.rows.statistics import follow, sufficient_statistics
 
 FIRST_ROWS = 10_000
 """The number of rows in which the edges of cells are found."""
-
-Advance = Callable[[float, int], None]
-"""Called with the progress, in the unit of the total, and the number of rows read so far."""
 
 
 def stream(
@@ -86,32 +82,36 @@ def stream(
     """
     arguments.check_model(model)
     names, declared = _classes(model, classes, num_classes)
-    rows = _open(model, source, label, columns, weight, names)
+    rows = open_source(model, source, label, columns, weight, names)
+    return count(
+        model, rows, num_classes=declared, classes=names, checkpoint=checkpoint, progress_bar=progress_bar, pairs=pairs
+    )
+
+
+def count(
+    model: Specification,
+    source: BlockSource,
+    *,
+    num_classes: int | None = None,
+    classes: list[Any] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress_bar: bool = True,
+    pairs: bool = False,
+) -> ModelStatistics:
+    """The statistics of all blocks of a source, or of those after the checkpoint; see ``stream``."""
     summarise = forest_statistics if pairs else sufficient_statistics
-    kept = None if checkpoint is None else Checkpoint(checkpoint, model, rows, pairs=pairs)
-    state = None if kept is None else kept.load(declared, names)
-    with progress(rows.total, wanted=progress_bar) as show:
+    kept = None if checkpoint is None else Checkpoint(checkpoint, model, source, pairs=pairs)
+    state = None if kept is None else kept.load(num_classes, classes)
+    with progress(source.total, wanted=progress_bar) as show:
         if state is None:
-            state = StreamState(None, Position(), *rows.classes(declared, names))
+            state = StreamState(None, Position(), *source.find_classes(num_classes, classes))
             if kept is not None:
                 kept.save(state)  # fail now, not after the first blocks, if it cannot be written
-        if not (state.finished and rows.final):
-            state = _count(model, rows, state, kept, show, summarise)
+        if not (state.finished and source.final):
+            state = _count(model, source, state, kept, show, summarise)
     if state.statistics is None or not state.position.rows:
         raise StreamError("the source has no rows")
     return _name_classes(state)
-
-
-@contextmanager
-def progress(total: float | None, *, wanted: bool) -> Iterator[Advance]:
-    """Show a progress bar on stderr if that is a terminal, and yield the function that advances it."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True, highlight=False)
-    with Progress(console=console, transient=True, disable=not (wanted and console.is_terminal)) as bar:
-        task = bar.add_task("reading", total=total)
-        yield lambda done, rows: bar.update(task, completed=done, description=f"{rows:,} rows")
 
 
 def _count(
@@ -199,26 +199,3 @@ def _classes(
             f"{model.num_classes}, classes is {classes}"
         )
     return names, declared.pop() if declared else None
-
-
-def _open(
-    model: Specification, source: Any, label: str | None, columns: Any, weight: Any, classes: list[Any] | None
-) -> BlockSource:
-    if isinstance(source, ArrayBlocks):  # such as ``DescribedRows``, with its own description
-        return source
-    if not hasattr(source, "__arrow_c_stream__"):
-        require_computed("source", source)
-    kind = type(source).__module__.partition(".")[0]
-    # a frame can be read twice, a stream of batches, such as DuckDB's relations, only once
-    frame = None if kind.endswith("duckdb") else as_frame(source)
-    if frame is not None:
-        source, kind = frame.to_arrow(), "pyarrow"
-    if isinstance(source, str | os.PathLike) or kind == "pyarrow" or hasattr(source, "__arrow_c_stream__"):
-        return open_arrow(model, source, label, columns, weight, classes)
-    if not isinstance(source, Iterable) or isinstance(source, dict):
-        raise ValueError(
-            f"source must be a path, a data frame, Arrow data or an iterable of (X, y), got {type(source).__name__}"
-        )
-    if not (label is columns is weight is classes is None):
-        raise ValueError("label, columns, weight and classes are for files, frames and Arrow data: a block is (X, y)")
-    return ArrayBlocks(source)

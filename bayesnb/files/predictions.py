@@ -1,4 +1,4 @@
-"""Write predictions to a file block by block: each row's most probable class and all class probabilities."""
+"""Predict the rows of a file, and write predictions to a file, block by block."""
 
 from __future__ import annotations
 
@@ -10,13 +10,20 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from bayesnb.files.sources.batches import RowBatch
 from bayesnb.files.sources.csv_cells import line
+from bayesnb.files.sources.reading import as_pandas, open_data
 from bayesnb.files.whole_file import whole_file
+from bayesnb.frames.column_kinds import require_finite
+from bayesnb.frames.schema import FrameSchema
 from bayesnb.frames.series import Array, DataError, label
+from bayesnb.frames.summaries import summarise
+from bayesnb.sklearn.estimator import NaiveBayesClassifier
 
 Write = Callable[[Array, Array], None]
 """A function that appends p(y = k | x) [N, K] of the next rows, and the numbers of the predicted classes [N]."""
@@ -78,3 +85,60 @@ def _writer(handle: TextIO, names: list[str], classes: Sequence[Any]) -> Write:
         handle.writelines(f"{row}\n" for row in pc.binary_join_element_wise(*cells, ",").to_pylist())
 
     return write
+
+
+def predict_file(classifier: NaiveBayesClassifier, data: str) -> Iterator[tuple[RowBatch, Array]]:
+    """Yield each batch of rows of a file with its predictions p(y = k | x), [N, K].
+
+    Raises:
+        DataError: if the file cannot be read, or its columns or cells differ from those of the fit.
+    """
+    for batch in _batches_for(classifier, data):
+        yield batch, np.asarray(classifier.fit_.predict_proba(_schema(classifier).encode(batch.frame)))
+
+
+def row_of(classifier: NaiveBayesClassifier, data: str, row: int) -> pd.DataFrame:
+    """One row of a file as a frame with the columns of the fit; rows are numbered from 1.
+
+    Raises:
+        DataError: if the file has no such row, or lacks columns of the fit.
+    """
+    before = 0
+    for batch in _batches_for(classifier, data):
+        if row <= before + batch.rows.num_rows:
+            return as_pandas(batch)[row - before - 1 : row - before].reindex(columns=_schema(classifier).names)
+        before += batch.rows.num_rows
+    raise DataError(f"'{data}' has {before:,} rows, so there is no row {row:,}; the first is 1")
+
+
+def _batches_for(classifier: NaiveBayesClassifier, data: str) -> Iterator[RowBatch]:
+    """The columns of the fit, batch by batch."""
+    source, schema = open_data(data), _schema(classifier)
+    schema.require(source.names)
+    schema.warn_of_extra(source.names)
+    for batch in source.batches([column.name for column in schema.used], schema.texts):
+        _require_finite(source.data, batch)
+        for column in schema.used:
+            cells = batch.frame[column.name]
+            if column.text is False and not cells.dtype.is_float():
+                try:
+                    column.encode(cells)
+                except DataError as error:
+                    _, place = summarise(cells, batch.place).odd or ("", "")  # numbers as text have no odd cell
+                    file = f"{place.partition(' ')[2]} of '{data}'" if place else f"'{data}'"
+                    raise DataError(f"{file}: {error}") from error
+        yield batch
+
+
+def _require_finite(data: str, batch: RowBatch) -> None:
+    """Raise DataError, naming the place, if a number is infinite."""
+    for name in batch.frame.columns:
+        cells = batch.frame[name]
+        if cells.dtype.is_float():
+            require_finite(cells.to_numpy(), name, lambda row: f" {batch.place(row)} of '{data}'")
+
+
+def _schema(classifier: NaiveBayesClassifier) -> FrameSchema:
+    if not isinstance(classifier.schema_, FrameSchema):
+        raise DataError("the model was fitted to an array, whose columns have no names: predict in Python")
+    return classifier.schema_

@@ -25,7 +25,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 import bayesnb as nb
 from bayesnb.comparison.experiment import bayes_model, stratified_split
 from bayesnb.comparison.metrics import accuracy, log_loss
-from bayesnb.files.sources.reading import BUILT_IN, NamedFrame, read
+from bayesnb.files.sources.reading import BUILT_IN, of_frame, open_data
+from bayesnb.files.sources.source import Source
 from bayesnb.files.table import make_table
 
 SIZES = (20, 50, 100, 200, 500, 1000, 2000)
@@ -35,8 +36,8 @@ NUM_CLASSES, NUM_COLUMNS = 23, 34
 Data = tuple[nb.NaiveBayes, dict[str, Any], Any]
 
 
-def _typed(source: NamedFrame) -> Data:
-    table = make_table(source)
+def _typed(source: Source, target: str | None = None) -> Data:
+    table = make_table(source, target)
     return bayes_model(table), dict(table.X), table.y
 
 
@@ -49,14 +50,14 @@ def _file(target: int, *files: str, drop: tuple[int, ...] = (), **how: Any) -> D
     frame = frame.drop(columns=list(drop)).reset_index(drop=True)
     frame = frame.astype(dict.fromkeys(frame.select_dtypes("number"), float)).rename(columns=str)
     texts = frame.select_dtypes(exclude="number")
-    return _typed(NamedFrame(files[0], frame.assign(**texts.astype(object)), str(label)))
+    return _typed(of_frame(files[0], frame.assign(**texts.astype(object))), str(label))
 
 
 def _penguins() -> Data:
     frame = pd.read_csv(Path(os.environ["BAYESNB_DATA"]) / "penguins.csv")
     texts = frame.select_dtypes(exclude="number").astype(object)
     frame = frame.astype(dict.fromkeys(frame.select_dtypes("number"), float)).assign(**texts)
-    return _typed(NamedFrame("penguins", frame, "species"))
+    return _typed(of_frame("penguins", frame), "species")
 
 
 def _digits(family: nb.Family) -> Data:
@@ -110,7 +111,7 @@ MONKS = {
     for i in (1, 2, 3)
 }
 SETS: dict[str, Callable[[], Data]] = {
-    **{name: partial(lambda name: _typed(read(name)), name) for name in BUILT_IN},
+    **{name: partial(lambda name: _typed(open_data(name)), name) for name in BUILT_IN},
     "penguins": _penguins,
     "adult": partial(_file, -1, "adult/adult.data", skipinitialspace=True),
     "mushroom": partial(_file, 0, "mushroom/agaricus-lepiota.data"),

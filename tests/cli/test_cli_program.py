@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import bayesnb as nb
 from bayesnb.cli.options import load_program
 from bayesnb.comparison.own_program import recognise_table
-from bayesnb.files.sources.reading import NamedFrame
+from bayesnb.files.sources.reading import of_frame
 from bayesnb.files.table import make_table
 from bayesnb.frames.series import DataError
 from tests.command_line import prepare, run
@@ -37,7 +37,7 @@ def place(tmp_path, monkeypatch):
 
 
 def table_of(frame, target="answer", kinds=None):
-    return make_table(NamedFrame("visits", frame, target), target, kinds), list(frame.columns)
+    return make_table(of_frame("visits", frame), target, kinds), list(frame.columns)
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from bayesnb.comparison.experiment import (
 )
 from bayesnb.comparison.first_split import check_with_nuts, dependent_columns
 from bayesnb.comparison.metrics import log_loss
-from bayesnb.files.sources.reading import NamedFrame
+from bayesnb.files.sources.reading import of_frame
 from bayesnb.files.table import make_table
 from bayesnb.fits.closed_form import fit_posterior
 from bayesnb.frames.series import DataError
@@ -162,7 +162,7 @@ def test_full_bayes_beats_the_plug_ins_on_few_numbers(mixed):
 def test_a_class_that_a_training_set_lacks_is_no_obstacle():
     frame = pd.DataFrame({"x": np.arange(40) % 2 * 1.0, "z": np.sin(np.arange(40.0))})
     frame["label"] = pd.Series(["a", "b"] * 19 + ["a", "rare"], dtype=object)
-    table = make_table(NamedFrame("rare", frame, "label"))
+    table = make_table(of_frame("rare", frame), "label")
     result = compare(Experiment(table, (5,), 6, 0), methods=(*QUICK, "averaged", "tempered", "feature weights"))
     held_out = [39 in split.test for split in make_splits(table, 6, seed=0)]
     assert any(held_out)
@@ -193,7 +193,7 @@ def test_dependence_is_found_in_the_training_rows_under_the_names_of_the_columns
     frame = pd.DataFrame({"a": np.arange(90.0) % 7, "b": np.arange(90.0) % 2, "c": np.sin(np.arange(90.0))})
     frame["d"] = frame["c"] + frame["b"] + 0.01 * np.cos(np.arange(90.0) ** 2)
     frame["label"] = pd.Series(["x", "y", "x"] * 30, dtype=object)
-    table = make_table(NamedFrame("pairs", frame, "label"))
+    table = make_table(of_frame("pairs", frame), "label")
     found = dependent_columns(Experiment(table, (20, 40), 1, 3).first)
     assert found.names == ("b", "a", "c", "d")  # as the table orders them: two values, categories, numbers
     assert found.strongest(1)[0][:2] == ("c", "d")

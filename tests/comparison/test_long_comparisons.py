@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from bayesnb.comparison.compare import Forecast, compare
 from bayesnb.comparison.experiment import Experiment
 from bayesnb.comparison.first_split import too_long_for_nuts
-from bayesnb.files.sources.reading import NamedFrame
+from bayesnb.files.sources.reading import of_frame
 from bayesnb.files.table import make_table
 from bayesnb.frames.series import DataError
 from bayesnb.report.summary import _say_where_it_stopped
@@ -100,6 +100,6 @@ def test_a_check_of_many_parameters_would_take_too_long():
     assert too_long_for_nuts(few, 25.0) is None  # 11 s, of 36
     assert "with 11 free parameters it would take about 11 s" in too_long_for_nuts(few, 20.0)
     wide = pd.DataFrame({f"x{d}": np.sin(np.arange(60) * (d + 1)) for d in range(100)} | {"y": ["a", "b"] * 30})
-    first = Experiment(make_table(NamedFrame("wide", wide, "y")), (20,), 1, 0).first
+    first = Experiment(make_table(of_frame("wide", wide), "y"), (20,), 1, 0).first
     assert too_long_for_nuts(first, 70.0) is None  # 33 s, of 103
     assert "with 401 free parameters it would take about 33 s" in too_long_for_nuts(first, 60.0)

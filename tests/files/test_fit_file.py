@@ -8,7 +8,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb.files import fit_file
+from bayesnb.files import describe
+from bayesnb.files.sources.reading import PlainFile
 
 ROWS = 60
 
@@ -54,10 +55,10 @@ def test_the_same_as_the_estimator(path, likelihoods):
 @pytest.mark.filterwarnings("ignore:column 'name'")
 def test_a_small_file_is_read_once_with_the_same_result(path, monkeypatch):
     opened, fits = [], []
-    open_data = fit_file.open_data
-    monkeypatch.setattr(fit_file, "open_data", lambda data: opened.append(data) or open_data(data))
+    read = PlainFile.batches
+    monkeypatch.setattr(PlainFile, "batches", lambda file, *given: opened.append(file) or read(file, *given))
     for kept, times in ((1 << 20, 1), (0, 4)):  # once more for the powers of the default
-        monkeypatch.setattr(fit_file, "KEPT_BYTES", kept)
+        monkeypatch.setattr(describe, "KEPT_BYTES", kept)
         fits.append(nb.fit_file(path))
         assert len(opened) == times
     assert_array_equal(*(fit.predict_proba(mixed().drop(columns="bought")) for fit in fits))
@@ -67,7 +68,7 @@ def test_a_small_file_is_read_once_with_the_same_result(path, monkeypatch):
 @pytest.mark.parametrize("cells", [["red", "5"], ["5", "red"], ["", "red", "5"]])
 def test_text_and_numbers_in_different_batches_are_text(cells, tmp_path, monkeypatch):
     monkeypatch.setattr("bayesnb.files.sources.csv.BLOCK_BYTES", 60)  # ten rows of red
-    monkeypatch.setattr(fit_file, "read_ahead", lambda batches: [*batches])  # as far ahead as can be
+    monkeypatch.setattr(describe, "read_ahead", lambda batches: [*batches])  # as far ahead as can be
     frame = pd.DataFrame({"code": np.repeat(cells, 10), "label": [*"ab"] * (5 * len(cells))})
     file = tmp_path / "codes.csv"
     frame.to_csv(file, index=False)

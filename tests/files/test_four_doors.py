@@ -18,7 +18,8 @@ import bayesnb as nb
 from bayesnb.cli import main
 from bayesnb.files.sources import csv as csv_files
 from bayesnb.files.sources.csv import end_of_rows, find_rows, irregular_quote
-from bayesnb.files.sources.reading import open_data, read
+from bayesnb.files.sources.reading import open_data
+from tests.reading import frame_of
 
 NORMAL = nb.NaiveBayes(nb.Normal())
 ROWS = [f"{i % 7}.5,{i % 5},{'uv'[i % 2]}" for i in range(30)]
@@ -102,7 +103,7 @@ def test_every_door_refuses_a_broken_file_in_the_same_sentence(how, block_bytes,
 def test_every_door_names_the_line_of_a_bad_number(place, model):
     (place / "odd.csv").write_text(GOOD.replace(ROWS[20], "1.2.3,2,u"))
     text, (predict, stream) = "'1.2.3' on line 22", sentences("odd.csv", model)[2:]
-    assert read("odd.csv").frame["a"].dtype == object
+    assert frame_of("odd.csv")["a"].dtype == object
     assert (
         f"column 'a' is read as text because of {text}"
         in CliRunner().invoke(main, ["fit", "odd.csv", "--save", "b"]).output
@@ -118,7 +119,7 @@ def test_every_door_names_the_line_of_a_bad_number(place, model):
 def test_infinite_is_text_where_text_follows(place, monkeypatch):
     monkeypatch.setattr(csv_files, "BLOCK_BYTES", 40)
     (place / "odd.csv").write_text(GOOD.replace(ROWS[2], "inf,2,u").replace(ROWS[20], "none,2,u"))
-    assert read("odd.csv").frame["a"].tolist()[2] == "inf"
+    assert frame_of("odd.csv")["a"].tolist()[2] == "inf"
 
 
 def test_every_door_names_the_row_of_an_infinite_number_in_parquet(model):
@@ -151,7 +152,7 @@ def test_every_door_reads_the_same_rows(name, block_bytes, place, monkeypatch):
     (place / name).write_bytes(READ[name])
     expected = pd.read_csv(io.StringIO(GOOD))
     monkeypatch.setattr(csv_files, "BLOCK_BYTES", block_bytes)
-    frame = read(name).frame
+    frame = frame_of(name)
     assert_allclose(frame[["a", "b"]], expected[["a", "b"]])
     assert frame["label"].tolist() == expected["label"].tolist()
     codes = np.unique(expected["label"], return_inverse=True)[1]
@@ -166,7 +167,7 @@ def test_lines_are_those_of_the_file(place, monkeypatch):
     (place / "odd.csv").write_bytes(text.encode())
     for block_bytes in (4 << 20, 20, 5):
         monkeypatch.setattr(csv_files, "BLOCK_BYTES", block_bytes)
-        frame = read("odd.csv").frame
+        frame = frame_of("odd.csv")
         assert frame.index.tolist() == [2, 6, 7, 8]
         assert frame["b"].tolist() == ['x\r\ny"z', "w", "=x", "=y"]
         assert frame["a"].tolist() == [1, 2, 3, 4]
@@ -183,14 +184,14 @@ def test_blocks_end_where_rows_end():
 def test_a_header_may_be_longer_than_what_is_read_first(place, monkeypatch):
     monkeypatch.setattr(csv_files, "HEAD_BYTES", 6)
     (place / "odd.csv").write_text('"first\n name","second name"\r\n\r\n1,2\r\n')
-    frame = read("odd.csv").frame
+    frame = frame_of("odd.csv")
     assert (frame.columns.tolist(), frame.index.tolist()) == (["first\n name", "second name"], [4])
 
 
 def test_blank_blocks_and_a_header_without_rows(place, monkeypatch):
     monkeypatch.setattr(csv_files, "BLOCK_BYTES", 6)
     (place / "odd.csv").write_text("a,b\n1,2\n\n\n  \n\n\n\n\n\n3,4\n\n\n\n\n  ")
-    assert read("odd.csv").frame.index.tolist() == [2, 11]
+    assert frame_of("odd.csv").index.tolist() == [2, 11]
     (place / "odd.csv").write_text("a,b")
     assert open_data("odd.csv").names == ["a", "b"]
 
@@ -214,11 +215,11 @@ def test_quotes_enclose_whole_cells(raw, place):
 
 def test_blank_lines_and_empty_quotes_in_a_file_of_one_column(place):
     (place / "one.csv").write_text('a\n1\n\n  \n""\n2\n')
-    frame = read("one.csv").frame
+    frame = frame_of("one.csv")
     assert frame.index.tolist() == [2, 5, 6]
     assert_allclose(frame["a"], [1, np.nan, 2])
     (place / "one.csv").write_text('a\n"u\n  \nv"\n  \nw\n')
-    assert read("one.csv").frame["a"].to_dict() == {2: "u\n  \nv", 6: "w"}
+    assert frame_of("one.csv")["a"].to_dict() == {2: "u\n  \nv", 6: "w"}
 
 
 def test_apostrophes_that_protect_spreadsheets_are_taken_off_in_streams_too(place):

@@ -118,7 +118,7 @@ def test_declared_classes_spare_the_first_pass(monkeypatch, tmp_path):
     from bayesnb.files.sources.arrow_columns import ColumnChoice
 
     pq.write_table(TABLE, tmp_path / "rows.parquet")
-    monkeypatch.setattr(ColumnChoice, "labels", lambda *_: pytest.fail("a pass over the labels"))
+    monkeypatch.setattr(ColumnChoice, "_labels", lambda *_: pytest.fail("a pass over the labels"))
     stream(NORMAL, tmp_path / "rows.parquet", label="species", num_classes=K)
     stream(nb.NaiveBayes(nb.Normal(), num_classes=K), tmp_path / "rows.parquet", label="species")
 

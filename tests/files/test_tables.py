@@ -5,9 +5,10 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from bayesnb.files.sources.reading import NamedFrame, read
+from bayesnb.files.sources.reading import of_frame, open_data
 from bayesnb.files.table import make_table
 from bayesnb.frames.series import DataError
+from tests.reading import frame_of
 
 HEADER = "flag,colour,rooms,height,label"
 ROWS = [
@@ -23,7 +24,7 @@ def write(tmp_path, text, name="data.csv"):
 
 
 def table_of(tmp_path, rows=ROWS, header=HEADER, target=None, overrides=None):
-    return make_table(read(write(tmp_path, "\n".join([header, *rows]))), target, overrides)
+    return make_table(open_data(write(tmp_path, "\n".join([header, *rows]))), target, overrides)
 
 
 def test_every_kind_is_found_and_encoded(tmp_path):
@@ -60,9 +61,9 @@ def test_what_is_skipped_is_not_read(tmp_path):
     path = str(tmp_path / "data.parquet")
     frame.assign(label=["a", "b"] * 10).to_parquet(path)
     with pytest.raises(DataError, match="column 'pair' holds"):
-        read(path)
+        make_table(open_data(path))
     for kinds in ({"pair": "skip", "size": "normal"}, {"p*": "skip", "size": "normal"}):
-        table = make_table(read(path, None, kinds), None, kinds)
+        table = make_table(open_data(path), None, kinds)
         assert dict(table.left_out) == {"pair": "skipped, as asked", "when": "dates or times"}
         assert_array_equal(table.X["numeric"][:, 0], range(20))
 
@@ -109,12 +110,12 @@ def test_numeric_classes_are_sorted_as_numbers_and_written_without_a_point(tmp_p
 
 def test_odd_spelling_of_csv(tmp_path):
     text = 'label;"the; name";x\r\n\r\na ;"1;5";2.5\r\n b;z;"3.5"\r\na;z;1\r\nb;"1;5";NA\r\n\r\n'
-    source = read(write(tmp_path, b"\xef\xbb\xbf" + text.encode()))
-    assert list(source.frame.columns) == ["label", "the; name", "x"]  # neither a byte-order mark nor quotes remain
-    assert list(source.frame.index) == [3, 4, 5, 6]  # lines of the file
-    assert source.frame["the; name"].tolist() == ["1;5", "z", "z", "1;5"]
-    assert_array_equal(source.frame["x"], [2.5, 3.5, 1.0, np.nan])
-    assert source.frame["label"].tolist() == ["a", "b", "a", "b"]
+    frame = frame_of(write(tmp_path, b"\xef\xbb\xbf" + text.encode()))
+    assert list(frame.columns) == ["label", "the; name", "x"]  # neither a byte-order mark nor quotes remain
+    assert list(frame.index) == [3, 4, 5, 6]  # lines of the file
+    assert frame["the; name"].tolist() == ["1;5", "z", "z", "1;5"]
+    assert_array_equal(frame["x"], [2.5, 3.5, 1.0, np.nan])
+    assert frame["label"].tolist() == ["a", "b", "a", "b"]
 
 
 def test_text_among_numbers_is_pointed_out(tmp_path):
@@ -133,14 +134,14 @@ def test_a_row_of_data_in_place_of_the_header_is_pointed_out(tmp_path, header, w
 
 @pytest.mark.parametrize(("name", "shape", "classes"), [("iris", (150, 4), 3), ("breast_cancer", (569, 30), 2)])
 def test_data_sets_of_scikit_learn(name, shape, classes):
-    table = make_table(read(name))
+    table = make_table(open_data(name))
     assert table.X["numeric"].shape == shape
     assert len(table.classes) == classes
     assert np.bincount(table.y).sum() == shape[0]
 
 
 def test_digits_has_all_kinds_and_three_columns_that_never_vary():
-    table = make_table(read("digits"))
+    table = make_table(open_data("digits"))
     assert set(table.X) == {"binary", "categorical", "numeric"}
     assert [name for name, _ in table.left_out] == ["pixel_0_0", "pixel_4_0", "pixel_4_7"]
     assert len(table.columns) == 61
@@ -176,7 +177,7 @@ MEASURED = "x,y\n" + "\n".join(f"{i % 7}.5,{i * 0.7:.2f}" for i in range(40))
 )
 def test_refused_tables(tmp_path, text, message):
     with pytest.raises(DataError, match=message):
-        make_table(read(write(tmp_path, text)))
+        make_table(open_data(write(tmp_path, text)))
 
 
 @pytest.mark.parametrize(
@@ -206,13 +207,13 @@ def test_refused_wishes(tmp_path, target, overrides, message):
 )
 def test_refused_files(name, message):
     with pytest.raises(DataError, match=message):
-        read(name)
+        open_data(name)
 
 
 def test_the_rows_of_a_split_keep_features_and_labels_together():
     frame = pd.DataFrame({"x": np.arange(12) / 4.0, "g": np.array(list("abc") * 4, dtype=object)})
     frame["label"] = np.array(list("uuvv") * 3, dtype=object)
-    table = make_table(NamedFrame("small", frame, "label"))
+    table = make_table(of_frame("small", frame), "label")
     X, y = table.rows(np.array([5, 0]))
     assert_allclose(X["numeric"][:, 0], [1.25, 0.0])
     assert_array_equal(X["categorical"][:, 0], [2, 0])
@@ -227,5 +228,5 @@ def test_a_number_too_large_to_be_squared_is_refused(tmp_path):
 
 def test_a_tsv_file_is_split_at_tabs_alone(tmp_path):
     text = "label\ttext, with a comma\n" + "".join(f"{'ab'[i % 2]}\tone, two, {i % 3}\n" for i in range(12))
-    table = make_table(read(write(tmp_path, text, "data.tsv")), "label")
+    table = make_table(open_data(write(tmp_path, text, "data.tsv")), "label")
     assert [column.name for column in table.columns] == ["text, with a comma"]

@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose
 
 import bayesnb as nb
 from bayesnb.cli import main
-from bayesnb.files.fit_file import describe_file
-from bayesnb.files.sources.reading import read
+from bayesnb.files.describe import describe
+from bayesnb.files.sources.reading import open_data
 from bayesnb.files.table import make_table
 from bayesnb.frames.likelihoods import make_schema
 from bayesnb.frames.series import as_frame
@@ -78,9 +78,9 @@ def test_all_agree_on_every_column(name, request, tmp_path):
     frame.to_csv(tmp_path / "rows.csv", index=False)
     frame.to_parquet(tmp_path / "rows.parquet")
     for path in (str(tmp_path / "rows.csv"), str(tmp_path / "rows.parquet")):
-        fitted = describe_file(path).schema
+        fitted = describe(open_data(path)).schema
         assert dict(zip(fitted.names, fitted.kinds, strict=True)) == expected
-        compared = make_table(read(path), target)
+        compared = make_table(open_data(path), target)
         assert {column.name: column.kind for column in compared.columns} | dict.fromkeys(
             dict(compared.left_out), "skip"
         ) == expected

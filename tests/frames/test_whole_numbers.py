@@ -12,9 +12,10 @@ from numpy.testing import assert_array_equal
 
 import bayesnb as nb
 from bayesnb.cli import main
-from bayesnb.files.sources.reading import read
+from bayesnb.files.sources.reading import open_data
 from bayesnb.files.table import make_table
 from bayesnb.frames.series import DataError
+from tests.reading import frame_of
 
 EVEN, ODD = 2**53, 2**53 + 1
 SMALL = [0.5, 0.7, 0.6, 0.8, 9.1, 9.2, 9.4, 9.3]
@@ -80,20 +81,20 @@ def test_categories_of_a_parquet_file_are_exact_even_if_those_to_predict_are_sma
 
 def test_compare_reads_such_numbers_as_text_with_a_warning():
     write("rows.csv", code=[1, 2, 3, ODD] * 2, x=SMALL, label=list("abababab"))
-    table = make_table(read("rows.csv"))
+    table = make_table(open_data("rows.csv"))
     columns = {column.name: column for column in table.columns}
     assert columns["code"].values == ("1", "2", "3", str(ODD))
     assert table.warnings == (
         f"column 'code' is read as text because of '{ODD}' on line 5, which would be rounded to {EVEN} as a number",
     )
     with pytest.raises(DataError, match=f"cannot be normal: '{ODD}' on line 5 would be rounded to {EVEN} as a number"):
-        make_table(read("rows.csv"), overrides={"code": "normal"})
+        make_table(open_data("rows.csv"), overrides={"code": "normal"})
 
 
 def test_numbers_that_floats_hold_stay_numbers():
     write("rows.csv", code=[2**60, 2**60 + 256, -EVEN, 10**15] * 2, label=list("abababab"))
-    assert_array_equal(read("rows.csv").frame["code"][:4], [2.0**60, 2.0**60 + 256, -(2.0**53), 1e15])
-    (column,) = make_table(read("rows.csv")).columns
+    assert_array_equal(frame_of("rows.csv")["code"][:4], [2.0**60, 2.0**60 + 256, -(2.0**53), 1e15])
+    (column,) = make_table(open_data("rows.csv")).columns
     assert not column.text
 
 
@@ -102,7 +103,7 @@ def test_a_later_block_with_such_a_number_makes_the_column_text(monkeypatch):
     monkeypatch.setattr("bayesnb.files.sources.reading.BATCH_BYTES", 8 * 2 * 2)
     pq.write_table(pa.table({"x": SMALL, "label": pa.array(LABELS, pa.int64())}), "rows.parquet")
     write("rows.csv", x=SMALL, label=LABELS)
-    assert read("rows.parquet").frame["label"].tolist() == [str(label) for label in LABELS]
+    assert frame_of("rows.parquet")["label"].tolist() == [str(label) for label in LABELS]
     for name in ("rows.parquet", "rows.csv"):
         run("fit", name, "--save", "a.model")
         assert nb.load("a.model").classes_.tolist() == [str(EVEN), str(ODD)]

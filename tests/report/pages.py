@@ -10,7 +10,7 @@ from bayesnb.comparison.experiment import Experiment
 from bayesnb.comparison.first_split import Evidence, Inclusion
 from bayesnb.comparison.methods import COMPARED
 from bayesnb.comparison.metrics import ReliabilityBins
-from bayesnb.files.sources.reading import NamedFrame
+from bayesnb.files.sources.reading import of_frame
 from bayesnb.files.table import make_table
 from bayesnb.inspection.dependence import Dependence
 from bayesnb.report.summary import Findings
@@ -86,7 +86,7 @@ def hostile():
     frame.loc[:4, NAMES[2]] = np.nan
     frame["void"] = np.nan
     frame["label & <i>class</i>"] = pd.Series(np.array(["a", SCRIPT, "日本"], dtype=object)[y], dtype=object)
-    return make_table(NamedFrame("<u>data</u>", frame, "label & <i>class</i>"))
+    return make_table(of_frame("<u>data</u>", frame), "label & <i>class</i>")
 
 
 def large(num_columns=300, num_classes=50):
@@ -95,7 +95,7 @@ def large(num_columns=300, num_classes=50):
     columns = np.random.default_rng(0).normal(size=(num_columns, len(y)))
     frame = pd.DataFrame({f"measurement number {d}": column for d, column in enumerate(columns)})
     frame["label"] = pd.Series([f"class number {k}" for k in y], dtype=object)
-    return make_table(NamedFrame("large", frame, "label"))
+    return make_table(of_frame("large", frame), "label")
 
 
 def compared(table, sizes, repeats):

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from bayesnb.comparison.methods import PRIOR_MEANINGS
 from bayesnb.comparison.metrics import METRICS
-from bayesnb.files.sources.reading import NamedFrame
+from bayesnb.files.sources.reading import of_frame
 from bayesnb.files.table import make_table
 from bayesnb.inspection.dependence import Dependence
 from bayesnb.report.console import print_results
@@ -183,7 +183,7 @@ def test_the_number_of_columns_that_depend_agrees_with_its_verb(columns, said):
 def test_one_column_one_split_and_no_sampling():
     frame = pd.DataFrame({"flag": pd.Series(["yes", "no", "no"] * 20, dtype=object)})
     frame["label"] = pd.Series(["a", "b"] * 30, dtype=object)
-    findings = made_up(make_table(NamedFrame("one", frame, "label")), repeats=1, check=None)
+    findings = made_up(make_table(of_frame("one", frame), "label"), repeats=1, check=None)
     document = Document(render_page(summarise(findings, ""), {}))
     assert "There is only one column." in document.text
     assert "NUTS check" not in document.text

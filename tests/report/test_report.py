@@ -13,7 +13,7 @@ from bayesnb.comparison.compare import Comparison, compare
 from bayesnb.comparison.experiment import Experiment
 from bayesnb.comparison.methods import COMPARED
 from bayesnb.comparison.metrics import ReliabilityBins
-from bayesnb.files.sources.reading import NamedFrame
+from bayesnb.files.sources.reading import of_frame
 from bayesnb.files.table import make_table
 from bayesnb.report import formats
 from bayesnb.report.advice import next_step
@@ -179,7 +179,7 @@ def test_a_stopped_comparison_says_so_and_so_does_one_that_scores_some_rows(mixe
 def test_many_columns_are_printed_by_kind():
     frame = pd.DataFrame({f"x[{i}]": np.arange(30.0) * i + 0.5 for i in range(1, 41)})
     frame["label"] = pd.Series(["a", "b"] * 15, dtype=object)
-    text = printed_data(make_table(NamedFrame("wide", frame, "label")))
+    text = printed_data(make_table(of_frame("wide", frame), "label"))
     assert "x[1], x[2], ..." in text  # names that look like markup survive
     assert len(text.splitlines()) < 12
 

@@ -12,7 +12,7 @@ from sklearn.base import clone
 import bayesnb as nb
 from bayesnb.comparison.experiment import Experiment
 from bayesnb.comparison.methods import COMPARED
-from bayesnb.files.sources.reading import read
+from bayesnb.files.sources.reading import open_data
 from bayesnb.files.table import make_table
 from bayesnb.rows.statistics import from_host
 from bayesnb.sklearn import settings
@@ -85,7 +85,7 @@ def test_the_estimator_files_and_comparisons_ask_one_rule(monkeypatch, tmp_path)
     FRAME.assign(label=[f"class {k}" for k in Y]).to_csv(path, index=False)
     monkeypatch.setattr(settings, "MOST_CLASSES", 2)  # there are three
     estimator, file = nb.NaiveBayesClassifier().fit(FRAME, Y), nb.fit_file(str(path), "label", progress_bar=False)
-    table = make_table(read(str(path), "label"))
+    table = make_table(open_data(str(path)), "label")
     compared = COMPARED["default"].fit(Experiment(table, (100,), 1, 0), table.X, table.y)
     assert not any(views(clf) or learned(clf) for clf in (estimator, file))
     assert compared.weights is None

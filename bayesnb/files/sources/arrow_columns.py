@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types
 
-from bayesnb.files.sources.blocks import StreamError
+from bayesnb.files.sources.blocks import StreamError, at
+from bayesnb.files.sources.source import Encoder, Source
 from bayesnb.rows.labelled_rows import Specification
 
 Array = np.ndarray[Any, Any]
@@ -22,7 +23,7 @@ ROWS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True)
-class ColumnChoice:
+class ColumnChoice(Encoder):
     """The names of columns: for each block a list of names for each array it takes.
 
     Attributes:
@@ -69,10 +70,23 @@ class ColumnChoice:
 
     @property
     def targets(self) -> list[str]:
+        """The columns of labels and weights."""
         return [self.label] if self.weight is None else [self.label, self.weight]
 
+    @property
+    def names(self) -> list[str]:
+        return [*self.features, *self.targets]
+
+    @property
+    def choices(self) -> dict[str, list[pa.DataType]]:
+        """The types that each column may have in files without types; whole numbers may be followed by fractions."""
+        labels = [pa.int64(), pa.float64(), pa.bool_(), pa.string()]
+        return {name: [pa.float64(), pa.bool_()] for name in self.names} | {self.label: labels}
+
+    def description(self) -> Any:
+        return {"columns": self.blocks, "label": self.label, "weight": self.weight}
+
     def check(self, schema: pa.Schema, place: str) -> None:
-        """Raise StreamError unless a table of this schema has these columns, with usable types."""
         names = Counter(schema.names)
         for name in (*self.features, *self.targets):
             if names[name] != 1:
@@ -91,23 +105,43 @@ class ColumnChoice:
             if name == self.label and not (is_text(kind) or whole):
                 raise StreamError(f"{place}: the label column {name!r} holds {held}, expected whole numbers or text")
 
+    def find_classes(
+        self, source: Source, num_classes: int | None, classes: list[Any] | None
+    ) -> tuple[int, list[Any] | None]:
+        if classes is not None:
+            return len(classes), classes
+        text = is_text(source.schema.field(self.label).type)
+        if num_classes is not None and not text:
+            return num_classes, None
+        found: set[Any] = set()  # a pass over the labels
+        for part in source.parts:
+            with at(f"{part.name} cannot be read"):
+                for batch in part.batches(self.targets, check=self.check):
+                    with at(part.name):
+                        found |= self._labels(batch.rows, text)
+        if not text:
+            return max(found, default=0) + 1, None
+        if num_classes is not None and num_classes < len(found):
+            raise StreamError(f"column {self.label!r} holds {len(found)} labels, num_classes is {num_classes}")
+        return num_classes or max(len(found), 1), sorted(found)
+
     def empty(self) -> Any:
         return self._collect({name: tuple(np.zeros((0, len(some))) for some in s) for name, s in self.blocks.items()})
 
-    def rows(self, batch: pa.RecordBatch, classes: Sequence[Any] | None) -> tuple[Any, Array, Array | None]:
+    def encode(self, rows: pa.RecordBatch, classes: Sequence[Any] | None) -> tuple[Any, Array, Array | None]:
         """X, y and weights of a batch: null features are NaN; ValueError for a label that is null or unknown.
 
         Such a label is allowed in a row of weight zero.
         """
-        weight = None if self.weight is None else _dense([batch.column(self.weight)])[:, 0]
-        y = self._codes(batch.column(self.label), classes, weight)
+        weight = None if self.weight is None else _dense([rows.column(self.weight)])[:, 0]
+        y = self._codes(rows.column(self.label), classes, weight)
         arrays = {
-            name: tuple(_dense([batch.column(column) for column in some]) for some in lists)
+            name: tuple(_dense([rows.column(column) for column in some]) for some in lists)
             for name, lists in self.blocks.items()
         }
         return self._collect(arrays), y, weight
 
-    def labels(self, batch: pa.RecordBatch, text: bool) -> set[Any]:
+    def _labels(self, batch: pa.RecordBatch, text: bool) -> set[Any]:
         """The distinct labels of a batch in rows of positive weight; ValueError unless they are text, if ``text``."""
         column = batch.column(self.label)
         if is_text(column.type) != text:

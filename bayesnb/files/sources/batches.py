@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 import narwhals.stable.v2 as nw
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -57,7 +58,7 @@ class RowBatch:
     @cached_property
     def frame(self) -> Frame:
         """The rows as a data frame."""
-        return nw.from_native(pa.Table.from_batches([self.rows]), eager_only=True)
+        return as_frame(self.rows)
 
     def place(self, row: int) -> str:
         """The place of one of the rows, such as `on line 7`."""
@@ -71,6 +72,22 @@ class RowBatch:
         """The same batch without its first rows."""
         rows, first = self.rows.slice(num_rows), self.first + num_rows
         return replace(self, rows=rows, first=first, numbers=lambda: self.numbers()[num_rows:])
+
+    def keep(self, kept: Array) -> RowBatch:
+        """The same batch with those rows alone for which ``kept`` [N] is true."""
+        if kept.all():
+            return self
+        return replace(self, rows=self.rows.filter(pa.array(kept)), numbers=lambda: self.numbers()[kept])
+
+
+def as_frame(rows: pa.RecordBatch) -> Frame:
+    """Rows as a data frame."""
+    return nw.from_native(pa.Table.from_batches([rows]), eager_only=True)
+
+
+def row_batch(rows: pa.RecordBatch, first: int, done: float) -> RowBatch:
+    """A batch of rows, numbered from ``first`` + 1 on."""
+    return RowBatch(rows, first, done, "row", lambda: np.arange(first + 1, first + rows.num_rows + 1))
 
 
 def read_ahead(items: Iterator[T]) -> Iterator[T]:

@@ -53,7 +53,6 @@ class CsvFile:
         self,
         path: Path,
         missing: Collection[str] = MISSING,
-        texts: Collection[str] = (),
         types: Mapping[str, pa.DataType] | None = None,
     ) -> None:
         """Read the header.
@@ -61,14 +60,12 @@ class CsvFile:
         Args:
             path: The file.
             missing: The cells that are missing, apart from spaces around them.
-            texts: Columns to read as text. In each batch, another column is numbers if all its cells are exact numbers,
-                otherwise text.
             types: Types that columns must have.
 
         Raises:
             DataError: if the file cannot be read, is not CSV, is empty, or has two columns of one name.
         """
-        self.path, self._missing, self._texts, self._types = path, missing, texts, types or {}
+        self.path, self._missing, self._types = path, missing, types or {}
         self.names: list[str] = []
         with in_sentences(path), open_content(path) as (_, content):
             head = content.read(HEAD_BYTES)
@@ -101,8 +98,11 @@ class CsvFile:
         if numbers and len(numbers) != len(self.names) - 1:
             self.warnings = (f"the header names a column '{numbers[0]}'; is the header line missing?",)
 
-    def batches(self, names: Sequence[str], start: int = 0) -> Iterator[RowBatch]:
+    def batches(self, names: Sequence[str], start: int = 0, texts: Collection[str] = ()) -> Iterator[RowBatch]:
         """Yield the named columns of all rows, from the first on, since the place of row ``start`` is unknown.
+
+        A column without a type is text if it is one of ``texts``, which may grow while batches are read, or if a cell
+        of the batch is not an exact number; otherwise it is numbers.
 
         Raises:
             DataError: naming the line, after the batches before it, if a row is not as wide as the header, quotes do
@@ -119,12 +119,13 @@ class CsvFile:
                     line += count_lines(raw)
                     continue
                 self._require_quotes(raw, line)
-                rows, num_lines = self._parse(raw, names, line), count_lines(raw)
+                kinds = {name: self._types.get(name, TEXT if name in texts else pa.float64()) for name in names}
+                rows, num_lines = self._parse(raw, kinds, line), count_lines(raw)
                 lines = partial(lines_of_rows, raw, self._delimiter, line)
                 if num_lines + (not raw.endswith((b"\r", b"\n"))) == rows.num_rows:  # neither blank lines nor long rows
                     lines = partial(np.arange, line, line + rows.num_rows)
                 if rows.num_rows:
-                    rows = self._convert_texts(rows, lines)
+                    rows = self._convert_texts(rows, kinds, lines)
                     yield RowBatch(rows, first, min(file.tell() / size, 1.0), "line", lines)
                 first, line = first + rows.num_rows, line + num_lines
 
@@ -135,7 +136,7 @@ class CsvFile:
             DataError: if none fits, naming the first cell that does not fit the first choice.
         """
         texts = [name for name, kinds in choices.items() if kinds[0] != pa.float64()]
-        batch = next(CsvFile(self.path, self._missing, texts).batches([*choices]), None)
+        batch = next(self.batches([*choices], texts=texts), None)
         found = {name: kinds[0] for name, kinds in choices.items()}
         if batch is None:
             return found
@@ -146,12 +147,13 @@ class CsvFile:
                 found[name] = next(fits, None) or self._refuse(name, column, kinds[0], batch.numbers)
         return found
 
-    def _parse(self, raw: bytes, names: Sequence[str], line: int) -> pa.RecordBatch:
+    def _parse(self, raw: bytes, kinds: dict[str, pa.DataType], line: int) -> pa.RecordBatch:
         """The rows of a block that begins on a line, with columns that are or may be text as text."""
+        names = [*kinds]
         raw = SPACES.sub(rb"\1", raw) if len(self.names) == 1 else raw  # pyarrow would take such a line for a cell
         parse = partial(self._parse_as, raw)
         try:
-            rows = parse({name: self._type(name) for name in names})
+            rows = parse(kinds)
         except pa.ArrowInvalid:  # a cell is not a number
             try:
                 rows = parse(dict.fromkeys(names, TEXT))
@@ -177,9 +179,11 @@ class CsvFile:
         )
         return next(iter(table.combine_chunks().to_batches()), pa.RecordBatch.from_pylist([], table.schema))
 
-    def _convert_texts(self, rows: pa.RecordBatch, lines: Callable[[], Array]) -> pa.RecordBatch:
-        for position, name in enumerate(rows.schema.names):
-            column, kind, exact = rows[name], self._type(name), name not in self._types
+    def _convert_texts(
+        self, rows: pa.RecordBatch, kinds: dict[str, pa.DataType], lines: Callable[[], Array]
+    ) -> pa.RecordBatch:
+        for position, (name, kind) in enumerate(kinds.items()):
+            column, exact = rows[name], name not in self._types
             if column.type in (pa.string(), TEXT):
                 found = convert(column, kind, self._missing, exact=exact)
                 if found is None and not exact:
@@ -187,9 +191,6 @@ class CsvFile:
                 column = convert(column, TEXT, self._missing, exact=True) if found is None else found
                 rows = rows.set_column(position, name, column)
         return rows
-
-    def _type(self, name: str) -> pa.DataType:
-        return self._types.get(name, TEXT if name in self._texts else pa.float64())
 
     def _refuse(self, name: str, column: pa.Array, kind: pa.DataType, lines: Callable[[], Array]) -> NoReturn:
         row, cell = first_refused_cell(column, kind, self._missing)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bayesnb.files.sources.batches import RowBatch, in_sentences, require_kind, words_of
+from bayesnb.files.sources.batches import RowBatch, in_sentences, require_kind, row_batch, words_of
 from bayesnb.frames.series import DataError
 
 BATCH_BYTES = 8 << 20
@@ -51,7 +50,7 @@ class ParquetFile:
                 self.num_rows: int = file.metadata.num_rows
         self.names: list[str] = self.schema.names
 
-    def batches(self, names: Sequence[str], start: int = 0) -> Iterator[RowBatch]:
+    def batches(self, names: Sequence[str], start: int = 0, texts: Collection[str] = ()) -> Iterator[RowBatch]:
         """Yield the named columns from the row group of row ``start`` on; batches begin at the same rows for any start.
 
         Row groups are read a batch at a time: Arrow's scanner would hold several whole row groups in memory.
@@ -59,9 +58,10 @@ class ParquetFile:
         Raises:
             DataError: if a row group is damaged, after the batches before it.
         """
+        del texts  # each column has a type
         size = rows_in_batch(names, self._batch_bytes)
-        texts = [name for name in names if pa.types.is_string(self.schema.field(name).type)]
-        with in_sentences(self.path, "Parquet"), self._open(texts) as file:
+        strings = [name for name in names if pa.types.is_string(self.schema.field(name).type)]
+        with in_sentences(self.path, "Parquet"), self._open(strings) as file:
             for groups, first, last in _row_groups(file.metadata, size):
                 if last <= start:
                     continue
@@ -89,11 +89,6 @@ class ParquetFile:
 def rows_in_batch(names: Sequence[str], batch_bytes: int | None = None) -> int:
     """The number of rows in a batch of these columns."""
     return max((batch_bytes or BATCH_BYTES) // (8 * max(len(names), 1)), 1)
-
-
-def row_batch(rows: pa.RecordBatch, first: int, done: float) -> RowBatch:
-    """A batch of rows, numbered from ``first`` + 1 on."""
-    return RowBatch(rows, first, done, "row", lambda: np.arange(first + 1, first + rows.num_rows + 1))
 
 
 def _row_groups(metadata: pq.FileMetaData, size: int) -> Iterator[tuple[list[int], int, int]]:

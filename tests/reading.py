@@ -1,0 +1,14 @@
+"""All rows of a file at once, as the command line reads them."""
+
+import pandas as pd
+
+from bayesnb.files.describe import summarise_source
+from bayesnb.files.sources.reading import as_pandas, open_data
+
+
+def frame_of(data):
+    """Its numbers and text, indexed by the line of each row, or its number."""
+    source = open_data(str(data))
+    summaries, _ = summarise_source(source, source.names, source.names[-1], dict.fromkeys(source.names))
+    texts = {name for name, summary in summaries.items() if summary.text}
+    return pd.concat([as_pandas(batch) for batch in source.batches(source.names, texts)])
