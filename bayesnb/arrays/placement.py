@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import wraps
 from types import ModuleType
 from typing import Any, TypeVar, cast
@@ -46,6 +46,16 @@ def _has(kind: type, trees: tuple[Any, ...]) -> bool:
             if type(leaf) is not np.ndarray and isinstance(leaf, kind):
                 return True
     return False
+
+
+def known(value: Any) -> np.ndarray[Any, Any] | None:
+    """The numbers as a numpy array, or None if they are traced: a check of values then has nothing to check."""
+    return None if is_traced(value) else np.asarray(value)
+
+
+def at_once_unless_traced(*trees: Any) -> AbstractContextManager[None]:
+    """A context in which known arrays are computed with at once, inside of a user's ``jit``, too."""
+    return nullcontext() if is_traced(*trees) else jax.core.eval_context()
 
 
 def namespace(x: Array) -> ModuleType:
