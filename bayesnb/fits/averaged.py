@@ -24,13 +24,12 @@ from bayesnb.arrays.placement import is_traced, namespace, to_double
 from bayesnb.arrays.pytree import pytree
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families.base import Family
-from bayesnb.families.parts.powers import mix
 from bayesnb.fits.closed_form import gather
-from bayesnb.model.class_prior import joint_score
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.stable import sigmoid
 from bayesnb.primitives.scoring import Score
 from bayesnb.results.classifier import Classifier, Posterior
+from bayesnb.results.combine import average_inclusion
 from bayesnb.rows import arguments
 from bayesnb.rows.statistics import ModelStatistics
 
@@ -144,8 +143,7 @@ class AveragedPosterior(Classifier):
         return self.model.spell(params), np.arange(num_draws)
 
     def _scorer(self) -> Score:
-        scores = {b: mix(f, self.pooled[b], self.log_odds[b]) for b, f in self.model.families.items()}
-        return joint_score(self.model.class_mean(), scores)
+        return average_inclusion(self.model, self.pooled, self.log_odds)
 
 
 def fit_averaged(

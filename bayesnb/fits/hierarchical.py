@@ -23,7 +23,8 @@ from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.model.nonconjugate import fill_hyperpriors, hyperpriors, sample_hyperparameters
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.scoring import Score
-from bayesnb.results.draws import Draws, average
+from bayesnb.results.combine import average_draws
+from bayesnb.results.draws import Draws
 from bayesnb.results.evidence import evidence
 from bayesnb.results.generate import sample_once
 from bayesnb.rows.statistics import ModelStatistics
@@ -89,7 +90,7 @@ def _mixture(
         posterior = _resolve(model, statistics, draw).update(statistics)
         return (posterior if class_probs is None else posterior.with_class_probs(class_probs)).log_predictive(arrays)
 
-    return average(joint, values)
+    return average_draws(joint, values)
 
 
 @jax.jit

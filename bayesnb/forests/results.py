@@ -30,10 +30,10 @@ from bayesnb.forests.pairs import PairStatistics
 from bayesnb.forests.ratios import PairRows, PairTables, log_ratios, pair_tables
 from bayesnb.forests.structures import STRUCTURES, Combine, log_weights
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
-from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.forest_sums import NEVER, edge_probabilities, log_forest_sum
 from bayesnb.primitives.scoring import Score
 from bayesnb.results.classifier import Classifier, Posterior
+from bayesnb.results.combine import add_forests, raise_to_powers
 from bayesnb.rows.statistics import ModelStatistics
 
 IN_CACHE = 1 << 20
@@ -189,15 +189,15 @@ class ForestPosterior(Classifier):
         )
 
     def _scorer(self) -> Score:
-        score, (tables, combine) = self.posterior._scorer(), prepare_ratios(self)
-        row_bytes, power = 8 * self.pairs.num_classes * max(len(self.layout.order), 1) ** 2, self.power
+        tables, combine = prepare_ratios(self)
+        row_bytes = 8 * self.pairs.num_classes * max(len(self.layout.order), 1) ** 2
 
-        def joint(arrays: Mapping[str, Array]) -> LogProb:
-            found, rows = score(arrays), find_rows(self, self.model.families, arrays)
-            ratio = _by_blocks(lambda some: combine(log_ratios(tables, some), None), rows, row_bytes)
-            return LogProb(found.finite + (1.0 if power is None else power) * ratio, found.zeros)
+        def log_ratio(arrays: Mapping[str, Array]) -> Array:
+            rows = find_rows(self, self.model.families, arrays)
+            return _by_blocks(lambda some: combine(log_ratios(tables, some), None), rows, row_bytes)
 
-        return joint
+        score = raise_to_powers(self.posterior.model, self.posterior.weights)
+        return add_forests(score, log_ratio, 1.0 if self.power is None else self.power)
 
 
 def _by_blocks(function: Callable[[PairRows], Array], rows: PairRows, row_bytes: int) -> Array:

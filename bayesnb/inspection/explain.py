@@ -22,7 +22,6 @@ from bayesnb.arrays.placement import to_double, to_host
 from bayesnb.arrays.sparse import dense, is_sparse
 from bayesnb.arrays.typing import Array, Estimator, FeatureNames, Table
 from bayesnb.families.base import Family, Params
-from bayesnb.families.parts.powers import log_mixture_terms
 from bayesnb.fits.averaged import AveragedPosterior
 from bayesnb.fits.bootstrap import Bootstrap
 from bayesnb.inspection import display_names as names
@@ -32,6 +31,7 @@ from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.results import intervals
 from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
+from bayesnb.results.combine import mixture_terms
 from bayesnb.results.draws import Draws
 from bayesnb.rows import arguments
 from bayesnb.rows.packing import columns_in
@@ -261,7 +261,7 @@ def terms(fit: Classifier, arrays: dict[str, Array]) -> dict[str, LogProb]:
     if isinstance(fit, PointEstimate):
         found = intervals.feature_terms(fit.model, fit.params, None, arrays, explained_terms)
     elif isinstance(fit, AveragedPosterior):
-        mixed = {b: log_mixture_terms(f, fit.pooled[b], fit.log_odds[b], arrays[b]) for b, f in families.items()}
+        mixed = {b: mixture_terms(f, fit.pooled[b], fit.log_odds[b], arrays[b]) for b, f in families.items()}
         found = {b: LogProb(part, None) for b, part in mixed.items()}
     else:
         exact = {b: LogProb(explained_predictive(f, arrays[b]), None) for b, f in families.items()}

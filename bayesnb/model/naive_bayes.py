@@ -15,7 +15,6 @@ from bayesnb.arrays.placement import as_array, on_host
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families.base import Family, Hyperparameter
-from bayesnb.families.parts.powers import to_powers
 from bayesnb.families.parts.support import broadcast
 from bayesnb.model import program
 from bayesnb.model.centring import centre, restore
@@ -25,7 +24,7 @@ from bayesnb.model.nonconjugate import check_priors, hyperpriors, own_priors
 from bayesnb.model.parameters import Parameters, Sites, without_columns
 from bayesnb.model.spelling import Spelling, sample_spelled
 from bayesnb.numerics import dirichlet
-from bayesnb.primitives.scoring import Score, Scoring, prepare_predictive
+from bayesnb.primitives.scoring import Score, Scoring
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import match_statistics
 from bayesnb.rows.statistics import ModelStatistics, pooled_statistics
@@ -200,12 +199,6 @@ class NaiveBayes(Parameters, Scoring):
     def predictive_scorer(self, tables: Tables) -> Score:
         """The score log p(y = k, x) of rows with the parameters integrated out, [N, K], from ``predictive_tables``."""
         return joint_score(tables[0], {b: f.predictive_scorer(tables[1][b]) for b, f in self.families.items()})
-
-    def tempered_scorer(self, powers: Mapping[str, Array] | None = None) -> Score:
-        """The ``log_predictive`` of rows, with features raised to their powers, [P] or [1] by block."""
-        if powers is None:
-            return prepare_predictive(self)
-        return joint_score(self.class_mean(), {b: to_powers(f, powers[b]) for b, f in self.families.items()})
 
     def start_powers(self) -> dict[str, Array] | None:
         """The powers of a fit that has learned none, [P] by block of a resolved model; None if all are one."""

@@ -25,8 +25,9 @@ from bayesnb.arrays.typing import Array, ArrayLike, Rows
 from bayesnb.jaxpr_numpy import has_numpy_form
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb, logsumexp
-from bayesnb.primitives.scoring import Score, prepare_likelihood
+from bayesnb.primitives.scoring import Score
 from bayesnb.results import generate, intervals
+from bayesnb.results.combine import add_terms, raise_to_powers
 from bayesnb.results.evidence import EvidenceTable, evidence_table
 from bayesnb.results.intervals import Interval, ParameterDraws
 from bayesnb.rows import arguments
@@ -216,7 +217,7 @@ class PointEstimate(Classifier):
         return {b: columns_of(f, blocks[b]) for b, f in self.model.families.items()}
 
     def _scorer(self) -> Score:
-        return prepare_likelihood(self.model, self.params)
+        return add_terms(self.model, self.params)
 
 
 @pytree
@@ -297,4 +298,4 @@ class Posterior(Classifier):
         return self.sample(key, num_draws), np.arange(num_draws)
 
     def _scorer(self) -> Score:
-        return self.model.tempered_scorer(self.weights)
+        return raise_to_powers(self.model, self.weights)

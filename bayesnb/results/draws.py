@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import field, replace
 from typing import Any, Self
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 
@@ -19,6 +17,7 @@ from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.scoring import Score
 from bayesnb.results.classifier import Classifier
+from bayesnb.results.combine import average_draws
 
 
 @pytree
@@ -97,17 +96,4 @@ class Draws(Classifier):
 
 @jax.jit
 def _mixture(model: NaiveBayes, params: Sites, arrays: dict[str, Array]) -> LogProb:
-    return average(lambda draw: model.log_likelihood(draw, arrays), params)
-
-
-def average(joint: Callable[[Sites], LogProb], draws: Sites) -> LogProb:
-    """The mean over draws of p(y, x | draw): averaging p(y | x, draw) instead would be wrong."""
-    draws = jax.tree.map(jnp.asarray, draws)
-    num_draws = jax.tree.leaves(draws)[0].shape[0]
-
-    def add(total: LogProb, draw: Sites) -> tuple[LogProb, None]:
-        return total.plus(joint(draw)), None
-
-    first, rest = jax.tree.map(lambda a: a[0], draws), jax.tree.map(lambda a: a[1:], draws)
-    total, _ = jax.lax.scan(add, joint(first), rest)
-    return LogProb(total.finite - jnp.log(num_draws), total.zeros)
+    return average_draws(lambda draw: model.log_likelihood(draw, arrays), params)

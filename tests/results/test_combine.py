@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 
 import bayesnb as nb
 from bayesnb.arrays.compute import compute
-from bayesnb.families.parts.powers import log_mixture_terms, mix, to_powers
+from bayesnb.results.combine import mix_block, mixture_terms, raise_block
 
 N, K = 4000, 3
 
@@ -28,8 +28,8 @@ def numbers():
 def test_a_mixture_is_the_sum_of_its_cells(numbers, first):
     fit, x = numbers
     arguments = fit.model.families["x"], fit.pooled["x"], fit.log_odds["x"]
-    terms = compute(jax.jit(log_mixture_terms), *arguments, x[first:])
-    assert_allclose(mix(*arguments)(x[first:]).finite, terms.sum(axis=2), rtol=1e-10)
+    terms = compute(jax.jit(mixture_terms), *arguments, x[first:])
+    assert_allclose(mix_block(*arguments)(x[first:]).finite, terms.sum(axis=2), rtol=1e-10)
 
 
 @pytest.mark.parametrize(
@@ -43,9 +43,9 @@ def test_powers_and_mixtures_of_every_table(family):
     fit = nb.fit_averaged(nb.NaiveBayes(family), x, y)
     own, powers = fit.model.families["x"], np.array([0.0, 0.4, 1.6])
     terms = compute(jax.jit(lambda x: own.log_predictive_terms(x)), x)
-    assert_allclose(to_powers(own, powers)(x).finite, terms @ powers, rtol=1e-10)
+    assert_allclose(raise_block(own, powers)(x).finite, terms @ powers, rtol=1e-10)
     arguments = own, fit.pooled["x"], fit.log_odds["x"]
-    assert_allclose(mix(*arguments)(x).finite, compute(jax.jit(log_mixture_terms), *arguments, x).sum(axis=2))
+    assert_allclose(mix_block(*arguments)(x).finite, compute(jax.jit(mixture_terms), *arguments, x).sum(axis=2))
 
 
 def test_rows_of_integers_are_those_of_floats(numbers):

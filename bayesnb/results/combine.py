@@ -1,0 +1,169 @@
+"""A prediction is terms and a way to combine them: the five formulas of log p(y = k, x), [N, K].
+
+The terms t_nkf = log p(x_nf | y = k) are [N, K, F], those of given parameters or with the parameters integrated out.
+
+    sum          log p(k) + sum_f t_kf
+    powers       log p(k) + sum_f w_f t_kf
+    inclusion    log p(k) + sum_f log(p_f exp(t_kf) + (1 - p_f) exp(u_f)),    u of all classes as one
+    forests      log p(k) + sum_f t_kf + log Z(w r_k) / Z(w)
+    draws        log (1 / S) sum_s p_s(k) exp(sum_f t_skf)
+
+Powers w [F]: Zaidi, Cerquides, Carman and Webb, Alleviating naive Bayes attribute independence assumption by attribute
+weighting (2013). Inclusion, with probabilities p [F]: Dash and Cooper, Exact model averaging with naive Bayesian
+classifiers (2002). Forests, whose sum Z is over the edges' weights w and a row's ratios r_k [N, K, F, F]: Meila and
+Jaakkola, Tractable Bayesian learning of tree belief networks (2006). Draws [S, ...] of the parameters average the joint
+and not p(y | x), which would be wrong.
+
+No terms are laid out where their sum is a product of rows and tables. Powers and inclusion, too, change the tables of a
+predictive that are numpy's and of a known form: log probabilities of two values or of categories, and Student's t.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.special
+
+from bayesnb.arrays.compute import compute, compute_rows
+from bayesnb.arrays.placement import Array, on_host
+from bayesnb.families.base import Family, Score
+from bayesnb.families.parts.student_t import Student, log_student_mixture, raise_student
+from bayesnb.model.class_prior import joint_score
+from bayesnb.model.naive_bayes import NaiveBayes, Sites
+from bayesnb.numerics.log_prob import LogProb
+from bayesnb.primitives.products import Linear
+from bayesnb.primitives.scoring import predictive_tables, prepare_likelihood, prepare_predictive
+
+
+def add_terms(model: NaiveBayes, params: Sites | None = None) -> Score:
+    """The sum, given the parameters, or with them integrated out if there are none."""
+    return prepare_predictive(model) if params is None else prepare_likelihood(model, params)
+
+
+def raise_to_powers(model: NaiveBayes, powers: Mapping[str, Array] | None) -> Score:
+    """The sum of terms times powers, by block [P], or [1] for the whole block; None means 1."""
+    if powers is None:
+        return add_terms(model)
+    return joint_score(model.class_mean(), {b: raise_block(f, powers[b]) for b, f in model.families.items()})
+
+
+def average_inclusion(model: NaiveBayes, pooled: Mapping[str, Family], log_odds: Mapping[str, Array]) -> Score:
+    """The average over all subsets of the features that depend on the class, each with the log odds [D] that it does.
+
+    ``pooled`` are the same families fitted to all rows as one class.
+    """
+    scores = {b: mix_block(f, pooled[b], log_odds[b]) for b, f in model.families.items()}
+    return joint_score(model.class_mean(), scores)
+
+
+def add_forests(score: Score, log_ratio: Callable[[Any], Array], power: Array | float) -> Score:
+    """A score of the features as if they were independent, and the log ratio [N, K] of forests times its power."""
+
+    def joint(arrays: Any) -> LogProb:
+        found = score(arrays)
+        return LogProb(found.finite + power * log_ratio(arrays), found.zeros)
+
+    return joint
+
+
+def average_draws(joint: Callable[[Sites], LogProb], draws: Sites) -> LogProb:
+    """The mean over draws [S, ...] of the ``joint`` p(y, x | draw). Pure JAX."""
+    draws = jax.tree.map(jnp.asarray, draws)
+    num_draws = jax.tree.leaves(draws)[0].shape[0]
+
+    def add(total: LogProb, draw: Sites) -> tuple[LogProb, None]:
+        return total.plus(joint(draw)), None
+
+    first, rest = jax.tree.map(lambda a: a[0], draws), jax.tree.map(lambda a: a[1:], draws)
+    total, _ = jax.lax.scan(add, joint(first), rest)
+    return LogProb(total.finite - jnp.log(num_draws), total.zeros)
+
+
+def raise_block(family: Family, powers: Array) -> Score:
+    """sum_d w_d log p(x_d | y = k), [N, K], of a block; of one that is seen by V views the powers are [V D]."""
+    if family.several_views:
+        return family.predictive_scorer(compute(_raised_tables, family, powers))
+    if powers.shape[0] == 1:
+        predictive = prepare_predictive(family)
+        return lambda x: _times(powers[0], predictive(x))
+    tables = _host_tables(family, powers)
+    if isinstance(tables, Student):
+        return family.predictive_scorer(raise_student(tables, powers))
+    if tables is not None:
+        return _from_category_logs(family, tables, _category_logs(tables) * _of_categories(family, powers))
+    return lambda x: LogProb(compute_rows(_raise_terms, (family, powers), x), None)
+
+
+def mix_block(family: Family, pooled: Family, log_odds: Array) -> Score:
+    """sum_d log(p_d p(x_d | y = k) + (1 - p_d) p(x_d)), [N, K], of a block; ``log_odds`` [D] are log(p / (1 - p))."""
+    tables, of_pooled = _host_tables(family, log_odds), _host_tables(pooled, log_odds)
+    if isinstance(tables, Student):
+        return lambda x: LogProb(log_student_mixture(tables, of_pooled, log_odds, x), None)
+    if tables is not None:
+        odds = _of_categories(family, log_odds)
+        depends = scipy.special.log_expit(odds) + _category_logs(tables)
+        free = scipy.special.log_expit(-odds) + _category_logs(of_pooled)
+        return _from_category_logs(family, tables, np.logaddexp(depends, free))
+    return lambda x: LogProb(compute_rows(_mix_terms, (family, pooled, log_odds), x), None)
+
+
+def _times(power: Array, score: LogProb) -> LogProb:
+    return LogProb(power * score.finite, score.zeros)
+
+
+def _host_tables(family: Family, by_feature: Array) -> Any:
+    """The predictive's tables if they are numpy's, and of Student's t or of log probabilities by category, or None."""
+    if not on_host(family, by_feature):
+        return None
+    tables = predictive_tables(family)
+    by_category = isinstance(tables, Linear | LogProb) and all(family.table_sizes(len(by_feature)))
+    return tables if by_category or isinstance(tables, Student) else None
+
+
+def _category_logs(tables: Linear | LogProb) -> Array:
+    """log p(category | k), [K, S]: the columns' categories end to end."""
+    if isinstance(tables, LogProb):
+        return tables.finite
+    failure: Any = tables.offset
+    return np.stack([failure, failure + tables.coefficients[0]], axis=-1).reshape(len(failure), -1)
+
+
+def _from_category_logs(family: Family, tables: Linear | LogProb, logs: Array) -> Score:
+    """The score of rows by other log probabilities of the categories, [K, S]."""
+    if isinstance(tables, LogProb):
+        return family.predictive_scorer(LogProb(logs, None))
+    failure, success = logs[:, ::2], logs[:, 1::2]
+    return family.predictive_scorer(Linear((success - failure,), failure))
+
+
+def _of_categories(family: Family, by_feature: Array) -> Array:
+    """Numbers by feature [D], repeated for each category, [S]."""
+    return np.repeat(by_feature, family.table_sizes(len(by_feature)))
+
+
+def mixture_terms(family: Family, pooled: Family, log_odds: Array, x: Array) -> Array:
+    """The terms of the average over subsets, [N, K, D]. Pure JAX."""
+    log_odds = log_odds[None, None]
+    depends = jax.nn.log_sigmoid(log_odds) + family.log_predictive_terms(x)
+    free = jax.nn.log_sigmoid(-log_odds) + pooled.log_predictive_terms(x)
+    # a missing cell adds log(p + 1 - p) = 0
+    return jnp.logaddexp(depends, free)
+
+
+@jax.jit
+def _raised_tables(family: Family, powers: Array) -> Any:
+    return family.raised_tables(powers)
+
+
+@jax.jit
+def _raise_terms(family: Family, powers: Array, x: Array) -> Array:
+    return (family.log_predictive_terms(x) * powers[None, None]).sum(axis=-1)
+
+
+@jax.jit
+def _mix_terms(family: Family, pooled: Family, log_odds: Array, x: Array) -> Array:
+    return mixture_terms(family, pooled, log_odds, x).sum(axis=-1)
