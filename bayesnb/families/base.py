@@ -43,7 +43,7 @@ from bayesnb.arrays.placement import Array, allow_promotion
 from bayesnb.arrays.pytree import Node as Node
 from bayesnb.arrays.pytree import pytree as pytree
 from bayesnb.families.hyperparameters import Hyperparameters
-from bayesnb.families.left_out import Powers
+from bayesnb.families.left_out import LeftOut
 from bayesnb.families.parts.support import broadcast, require_finite_numbers, require_shapes, require_support
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
@@ -58,7 +58,7 @@ Hyperparameter = Any  # NumPyro has no types, so a union with its distributions 
 """A number or an array that broadcasts to [K, D]."""
 
 
-class Family(Hyperparameters, Scoring, Powers):
+class Family(Hyperparameters, Scoring, LeftOut):
     """A likelihood for a block of columns and its conjugate prior; the module's docstring describes the interface.
 
     Example:
@@ -252,6 +252,19 @@ class Family(Hyperparameters, Scoring, Powers):
 
     def by_class(self) -> Any:
         """A family with the same ``predictive_tables`` whose classes are apart: any of them may be joined or taken."""
+        return self
+
+    @property
+    def shares(self) -> tuple[tuple[float, ...], ...]:
+        """The powers with which the V terms of a column begin, in each of G groups that learn powers apart, [G, V].
+
+        Those of a fit are their mean over groups. ``Views`` have several terms.
+        """
+        return ((1.0,),)
+
+    @property
+    def generative(self) -> Family:
+        """The family whose are the program, p(x), the evidence and the parameters; by default itself."""
         return self
 
     # 9. the evidence

@@ -212,20 +212,29 @@ class Histogram(CellColumns):
     def left_out(
         self, statistics: HistogramStatistics, y: Array, weight: Array
     ) -> Callable[[Array, Array, Array], Array]:
-        pairs = np.unique(y + 1j * weight)  # classes and weights, sorted by both
         known = interpret(_left_out_parts, self, statistics)
-        if len(pairs) * self.cells > len(y):  # each row by itself is less work than a table
-            return lambda x, y, weight: left_out_logs(find_cells(x, self._edges), y, weight, known)
-        cells = np.tile(np.arange(self.cells)[:, None], (len(pairs), known[0].shape[0]))
-        own, heavy = (np.repeat(part, self.cells) for part in (pairs.real, pairs.imag))
-        table = left_out_logs(cells, own, heavy, known)
+        return self.left_out_at(partial(left_out_logs, parts=known), y, weight)
 
-        def terms(x: Array, y: Array, weight: Array) -> Array:
+    def left_out_at(
+        self, terms: Callable[[Array, Array, Array], Array], y: Array, weight: Array
+    ) -> Callable[[Array, Array, Array], Array]:
+        """A function of numpy rows from one of the numbers of their cells, -1 where missing, labels and weights.
+
+        The answers [N, K, D] are a table if rows with these labels and weights [N] have few of both.
+        """
+        pairs = np.unique(y + 1j * weight)  # classes and weights, sorted by both
+        if len(pairs) * self.cells > len(y):  # each row by itself is less work than a table
+            return lambda x, y, weight: terms(find_cells(x, self._edges), y, weight)
+        cells = np.tile(np.arange(self.cells)[:, None], (len(pairs), self._edges.shape[0]))
+        own, heavy = (np.repeat(part, self.cells) for part in (pairs.real, pairs.imag))
+        table = terms(cells, own.astype(np.int32), heavy)
+
+        def look_up(x: Array, y: Array, weight: Array) -> Array:
             codes, place = find_cells(x, self._edges), np.searchsorted(pairs, y + 1j * weight)
             found = table[place[:, None] * self.cells + np.maximum(codes, 0), :, np.arange(x.shape[1])[None]]
             return np.where(codes[:, None, :] < 0, 0.0, np.moveaxis(found, 2, 1))
 
-        return terms
+        return look_up
 
     def log_partition(self) -> Array:
         """One row for all classes, [1, D], as they share the cuts."""

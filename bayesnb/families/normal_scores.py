@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 from jax.scipy.special import erfinv
 from jax.scipy.stats import norm
 
+from bayesnb.arrays.compute import interpret
 from bayesnb.arrays.placement import Array
+from bayesnb.arrays.pytree import pytree
+from bayesnb.families.histogram import Histogram
+from bayesnb.families.parts.cell_statistics import HistogramStatistics
 from bayesnb.families.parts.statistics import NormalStatistics
 from bayesnb.families.parts.student_t import log_student_cells
 from bayesnb.families.priors import normal_inverse_gamma as nig
 from bayesnb.families.priors.normal_inverse_gamma import NormalInverseGamma
+from bayesnb.numerics.log_prob import LogProb
+from bayesnb.primitives.cells import find_cells
 
 Sums = tuple[Array, NormalInverseGamma, NormalStatistics]
 
 
+@jax.tree_util.register_static
 @dataclass(frozen=True)
 class NormalScores:
     """A Normal of a column's normal scores, one view of numbers in cells, for ``nb.Views`` only.
@@ -40,24 +50,66 @@ class NormalScores:
                [0.21, 0.79]])
     """
 
-    def log_ratios(self, mass: Array, counts: Array) -> Array:
-        """log r_k of each cell, [K, D, G], from ``mass`` q [D, G] and ``counts`` [K, D, G]. Pure JAX."""
-        scores = _scores(mass)
-        posterior = nig.update(_prior(mass, len(counts)), _statistics(scores, counts))
-        of_cells = NormalInverseGamma(*(table[:, :, None] for table in posterior))
+    def of(self, cells: Histogram) -> ScoredCells:
+        """The view of these cells."""
+        return ScoredCells(cells)
+
+
+@pytree
+class ScoredCells:
+    """The normal scores of the ``cells`` of a Histogram, with its counts: a prior's or a posterior's."""
+
+    cells: Histogram
+
+    statistics_type = HistogramStatistics
+
+    def log_ratios(self) -> Array:
+        """log r_k of each cell, [K, D, G]. Pure JAX."""
+        scores, prior, statistics = self._sums()
+        of_cells = NormalInverseGamma(*(table[:, :, None] for table in nig.update(prior, statistics)))
         return log_student_cells(of_cells, scores[None]) - norm.logpdf(scores)[None]
 
-    def _sums(self, mass: Array, counts: Array) -> Sums:
-        """The scores of cells, the prior, and the statistics of the scores: what ``_left_out`` needs of all rows."""
+    def predictive_tables(self) -> LogProb:
+        """The same end to end, [K, D G]. Pure JAX."""
+        logs = self.log_ratios()
+        return LogProb(logs.reshape(len(logs), -1), None)
+
+    def log_predictive_terms(self, x: Array) -> Array:
+        """The same at the rows' cells, [N, K, D]; 0 for a missing cell. Pure JAX."""
+        return self.cells.at_cells(self.predictive_tables().finite, x)
+
+    def left_out(
+        self, statistics: HistogramStatistics, y: Array, weight: Array
+    ) -> Callable[[Array, Array, Array], Array]:
+        """``leave_one_out_terms`` of some of the rows with these labels and weights [N], in numpy."""
+        parts = interpret(ScoredCells._parts, self, statistics)
+        return self.cells.left_out_at(partial(interpret, _left_out_terms, *parts), y, weight)
+
+    def leave_one_out_terms(self, statistics: HistogramStatistics, x: Array, y: Array, weight: Array) -> Array:
+        """log r of rows without themselves, [N, K, D]. Pure JAX."""
+        return _left_out_terms(*self._parts(statistics), find_cells(x, jnp.asarray(self.cells._edges)), y, weight)
+
+    def _sums(self) -> Sums:
+        """The scores of cells, the prior, and the statistics of the scores."""
+        mass, counts = self.cells._mass, jnp.asarray(self.cells.counts)
         scores = _scores(mass)
         return scores, _prior(mass, len(counts)), _statistics(scores, counts)
 
-    def _left_out(self, sums: Sums, cells: Array, y: Array, weight: Array) -> Array:
-        """log r of each row's cell in its own class without the row, [N, D]; 0 for a missing cell, -1. Pure JAX."""
-        scores, prior, statistics = sums
-        z = jnp.where(cells < 0, jnp.nan, scores[jnp.arange(cells.shape[1])[None], jnp.maximum(cells, 0)])
-        others = nig.leave_out(prior, statistics, z, y, weight)
-        return log_student_cells(others, z) - jnp.where(cells < 0, 0.0, norm.logpdf(z))
+    def _parts(self, statistics: HistogramStatistics) -> tuple[Array, Sums]:
+        """What rows without themselves need of all rows: the log ratios, and the sums."""
+        posterior = ScoredCells(self.cells.update(statistics))
+        return posterior.log_ratios(), posterior._sums()
+
+
+def _left_out_terms(logs: Array, sums: Sums, cells: Array, y: Array, weight: Array) -> Array:
+    """log r of rows without themselves, [N, K, D], by the numbers of their cells; 0 for a missing cell, -1."""
+    scores, prior, statistics = sums
+    column, seen, place = jnp.arange(cells.shape[1])[None], cells >= 0, jnp.maximum(cells, 0)
+    z = jnp.where(seen, scores[column, place], jnp.nan)
+    others = nig.leave_out(prior, statistics, z, y, weight)
+    own = log_student_cells(others, z) - jnp.where(seen, norm.logpdf(z), 0.0)
+    terms = jnp.where(seen[:, None], jnp.moveaxis(logs[:, column, place], 0, 1), 0.0)
+    return jnp.where((jnp.arange(len(logs))[None] == y[:, None])[:, :, None], own[:, None], terms)
 
 
 def require_no_view(given: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from functools import singledispatch
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ import jax
 import numpy as np
 
 from bayesnb.arrays.pytree import fields_of
+from bayesnb.families.views import Views
 from bayesnb.files.sources.arrow import BlockSource
 from bayesnb.files.sources.blocks import Position, StreamError
 from bayesnb.files.storage import tensors
@@ -163,8 +165,15 @@ class Checkpoint:
         self._due = end + max(LEAST_SECONDS, (end - start) / SHARE)
 
 
+@singledispatch
 def _sizes(family: Any) -> dict[str, str]:
     return {f.name: repr(getattr(family, f.name)) for f in fields_of(family) if f.metadata.get("static")}
+
+
+@_sizes.register
+def _(family: Views) -> dict[str, str]:
+    names = tuple(type(one).__name__ for one in family.families)
+    return _sizes(family.generative) | {"views": repr(names)}
 
 
 def _difference(there: Any, here: Any) -> str:

@@ -29,6 +29,7 @@ from bayesnb.families.base import Params
 from bayesnb.families.parts.cells import centres_of
 from bayesnb.families.tied_columns import TiedColumns
 from bayesnb.numerics import covariances
+from bayesnb.results.combine import raise_terms
 
 FAR = 8.0
 """Quadrature ends where a standard normal has a probability of 1e-15 beyond."""
@@ -169,8 +170,12 @@ def _(family: Any, params: Params, k: int) -> Array:
 
 @means.register(Histogram)
 def _(family: Any, params: Params) -> Array:
-    centres = centres_of(jnp.asarray(family.edges[0]), jnp.asarray(family.atoms[0]))
-    return (family.cell_probs(params) * centres[None]).sum(axis=-1)
+    return (family.cell_probs(params) * _centres(family)[None]).sum(axis=-1)
+
+
+def _centres(family: Any) -> Array:
+    """The means of the cells, [D, G]."""
+    return centres_of(jnp.asarray(family.edges[0]), jnp.asarray(family.atoms[0]))
 
 
 @divergence.register(Histogram)
@@ -181,7 +186,10 @@ def _(family: Any, params: Params, k: int) -> Array:
 
 @raised_divergence.register(Views)
 def _(family: Any, params: Params, k: int, powers: Array) -> Array:
-    return family.raise_divergence(params, k, powers)
+    """The sum over cells of their terms, those of other views at the cells' centres."""
+    probs, centres = family.cell_probs(params), _centres(family).T
+    terms = raise_terms(family, family.log_likelihood_terms(params, centres).finite, powers, centres)
+    return jnp.einsum("dg,gjd->jd", probs[k], terms[:, k, None] - terms)
 
 
 @means.register(TiedColumns)

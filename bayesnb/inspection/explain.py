@@ -31,7 +31,7 @@ from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.results import intervals
 from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
-from bayesnb.results.combine import mixture_terms
+from bayesnb.results.combine import mixture_terms, raise_terms
 from bayesnb.results.draws import Draws
 from bayesnb.rows import arguments
 from bayesnb.rows.packing import columns_in
@@ -264,8 +264,10 @@ def terms(fit: Classifier, arrays: dict[str, Array]) -> dict[str, LogProb]:
         mixed = {b: mixture_terms(f, fit.pooled[b], fit.log_odds[b], arrays[b]) for b, f in families.items()}
         found = {b: LogProb(part, None) for b, part in mixed.items()}
     else:
-        exact = {b: LogProb(explained_predictive(f, arrays[b]), None) for b, f in families.items()}
-        found = {b: intervals.raise_terms(families[b], part, powers, b, arrays[b]) for b, part in exact.items()}
+        exact = {b: explained_predictive(f, arrays[b]) for b, f in families.items()}
+        if powers is not None:
+            exact = {b: raise_terms(f, exact[b], powers[b], arrays[b]) for b, f in families.items()}
+        found = {b: LogProb(part, None) for b, part in exact.items()}
     return {b: LogProb(p.finite, jnp.zeros_like(p.finite) if p.zeros is None else p.zeros) for b, p in found.items()}
 
 

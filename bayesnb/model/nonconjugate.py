@@ -21,7 +21,6 @@ from numpyro.distributions.constraints import Constraint
 from numpyro.primitives import Messenger
 
 from bayesnb.arrays.placement import Array, allow_promotion
-from bayesnb.arrays.pytree import fields_of
 from bayesnb.families.base import Family
 from bayesnb.rows.labelled_rows import Specification
 
@@ -157,5 +156,5 @@ def sample_hyperparameters(model: Specification, names: Mapping[str, str] | None
 
 
 def _distributions(family: Family) -> dict[str, Any]:
-    values = ((f.name, getattr(family, f.name)) for f in fields_of(family))
-    return {name: value for name, value in values if isinstance(value, dist.Distribution)}
+    values, _ = jax.tree_util.tree_flatten_with_path(family, lambda value: isinstance(value, dist.Distribution))
+    return {path[-1].name: value for path, value in values if isinstance(value, dist.Distribution)}

@@ -21,6 +21,7 @@ predictive that are numpy's and of a known form: log probabilities of two values
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import singledispatch
 from typing import Any
 
 import jax
@@ -32,6 +33,8 @@ from bayesnb.arrays.compute import compute, compute_rows
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.families.base import Family, Score
 from bayesnb.families.parts.student_t import Student, log_student_mixture, raise_student
+from bayesnb.families.powers import by_view
+from bayesnb.families.views import Views
 from bayesnb.model.class_prior import joint_score
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb
@@ -83,10 +86,9 @@ def average_draws(joint: Callable[[Sites], LogProb], draws: Sites) -> LogProb:
     return LogProb(total.finite - jnp.log(num_draws), total.zeros)
 
 
+@singledispatch
 def raise_block(family: Family, powers: Array) -> Score:
     """sum_d w_d log p(x_d | y = k), [N, K], of a block; of one that is seen by V views the powers are [V D]."""
-    if family.several_views:
-        return family.predictive_scorer(compute(_raised_tables, family, powers))
     if powers.shape[0] == 1:
         predictive = prepare_predictive(family)
         return lambda x: _times(powers[0], predictive(x))
@@ -95,7 +97,12 @@ def raise_block(family: Family, powers: Array) -> Score:
         return family.predictive_scorer(raise_student(tables, powers))
     if tables is not None:
         return _from_category_logs(family, tables, _category_logs(tables) * _of_categories(family, powers))
-    return lambda x: LogProb(compute_rows(_raise_terms, (family, powers), x), None)
+    return lambda x: LogProb(compute_rows(_sum_raised, (family, powers), x), None)
+
+
+@raise_block.register
+def _(family: Views, powers: Array) -> Score:
+    return family.predictive_scorer(compute(_raised_tables, family, powers))
 
 
 def mix_block(family: Family, pooled: Family, log_odds: Array) -> Score:
@@ -108,7 +115,7 @@ def mix_block(family: Family, pooled: Family, log_odds: Array) -> Score:
         depends = scipy.special.log_expit(odds) + _category_logs(tables)
         free = scipy.special.log_expit(-odds) + _category_logs(of_pooled)
         return _from_category_logs(family, tables, np.logaddexp(depends, free))
-    return lambda x: LogProb(compute_rows(_mix_terms, (family, pooled, log_odds), x), None)
+    return lambda x: LogProb(compute_rows(_sum_mixed, (family, pooled, log_odds), x), None)
 
 
 def _times(power: Array, score: LogProb) -> LogProb:
@@ -145,6 +152,23 @@ def _of_categories(family: Family, by_feature: Array) -> Array:
     return np.repeat(by_feature, family.table_sizes(len(by_feature)))
 
 
+@singledispatch
+def side_by_side(family: Family, terms: Array, x: Array) -> Array:
+    """The terms of a block's rows [N, K, F] by view, [N, K, V, F]; of V views those of the others beside them."""
+    del family, x
+    return terms[:, :, None]
+
+
+@side_by_side.register
+def _(family: Views, terms: Array, x: Array) -> Array:
+    return family.side_by_side(terms, x)
+
+
+def raise_terms(family: Family, terms: Array, powers: Array, x: Array) -> Array:
+    """The terms of a block's rows [N, K, F] raised to powers [P], or [1] for the whole block. Pure JAX."""
+    return (side_by_side(family, terms, x) * by_view(family, powers)[None, None]).sum(axis=2)
+
+
 def mixture_terms(family: Family, pooled: Family, log_odds: Array, x: Array) -> Array:
     """The terms of the average over subsets, [N, K, D]. Pure JAX."""
     log_odds = log_odds[None, None]
@@ -155,15 +179,15 @@ def mixture_terms(family: Family, pooled: Family, log_odds: Array, x: Array) -> 
 
 
 @jax.jit
-def _raised_tables(family: Family, powers: Array) -> Any:
-    return family.raised_tables(powers)
+def _raised_tables(family: Views, powers: Array) -> Any:
+    return family.raised_tables(by_view(family, powers))
 
 
 @jax.jit
-def _raise_terms(family: Family, powers: Array, x: Array) -> Array:
-    return (family.log_predictive_terms(x) * powers[None, None]).sum(axis=-1)
+def _sum_raised(family: Family, powers: Array, x: Array) -> Array:
+    return raise_terms(family, family.log_predictive_terms(x), powers, x).sum(axis=-1)
 
 
 @jax.jit
-def _mix_terms(family: Family, pooled: Family, log_odds: Array, x: Array) -> Array:
+def _sum_mixed(family: Family, pooled: Family, log_odds: Array, x: Array) -> Array:
     return mixture_terms(family, pooled, log_odds, x).sum(axis=-1)

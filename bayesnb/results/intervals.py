@@ -24,6 +24,7 @@ from bayesnb.families.base import Family
 from bayesnb.model.class_prior import joint
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb
+from bayesnb.results.combine import raise_terms
 from bayesnb.rows import arguments
 
 AT_ONCE = 1 << 26
@@ -173,13 +174,10 @@ def feature_terms(
     blocks, terms = model.block_params(params), {}
     for name, family in model.families.items():
         part = of_block(family, blocks[name], arrays[name])
-        terms[name] = raise_terms(family, part, powers, name, arrays[name])
+        if powers is not None:
+            part = part._replace(finite=raise_terms(family, part.finite, powers[name], arrays[name]))
+        terms[name] = part
     return terms
-
-
-def raise_terms(family: Family, part: LogProb, powers: Mapping[str, Array] | None, block: str, x: Array) -> LogProb:
-    """The terms of a block's rows [N, K, D], raised to their powers [P], or [1] for the whole block."""
-    return part if powers is None else LogProb(family.raise_terms(part.finite, powers[block], x), part.zeros)
 
 
 def joint_of_terms(class_probs: Array, terms: Mapping[str, LogProb]) -> LogProb:

@@ -13,6 +13,7 @@ import pandas as pd
 
 from bayesnb.arrays.placement import Array
 from bayesnb.families import Family
+from bayesnb.families.powers import num_powers
 from bayesnb.families.words import with_views
 from bayesnb.fits.averaged import feature_inclusion, fit_averaged
 from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior
@@ -218,7 +219,7 @@ def plan(
     widths = {block: len(names) for block, names in schema.names_by_block.items()}
     found = _families(schema, 1.0, laplace=False, views=True)
     families = {"x": found} if isinstance(found, Family) else found
-    features = sum(family.num_powers(widths[block]) for block, family in families.items())
+    features = sum(num_powers(family, widths[block]) for block, family in families.items())
     cells = num_rows // one_in(num_rows) * (num_classes - 1) * features
     dense = all(families[block].one_feature for block in sparse)
     learns = dense and num_classes <= MOST_CLASSES and cells <= MOST_CELLS and cells * features <= MOST_PRODUCTS
@@ -259,7 +260,7 @@ def specification(
 
 def has_views(schema: Schema, model: NaiveBayes) -> bool:
     """Whether some numbers were inferred and are seen by several views."""
-    return any(model.families[block].several_views for block in schema.inferred_blocks & {*model.families})
+    return any(len(model.families[block].shares[0]) > 1 for block in schema.inferred_blocks & {*model.families})
 
 
 def has_powers(fit: Classifier) -> bool:

@@ -112,16 +112,14 @@ def _leave_out(model: NaiveBayes, rows: LabelledRows, joint: bool) -> Array:
     fit = fit_posterior(model, statistics=summarise(rows, tables=True))
     own, weight = rows.labels.y, rows.weight()
 
-    def add_blocks(name: str) -> Array:
-        table = class_part(fit, own, weight)
-        for block, family in fit.prior.families.items():
-            table = table + getattr(family, name)(fit.statistics.blocks[block], rows.arrays[block], own, weight)
-        return table
-
+    table = class_part(fit, own, weight)
+    for block, family in fit.prior.families.items():
+        one = family.generative if joint else family
+        table = table + one.leave_one_out(fit.statistics.blocks[block], rows.arrays[block], own, weight)
     if not joint:
-        return LogProb(add_blocks("left_out_scores"), None).normalise()
+        return LogProb(table, None).normalise()
     base = fit.model.row_base_measure(rows.arrays)
-    table = add_blocks("leave_one_out") + (base if isinstance(base, float) else base[:, None])
+    table = table + (base if isinstance(base, float) else base[:, None])
     if fit.weights is None:
         return table
     return _leave_out(model, rows, joint=False) + logsumexp(table)[:, None]

@@ -10,6 +10,7 @@ from bayesnb.arrays.placement import Array, promote_dtypes
 from bayesnb.arrays.sparse import is_sparse
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.families.base import Family
+from bayesnb.families.powers import num_powers, start_powers
 from bayesnb.forests.left_out import left_out_ratios
 from bayesnb.forests.results import ForestPosterior
 from bayesnb.results.classifier import Posterior
@@ -135,7 +136,7 @@ def left_out_evidence(
     once = np.minimum(weight, 1.0)
     families, relative = posterior.prior.families, _Relative(own, rows.num_classes)
     sizes = {
-        name: family.num_powers(columns_in(family, rows.arrays[name])) if by_feature else 1
+        name: num_powers(family, columns_in(family, rows.arrays[name])) if by_feature else 1
         for name, family in families.items()
     }
     shape = (*relative.others.shape, sum(sizes.values()) + (forest is not None))
@@ -152,7 +153,7 @@ def left_out_evidence(
                 )
             _fill_by_feature(out, family, statistics, cells, relative)
         else:
-            out[:, :, 0] = relative(family.left_out_scores(statistics, *cells))
+            out[:, :, 0] = relative(family.leave_one_out(statistics, *cells))
     if forest is not None:
         evidence[:, :, -1] = relative(left_out_ratios(forest, rows, once))
     prior = relative(class_part(posterior, own, once, learned=True))
@@ -175,8 +176,8 @@ class _Relative:
 def _fill_by_feature(
     out: Array, family: Family, statistics: Any, cells: tuple[Array, ...], relative: _Relative
 ) -> None:
-    terms = family.leave_out_by_power(statistics, *cells[1:])
-    start = family.start_powers(columns_in(family, cells[0]))
+    terms = family.left_out(statistics, *cells[1:])
+    start = start_powers(family, columns_in(family, cells[0]))
 
     def part(rows: slice) -> None:
         out[rows] = start * relative(terms(*(cell[rows] for cell in cells)), rows)

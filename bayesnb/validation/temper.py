@@ -30,6 +30,7 @@ import scipy  # scipy.optimize is loaded on first use
 from bayesnb.arrays.placement import Array, as_array
 from bayesnb.arrays.threads import one_blas_thread
 from bayesnb.arrays.typing import ArrayLike, Estimator, LabelsLike, Table
+from bayesnb.families.powers import power_groups
 from bayesnb.forests.results import ForestPosterior
 from bayesnb.frames.classes import codes_among, plain_labels
 from bayesnb.results.classifier import Posterior
@@ -137,12 +138,11 @@ def _raise(
 def _power_groups(posterior: Posterior, table: LeftOutEvidence) -> Array:
     """Multiples of the features' evidence in each group that learns powers by itself, [G, F]."""
     families = posterior.prior.families
-    of_block = [families[name].power_groups(posterior.prior.columns[name] or 0) for name in table.sizes]
+    of_block = [power_groups(families[name], posterior.prior.columns[name] or 0) for name in table.sizes]
     most = max(map(len, of_block), default=1)
     rest = table.evidence.shape[2] - sum(table.sizes.values())  # the log ratio of forests
-    groups: list[Any] = [own * most if len(own) == 1 else own for own in of_block]
-    rows: list[Any] = [np.concatenate([*parts, np.ones(rest)]) for parts in zip(*groups, strict=True)]
-    return np.stack(rows or [np.ones(rest)])
+    groups = [np.broadcast_to(own, (most, own.shape[1])) for own in of_block]
+    return np.concatenate([*groups, np.ones((most, rest))], axis=1)
 
 
 def _temper_classifier(classifier: Any, X: Any, y: Any, per_feature: bool, sample_weight: Any) -> Any:

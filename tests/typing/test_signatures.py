@@ -29,7 +29,6 @@ REASONS = {
     "ModelStatistics.pool(return)": "of each family its own",
     "ModelStatistics.with_block(statistics)": "of each family its own",
     "Scoring": "the contract of models and of families: parameters and rows are those of either",
-    "Views.__init__(fields)": "the fields of a copy, of whatever type",
 }
 """Where ``Any`` may stand, a place or an alias, and why; those in ``bayesnb.arrays.typing`` say it there."""
 

@@ -184,6 +184,10 @@ class ViewStatistics(HistogramStatistics):
         """Both statistics of the same rows."""
         return cls(cells.counts, cells.log_base, cells.edges, cells.atoms, moments.count, moments.mean, moments.squares)
 
+    def of(self, family: Any) -> HistogramStatistics | NormalStatistics:
+        """Those of one of the families."""
+        return self.moments if family.statistics_type is NormalStatistics else self.cell_counts
+
     @property
     def cell_counts(self) -> HistogramStatistics:
         """Those of the cells alone."""

@@ -19,7 +19,7 @@ from numpyro.distributions.transforms import AffineTransform
 from bayesnb.arrays.class_table import ClassTable
 from bayesnb.arrays.placement import allow_promotion
 from bayesnb.arrays.pytree import fields_of
-from bayesnb.families import Family, Histogram, Views
+from bayesnb.families import Family, Histogram, NormalScores
 from bayesnb.families.parts.statistics import Statistics
 from bayesnb.files.storage.saved_estimators import check_estimator
 from bayesnb.files.storage.saved_forests import FirstPairs
@@ -61,7 +61,7 @@ SPELLED = (Spelling, Site, Part, Cells, Positions)
 
 OPTIONAL = {
     NaiveBayes: "spelling", ModelStatistics: "classes", ForestStatistics: "classes", FrameSchema: "informative",
-    ArraySchema: "informative", Histogram: "found", Views: "found",
+    ArraySchema: "informative", Histogram: "found",
 }  # fmt: skip
 """The field of a type that is saved only where it is set: how a recognised model is shown, the names of classes, the
 columns whose missing cells are informative, edges that were found."""
@@ -208,7 +208,9 @@ def decode(code: Any, arrays: Arrays) -> Any:
 def node_type(name: str) -> Any:
     """The class of a node: a type of this package, a defined family or its statistics; None for any other name."""
     statistics = [getattr(family, "statistics_type", None) for family in Family.known.values()]
-    known = (*statistics, PairStatistics, JointStatistics, *RESULTS, *SCHEMAS, Column, WordColumn, ClassTable)
+    known = (
+        *statistics, NormalScores, PairStatistics, JointStatistics, *RESULTS, *SCHEMAS, Column, WordColumn, ClassTable
+    )  # fmt: skip
     own = {cls.__name__: cls for cls in known if cls is not None}
     return (Family.known | own).get(name)
 
@@ -227,6 +229,8 @@ def _node(name: str, codes: dict[str, Any], arrays: Arrays) -> Any:
         raise ValueError(f"{name!r} is not a part of a result; define a family of your own before loading a fit of it")
     if cls is PairStatistics and set(codes) == set(FirstPairs._fields):
         return FirstPairs(**{field: decode(code, arrays) for field, code in codes.items()})
+    if name == "Views":
+        return cls(*_views({field: decode(code, arrays) for field, code in codes.items()}))
     names = [name for name in _fields_of(cls) if name != OPTIONAL.get(cls) or name in codes]
     if set(codes) != set(names):
         raise ValueError(f"a {name} has the fields {', '.join(names)}, got {', '.join(codes)}")
@@ -246,6 +250,17 @@ def _node(name: str, codes: dict[str, Any], arrays: Arrays) -> Any:
         blocks = node.blocks if cls is ForestStatistics else node.posterior.statistics.blocks
         object.__setattr__(node, "pairs", node.pairs.of_blocks(blocks))
     return node
+
+
+def _views(fields: dict[str, Any]) -> Any:
+    """The families of ``Views``; a file of version 0.1.0 has their fields side by side, and their names in order."""
+    if "families" in fields:
+        return fields["families"]
+    fields = {"found": False, "variance": "own", **fields}
+    views = [object.__new__(Family.known.get(name, NormalScores)) for name in fields["views"]]
+    for one in views:
+        one.__dict__.update({field: fields[field] for field in _fields_of(type(one))})
+    return views
 
 
 def _require_type(owner: str, field: str, value: Any) -> None:

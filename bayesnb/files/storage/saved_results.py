@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import singledispatch
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 from bayesnb.arrays.class_table import is_class_table
 from bayesnb.arrays.placement import allow_promotion, to_double
 from bayesnb.families.parts.support import require_axes, require_finite_numbers, require_simplex
+from bayesnb.families.powers import num_powers
 from bayesnb.files.storage.saved_forests import check_forest
 from bayesnb.fits.averaged import AveragedPosterior
 from bayesnb.fits.bootstrap import Bootstrap
@@ -45,7 +45,7 @@ def check_saved_model(model: NaiveBayes) -> None:
     num_classes: Any = arguments.check_num_classes(model.num_classes)
     if not model.resolved:
         for family in families.values():
-            replace(family)  # runs the checks of its constructor
+            family.__post_init__()  # the checks of its constructor
     else:
         axes = (("class_concentration", "K"),)
         require_axes("NaiveBayes", {"class_concentration": concentration}, axes, {"K": num_classes})
@@ -248,7 +248,7 @@ def _check_by_feature(owner: str, given: Any, model: NaiveBayes, *, powers: bool
     if set(arrays) != set(model.families):
         raise ValueError(f"{owner} must have the blocks {list(model.families)}, got {list(arrays)}")
     for name, value in arrays.items():
-        size = model.families[name].num_powers(model.columns[name] or 0) if powers else model.columns[name]
+        size = num_powers(model.families[name], model.columns[name] or 0) if powers else model.columns[name]
         if value.shape not in ((1,), (size,)) or np.isnan(value).any():
             raise ValueError(f"{owner}[{name!r}] must be one number or one for each column, got shape {value.shape}")
 
