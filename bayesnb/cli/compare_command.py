@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -74,7 +73,7 @@ def parse_sizes(given: str) -> tuple[int, ...]:
 @seed_option
 @click.option(
     "--nuts/--no-nuts", default=None,
-    help="Check the exact posterior with one NUTS run.  [default: if that takes at most a third of the whole time]",
+    help="Check the exact posterior with one NUTS run.  [default: if there are 4 fits or more for each free parameter]",
 )  # fmt: skip
 @click.option(
     "--model", "place", metavar="FILE[:FUNCTION]",
@@ -214,7 +213,6 @@ def _find(
     from bayesnb.comparison.compare import compare
     from bayesnb.report.summary import Findings
 
-    start = time.perf_counter()
     with watch(notes, experiment, methods) as watcher:
         result = compare(experiment, watcher.advance, methods, watcher.foretell, watcher.prepare, keep)
     with finishes_first(notes):
@@ -227,7 +225,7 @@ def _find(
     if result.stopped is not None and nuts is not False:
         skipped = "There is no check with NUTS, because the comparison was stopped."
     elif nuts is None:
-        skipped = first_split.too_long_for_nuts(experiment.first, time.perf_counter() - start)
+        skipped = first_split.too_long_for_nuts(experiment.first, len(result.records))
     if skipped is None and nuts is not False:
         notes.print(f"Sampling with NUTS at n = {experiment.sizes[-1]:,} to check the exact posterior ...")
         try:

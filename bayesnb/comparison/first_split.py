@@ -20,6 +20,7 @@ from bayesnb.inspection.num_parameters import num_parameters
 from bayesnb.rows.statistics import ModelStatistics
 
 MOST_CHECKED_ROWS = 500
+FITS_PER_PARAMETER = 4  # NUTS then takes at most about a third of the whole time
 MOST_PAIRED_ROWS = 2000  # enough to separate strong pairs from weak ones, in a fraction of a second
 CHECK_SAMPLES = 500  # draws per chain, and warm-up steps: enough for a check, and most of the time is compilation
 
@@ -75,21 +76,17 @@ class Evidence:
     columns: tuple[Inclusion, ...]
 
 
-def too_long_for_nuts(first: FirstSplit, seconds_so_far: float) -> str | None:
-    """A sentence if the check would take more than a third of the whole time, its own included; else None.
+def too_long_for_nuts(first: FirstSplit, num_fits: int) -> str | None:
+    """A sentence if the check would take long beside a comparison of so many fits; else None.
 
-    Args:
-        first: The first split.
-        seconds_so_far: The seconds that everything before the check took.
+    Both are counted, not timed: one command has one report on every machine.
     """
     number = num_parameters(first.model, first.table.X).total
-    # compilation takes 11 s, and trees grow with the parameters too: 154 s for 1,361 of categories
-    seconds = 11.0 + 0.04 * number * (1.0 + number / 1000.0)
-    if seconds <= seconds_so_far / 2:
+    if num_fits >= FITS_PER_PARAMETER * number:
         return None
     return (
-        f"The check with NUTS was left out, because with {number:,} free parameters it would take about "
-        f"{seconds:,.0f} s, more than a third of the whole time: --nuts asks for it."
+        f"The check with NUTS was left out, because with {number:,} free parameters it would take long beside "
+        f"{num_fits:,} fits: --nuts asks for it."
     )
 
 
