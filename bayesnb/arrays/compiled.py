@@ -1,7 +1,8 @@
 """Loops over the cells of numpy rows, compiled by numba: one pass over the rows, and no temporaries.
 
 A compiled loop releases the interpreter lock, so that blocks of rows may run in threads. numba caches compiled code
-next to the source file, or in the user's cache, for the next process.
+next to the source file, or in the user's cache, for the next process, until that file changes: what a loop takes from
+another file of the package would stay as it was.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def compiled_unless_few(function: Callable[..., T], **options: Any) -> Callable[
 
 
 def part_of_loops(function: Callable[..., T]) -> Callable[..., T]:
-    """The function, which compiled loops of the same file may call: their cache does not see changes of other files."""
+    """The function, which compiled loops of the same file may call."""
     _PARTS.append(function)
     return function
 

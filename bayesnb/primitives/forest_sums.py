@@ -30,7 +30,7 @@ LARGEST = 650.0
 """Larger log weights are not exponentiated: sums of 256 of them would overflow near 704."""
 
 NEGLIGIBLE = 40.0
-"""A term smaller than another by so many nats does not change their sum. numba's cached loops contain this value."""
+"""A term smaller than another by so many nats does not change their sum."""
 
 
 def log_forest_sum(log_weights: Array) -> Array:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
@@ -39,6 +41,30 @@ def test_without_a_folder_to_write_to_loops_are_compiled_all_the_same(monkeypatc
         return 2 * x
 
     assert twice(21) == 42
+
+
+def from_other_files(path):
+    """The names of bayesnb's other files that the compiled loops of a file read."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and "bayesnb" in str(node.module)]
+    imported = {alias.asname or alias.name for node in nodes for alias in node.names}
+    loops = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.decorator_list]
+    compiled = [loop for loop in loops if DECORATORS & set(map(ast.unparse, loop.decorator_list))]
+    return {
+        node.id for loop in compiled for part in loop.body for node in ast.walk(part) if isinstance(node, ast.Name)
+    } & imported
+
+
+DECORATORS = {"compiled", "compiled_unless_few", "part_of_loops"}
+
+
+def test_loops_take_nothing_from_other_files_whose_changes_their_cache_does_not_see(tmp_path):
+    paths = [path for path in Path(nb.__file__).parent.rglob("*.py") if "@compiled" in path.read_text(encoding="utf-8")]
+    assert len(paths) > 5
+    assert {name for path in paths for name in from_other_files(path)} == {"prefetch"}  # an instruction of LLVM
+    faulty = tmp_path / "faulty.py"
+    faulty.write_text("from bayesnb.limits import MOST\n\n@compiled\ndef add(x):\n    return x + MOST\n")
+    assert from_other_files(faulty) == {"MOST"}
 
 
 def layouts():

@@ -27,7 +27,7 @@ from bayesnb.primitives.products.loops import multiply_stored
 from bayesnb.primitives.scoring import Score
 
 MOST_FACTORS = 16
-"""Larger counts are scored by log-gamma functions, one pair at a time. numba's cached loops contain this value."""
+"""Larger counts are scored by log-gamma functions, one pair at a time."""
 
 MOST_LEVELS = 3
 """The largest count whose logarithms are tabulated, one number for each cell and count."""

@@ -11,8 +11,7 @@ from bayesnb.arrays.compiled import compiled, compiled_unless_few, for_loops, pr
 from bayesnb.arrays.placement import Array
 
 AHEAD = 32
-"""The number of cells whose coefficients are prefetched before they are needed. numba's cached loops contain this value
-and the two below: delete the cache after a change."""
+"""The number of cells whose coefficients are prefetched before they are needed."""
 
 LINE = 64
 """The size of a cache line in bytes."""
