@@ -29,7 +29,7 @@ from bayesnb.primitives.scoring import Score
 from bayesnb.primitives.sums import Labels
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.rows import arguments
-from bayesnb.rows.checks import check_shapes, check_values
+from bayesnb.rows.checks import check_shapes, check_values, count_rows
 from bayesnb.rows.labelled_rows import LabelledRows
 from bayesnb.rows.labels import check_weights
 from bayesnb.rows.statistics import ModelStatistics, from_device, from_host
@@ -139,7 +139,7 @@ def _fit_each(model: NaiveBayes, statistics: ModelStatistics, fit: Callable[...,
 def _statistics(model: NaiveBayes, X: Any, Y: Any, sample_weight: Any) -> ModelStatistics:
     """The statistics of every label, each array [L, 2, ...]."""
     arrays = check_shapes(model.families, model.single, model.by_block(X), model.columns)
-    num_rows = next(iter(arrays.values())).shape[0]
+    num_rows = count_rows(arrays)
     Y = _check_labels(Y, num_rows)
     weight = None if sample_weight is None else check_weights(sample_weight, num_rows)
     if weight is not None and not is_traced(weight):

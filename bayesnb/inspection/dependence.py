@@ -21,7 +21,7 @@ from bayesnb.inspection.pair_measures import measure_pairs
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.primitives.codes import starts_of
 from bayesnb.rows import arguments
-from bayesnb.rows.checks import check_shapes, check_values
+from bayesnb.rows.checks import check_shapes, check_values, count_rows
 from bayesnb.rows.labelled_rows import LabelledRows
 from bayesnb.rows.labels import check_labels
 from bayesnb.rows.statistics import summarise
@@ -156,7 +156,7 @@ def dependence(
     num_columns = sum(x.shape[1] for x in arrays.values())
     if num_columns < 2:
         raise ValueError(f"dependence is between two columns, X has {num_columns}: give at least two")
-    num_rows = next(iter(arrays.values())).shape[0]
+    num_rows = count_rows(arrays)
     if not num_rows:
         raise ValueError("dependence is estimated from rows, and X has none")
     rows = LabelledRows(families, arrays, *check_labels(labels, weight, num_rows, num_classes)).drop_unused()

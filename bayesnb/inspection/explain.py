@@ -34,6 +34,7 @@ from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
 from bayesnb.results.combine import mixture_terms, raise_terms
 from bayesnb.results.draws import Draws
 from bayesnb.rows import arguments
+from bayesnb.rows.checks import count_rows
 from bayesnb.rows.packing import columns_in
 
 LARGEST = 1 << 31
@@ -114,7 +115,7 @@ def explain(
     features = names.prefix_repeated(_feature_names(found, columns))
     ends = np.cumsum([len(part) for part in features.values()]).tolist()
     blocks = {block: slice(end - len(features[block]), end) for block, end in zip(features, ends, strict=True)}
-    _check_size(next(iter(arrays.values())).shape[0], "rows", probs.size, ends[-1], "fewer rows at once")
+    _check_size(count_rows(arrays), "rows", probs.size, ends[-1], "fewer rows at once")
     small = keep_seen_words(found, arrays)
     parts = compute_rows(terms, (small.fit,), small.arrays)
     table = [_beside(small, blocks, {b: part[i] for b, part in parts.items()}) for i in (0, 1)]

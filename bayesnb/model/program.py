@@ -32,7 +32,7 @@ from bayesnb.arrays.placement import Array, is_traced, promote_dtypes
 from bayesnb.families import NormalKnownVariance
 from bayesnb.families.base import Params
 from bayesnb.model.nonconjugate import fill_hyperpriors, hyperpriors, sample_hyperparameters
-from bayesnb.rows.checks import check_rows
+from bayesnb.rows.checks import check_rows, count_rows
 from bayesnb.rows.labelled_rows import Specification
 from bayesnb.rows.labels import check_labels
 from bayesnb.rows.statistics import pooled_statistics
@@ -127,7 +127,7 @@ class _AnyClasses(dist.Distribution):
 def _rows(model: Specification, X: Any, y: Any, num_rows: int | None) -> tuple[dict[str, Array] | None, int]:
     if X is not None:
         arrays = check_rows(model.families, model.single, model.by_block(X), model.columns)
-        return arrays, next(iter(arrays.values())).shape[0]
+        return arrays, count_rows(arrays)
     if not model.resolved:
         raise ValueError(
             "generating rows needs a resolved model, such as model.resolve(X, y) or a posterior's prior: "

@@ -112,8 +112,6 @@ class Classifier(Node):
         return found["x"] if self.model.single else found
 
     def _draw_parameters(self, X: Any, level: float, key: Array, num_draws: int) -> ParameterDraws:
-        if isinstance(self, PointEstimate):
-            raise ValueError("a point estimate has no posterior uncertainty: use fit_posterior or fit_nuts")
         return intervals.draw_parameters(self, self.arrays(X), key, num_draws, level)
 
     @property
@@ -215,6 +213,10 @@ class PointEstimate(Classifier):
         """The number of columns of each block."""
         blocks = self.model.block_params(self.params)
         return {b: columns_of(f, blocks[b]) for b, f in self.model.families.items()}
+
+    def _draw_parameters(self, X: Any, level: float, key: Array, num_draws: int) -> ParameterDraws:
+        del X, level, key, num_draws
+        raise ValueError("a point estimate has no posterior uncertainty: use fit_posterior or fit_nuts")
 
     def _scorer(self) -> Score:
         return add_terms(self.model, self.params)

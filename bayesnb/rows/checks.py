@@ -69,6 +69,11 @@ def check_shapes(
     return arrays
 
 
+def count_rows(arrays: Mapping[str, Array]) -> int:
+    """The number of rows of checked blocks."""
+    return next(iter(arrays.values())).shape[0]
+
+
 def check_rows(
     families: Mapping[str, Family], single: bool, X: Any, columns: Columns = None, *, sparse: bool = False
 ) -> dict[str, Array]:
@@ -151,10 +156,10 @@ def match_statistics(families: Mapping[str, Family], num_classes: int | None, re
         )
     if num_classes not in (None, given.num_classes):
         raise ValueError(f"the model has {num_classes} classes, the statistics {given.num_classes}")
-    for name, family in families.items():
-        shapes = [family.table_shape, jax.tree.leaves(given.blocks[name], is_class_table)[0].shape] if resolved else []
-        if len(set(shapes)) > 1:
-            raise ValueError(f"block {name!r} has the shape {shapes[0]} in the model and {shapes[1]} in the statistics")
+    for name, family in families.items() if resolved else ():
+        ours, theirs = family.table_shape, jax.tree.leaves(given.blocks[name], is_class_table)[0].shape
+        if ours != theirs:
+            raise ValueError(f"block {name!r} has the shape {ours} in the model and {theirs} in the statistics")
 
 
 def _pack(family: Family, name: str, given: Any) -> Array:

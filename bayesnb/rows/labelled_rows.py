@@ -16,7 +16,7 @@ from bayesnb.arrays.placement import Array, is_traced, on_host
 from bayesnb.families.base import Family
 from bayesnb.primitives.sums import Labels
 from bayesnb.rows import arguments
-from bayesnb.rows.checks import check_float32, check_shapes
+from bayesnb.rows.checks import check_float32, check_shapes, count_rows
 from bayesnb.rows.labels import check_labels
 
 
@@ -146,7 +146,7 @@ def label_rows(
         X, y, sample_weight = map(read_as_numpy, (X, y, sample_weight))
     sparse = sparse and not is_traced(y, sample_weight)
     arrays = check_shapes(model.families, model.single, model.by_block(X), model.columns, sparse=sparse)
-    num_rows = next(iter(arrays.values())).shape[0]
+    num_rows = count_rows(arrays)
     labels, num_classes = check_labels(model.labels_of(y), sample_weight, num_rows, model.num_classes or declared)
     at_host = on_host(arrays) and not is_traced(labels)
     if at_host:

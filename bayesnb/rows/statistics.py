@@ -30,7 +30,7 @@ from bayesnb.families.base import Family
 from bayesnb.families.parts.subtraction import class_bytes
 from bayesnb.primitives.sums import PROVABLE, HostSums, Labels, class_sums
 from bayesnb.rows.arguments import check_model
-from bayesnb.rows.checks import check_cells, check_shapes, check_values, match_statistics, only_support
+from bayesnb.rows.checks import check_cells, check_shapes, check_values, count_rows, match_statistics, only_support
 from bayesnb.rows.labelled_rows import LabelledRows, Specification, label_rows
 from bayesnb.rows.labels import check_classes
 from bayesnb.rows.model_statistics import ModelStatistics as ModelStatistics
@@ -113,7 +113,7 @@ def pooled_statistics(
         if model.num_classes is None:
             raise ValueError("without y the number of classes must be declared: NaiveBayes(..., num_classes=K)")
         rows = check_shapes(model.families, model.single, model.by_block(X), sparse=True)
-        y = np.zeros(next(iter(rows.values())).shape[0], np.int32)
+        y = np.zeros(count_rows(rows), np.int32)
     return summarise(label_rows(model, X, y, sample_weight), evidence=False)
 
 
