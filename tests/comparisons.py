@@ -38,6 +38,9 @@ def synthetic(kinds="bcn", rows=120, seed=0):
     return make_table(of_frame("synthetic", frame), "label")
 
 
+BINS = ReliabilityBins(np.eye(10)[9] * 40, np.eye(10)[9] * 39.0, np.eye(10)[9] * 30.0)
+
+
 def record(repeat, method, loss, **fields):
     """A record with made-up scores."""
     values = {
@@ -48,6 +51,7 @@ def record(repeat, method, loss, **fields):
         "impossible": 0.0,
         "fit_ms": 1.0,
         "predict_ms": 2.0,
+        "bins": BINS,
     } | fields
     return Record(repeat=repeat, method=method, log_loss=loss, **values)
 
@@ -56,23 +60,22 @@ def by_hand():
     """Two methods whose losses swing together: the paired difference is sure, the losses are not."""
     losses = {"MLE": [1.1, 5.2, 9.0], "MAP": [1.0, 5.0, 9.0], "full Bayes": [1.0, 5.0, 9.0]}
     records = [record(i, method, loss) for method, values in losses.items() for i, loss in enumerate(values)]
-    bins = ReliabilityBins(np.eye(10)[9] * 40, np.eye(10)[9] * 39.0, np.eye(10)[9] * 30.0)
     priors = {"MLE": "none", "MAP": "Laplace 1, NIG", "full Bayes": "Dirichlet 1, NIG"}
-    return Comparison((20,), priors, tuple(records), {(20, method): (bins,) * 3 for method in priors})
+    return Comparison(priors, tuple(records))
 
 
 def widest(table):
     """Every method, ten thousand rows, and numbers that take as much room as they can."""
     named = {name: method.full_prior("numeric" in table.blocks) for name, method in COMPARED.items()}
     splits = [(0.1111, 0.1), (0.3333, 0.5), (0.8888, 0.9)]
+    right = ReliabilityBins(np.eye(10)[9] * 40, np.eye(10)[9] * 40.0, np.eye(10)[9] * 40.0)
     records = tuple(
-        record(i, method, loss, brier=loss, accuracy=loss, ece=ece, size=size)
+        record(i, method, loss, brier=loss, accuracy=loss, ece=ece, size=size, bins=right)
         for size in (20, 10_000)
         for method in named
         for i, (loss, ece) in enumerate(splits)
     )
-    right = ReliabilityBins(np.eye(10)[9] * 40, np.eye(10)[9] * 40.0, np.eye(10)[9] * 40.0)
-    return Comparison((20, 10_000), named, records, {(10_000, "full Bayes"): (right,) * 3})
+    return Comparison(named, records)
 
 
 def evidence_of(num_columns):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import jax
 import numpy as np
@@ -13,7 +13,6 @@ import numpy as np
 from bayesnb.comparison.experiment import Experiment
 from bayesnb.comparison.methods import COMPARED, CURES, NAIVE_BAYES, REFERENCE, Method, check_methods
 from bayesnb.comparison.metrics import (
-    METRICS,
     ReliabilityBins,
     accuracy,
     below_floor,
@@ -34,7 +33,7 @@ class Record:
     """One fit of one method: training size, split, scores on the test rows, and times in milliseconds.
 
     ``impossible`` is the share of test rows whose true class got a probability below e^-87.3, which count as 87.3 nats
-    in the log loss. The times of a first split may include compilation.
+    in the log loss. The times of a first split may include compilation. ``bins`` are the reliability counts.
     """
 
     repeat: int
@@ -47,13 +46,7 @@ class Record:
     impossible: float
     fit_ms: float
     predict_ms: float
-
-
-class Cure(NamedTuple):
-    """A method with a lower calibration error than full Bayes: its paired differences and their standard errors."""
-
-    method: str
-    changes: Mapping[str, tuple[float, float]]
+    bins: ReliabilityBins = field(repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,34 +54,39 @@ class Comparison:
     """All fits of one comparison.
 
     Attributes:
-        sizes: Training sizes, in increasing order.
         priors: A short description of each method's prior, in order of the methods.
-        records: One for each size, method and split.
-        bins: For each (size, method), the reliability counts of each split.
+        records: One for each size, method and split, in this order.
         stopped: Why the comparison ended before all sizes were complete; None if it did not.
         some_splits: Whether it was stopped at its first size, so that there are fewer splits than were asked for.
     """
 
-    sizes: tuple[int, ...]
     priors: Mapping[str, str]
     records: tuple[Record, ...]
-    bins: Mapping[tuple[int, str], tuple[ReliabilityBins, ...]]
     stopped: str | None = None
     some_splits: bool = False
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        """The training sizes, in increasing order."""
+        return tuple(dict.fromkeys(record.size for record in self.records))
+
+    @property
     def repeats(self) -> int:
         """The number of splits."""
-        return len(self.bins[self.sizes[0], REFERENCE])
+        return len(self.of(self.sizes[0], REFERENCE))
 
     @property
     def methods(self) -> tuple[str, ...]:
         """The methods that were compared, in order."""
         return tuple(self.priors)
 
-    def values(self, size: int, method: str, field: str) -> Array:
-        """One field of the records of a size and a method, for each of the R splits [R]."""
-        return np.array([getattr(r, field) for r in self.records if r.size == size and r.method == method])
+    def of(self, size: int, method: str) -> list[Record]:
+        """The records of a size and a method, one for each of the R splits."""
+        return [record for record in self.records if record.size == size and record.method == method]
+
+    def values(self, size: int, method: str, name: str) -> Array:
+        """One field of these records, [R]."""
+        return np.array([getattr(record, name) for record in self.of(size, method)])
 
     def mean(self, size: int, method: str, metric: str) -> tuple[float, float]:
         """Mean and standard error of a metric over the splits."""
@@ -98,34 +96,32 @@ class Comparison:
         """Mean and standard error of (method - full Bayes), paired: both saw the same rows of each split."""
         return mean_and_error(self.values(size, method, metric) - self.values(size, REFERENCE, metric))
 
-    def cures(self, size: int) -> tuple[Cure, ...]:
+    def cures(self, size: int) -> tuple[str, ...]:
         """The methods that lower the calibration error of full Bayes by more than two standard errors."""
-        found = []
-        for method in CURES:
-            if method in self.methods:
-                changes = {metric: self.difference(size, method, metric) for metric in METRICS}
-                change, error = changes["ece"]
-                if change < -2 * error:  # never true without an error
-                    found.append(Cure(method, changes))
-        return tuple(found)
+        changes = {method: self.difference(size, method, "ece") for method in CURES if method in self.methods}
+        return tuple(method for method, (change, error) in changes.items() if change < -2 * error)  # NaN: false
 
     def overconfidence(self, size: int, method: str) -> tuple[float, float]:
         """Mean and standard error over the splits of (mean of the largest probabilities - accuracy)."""
-        splits = self.bins[size, method]
+        splits = [record.bins for record in self.of(size, method)]
         return mean_and_error(np.array([(s.confidence.sum() - s.correct.sum()) / s.count.sum() for s in splits]))
 
-    def median(self, size: int, method: str, field: str) -> float:
+    def median(self, size: int, method: str, name: str) -> float:
         """Median of a field over the splits; used for times, which have long tails."""
-        return float(np.median(self.values(size, method, field)))
+        return float(np.median(self.values(size, method, name)))
+
+
+def ignore(*_: object) -> None:
+    """What is called where nobody asks to be told."""
 
 
 def compare(
     experiment: Experiment,
-    on_fit: Callable[[int, str], None] | None = None,
+    on_fit: Callable[[int, str], object] = ignore,
     methods: Sequence[str] = NAIVE_BAYES,
-    on_forecast: Callable[[float], None] | None = None,
-    on_probe: Callable[[int, str], None] | None = None,
-    on_size: Callable[[Comparison], None] | None = None,
+    on_forecast: Callable[[float], object] = ignore,
+    on_probe: Callable[[int, str], object] = ignore,
+    on_size: Callable[[Comparison], object] = ignore,
 ) -> Comparison:
     """The fits of every method at every size on every split, scored on the split's test rows.
 
@@ -147,49 +143,36 @@ def compare(
     forecast = Forecast(experiment.sizes, experiment.repeats, {name: COMPARED[name].most_rows for name in methods})
     numeric, own = "numeric" in experiment.table.blocks, experiment.model is not None
     priors = {name: COMPARED[name].full_prior(numeric, own) for name in methods}
-    result, found = Comparison((), priors, (), {}), list[Scored]()
+    result, found = Comparison(priors, ()), list[Record]()
     try:
         _probe(experiment, methods, forecast, on_probe)
         for size in experiment.sizes:
-            if on_forecast is not None:
-                on_forecast(forecast.seconds_left())
+            on_forecast(forecast.seconds_left())
             found = []
-            for scored in _fits(experiment, size, methods, forecast, on_fit):
-                found.append(scored)
-            result = _with_size(result, size, found)
-            if on_size is not None:
-                on_size(result)
+            for record in _fits(experiment, size, methods, forecast, on_fit):
+                found.append(record)  # one by one, so that those before an error remain
+            result = _with_size(result, found)
+            on_size(result)
     except (KeyboardInterrupt, MemoryError, RuntimeError, ValueError) as error:
         some = not result.sizes
         if some:
             found = found[: len(found) // len(methods) * len(methods)]
             if not found:
                 raise
-            result = _with_size(result, experiment.sizes[0], found)
+            result = _with_size(result, found)
         stopped = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error) or "out of memory"
         return replace(result, stopped=stopped, some_splits=some)
     return result
 
 
-Scored = tuple[Record, ReliabilityBins]
-"""The scores of one fit, and its reliability counts."""
-
-
-def _with_size(result: Comparison, size: int, found: Sequence[Scored]) -> Comparison:
+def _with_size(result: Comparison, found: Sequence[Record]) -> Comparison:
     """The comparison with the fits of one more size."""
-    methods = result.methods
-    records = sorted((record for record, _ in found), key=lambda record: methods.index(record.method))
-    bins = {(size, name): tuple(counts for record, counts in found if record.method == name) for name in methods}
-    return replace(
-        result, sizes=(*result.sizes, size), records=(*result.records, *records), bins={**result.bins, **bins}
-    )
+    records = sorted(found, key=lambda record: result.methods.index(record.method))
+    return replace(result, records=(*result.records, *records))
 
 
 def _probe(
-    experiment: Experiment,
-    methods: Sequence[str],
-    forecast: Forecast,
-    on_probe: Callable[[int, str], None] | None,
+    experiment: Experiment, methods: Sequence[str], forecast: Forecast, on_probe: Callable[[int, str], object]
 ) -> None:
     """Time each method on few rows, once it is compiled."""
     train, test = experiment.splits[0]
@@ -197,8 +180,7 @@ def _probe(
     for size in sorted({experiment.sizes[0], min(experiment.sizes[-1], TRIAL_ROWS)}):
         rows = experiment.table.rows(train[:size])
         for name in methods:
-            if on_probe is not None:
-                on_probe(size, name)
+            on_probe(size, name)
             _time(experiment, COMPARED[name], rows, X_test)
             started = time.perf_counter()
             _time(experiment, COMPARED[name], rows, X_test)
@@ -210,8 +192,8 @@ def _fits(
     size: int,
     methods: Sequence[str],
     forecast: Forecast,
-    on_fit: Callable[[int, str], None] | None,
-) -> Iterator[Scored]:
+    on_fit: Callable[[int, str], object],
+) -> Iterator[Record]:
     """The fits of one size, split by split: each split's rows are selected once."""
     for repeat, split in enumerate(experiment.splits):
         train, (X_test, y_test) = experiment.table.rows(split.train[:size]), experiment.table.rows(split.test)
@@ -230,9 +212,8 @@ def _fits(
             }
             forecast.add(size, name, time.perf_counter() - started)
             forecast.finish(size, name)
-            if on_fit is not None:
-                on_fit(size, name)
-            yield Record(repeat, size, name, **scores, fit_ms=fit_ms, predict_ms=predict_ms), counts
+            on_fit(size, name)
+            yield Record(repeat, size, name, **scores, fit_ms=fit_ms, predict_ms=predict_ms, bins=counts)
 
 
 FEWEST_TIMES = 3

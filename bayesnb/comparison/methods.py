@@ -148,7 +148,7 @@ COMPARED = {
     "default": Method(
         prior="Dirichlet 1",
         meaning="what NaiveBayesClassifier() fits: numbers seen in three ways, with weights; without any, full Bayes",
-        fit=lambda experiment, X, y: fit_default(experiment, X, y),
+        fit=fit_default,
         style=Style(8, "++", {"color": "#000000", "marker": "*", "linestyle": (0, (4, 1)), "markersize": 8}),
         most_rows=MOST_ROWS,
     ),

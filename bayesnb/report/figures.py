@@ -13,6 +13,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
+from bayesnb.comparison.compare import Comparison
 from bayesnb.comparison.metrics import NUM_BINS
 from bayesnb.inspection.dependence import Dependence
 from bayesnb.plots import STYLES, confidence_shares, dependence, learning_curve, reliability
@@ -31,7 +32,7 @@ def draw_figures(findings: Findings, summary: Summary) -> dict[str, Figure]:
     """The figures by file name; a single column has no dependence."""
     figures = {
         "learning_curve.png": learning_figure(summary),
-        "reliability.png": reliability_figure(summary, findings.result.bins),
+        "reliability.png": reliability_figure(summary, findings.result),
     }
     if findings.pairs is not None:
         figures["dependence.png"] = dependence_figure(summary, findings.pairs)
@@ -64,7 +65,7 @@ def learning_figure(summary: Summary) -> Figure:
     return figure
 
 
-def reliability_figure(summary: Summary, bins: Mapping[tuple[int, str], Any]) -> Figure:
+def reliability_figure(summary: Summary, result: Comparison) -> Figure:
     """The reliability diagrams of the smallest and the largest training size."""
     sizes = sorted({summary["splits"]["sizes"][0], summary["splits"]["sizes"][-1]})
     methods = [method for method in summary["priors"] if method in STYLES and method != "MAP"]  # one line fewer
@@ -72,7 +73,7 @@ def reliability_figure(summary: Summary, bins: Mapping[tuple[int, str], Any]) ->
     axes = figure.subplots(2, len(sizes), sharex=True, sharey="row", squeeze=False, height_ratios=[3, 1])
     lowest = math.floor(NUM_BINS / len(summary["data"]["classes"])) / NUM_BINS
     for (above, below), size in zip(axes.T, sizes, strict=True):
-        by_method = {method: bins[size, method] for method in methods}
+        by_method = {method: [record.bins for record in result.of(size, method)] for method in methods}
         reliability(above, by_method, lowest)
         confidence_shares(below, by_method)
         above.set_title(f"{size:,} training rows", fontsize=10)

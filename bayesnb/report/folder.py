@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +49,10 @@ def write_scores(folder: Path, result: Comparison, data: Mapping[str, Any]) -> t
 
 def _write_scores(folder: Path, result: Comparison, summary: Mapping[str, Any]) -> tuple[str, ...]:
     """Write the scores, and last the summary, which has the digests of all other files."""
+    names = [field.name for field in fields(Record) if field.name != "bins"]
     with (folder / "results.csv").open("w", newline="", encoding="utf-8") as handle:
-        handle.write(line(field.name for field in fields(Record)))
-        handle.writelines(line(asdict(record).values()) for record in result.records)
+        handle.write(line(names))
+        handle.writelines(line(getattr(record, name) for name in names) for record in result.records)
     (folder / SUMMARY).write_text(summary_text(summary, folder), encoding="utf-8")
     return "results.csv", SUMMARY
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesnb.comparison.compare import Comparison, Cure
+from bayesnb.comparison.compare import Comparison
 from bayesnb.comparison.experiment import Experiment, num_test_rows
 from bayesnb.comparison.first_split import Evidence, NutsCheck
 from bayesnb.comparison.methods import COMPARED, PRIOR_MEANINGS, REFERENCE
@@ -251,19 +251,20 @@ def _overconfidence(result: Comparison, pairs: Dependence | None) -> str | None:
             if strongest.log_bayes_factor > STRONG and strongest.per_row > 0
             else " No two columns surely depend on each other within the classes (dependence.png)."
         )
-    cures = [_cure(result, size, cure) for cure in result.cures(size)]
+    cures = [_cure(result, size, method) for method in result.cures(size)]
     if not cures:
         return warning
     before = result.mean(size, REFERENCE, "ece")[0]
     return f"{warning} The calibration error of {number(before)} falls to {'; and to '.join(cures)}."
 
 
-def _cure(result: Comparison, size: int, cure: Cure) -> str:
+def _cure(result: Comparison, size: int, method: str) -> str:
     """A method's calibration error, and what it changes besides: differences from full Bayes on the same splits."""
     changes = ", ".join(
-        f"{METRICS[metric].heading} {with_error(*cure.changes[metric], sign='+')}" for metric in ("accuracy", "brier")
+        f"{METRICS[metric].heading} {with_error(*result.difference(size, method, metric), sign='+')}"
+        for metric in ("accuracy", "brier")
     )
-    return f"{number(result.mean(size, cure.method, 'ece')[0])} with '{cure.method}' ({changes})"
+    return f"{number(result.mean(size, method, 'ece')[0])} with '{method}' ({changes})"
 
 
 def _nuts(check: NutsCheck) -> str:

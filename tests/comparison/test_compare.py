@@ -101,7 +101,7 @@ def test_large_tables_have_fewer_splits_and_score_some_of_the_held_out_rows():
     for part, whole in zip(experiment.splits, make_splits(table, 2, 5), strict=True):
         assert_array_equal(part.test, whole.test[:10])
         assert_array_equal(part.train, whole.train)
-    assert compare(experiment, methods=QUICK).bins[20, "MLE"][0].count.sum() == 10
+    assert compare(experiment, methods=QUICK).of(20, "MLE")[0].bins.count.sum() == 10
 
 
 def test_splits_and_models_are_made_once_and_shared():
@@ -217,13 +217,13 @@ def test_a_cure_is_a_difference_beyond_two_standard_errors():
     result = by_hand()
     for method, errors, cures in (("tempered", [0.01, 0.02, 0.02], 1), ("tempered", [0.0, 0.08, 0.05], 0)):
         records = tuple(record(i, method, 1.0, ece=ece, brier=0.3) for i, ece in enumerate(errors))
-        found = Comparison((20,), {**result.priors, method: "none"}, result.records + records, {}).cures(20)
-        assert [cure.method for cure in found] == [method] * cures
-        for cure in found:
-            assert_allclose(cure.changes["brier"], (0.2, 0.0), atol=1e-15)
-            assert_allclose(cure.changes["ece"], (-0.1 / 3, 0.01 / 3), rtol=1e-9)
+        found = Comparison({**result.priors, method: "none"}, result.records + records)
+        assert found.cures(20) == (method,) * cures
+        assert_allclose(found.difference(20, method, "brier"), (0.2, 0.0), atol=1e-15)
+        if cures:
+            assert_allclose(found.difference(20, method, "ece"), (-0.1 / 3, 0.01 / 3), rtol=1e-9)
     records = result.records[6], record(0, "tempered", 1.0, ece=0.0)
-    one = Comparison((20,), {**result.priors, "tempered": "none"}, records, {})
+    one = Comparison({**result.priors, "tempered": "none"}, records)
     assert one.cures(20) == ()  # one split has no error
 
 

@@ -39,7 +39,7 @@ def test_the_learning_curve_has_a_line_and_a_bar_for_each_method():
 def test_the_pictures_show_the_methods_that_are_told_apart(mixed):
     result = widest(mixed[0])
     bins = ReliabilityBins(np.full(10, 4), np.arange(10) * 0.4, np.arange(10) * 0.3)
-    result = replace(result, bins={(size, method): (bins,) * 3 for size in result.sizes for method in result.methods})
+    result = replace(result, records=tuple(replace(record, bins=bins) for record in result.records))
     findings = findings_of(mixed[0], result)
     figures_of = figures.draw_figures(findings, summarise(findings, ""))
     assert figures_of.keys() == {"learning_curve.png", "reliability.png"}  # without pairs of columns
@@ -155,8 +155,7 @@ def test_the_files_hold_what_was_measured(tmp_path, mixed):
 
 def test_one_split_has_no_error_and_the_summary_is_still_json():
     both = by_hand()
-    bins = {key: splits[:1] for key, splits in both.bins.items()}
-    one = Comparison((20,), both.priors, tuple(r for r in both.records if r.repeat == 0), bins)
+    one = Comparison(both.priors, tuple(r for r in both.records if r.repeat == 0))
     text = json.dumps(summarise(findings_of(synthetic("b"), one), ""), allow_nan=False)
     row = json.loads(text)["table"][0]
     assert row["log_loss"] == {

@@ -102,18 +102,17 @@ def compared(table, sizes, repeats):
     """A comparison of all methods with scores drawn at random; the differences from full Bayes are of all kinds."""
     rng = np.random.default_rng(3)
     methods = {name: method.full_prior("numeric" in table.blocks) for name, method in COMPARED.items()}
-    records = []
+    records, count = [], np.arange(10)
+    bins = ReliabilityBins(count, count * 0.85, count * 0.6)
     for size in sizes:
         for method in methods:
             scores = rng.uniform(0.1, 0.9, 4)
             for repeat in range(repeats):
                 loss, brier, accuracy, ece = scores + rng.uniform(-0.1, 0.1, 4)
                 own = {"brier": brier, "accuracy": accuracy, "ece": ece, "impossible": 0.05 * (method == "MLE")}
-                own |= {"fit_ms": rng.uniform(0, 2000), "predict_ms": rng.uniform(0, 9)}
+                own |= {"fit_ms": rng.uniform(0, 2000), "predict_ms": rng.uniform(0, 9), "bins": bins}
                 records.append(record(repeat, method, 20 * loss / size, size=size, **own))
-    count = np.arange(10)
-    bins = ReliabilityBins(count, count * 0.85, count * 0.6)
-    return Comparison(sizes, methods, tuple(records), {(size, m): (bins,) * repeats for size in sizes for m in methods})
+    return Comparison(methods, tuple(records))
 
 
 def made_up(table, sizes=(10, 40), repeats=3, check=CHECK):
