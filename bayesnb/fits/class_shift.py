@@ -12,6 +12,7 @@ not part of the interval: their predictive distributions are taken as known.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 import jax
@@ -35,6 +36,7 @@ from bayesnb.numerics.mixture_proportions import (
     spread_points,
 )
 from bayesnb.results.classifier import Classifier
+from bayesnb.results.estimators import unwrap
 from bayesnb.results.intervals import Interval, tails
 from bayesnb.rows import arguments
 
@@ -115,13 +117,11 @@ def estimate_class_probs(
         arguments.check_counts(num_draws=num_draws)
     if method not in METHODS:
         raise ValueError(f"method must be 'map' or 'mle', got {method!r}")
-    if hasattr(fit, "encoded"):
+    inner, rows = unwrap(fit, X)
+    if inner is not fit:
         estimator: Any = fit
-        rows = estimator.encoded(X)
-        found = estimate_class_probs(estimator.fit_, rows, method=method, level=level, key=key, num_draws=num_draws)
-        return ClassProbsEstimate(
-            found.class_probs, found.interval, estimator.with_class_prior(found.class_probs), found.draws
-        )
+        found = estimate_class_probs(inner, rows, method=method, level=level, key=key, num_draws=num_draws)
+        return replace(found, fit=estimator.with_class_prior(found.class_probs))
     if not isinstance(fit, Classifier):
         raise ValueError(f"estimate_class_probs takes a fit, such as nb.fit_posterior gives, got {type(fit).__name__}")
     arguments.require_known("estimate_class_probs", fit, X)

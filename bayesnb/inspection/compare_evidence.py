@@ -22,11 +22,11 @@ from bayesnb.families.parts.support import require_positive
 from bayesnb.fits.closed_form import fit_posterior
 from bayesnb.fits.empirical import EmpiricalPosterior
 from bayesnb.forests.results import ForestPosterior
-from bayesnb.inspection.display_names import steps_of
 from bayesnb.inspection.measures import density_weight
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics.dirichlet import log_multivariate_beta_ratio
 from bayesnb.results.classifier import Classifier, Posterior
+from bayesnb.results.estimators import unwrap_pipeline
 from bayesnb.rows import arguments
 
 POOLED = (
@@ -151,10 +151,9 @@ def _fit(name: str, given: Any, X: Any, y: Any, sample_weight: Any) -> Posterior
         if X is None or y is None:
             raise ValueError(f"{name!r} is a model that is not fitted: give its rows, X and y")
         return fit_posterior(given, X, y, sample_weight=sample_weight)
-    _, last = steps_of(given)
-    if hasattr(last, "partial_fit") and not hasattr(last, "fit_"):
-        raise ValueError(f"{name!r} is a {type(last).__name__} that is not fitted: call its fit first")
-    fit = getattr(last, "fit_", last)
+    fit = unwrap_pipeline(given).fit
+    if hasattr(fit, "encoded"):
+        raise ValueError(f"{name!r} is a {type(fit).__name__} that is not fitted: call its fit first")
     if not isinstance(fit, Posterior | ForestPosterior):
         raise ValueError(
             f"{name!r} is a {type(fit).__name__}, which has no evidence: give a fit from fit_posterior or fit_empirical"

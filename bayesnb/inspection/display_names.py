@@ -5,40 +5,27 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 from bayesnb.families import Family
 from bayesnb.model.naive_bayes import NaiveBayes
 
 
-def steps_of(fit: Any) -> tuple[Any, Any]:
-    """The steps before the last of a fitted scikit-learn ``Pipeline``, None if there are none; and the last step."""
-    if not hasattr(fit, "named_steps"):
-        return None, fit
-    return fit[:-1] if len(fit) > 1 else None, fit[-1]
-
-
 def complete_names(
-    before: Any, fit: Any, class_names: Any, feature_names: Any, value_names: Any
-) -> tuple[Any, Any, Any, Any]:
-    """A fit and its names; names that are not given are taken from a ``NaiveBayesClassifier``, or the steps before."""
-    if feature_names is None and before is not None and not hasattr(fit, "feature_names_in_"):
-        with suppress(AttributeError):  # not every step knows its columns
-            feature_names = before.get_feature_names_out()
-    own = getattr(fit, "known_names", {})
-    if value_names is None:
-        # value names are keyed by the features' own names
-        value_names = own.get("value_names", {}) if feature_names is None else {}
+    own: Mapping[str, Any], class_names: Any, feature_names: Any, value_names: Any
+) -> tuple[Any, Any, Any]:
+    """Names of classes, features and values; those that are not given are an estimator's ``own``."""
     class_names = own.get("class_names") if class_names is None else class_names
+    feature_names = own.get("feature_names_out") if feature_names is None else feature_names
     columns = own.get("feature_names")
     if feature_names is None:
-        feature_names = columns
-    elif isinstance(columns, Mapping) and not isinstance(feature_names, Mapping):  # by block, as the estimator has them
+        return class_names, columns, own.get("value_names", {}) if value_names is None else value_names
+    if isinstance(columns, Mapping) and not isinstance(feature_names, Mapping):  # by block, as the estimator has them
         given = check_list("feature_names", _words(feature_names), len(own["column_names"]))
         name_of = dict(zip(own["column_names"], given, strict=True))
         feature_names = {block: [name_of.get(column, column) for column in listed] for block, listed in columns.items()}
-    return getattr(fit, "fit_", fit), class_names, feature_names, value_names
+    # the estimator's value names are keyed by its own names of features
+    return class_names, feature_names, {} if value_names is None else value_names
 
 
 def check_class_names(given: Any, size: int) -> tuple[str, ...]:

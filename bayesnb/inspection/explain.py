@@ -33,6 +33,7 @@ from bayesnb.results import intervals
 from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
 from bayesnb.results.combine import mixture_terms, raise_terms
 from bayesnb.results.draws import Draws
+from bayesnb.results.estimators import unwrap_pipeline
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import count_rows
 from bayesnb.rows.packing import columns_in
@@ -99,11 +100,8 @@ def explain(
           log odds        +0.693
           P(ill) = 0.6667
     """
-    before, last = names.steps_of(fit)  # rows go through all steps
-    rows = X if before is None else before.transform(X)
-    rows = last.encoded(rows) if hasattr(last, "encoded") else rows
-    given = (class_names, feature_names, value_names)
-    found, own_classes, own_features, own_values = names.complete_names(before, last, *given)
+    found, rows, known = unwrap_pipeline(fit, X)
+    own_classes, own_features, own_values = names.complete_names(known, class_names, feature_names, value_names)
     _check(found, rows, key)
     found = to_double(found)
     arrays = {block: x if hasattr(x, "indptr") else np.asarray(x) for block, x in found.arrays(to_host(rows)).items()}

@@ -25,6 +25,7 @@ from bayesnb.inspection.explain import class_probs
 from bayesnb.inspection.word_terms import has_word_terms
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
+from bayesnb.results.estimators import unwrap_pipeline
 from bayesnb.rows import arguments
 
 
@@ -101,8 +102,8 @@ def top_features(
         >>> [found[0].name for found in nb.top_features(pipeline).values()]
         ['free', 'lunch']
     """
-    given = (class_names, feature_names, value_names)
-    found, own_classes, own_features, own_values = names.complete_names(*names.steps_of(fit), *given)
+    found, _, known = unwrap_pipeline(fit)
+    own_classes, own_features, own_values = names.complete_names(known, class_names, feature_names, value_names)
     if not isinstance(found, PointEstimate | Posterior):
         raise ValueError(
             f"top_features takes a PointEstimate or a Posterior, got {type(found).__name__}; for an AveragedPosterior, "

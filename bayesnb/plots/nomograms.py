@@ -18,6 +18,7 @@ from bayesnb.inspection.explain import explain
 from bayesnb.plots.scales import Scale, feature_scales, ticks_between
 from bayesnb.plots.style import AGAINST, FOR, NEUTRAL, escape_dollars, heading, shorten
 from bayesnb.results.classifier import Classifier
+from bayesnb.results.estimators import unwrap_pipeline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,12 +86,11 @@ def nomogram(
     explanation = explain(
         fit, X, against=against, class_names=class_names, feature_names=feature_names, value_names=value_names
     )
-    _, last = names.steps_of(fit)
     classes, other = explanation.class_names, explanation.against
     k = names.class_index(of, classes, "of")
     if k == other:
         raise ValueError(f"of and against are two classes, got {classes[k]!r} for both")
-    axes = feature_scales(getattr(last, "fit_", last), explanation, k, count, row)
+    axes = feature_scales(unwrap_pipeline(fit).fit, explanation, k, count, row)
     nats = None if row is None else explanation.contributions[row, k]
     others = 0.0 if nats is None else float(np.delete(nats, list(axes)).sum())
     num_others = len(explanation.feature_names) - len(axes)

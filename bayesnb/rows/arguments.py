@@ -75,6 +75,12 @@ def check_factors(given: Any, blocks: list[str], name: str = "factor") -> dict[s
     return dict(given)
 
 
+def require_integer_labels(needs: str, y: Any) -> None:
+    """Raise ValueError for soft labels [N, K]; ``needs`` begins the sentence."""
+    if as_array(y).ndim == 2:
+        raise ValueError(f"{needs} integer labels [N]: a row with soft labels belongs to every class")
+
+
 def require_known(function: str, *values: Any) -> None:
     """Raises ValueError inside a JAX transformation, where the values of arrays are not known."""
     if is_traced(*values):

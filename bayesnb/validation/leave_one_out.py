@@ -62,8 +62,7 @@ def leave_one_out(
                [-0.405, -1.099],
                [-0.511, -0.916]])
     """
-    if as_array(y).ndim == 2:
-        raise ValueError("leave_one_out takes integer labels [N]: a row with soft labels belongs to every class")
+    arguments.require_integer_labels("leave_one_out takes", y)
     if isinstance(model, ForestPosterior):
         return _leave_out_of_forests(model, X, y, sample_weight, joint)
     arguments.check_model(model)

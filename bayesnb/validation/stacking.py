@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import scipy  # scipy.optimize is loaded on first use
 
-from bayesnb.arrays.placement import as_array
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.results.classifier import Posterior
 from bayesnb.rows import arguments
@@ -62,8 +61,7 @@ def stacking_weights(
     if len(fits) < 2 or len({len(fit.statistics.class_counts) for fit in fits}) > 1:
         raise ValueError(f"stacking_weights takes two or more fits with the same classes, got {len(fits)} fits")
     arguments.require_known("stacking_weights", *fits, X, y, sample_weight)
-    if as_array(y).ndim == 2:
-        raise ValueError("stacking_weights takes integer labels [N]: a row with soft labels belongs to every class")
+    arguments.require_integer_labels("stacking_weights takes", y)
     tables = [_left_out_nats(fit, X, y, sample_weight) for fit in fits]
     return _best_weights(-np.stack([nats for nats, _ in tables], axis=1), tables[0][1])
 

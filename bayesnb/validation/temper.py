@@ -27,13 +27,14 @@ from typing import Any, TypeVar
 import numpy as np
 import scipy  # scipy.optimize is loaded on first use
 
-from bayesnb.arrays.placement import Array, as_array
+from bayesnb.arrays.placement import Array
 from bayesnb.arrays.threads import one_blas_thread
 from bayesnb.arrays.typing import ArrayLike, Estimator, LabelsLike, Table
 from bayesnb.families.powers import power_groups
 from bayesnb.forests.results import ForestPosterior
 from bayesnb.frames.classes import codes_among, plain_labels
 from bayesnb.results.classifier import Posterior
+from bayesnb.results.estimators import unwrap
 from bayesnb.rows import arguments
 from bayesnb.rows.labelled_rows import LabelledRows, label_rows
 from bayesnb.validation.leave_one_out import fitted_rows
@@ -92,16 +93,19 @@ def temper(
         >>> [fit.predict_proba([[1] * 4]).round(2) for fit in (post, nb.temper(post, X, y))]
         [array([[0.16, 0.84]]), array([[0.38, 0.62]])]
     """
-    if hasattr(posterior, "encoded"):
-        return _temper_classifier(posterior, X, y, per_feature, sample_weight)
+    inner, rows = unwrap(posterior, X)
+    if inner is not posterior:
+        classifier: Any = posterior
+        codes = codes_among(classifier.classes_, plain_labels(y))
+        inner = temper(inner, rows, codes, per_feature=per_feature, sample_weight=sample_weight)
+        return _with_fit(classifier, inner, per_feature)
     if not isinstance(posterior, Posterior | ForestPosterior):
         raise ValueError(
             f"temper takes a Posterior, as fit_posterior returns, got {type(posterior).__name__}; a "
             "NaiveBayesClassifier needs method 'posterior' or 'empirical'"
         )
     arguments.require_known("temper", posterior, X, y, sample_weight)
-    if as_array(y).ndim == 2:
-        raise ValueError("temper takes integer labels [N]: a row with soft labels belongs to every class")
+    arguments.require_integer_labels("temper takes", y)
     forest = posterior if isinstance(posterior, ForestPosterior) else None
     exact: Any = posterior if forest is None else forest.posterior
     tempered: Any
@@ -145,11 +149,10 @@ def _power_groups(posterior: Posterior, table: LeftOutEvidence) -> Array:
     return np.concatenate([*groups, np.ones((most, rest))], axis=1)
 
 
-def _temper_classifier(classifier: Any, X: Any, y: Any, per_feature: bool, sample_weight: Any) -> Any:
-    encoded = classifier.encoded(X)
-    codes = codes_among(classifier.classes_, plain_labels(y))
+def _with_fit(classifier: Any, fit: Any, per_feature: bool) -> Any:
+    """A copy of a classifier with its fit tempered."""
     tempered = copy(classifier)
-    tempered.fit_ = temper(classifier.fit_, encoded, codes, per_feature=per_feature, sample_weight=sample_weight)
+    tempered.fit_ = fit
     # a fit of several views is the default's, which learns a power per feature again if it is repeated
     default = classifier.temper is None and classifier.fit_.prior.start_powers() is not None
     tempered.temper = None if default and per_feature else "per_feature" if per_feature else True

@@ -1,0 +1,38 @@
+"""Fits inside of estimators: a ``NaiveBayesClassifier``, or a scikit-learn ``Pipeline`` that ends with one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+
+class Unwrapped(NamedTuple):
+    """A fit, rows as it takes them, and the names that its estimator knows: see ``known_names`` there.
+
+    ``feature_names_out`` among the names are those that the steps before the estimator give to their columns.
+    """
+
+    fit: Any
+    rows: Any
+    names: Mapping[str, Any]
+
+
+def unwrap(fit: Any, X: Any = None) -> tuple[Any, Any]:
+    """The fit of a ``NaiveBayesClassifier`` with its encoded rows; another fit and its rows as they are."""
+    if not hasattr(fit, "encoded"):
+        return fit, X
+    rows = None if X is None else fit.encoded(X)
+    return getattr(fit, "fit_", fit), rows
+
+
+def unwrap_pipeline(fit: Any, X: Any = None) -> Unwrapped:
+    """As ``unwrap``, also of a ``Pipeline``, whose rows are what its first step takes."""
+    before, last = (fit[:-1], fit[-1]) if hasattr(fit, "named_steps") else (None, fit)
+    names = dict(getattr(last, "known_names", {}))
+    if before:
+        X = None if X is None else before.transform(X)
+        if not hasattr(last, "feature_names_in_"):
+            with suppress(AttributeError):  # not every step knows its columns
+                names["feature_names_out"] = before.get_feature_names_out()
+    return Unwrapped(*unwrap(last, X), names)
