@@ -6,8 +6,8 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -74,40 +74,32 @@ def watch(notes: Console, experiment: Experiment, methods: tuple[str, ...]) -> I
         yield Watcher(show, step, total, time.monotonic)
 
 
-@contextmanager
-def ends_like_ctrl_c() -> Iterator[None]:
+def ends_like_ctrl_c() -> AbstractContextManager[None]:
     """A signal to terminate, as batch systems and `timeout` send it, raises KeyboardInterrupt."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    return _handled(signal.default_int_handler, [signal.SIGTERM])
 
 
-@contextmanager
-def finishes_first(notes: Console) -> Iterator[None]:
+def finishes_first(notes: Console) -> AbstractContextManager[None]:
     """The first Ctrl-C or signal to terminate says that the report is being written; the second gives it up."""
 
     def note(number: int, _: Any) -> None:
         signal.signal(number, signal.default_int_handler)
         notes.print("The report is being written; Ctrl-C once more gives it up")
 
-    held = [number for number in SIGNALS if signal.getsignal(number) is signal.default_int_handler]
-    if threading.current_thread() is not threading.main_thread():
-        held = []
-    for number in held:
-        signal.signal(number, note)
+    both = signal.SIGINT, signal.SIGTERM
+    return _handled(note, [number for number in both if signal.getsignal(number) is signal.default_int_handler])
+
+
+@contextmanager
+def _handled(handler: Callable[..., Any], numbers: Sequence[int]) -> Iterator[None]:
+    """These signals are handled so, where they can be: in the main thread."""
+    held = numbers if threading.current_thread() is threading.main_thread() else ()
+    before = {number: signal.signal(number, handler) for number in held}
     try:
         yield
     finally:
-        for number in held:
-            signal.signal(number, signal.default_int_handler)
-
-
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
 
 
 def console(*, stderr: bool = False) -> Console:

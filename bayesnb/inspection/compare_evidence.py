@@ -28,6 +28,7 @@ from bayesnb.numerics.dirichlet import log_multivariate_beta_ratio
 from bayesnb.results.classifier import Classifier, Posterior
 from bayesnb.results.estimators import unwrap_pipeline
 from bayesnb.rows import arguments
+from bayesnb.rows.statistics import same_sums
 
 POOLED = (
     "A prior from the pooled rows has seen them, though not their labels. Models that share it compare well; beside a\n"
@@ -173,7 +174,7 @@ def _require_same_rows(name: str, fit: Posterior, other_name: str, other: Poster
         if not same_cells(a.get("edges", 0), b.get("edges", 0)):
             names -= {"counts"}
         pairs += [(a[key], b[key]) for key in names if np.shape(a[key]) == np.shape(b[key])]
-    if not all(_close(a, b) for a, b in pairs):
+    if not all(same_sums(a, b) for a, b in pairs):
         raise ValueError(
             f"{name!r} and {other_name!r} are fits of different rows, by their statistics: evidence is comparable only "
             "for the same X, y and weights"
@@ -210,8 +211,8 @@ def _same_shares(family: Any, other: Any) -> bool:
 def _same_weights(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
     """True if the same columns have densities; in blocks of other names or columns as many cells do."""
     if {b: len(weight) for b, weight in ours.items()} == {b: len(weight) for b, weight in theirs.items()}:
-        return all(_close(ours[b], theirs[b]) for b in ours)
-    return _close(*(sum(weight.sum() for weight in of.values()) for of in (ours, theirs)))
+        return all(same_sums(ours[b], theirs[b]) for b in ours)
+    return same_sums(*(sum(weight.sum() for weight in of.values()) for of in (ours, theirs)))
 
 
 def _cost_of_shares(owner: str, family: Any, statistics: Any, weight: Any) -> float:
@@ -249,11 +250,6 @@ def _log_precisions(precision: Any, weights: Mapping[str, Any]) -> float:
         require_positive("compare_evidence", precision=given[b])
         total += float((weight * np.log(np.asarray(given[b], np.float64))).sum())
     return total
-
-
-def _close(a: Any, b: Any) -> bool:
-    a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
-    return a.shape == b.shape and np.allclose(a, b, rtol=1e-5, atol=1e-6 * float(np.abs(b).max(initial=0.0)))
 
 
 def _num_columns(fit: Posterior) -> int:

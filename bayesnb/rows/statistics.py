@@ -117,6 +117,13 @@ def pooled_statistics(
     return summarise(label_rows(model, X, y, sample_weight), evidence=False)
 
 
+def same_sums(a: Any, b: Any) -> bool:
+    """True if two arrays of sums are equal up to rounding."""
+    a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    largest = np.abs(b).max(initial=0.0, where=np.isfinite(b))  # edges of a Histogram may be infinite
+    return a.shape == b.shape and np.allclose(a, b, rtol=1e-5, atol=1e-6 * float(largest))
+
+
 def follow(model: Model, statistics: ModelStatistics) -> Model:
     """The model prepared as that of these statistics was: statistics of more rows then merge with them."""
     families = {name: family.follow(statistics.blocks[name]) for name, family in model.families.items()}

@@ -27,7 +27,7 @@ from bayesnb.numerics.log_prob import LogProb, logsumexp
 from bayesnb.results.classifier import Posterior
 from bayesnb.rows import arguments
 from bayesnb.rows.labelled_rows import LabelledRows, label_rows
-from bayesnb.rows.statistics import summarise
+from bayesnb.rows.statistics import same_sums, summarise
 
 
 @partial(with_automatic_axes, by_rows=True)
@@ -95,11 +95,7 @@ def fitted_rows(posterior: Posterior, X: Any, y: Any, sample_weight: Any) -> Lab
     flat: list[Any] = [jax.tree.flatten(one) for one in (found, given)]
     (again, structure), (fitted, structure_of_fit) = flat
 
-    def close(a: Array, b: Array) -> bool:
-        largest = np.abs(b).max(initial=0.0, where=np.isfinite(b))  # edges of a Histogram may be infinite
-        return a.shape == b.shape and np.allclose(a, b, rtol=1e-5, atol=1e-6 * float(largest))
-
-    if structure != structure_of_fit or not all(map(close, again, fitted)):
+    if structure != structure_of_fit or not all(map(same_sums, again, fitted)):
         raise ValueError(
             "X, y and sample_weight must be the rows that the posterior was fitted to, and their statistics differ: "
             "if rows were fitted in parts, give them all together"
