@@ -221,10 +221,10 @@ def _cost_of_shares(owner: str, family: Any, statistics: Any, weight: Any) -> fl
     That is the probability of the cells under Dirichlet(1/2) (Krichevsky and Trofimov, The performance of universal
     encoding, 1981) over the most that any mixture of classes gives them: so the evidences of all rows sum to one.
     """
-    counts, mass = statistics.counts.sum(axis=0), np.asarray(family._mass)
-    if ((np.isfinite(family._edges).sum(axis=1) < 2) & (weight > 0)).any():
+    counts, mass, edges = statistics.counts.sum(axis=0), np.asarray(family.mass[0]), np.asarray(family.edges[0])
+    if ((np.isfinite(edges).sum(axis=1) < 2) & (weight > 0)).any():
         raise ValueError(f"{owner}: a column with one edge has no cell with a width of its own: give two edges or more")
-    if not np.allclose(mass, compute(cell_mass, counts, family._edges), rtol=1e-5):
+    if not np.allclose(mass, compute(cell_mass, counts, edges), rtol=1e-5):
         return 0.0
     if family.found:
         raise ValueError(
