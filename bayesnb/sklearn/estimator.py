@@ -201,7 +201,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
             raise ValueError("class_prior must be 'uniform', probabilities or a dict of them by label, got None")
         moved = copy(self)
         moved.fit_ = self.fit_.with_class_probs(probs)
-        moved.class_prior = moved._prior_of_fit = class_prior
+        moved.class_prior = moved.prior_of_fit_ = class_prior
         moved.class_weight = None
         return moved
 
@@ -246,9 +246,9 @@ class NaiveBayesClassifier(IncrementalClassifier):
     def require_prior_of_fit(self) -> None:
         """Raise ValueError if ``class_prior`` was set to something else after the fit."""
         given: Any = self.class_prior
-        if not np.array_equal(given, getattr(self, "_prior_of_fit", given)):
+        if not np.array_equal(given, getattr(self, "prior_of_fit_", given)):
             raise ValueError(
-                f"class_prior was set to {given!r} after the fit, which had {self._prior_of_fit!r}: "
+                f"class_prior was set to {given!r} after the fit, which had {self.prior_of_fit_!r}: "
                 "fit again, or set it back and set clf.fit_ = clf.fit_.with_class_probs(...)"
             )
 
@@ -391,7 +391,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
             fit = temper_fitted(fit, *rows, per_feature=powers == "per_feature")
         fit = fit if weight is None else weigh_classes(fit, weight)
         self.classes_, self.schema_, self.statistics_ = classes, schema, statistics.named(names_of(classes))
-        self.fit_, self._prior_of_fit = fit, self.class_prior
+        self.fit_, self.prior_of_fit_ = fit, self.class_prior
 
     def _for_population(self, class_prior: Any) -> Classifier:
         """The fit at these class probabilities, or as it is if None."""

@@ -278,7 +278,7 @@ def _estimator(params: dict[str, Any], learned: dict[str, Any]) -> Any:
     for name, value in learned.items():
         _require_type("NaiveBayesClassifier", name, value)
         setattr(estimator, name, value)
-    estimator._prior_of_fit = estimator.class_prior
+    estimator.prior_of_fit_ = estimator.class_prior
     return estimator
 
 

@@ -128,7 +128,7 @@ class ExportedEstimator:
         if self.feature_names_in_ is not None:
             estimator.feature_names_in_ = self.feature_names_in_
         estimator.fit_ = specification("posterior", 1.0, schema, self.classes_)
-        estimator._prior_of_fit = estimator.class_prior
+        estimator.prior_of_fit_ = estimator.class_prior
         return estimator
 
 
