@@ -12,9 +12,9 @@ from rich.cells import cell_len, set_cell_size
 
 from bayesnb.comparison.methods import REFERENCE
 from bayesnb.comparison.metrics import METRICS
-from bayesnb.report.advice import rank
 from bayesnb.report.figures import PAGE_DPI
 from bayesnb.report.formats import capitalise, number, plural, probability, tenths, with_error
+from bayesnb.report.summary import rank
 
 LONGEST_TARGET = 17  # the number of letters with room in the plate diagram
 CSS_DPI = 96

@@ -14,16 +14,26 @@ import numpy as np
 from bayesnb.comparison.compare import Comparison
 from bayesnb.comparison.experiment import Experiment, num_test_rows
 from bayesnb.comparison.first_split import Evidence, NutsCheck
-from bayesnb.comparison.methods import COMPARED, PRIOR_MEANINGS, REFERENCE
+from bayesnb.comparison.methods import COMPARED, PRIOR_MEANINGS, REFERENCE, RIVALS
 from bayesnb.comparison.metrics import FLOOR_NATS, METRICS
 from bayesnb.frames.column_kinds import Column
 from bayesnb.inspection.dependence import STRONG, Dependence
 from bayesnb.inspection.num_parameters import num_parameters
-from bayesnb.report.advice import best_of, next_step
 from bayesnb.report.formats import number, plural, tenths, whole, with_error
 
 LEAST_OVERCONFIDENCE = 0.01
 PACKAGES = ("bayesnb", "jax", "numpyro", "numpy", "scikit-learn")
+
+ARGUMENTS = {
+    "MLE": "method='mle'",
+    "MAP": "method='map'",
+    REFERENCE: "",
+    "learned prior": "method='empirical'",
+    "averaged": "method='averaged'",
+    "tempered": "temper=True",
+    "feature weights": "temper='per_feature'",
+}
+"""The arguments by which ``NaiveBayesClassifier`` is the method of that name."""
 
 
 class Findings(NamedTuple):
@@ -275,6 +285,31 @@ def _nuts(check: NutsCheck) -> str:
         f"The class probabilities of {rows} differ from the exact ones by {check.mean_difference:.2g} on average and "
         f"by at most {check.max_difference:.2g}."
     )
+
+
+def rank(method: str, loss: float) -> tuple[float, bool]:
+    """The key that sorts methods by their mean log loss, best first; of equal methods full Bayes."""
+    return round(loss, 6), method != REFERENCE
+
+
+def best_of(result: Comparison, size: int) -> str:
+    """The method of the lowest mean log loss."""
+    return min(result.methods, key=lambda method: rank(method, result.mean(size, method, "log_loss")[0]))
+
+
+def next_step(result: Comparison, pairs: Dependence | None, *, own_program: bool) -> str:
+    """What to try: the best method at the largest size, columns that depend on each other, and rivals."""
+    best, steps = best_of(result, result.sizes[-1]), []
+    surest = [] if pairs is None else pairs.strongest(1)
+    if best in ARGUMENTS and not own_program:
+        steps.append(f"bayesnb.NaiveBayesClassifier({ARGUMENTS[best]}), which is '{best}'")
+    if any(pair.log_bayes_factor > STRONG and pair.per_row > 0 for pair in surest):
+        steps.append("bayesnb.fit_forests, in which a column may look at another")
+    if not {*RIVALS} & {*result.methods}:
+        steps.append("--rivals, for a logistic regression and a random forest on the same splits")
+    if not steps:
+        steps.append("more rows or columns, or --nuts to check the posterior")
+    return f"To try next: {'; '.join(steps)}."
 
 
 def _finite(value: Any) -> Any:

@@ -16,9 +16,8 @@ from bayesnb.comparison.metrics import ReliabilityBins
 from bayesnb.files.sources.reading import of_frame
 from bayesnb.files.table import make_table
 from bayesnb.report import formats
-from bayesnb.report.advice import next_step
 from bayesnb.report.console import print_data, print_results
-from bayesnb.report.summary import summarise, summarise_data
+from bayesnb.report.summary import next_step, summarise, summarise_data
 from tests.comparisons import CHECK, PAIRS, QUICK, by_hand, evidence_of, findings_of, record, synthetic, widest
 
 
