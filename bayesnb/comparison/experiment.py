@@ -12,7 +12,6 @@ import numpy as np
 from bayesnb.frames.schema import FrameSchema
 from bayesnb.frames.series import Array, DataError
 from bayesnb.model.naive_bayes import NaiveBayes
-from bayesnb.sklearn.settings import specification
 
 if TYPE_CHECKING:
     from bayesnb.files.table import Table
@@ -153,14 +152,6 @@ class Experiment:
     def bayes(self) -> NaiveBayes:
         """The model of full Bayes."""
         return bayes_model(self.table) if self.model is None else self.model
-
-    @cached_property
-    def views(self) -> NaiveBayes:
-        """The model of the estimator's default: numbers whose likelihood nobody chose are seen by several views."""
-        if self.model is not None:
-            return self.model
-        schema, classes = FrameSchema(self.table.columns), np.asarray(self.table.classes)
-        return specification("posterior", 1.0, schema, classes, views=True)
 
     @cached_property
     def laplace(self) -> NaiveBayes:

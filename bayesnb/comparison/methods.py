@@ -86,10 +86,12 @@ def fit_learned_prior(model: NaiveBayes, X: Any, y: Array) -> EmpiricalPosterior
 
 def fit_default(experiment: Experiment, X: Any, y: Array) -> Posterior:
     """What the estimator fits: the posterior, with a power for each column and view if there are numbers."""
-    schema, num_classes = FrameSchema(experiment.table.columns), len(experiment.table.classes)
-    if experiment.model is None and plan(schema, len(y), num_classes, "posterior", None).powers:
-        return temper(fit_posterior(experiment.views, X, y), X, y, per_feature=True)
-    return fit_posterior(experiment.bayes, X, y)
+    if experiment.model is not None:
+        return fit_posterior(experiment.model, X, y)
+    schema, classes = FrameSchema(experiment.table.columns), experiment.table.classes
+    model, powers = plan("posterior", 1.0, schema, classes, num_rows=len(y), temper=None)
+    fit = fit_posterior(model, X, y)
+    return temper(fit, X, y, per_feature=True) if powers else fit
 
 
 def _fit_rival(name: str, experiment: Experiment, X: Any, y: Array) -> Any:

@@ -26,7 +26,7 @@ from bayesnb.frames.series import Array, DataError
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows.statistics import ModelStatistics
 from bayesnb.sklearn.estimator import NaiveBayesClassifier
-from bayesnb.sklearn.settings import plan, require, specification
+from bayesnb.sklearn.settings import plan, require
 from bayesnb.validation.left_out_evidence import one_in
 
 
@@ -114,10 +114,10 @@ def fit_described(
     schema, classes = described.schema, np.array(described.classes)
     classifier = NaiveBayesClassifier(described.chosen or AUTO, **params)
     given = classifier.method, classifier.smoothing, schema, classes, classifier.class_prior
-    chosen = plan(schema, described.num_rows, len(classes), classifier.method, classifier.temper)
-    model, rows = specification(*given, views=chosen.views), EncodedRows(described.source, described)
+    model, powers = plan(*given, num_rows=described.num_rows, temper=classifier.temper)
+    rows = EncodedRows(described.source, described)
     statistics = count(model, rows, num_classes=len(classes), checkpoint=checkpoint, progress_bar=progress_bar)
-    some = _some_rows(described, statistics) if chosen.powers else None
+    some = _some_rows(described, statistics) if powers else None
     return classifier.learned(schema, classes, statistics, some)
 
 

@@ -32,7 +32,6 @@ from bayesnb.sklearn.incremental import IncrementalClassifier, Which
 from bayesnb.sklearn.rows import check_features, check_rows, takes_counts
 from bayesnb.sklearn.settings import (
     FITS,
-    Plan,
     costs_by_label,
     families_of,
     has_views,
@@ -343,22 +342,23 @@ class NaiveBayesClassifier(IncrementalClassifier):
         earlier = (self.schema_, getattr(self, "_summaries", None)) if more else (None, None)
         given, summaries = self._schema_of(X, *earlier)
         encoded = given.encode(X)
+        powers: bool | str = False
         if more:
-            chosen = Plan(has_views(self.schema_, self.fit_.model), powers=False)
+            model = self._model(given, classes, views=has_views(self.schema_, self.fit_.model), again=True)
         else:
+            asked = self.method, self.smoothing, given, classes, self.class_prior, self.likelihoods
             sparse = [block for block, x in encoded.items() if is_sparse(x)] if isinstance(encoded, dict) else []
-            sizes, first = (len(codes), len(classes)), which == "first"
-            chosen = plan(given, *sizes, self.method, self.temper, sparse=sparse, first_batch=first)
-        model = self._model(given, classes, views=chosen.views, again=more)
+            first = which == "first"
+            model, powers = plan(*asked, num_rows=len(codes), temper=self.temper, sparse=sparse, first_batch=first)
         schema, statistics = given.count(model, encoded, codes, weight)
         if schema is not given:
-            model = self._model(schema, classes, views=chosen.views, again=more)
+            model = self._model(schema, classes, views=has_views(given, model), again=more)
         if more:
             before = self.schema_.spread(self.statistics_.named(None), schema)
             if len(classes) > len(self.classes_):
                 before = before.spread_classes(places_among(self.classes_, classes))
             statistics = merge(discount(before, float(self.forgetting) ** len(codes)), statistics)
-        self._set(schema, classes, model, statistics, chosen.powers, (encoded, codes, weight))
+        self._set(schema, classes, model, statistics, powers, (encoded, codes, weight))
         self._summaries = summaries
         self._declared = self._declared and more
 

@@ -6,6 +6,7 @@ One rule for the estimator, for files and for comparisons.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -190,42 +191,6 @@ def require_temper(how: Any, method: str) -> None:
         raise ValueError(f"temper needs method 'posterior' or 'empirical', got '{method}'")
 
 
-class Plan(NamedTuple):
-    """What is learned: with ``views`` numbers that were inferred are seen by three views; ``powers`` as ``temper``."""
-
-    views: bool
-    powers: bool | str
-
-
-def plan(
-    schema: Schema,
-    num_rows: int,
-    num_classes: int,
-    method: str,
-    temper: bool | str | None,
-    *,
-    sparse: Collection[str] = (),
-    first_batch: bool = False,
-) -> Plan:
-    """What is learned from so many rows with this schema; the blocks ``sparse`` are sparse matrices.
-
-    If nothing else was asked, inferred numbers have three views and every feature a power, where that takes seconds. A
-    ``first_batch``, whose fit is to be changed by others, has views and no powers.
-    """
-    if temper is not None or method != "posterior" or not schema.infers_numbers:
-        return Plan(views=False, powers=temper or False)
-    if first_batch:
-        return Plan(views=num_rows >= FEWEST_ROWS, powers=False)
-    widths = {block: len(names) for block, names in schema.names_by_block.items()}
-    found = _families(schema, 1.0, laplace=False, views=True)
-    families = {"x": found} if isinstance(found, Family) else found
-    features = sum(num_powers(family, widths[block]) for block, family in families.items())
-    cells = num_rows // one_in(num_rows) * (num_classes - 1) * features
-    dense = all(families[block].one_feature for block in sparse)
-    learns = dense and num_classes <= MOST_CLASSES and cells <= MOST_CELLS and cells * features <= MOST_PRODUCTS
-    return Plan(views=learns, powers="per_feature" if learns else False)
-
-
 def specification(
     method: Any,
     smoothing: Any,
@@ -256,6 +221,44 @@ def specification(
     # the MLE ignores the prior, but a model must have one
     families = _families(schema, 1.0 if method == "mle" else float(smoothing), laplace=method == "map", views=views)
     return NaiveBayes(families, num_classes=len(classes), class_probs=ordered_probs(class_prior, classes))
+
+
+class Plan(NamedTuple):
+    """The model, and the ``powers`` that are learned, as ``temper`` says."""
+
+    model: NaiveBayes
+    powers: bool | str
+
+
+def plan(
+    method: Any,
+    smoothing: Any,
+    schema: Schema,
+    classes: Array,
+    class_prior: Any = None,
+    likelihoods: Any = None,
+    *,
+    num_rows: int,
+    temper: bool | str | None,
+    sparse: Collection[str] = (),
+    first_batch: bool = False,
+) -> Plan:
+    """The ``specification``, and what is learned from so many rows; the blocks ``sparse`` are sparse matrices.
+
+    If nothing else was asked, inferred numbers have three views and every feature a power, where that takes seconds. A
+    ``first_batch``, whose fit is to be changed by others, has views and no powers.
+    """
+    make = partial(specification, method, smoothing, schema, classes, class_prior, likelihoods)
+    if temper is not None or method != "posterior" or not schema.infers_numbers:
+        return Plan(make(), temper or False)
+    if first_batch:
+        return Plan(make(views=num_rows >= FEWEST_ROWS), False)
+    model, widths = make(views=True), {block: len(names) for block, names in schema.names_by_block.items()}
+    features = sum(num_powers(family, widths[block]) for block, family in model.families.items())
+    cells = num_rows // one_in(num_rows) * (len(classes) - 1) * features
+    dense = all(model.families[block].one_feature for block in sparse)
+    learns = dense and len(classes) <= MOST_CLASSES and cells <= MOST_CELLS and cells * features <= MOST_PRODUCTS
+    return Plan(model, "per_feature") if learns else Plan(make(), False)
 
 
 def has_views(schema: Schema, model: NaiveBayes) -> bool:
