@@ -26,11 +26,10 @@ FEW_ROWS = 512
 
 def find_cpu_rows(X: Any, *others: Any) -> jax.Array | None:
     """One of the JAX arrays in X if numpy can read all JAX arrays in X and in ``others``, else None."""
-    parts = _parts(X)
-    rows = [part for part in parts if isinstance(part, jax.Array)]
+    rows = jax_parts(X)
     if not rows:
         return None
-    sparse = any(hasattr(part, "todense") for part in parts if not isinstance(part, jax.Array))
+    sparse = any(hasattr(part, "todense") for part in _parts(X) if not isinstance(part, jax.Array))
     known = [*rows, *(other for other in others if isinstance(other, jax.Array))]
     return rows[0] if not sparse and all(map(_is_on_cpu, known)) else None
 
@@ -69,7 +68,7 @@ def answers_cpu_rows(function: Method) -> Method:
     @wraps(function)
     @promote_dtypes
     def call(fit: Any, X: Any) -> Any:
-        if type(X) is np.ndarray:
+        if not jax_parts(X):
             return function(fit, X)
         rows = find_cpu_rows(X)
         if rows is None or is_traced(fit):
@@ -99,6 +98,11 @@ def fill_up(tables: T) -> T:
         return tables
     rows = np.minimum(np.arange(room), size - 1)  # not zeros: a user's own family may refuse them
     return jax.tree.map(lambda table: table[rows], tables)
+
+
+def jax_parts(X: Any) -> list[jax.Array]:
+    """The JAX arrays among the rows."""
+    return [part for part in _parts(X) if isinstance(part, jax.Array)]
 
 
 def _parts(X: Any) -> list[Any]:

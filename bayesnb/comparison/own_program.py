@@ -11,10 +11,10 @@ import jax
 import numpy as np
 import pandas as pd
 
+from bayesnb.fits.closed_form import conjugate
 from bayesnb.frames.column_kinds import KINDS, Column
 from bayesnb.frames.series import Array, DataError, closest
 from bayesnb.model.naive_bayes import NaiveBayes
-from bayesnb.model.nonconjugate import require_conjugacy
 from bayesnb.recognition.from_numpyro import from_numpyro
 from bayesnb.recognition.running import MOST_ROWS, Program
 from bayesnb.rows.packing import num_parts
@@ -71,7 +71,7 @@ def recognise_table(
     sites = [name for name, value in observed.items() if np.array_equal(np.ravel(value), table.y[few])]
     model = from_numpyro(program, on(few).args, on(few).kwargs, label=sites[0] if sites else label)
     try:
-        require_conjugacy(model)
+        conjugate(model)
         model.resolve()  # hyperpriors have no closed form either
     except ValueError as error:
         raise DataError(f"a comparison needs an exact posterior: {error}") from error

@@ -20,8 +20,7 @@ from bayesnb.files.sources.blocks import Position, RowBlock, StreamError, at_row
 from bayesnb.forests.fit import forest_statistics
 from bayesnb.rows import arguments
 from bayesnb.rows.labelled_rows import Specification, label_rows
-from bayesnb.rows.labels import check_classes
-from bayesnb.rows.model_statistics import ModelStatistics, merge
+from bayesnb.rows.model_statistics import ModelStatistics, check_classes, merge
 from bayesnb.rows.statistics import follow, sufficient_statistics
 
 FIRST_ROWS = 10_000

@@ -28,7 +28,6 @@ from bayesnb.families import MultivariateNormal
 from bayesnb.families.parts.statistics import NormalStatistics
 from bayesnb.model.declarations import check_model_float32
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
-from bayesnb.model.nonconjugate import require_conjugacy
 from bayesnb.numerics.covariances import first_singular, variances
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.rows import arguments
@@ -150,9 +149,15 @@ def require_fit(fit: Any, *allowed: Callable[..., Any], advice: str = "") -> Non
 
 
 def conjugate(model: NaiveBayes) -> NaiveBayes:
-    """The model itself. ValueError if it has priors that need MCMC."""
+    """The model itself. ValueError unless it is one, without priors that need MCMC."""
     arguments.check_model(model)
-    require_conjugacy(model)
+    if model.priors:
+        spelled = () if model.spelling is None else model.spelling.sites
+        sites = [site.name for site in spelled if site.sources & model.priors.keys()] or [*model.priors]
+        raise ValueError(
+            f"the model has non-conjugate priors for {', '.join(sites)}, so there is no closed form: use fit_nuts, or "
+            "leave out priors"
+        )
     return model
 
 
@@ -172,9 +177,10 @@ def gather(
 
     For a ``closed_form`` the model must be conjugate. With ``tables`` the counts of many classes may be sparse.
     """
-    arguments.check_model(model)
     if closed_form:
-        require_conjugacy(model)
+        conjugate(model)
+    else:
+        arguments.check_model(model)
     if statistics is None:
         if X is None:
             raise ValueError("give rows, X and y, or statistics=sufficient_statistics(model, X, y)")

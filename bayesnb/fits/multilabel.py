@@ -20,9 +20,16 @@ from bayesnb.arrays.placement import as_array, is_traced, on_host, to_host
 from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.typing import Array, ArrayLike, Rows
 from bayesnb.families.base import Family
-from bayesnb.fits.closed_form import CLOSED_FORMS, fit_mle, fit_posterior, gather, require_fit, require_maxima
+from bayesnb.fits.closed_form import (
+    CLOSED_FORMS,
+    conjugate,
+    fit_mle,
+    fit_posterior,
+    gather,
+    require_fit,
+    require_maxima,
+)
 from bayesnb.model.naive_bayes import NaiveBayes
-from bayesnb.model.nonconjugate import require_conjugacy
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.numerics.stable import sigmoid
 from bayesnb.primitives.scoring import Score
@@ -30,8 +37,7 @@ from bayesnb.primitives.sums import Labels
 from bayesnb.results.classifier import PointEstimate, Posterior
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import check_shapes, check_values, count_rows
-from bayesnb.rows.labelled_rows import LabelledRows
-from bayesnb.rows.labels import check_weights
+from bayesnb.rows.labelled_rows import LabelledRows, check_weights
 from bayesnb.rows.statistics import ModelStatistics, from_device, from_host
 
 
@@ -121,7 +127,7 @@ def fit_multilabel(
     if model.num_classes not in (None, 2):
         raise ValueError(f"each label has 2 classes, absent and present, got num_classes={model.num_classes}")
     if fit is not fit_mle:
-        require_conjugacy(model)
+        conjugate(model)
     statistics = _statistics(model, X, Y, sample_weight)
     model, first = gather(model, None, None, None, jax.tree.map(lambda leaf: leaf[0, ...], statistics))
     model = model.resolve(statistics=first)

@@ -22,8 +22,7 @@ from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.primitives.codes import starts_of
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import check_shapes, check_values, count_rows
-from bayesnb.rows.labelled_rows import LabelledRows
-from bayesnb.rows.labels import check_labels
+from bayesnb.rows.labelled_rows import LabelledRows, check_labels
 from bayesnb.rows.statistics import summarise
 
 STRONG = 5.0

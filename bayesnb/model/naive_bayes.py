@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
 from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import as_array, on_host
 from bayesnb.arrays.pytree import short_repr
-from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
+from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, ObservedRows, Rows
 from bayesnb.families.base import Family, Hyperparameter
 from bayesnb.families.parts.support import broadcast
 from bayesnb.families.powers import start_powers
@@ -22,20 +23,23 @@ from bayesnb.model.centring import centre, restore
 from bayesnb.model.class_prior import joint_score
 from bayesnb.model.declarations import check_concentration, check_families, check_model_float32, find_num_classes
 from bayesnb.model.nonconjugate import check_priors, hyperpriors, own_priors
-from bayesnb.model.parameters import Parameters, Sites, without_columns
 from bayesnb.model.spelling import Spelling, sample_spelled
+from bayesnb.model.tilt import tilt_model
 from bayesnb.numerics import dirichlet
 from bayesnb.primitives.scoring import Score, Scoring
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import match_statistics
 from bayesnb.rows.statistics import ModelStatistics, pooled_statistics
 
+Sites = dict[str, Array]
+"""Parameters by site name: ``class_probs`` [K], and ``block_name`` [K, D, ...]."""
+
 Tables = tuple[Array, dict[str, Any]]
 """Class probabilities [K], and by block the tables that score rows, from parameters or hyperparameters."""
 
 
 @jax.tree_util.register_pytree_with_keys_class
-class NaiveBayes(Parameters, Scoring):
+class NaiveBayes(Scoring):
     """An immutable pytree: a class prior, and a family for each block; called, it runs the program (``program.run``).
 
     Args:
@@ -74,6 +78,12 @@ class NaiveBayes(Parameters, Scoring):
 
     certificate: Any = None
     """What ``from_numpyro`` recognised, and how it was checked; None for other models, made from that one too."""
+
+    spelling: Spelling | None = None
+    """How a program names and shapes its parameters and rows, if the model shows them like that program."""
+
+    source: Callable[..., ObservedRows] | None = None
+    """The function of ``rows``. It is no part of the pytree, as functions cannot be saved, nor compared by content."""
 
     # the specification, fixed to data
 
@@ -130,7 +140,77 @@ class NaiveBayes(Parameters, Scoring):
         spelling = None if self.spelling is None else self.spelling.without("class_probs")
         return self._replace(class_probs=probs, num_classes=probs.shape[0], priors=priors, spelling=spelling)
 
-    # parameters by site
+    # rows and parameters by name: the model's own names, or those of a program that it is spelled like
+
+    def rows(self, *args: object, **kwargs: object) -> ObservedRows:
+        """What the program of ``from_numpyro`` observes in its arguments, NaN where masked: rows X of fits to it.
+
+        New arguments may lack the labels. If the program observes other rows than its arguments, everything that takes
+        X for the model, or for a fit of it, takes these alone. Where rows depend on each other, as when a program
+        standardises them, they are those of these arguments together, and a warning says so.
+
+        Raises:
+            ValueError: if the program fails, and for models that were loaded, or made by a fit or a transformation.
+
+        Example:
+            >>> import numpy as np, jax.numpy as jnp, numpyro, numpyro.distributions as dist, bayesnb as nb
+            >>> def logs(X, y):
+            ...     mu = numpyro.sample("mu", dist.Normal(0.0, 9.0).expand([2]))
+            ...     numpyro.sample("x", dist.Normal(mu[y], 1.0), obs=jnp.log(X))
+            >>> X, y = np.array([1.0, 2.0, 50.0, 90.0]), np.array([0, 0, 1, 1])
+            >>> model = nb.from_numpyro(logs, (X, y), label="y")
+            >>> nb.fit_posterior(model, model.rows(X, y), y).predict(model.rows(np.array([3.0, 80.0])))
+            array([0, 1])
+        """
+        if self.source is None:
+            raise ValueError(
+                "model.rows is not available in a model that was loaded, or made by a fit or a transformation: call it "
+                "of the model that nb.from_numpyro returned"
+            )
+        return self.source(self, *args, **kwargs)
+
+    def by_block(self, X: Rows) -> Rows:
+        """Rows by block; given by the sites of the program, if the model is spelled like one."""
+        return X if self.spelling is None else self.spelling.rows(X, self.single)
+
+    def own_rows(self, X: Rows) -> Rows:
+        """Rows by block as the program has them, and as what it observes, if the model is spelled like one."""
+        return X if self.spelling is None else self.spelling.own_rows(X, self.single)
+
+    def labels_of(self, y: LabelsLike) -> LabelsLike:
+        """Labels [N]; a program may have them as a column [N, 1]."""
+        given: Any = y
+        return y if self.spelling is None or np.shape(given)[1:] != (1,) else given.reshape(-1)
+
+    def sites(self) -> list[str]:
+        """The names of the parameters' sites."""
+        own = ["class_probs", *(f"{b}_{site}" for b, f in self.families.items() for site in f.sites)]
+        return own if self.spelling is None else self.spelling.names(own)
+
+    def common_sites(self) -> set[str]:
+        """The model's own sites that all classes share: they have no class axis."""
+        return {f"{b}_{site}" for b, f in self.families.items() for site in f.common_sites}
+
+    def own_params(self, params: Mapping[str, Array]) -> Mapping[str, Array]:
+        """Parameters by the model's own sites, whatever its spelling."""
+        return params if self.spelling is None else self.spelling.read(params)
+
+    def spell(self, own: Sites) -> Sites:
+        """Parameters by the model's own sites as its spelling has them."""
+        return own if self.spelling is None else self.spelling.write(own)
+
+    def _collect(self, class_probs: Array, blocks: Mapping[str, Mapping[str, Array]]) -> Sites:
+        named = {f"{b}_{site}": value for b, params in blocks.items() for site, value in params.items()}
+        return self.spell({"class_probs": class_probs, **named})
+
+    def class_probs_of(self, params: Mapping[str, Array]) -> Array:
+        """The class probabilities among the parameters, [..., K]."""
+        return self.own_params(params)["class_probs"]
+
+    def block_params(self, params: Mapping[str, Array]) -> dict[str, Sites]:
+        """Parameters by block and short name."""
+        params = self.own_params(params)
+        return {b: {site: params[f"{b}_{site}"] for site in f.sites} for b, f in self.families.items()}
 
     def respell(self, spelling: Spelling | None, **recognised: object) -> Self:
         """The same model with its parameters and rows named and shaped like those of a program; None for its own."""
@@ -146,7 +226,7 @@ class NaiveBayes(Parameters, Scoring):
 
     def mode(self) -> Sites:
         """The joint mode of the parameters under conjugacy."""
-        families, concentration = self.tilt()
+        families, concentration = tilt_model(self)
         probs = dirichlet.dirichlet_mode(concentration) if self.class_probs is None else self.class_mean()
         return self._collect(jnp.asarray(probs), {b: f.mode() for b, f in families.items()})
 
@@ -244,6 +324,9 @@ class NaiveBayes(Parameters, Scoring):
 
     # a pytree: hyperparameters are leaves, names and sizes its structure
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "source"}
+
     def tree_flatten(self) -> tuple[list[Any], tuple[Any, ...]]:
         """Children, and the static rest; the order of blocks is part of it."""
         children = [*self.families.values(), self.class_concentration, self.class_probs, self.priors]
@@ -292,3 +375,8 @@ def _resolve(model: NaiveBayes, statistics: ModelStatistics) -> NaiveBayes:
         num_classes=num_classes,
         columns={b: f.num_columns for b, f in families.items()},
     )
+
+
+def without_columns(family: Family, block: str) -> dict[str, Array]:
+    """The empty parameters of a block without columns, which has no sample sites."""
+    return {site: numpyro.deterministic(f"{block}_{site}", value) for site, value in family.mode().items()}

@@ -66,22 +66,6 @@ def check_priors(priors: Mapping[str, Any] | None, sites: list[str], fixed: bool
     return dict(priors or {})
 
 
-def require_conjugacy(model: Specification) -> None:
-    """Raise ValueError if the model has non-conjugate priors."""
-    if model.priors:
-        raise ValueError(
-            f"the model has non-conjugate priors for {', '.join(_sites(model))}, so there is no closed form: use "
-            "fit_nuts, or leave out priors"
-        )
-
-
-def _sites(model: Specification) -> list[str]:
-    """The sites with priors of their own, as the model is spelled."""
-    if model.spelling is None:
-        return list(model.priors)
-    return [site.name for site in model.spelling.sites if site.sources & model.priors.keys()]
-
-
 def initial_params(model: Specification, params: Mapping[str, Array]) -> dict[str, Array]:
     """Those of the parameters, interior under the conjugate priors, that are also interior under their own priors.
 

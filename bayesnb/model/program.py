@@ -33,8 +33,7 @@ from bayesnb.families import NormalKnownVariance
 from bayesnb.families.base import Params
 from bayesnb.model.nonconjugate import fill_hyperpriors, hyperpriors, sample_hyperparameters
 from bayesnb.rows.checks import check_rows, count_rows
-from bayesnb.rows.labelled_rows import Specification
-from bayesnb.rows.labels import check_labels
+from bayesnb.rows.labelled_rows import Specification, check_labels
 from bayesnb.rows.statistics import pooled_statistics
 
 

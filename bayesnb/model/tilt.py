@@ -6,6 +6,20 @@ from functools import singledispatch
 from typing import Any
 
 from bayesnb.families import Bernoulli, Binomial, Categorical, Multinomial, MultivariateNormal, Normal, Poisson
+from bayesnb.families.base import Family, Hyperparameter
+from bayesnb.rows.labelled_rows import Specification
+
+
+def tilt_model(model: Specification) -> tuple[dict[str, Family], Hyperparameter]:
+    """The families and the class concentration whose densities are those of the program's own parameters."""
+    tilts = {} if model.spelling is None else model.spelling.tilts()
+    families = dict(model.families)
+    for block, family in model.families.items():
+        for site in family.sites:
+            if f"{block}_{site}" in tilts:
+                families[block] = tilt(families[block], site, tilts[f"{block}_{site}"])
+    # only two classes have a probability that is a function of one latent: p^q (1 - p)^q
+    return families, model.class_concentration + tilts.get("class_probs", (0.0,))[0]
 
 
 @singledispatch

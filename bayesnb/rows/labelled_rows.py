@@ -1,23 +1,35 @@
-"""Rows with their labels, checked once against a model: what statistics, folds and leave-one-out start from."""
+"""Rows with their labels, checked once against a model: what statistics, folds and leave-one-out start from.
+
+Values of labels are checked where they are stored: labels on many devices, of one process or of several, are not
+gathered. Traced ones are checked if the user's function goes through ``checkify``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol, Self
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bayesnb.arrays.checked import checked, refuse
 from bayesnb.arrays.cpu_rows import find_cpu_rows, read_as_numpy
-from bayesnb.arrays.placement import Array, is_traced, on_host
+from bayesnb.arrays.placement import Array, as_array, is_traced, namespace, on_host
 from bayesnb.families.base import Family
 from bayesnb.primitives.sums import Labels
 from bayesnb.rows import arguments
 from bayesnb.rows.checks import check_float32, check_shapes, count_rows
-from bayesnb.rows.labels import check_labels
+
+MOST_CLASSES = np.iinfo(np.int32).max
+
+UNIQUE = "classes, y = numpy.unique(y, return_inverse=True)"
+"""How to turn labels of any kind into integers 0..K-1."""
+
+LARGEST_WEIGHT = 1e30
+"""The largest weight of a row: sums of weights, and of weighted squares, stay finite in single precision too."""
 
 
 class Specification(Protocol):
@@ -156,3 +168,108 @@ def label_rows(
     rows = LabelledRows(model.families, arrays, labels, num_classes, beside)
     prepared = {name: family.prepare(arrays[name], rows.given_weight) for name, family in model.families.items()}
     return replace(rows, families=prepared)
+
+
+def check_labels(y: Any, sample_weight: Any, num_rows: int, num_classes: int | None) -> tuple[Labels, int]:
+    """Labels with their weights, and the number of classes; rows of weight zero may have any label."""
+    y = _labels_array(y, num_rows)
+    weight = None if sample_weight is None else check_weights(sample_weight, num_rows)
+    # known labels beside traced weights are checked as if all rows counted
+    others = () if weight is None or (is_traced(weight) and not is_traced(y)) else (weight,)
+    if y.ndim == 2:
+        num_classes = num_classes or y.shape[1]
+        y = checked(partial(_soft, num_classes), y, *others)
+        y = y.astype(np.float64 if on_host(y) else jnp.result_type(float))
+        if weight is not None:
+            y, weight = namespace(y).where(weight[:, None] > 0, y * weight[:, None], 0.0), None
+        return Labels(y, weight), num_classes
+    traced = is_traced(y)
+    with jax.core.eval_context():  # without this an outer jit would trace computations even on a known JAX array
+        num_classes = _classes(None if traced else _drop_weightless(y, *others), num_classes)
+    if num_classes > MOST_CLASSES:
+        raise ValueError(
+            f"y has {num_classes:,} classes, at most {MOST_CLASSES:,} are supported: renumber them, {UNIQUE}"
+        )
+    y = y.astype(np.int32)
+    return Labels(checked(partial(_hard, num_classes), y, *others) if traced else y, weight), num_classes
+
+
+def _labels_array(y: Any, num_rows: int) -> Array:
+    if y is None:
+        raise ValueError("y is missing: pass the class labels, integers 0..K-1 [N] or soft labels [N, K]")
+    y = as_array(y, "y")
+    if y.dtype.kind in "OUS":
+        raise ValueError(
+            "y holds strings or objects, expected integers 0..K-1: use y.astype(int) if they are whole numbers, else "
+            f"{UNIQUE}, or use the estimator nb.NaiveBayesClassifier, which takes them as they are"
+        )
+    if y.ndim not in (1, 2) or y.shape[0] != num_rows:
+        raise ValueError(
+            f"y must be integers [{num_rows}] or soft labels [{num_rows}, K] for these rows of X, got shape {y.shape}"
+        )
+    if y.ndim == 1 and y.dtype.kind not in "iub":
+        raise ValueError(f"y must be integers 0..K-1, got dtype {y.dtype}; use y.astype(int) if they are whole numbers")
+    if y.shape[1:] == (1,):
+        raise ValueError(
+            f"y has shape {y.shape}, which reads as soft labels of one class: for integer labels use y.ravel()"
+        )
+    return y
+
+
+def _drop_weightless(y: Array, weight: Array | None = None) -> Array:
+    """The labels with positive weight; on a device, where rows stay in place, the others become valid labels."""
+    if weight is None:
+        return y
+    if on_host(y, weight):
+        return y[weight > 0]
+    positive = (weight > 0).reshape(-1, *[1] * (y.ndim - 1))
+    return jnp.where(positive, y, 0 if y.ndim == 1 else 1 / y.shape[1])
+
+
+def _soft(num_classes: int, y: Array, weight: Array | None = None) -> Array:
+    if y.shape[1] != num_classes:
+        raise ValueError(f"soft labels must have one column per class, {num_classes}, got {y.shape[1]}")
+    counted = _drop_weightless(y, weight)
+    numbers = counted.astype(np.float64 if on_host(counted) else jnp.result_type(float), copy=False)
+    bad = ~((numbers >= 0).all(axis=1) & (abs(numbers.sum(axis=1) - 1) < 1e-3))
+    sentence = "soft labels must be probabilities, non-negative with sum 1 in each row, got {0} in row {row}"
+    refuse(bad, sentence + "; use sample_weight for weights", numbers)
+    return y
+
+
+def _hard(num_classes: int, y: Array, weight: Array | None = None) -> Array:
+    counted, expected = _drop_weightless(y, weight), f"expected integers 0..{num_classes - 1} for {num_classes} classes"
+    refuse((counted < 0) | (counted >= num_classes), f"y holds {{0}}, {expected}", counted)
+    return y
+
+
+def _classes(y: Array | None, num_classes: int | None) -> int:
+    """K, declared or the largest label plus 1; ValueError for labels outside 0..K-1. Traced ones are None."""
+    if y is None or not y.shape[0]:
+        if num_classes is None:
+            where = "inside a JAX transformation" if y is None else "without rows"
+            raise ValueError(f"{where} the number of classes must be declared: NaiveBayes(..., num_classes=K)")
+        return num_classes
+    least, largest = int(y.min()), int(y.max())
+    num_classes = largest + 1 if num_classes is None else num_classes
+    if least < 0 or largest >= num_classes:
+        bad = least if least < 0 else largest
+        advice = "; unlabelled rows, y = -1, are supported by fit_em and fit_nuts" if bad == -1 else ""
+        raise ValueError(f"y holds {bad}, expected integers 0..{num_classes - 1} for {num_classes} classes{advice}")
+    return num_classes
+
+
+def check_weights(sample_weight: Any, num_rows: int) -> Array:
+    """Sample weights [N] that are finite and not negative."""
+    weight = as_array(sample_weight, "sample_weight")
+    if weight.shape != (num_rows,) or weight.dtype.kind not in "fiub":
+        raise ValueError(
+            f"sample_weight must be numbers [{num_rows}], one per row, got {weight.dtype} of shape {weight.shape}"
+        )
+    return checked(_weights, weight)
+
+
+def _weights(weight: Array) -> Array:
+    bad = ~((weight >= 0) & (weight <= LARGEST_WEIGHT))
+    refuse(bad, f"sample_weight must be finite, not negative and at most {LARGEST_WEIGHT:g}, got {{0}}", weight)
+    return weight

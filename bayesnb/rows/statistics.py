@@ -32,9 +32,8 @@ from bayesnb.primitives.sums import PROVABLE, HostSums, Labels, class_sums
 from bayesnb.rows.arguments import check_model
 from bayesnb.rows.checks import check_cells, check_shapes, check_values, count_rows, match_statistics, only_support
 from bayesnb.rows.labelled_rows import LabelledRows, Specification, label_rows
-from bayesnb.rows.labels import check_classes
 from bayesnb.rows.model_statistics import ModelStatistics as ModelStatistics
-from bayesnb.rows.model_statistics import merge_pairs, weaken_counts
+from bayesnb.rows.model_statistics import check_classes, merge_pairs, weaken_counts
 from bayesnb.rows.packing import columns_in
 
 Model = TypeVar("Model", bound=Specification)

@@ -232,7 +232,8 @@ class NaiveBayesClassifier(IncrementalClassifier):
 
     def encoded(self, X: Table) -> Rows:
         """Checked rows, encoded as ``fit_`` takes them, by block if the columns have different likelihoods."""
-        check_is_fitted(self, "fit_")
+        if not hasattr(self, "fit_"):
+            check_is_fitted(self, "fit_")  # which takes as long as the prediction of a row
         self.require_prior_of_fit()
         plain = self.schema_.plain.encode(X) if isinstance(self.schema_, FrameSchema) else None
         if plain is not None:
@@ -245,9 +246,10 @@ class NaiveBayesClassifier(IncrementalClassifier):
     def require_prior_of_fit(self) -> None:
         """Raise ValueError if ``class_prior`` was set to something else after the fit."""
         given: Any = self.class_prior
-        if not np.array_equal(given, getattr(self, "prior_of_fit_", given)):
+        of_fit = getattr(self, "prior_of_fit_", given)
+        if given is not of_fit and not np.array_equal(given, of_fit):
             raise ValueError(
-                f"class_prior was set to {given!r} after the fit, which had {self.prior_of_fit_!r}: "
+                f"class_prior was set to {given!r} after the fit, which had {of_fit!r}: "
                 "fit again, or set it back and set clf.fit_ = clf.fit_.with_class_probs(...)"
             )
 

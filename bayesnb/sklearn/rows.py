@@ -71,8 +71,10 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
         return blocks
     if blocks is not None:
         raise DataError("X is a list or a dict of blocks, and the model was fitted to one array or data frame")
-    X = _from_dicts(estimator, _from_texts(estimator, fill_masked(X), reset=reset), reset=reset)
     frame = as_frame(X)
+    if frame is None:
+        X = _from_dicts(estimator, _from_texts(estimator, fill_masked(X), reset=reset), reset=reset)
+        frame = as_frame(X)
     named = frame is not None and has_names(X)
     if not reset and not named:
         # columns without text names are identified by position
