@@ -38,9 +38,10 @@ FEW, FINE = 512, 32
 def compute(function: Callable[..., T], *args: Any, **static: Any) -> T:
     """``function(*args, **static)`` of small arrays; of numpy's by numpy, or if that is much work by JAX."""
     require_jax()
-    if not _of_numpy(args):
+    leaves = jax.tree.leaves(args)
+    if not _of_numpy(leaves):
         return _by_jax(function, *args, **static)
-    if all(map(has_numpy_form, jax.tree.leaves(args))):
+    if all(map(has_numpy_form, leaves)):
         call = prepare(function, *args, **static)
         if call.program.work <= LITTLE:
             return call()
@@ -54,7 +55,9 @@ def compute(function: Callable[..., T], *args: Any, **static: Any) -> T:
 def interpret(function: Callable[..., T], *args: Any, **static: Any) -> T:
     """``function(*args, **static)``; of numpy arrays by numpy, operation by operation, however much work that is."""
     require_jax()
-    return evaluate(function, *args, **static) if _of_numpy(args) else _by_jax(function, *args, **static)
+    if not _of_numpy(jax.tree.leaves(args)):
+        return _by_jax(function, *args, **static)
+    return evaluate(function, *args, **static)
 
 
 def compute_rows(function: Callable[..., Any], args: tuple[Any, ...], x: Any, **static: Any) -> Any:
@@ -83,8 +86,8 @@ def _by_jax(function: Callable[..., T], *args: Any, **static: Any) -> T:
     return function(*args, **static)
 
 
-def _of_numpy(args: tuple[Any, ...]) -> bool:
+def _of_numpy(leaves: list[Any]) -> bool:
     """True if every leaf is numpy's, a Python number or a known random key."""
-    if on_host(args):
+    if on_host(leaves):
         return True
-    return not is_traced(args) and on_host([leaf for leaf in jax.tree.leaves(args) if not is_key(leaf)])
+    return not is_traced(leaves) and on_host([leaf for leaf in leaves if not is_key(leaf)])

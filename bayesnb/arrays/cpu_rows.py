@@ -102,6 +102,8 @@ def fill_up(tables: T) -> T:
 
 def jax_parts(X: Any) -> list[jax.Array]:
     """The JAX arrays among the rows."""
+    if type(X) is np.ndarray:
+        return []
     return [part for part in _parts(X) if isinstance(part, jax.Array)]
 
 

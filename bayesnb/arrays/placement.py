@@ -31,20 +31,18 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def on_host(*trees: Any) -> bool:
     """True if every leaf is a numpy array or a Python number; False if one is a JAX array or a tracer."""
-    return not _has(jax.Array, trees)
+    # a loop, as a generator is entered for each leaf; to check numpy's arrays for JAX's classes would take long
+    for leaf in jax.tree.leaves(trees):  # noqa: SIM110
+        if type(leaf) is not np.ndarray and isinstance(leaf, jax.Array):
+            return False
+    return True
 
 
 def is_traced(*trees: Any) -> bool:
     """True if a leaf is a tracer: its shape is known, but not its values."""
-    return _has(jax.core.Tracer, trees)
-
-
-def _has(kind: type, trees: tuple[Any, ...]) -> bool:
-    for tree in trees:
-        for leaf in (tree,) if type(tree) is np.ndarray else jax.tree.leaves(tree):
-            # to check a plain numpy array against JAX's abstract classes would take long
-            if type(leaf) is not np.ndarray and isinstance(leaf, kind):
-                return True
+    for leaf in jax.tree.leaves(trees):  # noqa: SIM110
+        if type(leaf) is not np.ndarray and isinstance(leaf, jax.core.Tracer):
+            return True
     return False
 
 

@@ -23,14 +23,16 @@ BLOCK_BYTES = 8 << 20
 """Bytes of X in one block of rows, so that X, its copies and the sums stay in the processor's cache."""
 
 
-def row_blocks(num_rows: int, bytes_per_row: int, least: int = 0, block_bytes: int | None = None) -> Iterator[slice]:
+def row_blocks(num_rows: int, bytes_per_row: int, least: int = 0, block_bytes: int | None = None) -> list[slice]:
     """Slices that cover the rows in blocks of at most ``block_bytes``, or of ``least`` bytes if that is more.
 
     The number of rows in each is a power of two, at least one; the last may have fewer.
     """
     room = max(BLOCK_BYTES if block_bytes is None else block_bytes, least)
     step = 1 << (int(max(room // max(bytes_per_row, 1), 1)).bit_length() - 1)
-    return (slice(start, min(start + step, num_rows)) for start in range(0, num_rows, step))
+    if 0 < num_rows <= step:
+        return [slice(0, num_rows)]
+    return [slice(start, min(start + step, num_rows)) for start in range(0, num_rows, step)]
 
 
 def in_threads(function: Callable[[S], T], parts: Iterable[S]) -> list[T]:
@@ -38,7 +40,8 @@ def in_threads(function: Callable[[S], T], parts: Iterable[S]) -> list[T]:
 
     Neither BLAS nor a call from inside a thread starts further threads, which would compete with these for the cores.
     """
-    return list(_results(function, parts))
+    parts = list(parts)
+    return [*(_results(function, parts) if len(parts) > 1 else map(function, parts))]
 
 
 def merge_in_threads(merge: Callable[[T, T], T], function: Callable[[S], T], parts: Iterable[S]) -> T:

@@ -24,7 +24,6 @@ from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.sparse import bytes_per_row
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
-from bayesnb.families.parts.subtraction import class_bytes
 from bayesnb.families.parts.support import require_choice
 from bayesnb.fits.closed_form import CLOSED_FORMS, fit_map, fit_mle, require_fit, require_maxima
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
@@ -34,8 +33,7 @@ from bayesnb.results.intervals import Interval, ParameterDraws, probability_inte
 from bayesnb.rows import arguments
 from bayesnb.rows.labelled_rows import LabelledRows, label_rows
 from bayesnb.rows.model_statistics import ModelStatistics, merge
-from bayesnb.rows.packing import columns_in
-from bayesnb.rows.statistics import summarise
+from bayesnb.rows.statistics import class_sizes, summarise
 
 SCHEMES = ("poisson", "multinomial")
 
@@ -173,7 +171,7 @@ def _statistics(rows: LabelledRows, weights: Array) -> ModelStatistics:
         return ModelStatistics(z.counts(), {b: f.statistics(arrays[b][own], z) for b, f in families.items()})
 
     row_bytes = max(bytes_per_row(x) for x in arrays.values())
-    result_bytes = max(class_bytes(f, columns_in(f, arrays[b])) for b, f in families.items())
+    result_bytes = max(class_sizes(rows).values())
     blocks = row_blocks(len(labels.y), row_bytes, least=len(weights) * num_classes * result_bytes)
     by_block = in_threads(lambda block: [of_class(block, k) for k in range(num_classes)], blocks)
     by_class = [merge(*parts) for parts in zip(*by_block, strict=True)]

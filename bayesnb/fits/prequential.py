@@ -28,7 +28,6 @@ from bayesnb.families.bernoulli import Bernoulli
 from bayesnb.families.categorical import Categorical
 from bayesnb.families.normal import Normal
 from bayesnb.families.parts.statistics import CategoricalStatistics
-from bayesnb.families.parts.subtraction import class_bytes
 from bayesnb.families.tied_columns import TiedColumns
 from bayesnb.fits.closed_form import conjugate
 from bayesnb.model.naive_bayes import NaiveBayes
@@ -37,7 +36,7 @@ from bayesnb.primitives.sums import Labels, class_sums
 from bayesnb.rows.arguments import check_factors, require_known
 from bayesnb.rows.checks import check_values
 from bayesnb.rows.labelled_rows import LabelledRows, label_rows
-from bayesnb.rows.packing import columns_in
+from bayesnb.rows.statistics import class_sizes
 
 BLOCK_BYTES = 1 << 22
 """Bytes of the statistics of the single rows of a block."""
@@ -140,9 +139,7 @@ class Sequence:
     def _shape(self) -> tuple[int, int]:
         """The number of blocks, of three significant bits so that few programs are compiled, and their size."""
         rows: LabelledRows = self.rows
-        a_row = max(
-            class_bytes(family, columns_in(family, rows.arrays[name])) for name, family in rows.families.items()
-        )
+        a_row = max(class_sizes(rows).values())
         most = max(min(BLOCK_BYTES // max(a_row, 1), MOST), FEWEST)
         size = 1 << (min(max(rows.num_rows, FEWEST), most).bit_length() - 1)
         number = max(-(-rows.num_rows // size), 1)

@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import jax
 import numpy as np
@@ -34,6 +34,13 @@ from bayesnb.rows import arguments
 from bayesnb.rows.checks import check_rows
 from bayesnb.rows.packing import columns_of, totals_vary
 from bayesnb.rows.statistics import ModelStatistics
+
+
+class _Place(NamedTuple):
+    """Whether numbers are traced, and whether they are numpy's."""
+
+    traced: bool
+    at_host: bool
 
 
 class Classifier(Node):
@@ -143,26 +150,28 @@ class Classifier(Node):
     def arrays(self, X: Rows) -> dict[str, Array]:
         """Rows [N, D] by block, checked against the fit; ValueError if they do not fit."""
         model = arguments.require_one_fit(self.model)
-        return check_rows(model.families, model.single, model.by_block(X), self.columns(), sparse=not self._traced)
+        sparse = not self._place.traced
+        return check_rows(model.families, model.single, model.by_block(X), self.columns(), sparse=sparse)
 
     def _score_rows(self, arrays: dict[str, Array]) -> LogProb:
         """The scores of checked rows: numpy rows on the host, wherever the fit is; JAX rows in one compiled call."""
-        if self._traced or not (on_host(arrays) or (is_traced(arrays) and on_host(self))):
+        if self._place.traced or not (on_host(arrays) or (is_traced(arrays) and self._place.at_host)):
             return _scores(self, arrays)
         # under a user's jit, too, the tables of a fit of numpy arrays are computed only once
         return self._host_score(arrays)
 
     @cached_property
-    def _traced(self) -> bool:
-        return is_traced(self)
+    def _place(self) -> _Place:
+        leaves = jax.tree.leaves(self)
+        return _Place(is_traced(leaves), on_host(leaves))
 
     @cached_property
     def _host_score(self) -> Score:
         """The scorer of numpy rows, cached at the first prediction."""
-        return (self if on_host(self) else to_host(self))._scorer()
+        return (self if self._place.at_host else to_host(self))._scorer()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_traced", "_host_score")}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_place", "_host_score")}
 
 
 _scores = jax.jit(Classifier.scores)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from functools import partial, singledispatch
+from math import prod
 from typing import Any, TypeVar
 
 import jax
@@ -27,7 +28,6 @@ from bayesnb.arrays.threads import merge_in_threads, row_blocks
 from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families import Multinomial
 from bayesnb.families.base import Family
-from bayesnb.families.parts.subtraction import class_bytes
 from bayesnb.primitives.sums import PROVABLE, HostSums, Labels, class_sums
 from bayesnb.rows.arguments import check_model
 from bayesnb.rows.checks import check_cells, check_shapes, check_values, count_rows, match_statistics, only_support
@@ -241,7 +241,13 @@ def merge_over(axis_name: Any, statistics: ModelStatistics) -> ModelStatistics:
 
 def class_sizes(rows: LabelledRows) -> dict[str, int]:
     """The bytes of the statistics of one class, by block."""
-    return {b: class_bytes(family, columns_in(family, rows.arrays[b])) for b, family in rows.families.items()}
+    found = {}
+    for name, family in rows.families.items():
+        kind: Any = family.statistics_type
+        sizes = family.axis_sizes(1, columns_in(family, rows.arrays[name]))
+        axes = [[sizes.get(letter, 1) for letter in letters] for _, letters in kind.axes]
+        found[name] = 8 * sum(map(prod, axes))
+    return found
 
 
 def require_memory(rows: LabelledRows, sizes: Mapping[str, int], *, tables: bool = False) -> None:

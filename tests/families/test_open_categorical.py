@@ -12,8 +12,9 @@ import bayesnb as nb
 from bayesnb.arrays import cells, threads
 from bayesnb.families.open_categorical import SAMPLE_ROWS, OpenCategorical
 from bayesnb.families.parts.statistics import CategoricalStatistics
-from bayesnb.families.parts.subtraction import class_bytes
 from bayesnb.frames.array_schema import MOST_CODES
+from bayesnb.rows.labelled_rows import label_rows
+from bayesnb.rows.statistics import class_sizes
 from bayesnb.sklearn import CategoricalNB
 
 N, D, K = 6 * SAMPLE_ROWS, 5, 3
@@ -174,7 +175,8 @@ def test_rows_of_another_sort_are_refused(rng):
 
 
 def test_blocks_outweigh_their_tables():
-    assert class_bytes(nb.Categorical((3, 1000)), 2) == 8 * 1003
+    rows = label_rows(nb.NaiveBayes(nb.Categorical((3, 1000))), [[0, 0], [1, 999]], [0, 1])
+    assert class_sizes(rows) == {"x": 8 * 1003}
 
 
 def test_room_is_counted_in_int32(monkeypatch):

@@ -64,7 +64,7 @@ def test_neither_blocks_of_rows_nor_of_replicates_matter(key, monkeypatch, label
     module = importlib.import_module("bayesnb.fits.bootstrap")  # nb.bootstrap is the function
     monkeypatch.setattr(module, "WEIGHT_BYTES", 3 * len(y))
     monkeypatch.setattr(module, "FEWEST_REPLICATES", 1)
-    monkeypatch.setattr(module, "class_bytes", lambda *_: 0)
+    monkeypatch.setattr(module, "class_sizes", lambda _: {"x": 0})
     monkeypatch.setattr(threads, "BLOCK_BYTES", 5 * 8 * 8)
     parts = bootstrap(model, X, y, key=key, replicates=R)
     for site, value in whole.params.items():

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose
 import bayesnb as nb
 from bayesnb.arrays.pytree import pytree
 from bayesnb.jaxpr_numpy import evaluate
-from bayesnb.rows import checks, labels
+from bayesnb.rows import checks, labelled_rows
 from tests import cases
 
 MODEL = nb.NaiveBayes(nb.Bernoulli(), num_classes=2)
@@ -124,7 +124,7 @@ def test_what_is_compiled_has_no_trace_of_it(monkeypatch):
 
     before = compiled()
     traced = str(jax.make_jaxpr(fit.predict_proba)(jnp.asarray(X)))
-    for module in (checks, labels):
+    for module in (checks, labelled_rows):
         monkeypatch.setattr(module, "checked", lambda check, x, *_: x if isinstance(x, jax.core.Tracer) else check(x))
     assert compiled() == before
     assert "checked" in traced

@@ -7,7 +7,6 @@ computing sample variances (1979).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -58,12 +57,6 @@ def by_group(table: Array, groups: Sequence[int]) -> Array:
     xp = namespace(table)
     padded = xp.concatenate([table, xp.zeros_like(table[:, :1])], axis=1)
     return xp.moveaxis(padded[:, places], 1, 0)
-
-
-def class_bytes(family: Any, num_columns: int) -> int:
-    """The size in bytes of the statistics of one class."""
-    sizes = family.axis_sizes(1, num_columns)
-    return 8 * sum([prod([sizes.get(letter, 1) for letter in letters]) for _, letters in family.statistics_type.axes])
 
 
 ROUNDINGS = 4.0
