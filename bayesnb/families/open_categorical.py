@@ -6,6 +6,7 @@ the rows, and some more. A block with larger codes is counted again in a larger 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import field
 from typing import Self
 
@@ -37,8 +38,9 @@ class OpenCategorical(Categorical):
     positions: tuple[int, ...] | None = field(default=None, metadata={"static": True})
     most: int = field(default=MOST_PLACES, metadata={"static": True})
 
-    def with_room(self, x: Array) -> Self:
+    def prepare(self, x: Array, weight: Callable[[], Array | None]) -> Self:
         """A copy with room for the codes in a sample of the rows, and a quarter more."""
+        del weight
         sizes = self._sizes_in(native(x[:: 1 + len(x) // SAMPLE_ROWS]))
         wider = tuple(min(size + (size + 3) // 4, self.most) for size in sizes)
         return self._replace(num_categories=wider if sum(wider) <= MOST_PLACES else sizes)

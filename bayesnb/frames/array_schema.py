@@ -112,7 +112,6 @@ class ArraySchema:
         block = self._block_of_codes
         positions = tuple(position for position, kind in enumerate(self.kinds) if kind == "categorical")
         family = OpenCategorical(self.sizes, positions=positions, most=MOST_CODES)
-        family = family.with_room(X if self._single else X[block])
         model = model.with_hyperparameters({**model.families, block: family}, model.class_concentration)
         counted = sufficient_statistics(model, X, codes, sample_weight=weight)
         statistics = counted.with_block(block, counted.blocks[block].without_room(self.sizes))

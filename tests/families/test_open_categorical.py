@@ -182,10 +182,10 @@ def test_blocks_outweigh_their_tables():
 def test_room_is_counted_in_int32(monkeypatch):
     monkeypatch.setattr("bayesnb.families.open_categorical.MOST_PLACES", 100)
     x = np.array([[48, 48]])
-    assert OpenCategorical((1, 1)).with_room(x).num_categories == (49, 49)
-    assert OpenCategorical((1, 1)).with_room(x // 2).num_categories == (32, 32)
+    assert OpenCategorical((1, 1)).prepare(x, lambda: None).num_categories == (49, 49)
+    assert OpenCategorical((1, 1)).prepare(x // 2, lambda: None).num_categories == (32, 32)
     with pytest.raises(ValueError, match="column 7 of X would have 53 categories"):
-        OpenCategorical((1, 53), positions=(4, 7)).with_room(x)
+        OpenCategorical((1, 53), positions=(4, 7)).prepare(x, lambda: None)
 
 
 def test_counts_of_other_sizes_merge():

@@ -125,7 +125,7 @@ class CategoricalNB(BaseNB, naive_bayes.CategoricalNB):
     def _sum(self, X: Array, codes: Array, weight: Array | None, num_classes: int) -> ModelStatistics:
         # scikit-learn's reading of ``min_categories`` if every code is 0
         least = tuple(self._validate_n_categories(np.zeros((1, X.shape[1]), int), self.min_categories).tolist())
-        model = NaiveBayes(CountedParts(least).with_room(X))
+        model = NaiveBayes(CountedParts(least))
         counted = summarise(label_rows(model, X, codes, weight, num_classes), evidence=False)
         return counted.with_block("x", counted.blocks["x"].without_room(least))
 
