@@ -103,7 +103,9 @@ def to_host(tree: Any) -> Any:
 
 
 def to_double(tree: Any) -> Any:
-    """The same pytree with numpy leaves, floating ones in float64."""
+    """The same pytree with numpy leaves, floating ones in float64; as it is if values are traced."""
+    if is_traced(tree):
+        return tree
     return jax.tree.map(
         lambda a: a.astype(np.promote_types(a.dtype, np.float64)) if a.dtype.kind == "f" else a, to_host(tree)
     )

@@ -21,7 +21,7 @@ import jax
 import numpy as np
 
 from bayesnb.arrays.compute import compute
-from bayesnb.arrays.placement import is_traced, on_host, with_automatic_axes
+from bayesnb.arrays.placement import is_traced, known, on_host, with_automatic_axes
 from bayesnb.arrays.typing import ArrayLike, LabelsLike, Rows
 from bayesnb.arrays.user_warnings import warn
 from bayesnb.families import MultivariateNormal
@@ -70,7 +70,8 @@ def fit_mle(
                [5.]])
     """
     model, statistics = gather(model, X, y, sample_weight, statistics, evidence=False, tables=True)
-    if not is_traced(statistics) and not np.asarray(statistics.class_counts).sum() > 0:
+    counts = known(statistics.class_counts)
+    if counts is not None and not counts.sum() > 0:
         raise ValueError("the likelihood has no maximum without rows: give at least one row with a positive weight")
     model, params = compute(_resolve_and_fit, model, statistics, formula=NaiveBayes.mle)
     require_maximum(model, params, statistics)

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.compute import compute
-from bayesnb.arrays.placement import as_array, is_traced, on_host, to_host
+from bayesnb.arrays.placement import as_array, is_traced, known, on_host, to_host
 from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.typing import Array, ArrayLike, Rows
 from bayesnb.families.base import Family
@@ -148,11 +148,11 @@ def _statistics(model: NaiveBayes, X: Any, Y: Any, sample_weight: Any) -> ModelS
     num_rows = count_rows(arrays)
     Y = _check_labels(Y, num_rows)
     weight = None if sample_weight is None else check_weights(sample_weight, num_rows)
-    if weight is not None and not is_traced(weight):
-        keep = np.asarray(weight) > 0
+    if weight is not None and (values := known(weight)) is not None:
+        keep = values > 0
         arrays, Y, weight = {b: x[keep] for b, x in arrays.items()}, Y[keep], weight[keep]
-    if not is_traced(Y):
-        _check_label_values(np.asarray(Y))
+    if (values := known(Y)) is not None:
+        _check_label_values(values)
     families = {b: family.prepare(arrays[b], lambda: weight) for b, family in model.families.items()}
     if not on_host(arrays) or is_traced(Y, weight):
         check_values(families, arrays, fit=True)

@@ -18,7 +18,8 @@ import numpy as np
 import numpyro.distributions as dist
 from numpyro.distributions import constraints, transforms
 
-from bayesnb.arrays.placement import Array, namespace
+from bayesnb.arrays import either
+from bayesnb.arrays.placement import Array
 
 
 class Link(NamedTuple):
@@ -35,30 +36,12 @@ class Link(NamedTuple):
 
 
 def _logit(p: Array) -> Array:
-    xp = namespace(p)
-    return xp.log(p) - xp.log1p(-p)
+    return either.log(p) - either.log1p(-p)
 
 
 def _expit(x: Array) -> Array:
-    xp = namespace(x)
-    tail = xp.exp(-abs(x))
-    return xp.where(x >= 0, 1.0, tail) / (1.0 + tail)
-
-
-def _exp(x: Array) -> Array:
-    return namespace(x).exp(x)
-
-
-def _log(x: Array) -> Array:
-    return namespace(x).log(x)
-
-
-def _sqrt(x: Array) -> Array:
-    return namespace(x).sqrt(x)
-
-
-def _inverse_matrix(x: Array) -> Array:
-    return (np if namespace(x) is np else jnp).linalg.inv(x)
+    tail = either.exp(-abs(x))
+    return either.where(x >= 0, 1.0, tail) / (1.0 + tail)
 
 
 def _power(power: float) -> Any:
@@ -85,26 +68,26 @@ LINKS: dict[str, Link] = {
         (0.0, 2.0),
         transform=transforms.ComposeTransform([transforms.ExpTransform().inv, transforms.SigmoidTransform()]),
     ),
-    "exp": Link(_exp, _log, (1.0,), transform=transforms.ExpTransform()),
+    "exp": Link(either.exp, either.log, (1.0,), transform=transforms.ExpTransform()),
     "exp of minus": Link(
-        lambda t: _exp(-t),
-        lambda c: -_log(c),
+        lambda t: either.exp(-t),
+        lambda c: -either.log(c),
         (1.0,),
         transform=transforms.ComposeTransform([transforms.AffineTransform(0.0, -1.0), transforms.ExpTransform()]),
     ),
     "exp of double": Link(
-        lambda t: _exp(2.0 * t),
-        lambda c: 0.5 * _log(c),
+        lambda t: either.exp(2.0 * t),
+        lambda c: 0.5 * either.log(c),
         (1.0,),
         2.0,
         transforms.ComposeTransform([transforms.AffineTransform(0.0, 2.0), transforms.ExpTransform()]),
     ),
-    "square": Link(lambda t: t * t, _sqrt, (0.5,), 2.0, _power(2.0)),
-    "root": Link(_sqrt, lambda c: c * c, (-1.0,), 0.5, _power(0.5)),
+    "square": Link(lambda t: t * t, either.sqrt, (0.5,), 2.0, _power(2.0)),
+    "root": Link(either.sqrt, lambda c: c * c, (-1.0,), 0.5, _power(0.5)),
     "reciprocal": Link(lambda t: 1.0 / t, lambda c: 1.0 / c, (2.0,), 1.0, _power(-1.0)),
     "reciprocal square": Link(lambda t: t**-2, lambda c: c**-0.5, (1.5,), 2.0, _power(-2.0)),
     "minus": Link(lambda t: -t, lambda c: -c, transform=transforms.AffineTransform(0.0, -1.0)),
-    "inverse matrix": Link(_inverse_matrix, _inverse_matrix, (1.0,), matrix=True),
+    "inverse matrix": Link(either.inverse, either.inverse, (1.0,), matrix=True),
 }
 """By name; files store the names."""
 

@@ -21,14 +21,13 @@ from contextlib import nullcontext
 from functools import singledispatch
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
 from numpyro import handlers
 
-from bayesnb.arrays.placement import Array, is_traced, promote_dtypes
+from bayesnb.arrays.placement import Array, at_once_unless_traced, promote_dtypes
 from bayesnb.families import NormalKnownVariance
 from bayesnb.families.base import Params
 from bayesnb.model.nonconjugate import fill_hyperpriors, hyperpriors, sample_hyperparameters
@@ -60,7 +59,7 @@ def run(model: Specification, X: Any, y: Any, num_rows: int | None, total_count:
         model = model.with_class_probs(numpyro.sample("class_probs", _AnyClasses(model.class_concentration)))
         given = handlers.block(hide=["class_probs"])
     # a sampler traces this program, but the rows in its closure are concrete: evaluate now, so that they are checked
-    with nullcontext() if is_traced(model, X, y) else jax.core.eval_context():
+    with at_once_unless_traced(model, X, y):
         arrays, num_rows = _rows(model, X, y, num_rows)
         statistics = None if model.resolved else pooled_statistics(model, X, y)
         if statistics is not None and not hyperpriors(model):

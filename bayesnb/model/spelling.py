@@ -17,7 +17,8 @@ import numpyro.distributions as dist
 from numpyro import handlers
 from numpyro.distributions import constraints
 
-from bayesnb.arrays.placement import Array, allow_promotion, namespace
+from bayesnb.arrays import either
+from bayesnb.arrays.placement import Array, allow_promotion
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.arrays.typing import ObservedRows
 from bayesnb.model.links import LINKS, Part, Positions, log_slope, matrix_powers
@@ -233,19 +234,17 @@ def make_site(
     found = []
     for part in site.parts:
         shape, value = shapes.get(part.source), values[part.source]
-        xp = namespace(value)
         batch = value.shape[: value.ndim - len(shape or ())]
-        taken = part.taken.of(xp.reshape(value, (*batch, -1)))
+        taken = part.taken.of(value.reshape(*batch, -1))
         found.append(part.through(taken, inverse=inverse))
-    xp = namespace(found[0])
     if len(found) == 1:
         flat, order = found[0], site.parts[0].placed
     else:
-        flat = xp.concatenate(found, axis=-1)
+        flat = either.concatenate(found, axis=-1)
         order = Positions(np.concatenate([part.placed.values for part in site.parts]))
     if not order.all_in_order:
         flat = flat[..., np.argsort(order.values)]
-    return xp.reshape(flat, (*flat.shape[:-1], *site.shape))
+    return flat.reshape(*flat.shape[:-1], *site.shape)
 
 
 def _flat(x: Any, shape: tuple[int, ...]) -> Any:

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesnb.arrays.placement import as_array, is_traced, namespace
+from bayesnb.arrays import either
+from bayesnb.arrays.placement import as_array, known
 from bayesnb.arrays.typing import Array, ArrayLike
 from bayesnb.rows.arguments import is_number, require_known
 
@@ -56,22 +57,23 @@ def decide(proba: ArrayLike, costs: ArrayLike | None = None, *, abstain: float |
     probs = as_array(proba)
     if probs.ndim != 2 or not probs.shape[1] or probs.dtype.kind not in "fiu":
         raise ValueError(f"proba must be probabilities [N, K], got {probs.dtype} of shape {probs.shape}")
-    if not is_traced(probs):
-        bad = ~((probs >= 0).all(axis=1) & (abs(probs.sum(axis=1) - 1.0) < 1e-3))
+    values = known(probs)
+    if values is not None:
+        bad = ~((values >= 0).all(axis=1) & (abs(values.sum(axis=1) - 1.0) < 1e-3))
         if bad.any():
             row = int(bad.argmax())
             raise ValueError(
-                f"proba must be non-negative with sum 1 in each row, got {probs[row].tolist()} in row {row}"
+                f"proba must be non-negative with sum 1 in each row, got {values[row].tolist()} in row {row}"
             )
-    xp, table = namespace(probs), check_costs(costs, probs.shape[1])
-    expected = probs @ xp.asarray(table, probs.dtype if probs.dtype.kind == "f" else float)
+    table = check_costs(costs, probs.shape[1])
+    expected = probs @ table.astype(probs.dtype if probs.dtype.kind == "f" else float)
     least = expected.min(axis=1)
     if abstain is None:
         return Decisions(expected.argmin(axis=1), least)
     require_known("a decision under costs", abstain)
     if not is_number(abstain):
         raise ValueError(f"abstain must be the cost of no decision, a finite number, got {abstain!r}")
-    return Decisions(xp.where(least > abstain, ABSTAIN, expected.argmin(axis=1)), xp.minimum(least, abstain))
+    return Decisions(either.where(least > abstain, ABSTAIN, expected.argmin(axis=1)), either.minimum(least, abstain))
 
 
 def check_costs(given: Any, num_classes: int) -> np.ndarray[Any, Any]:

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from bayesnb.arrays.compute import compute
-from bayesnb.arrays.placement import is_traced, to_double
+from bayesnb.arrays.placement import to_double
 from bayesnb.arrays.typing import Array
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics import dirichlet
@@ -50,9 +50,7 @@ def evidence_table(prior: NaiveBayes, statistics: ModelStatistics) -> EvidenceTa
 
     log p(X, y) of 1e8 rows has eight digits before the point: float32 cannot represent it to within one nat.
     """
-    if not is_traced(prior, statistics):
-        prior, statistics = to_double((prior, statistics))
-    table = compute(evidence, prior, statistics)
+    table = compute(evidence, *to_double((prior, statistics)))
     return table._replace(features={name: table.features[name] for name in prior.families})
 
 

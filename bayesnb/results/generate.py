@@ -12,9 +12,9 @@ import numpy as np
 import numpyro
 from numpyro import handlers
 
-from bayesnb.arrays import memory
+from bayesnb.arrays import either, memory
 from bayesnb.arrays.compute import compute
-from bayesnb.arrays.placement import Array, allow_promotion, is_traced, namespace, on_host, to_host
+from bayesnb.arrays.placement import Array, allow_promotion, is_traced, on_host, to_host
 from bayesnb.families import MultivariateNormal, Normal
 from bayesnb.families.base import Params
 from bayesnb.families.parts.multivariate_rows import sample_normals
@@ -35,13 +35,13 @@ def generate(fit: Any, key: Array, num_rows: int, num_datasets: int | None, tota
         some = slice(start, min(start + step, sets))
         params, draw = fit.draws(key_of_params, some.stop - start)
         totals = _totals(total_count, some, size, num_datasets is None)
-        arguments = fit.model, params, namespace(draw).repeat(draw, size), key_of_rows
+        arguments = fit.model, params, either.repeat(draw, size), key_of_rows
         if on_host(fit) and not is_traced(key):
             arguments = to_host(arguments)
         # to compile the whole is quicker than its operations one by one, but the totals must then be known
         rows_of = _compiled_rows if totals is None or isinstance(totals, int) else _rows
         pieces.append(compute(rows_of, *arguments, total_count=totals))
-    X, y = jax.tree.map(lambda *parts: namespace(parts[0]).concatenate(parts), *pieces)
+    X, y = jax.tree.map(lambda *parts: either.concatenate(parts), *pieces)
     if num_datasets is None:
         return X, y
     return jax.tree.map(lambda a: a.reshape(sets, size, *a.shape[1:]), (X, y))

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.arrays.placement import Array, is_traced
+from bayesnb.arrays.placement import Array, known
 from bayesnb.arrays.typing import ArrayLike
 
 ROOT = ""
@@ -141,9 +141,9 @@ def _steps(paths: Sequence[str], separator: str) -> list[tuple[str, ...]]:
 
 def _check(log_proba: Any, num_classes: int) -> Array:
     """The log probabilities as an array [N, K] of numpy."""
-    if is_traced(log_proba):
+    given = known(log_proba)
+    if given is None:
         raise ValueError("roll_up needs numbers, and these are inside a JAX transformation: call it outside")
-    given = np.asarray(log_proba)
     if given.ndim != 2 or given.shape[1] != num_classes or given.dtype.kind != "f":
         raise ValueError(
             f"log_proba must be numbers [N, {num_classes}], a column for each path, got {given.dtype} {given.shape}"

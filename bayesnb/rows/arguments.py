@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import nullcontext
 from typing import Any
 
 import jax
@@ -12,7 +11,7 @@ import numpy as np
 
 from bayesnb.arrays import memory
 from bayesnb.arrays.class_table import is_class_table
-from bayesnb.arrays.placement import Array, as_array, is_traced
+from bayesnb.arrays.placement import Array, as_array, at_once_unless_traced, is_traced, known
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.arrays.threads import require_jax
 from bayesnb.rows.checks import quote
@@ -154,7 +153,7 @@ def check_params(model: Any, given: Mapping[str, Any]) -> dict[str, Array]:
             )
     for block, of_block in model.block_params(arrays).items():
         family = model.families[block]
-        with nullcontext() if is_traced(of_block) else jax.core.eval_context():
+        with at_once_unless_traced(of_block):
             family.check_params(of_block, block)
         expected = model.columns[block] or family.declared_columns
         if expected not in (None, columns_of(family, of_block)):
@@ -171,8 +170,8 @@ def check_class_probs(probs: Any, num_classes: int | None = None, name: str = "c
         raise ValueError(f"{name} must be numbers, one per class, got dtype {probs.dtype}")
     if probs.ndim != 1 or (num_classes is not None and probs.shape[0] != num_classes):
         raise ValueError(f"{name} must be one probability per class, [{num_classes or 'K'}], got shape {probs.shape}")
-    if not is_traced(probs):
-        numbers = np.asarray(probs, np.float64)
+    if (values := known(probs)) is not None:
+        numbers = values.astype(np.float64)
         if not (numbers >= 0).all() or abs(numbers.sum() - 1) > 1e-5:
             raise ValueError(
                 f"{name} must be non-negative and sum to 1, got {numbers.tolist()} with sum {numbers.sum():g}"

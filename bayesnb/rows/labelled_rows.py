@@ -15,9 +15,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bayesnb.arrays import either
 from bayesnb.arrays.checked import checked, refuse
 from bayesnb.arrays.cpu_rows import find_cpu_rows, read_as_numpy
-from bayesnb.arrays.placement import Array, as_array, is_traced, namespace, on_host
+from bayesnb.arrays.placement import Array, as_array, is_traced, on_host
 from bayesnb.families.base import Family
 from bayesnb.primitives.sums import Labels
 from bayesnb.rows import arguments
@@ -156,11 +157,11 @@ def label_rows(
     beside = find_cpu_rows(X, y, sample_weight)
     if beside is not None:
         X, y, sample_weight = map(read_as_numpy, (X, y, sample_weight))
-    sparse = sparse and not is_traced(y, sample_weight)
-    arrays = check_shapes(model.families, model.single, model.by_block(X), model.columns, sparse=sparse)
+    traced = is_traced(y, sample_weight)
+    arrays = check_shapes(model.families, model.single, model.by_block(X), model.columns, sparse=sparse and not traced)
     num_rows = count_rows(arrays)
     labels, num_classes = check_labels(model.labels_of(y), sample_weight, num_rows, model.num_classes or declared)
-    at_host = on_host(arrays) and not is_traced(labels)
+    at_host = on_host(arrays) and not traced
     if at_host:
         labels = jax.tree.map(np.asarray, labels)
     if None in model.columns.values() and not (at_host and beside is None):
@@ -179,9 +180,9 @@ def check_labels(y: Any, sample_weight: Any, num_rows: int, num_classes: int | N
     if y.ndim == 2:
         num_classes = num_classes or y.shape[1]
         y = checked(partial(_soft, num_classes), y, *others)
-        y = y.astype(np.float64 if on_host(y) else jnp.result_type(float))
+        y = either.floats(y)
         if weight is not None:
-            y, weight = namespace(y).where(weight[:, None] > 0, y * weight[:, None], 0.0), None
+            y, weight = either.where(weight[:, None] > 0, y * weight[:, None], 0.0), None
         return Labels(y, weight), num_classes
     traced = is_traced(y)
     with jax.core.eval_context():  # without this an outer jit would trace computations even on a known JAX array
@@ -230,7 +231,7 @@ def _soft(num_classes: int, y: Array, weight: Array | None = None) -> Array:
     if y.shape[1] != num_classes:
         raise ValueError(f"soft labels must have one column per class, {num_classes}, got {y.shape[1]}")
     counted = _drop_weightless(y, weight)
-    numbers = counted.astype(np.float64 if on_host(counted) else jnp.result_type(float), copy=False)
+    numbers = either.floats(counted)
     bad = ~((numbers >= 0).all(axis=1) & (abs(numbers.sum(axis=1) - 1) < 1e-3))
     sentence = "soft labels must be probabilities, non-negative with sum 1 in each row, got {0} in row {row}"
     refuse(bad, sentence + "; use sample_weight for weights", numbers)

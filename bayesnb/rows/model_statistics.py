@@ -14,8 +14,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bayesnb.arrays import either
 from bayesnb.arrays.class_table import is_class_table, whole
-from bayesnb.arrays.placement import is_traced, namespace, on_host, promote_dtypes
+from bayesnb.arrays.placement import is_traced, on_host, promote_dtypes
 from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.typing import Array, LabelsLike
 from bayesnb.families.parts.subtraction import class_rows, require_sums, without
@@ -204,7 +205,7 @@ def discount(statistics: ModelStatistics, factor: float | dict[str, float]) -> M
 
 def _unstack(stacked: ModelStatistics, axis: int) -> list[ModelStatistics]:
     """The parts along an axis of each array; traced ones already merged."""
-    first = jax.tree.map(lambda a: namespace(a).moveaxis(a, axis, 0), stacked)
+    first = jax.tree.map(lambda a: either.moveaxis(a, axis, 0), stacked)
     if is_traced(first) and len(first.class_counts):
         return [merge_pairs(first)]
     return [jax.tree.map(lambda a, i=i: a[i], first) for i in range(len(first.class_counts))]
