@@ -119,3 +119,36 @@ def test_nobody_outside_asks_which_family_it_is():
     outside = [name for name in modules() if name.split(".")[1] != "families" and ".dropin." not in name]
     assert {name: names_of_families(name) for name in outside if names_of_families(name)} == {}
     assert names_of_families("bayesnb.families.words") == FAMILIES - {"Binomial", "MultivariateNormal"}
+
+
+QUESTIONS = {"namespace", "on_host", "is_traced"}
+KINDS = {"np.ndarray", "jax.Array", "jax.core.Tracer"}
+
+
+def asks_where_numbers_lie(tree: ast.Module) -> bool:
+    """True if a file imports what tells numpy's, JAX's and traced arrays apart, or asks ``isinstance``."""
+    imported = {name for module, name in imported_names(tree) if module == "bayesnb.arrays.placement"}
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and len(node.args) == 2]
+    tests = [node.args[1] for node in calls if isinstance(node.func, ast.Name) and node.func.id == "isinstance"]
+    return bool(imported & QUESTIONS or {ast.unparse(test) for test in tests} & KINDS)
+
+
+ASKING = {
+    "families.histogram", "families.hyperparameters", "families.views", "files.storage.encoding",
+    "files.storage.export", "files.storage.exported", "files.storage.results", "fits.averaged", "fits.class_shift",
+    "fits.closed_form", "fits.multilabel", "forests.branchings", "forests.columns", "forests.pairs", "forests.ratios",
+    "forests.results", "forests.structures", "frames.classes", "frames.series", "inspection.linear_forms",
+    "inspection.num_parameters", "model.class_prior", "model.declarations", "model.links", "model.naive_bayes",
+    "model.program", "model.spelling", "numerics.covariances", "numerics.log_gamma", "numerics.log_prob",
+    "numerics.stable", "recognition.observing", "recognition.running", "results.classifier", "results.combine",
+    "results.decisions", "results.draws", "results.evidence", "results.generate", "results.intervals",
+    "results.label_tree", "rows.arguments", "rows.checks", "rows.labelled_rows", "rows.labels",
+    "rows.model_statistics", "rows.packing", "rows.statistics", "sklearn.rows", "validation.leave_one_out",
+}  # fmt: skip
+"""The files outside that still ask: edges where users' arrays come in, and bodies for numpy rows. None may be added."""
+
+
+def test_only_arrays_and_primitives_ask_where_numbers_lie():
+    outside = [name for name in modules() if name.split(".")[1] not in ("arrays", "primitives", "jaxpr_numpy")]
+    asking = {name.removeprefix("bayesnb.") for name in outside if asks_where_numbers_lie(modules()[name])}
+    assert asking - ASKING == set()

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.compiled import compiled_unless_few
-from bayesnb.arrays.placement import Array, is_sparse, namespace, native
+from bayesnb.arrays.placement import Array, is_sparse, is_traced, namespace, native
 from bayesnb.arrays.threads import in_threads, row_blocks
 
 SQUARABLE = 0.45
@@ -84,6 +84,17 @@ def square_sum(x: Array) -> float:
     cells = x.ravel(order="K")  # no copy if contiguous
     with np.errstate(over="ignore", invalid="ignore"):
         return float(np.einsum("i,i", cells, cells))  # BLAS wakes threads, milliseconds on a busy machine
+
+
+def largest_squarable(x: Array) -> float:
+    """The largest number in rows of this dtype whose squares can be summed: numpy's are fitted in float64."""
+    fitted = np.float64 if namespace(x) is np else jnp.promote_types(x.dtype, jnp.float32)
+    return min(float(jnp.finfo(x.dtype).max), float(jnp.finfo(fitted).max) ** SQUARABLE)
+
+
+def within_squares(x: Array, largest: float) -> bool:
+    """True if it is known, by the sum of squares, that no cell is larger in size, or NaN."""
+    return not is_traced(x) and square_sum(x) <= largest**2
 
 
 def unless_all(seen: Array) -> Array | None:

@@ -52,3 +52,8 @@ zeros_like = _either(np.zeros_like, jnp.zeros_like)
 def floats(x: Any) -> Array:
     """The numbers in float64 if they are numpy's, else in JAX's default precision."""
     return np.asarray(x, np.float64) if on_host(x) else jnp.asarray(x, jnp.result_type(float))
+
+
+def like(x: Array, other: Array) -> Array:
+    """``x`` as a JAX array where the other array is JAX's."""
+    return x if on_host(other) else jnp.asarray(x)

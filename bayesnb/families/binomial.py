@@ -11,8 +11,9 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
+from bayesnb.arrays import either
 from bayesnb.arrays.checked import refuse
-from bayesnb.arrays.placement import Array, is_traced, namespace
+from bayesnb.arrays.placement import Array, known
 from bayesnb.families.base import Hyperparameter, Params, pytree
 from bayesnb.families.parts.beta import BetaFamily, TrialStatistics
 from bayesnb.numerics import log_gamma, stable
@@ -97,10 +98,9 @@ class Binomial(BetaFamily):
         return numpyro.sample(block, self.likelihood(params, totals).to_event(1)), totals
 
     def check(self, x: Array, block: str) -> None:
-        xp = namespace(x)
-        successes, totals = xp.split(x, 2, axis=1)
-        good = (successes >= 0) & (successes <= totals) & (xp.floor(successes) == successes) & (totals < np.inf)
-        good &= xp.floor(totals) == totals
+        successes, totals = either.split(x, 2, axis=1)
+        good = (successes >= 0) & (successes <= totals) & (either.floor(successes) == successes) & (totals < np.inf)
+        good &= either.floor(totals) == totals
         sentence = "{column}: a Binomial cell is a whole number of successes between 0 and its total, or NaN (missing)"
         refuse(~good, f"block {block!r}, column {sentence}, got {{0}} of {{1}}", successes, totals)
 
@@ -109,7 +109,7 @@ class Binomial(BetaFamily):
         del x
 
     def statistics(self, x: Array, z: ClassSums) -> BinomialStatistics:
-        successes, totals = namespace(x).split(x, 2, axis=1)
+        successes, totals = either.split(x, 2, axis=1)
         log_base = z.base(lambda: _log_coefficients(successes, totals))
         return BinomialStatistics(z.sum(successes), z.sum(totals), log_base)
 
@@ -120,12 +120,12 @@ class Binomial(BetaFamily):
         return Linear((stable.safe_log(p), stable.safe_log1p(-p)), nothing, zeros, nothing)
 
     def features(self, x: Array) -> tuple[Array, ...]:
-        successes, totals = namespace(x).split(x, 2, axis=1)
+        successes, totals = either.split(x, 2, axis=1)
         return successes, totals - successes
 
     def row_base_measure(self, x: Array) -> Array:
         """The log binomial coefficients, sum_d log C(t_d, x_d)."""
-        return _log_coefficients(*namespace(x).split(x, 2, axis=1)).sum(axis=1)
+        return _log_coefficients(*either.split(x, 2, axis=1)).sum(axis=1)
 
     def log_predictive_terms(self, x: Array) -> Array:
         cells = jnp.split(jnp.asarray(x, jnp.result_type(float))[:, None, :], 2, axis=2)
@@ -152,12 +152,12 @@ def _totals(given: Any) -> int | tuple[int, ...] | None:
     """The numbers of trials in hashable form, as part of the model's structure."""
     if given is None:
         return None
-    if is_traced(given):
-        raise ValueError("Binomial: total_count is part of the model's structure: give ints, not traced values")
     try:
-        values = np.asarray(given)
+        values = known(given)
     except ValueError:
         values = np.empty((0, 0))
+    if values is None:
+        raise ValueError("Binomial: total_count is part of the model's structure: give ints, not traced values")
     many = values.ndim == 1
     good = values.ndim < 2 and values.size and np.issubdtype(values.dtype, np.integer)
     if not good or values.min() < 1 or values.max() > np.iinfo(np.int32).max:

@@ -11,8 +11,9 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
+from bayesnb.arrays import either
 from bayesnb.arrays.cells import all_codes, unless_all
-from bayesnb.arrays.placement import Array, namespace
+from bayesnb.arrays.placement import Array
 from bayesnb.families.base import Family, Hyperparameter, Params, Score, pytree
 from bayesnb.families.hyperparameters import most_axes, plates
 from bayesnb.families.parts.end_to_end import EndToEnd
@@ -119,12 +120,11 @@ class Categorical(Family):
             require_simplex(block, site, value)
 
     def check(self, x: Array, block: str) -> None:
-        xp = namespace(x)
         if not jnp.issubdtype(x.dtype, jnp.floating) or all_codes(x, np.inf):
             return
         expected = "a Categorical cell is a whole code 0, 1, ... or NaN (missing)"
         advice = "recode the column, or use Normal for measurements"
-        require_cells(x, lambda cells: xp.isnan(cells) | (xp.floor(cells) == cells), block, expected, advice)
+        require_cells(x, lambda cells: either.isnan(cells) | (either.floor(cells) == cells), block, expected, advice)
 
     def seen(self, x: Array) -> Array | None:
         if all_codes(x, min(self._sizes, default=0)):
@@ -132,7 +132,7 @@ class Categorical(Family):
         # NaN compares False; undeclared codes are missing, and so are fractions, which get here only under jit
         sizes = self.num_categories if isinstance(self.num_categories, int) else [self._sizes]
         seen = (x >= 0) & (x < np.asarray(sizes, np.int32))  # the sizes may exceed the range of the codes' type
-        return unless_all(seen & (namespace(x).floor(x) == x) if jnp.issubdtype(x.dtype, jnp.floating) else seen)
+        return unless_all(seen & (either.floor(x) == x) if jnp.issubdtype(x.dtype, jnp.floating) else seen)
 
     def statistics(self, x: Array, z: ClassSums) -> CategoricalStatistics:
         sizes = self._sizes_of(x.shape[1])

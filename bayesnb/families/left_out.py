@@ -10,8 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bayesnb.arrays import either
 from bayesnb.arrays.compute import compute, compute_rows, interpret
-from bayesnb.arrays.placement import Array, namespace
+from bayesnb.arrays.placement import Array
 from bayesnb.primitives import products
 from bayesnb.primitives.sums import Labels, class_sums
 
@@ -52,7 +53,7 @@ class LeftOut(ABC):
             return compute_rows(products.sum_terms, (self, statistics), (x, y, weight), terms="leave_one_out_terms")
         table = compute(conjugate_update, self, statistics).log_predictive(x).finite
         own = self.left_out_own(statistics, x, y, weight)
-        return namespace(table).where(np.arange(table.shape[1])[None, :] == y[:, None], own[:, None], table)
+        return either.where(np.arange(table.shape[1])[None, :] == y[:, None], own[:, None], table)
 
     def left_out_own(self, statistics: Any, x: Array, y: Array, weight: Array) -> Array:
         """The sum of ``left_out_terms`` over columns, [N]."""

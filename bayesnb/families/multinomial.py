@@ -10,9 +10,10 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
+from bayesnb.arrays import either
 from bayesnb.arrays.cells import observed
 from bayesnb.arrays.class_table import ClassTable, is_class_table, whole
-from bayesnb.arrays.placement import Array, namespace
+from bayesnb.arrays.placement import Array
 from bayesnb.arrays.sparse import is_sparse, row_sums
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.hyperparameters import plates
@@ -131,10 +132,7 @@ class Multinomial(LinearFamily):
 
     def seen(self, x: Array) -> Array | None:
         seen = observed(x)
-        if seen is None:
-            return None
-        xp = namespace(x)
-        return xp.broadcast_to(seen.all(axis=1, keepdims=True), x.shape)
+        return None if seen is None else either.broadcast_to(seen.all(axis=1, keepdims=True), x.shape)
 
     def statistics(self, x: Array, z: ClassSums) -> MultinomialStatistics:
         seen = self.seen(x)
@@ -176,7 +174,7 @@ class Multinomial(LinearFamily):
     def row_base_measure(self, x: Array) -> Array:
         """The log multinomial coefficient, log n! - sum log x_d!, 0 for a missing row."""
         seen = self.seen(x)
-        x = x if seen is None else namespace(x).where(seen, x, 0)
+        x = x if seen is None else either.where(seen, x, 0)
         return log_gamma.row_log_coefficients(x)
 
     def log_predictive_terms(self, x: Array) -> Array:

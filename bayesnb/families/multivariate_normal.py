@@ -12,7 +12,7 @@ import numpyro
 import numpyro.distributions as dist
 
 from bayesnb.arrays.compute import compute, compute_rows
-from bayesnb.arrays.placement import Array, is_traced
+from bayesnb.arrays.placement import Array, known
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.hyperparameters import plates
 from bayesnb.families.left_out import conjugate_update
@@ -86,9 +86,9 @@ class MultivariateNormal(Tied):
     def __post_init__(self) -> None:
         super().__post_init__()
         require_finite_numbers("MultivariateNormal", scale=self.scale)
-        given = self.smoothing
-        if not is_traced(given) and (np.ndim(given) or given < 0):
-            raise ValueError(f"MultivariateNormal: smoothing is a number, 0 or more, got {given!r}")
+        smoothing = known(self.smoothing)
+        if smoothing is not None and (smoothing.ndim or smoothing < 0):
+            raise ValueError(f"MultivariateNormal: smoothing is a number, 0 or more, got {self.smoothing!r}")
         if self.shared and np.shape(self.df) not in ((), (1,)):
             shape = np.shape(self.df)
             raise ValueError(f"MultivariateNormal: df is a number if the covariance is shared, got shape {shape}")

@@ -13,12 +13,12 @@ import numpyro
 import numpyro.distributions as dist
 
 from bayesnb.arrays.compute import compute_rows
-from bayesnb.arrays.placement import Array, is_traced
+from bayesnb.arrays.placement import Array, known
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.hyperparameters import plates
 from bayesnb.families.parts.linear import LinearFamily
 from bayesnb.families.parts.statistics import NormalStatistics
-from bayesnb.families.parts.student_t import Student, log_normal_cells, log_student, log_student_cells, student
+from bayesnb.families.parts.student_t import log_normal_cells, log_student_cells, student
 from bayesnb.families.parts.support import require_finite_numbers, require_shapes
 from bayesnb.families.parts.tied import Tied
 from bayesnb.families.priors import normal_inverse_gamma
@@ -28,6 +28,7 @@ from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
 from bayesnb.primitives.distances import LOG_2PI
 from bayesnb.primitives.products import Linear
+from bayesnb.primitives.products.student import Student, log_student
 from bayesnb.primitives.sums import ClassSums
 
 VARIANCE_FLOOR = 1e-9
@@ -116,8 +117,8 @@ class Normal(Tied, LinearFamily):
     def check_params(self, params: Params, block: str) -> None:
         require_shapes(block, params, loc="KD", variance="D" if self.shared else "KD")
         require_finite_numbers(f"params of block {block!r}", **params)
-        table = self.as_table(params["variance"])
-        if not is_traced(table) and not bool(((table > 0) | (table == 0).all(axis=0, keepdims=True)).all()):
+        table = known(self.as_table(params["variance"]))
+        if table is not None and not ((table > 0) | (table == 0).all(axis=0, keepdims=True)).all():
             raise ValueError(
                 f"params['{block}_variance'] must be positive, or 0 in every class if the column is constant"
             )

@@ -10,7 +10,8 @@ import numpyro
 import numpyro.distributions as dist
 from jax.scipy.special import gammaln
 
-from bayesnb.arrays.placement import Array, is_traced, namespace
+from bayesnb.arrays import either
+from bayesnb.arrays.placement import Array, known
 from bayesnb.families.base import Hyperparameter, Params, Score, pytree
 from bayesnb.families.hyperparameters import plates
 from bayesnb.families.parts.linear import LinearFamily
@@ -100,8 +101,8 @@ class Poisson(LinearFamily):
 
     def check_params(self, params: Params, block: str) -> None:
         require_shapes(block, params, rate="KD")
-        rate = params["rate"]
-        if not is_traced(rate) and not bool(((rate >= 0) & (rate < np.inf)).all()):
+        rate = known(params["rate"])
+        if rate is not None and not ((rate >= 0) & (rate < np.inf)).all():
             raise ValueError(f"params['{block}_rate'] must be finite and not negative")
 
     def statistics(self, x: Array, z: ClassSums) -> PoissonStatistics:
@@ -136,8 +137,8 @@ class Poisson(LinearFamily):
 
     def row_base_measure(self, x: Array) -> Array:
         """-sum_d log x_d! over observed cells."""
-        seen, xp = self.seen(x), namespace(x)
-        return -log_gamma.row_log_factorials(x if seen is None else xp.where(seen, x, 0))
+        seen = self.seen(x)
+        return -log_gamma.row_log_factorials(x if seen is None else either.where(seen, x, 0))
 
     def predictive_tables(self) -> tuple[Self, Linear]:
         # the linear term in x cancels against the rest, so float32 rows are scored in float64

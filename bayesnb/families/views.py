@@ -19,10 +19,11 @@ from bayesnb.families.parts.cell_columns import SAFE, CellLogs
 from bayesnb.families.parts.cell_statistics import ViewStatistics
 from bayesnb.families.parts.cells import require_exact
 from bayesnb.families.parts.statistics import NormalStatistics
-from bayesnb.families.parts.student_t import Student, raise_student
+from bayesnb.families.parts.student_t import raise_student
 from bayesnb.families.powers import by_view, start_powers
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives import products
+from bayesnb.primitives.products.student import Student
 from bayesnb.primitives.sums import ClassSums
 
 

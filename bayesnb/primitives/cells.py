@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.compiled import compiled_unless_few, for_loops
-from bayesnb.arrays.placement import Array, namespace
+from bayesnb.arrays.placement import Array, namespace, on_host
+from bayesnb.primitives.codes import Codes, Places, starts_of
 
 MISSING = -1
 """The code of a missing cell."""
@@ -33,6 +34,14 @@ def find_cells(x: Array, edges: Array) -> Array:
     # NaN is sorted behind all edges
     found = jax.vmap(lambda e, of: jnp.searchsorted(e, of, side="right"), (0, 1), 1)(jnp.asarray(edges, x.dtype), x)
     return jnp.where(jnp.isnan(x), MISSING, jnp.minimum(found, edges.shape[1])).astype(jnp.int32)
+
+
+def codes_of_cells(x: Array, edges: Array) -> Codes | Places:
+    """The cells of numbers, with their places in a table of all columns end to end."""
+    num_columns, num_cells = edges.shape[0], edges.shape[1] + 1
+    if on_host(x, edges):
+        return Places(find_places(x, edges), num_columns * num_cells)
+    return Codes(find_cells(x, edges), starts_of((num_cells,) * num_columns), lambda codes: codes >= 0)
 
 
 def find_places(x: Array, edges: Array) -> Array:

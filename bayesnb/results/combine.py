@@ -32,13 +32,14 @@ import scipy.special
 from bayesnb.arrays.compute import compute, compute_rows
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.families.base import Family, Score
-from bayesnb.families.parts.student_t import Student, log_student_mixture, raise_student
+from bayesnb.families.parts.student_t import raise_student
 from bayesnb.families.powers import by_view
 from bayesnb.families.views import Views
 from bayesnb.model.class_prior import joint_score
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.products import Linear
+from bayesnb.primitives.products.student import Student, log_student_mixture
 from bayesnb.primitives.scoring import predictive_tables, prepare_likelihood, prepare_predictive
 
 

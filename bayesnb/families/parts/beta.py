@@ -10,7 +10,8 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
-from bayesnb.arrays.placement import Array, namespace
+from bayesnb.arrays import either
+from bayesnb.arrays.placement import Array
 from bayesnb.families.base import Hyperparameter, Params, pytree
 from bayesnb.families.hyperparameters import plates
 from bayesnb.families.parts.linear import LinearFamily
@@ -37,7 +38,7 @@ class TrialStatistics(Statistics):
 
     def minus(self, part: Self) -> Self:
         left = super().minus(part)
-        return replace(left, successes=namespace(left.trials).minimum(left.successes, left.trials))
+        return replace(left, successes=either.minimum(left.successes, left.trials))
 
     def require_part(self, part: Self, block: str) -> None:
         super().require_part(part, block)

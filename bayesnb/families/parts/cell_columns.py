@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bayesnb.arrays import either
 from bayesnb.arrays.cells import all_within
-from bayesnb.arrays.placement import Array, is_traced, namespace, on_host
+from bayesnb.arrays.placement import Array, known
 from bayesnb.families.base import Family, Hyperparameter, Params, pytree
 from bayesnb.families.parts.cell_statistics import (
     FEWEST_CELLS,
@@ -27,8 +27,8 @@ from bayesnb.families.parts.support import Axes, broadcast, require_finite_numbe
 from bayesnb.families.priors import segments
 from bayesnb.families.priors.normal_inverse_gamma import NormalInverseGamma
 from bayesnb.numerics.log_prob import LogProb
-from bayesnb.primitives.cells import find_cells, find_places
-from bayesnb.primitives.codes import Codes, Places, starts_of
+from bayesnb.primitives.cells import codes_of_cells
+from bayesnb.primitives.codes import Codes, Places
 from bayesnb.primitives.sums import ClassSums
 
 SAFE = 1e15
@@ -58,13 +58,14 @@ class CellColumns(Family):
                 f"Histogram: cells must be a number from {FEWEST_CELLS} to {MOST_CELLS}, got {self.cells!r}"
             )
         for name, least in (("mass", 0.0), ("counts", 0.0), ("atoms", -np.inf)):
-            value = getattr(self, name)
-            if value is not None and not is_traced(value) and not (np.asarray(value) >= least).all():
+            value = None if getattr(self, name) is None else known(getattr(self, name))
+            if value is not None and not (value >= least).all():
                 raise ValueError(f"Histogram: {name} must be numbers, {least:g} or more")
         require_finite_numbers("Histogram", counts=self.counts)
         if type(self.found) is not bool or (self.mass is not None and self.edges is None):
             raise ValueError("Histogram: found is True or False, and mass is that of cells between given edges")
-        if self.mass is not None and not is_traced(self.mass) and (np.asarray(self.mass) > 1.0 + 1e-6).any():
+        mass = None if self.mass is None else known(self.mass)
+        if mass is not None and (mass > 1.0 + 1e-6).any():
             raise ValueError("Histogram: mass must be shares of the cells, at most 1")
 
     def check(self, x: Array, block: str) -> None:
@@ -84,14 +85,14 @@ class CellColumns(Family):
         if self.edges is not None:
             edges = broadcast(self.edges, (x.shape[1], self.cells - 1), "edges")
             return self._replace(edges=edges[None], atoms=np.full((1, x.shape[1], self.cells), NO_EDGE))
-        if is_traced(x, weight()):
+        of_rows = weight()
+        cells, heavy = known(x), known(1.0 if of_rows is None else of_rows)
+        if cells is None or heavy is None:
             raise ValueError(
                 f"{type(self).__name__} finds its edges from known rows, and inside a JAX transformation they are not "
                 "known: give edges, or resolve the model outside, model.resolve(X, y)"
             )
-        with jax.core.eval_context():
-            found = weight()
-            edges, atoms = find_edges(np.asarray(x), None if found is None else np.asarray(found), self.cells)
+        edges, atoms = find_edges(cells, None if of_rows is None else heavy, self.cells)
         return self._replace(edges=edges[None], atoms=atoms[None], found=True)
 
     def follow(self, statistics: HistogramStatistics) -> Self:
@@ -107,8 +108,8 @@ class CellColumns(Family):
         return {"K": num_classes, "D": num_columns, "G": self.cells, "E": self.cells - 1, "1": 1}
 
     def check_float32(self, block: str) -> None:
-        edges = np.zeros(0) if self.edges is None or is_traced(self.edges) else np.asarray(self.edges)
-        if (np.abs(edges[np.isfinite(edges)]) > 1e17).any():
+        edges = None if self.edges is None else known(self.edges)
+        if edges is not None and (np.abs(edges[np.isfinite(edges)]) > 1e17).any():
             raise ValueError(f"block {block!r}: edges must be at most 1e17 in float32; give the column in another unit")
 
     @property
@@ -143,8 +144,10 @@ class CellColumns(Family):
         edges, atoms = self._edges, self._atoms
         shape = (z.num_classes, x.shape[1])
         counts = z.table(self.codes(x), shape[1] * self.cells).reshape(*shape, self.cells)
-        xp, log_base = namespace(counts), 0.0 - z.base(lambda: ends_of(edges, atoms).tail(x))
-        edges, atoms = (xp.broadcast_to(xp.asarray(table)[None], (shape[0], *table.shape)) for table in (edges, atoms))
+        log_base = 0.0 - z.base(lambda: ends_of(edges, atoms).tail(x))
+        edges, atoms = (
+            either.broadcast_to(either.like(table, counts)[None], (shape[0], *table.shape)) for table in (edges, atoms)
+        )
         return HistogramStatistics(counts, log_base, edges, atoms)
 
     def row_base_measure(self, x: Array) -> Array:
@@ -159,9 +162,7 @@ class CellColumns(Family):
 
     def codes(self, x: Array) -> Codes | Places:
         """The cells, with their places in a table of all columns end to end."""
-        if on_host(x, self._edges):
-            return Places(find_places(x, self._edges), x.shape[1] * self.cells)
-        return Codes(find_cells(x, self._edges), starts_of((self.cells,) * x.shape[1]), lambda codes: codes >= 0)
+        return codes_of_cells(x, self._edges)
 
     def at_cells(self, table: Array, x: Array) -> Array:
         """The entries of a table [K, D G] at the rows' cells, [N, K, D]; 0 for a missing cell."""
@@ -183,7 +184,8 @@ class CellColumns(Family):
             )
         require_simplex(block, "probs", params["probs"])
         for site, most in (("cuts", 2), ("total", len(self.total))):
-            if not is_traced(params[site]) and not np.isin(np.asarray(params[site]), np.arange(most)).all():
+            values = known(params[site])
+            if values is not None and not np.isin(values, np.arange(most)).all():
                 raise ValueError(f"params['{block}_{site}'] must be whole numbers from 0 to {most - 1}")
 
     def cell_probs(self, params: Params) -> Array:

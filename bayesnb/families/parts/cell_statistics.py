@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays.placement import Array, as_array, is_traced
+from bayesnb.arrays.placement import Array, as_array, known
 from bayesnb.arrays.pytree import pytree
 from bayesnb.families.parts.statistics import NormalStatistics, Statistics, without
 from bayesnb.families.parts.support import Axes, require_axes, require_finite_numbers
@@ -88,13 +87,13 @@ def check_edges(given: Any) -> Array:
     Raises:
         ValueError: unless they are numbers that rise, between 1 and 255 of them.
     """
-    if is_traced(given):
-        return given
     if isinstance(given, list | tuple) and any(np.ndim(row) == 1 for row in given):
         size = max(map(len, given), default=0)
         given = [[*row, *[NO_EDGE] * (size - len(row))] for row in given]
     edges = as_array(given)
-    shown = np.asarray(edges)
+    shown = known(edges)
+    if shown is None:
+        return edges
     if shown.ndim not in (1, 2, 3) or shown.dtype.kind not in "iuf" or not 1 <= shown.shape[-1] < MOST_CELLS:
         raise ValueError(
             f"Histogram: edges are numbers between cells, [E] for all columns or a row for each, from 1 to "
@@ -230,10 +229,10 @@ class ViewStatistics(HistogramStatistics):
 
 def same_cells(edges: Array, others: Array) -> bool:
     """False if these edges [..., D, E] are known to differ, in the first class of each."""
-    if is_traced(edges, others) or not np.size(edges) or not np.size(others):
+    a, b = known(edges), known(others)
+    if a is None or b is None or not a.size or not b.size:
         return np.shape(edges)[-2:] == np.shape(others)[-2:]
-    with jax.core.eval_context():
-        a, b = (np.asarray(x).reshape(-1, *np.shape(x)[-2:])[0] for x in (edges, others))
+    a, b = (x.reshape(-1, *x.shape[-2:])[0] for x in (a, b))
     kind = np.float32 if np.float32 in (a.dtype, b.dtype) else np.float64
     return a.shape == b.shape and bool((a.astype(kind) == b.astype(kind)).all())
 

@@ -11,11 +11,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import numpyro.distributions as dist
 from jax.scipy.special import gammaln
 from numpyro.distributions import constraints
 
-from bayesnb.arrays.placement import Array, namespace
+from bayesnb.arrays import either
+from bayesnb.arrays.placement import Array
 from bayesnb.families.priors.segments import join_cells
 from bayesnb.numerics.log_gamma import log_gamma_ratio
 from bayesnb.primitives.cells import MISSING, beyond, find_cells
@@ -39,40 +41,37 @@ class Ends(NamedTuple):
 
 def ends_of(edges: Array, atoms: Array) -> Ends:
     """The ends of columns of cells with these edges [D, E] and atoms [D, G]."""
-    xp = namespace(edges)
-    real, columns = xp.isfinite(edges), xp.arange(edges.shape[0])
-    num_edges, bounded = real.sum(axis=-1), xp.where(real, edges, 0.0)
-    low, high = bounded[:, 0], bounded[columns, xp.maximum(num_edges - 1, 0)]
+    real, columns = either.isfinite(edges), np.arange(edges.shape[0])
+    num_edges, bounded = real.sum(axis=-1), either.where(real, edges, 0.0)
+    low, high = bounded[:, 0], bounded[columns, either.maximum(num_edges - 1, 0)]
     two = num_edges > 1
-    first = xp.where(two, bounded[:, min(1, edges.shape[1] - 1)] - low, 1.0)
-    last = xp.where(two, high - bounded[columns, xp.maximum(num_edges - 2, 0)], 1.0)
-    fall = (num_edges > 0) & ~xp.isfinite(atoms[:, 0])
-    rise = (num_edges > 0) & ~xp.isfinite(atoms[columns, num_edges])
-    return Ends(low, high, xp.where(fall, 1.0 / first, 0.0), xp.where(rise, 1.0 / last, 0.0))
+    first = either.where(two, bounded[:, min(1, edges.shape[1] - 1)] - low, 1.0)
+    last = either.where(two, high - bounded[columns, either.maximum(num_edges - 2, 0)], 1.0)
+    fall = (num_edges > 0) & ~either.isfinite(atoms[:, 0])
+    rise = (num_edges > 0) & ~either.isfinite(atoms[columns, num_edges])
+    return Ends(low, high, either.where(fall, 1.0 / first, 0.0), either.where(rise, 1.0 / last, 0.0))
 
 
 def log_widths(edges: Array, atoms: Array) -> Array:
     """The log of the width of each cell, [D, G]; 0 for atoms, and for cells that a column does not have."""
-    xp = namespace(edges)
-    real = xp.isfinite(edges)
-    last, at = real.sum(axis=-1)[:, None], xp.arange(atoms.shape[1])[None]
-    bounded = xp.where(real, edges, 0.0)
-    inner = xp.where(real[:, 1:], bounded[:, 1:] - bounded[:, :-1], 1.0)
-    one = xp.ones_like(bounded[:, :1])
-    width = xp.concatenate([one, inner, one], axis=1)
+    real = either.isfinite(edges)
+    last, at = real.sum(axis=-1)[:, None], np.arange(atoms.shape[1])[None]
+    bounded = either.where(real, edges, 0.0)
+    inner = either.where(real[:, 1:], bounded[:, 1:] - bounded[:, :-1], 1.0)
+    one = either.ones_like(bounded[:, :1])
+    width = either.concatenate([one, inner, one], axis=1)
     # an outer cell is as wide as its neighbour
-    neighbour = xp.where(at == 0, 1, xp.where(at == last, last - 1, at))
-    width = xp.take_along_axis(width, xp.clip(neighbour, 0, atoms.shape[1] - 1), axis=1)
-    plain = ~xp.isfinite(atoms) & (last > 0) & (at <= last)
-    return xp.where(plain, xp.log(xp.where(width > 0, width, 1.0)), 0.0)
+    neighbour = either.where(at == 0, 1, either.where(at == last, last - 1, at))
+    width = either.take_along_axis(width, either.clip(neighbour, 0, atoms.shape[1] - 1), axis=1)
+    plain = ~either.isfinite(atoms) & (last > 0) & (at <= last)
+    return either.where(plain, either.log(either.where(width > 0, width, 1.0)), 0.0)
 
 
 def log_density_inside(edges: Array, atoms: Array, x: Array) -> Array:
     """The log density of numbers within their cells, [N, D]; 0 for NaN."""
     codes = find_cells(x, edges)
-    xp = namespace(codes)
-    width = xp.asarray(log_widths(edges, atoms))[xp.arange(x.shape[1])[None], xp.maximum(codes, 0)]
-    return xp.where(codes == MISSING, 0.0, -width - ends_of(edges, atoms).tail(x))
+    width = either.take_along_axis(log_widths(edges, atoms).T, either.maximum(codes, 0), axis=0)
+    return either.where(codes == MISSING, 0.0, -width - ends_of(edges, atoms).tail(x))
 
 
 class CellValues(dist.Distribution):

@@ -10,8 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bayesnb.arrays import either
 from bayesnb.arrays.cells import LARGEST_CELL
-from bayesnb.arrays.placement import Array, namespace
+from bayesnb.arrays.placement import Array
 from bayesnb.arrays.pytree import Node, fields_of, pytree
 from bayesnb.families.parts.subtraction import (
     by_group,
@@ -211,11 +212,11 @@ class NormalStatistics(Statistics):
         return of_class.minus(cells)
 
     def minus(self, part: Self) -> Self:
-        left, xp = without(self.count, part.count), namespace(self.mean + part.mean)
-        change = xp.where(part.count > 0, part.mean - self.mean, 0.0)
-        share = xp.where(left > 0, part.count / xp.where(left > 0, left, 1.0), 0.0)
-        between = self.count * share * xp.square(change)
-        lost = xp.where(left > 0, part.squares + between, self.squares)
+        left = without(self.count, part.count)
+        change = either.where(part.count > 0, part.mean - self.mean, 0.0)
+        share = either.where(left > 0, part.count / either.where(left > 0, left, 1.0), 0.0)
+        between = self.count * share * either.square(change)
+        lost = either.where(left > 0, part.squares + between, self.squares)
         return type(self)(left, self.mean - share * change, without(self.squares, lost))
 
     @property
@@ -264,12 +265,12 @@ class MultivariateNormalStatistics(Statistics):
     def minus(self, part: Self) -> Self:
         alone = (NormalStatistics(s.count[:, None], s.mean, s.variances) for s in (self, part))
         left = NormalStatistics.minus(*alone)
-        xp, some = namespace(self.mean + part.mean), left.squares > 0
-        change = xp.where(part.count[:, None] > 0, part.mean - left.mean, 0.0)
-        share = left.count[:, 0] * part.count / xp.where(self.count > 0, self.count, 1.0)
+        some = left.squares > 0
+        change = either.where(part.count[:, None] > 0, part.mean - left.mean, 0.0)
+        share = left.count[:, 0] * part.count / either.where(self.count > 0, self.count, 1.0)
         between = share[:, None, None] * change[:, :, None] * change[:, None, :]
         left_over = self.scatter - part.scatter - between
-        scatter = xp.where(some[:, :, None] & some[:, None, :], left_over, 0.0)
+        scatter = either.where(some[:, :, None] & some[:, None, :], left_over, 0.0)
         return type(self)(left.mean, left.count[:, 0], scatter)
 
     def require_part(self, part: Self, block: str) -> None:

@@ -9,41 +9,43 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays.placement import Array, namespace
+from bayesnb.arrays import either
+from bayesnb.arrays.placement import Array
 
 
 def common_mean(mean: Array, count: Array, other_mean: Array, other_count: Array) -> tuple[Array, ...]:
     """The common mean, the difference of the means, the common count, and the other part's share of it."""
     common = count + other_count
-    share = other_count.astype(mean.dtype) / namespace(common).where(common > 0, common, 1)
+    share = other_count.astype(mean.dtype) / either.where(common > 0, common, 1)
     change = other_mean - mean
     # an empty side has no mean: taking the other's keeps a constant column exact
-    return namespace(common).where(count > 0, mean + change * share, other_mean), change, common, share
+    return either.where(count > 0, mean + change * share, other_mean), change, common, share
 
 
 def pooled_mean(mean: Array, count: Array) -> tuple[Array, Array]:
     """The mean of all classes [1, D], and the deviation of each class from it [K, D], 0 for a class without rows."""
-    xp, seen = namespace(mean), count > 0
+    seen = count > 0
     total = count.sum(axis=0, keepdims=True)
-    share = count.astype(mean.dtype) / xp.where(total > 0, total, 1)
+    share = count.astype(mean.dtype) / either.where(total > 0, total, 1)
     # relative to the mean of the largest class nothing cancels, and a constant column is exact
-    origin = xp.take_along_axis(mean, count.argmax(axis=0, keepdims=True), axis=0)
-    pooled = origin + (share * xp.where(seen, mean - origin, 0.0)).sum(axis=0, keepdims=True)
-    return pooled, xp.where(seen, mean - pooled, 0.0)
+    origin = either.take_along_axis(mean, count.argmax(axis=0, keepdims=True), axis=0)
+    pooled = origin + (share * either.where(seen, mean - origin, 0.0)).sum(axis=0, keepdims=True)
+    return pooled, either.where(seen, mean - pooled, 0.0)
 
 
 def over(squares: Array, count: Array) -> Array:
     """The mean square; 0 where nothing is counted."""
-    return squares / namespace(count).where(count > 0, count, 1)
+    return squares / either.where(count > 0, count, 1)
 
 
 def class_rows(table: Array, places: Array) -> Array:
     """The rows of a table [K, ...] at these places [L], zeros where a place is K."""
-    xp, own = namespace(table), places < table.shape[0]
+    own = places < table.shape[0]
     rows = table[np.where(own, places, 0)]
-    return rows if own.all() else xp.where(own.reshape(-1, *[1] * (table.ndim - 1)), rows, 0)
+    return rows if own.all() else either.where(own.reshape(-1, *[1] * (table.ndim - 1)), rows, 0)
 
 
 def by_group(table: Array, groups: Sequence[int]) -> Array:
@@ -54,9 +56,8 @@ def by_group(table: Array, groups: Sequence[int]) -> Array:
     places = np.full((max(map(len, members)), len(members)), len(groups))
     for g, columns in enumerate(members):
         places[: len(columns), g] = columns
-    xp = namespace(table)
-    padded = xp.concatenate([table, xp.zeros_like(table[:, :1])], axis=1)
-    return xp.moveaxis(padded[:, places], 1, 0)
+    padded = either.concatenate([table, either.zeros_like(table[:, :1])], axis=1)
+    return either.moveaxis(padded[:, places], 1, 0)
 
 
 ROUNDINGS = 4.0
@@ -74,18 +75,18 @@ CHAIN = 1e4
 
 def without(total: Array, part: Array, scale: Array | None = None) -> Array:
     """total - part, never negative, and 0 if only rounding error is left; ``scale`` is the number that was rounded."""
-    xp, left = namespace(total), total - part
+    left = total - part
     if left.dtype.kind in "iu":
-        return xp.maximum(left, 0)
+        return either.maximum(left, 0)
     scale = total if scale is None else scale
-    return xp.where(left > _noise(total, part, scale, ROUNDINGS), left, 0.0)
+    return either.where(left > _noise(total, part, scale, ROUNDINGS), left, 0.0)
 
 
 def others_of(table: Array) -> Array:
     """The sum over all other classes, [K, ...], without a subtraction."""
-    xp, nothing = namespace(table), 0 * table[:1]
-    before = xp.concatenate([nothing, xp.cumsum(table[:-1], axis=0)])
-    after = xp.concatenate([xp.cumsum(table[:0:-1], axis=0)[::-1], nothing])
+    nothing = 0 * table[:1]
+    before = either.concatenate([nothing, either.cumsum(table[:-1], axis=0)])
+    after = either.concatenate([either.cumsum(table[:0:-1], axis=0)[::-1], nothing])
     return before + after
 
 
@@ -142,9 +143,8 @@ def require_scatter(owner: str, total: Array, left: Array) -> None:
 
 def _noise(total: Array, part: Array, scale: Array, roundings: float) -> Array:
     """The rounding of a difference; 0 for whole numbers that the type represents exactly."""
-    xp: Any = namespace(total)
     if (total - part).dtype.kind in "iu":
         return 0
-    eps = xp.finfo((total - part).dtype).eps
-    exact = (total == xp.floor(total)) & (part == xp.floor(part)) & (scale < 1 / eps)
-    return xp.where(exact, 0.0, roundings * eps * scale)
+    eps = jnp.finfo((total - part).dtype).eps
+    exact = (total == either.floor(total)) & (part == either.floor(part)) & (scale < 1 / eps)
+    return either.where(exact, 0.0, roundings * eps * scale)

@@ -11,9 +11,10 @@ import numpyro.distributions as dist
 from numpyro.distributions import constraints
 from numpyro.distributions.constraints import Constraint
 
-from bayesnb.arrays.cells import SQUARABLE, all_codes, observed, square_sum
+from bayesnb.arrays import either
+from bayesnb.arrays.cells import all_codes, largest_squarable, observed, within_squares
 from bayesnb.arrays.checked import refuse
-from bayesnb.arrays.placement import Array, as_array, is_traced, namespace
+from bayesnb.arrays.placement import Array, as_array, known
 from bayesnb.arrays.pytree import short_repr
 from bayesnb.arrays.sparse import is_sparse, stored_cells
 
@@ -34,7 +35,7 @@ def broadcast(value: Any, shape: tuple[int, ...], name: str) -> Array:
     """``value`` broadcast to the resolved shape; a ValueError that names it if it does not fit."""
     value = as_array(value)
     try:
-        return namespace(value).broadcast_to(value, shape)
+        return either.broadcast_to(value, shape)
     except ValueError:
         raise ValueError(
             f"hyperparameter {name!r} has shape {value.shape}, which does not broadcast to {shape} "
@@ -65,8 +66,8 @@ def require_positive(owner: str, **values: Any) -> None:
     for name, value in values.items():
         if isinstance(value, dist.Distribution):
             support = value.support
-            lowest = 0.0 if support is constraints.simplex else getattr(support, "lower_bound", -np.inf)
-            if support.is_discrete or is_traced(lowest) or not np.all(np.asarray(lowest) >= 0):
+            lowest = known(0.0 if support is constraints.simplex else getattr(support, "lower_bound", -np.inf))
+            if support.is_discrete or lowest is None or not (lowest >= 0).all():
                 raise ValueError(
                     f"{owner}: the hyperprior of {name} must be continuous with positive values, such as "
                     f"dist.Gamma(2., 1.), got {type(value).__name__}"
@@ -96,16 +97,16 @@ def require_size(owner: str, **values: Any) -> None:
 
 def single(value: Any) -> Any:
     """A known hyperparameter in float32, clipped to its smallest and largest numbers; others are unchanged."""
-    if _is_open(value):
+    if (given := _known_value(value)) is None:
         return value
-    given, ends = np.asarray(value, np.float64), np.finfo(np.float32)
+    given, ends = given.astype(np.float64), np.finfo(np.float32)
     size = np.clip(np.abs(given), float(ends.tiny), float(ends.max))
     return np.where(given == 0, 0.0, np.copysign(size, given)).astype(np.float32)
 
 
-def _is_open(value: Any) -> bool:
-    """True for a hyperparameter without a known value: left to the data, a hyperprior, or traced."""
-    return value is None or isinstance(value, dist.Distribution) or is_traced(value)
+def _known_value(value: Any) -> Array | None:
+    """The value of a hyperparameter; None if it is left to the data, a hyperprior, or traced."""
+    return None if value is None or isinstance(value, dist.Distribution) else known(value)
 
 
 def _is_single(value: Any) -> bool:
@@ -115,10 +116,9 @@ def _is_single(value: Any) -> bool:
 def _known_numbers(owner: str, values: Mapping[str, Any]) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
     """The known values in float64, by name; ValueError for anything but numbers."""
     for name, value in values.items():
-        if _is_open(value):
-            continue
         try:
-            array = np.asarray(value)
+            if (array := _known_value(value)) is None:
+                continue
             if array.size and array.dtype.kind not in "iuf" and not jnp.issubdtype(array.dtype, jnp.floating):
                 raise TypeError  # numpy would turn booleans and text into numbers
             array = array.astype(np.float64, copy=False)
@@ -169,11 +169,10 @@ def require_support(x: Any, support: Constraint, block: str, family: str) -> Non
     num_codes, allowed, advice = next(found, (0, f"a finite number in {support}", ""))
     if (x.dtype == bool and num_codes) or all_codes(stored_cells(x), num_codes):
         return
-    xp = namespace(stored_cells(x))
 
     def good(cells: Array) -> Array:
         with np.errstate(invalid="ignore"):  # numpy's remainder of an infinite cell
-            return xp.isnan(cells) | (support(cells) & (cells < np.inf))
+            return either.isnan(cells) | (support(cells) & (cells < np.inf))
 
     article = "an" if family[0] in "AEIOU" else "a"
     require_cells(x, good, block, f"{article} {family} cell is {allowed} or NaN (missing)", advice)
@@ -183,14 +182,11 @@ def require_squarable(x: Array, block: str, family: str) -> None:
     """Raise ValueError unless every cell is NaN or a finite number whose squares can be summed without overflow."""
     if not jnp.issubdtype(x.dtype, jnp.inexact):
         return
-    xp = namespace(x)
-    # numpy rows of any type are fitted in float64
-    fitted = np.float64 if xp is np else jnp.promote_types(x.dtype, jnp.float32)
-    largest = min(float(jnp.finfo(x.dtype).max), float(jnp.finfo(fitted).max) ** SQUARABLE)
-    if is_traced(x) or not square_sum(x) <= largest**2:  # otherwise no cell is larger, or NaN
+    largest = largest_squarable(x)
+    if not within_squares(x, largest):
         expected = f"a {family} cell is a finite number below {largest:.0e} or NaN (missing)"
         advice = "give the column in another unit, and NaN where nothing was measured"
-        require_cells(x, lambda cells: ~(xp.abs(cells) > largest), block, expected, advice)
+        require_cells(x, lambda cells: ~(abs(cells) > largest), block, expected, advice)
 
 
 def require_shapes(block: str, params: Mapping[str, Array], **axes: str) -> None:
@@ -210,18 +206,14 @@ def require_shapes(block: str, params: Mapping[str, Array], **axes: str) -> None
 
 def require_probabilities(block: str, site: str, value: Array) -> None:
     """Raise ValueError unless every known value lies in [0, 1]."""
-    if is_traced(value):
-        return
-    bad = ~((value >= 0) & (value <= 1))
-    if bool(bad.any()):
-        raise ValueError(
-            f"params['{block}_{site}'] must be probabilities in [0, 1], got {float(value[bad][0]):g} in it"
-        )
+    given = known(value)
+    if given is not None and (bad := ~((given >= 0) & (given <= 1))).any():
+        raise ValueError(f"params['{block}_{site}'] must be probabilities in [0, 1], got {given[bad][0]:g} in it")
 
 
 def require_simplex(block: str, site: str, value: Array) -> None:
     """Raise ValueError unless known probabilities sum to one along the last axis."""
     require_probabilities(block, site, value)
-    parts = value.shape[-1]  # 0 columns cannot sum to 1
-    if parts and not is_traced(value) and not bool((abs(value.sum(axis=-1) - 1) < 1e-4).all()):
+    given = known(value)  # 0 columns cannot sum to 1
+    if given is not None and given.shape[-1] and not (abs(given.sum(axis=-1) - 1) < 1e-4).all():
         raise ValueError(f"params['{block}_{site}'] must sum to 1 along the last axis: divide by the sum")

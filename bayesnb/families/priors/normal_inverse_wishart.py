@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from bayesnb.arrays.compute import compute_rows
-from bayesnb.arrays.placement import Array, on_host
+from bayesnb.arrays.placement import Array, known
 from bayesnb.families.parts.statistics import MultivariateNormalStatistics
 from bayesnb.families.parts.subtraction import others_of, without
 from bayesnb.families.parts.tied import sum_shared
@@ -124,7 +124,8 @@ def log_left_out(
     between = distances(posterior.loc, posterior.scale, x)
     df = left + (prior.df[y] if _own(prior) else prior.df[0] + others_of(count)[y])
     # if a row is alone in its class, its difference from the class mean is pure rounding: use the prior mean
-    some = not on_host(x, left) or (left == 0).any()
+    rest = known(left)
+    some = rest is None or (rest == 0).any()
     alone = distances(prior.loc, posterior.scale, x).squares if some else between.squares
     return compute_rows(_log_left_out, (prior, posterior), (between, alone, left, df, y, weight))
 
