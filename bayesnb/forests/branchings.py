@@ -25,7 +25,7 @@ def largest_branching(weights: Array) -> Array:
 
 def is_forest(parents: Array, size: int) -> bool:
     """True if these are the parents of so many nodes, -1 for roots, without circles."""
-    if not isinstance(parents, np.ndarray) or parents.dtype.kind != "i" or parents.shape != (size,):
+    if np.shape(parents) != (size,) or np.asarray(parents).dtype.kind != "i":
         return False
     return bool(((parents >= -1) & (parents < size)).all()) and not len(_circle(parents))
 

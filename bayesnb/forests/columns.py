@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays.placement import Array, namespace
+from bayesnb.arrays import either
+from bayesnb.arrays.placement import Array
 from bayesnb.families import Bernoulli, Categorical, Histogram, Normal
 from bayesnb.families.base import Family
 from bayesnb.families.priors.normal_inverse_gamma import NormalInverseGamma
@@ -144,14 +145,14 @@ def find_places(layout: Layout, families: Mapping[str, Family], arrays: Mapping[
     parts, total = [], sum(sizes)
     for codes, start in zip(found, starts_of(tuple(sizes)), strict=False):
         places, seen = codes.places()
-        parts.append(places + start if seen is None else namespace(places).where(seen, places + start, total))
+        parts.append(places + start if seen is None else either.where(seen, places + start, total))
     if not parts:
         first = next(iter(arrays.values()))
-        return namespace(first).zeros((first.shape[0], 0), np.int32)
-    return namespace(parts[0]).concatenate(parts, axis=1)
+        return either.zeros_like(first[:, :0], np.int32)
+    return either.concatenate(parts, axis=1)
 
 
 def join_places(places: Array, segments: Segments) -> Array:
     """The places of segments, in the stead of those of their categories."""
     sizes = [*chain.from_iterable(segments), 1]
-    return namespace(places).asarray(np.repeat(np.arange(len(sizes), dtype=np.int32), sizes))[places]
+    return either.take(np.repeat(np.arange(len(sizes), dtype=np.int32), sizes), places)

@@ -10,8 +10,8 @@ from typing import Any, Self
 import jax
 import numpy as np
 
-from bayesnb.arrays import memory
-from bayesnb.arrays.placement import Array, namespace
+from bayesnb.arrays import either, memory
+from bayesnb.arrays.placement import Array
 from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.threads import in_threads
 from bayesnb.families.parts.statistics import CategoricalStatistics, NormalStatistics, Statistics
@@ -48,20 +48,20 @@ class JointStatistics(Statistics):
 
     def merge(self, other: Self) -> Self:
         """The statistics of both sets of rows together."""
-        first, xp = self.first.merge(other.first), namespace(self.count)
-        change = xp.where((self.count > 0) & (other.count > 0), other.mean - self.mean, 0.0)
-        share = self.count * other.count / xp.where(first.count > 0, first.count, 1.0)
+        first = self.first.merge(other.first)
+        change = either.where((self.count > 0) & (other.count > 0), other.mean - self.mean, 0.0)
+        share = self.count * other.count / either.where(first.count > 0, first.count, 1.0)
         product = self.product + other.product + share * change * change.swapaxes(1, 2)
         return type(self)(first.count, first.mean, first.squares, product)
 
     def minus(self, part: Self) -> Self:
         """The statistics without those of some of the rows."""
-        first, xp = self.first.minus(part.first), namespace(self.count + part.count)
-        change = xp.where((first.count > 0) & (part.count > 0), part.mean - first.mean, 0.0)
-        share = first.count * part.count / xp.where(self.count > 0, self.count, 1.0)
+        first = self.first.minus(part.first)
+        change = either.where((first.count > 0) & (part.count > 0), part.mean - first.mean, 0.0)
+        share = first.count * part.count / either.where(self.count > 0, self.count, 1.0)
         left = self.product - part.product - share * change * change.swapaxes(1, 2)
         some = first.squares > 0
-        return type(self)(first.count, first.mean, first.squares, xp.where(some & some.swapaxes(1, 2), left, 0.0))
+        return type(self)(first.count, first.mean, first.squares, either.where(some & some.swapaxes(1, 2), left, 0.0))
 
     def require_part(self, part: Self, block: str) -> None:
         """ValueError also if two columns of what is left would be correlated by more than one, but for rounding."""

@@ -13,9 +13,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bayesnb.arrays import either
 from bayesnb.arrays.cells import unless_all
 from bayesnb.arrays.compute import interpret
-from bayesnb.arrays.placement import Array, namespace
+from bayesnb.arrays.placement import Array
 from bayesnb.families import Normal
 from bayesnb.families.parts.student_t import precision_and_offset
 from bayesnb.forests import bivariate_normal
@@ -100,7 +101,7 @@ def _(tables: Any, x: Array) -> Array:
 
 def log_ratios(tables: PairTables, rows: PairRows) -> Array:
     """The log ratios of rows in every class, [N, K, F, F], parents before children."""
-    return interpret(_log_ratios, tables, rows, unless_all(~namespace(rows.reals).isnan(rows.reals)))
+    return interpret(_log_ratios, tables, rows, unless_all(~either.isnan(rows.reals)))
 
 
 @jax.jit

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
-from typing import Self
+from typing import Any, Self
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
+from bayesnb.arrays import either
 from bayesnb.arrays.cells import without_repeats
 from bayesnb.arrays.compute import compute, interpret
 from bayesnb.arrays.cpu_rows import answers_cpu_rows
-from bayesnb.arrays.placement import namespace, on_host
+from bayesnb.arrays.placement import on_host
 from bayesnb.arrays.pytree import pytree, short_repr
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.arrays.typing import Array, ArrayLike, Rows
@@ -138,7 +138,7 @@ class ForestPosterior(Classifier):
         evidence = self._edge_evidence("log_evidence")
         if self.structure == "best":
             return self.posterior.log_evidence + (self.chosen_edges() * evidence).sum()
-        equal = namespace(evidence).where(evidence == NEVER, NEVER, 0.0)
+        equal = either.where(evidence == NEVER, NEVER, 0.0)
         posterior, prior = (log_forest_sum(log_weights(table)) for table in (evidence, equal))
         return self.posterior.log_evidence + posterior - prior
 
@@ -150,13 +150,13 @@ class ForestPosterior(Classifier):
         evidence = self._edge_evidence("edge_probs")
         probs = self.chosen_edges() if self.structure == "best" else edge_probabilities(log_weights(evidence))
         back = self.layout.back
-        return namespace(probs).clip(probs[np.ix_(back, back)], 0.0, 1.0)
+        return either.clip(probs[np.ix_(back, back)], 0.0, 1.0)
 
     @property
     def root_probs(self) -> Array:
         """The posterior probability that each feature depends on no other, [D]."""
         probs = self.edge_probs
-        return namespace(probs).clip(1.0 - probs.sum(axis=0), 0.0, 1.0)
+        return either.clip(1.0 - probs.sum(axis=0), 0.0, 1.0)
 
     def _edge_evidence(self, what: str) -> Array:
         if self.structure == "aode":
@@ -165,8 +165,8 @@ class ForestPosterior(Classifier):
 
     def chosen_edges(self) -> Array:
         """1 for the edges of the "best" forest, [F, F] in the order of tables."""
-        xp, order = namespace(self.parents), self.layout.order
-        edges = xp.arange(len(order))[:, None] == xp.asarray(self.parents)[None, :]
+        order = self.layout.order
+        edges: Any = np.arange(len(order))[:, None] == self.parents
         return edges[np.ix_(order, order)].astype(float)
 
     def with_class_probs(self, class_probs: ArrayLike) -> Self:
@@ -216,12 +216,9 @@ def find_rows(fit: ForestPosterior, families: Mapping[str, Family], arrays: Mapp
     """The rows as forests take them, in floating point."""
     layout = fit.layout
     places = join_places(find_places(layout, families, arrays), layout.joined(fit.segments))
-    xp = namespace(places)
-    kind = float if xp is np else jnp.result_type(float)
-    blocks = tuple(xp.asarray(arrays[name], kind) for name in (*layout.reals, *layout.others))
-    return PairRows(
-        places, blocks, xp.concatenate([xp.zeros((places.shape[0], 0)), *blocks[: len(layout.reals)]], axis=1)
-    )
+    blocks = tuple(either.floats(arrays[name]) for name in (*layout.reals, *layout.others))
+    none = either.floats(places[:, :0])
+    return PairRows(places, blocks, either.concatenate([none, *blocks[: len(layout.reals)]], axis=1))
 
 
 def forest_parts(fit: ForestPosterior) -> Parts:

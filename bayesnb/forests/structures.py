@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.arrays.placement import Array, namespace
+from bayesnb.arrays import either
+from bayesnb.arrays.placement import Array
 from bayesnb.numerics.log_prob import logsumexp
 from bayesnb.primitives.forest_sums import NEVER, log_forest_sum
 
@@ -47,11 +48,11 @@ def aode(evidence: Array, edges: Array | None) -> Combine:
     Webb, Boughton and Wang, Not so naive Bayes: aggregating one-dependence estimators (2005).
     """
     del edges
-    xp, possible, part = namespace(evidence), evidence[None, None] != NEVER, have_edges(evidence)
-    parents = xp.where(part | ~part.any(), 0.0, -np.inf)[None, None]
+    possible, part = evidence[None, None] != NEVER, have_edges(evidence)
+    parents = either.where(part | ~part.any(), 0.0, -np.inf)[None, None]
 
     def combine(ratios: Array, _: Array | None) -> Array:
-        of_parent = namespace(ratios).where(possible, ratios, 0.0).sum(axis=-1)
+        of_parent = either.where(possible, ratios, 0.0).sum(axis=-1)
         return logsumexp(of_parent + parents) - logsumexp(parents)
 
     return combine
@@ -65,8 +66,7 @@ def log_weights(evidence: Array) -> Array:
     """The log weights of the edges: a feature is a root or picks one of D parents at even odds. D counts those
     with edges.
     """
-    xp = namespace(evidence)
-    return evidence - xp.log(xp.maximum(have_edges(evidence).sum(), 1))
+    return evidence - either.log(either.maximum(have_edges(evidence).sum(), 1))
 
 
 def have_edges(evidence: Array) -> Array:

@@ -18,7 +18,8 @@ import jax.export
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays.placement import namespace, on_host, pad_rows
+from bayesnb.arrays import either
+from bayesnb.arrays.placement import on_host, pad_rows
 from bayesnb.arrays.threads import require_jax
 from bayesnb.arrays.typing import Array, Rows
 from bayesnb.files.storage.exported_estimator import ExportedEstimator
@@ -220,8 +221,7 @@ class _Block:
         shapes = {part.shape for part in parts}
         if len(shapes) > 1:
             raise ValueError(f"block {block!r}: successes and totals must have one shape, got {shapes}")
-        xp = jnp if any(namespace(part) is jnp for part in parts) else np
-        return parts[0] if self.parts == 1 else xp.concatenate(parts, axis=1)
+        return parts[0] if self.parts == 1 else either.concatenate(parts, axis=1)
 
     def unpack(self, x: Array) -> Any:
         """The inverse of ``pack``."""
