@@ -7,7 +7,6 @@ computing sample variances (1979).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
