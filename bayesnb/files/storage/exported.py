@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any, ClassVar
 
 import jax
@@ -186,14 +186,22 @@ class ExportedClassifier:
         return given if all(given[name].shape == shape for name, shape in shapes.items()) else None
 
     def _check_rows(self, X: Any) -> dict[str, Array]:
-        from bayesnb.rows.checks import check_shapes  # imports NumPyro
-
-        blocks: Any = self._blocks
-        return check_shapes(blocks, self._single, X)
+        return _row_checks()(self._blocks, self._single, X)
 
     def _unpack(self, arrays: dict[str, Array]) -> Any:
         X = {name: block.unpack(arrays[name]) for name, block in self._blocks.items()}
         return X["x"] if self._single else X
+
+
+@cache
+def _row_checks() -> Callable[..., dict[str, Array]]:
+    """The checks of rows, of blocks of exported functions besides families."""
+    from bayesnb.rows.checks import check_shapes  # imports NumPyro
+    from bayesnb.rows.packing import columns_in, pack
+
+    pack.register(_Block, _Block.pack)
+    columns_in.register(_Block, _Block.columns_in)
+    return check_shapes
 
 
 @dataclass(frozen=True)
