@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from bayesnb.files.describe import summarise_source
+from bayesnb.files.description import summarise_source
 from bayesnb.files.sources.reading import as_pandas, open_data
 
 

@@ -69,9 +69,9 @@ def fit(
       bayesnb fit mails.csv --as message=words --save mails.model
       bayesnb fit wine --method averaged --save wine.model
     """
-    from bayesnb.files.describe import describe
+    from bayesnb.files.counting import progress
+    from bayesnb.files.description import describe
     from bayesnb.files.fit_file import fit_described
-    from bayesnb.files.progress import progress
     from bayesnb.files.sources.reading import open_data
     from bayesnb.files.storage.results import save
     from bayesnb.frames.series import DataError
@@ -132,8 +132,8 @@ def predict(model: str, data: str, out: Path | None, class_prior: str | None, co
     """
     import numpy as np
 
+    from bayesnb.files.counting import progress
     from bayesnb.files.predictions import predict_file, prediction_file
-    from bayesnb.files.progress import progress
     from bayesnb.frames.series import label
     from bayesnb.results.decisions import decide
     from bayesnb.sklearn.settings import costs_by_label

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from copy import deepcopy
 from itertools import chain
 from typing import Any
@@ -14,7 +14,6 @@ import numpy as np
 
 from bayesnb.arrays.sparse import stack_rows
 from bayesnb.files.checkpoint import Checkpoint, StreamState
-from bayesnb.files.progress import Advance, progress
 from bayesnb.files.sources.arrow import BlockSource, open_source
 from bayesnb.files.sources.blocks import Position, RowBlock, StreamError, at_row
 from bayesnb.forests.fit import forest_statistics
@@ -25,6 +24,9 @@ from bayesnb.rows.statistics import follow, sufficient_statistics
 
 FIRST_ROWS = 10_000
 """The number of rows in which the edges of cells are found."""
+
+Advance = Callable[[float, int], None]
+"""Called with the progress, in the unit of the total, and the number of rows read so far."""
 
 
 def stream(
@@ -111,6 +113,18 @@ def count(
     if state.statistics is None or not state.position.rows:
         raise StreamError("the source has no rows")
     return _name_classes(state)
+
+
+@contextmanager
+def progress(total: float | None, *, wanted: bool) -> Iterator[Advance]:
+    """Show a progress bar on stderr if that is a terminal, and yield the function that advances it."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True, highlight=False)
+    with Progress(console=console, transient=True, disable=not (wanted and console.is_terminal)) as bar:
+        task = bar.add_task("reading", total=total)
+        yield lambda done, rows: bar.update(task, completed=done, description=f"{rows:,} rows")
 
 
 def _count(

@@ -1,19 +1,30 @@
-"""The columns and the classes of a described source, which encode its rows as blocks."""
+"""Describe the columns and the classes of a source in one pass over its rows; encode these as blocks in a second."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from bayesnb.files.sources.batches import RowBatch, as_frame
+from bayesnb.families import Family
+from bayesnb.files.sources.batches import RowBatch, as_frame, read_ahead, row_batch
 from bayesnb.files.sources.csv_cells import TEXT
+from bayesnb.files.sources.reading import keep
 from bayesnb.files.sources.source import Encoder, Source
-from bayesnb.frames.column_kinds import Column
+from bayesnb.frames.choices import AUTO, choose_kinds
+from bayesnb.frames.column_kinds import SKIP, Column, in_order
+from bayesnb.frames.inference import FEW, Choice, on_command_line, warnings_of
+from bayesnb.frames.likelihoods import choose_columns, left_out
 from bayesnb.frames.schema import FrameSchema
-from bayesnb.frames.series import Array, label
+from bayesnb.frames.series import LARGEST_INTEGER, Array, DataError, closest, label, listing
+from bayesnb.frames.summaries import MOST_VALUES, Summary, summarise
+from bayesnb.frames.words import vectorizer_of
+
+KEPT_BYTES = 512 << 20
+"""A file whose batches take at most so much memory is read once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,3 +90,154 @@ class Description(Encoder):
         del classes
         frame = as_frame(rows)
         return self.schema.encode(frame), self.target.encode(frame[self.target.name]), None
+
+
+def describe(
+    source: Source,
+    target: str | None = None,
+    likelihoods: Any = AUTO,
+    advance: Callable[[float, int], None] | None = None,
+    how: Callable[..., str] = on_command_line,
+) -> Description:
+    """The features and the classes of a source; the choices of the user take precedence over the cells.
+
+    Args:
+        source: Where the rows come from.
+        target: The column of classes; by default the last.
+        likelihoods: As for ``NaiveBayesClassifier``.
+        advance: Called after each batch.
+        how: The words of warnings for choosing a likelihood, as for ``warnings_of``.
+
+    Raises:
+        DataError: if the source, the target or a likelihood does not fit, or no column is left to learn from.
+    """
+    target = source.names[-1] if target is None else target
+    _require_target(source, target)
+    chosen = _choose(source.names, target, likelihoods)
+    read = [name for name in source.names if chosen.get(name) != SKIP]
+    found, kept = summarise_source(source, read, target, chosen, advance)
+    summaries = {name: found.get(name) or Summary(name, 0, 0) for name in source.names}
+    labels, features = summaries[target], [name for name in summaries if name != target]
+    classes = _classes_of(labels)
+    family = likelihoods if isinstance(likelihoods, Family) else None
+    schema = FrameSchema(choose_columns(features, summaries, chosen), family)
+    choices = [Choice(column.name, column.kind, column.reason) for column in schema.columns if column.inferred]
+    warnings = (*source.warnings, *warnings_of(summaries, choices, how))
+    if not schema.used:
+        why = left_out(schema.columns) or f" but the target, '{target}'"
+        raise DataError("; ".join((f"'{source.data}' has no column to learn from{why}", *warnings[:1])))
+    whole = not labels.text and labels.whole and max(map(abs, labels.span)) <= LARGEST_INTEGER
+    return Description(
+        source=keep(source, kept) if kept else source,
+        target=Column(target, "categorical", classes, labels.text),
+        classes=tuple(map(int, classes)) if whole else classes,
+        chosen=family or chosen,
+        schema=schema,
+        num_rows=labels.num_cells,
+        num_unlabelled=labels.missing,
+        warnings=warnings,
+    )
+
+
+def summarise_source(
+    source: Source,
+    names: Sequence[str],
+    target: str,
+    chosen: Mapping[str, Any],
+    advance: Callable[[float, int], None] | None = None,
+) -> tuple[dict[str, Summary], list[RowBatch]]:
+    """The summary of each column, and the batches if they are small enough to be kept for a second reading.
+
+    Args:
+        source: Where the rows come from.
+        names: The columns to be read.
+        target: The one of the classes, of which all rows are described; of the others the rows with a class.
+        chosen: The likelihoods that the user has chosen, by column; numbers in others keep only few values.
+        advance: Called after each batch.
+
+    Raises:
+        DataError: naming the place of an infinite number.
+    """
+    texts, again = set[str](), True
+    while again:
+        summaries: dict[str, Summary] = {}
+        kept: list[RowBatch] = []
+        rows, again, room = 0, False, KEPT_BYTES
+        for batch in read_ahead(source.batches(names, texts)):
+            room -= batch.rows.nbytes
+            # without the bytes that tell the lines
+            kept = [*kept, row_batch(batch.rows, batch.first, batch.done)] if room >= 0 else []
+            for name, found in _summarise_batch(batch, target, chosen).items():
+                before = summaries.get(name, found)
+                # a column of text that was read as numbers, before the text was known, or ahead: start over
+                again |= found.text != before.text and min(found.num_cells, before.num_cells) > 0
+                if found.text:
+                    texts.add(name)
+                summaries[name] = found if again or before is found else before.merge(found)
+            rows += batch.rows.num_rows
+            if advance is not None:
+                advance(batch.done, rows)
+    for name, found in summaries.items():
+        size, place = found.largest
+        if np.isinf(size):
+            raise DataError(
+                f"column '{name}' holds an infinite number {place} of '{source.data}': leave out the cell or its row"
+            )
+    return summaries, kept
+
+
+def _summarise_batch(batch: RowBatch, target: str, chosen: Mapping[str, Any]) -> dict[str, Summary]:
+    labelled = batch.keep(batch.present(target))
+    found = {}
+    for name in batch.frame.columns:
+        rows = batch if name == target else labelled
+        inferred, vectorizer = name != target and name not in chosen, vectorizer_of(chosen.get(name))
+        found[name] = summarise(rows.frame[name], rows.place, inferred=inferred, vectorizer=vectorizer)
+    return found
+
+
+def _choose(names: Sequence[str], target: str, likelihoods: Any) -> Mapping[str, Any]:
+    """The kinds or families that the user has chosen, by column.
+
+    Args:
+        names: The columns, with the target.
+        target: The column of classes.
+        likelihoods: As for ``NaiveBayesClassifier``.
+    """
+    if isinstance(likelihoods, Mapping) and target in likelihoods:
+        raise DataError(f"column '{target}' is the target, so it has no kind to choose")
+    features = [name for name in names if name != target]
+    # a family takes numbers
+    return dict.fromkeys(features, "normal") if isinstance(likelihoods, Family) else choose_kinds(likelihoods, features)
+
+
+def _require_target(source: Source, target: str) -> None:
+    """Raise DataError unless the target is one of the columns."""
+    if target not in source.names:
+        hint = closest(target, source.names) or f"; its columns are {listing(source.names)}"
+        raise DataError(f"'{source.data}' has no column '{target}'{hint}")
+
+
+def _classes_of(target: Summary) -> tuple[Any, ...]:
+    """The classes, sorted.
+
+    Raises:
+        DataError: if the target is not a column of classes.
+    """
+    name, rows = target.name, target.num_cells
+    distinct = target.distinct
+    if rows == 0:
+        raise DataError(f"the target '{name}' has nothing in it; choose another with --target")
+    if target.values is not None and distinct == 1:
+        raise DataError(f"the target '{name}' has one class only, '{label(*target.values)}'")
+    shown = f"{distinct}" if target.values is not None else f"more than {MOST_VALUES:,}"
+    if not target.text:
+        few = distinct <= FEW or (target.whole and (distinct <= 20 or rows >= 20 * distinct))
+        if not few:
+            raise DataError(
+                f"the target '{name}' is a measurement ({shown} different numbers in {rows} rows); "
+                "classification needs classes"
+            )
+    if target.values is None or 2 * distinct > rows:
+        raise DataError(f"the target '{name}' has {shown} classes in {rows} rows; most would be seen once")
+    return in_order(target.values.tolist())

@@ -14,10 +14,8 @@ from bayesnb.arrays.sparse import stack_rows
 from bayesnb.arrays.typing import ArrayLike, ByColumn, ByLabel
 from bayesnb.arrays.user_warnings import warn
 from bayesnb.families import Family
-from bayesnb.files.counting import count
-from bayesnb.files.describe import describe
-from bayesnb.files.description import Description
-from bayesnb.files.progress import progress
+from bayesnb.files.counting import count, progress
+from bayesnb.files.description import Description, describe
 from bayesnb.files.sources.reading import open_data
 from bayesnb.files.sources.source import EncodedRows
 from bayesnb.frames.choices import AUTO

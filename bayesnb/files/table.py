@@ -9,7 +9,7 @@ from functools import cached_property
 import jax
 
 from bayesnb.arrays.sparse import stack_rows
-from bayesnb.files.describe import describe
+from bayesnb.files.description import describe
 from bayesnb.files.sources.source import Source
 from bayesnb.frames.column_kinds import Column
 from bayesnb.frames.series import Array, label

@@ -1,5 +1,6 @@
 """`nb.fit_file`: what `bayesnb fit` does, from Python; data frames in `nb.stream`; rows that are not computed yet."""
 
+import jax
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -8,8 +9,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb.files import describe
+from bayesnb.files import counting, description
 from bayesnb.files.sources.reading import PlainFile
+from tests.files.test_stream_files_stopped import stop_after
+from tests.files.test_stream_resume import Stop
 
 ROWS = 60
 
@@ -58,7 +61,7 @@ def test_a_small_file_is_read_once_with_the_same_result(path, monkeypatch):
     read = PlainFile.batches
     monkeypatch.setattr(PlainFile, "batches", lambda file, *given: opened.append(file) or read(file, *given))
     for kept, times in ((1 << 20, 1), (0, 4)):  # once more for the powers of the default
-        monkeypatch.setattr(describe, "KEPT_BYTES", kept)
+        monkeypatch.setattr(description, "KEPT_BYTES", kept)
         fits.append(nb.fit_file(path))
         assert len(opened) == times
     assert_array_equal(*(fit.predict_proba(mixed().drop(columns="bought")) for fit in fits))
@@ -68,7 +71,7 @@ def test_a_small_file_is_read_once_with_the_same_result(path, monkeypatch):
 @pytest.mark.parametrize("cells", [["red", "5"], ["5", "red"], ["", "red", "5"]])
 def test_text_and_numbers_in_different_batches_are_text(cells, tmp_path, monkeypatch):
     monkeypatch.setattr("bayesnb.files.sources.csv.BLOCK_BYTES", 60)  # ten rows of red
-    monkeypatch.setattr(describe, "read_ahead", lambda batches: [*batches])  # as far ahead as can be
+    monkeypatch.setattr(description, "read_ahead", lambda batches: [*batches])  # as far ahead as can be
     frame = pd.DataFrame({"code": np.repeat(cells, 10), "label": [*"ab"] * (5 * len(cells))})
     file = tmp_path / "codes.csv"
     frame.to_csv(file, index=False)
@@ -208,3 +211,36 @@ def test_of_a_large_file_the_powers_are_learned_on_the_rows_that_fit_takes(tmp_p
     fits = nb.fit_file(tmp_path / "rows.csv"), nb.NaiveBayesClassifier().fit(frame, np.array([*"pqr"])[y])
     for weights in zip(*(fit.fit_.weights.values() for fit in fits), strict=True):
         assert_allclose(*weights, rtol=1e-6)
+
+
+def test_a_stopped_fit_goes_on_where_it_was(path, tmp_path, monkeypatch):
+    file = tmp_path / path.name
+    file.write_bytes(path.read_bytes())
+    monkeypatch.setattr("bayesnb.files.sources.csv.BLOCK_BYTES", 400)
+    monkeypatch.setattr("bayesnb.files.sources.reading.BATCH_BYTES", 8 * 6 * 10)
+    monkeypatch.setattr(description, "KEPT_BYTES", 0)
+    options = {"likelihoods": {"name": "skip"}, "temper": False}
+    whole = nb.fit_file(file, **options)
+    with monkeypatch.context() as changed:
+        stop_after(changed, 2)
+        with pytest.raises(Stop):
+            nb.fit_file(file, **options, checkpoint=tmp_path / "run")
+    with monkeypatch.context() as changed:
+        stop_after(changed, 100)
+        changed.setattr(counting, "merge", lambda *parts: counted.append(parts) or nb.merge(*parts))
+        counted = []
+        again = nb.fit_file(file, **options, checkpoint=tmp_path / "run")
+    assert 0 < len(counted) <= 6  # the first two batches are not counted again
+    jax.tree.map(assert_array_equal, again.statistics_, whole.statistics_)
+    turned = mixed()[::-1]
+    turned.to_csv(file, index=False) if file.suffix == ".csv" else turned.to_parquet(file, index=False)
+    with pytest.raises(nb.StreamError, match="is of other files"):
+        nb.fit_file(file, "bought", **options, checkpoint=tmp_path / "run")
+
+
+def test_cells_of_rows_without_a_class_do_not_matter(tmp_path):
+    rows = pd.DataFrame({"a": [1.0, 2.0, np.inf, 4.0, 3.0], "label": ["x", "y", None, "x", "y"]})
+    rows.to_parquet(tmp_path / "rows.parquet")
+    rows.dropna().to_parquet(tmp_path / "labelled.parquet", index=False)
+    found, wanted = (nb.fit_file(tmp_path / name, temper=False) for name in ("rows.parquet", "labelled.parquet"))
+    jax.tree.map(assert_array_equal, found.statistics_, wanted.statistics_)

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 import bayesnb as nb
 from bayesnb.cli import main
-from bayesnb.files.describe import describe
+from bayesnb.files.description import describe
 from bayesnb.files.sources.reading import open_data
 from bayesnb.files.table import make_table
 from bayesnb.frames.likelihoods import make_schema

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from bayesnb.files.sources.blocks import StreamError, at
 from bayesnb.files.sources.csv import CsvFile
 from bayesnb.files.sources.csv_cells import MISSING
 from bayesnb.files.sources.parquet import ParquetFile
-from bayesnb.files.sources.source import Part, Source
+from bayesnb.files.sources.source import Source, file_part
 
 CSV_MISSING = MISSING | {*pa.csv.ConvertOptions().null_values}
 
@@ -39,13 +39,6 @@ def open_files(path: Path) -> Source:
         schema = schema if name in schema.names else schema.append(pa.field(name, value.type))
     parts = [file_part(file, partial(opener, file), some) for file, some in zip(files, keys, strict=True)]
     return Source(str(path), path.stem, schema, parts)
-
-
-def file_part(file: Path, opener: Callable[[], Any], keys: Mapping[str, pa.Scalar] | None = None) -> Part:
-    """A file at a path of this machine as a part of a source."""
-    info = file.stat()
-    mark = f"{file.name} of {info.st_size} bytes, {info.st_mtime_ns}"
-    return Part(f"'{file}'", mark, info.st_size, opener, keys or {})
 
 
 def with_types(source: Source, choices: Mapping[str, Sequence[pa.DataType]]) -> Source:

@@ -19,9 +19,8 @@ import pyarrow as pa
 from bayesnb.files.sources.batches import RowBatch, format_of, in_sentences, row_batch
 from bayesnb.files.sources.csv import CsvFile
 from bayesnb.files.sources.csv_cells import TEXT
-from bayesnb.files.sources.folder import file_part
 from bayesnb.files.sources.parquet import ParquetFile
-from bayesnb.files.sources.source import File, Part, Source
+from bayesnb.files.sources.source import File, Part, Source, file_part
 from bayesnb.frames.series import DataError, closest, factorise, numbers, round_floats, sort_of, texts
 
 BUILT_IN = ("iris", "wine", "breast_cancer", "digits")

@@ -74,6 +74,13 @@ class Part:
             yield replace(batch, rows=rows)
 
 
+def file_part(file: Path, opener: Callable[[], Any], keys: Mapping[str, pa.Scalar] | None = None) -> Part:
+    """A file at a path of this machine as a part of a source."""
+    info = file.stat()
+    mark = f"{file.name} of {info.st_size} bytes, {info.st_mtime_ns}"
+    return Part(f"'{file}'", mark, info.st_size, opener, keys or {})
+
+
 @dataclass(frozen=True, eq=False)
 class Source:
     """Files or tables with the same columns.
