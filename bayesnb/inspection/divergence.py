@@ -82,7 +82,6 @@ def raised_divergence(family: Any, params: Params, k: int, powers: Array) -> Arr
     return found * (powers if powers.shape[0] == 1 else jnp.repeat(powers, np.array(sizes)))[None]
 
 
-@means.register(Bernoulli)
 @means.register(Binomial)
 def _(family: Any, params: Params) -> Array:
     del family
@@ -150,9 +149,10 @@ def _of_normals(loc: Array, variance: Array, k: int) -> Array:
 
 
 @means.register(MultivariateNormal)
+@means.register(TiedColumns)
 def _(family: Any, params: Params) -> Array:
     del family
-    return jnp.full((len(params["loc"]), 1), jnp.nan)
+    return jnp.full((next(iter(params.values())).shape[0], 1), jnp.nan)
 
 
 @divergence.register(MultivariateNormal)
@@ -190,12 +190,6 @@ def _(family: Any, params: Params, k: int, powers: Array) -> Array:
     probs, centres = family.cell_probs(params), _centres(family).T
     terms = raise_terms(family, family.log_likelihood_terms(params, centres).finite, powers, centres)
     return jnp.einsum("dg,gjd->jd", probs[k], terms[:, k, None] - terms)
-
-
-@means.register(TiedColumns)
-def _(family: Any, params: Params) -> Array:
-    del family
-    return jnp.full((next(iter(params.values())).shape[0], 1), jnp.nan)
 
 
 @divergence.register(TiedColumns)

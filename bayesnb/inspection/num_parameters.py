@@ -12,7 +12,7 @@ import numpy as np
 
 from bayesnb.arrays.placement import is_traced
 from bayesnb.arrays.typing import LabelsLike, Rows
-from bayesnb.families import Binomial, Categorical, Histogram, Multinomial, MultivariateNormal
+from bayesnb.families import Binomial, Histogram, Multinomial, MultivariateNormal
 from bayesnb.families.tied_columns import TiedColumns
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Classifier
@@ -130,6 +130,8 @@ def _classes(fit: Any, model: NaiveBayes, X: Any, y: Any, num_classes: int | Non
 @singledispatch
 def _free_parameters(family: Any, num_columns: int) -> tuple[int, int]:
     """The number of free parameters of each class, and the number that all classes share."""
+    if all(sizes := family.category_sizes(num_columns)):
+        return sum(sizes) - num_columns, 0
     common = len(family.common_sites)
     return (len(family.sites) - common) * num_columns, common * num_columns
 
@@ -147,11 +149,6 @@ def _(family: Any, num_columns: int) -> int | None:
         return None
     totals = np.broadcast_to(family.total_count, num_columns).tolist()
     return math.prod(total + 1 for total in totals)
-
-
-@_free_parameters.register(Categorical)
-def _(family: Any, num_columns: int) -> tuple[int, int]:
-    return sum(family.category_sizes(num_columns)) - num_columns, 0
 
 
 @_free_parameters.register(Multinomial)
