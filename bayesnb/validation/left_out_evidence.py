@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +30,8 @@ DOUBLE_BYTES = 1 << 28
 """Tables larger than this in float64 are stored in float32."""
 
 
-class LeftOutEvidence(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class LeftOutEvidence:
     """log p(k, x_i | D without i) / p(y_i, x_i | D without i) = prior_ik + sum_f evidence_ikf, for all k but y_i.
 
     ``prior`` [N, K-1]; ``evidence`` [N, K-1, F]; ``weight`` [N] of the rows, scaled to the total weight of all
@@ -43,32 +46,36 @@ class LeftOutEvidence(NamedTuple):
     def with_one_feature(self) -> LeftOutEvidence:
         """The table with one feature in place of all but the last."""
         features = self.evidence[:, :, :-1].sum(axis=2, dtype=np.float64)
-        return self._replace(evidence=np.stack([features, self.evidence[:, :, -1]], axis=2))
+        return replace(self, evidence=np.stack([features, self.evidence[:, :, -1]], axis=2))
 
     def select(self, features: Array, multiples: Array) -> LeftOutEvidence:
         """The table with some of the features, [F] or a mask, and their evidence times these numbers."""
         evidence = self.evidence[:, :, features] * multiples.astype(self.evidence.dtype)
-        return self._replace(evidence=evidence)
+        return replace(self, evidence=evidence)
 
     def loss(self, powers: Array) -> tuple[float, Array]:
         """-sum_i weight_i log p(y_i | x_i) under powers [F], and its gradient [F]."""
 
         def part(rows: slice) -> tuple[float, Array]:
             probs, nats = self._probs(rows, powers)
-            gradient = (self.weight[rows, None] * probs).ravel() @ self._flat(rows)
+            gradient = (self.weight[rows, None] * probs).ravel() @ self.evidence[rows].reshape(-1, len(powers))
             return float(self.weight[rows] @ nats), gradient
 
-        parts = in_threads(part, self._blocks())
-        return sum(loss for loss, _ in parts), np.sum([gradient for _, gradient in parts], axis=0)
+        losses, gradients = zip(*in_threads(part, self._blocks), strict=True)
+        return sum(losses), np.sum(gradients, axis=0)
 
     def hessian(self, powers: Array) -> Array:
         """The matrix of the loss's second derivatives in the powers, [F, F]."""
 
         def part(rows: slice) -> Array:
-            spread, mean = self._spread(rows, powers)
+            probs, _ = self._probs(rows, powers)
+            weight, evidence = self.weight[rows, None], self.evidence[rows]
+            kind = evidence.dtype
+            spread = np.sqrt(weight * probs).astype(kind).reshape(-1, 1) * evidence.reshape(-1, len(powers))
+            mean = np.einsum("nk,nkf->nf", (np.sqrt(weight) * probs).astype(kind), evidence)
             return spread.T @ spread - mean.T @ mean
 
-        return np.sum(in_threads(part, self._blocks()), axis=0, dtype=np.float64)
+        return np.sum(in_threads(part, self._blocks), axis=0, dtype=np.float64)
 
     def information(self, powers: Array) -> Array:
         """Eigenvalues of that matrix; zeros may be left out."""
@@ -87,21 +94,11 @@ class LeftOutEvidence(NamedTuple):
         """The probabilities of the other classes, [N, K-1], and -log p(y_i | x_i), [N]."""
         return softmax(self.prior[rows] + self.evidence[rows] @ powers)
 
-    def _spread(self, rows: slice, powers: Array) -> tuple[Array, Array]:
-        """Two matrices S [N (K-1), F] and M [N, F]: the second derivatives are S' S - M' M."""
-        probs, _ = self._probs(rows, powers)
-        weight, kind = self.weight[rows, None], self.evidence.dtype
-        spread = np.sqrt(weight * probs).astype(kind).reshape(-1, 1) * self._flat(rows)
-        mean = np.einsum("nk,nkf->nf", (np.sqrt(weight) * probs).astype(kind), self.evidence[rows])
-        return spread, mean
-
-    def _flat(self, rows: slice) -> Array:
-        return self.evidence[rows].reshape(-1, self.evidence.shape[2])
-
-    def _blocks(self) -> Any:
+    @cached_property
+    def _blocks(self) -> list[slice]:
         num_rows, num_others, num_features = self.evidence.shape
         row_bytes = self.evidence.itemsize * max(num_others * num_features, 1)
-        return row_blocks(num_rows, row_bytes, block_bytes=IN_CACHE)
+        return list(row_blocks(num_rows, row_bytes, block_bytes=IN_CACHE)) or [slice(0)]  # at least one, if empty
 
 
 def one_in(num_rows: int) -> int:

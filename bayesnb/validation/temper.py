@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any, TypeVar
 
 import numpy as np
@@ -160,15 +161,23 @@ def _with_fit(classifier: Any, fit: Any, per_feature: bool) -> Any:
 
 
 def learn_temperature(table: LeftOutEvidence) -> float:
-    """The power T that all features share."""
+    """The power T that all features share: where the loss, -log likelihood + (log T)^2 / 2, has slope 0.
+
+    There is one such place at the most: the slope is negative until that of the likelihood is positive, and then grows.
+    """
     evidence = table.evidence.sum(axis=2, dtype=np.float64)
 
-    def loss(log_t: float) -> float:
-        _, nats = softmax(table.prior + np.exp(log_t) * evidence)
-        return float(table.weight @ nats) + 0.5 * log_t * log_t
+    def slope(log_t: float) -> float:
+        t = np.exp(log_t)
+        probs, _ = softmax(table.prior + t * evidence)
+        return t * float(table.weight @ (probs * evidence).sum(axis=1)) + log_t
 
-    options = {"xatol": 1e-8}
-    return float(np.exp(scipy.optimize.minimize_scalar(loss, bounds=LOG_TEMPERATURES, options=options).x))
+    low, high = LOG_TEMPERATURES
+    if slope(high) <= 0.0:
+        return float(np.exp(high))
+    if slope(low) >= 0.0:
+        return float(np.exp(low))
+    return float(np.exp(scipy.optimize.brentq(slope, low, high)))
 
 
 def learn_powers(table: LeftOutEvidence, groups: Array) -> Array:
@@ -194,7 +203,7 @@ def learn_deviations(table: LeftOutEvidence, temperature: float) -> Array:
         found.append((score, delta))
         if score < found[0][0] - TOO_LOW:
             break
-    return max(found, key=lambda pair: pair[0])[1]
+    return max(found, key=itemgetter(0))[1]
 
 
 def _at_scale(table: LeftOutEvidence, temperature: float, scale: float, start: Array) -> tuple[float, Array]:
