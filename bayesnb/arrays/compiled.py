@@ -27,13 +27,19 @@ _PARTS: list[Callable[..., Any]] = []
 """The functions that numba does not know yet."""
 
 
-def compiled(function: Callable[..., T], **options: Any) -> Callable[..., T]:
-    """The function, compiled on its first call with each combination of argument types; ``options`` are numba's."""
+def compiled(function: Callable[..., T], *, few: int | None = None, **options: Any) -> Callable[..., T]:
+    """The function, compiled on its first call with each combination of argument types; ``options`` are numba's.
+
+    At most ``few`` numbers are left to Python, until something loads numba.
+    """
     loaded: list[Callable[..., T]] = []
 
     @wraps(function)
     def call(*args: Any) -> T:
         if not loaded:
+            if few is not None and "numba" not in sys.modules and _count_numbers(args) <= few:
+                with np.errstate(all="ignore"):
+                    return function(*args)
             with _LOADING:
                 if not loaded:
                     loaded.append(_compiler(function, options))
@@ -46,22 +52,17 @@ def compiled(function: Callable[..., T], **options: Any) -> Callable[..., T]:
     return call
 
 
+def _count_numbers(args: tuple[Any, ...]) -> int:
+    return sum(x.size for x in args if isinstance(x, np.ndarray))
+
+
 def compiled_unless_few(function: Callable[..., T], **options: Any) -> Callable[..., T]:
     """As ``compiled``, but few numbers are left to Python until something else loads numba, which takes .3 seconds.
 
     So a new process answers its first row sooner. Only for loops of the same bits in Python: of floats, not of sums of
     integers, which overflow elsewhere.
     """
-    loop = compiled(function, **options)
-
-    @wraps(function)
-    def call(*args: Any) -> T:
-        if "numba" in sys.modules or sum(x.size for x in args if isinstance(x, np.ndarray)) > FEW:
-            return loop(*args)
-        with np.errstate(all="ignore"):
-            return function(*args)
-
-    return call
+    return compiled(function, few=FEW, **options)
 
 
 def part_of_loops(function: Callable[..., T]) -> Callable[..., T]:

@@ -13,15 +13,16 @@ Give functions of a module and hashable static arguments: a new function is trac
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import jax
 import numpy as np
 
-from bayesnb.arrays.placement import is_traced, on_host, pad_rows, padded_size, promote_dtypes
+from bayesnb.arrays.placement import on_host, pad_rows, padded_size, promote_dtypes
 from bayesnb.arrays.sparse import dense, part_of
 from bayesnb.arrays.threads import require_jax, row_blocks
-from bayesnb.jaxpr_numpy import evaluate, has_numpy_form, is_key, prepare
+from bayesnb.jaxpr_numpy import is_key, prepare
 
 T = TypeVar("T")
 
@@ -38,11 +39,11 @@ FEW, FINE = 512, 32
 def compute(function: Callable[..., T], *args: Any, **static: Any) -> T:
     """``function(*args, **static)`` of small arrays; of numpy's by numpy, or if that is much work by JAX."""
     require_jax()
-    leaves = jax.tree.leaves(args)
+    leaves, structure = jax.tree.flatten(args)
     if not _of_numpy(leaves):
         return _by_jax(function, *args, **static)
-    if all(map(has_numpy_form, leaves)):
-        call = prepare(function, *args, **static)
+    with suppress(NotImplementedError):  # numpy cannot follow keys of another generator than JAX's default
+        call = prepare(function, leaves, structure, static)
         if call.program.work <= LITTLE:
             return call()
     # JAX caches constants of a trace by the identity of the numpy array, in that trace's precision: pass views
@@ -55,9 +56,8 @@ def compute(function: Callable[..., T], *args: Any, **static: Any) -> T:
 def interpret(function: Callable[..., T], *args: Any, **static: Any) -> T:
     """``function(*args, **static)``; of numpy arrays by numpy, operation by operation, however much work that is."""
     require_jax()
-    if not _of_numpy(jax.tree.leaves(args)):
-        return _by_jax(function, *args, **static)
-    return evaluate(function, *args, **static)
+    leaves, structure = jax.tree.flatten(args)
+    return prepare(function, leaves, structure, static)() if _of_numpy(leaves) else _by_jax(function, *args, **static)
 
 
 def compute_rows(function: Callable[..., Any], args: tuple[Any, ...], x: Any, **static: Any) -> Any:
@@ -88,6 +88,5 @@ def _by_jax(function: Callable[..., T], *args: Any, **static: Any) -> T:
 
 def _of_numpy(leaves: list[Any]) -> bool:
     """True if every leaf is numpy's, a Python number or a known random key."""
-    if on_host(leaves):
-        return True
-    return not is_traced(leaves) and on_host([leaf for leaf in leaves if not is_key(leaf)])
+    of_jax = [leaf for leaf in leaves if type(leaf) is not np.ndarray and isinstance(leaf, jax.Array)]
+    return all(not isinstance(leaf, jax.core.Tracer) and is_key(leaf) for leaf in of_jax)

@@ -33,7 +33,7 @@ class _Eager(Trace):
         """The results of one operation."""
         with jax.core.eval_context():
             try:
-                call = prepare(primitive.bind, *tracers, **params)
+                call = prepare(primitive.bind, *jax.tree.flatten(tuple(tracers)), params)
                 found = [
                     jax.device_put(to_jax(value, kind))
                     for value, kind in zip(call.values(), call.program.kinds, strict=True)

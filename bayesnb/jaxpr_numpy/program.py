@@ -35,12 +35,12 @@ def evaluate(function: Callable[..., Any], *args: Any, **static: Any) -> Any:
     arguments: a new function is traced at every call. Integers and normal numbers that are drawn are JAX's; gamma
     variates are numpy's, also a function of the key alone.
     """
-    return prepare(function, *args, **static)()
+    return prepare(function, *jax.tree.flatten(args), static)()
 
 
 def evaluate_once(function: Callable[..., Any], *args: Any) -> Any:
     """``evaluate`` for a closure, whose trace is not kept."""
-    return _prepare(_trace.__wrapped__, function, args, {})()
+    return _prepare(_trace.__wrapped__, function, *jax.tree.flatten(args), {})()
 
 
 class Call(NamedTuple):
@@ -60,15 +60,14 @@ class Call(NamedTuple):
             return self.program(*[x if type(x) is np.ndarray else to_numpy(x) for x in self.leaves])
 
 
-def prepare(function: Callable[..., Any], *args: Any, **static: Any) -> Call:
-    """The call that ``evaluate`` makes."""
-    return _prepare(_trace if _is_hashable(static) else _trace.__wrapped__, function, args, static)
+def prepare(function: Callable[..., Any], leaves: list[Any], structure: Any, static: dict[str, Any]) -> Call:
+    """The call that ``evaluate`` makes, from the leaves and the structure of the arguments."""
+    return _prepare(_trace if _is_hashable(static) else _trace.__wrapped__, function, leaves, structure, static)
 
 
 def _prepare(
-    trace: Callable[..., tuple[Program, Any]], function: Callable[..., Any], args: Any, static: dict[str, Any]
+    trace: Callable[..., tuple[Program, Any]], function: Callable[..., Any], leaves: Any, structure: Any, static: Any
 ) -> Call:
-    leaves, structure = jax.tree.flatten(args)
     kinds = tuple([(x.shape, x.dtype, False) if type(x) is np.ndarray else _kind(x) for x in leaves])
     return Call(*trace(function, tuple(static.items()), structure, kinds, jax.threefry_partitionable.value), leaves)
 
