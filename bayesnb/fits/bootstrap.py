@@ -27,7 +27,7 @@ from bayesnb.arrays.typing import Array, ArrayLike, LabelsLike, Rows
 from bayesnb.families.parts.support import require_choice
 from bayesnb.fits.closed_form import CLOSED_FORMS, fit_map, fit_mle, require_fit, require_maxima
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
-from bayesnb.primitives.sums.host import ReplicateSums
+from bayesnb.primitives.sums import HostSums, Labels
 from bayesnb.results.classifier import PointEstimate
 from bayesnb.results.intervals import Interval, ParameterDraws, probability_interval, tails
 from bayesnb.rows import arguments
@@ -167,7 +167,9 @@ def _statistics(rows: LabelledRows, weights: Array) -> ModelStatistics:
         members = labels.y[block, k] if labels.soft else labels.y[block] == k
         own = block.start + np.flatnonzero(members)
         share = labels.y[:, k] if labels.soft else labels.weight
-        z = ReplicateSums(weights[:, own] if share is None else weights[:, own] * share[own])
+        of_replicates = weights[:, own].T.astype(np.float64)
+        soft = of_replicates if share is None else of_replicates * share[own, None]
+        z = HostSums(Labels(soft, None), len(weights), evidence=False)
         return ModelStatistics(z.counts(), {b: f.statistics(arrays[b][own], z) for b, f in families.items()})
 
     row_bytes = max(bytes_per_row(x) for x in arrays.values())

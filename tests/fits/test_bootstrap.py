@@ -17,7 +17,7 @@ import bayesnb as nb
 from bayesnb.arrays import threads
 from bayesnb.fits.bootstrap import bootstrap, bootstrap_weights
 from bayesnb.numerics import log_gamma
-from bayesnb.primitives.sums.host import ReplicateSums
+from bayesnb.primitives.sums import HostSums, Labels
 from tests import cases
 
 R = 4
@@ -169,7 +169,7 @@ def test_an_outlier_and_an_offset_cost_no_digits(key, rng, dtype):
 def test_squares_of_few_rows_far_from_the_others_are_done_again():
     x = np.array([0.0, 0.0, 0.0, 0.0, 1e6 / 3, 1e6 / 3 + 1, 1e6 / 3 + 1.7])[:, None]
     weights = np.array([[1, 1, 1, 1, 1, 1, 1], [0, 0, 0, 0, 1, 3, 1], [0] * 7])
-    count, mean, squares = ReplicateSums(weights).moments(x)
+    count, mean, squares = HostSums(Labels(weights.T.astype(float), None), len(weights)).moments(x)
     assert_array_equal(count[:, 0], [7, 5, 0])
     few = np.repeat(x, weights[1])
     assert_allclose(mean[:2, 0], [x.mean(), few.mean()], rtol=1e-14)
