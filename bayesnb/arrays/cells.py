@@ -8,8 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesnb.arrays.compiled import compiled_unless_few
-from bayesnb.arrays.placement import Array, is_sparse, is_traced, namespace, native
-from bayesnb.arrays.threads import in_threads, row_blocks
+from bayesnb.arrays.placement import Array, is_sparse, is_traced, namespace
 
 SQUARABLE = 0.45
 """The largest cell is the largest float to this power: its square is finite, with room to sum squares."""
@@ -54,27 +53,6 @@ def _count_larger(cells: Array, largest: float) -> int:
     for i in range(cells.shape[0]):
         larger += abs(cells[i]) > largest
     return larger
-
-
-def above(x: Array, threshold: float) -> tuple[Array, bool]:
-    """Which of numpy's cells are above a threshold, and whether all are finite; in one pass, in threads."""
-    if x.dtype.kind != "f":  # compared with an integer: with a float numpy would copy them to float64
-        return np.greater(x, int(np.floor(threshold))), True
-    x = native(x if x.flags.forc else np.ascontiguousarray(x))
-    flags = np.empty_like(x, dtype=bool)
-    cells, found = x.ravel(order="K"), flags.ravel(order="K")
-    parts = row_blocks(cells.size, cells.itemsize)
-    return flags, not any(in_threads(lambda part: _mark_above(cells[part], threshold, found[part]), parts))
-
-
-@compiled_unless_few
-def _mark_above(cells: Array, threshold: float, found: Array) -> int:
-    """Mark the cells above the threshold, and count those that are not finite."""
-    others = 0
-    for i in range(cells.shape[0]):
-        found[i] = cells[i] > threshold
-        others += not (abs(cells[i]) < np.inf)
-    return others
 
 
 def square_sum(x: Array) -> float:

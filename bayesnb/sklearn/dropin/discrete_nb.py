@@ -10,7 +10,6 @@ from sklearn import naive_bayes
 from sklearn.preprocessing import binarize
 from sklearn.utils import assert_all_finite
 
-from bayesnb.arrays.cells import above
 from bayesnb.arrays.placement import Array
 from bayesnb.arrays.sparse import is_sparse, rows_of
 from bayesnb.families import Bernoulli, Multinomial
@@ -62,8 +61,8 @@ class BernoulliNB(BaseNB, naive_bayes.BernoulliNB):
             return binarize(rows_of(X), threshold=self.binarize)
         if 0 <= self.binarize < 1 and X.dtype.kind in "bu" and X.max() <= 1:
             return X  # zeros and ones already: without a copy a fit of bytes takes two thirds of the time
-        flags, all_finite = above(X, self.binarize)
-        if all_finite:
+        flags = np.greater(X, self.binarize)
+        if np.isfinite(X).all():
             return flags
         assert_all_finite(X, allow_nan=True, input_name="X")
         return np.where(np.isnan(X), X, flags)
