@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import jax.numpy as jnp
@@ -11,56 +10,16 @@ import numpy as np
 import scipy.special
 from jax.scipy.special import gammaln
 
-from bayesnb.arrays.compiled import compiled
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.arrays.sparse import bytes_per_row, cells_by_row, part_of, sums_between
 from bayesnb.arrays.threads import in_threads, row_blocks
 
-NUM_FACTORIALS = 1000
-"""The length of the table of log-factorials, which is worthwhile for more than this many numbers."""
-
 
 def log_factorial(x: Array) -> Array:
     """log x! = log Gamma(x + 1), on the host or the device."""
-    if not on_host(x):
-        return gammaln(jnp.asarray(x, jnp.promote_types(x.dtype, jnp.result_type(float))) + 1.0)
-    x = np.asarray(x)
-    # many numbers that are small and whole are looked up in a table
-    if x.size > NUM_FACTORIALS and x.dtype.kind in "fiu":
-        out = np.empty(x.shape)
-        if _look_up(x.ravel(), _log_factorials(), out.reshape(-1)):
-            return out
-    return scipy.special.gammaln(np.add(x, 1.0, dtype=np.float64))
-
-
-@compiled
-def _look_up(x: Array, table: Array, out: Array) -> bool:
-    """out_i = table[x_i]. Returns False, with ``out`` incomplete, at the first number that is not an index."""
-    for i in range(x.shape[0]):
-        if not (0 <= x[i] < table.shape[0] and x[i] == np.floor(x[i])):
-            return False
-        out[i] = table[int(x[i])]
-    return True
-
-
-@compiled
-def _add_looked_up(cells: Array, pointers: Array, table: Array, out: Array) -> bool:
-    """out_n = sum of table[cell] between consecutive pointers. Returns False early if a cell is not an index."""
-    for n in range(out.shape[0]):
-        total = 0.0
-        for i in range(np.uintp(pointers[n]), np.uintp(pointers[n + 1])):
-            cell = cells[i]
-            if not (0 <= cell < table.shape[0] and cell == np.intp(cell)):
-                return False
-            total += table[np.uintp(cell)]
-        out[n] = total
-    return True
-
-
-@cache
-def _log_factorials() -> Array:
-    """log 0!, log 1!, ... log (NUM_FACTORIALS - 1)!"""
-    return scipy.special.gammaln(np.arange(1.0, NUM_FACTORIALS + 1.0))
+    if on_host(x):
+        return scipy.special.gammaln(np.add(x, 1.0, dtype=np.float64))
+    return gammaln(jnp.asarray(x, jnp.promote_types(x.dtype, jnp.result_type(float))) + 1.0)
 
 
 def row_log_factorials(x: Any) -> Array:
@@ -82,9 +41,6 @@ def _of_rows(function: Callable[[Array, Array], Array], x: Any) -> Array:
 
 
 def _log_factorials_between(cells: Array, pointers: Array) -> Array:
-    sums = np.empty(len(pointers) - 1)
-    if cells.dtype.kind in "fiu" and _add_looked_up(cells, pointers, _log_factorials(), sums):
-        return sums
     return sums_between(log_factorial(cells), pointers)
 
 
