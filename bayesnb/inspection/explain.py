@@ -28,7 +28,7 @@ from bayesnb.inspection import display_names as names
 from bayesnb.inspection.explanation import Explanation, Intervals
 from bayesnb.inspection.word_terms import explained_predictive, explained_terms, has_word_terms, merge_words
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
-from bayesnb.numerics.log_prob import LogProb
+from bayesnb.numerics.log_prob import NO_CLASS, LogProb
 from bayesnb.results import intervals
 from bayesnb.results.classifier import Classifier, PointEstimate, Posterior
 from bayesnb.results.combine import mixture_terms, raise_terms
@@ -40,9 +40,6 @@ from bayesnb.rows.packing import columns_in
 
 LARGEST = 1 << 31
 """The most bytes of one table."""
-
-NEVER = 1e9
-"""A class of probability zero counts as this many impossible features: more than any row has."""
 
 
 def explain(
@@ -158,7 +155,7 @@ def _check_size(size: int, of_what: str, num_classes: int, num_features: int, ad
 
 def _exact_log_odds(probs: Array, table: list[Array], against: int) -> tuple[Array, Array]:
     """Log odds of the prior [K] and contributions [N, K, F]; infinite if one class has more impossible features."""
-    prior, never = (part - part[against] for part in (np.log(np.where(probs > 0, probs, 1.0)), NEVER * (probs == 0)))
+    prior, never = (part - part[against] for part in (np.log(np.where(probs > 0, probs, 1.0)), NO_CLASS * (probs == 0)))
     features, zeros = (part - part[:, [against]] for part in table)
     more = np.sign(never + zeros.sum(axis=2))[:, :, None]
     # infinite only for features that are impossible under the class with more of them

