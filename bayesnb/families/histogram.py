@@ -25,9 +25,9 @@ from bayesnb.families.parts.support import broadcast
 from bayesnb.families.priors import segments
 from bayesnb.numerics import dirichlet, stable
 from bayesnb.numerics.log_prob import LogProb
-from bayesnb.numerics.segment_weights import left_out_logs
 from bayesnb.primitives import products
 from bayesnb.primitives.cells import find_cells
+from bayesnb.primitives.segmentations.left_out import left_out_logs
 
 ROW_BYTES = 1 << 10
 """Leave-one-out splits rows into threads as if each column had so many bytes: as much work as reading them."""

@@ -34,7 +34,7 @@ from bayesnb.forests.bivariate_normal import Moments
 from bayesnb.forests.columns import Layout, Segments, normal_prior, pseudo_counts
 from bayesnb.forests.pairs import JointStatistics, PairStatistics, join_segments, merge_labels
 from bayesnb.numerics import dirichlet
-from bayesnb.primitives.forest_sums import NEVER
+from bayesnb.numerics.stable import NEVER
 
 
 class Child(NamedTuple):

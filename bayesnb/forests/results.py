@@ -30,7 +30,8 @@ from bayesnb.forests.pairs import PairStatistics
 from bayesnb.forests.ratios import PairRows, PairTables, log_ratios, pair_tables
 from bayesnb.forests.structures import STRUCTURES, Combine, log_weights
 from bayesnb.model.naive_bayes import NaiveBayes, Sites
-from bayesnb.primitives.forest_sums import NEVER, edge_probabilities, log_forest_sum
+from bayesnb.numerics.stable import NEVER
+from bayesnb.primitives.forest_sums import edge_probabilities, log_forest_sum
 from bayesnb.primitives.scoring import Score
 from bayesnb.results.classifier import Classifier, Posterior
 from bayesnb.results.combine import add_forests, raise_to_powers

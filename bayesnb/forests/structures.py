@@ -14,7 +14,8 @@ import numpy as np
 from bayesnb.arrays import either
 from bayesnb.arrays.placement import Array
 from bayesnb.numerics.log_prob import logsumexp
-from bayesnb.primitives.forest_sums import NEVER, log_forest_sum
+from bayesnb.numerics.stable import NEVER
+from bayesnb.primitives.forest_sums import log_forest_sum
 
 Combine = Callable[[Array, Array | None], Array]
 """From log ratios [N, K, D, D] and ``removed`` [N, 1, D, D] or None to the log ratio of the row, [N, K]."""

@@ -18,8 +18,8 @@ from bayesnb.arrays.placement import Array
 from bayesnb.forests.edges import Parts, log_evidence_ratios, take_labels
 from bayesnb.forests.pairs import PairStatistics, join_segments, merge_labels
 from bayesnb.forests.results import ForestPosterior, forest_parts
+from bayesnb.numerics.stable import NEVER
 from bayesnb.primitives.codes import starts_of
-from bayesnb.primitives.forest_sums import NEVER
 
 ROUNDING = 1e-14
 """A spread below this share of the mean is rounding: the column counts as constant."""

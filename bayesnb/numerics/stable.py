@@ -8,6 +8,9 @@ import scipy.special
 
 from bayesnb.arrays.placement import Array, on_host
 
+NEVER = -1e30
+"""The log of a weight that counts as zero; unlike -inf it has a gradient, and in float32 sums of it are finite."""
+
 
 def log1p_minus(r: Array) -> Array:
     """log(1 + r) - r without cancellation near 0, r > -1."""

@@ -22,9 +22,7 @@ import numpy as np
 from bayesnb.arrays.compiled import compiled
 from bayesnb.arrays.compute import compute
 from bayesnb.arrays.placement import Array, on_host
-
-NEVER = -1e30
-"""The log weight of an edge that is not allowed; finite, so that sums and gradients are finite in float32, too."""
+from bayesnb.numerics.stable import NEVER
 
 LARGEST = 650.0
 """Larger log weights are not exponentiated: sums of 256 of them would overflow near 704."""

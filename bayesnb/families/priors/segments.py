@@ -20,9 +20,9 @@ import jax.numpy as jnp
 from bayesnb.arrays.placement import Array
 from bayesnb.families.parts.statistics import without
 from bayesnb.numerics.log_gamma import log_gamma_ratio
-from bayesnb.numerics.segment_weights import segment_sums, segment_weights
+from bayesnb.numerics.stable import NEVER
 from bayesnb.primitives.segmentations import best_segmentation, log_prior_of_count, sum_segmentations
-from bayesnb.primitives.segmentations.sums import NEVER
+from bayesnb.primitives.segmentations.weights import segment_sums, segment_weights
 
 
 class Prior(NamedTuple):
@@ -107,7 +107,7 @@ def left_out(prior: Prior, known: Average, own: Array, weight: Array) -> Array:
     """The log of ``predictive`` without a row of class ``own``, of this weight, that is in the cell, [K, D, G].
 
     Without the row the segments' probabilities change by 1 / p(row | segment, other rows), and its class loses it. For
-    numpy rows ``numerics.segment_weights`` does it row by row.
+    numpy rows ``primitives.segmentations`` does it row by row.
     """
     total, mass = prior.total, prior.segments()[None]
     counts = jnp.asarray(prior.counts, known.log_share.dtype)

@@ -10,7 +10,8 @@ from jax.scipy.special import gammaln
 from bayesnb.arrays.compiled import compiled
 from bayesnb.arrays.host_bodies import Shape, with_host_body
 from bayesnb.arrays.placement import Array
-from bayesnb.primitives.segmentations.sums import NEVER, log_of
+from bayesnb.numerics.stable import NEVER
+from bayesnb.primitives.segmentations.sums import log_of
 
 
 def log_prior_of_count(real: Array) -> Array:

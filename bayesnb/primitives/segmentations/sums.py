@@ -15,9 +15,7 @@ import numpy as np
 from bayesnb.arrays.host_bodies import Shape, with_host_body
 from bayesnb.arrays.placement import Array
 from bayesnb.arrays.threads import in_threads, row_blocks
-
-NEVER = -1e36
-"""The log of a weight that counts as zero; unlike -inf it has a gradient."""
+from bayesnb.numerics.stable import NEVER
 
 
 @cache
