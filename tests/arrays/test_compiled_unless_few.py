@@ -9,7 +9,6 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from bayesnb.arrays.cells import _count_others
-from bayesnb.model.class_prior import _write_sums
 from bayesnb.numerics.log_prob import _divide, _row_sums, _subtract, _subtract_largest
 from bayesnb.primitives.products.category_tables import _look_up
 from bayesnb.primitives.products.loops import _log_squares
@@ -43,7 +42,6 @@ def squares(dtype):
         (_row_sums, (LOGS,)),
         (_subtract, (LOGS, LOGS[:, 0])),
         (_divide, (LOGS, np.array([0.5, 1.0, np.inf, 3.0, 1e-300]))),
-        (_write_sums, (LOGS, LOGS[1], np.empty(LOGS.shape))),
     ],
     ids=lambda given: getattr(given, "__name__", None),
 )
