@@ -54,12 +54,8 @@ class OpenCategorical(Categorical):
         counted = super().statistics(x, z)
         if isinstance(z, HostSums) and z.has_counted_all(counted.counts, x.shape[1]):
             return counted
-        self._check_uncounted(x)
         sizes = self._sizes_in(x)
         return counted if sizes == counted.sizes else Categorical(sizes).statistics(x, z)
-
-    def _check_uncounted(self, x: Array) -> None:
-        """Look at cells of which not all were counted: nothing, as ``check`` has looked at them."""
 
     def _sizes_in(self, x: Array) -> tuple[int, ...]:
         """The number of categories of each column, including those in these rows."""
@@ -82,14 +78,3 @@ class WholeParts(OpenCategorical):
         """Raise ValueError if a cell is negative or infinite."""
         if not all_codes(x, min(self._sizes)) and ((x < 0).any() or (x.dtype.kind == "f" and np.isinf(x).any())):
             raise ValueError(f"block {block!r} has a cell that is not a code: give finite numbers of 0 or more, or NaN")
-
-
-@pytree
-class CountedParts(WholeParts):
-    """The same for a fit: counts that hold every cell prove what the check would find, and a fit saves two fifths."""
-
-    def check(self, x: Array, block: str) -> None:
-        """Nothing: ``statistics`` checks cells that are not all counted."""
-
-    def _check_uncounted(self, x: Array) -> None:
-        super().check(x, "x")

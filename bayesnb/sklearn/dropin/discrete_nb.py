@@ -15,7 +15,7 @@ from bayesnb.arrays.sparse import is_sparse, rows_of
 from bayesnb.families import Bernoulli, Multinomial
 from bayesnb.families.bernoulli import BernoulliStatistics
 from bayesnb.families.multinomial import MultinomialStatistics
-from bayesnb.families.open_categorical import CountedParts, WholeParts
+from bayesnb.families.open_categorical import WholeParts
 from bayesnb.families.parts.statistics import CategoricalStatistics
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.numerics.dirichlet import log_frequencies
@@ -124,7 +124,7 @@ class CategoricalNB(BaseNB, naive_bayes.CategoricalNB):
     def _sum(self, X: Array, codes: Array, weight: Array | None, num_classes: int) -> ModelStatistics:
         # scikit-learn's reading of ``min_categories`` if every code is 0
         least = tuple(self._validate_n_categories(np.zeros((1, X.shape[1]), int), self.min_categories).tolist())
-        model = NaiveBayes(CountedParts(least))
+        model = NaiveBayes(WholeParts(least))
         counted = summarise(label_rows(model, X, codes, weight, num_classes), evidence=False)
         return counted.with_block("x", counted.blocks["x"].without_room(least))
 
