@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesnb.arrays.cells import unless_all
 from bayesnb.arrays.placement import Array, as_array, namespace
 
 
@@ -28,21 +27,6 @@ class Codes(NamedTuple):
         seen = self.look(self.cells)
         cells = self.cells if seen is None else namespace(self.cells).where(seen, self.cells, 0)
         return cells.astype(np.int32) + self.starts[None, :-1], seen
-
-
-class Places(NamedTuple):
-    """Cells as places ``found`` [N, D], int32, in a table of ``size`` entries; a missing cell is at ``size``.
-
-    Compiled loops read a table with one more entry, without a check.
-    """
-
-    found: Array
-    size: int
-
-    def places(self) -> tuple[Array, Array | None]:
-        """The places, and the mask of cells that are seen; others get the first place."""
-        seen = unless_all(self.found < self.size)
-        return (self.found, None) if seen is None else (np.where(seen, self.found, 0), seen)
 
 
 def declared_sizes(given: Any) -> int | tuple[int, ...]:

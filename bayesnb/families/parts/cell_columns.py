@@ -28,7 +28,7 @@ from bayesnb.families.priors import segments
 from bayesnb.families.priors.normal_inverse_gamma import NormalInverseGamma
 from bayesnb.numerics.log_prob import LogProb
 from bayesnb.primitives.cells import codes_of_cells
-from bayesnb.primitives.codes import Codes, Places
+from bayesnb.primitives.codes import Codes
 from bayesnb.primitives.sums import ClassSums
 
 SAFE = 1e15
@@ -160,7 +160,7 @@ class CellColumns(Family):
         inside = statistics.counts * (share - width)[None]
         return inside.sum(axis=(0, 2))[None] + statistics.log_base.sum(axis=0, keepdims=True)
 
-    def codes(self, x: Array) -> Codes | Places:
+    def codes(self, x: Array) -> Codes:
         """The cells, with their places in a table of all columns end to end."""
         return codes_of_cells(x, self._edges)
 

@@ -12,11 +12,11 @@ import numpy as np
 from bayesnb.arrays.compiled import compiled_unless_few, for_loops
 from bayesnb.arrays.placement import Array, on_host
 from bayesnb.numerics.log_prob import LogProb
-from bayesnb.primitives.codes import Codes, Places
+from bayesnb.primitives.codes import Codes
 from bayesnb.primitives.products.blockwise import score_rows
 
 
-def lookup(codes: Callable[[Array], Codes | Places], table: LogProb) -> Callable[[Array], LogProb]:
+def lookup(codes: Callable[[Array], Codes], table: LogProb) -> Callable[[Array], LogProb]:
     """A function from rows to sum_d table[k, place of x_nd], [N, K], over the observed cells; tables [K, S]."""
     host = _on_host(codes, table) if on_host(table) else None
 
@@ -29,18 +29,15 @@ def lookup(codes: Callable[[Array], Codes | Places], table: LogProb) -> Callable
     return score
 
 
-def _on_host(codes: Callable[[Array], Codes | Places], table: LogProb) -> Callable[[Array], LogProb]:
+def _on_host(codes: Callable[[Array], Codes], table: LogProb) -> Callable[[Array], LogProb]:
     num_classes, size = table.finite.shape
     impossible = table.zeros is not None and table.zeros.any()
     finite, zeros = _by_place(table.finite), _by_place(table.zeros) if impossible else None
 
     def of_block(block: Array, _: Any) -> LogProb:
         coded, tables = codes(for_loops(block)), LogProb(finite, zeros)
-        known = coded.size if isinstance(coded, Places) else coded.starts[-1]
-        if known != size:  # the loop would read outside of the table
-            raise ValueError(f"the columns have {known} categories together, and the table {size}")
-        if isinstance(coded, Places):
-            return jax.tree.map(lambda part: _look_up_places(coded.found, part), tables)
+        if coded.starts[-1] != size:  # the loop would read outside of the table
+            raise ValueError(f"the columns have {coded.starts[-1]} categories together, and the table {size}")
         return jax.tree.map(lambda part: _look_up(coded.cells, coded.starts, part), tables)
 
     def score(x: Array) -> LogProb:
@@ -50,24 +47,8 @@ def _on_host(codes: Callable[[Array], Codes | Places], table: LogProb) -> Callab
 
 
 def _by_place(table: Array) -> Array:
-    """[K, S] as [S + 1, K], with nothing at the place of missing cells.
-
-    A row of it lies in one piece in memory: else a loop takes half as long again.
-    """
-    by_place = np.zeros((table.shape[1] + 1, table.shape[0]))
-    by_place[:-1] = table.T
-    return by_place
-
-
-@compiled_unless_few
-def _look_up_places(places: Array, table: Array) -> Array:
-    out = np.zeros((places.shape[0], table.shape[1]))
-    for n in range(places.shape[0]):
-        for d in range(places.shape[1]):
-            place = np.uintp(places[n, d])
-            for k in range(out.shape[1]):
-                out[n, k] += table[place, k]
-    return out
+    """[K, S] as [S, K], whose rows lie in one piece in memory: else a loop takes half as long again."""
+    return np.ascontiguousarray(table.T, np.float64)
 
 
 @compiled_unless_few
@@ -82,7 +63,7 @@ def _look_up(cells: Array, starts: Array, table: Array) -> Array:
     return out
 
 
-def _gather(table: Array, coded: Codes | Places) -> Array:
+def _gather(table: Array, coded: Codes) -> Array:
     """The sums of table entries, column by column, so that the working set is [N, K]."""
     # under jit an index out of range is clamped and -1 wraps around: places of missing cells are masked
     places, seen = coded.places()

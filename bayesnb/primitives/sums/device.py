@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from bayesnb.arrays.cells import observed
 from bayesnb.arrays.placement import Array
-from bayesnb.primitives.codes import Codes, Places
+from bayesnb.primitives.codes import Codes
 from bayesnb.primitives.sums.interface import Labels
 
 
@@ -50,7 +50,7 @@ class DeviceSums:
         # integers are exact for unweighted rows
         return self._segment_sum(ones.astype(jnp.int32)), self.cell_counts(seen, x.shape[1])
 
-    def table(self, codes: Codes | Places, size: int) -> Array:
+    def table(self, codes: Codes, size: int) -> Array:
         places, seen = codes.places()
         if self.soft:
             # one class at a time: a one-hot of the codes would be [N, D, size]

@@ -17,7 +17,7 @@ from bayesnb.arrays.class_table import ClassTable, is_sparse_enough
 from bayesnb.arrays.compiled import for_loops
 from bayesnb.arrays.placement import Array
 from bayesnb.arrays.sparse import is_sparse
-from bayesnb.primitives.codes import Codes, Places
+from bayesnb.primitives.codes import Codes
 from bayesnb.primitives.sums import loops
 from bayesnb.primitives.sums.interface import Labels
 
@@ -111,16 +111,13 @@ class HostSums:
             self._proven.append((x, constraints.boolean))
         return ones, cells
 
-    def table(self, codes: Codes | Places, size: int) -> Array:
+    def table(self, codes: Codes, size: int) -> Array:
         what = f"counts of {self.num_classes:,} classes and {size:,} categories"
         memory.require(8 * self.num_classes * size, what, "give codes 0, 1, 2, ... that are fewer")
-        table = np.zeros((self.num_classes, size + 1))  # the last place is that of cells found missing
+        table = np.zeros((self.num_classes, size))
         for classes, labels in self._by_class():
-            if isinstance(codes, Places):
-                loops.add_places(codes.found, *labels, table[classes])
-            else:
-                loops.add_codes(for_loops(codes.cells), codes.starts, *labels, table[classes])
-        return np.ascontiguousarray(table[:, :size])
+            loops.add_codes(for_loops(codes.cells), codes.starts, *labels, table[classes])
+        return table
 
     def has_counted_all(self, table: Array, num_columns: int) -> bool:
         """True if a ``table`` is known to count every cell; False with weights, whose sums are not exact."""

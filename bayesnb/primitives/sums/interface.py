@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 from bayesnb.arrays.placement import Array
-from bayesnb.primitives.codes import Codes, Places
+from bayesnb.primitives.codes import Codes
 
 
 class Labels(NamedTuple):
@@ -48,7 +48,7 @@ class ClassSums(Protocol):
     def trials(self, x: Array) -> tuple[Array, Array]:
         """sum_n z_nk x_nd of zeros and ones, and sum_n z_nk of cells that are not NaN, [K, D]."""
 
-    def table(self, codes: Codes | Places, size: int) -> Array:
+    def table(self, codes: Codes, size: int) -> Array:
         """sum_n z_nk 1[place of x_nd = c] over all columns d, [K, size]."""
 
     def moments(self, x: Array) -> tuple[Array, Array, Array]:

@@ -74,17 +74,6 @@ def add_codes(cells: Array, starts: Array, y: Array, weight: Array | None, table
 
 
 @compiled
-def add_places(places: Array, y: Array, weight: Array | None, table: Array) -> None:
-    """table_kc += sum of w_n over the cells of class k at place c, of places inside of the table."""
-    for n in range(places.shape[0]):
-        k = y[n]
-        if 0 <= k < table.shape[0]:
-            w = 1.0 if weight is None else weight[n]
-            for d in range(places.shape[1]):
-                table[k, np.uintp(places[n, d])] += w
-
-
-@compiled
 def first_values(x: Array, y: Array, origin: Array, found: Array) -> None:
     """origin_kd = the first value of class k that is not NaN; ``found`` marks where there is one."""
     missing = np.empty(found.shape[0], np.int64)
