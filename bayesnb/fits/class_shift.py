@@ -6,7 +6,7 @@ distributions, whose log likelihood is concave in the K - 1 free numbers:
     log p(X | pi) = sum_n log(sum_k pi_k p(x_n | k)),    pi ~ Dirichlet(a)
 
 Saerens, Latinne and Decaestecker, Adjusting the outputs of a classifier to new a priori probabilities (2002), maximise
-it by EM; ``numerics.mixture_proportions`` does by Newton's method. The uncertainty of the classes' own parameters is
+it by EM; ``fits.mixture_proportions`` does by Newton's method. The uncertainty of the classes' own parameters is
 not part of the interval: their predictive distributions are taken as known.
 """
 
@@ -24,7 +24,7 @@ from bayesnb.arrays.placement import on_host
 from bayesnb.arrays.pytree import Node, pytree
 from bayesnb.arrays.typing import Array, Estimator, Table
 from bayesnb.arrays.user_warnings import warn
-from bayesnb.numerics.mixture_proportions import (
+from bayesnb.fits.mixture_proportions import (
     BURN_IN,
     Points,
     effective_size,
