@@ -44,15 +44,7 @@ def _count_others(cells: Array, size: float) -> int:
 
 def all_within(x: Array, largest: float) -> bool:
     """True if no number of numpy's cells is known to be larger in size; NaN is none."""
-    return isinstance(x, np.ndarray) and x.dtype.kind in "fiu" and _count_larger(x.ravel(order="K"), largest) == 0
-
-
-@compiled_unless_few
-def _count_larger(cells: Array, largest: float) -> int:
-    larger = 0
-    for i in range(cells.shape[0]):
-        larger += abs(cells[i]) > largest
-    return larger
+    return isinstance(x, np.ndarray) and x.dtype.kind in "fiu" and not (np.abs(x) > largest).any()
 
 
 def square_sum(x: Array) -> float:

@@ -69,25 +69,3 @@ def _search(x: Array, table: Array, width: int, num_edges: int, codes: Array) ->
         for d in range(num_columns):
             code = min(codes[n, d] - d * width, num_edges)  # infinity reaches the padding, too
             codes[n, d] = code if x[n, d] == x[n, d] else MISSING
-
-
-def beyond(x: Array, low: Array, high: Array, fall: Array, rise: Array) -> Array:
-    """How far numbers lie below ``low``, times ``fall``, or above ``high``, times ``rise``, [N, D].
-
-    These are [D]. 0 for NaN.
-    """
-    if namespace(x) is np and namespace(low) is np:
-        far = np.empty(x.shape)
-        _beyond(for_loops(x), *map(np.ascontiguousarray, (low, high, fall, rise)), far)
-        return far
-    x, (low, high, fall, rise) = jnp.asarray(x), (jnp.asarray(end)[None] for end in (low, high, fall, rise))
-    below, above = low - x, x - high
-    return jnp.where(below > 0, below, 0.0) * fall + jnp.where(above > 0, above, 0.0) * rise
-
-
-@compiled_unless_few
-def _beyond(x: Array, low: Array, high: Array, fall: Array, rise: Array, far: Array) -> None:
-    for n in range(x.shape[0]):
-        for d in range(x.shape[1]):
-            below, above = low[d] - x[n, d], x[n, d] - high[d]
-            far[n, d] = (below * fall[d] if below > 0.0 else 0.0) + (above * rise[d] if above > 0.0 else 0.0)

@@ -20,7 +20,7 @@ from bayesnb.arrays import either
 from bayesnb.arrays.placement import Array
 from bayesnb.families.priors.segments import join_cells
 from bayesnb.numerics.log_gamma import log_gamma_ratio
-from bayesnb.primitives.cells import MISSING, beyond, find_cells
+from bayesnb.primitives.cells import MISSING, find_cells
 from bayesnb.primitives.segmentations import draw_segmentation, log_prior_of_count, sum_segmentations
 
 
@@ -36,7 +36,9 @@ class Ends(NamedTuple):
 
     def tail(self, x: Array) -> Array:
         """How far a number lies beyond the outermost edges, in scales, [N, D]; 0 for NaN."""
-        return beyond(x, self.low, self.high, self.fall, self.rise)
+        below, above = self.low[None] - x, x - self.high[None]
+        fallen, risen = either.where(below > 0, below, 0.0), either.where(above > 0, above, 0.0)
+        return fallen * self.fall[None] + risen * self.rise[None]
 
 
 def ends_of(edges: Array, atoms: Array) -> Ends:

@@ -8,7 +8,6 @@ import numpy as np
 
 from bayesnb.arrays.compiled import compiled, part_of_loops
 from bayesnb.arrays.placement import Array
-from bayesnb.numerics.stable import NEVER
 
 LARGE = 16.0
 """From here on Stirling's series is used, as in ``log_gamma_ratio``; below, log-gammas have all digits."""
@@ -47,8 +46,8 @@ def left_out_logs(cells: Array, y: Array, weight: Array, parts: tuple[Array, Arr
     return out
 
 
-IMPOSSIBLE = 0.1 * NEVER
-"""Below the log share of every segment."""
+IMPOSSIBLE = -1e29
+"""Below the log share of every segment, and above the log of a weight that counts as zero."""
 
 NEGLIGIBLE = 80.0
 """A segment that is less probable than another by so many nats changes no ratio of classes."""
