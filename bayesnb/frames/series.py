@@ -13,6 +13,7 @@ from typing import Any, Literal
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from narwhals.exceptions import DuplicateError
 
 from bayesnb.arrays.lazy import require_computed
@@ -101,7 +102,10 @@ def sort_of(cells: nw.Series[Any]) -> Sort:
     if cells.is_null().all():
         return "nothing"
     held = {str(dtype)}
-    if dtype == nw.Object:
+    if dtype == nw.Unknown:
+        native = cells.to_native()
+        held = {str(native.type if cells.implementation.is_pyarrow() else native.dtype)}
+    elif dtype == nw.Object:
         held = {type(cell).__name__ for cell in cells.drop_nulls().to_list()}
     raise DataError(
         f"column '{cells.name}' holds {' and '.join(sorted(held))}, expected numbers, booleans or text: give the whole "
@@ -118,15 +122,51 @@ def to_plain(cells: nw.Series[Any], *, coded: bool = False) -> nw.Series[Any]:
     """The column in the type of its values if pandas stores it as objects, or as categories; others unchanged.
 
     Categories that are text stay categories; if ``coded`` all do. A dictionary of Arrow in pandas becomes Arrow's.
+    Sparse, long and byte-swapped numbers become numpy's.
     """
     if cells.dtype in CODED:
         native = cells.to_native()
         if isinstance(getattr(native, "dtype", None), pd.ArrowDtype):
-            cells = nw.from_native(native.array.__arrow_array__(), series_only=True).alias(cells.name)
+            native = native.array.__arrow_array__()
+        if isinstance(native, pa.ChunkedArray):
+            cells = nw.from_native(plain_text(native), series_only=True).alias(cells.name)
         return cells if coded else _without_codes(cells)
+    if cells.dtype == nw.Unknown and cells.implementation.is_pandas():
+        native = cells.to_native()
+        return nw.from_native(native.astype(_plain_dtype(native.dtype)), series_only=True)
     if cells.dtype != nw.Object or not hasattr(cells.to_native(), "convert_dtypes") or cells.is_null().all():
         return cells
     return nw.from_native(cells.to_native().convert_dtypes(), series_only=True)
+
+
+def _plain_dtype(given: Any) -> Any:
+    """The type of pandas that the values of sparse, long or byte-swapped numbers have in numpy; others unchanged."""
+    dtype = given.subtype if isinstance(given, pd.SparseDtype) else given
+    if not isinstance(dtype, np.dtype) or dtype.kind not in "fiu":
+        return dtype
+    return np.dtype(np.float64) if dtype.itemsize > 8 else dtype.newbyteorder("=")
+
+
+def plain_text(column: Any) -> Any:
+    """A column of Arrow whose views of text, or those of its dictionary, are texts, which all its functions take."""
+    if isinstance(column, pa.ChunkedArray):
+        chunks = [plain_text(chunk) for chunk in column.chunks]
+        return pa.chunked_array(chunks) if chunks else column
+    if pa.types.is_dictionary(column.type):
+        values = plain_text(column.dictionary)
+        return pa.DictionaryArray.from_arrays(column.indices, values, ordered=column.type.ordered)
+    return column.cast(pa.large_string()) if pa.types.is_string_view(column.type) else column
+
+
+def to_arrow(frame: Frame) -> pa.Table:
+    """The frame as a table of Arrow; DataError for a column of a type that Arrow does not have."""
+    try:
+        return frame.to_arrow()
+    except (pa.ArrowException, TypeError):
+        plain = [to_plain(frame[name]) for name in frame.columns]
+        for column in plain:
+            sort_of(column)
+        return frame.with_columns(*plain).to_arrow()
 
 
 def _without_codes(cells: nw.Series[Any]) -> nw.Series[Any]:

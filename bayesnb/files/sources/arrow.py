@@ -20,7 +20,7 @@ from bayesnb.files.sources.blocks import at
 from bayesnb.files.sources.folder import open_files, with_types
 from bayesnb.files.sources.parquet import ParquetFile, rows_in_batch
 from bayesnb.files.sources.source import EncodedRows, Part, Source
-from bayesnb.frames.series import as_frame
+from bayesnb.frames.series import as_frame, to_arrow
 from bayesnb.rows.labelled_rows import Specification
 
 BlockSource = EncodedRows | ArrayBlocks
@@ -57,7 +57,9 @@ def open_source(
     kind = type(source).__module__.partition(".")[0]
     # a frame can be read twice, a stream of batches, such as DuckDB's relations, only once
     frame = None if kind.endswith("duckdb") else as_frame(source)
-    source = source if frame is None else frame.to_arrow()
+    if frame is not None:
+        with at("the source"):
+            source = to_arrow(frame)
     choose = partial(ColumnChoice.choose, model, label=label, columns=columns, weight=weight)
     if isinstance(source, str | os.PathLike):
         files = open_files(Path(source))

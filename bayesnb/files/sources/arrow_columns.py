@@ -14,6 +14,7 @@ from pyarrow import types
 
 from bayesnb.files.sources.blocks import StreamError, at
 from bayesnb.files.sources.source import Encoder, Source
+from bayesnb.frames.series import plain_text
 from bayesnb.rows.labelled_rows import Specification
 
 Array = np.ndarray[Any, Any]
@@ -143,7 +144,7 @@ class ColumnChoice(Encoder):
 
     def _labels(self, batch: pa.RecordBatch, text: bool) -> set[Any]:
         """The distinct labels of a batch in rows of positive weight; ValueError unless they are text, if ``text``."""
-        column = batch.column(self.label)
+        column = plain_text(batch.column(self.label))
         if is_text(column.type) != text:
             raise ValueError(f"column {self.label!r} holds {column.type}, which differs from the files before")
         if self.weight is not None:
@@ -156,6 +157,7 @@ class ColumnChoice(Encoder):
 
     def _codes(self, column: pa.Array, classes: Sequence[Any] | None, weight: Array | None) -> Array:
         """Labels as integers 0..K-1; -1 for an unknown label in a row of weight zero."""
+        column = plain_text(column)
         if types.is_dictionary(column.type):
             column = column.dictionary_decode()
         if classes is None and is_text(column.type):
