@@ -13,9 +13,9 @@ import numpy as np
 from bayesnb.arrays.sparse import is_sparse
 from bayesnb.families import Family
 from bayesnb.families.normal_scores import require_no_view
-from bayesnb.frames.column_kinds import BLOCKS, KINDS, SKIP, SPARSE, are_missing
+from bayesnb.frames.column_kinds import BLOCKS, KINDS, SKIP, SPARSE
 from bayesnb.frames.schema import ArraySchema, Part
-from bayesnb.frames.series import DataError, Frame, closest
+from bayesnb.frames.series import DataError, Frame, are_missing, closest, to_plain
 from bayesnb.frames.words import WORDS, vectorizer_of
 
 AUTO = "auto"
@@ -221,5 +221,5 @@ def _not_skipped(schema: Part) -> list[int]:
 
 def _some_missing(X: Any, position: int) -> bool:
     if isinstance(X, Frame):
-        return bool(are_missing(X[X.columns[position]]).any())
+        return bool(are_missing(to_plain(X[X.columns[position]])).any())
     return bool(np.isnan(X[:, position]).any())

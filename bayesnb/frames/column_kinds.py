@@ -1,34 +1,23 @@
-"""Columns of a data frame: the likelihood of each, the values that its codes represent, and its missing cells."""
+"""Columns of a data frame: the likelihood of each, the values that its codes represent, and how cells are encoded.
+
+It imports no data frames, so that a served model starts quickly.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
-import narwhals.stable.v2 as nw
 import numpy as np
-import pandas as pd
 
 from bayesnb.arrays.cells import LARGEST_CELL
 from bayesnb.arrays.user_warnings import warn
-from bayesnb.families import Family
-from bayesnb.frames.series import (
-    DATES,
-    FLAGS,
-    NO_DATES,
-    Array,
-    DataError,
-    factorise,
-    is_missing,
-    label,
-    numbers,
-    sort_of,
-    to_plain,
-    whole_numbers,
-)
-from bayesnb.frames.values import CODED, LARGEST_INTEGER, is_meant_as_number, is_number, warn_of_unseen, why_text
+from bayesnb.frames.values import FLAGS, LARGEST_INTEGER, Array, DataError, label, listing
+
+if TYPE_CHECKING:  # families import NumPyro
+    from bayesnb.families import Family
 
 Kind = Literal[
     "bernoulli", "categorical", "normal", "histogram", "poisson", "multinomial", "words", "missing", "own", "skip"
@@ -53,14 +42,21 @@ BLOCKS: dict[Kind, str] = {
 MISSING = "missing"
 """The block of indicators."""
 
+CODED: tuple[Kind, ...] = ("bernoulli", "categorical", "missing")
+"""The kinds whose cells are codes of the column's values."""
+
 
 @dataclass(frozen=True)
 class Column:
     """One feature: its likelihood and what its codes mean.
 
+    Of kind `missing` it is the indicator of the missing cells of the column ``name``:
+
+        theta_k ~ Beta(l, l),   m_n | y_n = k ~ Bernoulli(theta_k),   m_n = 1 if the cell of row n is missing, else 0
+
     Attributes:
         name: The column's name.
-        kind: The likelihood, one of ``KINDS`` or `words`; `own` for a family; `skip` if the column is left out.
+        kind: The likelihood, one of ``KINDS``, `words` or `missing`; `own` for a family; `skip` if it is left out.
         values: The values of the codes 0, 1, ..., or the words, sorted; empty for kinds whose cells are numbers.
         text: Whether its cells are text; None if no cell has been seen.
         span: The smallest and the largest number; None for text, or if not computed.
@@ -93,9 +89,14 @@ class Column:
         return self.kind if self.family is None else type(self.family).__name__
 
     @property
+    def missing_code(self) -> float:
+        """What stands for a missing cell."""
+        return -1 if self.kind == "categorical" else np.nan
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The names of its columns in the block."""
-        return (self.name,)
+        return (indicator_name(self.name) if self.kind == "missing" else self.name,)
 
     def encode(self, given: Any) -> Array:
         """Cells [N], a series of any library, as the array that the likelihood takes.
@@ -108,35 +109,51 @@ class Column:
         Raises:
             DataError: if the cells are text and the column is numbers, or vice versa; for infinities.
         """
-        cells = to_plain(nw.from_native(given, series_only=True), coded=self.text is True)
+        from bayesnb.frames import series
+
+        cells = series.as_series(given, coded=self.text is True)
+        if self.kind == "missing":
+            return series.are_missing(cells).astype(np.float64)
         if self.text is None:
             return self._missing(len(cells))
         try:
-            positions, found = self._distinct(cells)
+            positions, found = series.values_for(self, cells)
+            found = found if self.text else self.check(found)
         except DataError:
-            if is_missing(cells):  # then a column of any type will do
+            if series.is_missing(cells):  # then a column of any type will do
                 return self._missing(len(cells))
             raise
         if self.kind not in CODED:
             return found if positions is None else found[positions]
         codes = self._codes(found)
         if (codes < 0).any():
-            self._warn_of_others(found, codes)
+            self.warn_of_others(found[codes < 0], none_known=codes.max() < 0)
         codes = codes if positions is None else np.append(codes, np.int32(-1))[positions]
         return np.where(codes < 0, np.nan, codes) if self.kind == "bernoulli" else codes
 
     def _missing(self, num_cells: int) -> Array:
-        return np.full(num_cells, -1, np.int32) if self.kind == "categorical" else np.full(num_cells, np.nan)
+        return np.full(num_cells, self.missing_code, np.int32 if self.kind == "categorical" else np.float64)
 
     def _codes(self, found: Array) -> Array:
         """The codes of values or cells; -1 if they are missing, or were not fitted."""
         if self.text:
-            code_of = {value: code for code, value in enumerate(self.values)}
-            return np.array([code_of.get(name, -1) for name in found], np.int32)
+            return np.array([self.code_of.get(name, -1) for name in found], np.int32)
         if found.dtype == np.int64 and self._table is not None:
             below, table = self._table
             return table[np.clip(found, below, below + len(table) - 1) - below]
-        return pd.Index(self.values, dtype=np.float64).get_indexer(found).astype(np.int32)
+        known = self._numbers
+        place = np.minimum(np.searchsorted(known, found), len(known) - 1)
+        return np.where(known[place] == found, place, -1).astype(np.int32)
+
+    @cached_property
+    def code_of(self) -> dict[Value, int]:
+        """The code of each value; the numbers 0 and 1 are those of False and True."""
+        return {value: code for code, value in enumerate(self.values)}
+
+    @cached_property
+    def _numbers(self) -> Array:
+        """The values, which are in order, as numbers."""
+        return np.array(self.values or (np.nan,), np.float64)
 
     @cached_property
     def _table(self) -> tuple[int, Array] | None:
@@ -151,45 +168,20 @@ class Column:
             table[value - below] = code
         return below, table
 
-    def _distinct(self, cells: nw.Series[Any]) -> tuple[Array | None, Array]:
-        """The position of each cell among some values, -1 if it is missing, and the values; None if they are cells."""
-        sort = sort_of(cells)
-        if sort == "number" or (sort == "flag" and not self.text):
-            if self.text:
-                raise DataError(
-                    f"column '{self.name}' holds numbers, and the model was fitted to text in it: convert them to text"
-                )
-            whole = whole_numbers(cells) if self.kind in CODED else None
-            return None, self._check(numbers(cells)) if whole is None else whole
-        positions, names = factorise(cells) if sort != "nothing" else (np.full(len(cells), -1), [])
-        if self.text:
-            return positions, np.array(names, object)
-        if cells.dtype in DATES:
-            raise DataError(
-                f"column '{self.name}' holds {cells.dtype}, and the model was fitted to numbers: {NO_DATES}"
-            )
-        if {*names} <= {*FLAGS.values()}:
-            return positions, np.array([*(name == FLAGS["true"] for name in names), np.nan])
-        odd = next((name for name in names if not is_number(name)), None)
-        if odd is None:
-            what, why = "numbers that are written as text", ": convert them to numbers"
-        else:
-            what, why = f"text, '{odd}'", f"; '{odd}' {why_text(odd)}" if is_meant_as_number(odd) else ""
-        fitted = "true and false" if any(isinstance(value, bool) for value in self.values) else "numbers"
-        raise DataError(f"column '{self.name}' holds {what}, and the model was fitted to {fitted} in it{why}")
-
-    def _warn_of_others(self, found: Array, codes: Array) -> None:
-        """Warn of cells that count as missing, if all do, or some are outside the support of an inferred kind."""
-        others = found[(codes < 0) & ~pd.isna(found)]
-        others = others if self.text else others.astype(np.float64)
+    def warn_of_others(self, others: Array, *, none_known: bool) -> None:
+        """Warn of values that count as missing, if none is known, or some are outside what an inferred kind takes."""
+        others = others[others == others]  # not NaN
         outside = self.outside(others)
         if len(outside):
             warn(
                 f"column '{self.name}' is {self.kind}, as its first rows suggested, so {outside[0]:g} counts as "
                 f"missing: choose its likelihood, likelihoods={{'{self.name}': ...}} or --as, if it is another"
             )
-        elif len(others) and codes.max() < 0:
-            warn_of_unseen(self.name, self.values, others[0])
+        elif len(others) and none_known:
+            warn(
+                f"column '{self.name}' holds no value that the model was fitted to, so all its cells count as missing: "
+                f"expected {listing([label(value) for value in self.values])}, got '{label(others[0])}'"
+            )
 
     def outside(self, others: Array) -> Array:
         """Those numbers, none of them among ``values``, that are outside the support of an inferred kind."""
@@ -197,8 +189,10 @@ class Column:
             return others[:0]
         return others if self.kind == "bernoulli" else others[others % 1 != 0]
 
-    def _check(self, cells: Array) -> Array:
-        require_finite(cells, self.name)
+    def check(self, cells: Array) -> Array:
+        """Numbers of any shape, if they are in the support of the likelihood; DataError if not."""
+        if cells.dtype.kind == "f":
+            require_finite(cells, self.name)
         if self.kind in ("normal", "histogram"):
             with np.errstate(invalid="ignore", over="ignore"):  # LARGEST_CELL is infinite in float32
                 if (np.abs(cells) > LARGEST_CELL).any():
@@ -257,29 +251,6 @@ def require_finite(cells: Array, name: str, place: Callable[[int], str] = "".for
         raise DataError(f"column '{name}' holds an infinite number{where}: leave out the cell or its row")
 
 
-@dataclass(frozen=True)
-class MissingColumn(Column):
-    """The indicator of the missing cells of the column ``name``, of kind `missing`.
-
-    theta_k ~ Beta(l, l),   m_n | y_n = k ~ Bernoulli(theta_k),   m_n = 1 if the cell of row n is missing, else 0
-    """
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What explanations call it."""
-        return (indicator_name(self.name),)
-
-    def encode(self, given: Any) -> Array:
-        """1 for missing cells and 0 for others, [N]."""
-        return are_missing(given).astype(np.float64)
-
-
 def indicator_name(column: str) -> str:
     """The name of the indicator of a column's missing cells."""
     return f"{column} is missing"
-
-
-def are_missing(given: Any) -> Array:
-    """Whether each cell of a series [N] is missing: null, NaN or None."""
-    cells = to_plain(nw.from_native(given, series_only=True))
-    return np.isnan(numbers(cells)) if cells.dtype.is_float() else np.asarray(cells.is_null().to_numpy(), bool)

@@ -20,9 +20,9 @@ from bayesnb.families import Family
 from bayesnb.frames.array_schema import ArraySchema as ArraySchema
 from bayesnb.frames.array_schema import Likelihoods as Likelihoods
 from bayesnb.frames.array_schema import families
-from bayesnb.frames.column_kinds import BLOCKS, MISSING, SKIP, Column, MissingColumn
+from bayesnb.frames.column_kinds import BLOCKS, MISSING, SKIP, Column
+from bayesnb.frames.plain_rows import PlainRows
 from bayesnb.frames.series import Array, DataError, Frame, closest, label, listing
-from bayesnb.frames.values import PlainColumn, PlainRows
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows.statistics import ModelStatistics, sufficient_statistics
 
@@ -44,17 +44,18 @@ class FrameSchema:
     @property
     def indicators(self) -> tuple[Column, ...]:
         """The indicators of missing cells, which form a block of their own."""
-        return tuple(MissingColumn(self.columns[place].name, "missing", (False, True)) for place in self.informative)
+        return tuple(Column(self.columns[place].name, "missing", (False, True)) for place in self.informative)
 
-    @property
+    @cached_property
     def blocks(self) -> dict[str, tuple[Column, ...]]:
         """The columns of each block, in the order of its array."""
-        columns = (*self.columns, *self.indicators)
         if self.family is not None:
             return {"x": self.columns} | ({MISSING: self.indicators} if self.informative else {})
-        names = dict.fromkeys([*BLOCKS.values(), *(c.own_block for c in self.columns if c.own_block)])
-        by_block = {name: tuple(column for column in columns if column.block == name) for name in names}
-        return {block: columns for block, columns in by_block.items() if columns}
+        found: dict[str, list[Column]] = {block: [] for block in BLOCKS.values()}
+        for column in (*self.columns, *self.indicators):
+            if column.block:
+                found.setdefault(column.block, []).append(column)
+        return {block: tuple(columns) for block, columns in found.items() if columns}
 
     @property
     def names(self) -> list[str]:
@@ -102,11 +103,7 @@ class FrameSchema:
     @cached_property
     def plain(self) -> PlainRows:
         """The encoder of few rows."""
-        blocks = {
-            block: [PlainColumn(c.name, c.kind, c.text, c.inferred, c.values) for c in columns]
-            for block, columns in self.blocks.items()
-        }
-        return PlainRows(self.names, blocks, self._single)
+        return PlainRows(self.names, self.blocks, self._single)
 
     def likelihoods(self, smoothing: float, *, laplace: bool) -> Likelihoods:
         """The families of the blocks."""

@@ -5,8 +5,6 @@ A column is numbers (booleans are 0 and 1; missing is NaN) or text (missing is N
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -17,15 +15,26 @@ import pyarrow as pa
 from narwhals.exceptions import DuplicateError
 
 from bayesnb.arrays.lazy import require_computed
-from bayesnb.frames.values import FLAGS, LARGEST_INTEGER, MOST_REMEMBERED, label
+from bayesnb.frames.column_kinds import CODED, Column
+from bayesnb.frames.values import (
+    FLAGS,
+    LARGEST_INTEGER,
+    MOST_REMEMBERED,
+    Array,
+    DataError,
+    is_meant_as_number,
+    is_number,
+    label,
+    why_text,
+)
+from bayesnb.frames.values import closest as closest
 from bayesnb.frames.values import listing as listing
 
-Array = np.ndarray[Any, Any]
 Frame = nw.DataFrame
 Sort = Literal["text", "number", "flag", "nothing"]
 
 DATES = (nw.Date, nw.Datetime, nw.Time, nw.Duration)
-CODED = (nw.Categorical, nw.Enum)
+WITH_CATEGORIES = (nw.Categorical, nw.Enum)
 WIDE = (nw.Int64, nw.UInt64, nw.Int128, nw.UInt128)
 
 NO_DATES = (
@@ -35,10 +44,6 @@ NO_DATES = (
 
 FIRST_CODES = 1 << 12
 """Cells that are looked at first: all values of most columns occur among them."""
-
-
-class DataError(ValueError):
-    """Data that cannot be used, or an option that does not fit them; the message is one sentence."""
 
 
 def as_frame(X: Any) -> Frame | None:
@@ -86,6 +91,12 @@ def _named_by_text(frame: Frame) -> bool:
     return all(isinstance(name, str) for name in frame.columns)
 
 
+def as_series(given: Any, *, coded: bool = False) -> nw.Series[Any]:
+    """A series of any library, or an array of Arrow, in the type of its values; ``coded`` as for ``to_plain``."""
+    given = pa.chunked_array([given]) if isinstance(given, pa.Array) else given
+    return to_plain(nw.from_native(given, series_only=True), coded=coded)
+
+
 def sort_of(cells: nw.Series[Any]) -> Sort:
     """The sort of values in a column.
 
@@ -118,13 +129,18 @@ def is_missing(cells: nw.Series[Any]) -> bool:
     return bool(np.isnan(numbers(cells)).all()) if cells.dtype.is_float() else cells.is_null().all()
 
 
+def are_missing(cells: nw.Series[Any]) -> Array:
+    """Whether each cell [N] is missing: null, NaN or None."""
+    return np.isnan(numbers(cells)) if cells.dtype.is_float() else np.asarray(cells.is_null().to_numpy(), bool)
+
+
 def to_plain(cells: nw.Series[Any], *, coded: bool = False) -> nw.Series[Any]:
     """The column in the type of its values if pandas stores it as objects, or as categories; others unchanged.
 
     Categories that are text stay categories; if ``coded`` all do. A dictionary of Arrow in pandas becomes Arrow's.
     Sparse, long and byte-swapped numbers become numpy's.
     """
-    if cells.dtype in CODED:
+    if cells.dtype in WITH_CATEGORIES:
         native = cells.to_native()
         if isinstance(getattr(native, "dtype", None), pd.ArrowDtype):
             native = native.array.__arrow_array__()
@@ -306,7 +322,7 @@ def texts(cells: nw.Series[Any]) -> Array:
 
 def declared_categories(cells: nw.Series[Any], *, text: bool = True) -> list[Any]:
     """The categories that a column's type declares, even if they do not occur in it: texts, or else numbers."""
-    if cells.dtype not in CODED:
+    if cells.dtype not in WITH_CATEGORIES:
         return []
     if cells.implementation.is_polars():  # its Categorical has the categories of the whole program
         found = list(cells.dtype.categories) if isinstance(cells.dtype, nw.Enum) else []
@@ -315,8 +331,34 @@ def declared_categories(cells: nw.Series[Any], *, text: bool = True) -> list[Any
     return [*dict.fromkeys(_category(value) if text else float(value) for value in found if value is not None)]
 
 
-def closest(word: str, known: Iterable[str]) -> str:
-    """`"; did you mean 'x'?"` for the known word nearest to a mistyped one, or an empty string."""
-    by_fold = {name.casefold(): name for name in known}
-    near = difflib.get_close_matches(word.casefold(), by_fold, n=1, cutoff=0.6)
-    return f"; did you mean '{by_fold[near[0]]}'?" if near else ""
+def values_for(column: Column, cells: nw.Series[Any]) -> tuple[Array | None, Array]:
+    """The position of each cell among some values, -1 if it is missing, and the values, as a fitted column has them.
+
+    The position is None if the values are the cells themselves: numbers, as integers where their codes will be looked
+    up. Otherwise these are the distinct texts, or 0 and 1 from texts of booleans.
+
+    Raises:
+        DataError: if the cells are text and the column is numbers, or vice versa.
+    """
+    sort = sort_of(cells)
+    if sort == "number" or (sort == "flag" and not column.text):
+        if column.text:
+            raise DataError(
+                f"column '{column.name}' holds numbers, and the model was fitted to text in it: convert them to text"
+            )
+        whole = whole_numbers(cells) if column.kind in CODED else None
+        return None, numbers(cells) if whole is None else whole
+    positions, names = factorise(cells) if sort != "nothing" else (np.full(len(cells), -1), [])
+    if column.text:
+        return positions, np.array(names, object)
+    if cells.dtype in DATES:
+        raise DataError(f"column '{column.name}' holds {cells.dtype}, and the model was fitted to numbers: {NO_DATES}")
+    if {*names} <= {*FLAGS.values()}:
+        return positions, np.array([*(name == FLAGS["true"] for name in names), np.nan])
+    odd = next((name for name in names if not is_number(name)), None)
+    if odd is None:
+        what, why = "numbers that are written as text", ": convert them to numbers"
+    else:
+        what, why = f"text, '{odd}'", f"; '{odd}' {why_text(odd)}" if is_meant_as_number(odd) else ""
+    fitted = "true and false" if any(isinstance(value, bool) for value in column.values) else "numbers"
+    raise DataError(f"column '{column.name}' holds {what}, and the model was fitted to {fitted} in it{why}")

@@ -12,7 +12,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from bayesnb.frames.column_kinds import Column, in_order
-from bayesnb.frames.series import DATES, DataError, factorise, is_missing, to_plain
+from bayesnb.frames.series import DATES, DataError, as_series, factorise, is_missing
 
 WORDS: dict[str, dict[str, Any]] = {
     "words": {},
@@ -158,7 +158,7 @@ class WordColumn(Column):
 
     def encode(self, given: Any) -> Any:
         """Cells [N] as counts of words [N, D] in CSR format; DataError for cells that are not text."""
-        cells = to_plain(nw.from_native(given, series_only=True))
+        cells = as_series(given)
         if is_missing(cells):
             return count_words(self._counter, [], np.full(len(cells), -1))
         other = cells.dtype == nw.Boolean or cells.dtype.is_numeric() or cells.dtype in DATES

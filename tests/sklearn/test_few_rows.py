@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import bayesnb as nb
-from bayesnb.frames.values import FEW
+from bayesnb.frames.plain_rows import FEW
 from tests import cases
 
 RNG = np.random.default_rng(0)

@@ -7,7 +7,6 @@ an estimator without a fit, which is made from the file when it is first needed:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -16,7 +15,8 @@ import numpy as np
 from bayesnb.arrays.cells import LARGEST_CELL
 from bayesnb.arrays.typing import ArrayLike, Rows, Table
 from bayesnb.files.storage.results import StorageError
-from bayesnb.frames.values import PlainColumn, PlainRows
+from bayesnb.frames.column_kinds import Column
+from bayesnb.frames.plain_rows import PlainRows
 
 Array = np.ndarray[Any, Any]
 
@@ -72,7 +72,7 @@ class ExportedEstimator:
         plain = stored["plain"]
         self._plain_rows = plain and PlainRows(
             plain["names"],
-            {block: [PlainColumn(**column) for column in columns] for block, columns in plain["blocks"].items()},
+            {block: [Column(**column) for column in columns] for block, columns in plain["blocks"].items()},
             plain["single"],
         )
 
@@ -153,9 +153,19 @@ def describe_estimator(estimator: Any, arrays: dict[str, Array]) -> dict[str, An
         "feature_names": getattr(estimator, "feature_names_in_", np.array(None)).tolist(),
         "likelihoods": encode(estimator.likelihoods, arrays),
         "schema": encode(schema, arrays),
-        "plain": asdict(schema.plain) if is_plain else None,
+        "plain": _describe_plain(schema.plain) if is_plain else None,
         "num_numbers": len(schema.kinds) if is_numbers else None,
     }
+
+
+def _describe_plain(rows: PlainRows) -> dict[str, Any]:
+    """What encodes few rows, as JSON."""
+    fields = ("name", "kind", "text", "inferred", "values")
+    blocks = {
+        block: [{field: getattr(column, field) for field in fields} for column in columns]
+        for block, columns in rows.blocks.items()
+    }
+    return {"names": rows.names, "blocks": blocks, "single": rows.single}
 
 
 def _numbers(X: Any, num_columns: int | None) -> Array | None:
