@@ -17,10 +17,10 @@ from bayesnb.files.sources.source import Encoder, Source
 from bayesnb.frames.choices import AUTO, choose_kinds
 from bayesnb.frames.column_kinds import SKIP, Column, in_order
 from bayesnb.frames.inference import FEW, Choice, on_command_line, warnings_of
-from bayesnb.frames.likelihoods import choose_columns, left_out
+from bayesnb.frames.likelihoods import choose_columns, say_left_out
 from bayesnb.frames.schema import FrameSchema
 from bayesnb.frames.series import LARGEST_INTEGER, Array, DataError, closest, label, listing
-from bayesnb.frames.summaries import MOST_VALUES, Summary, summarise
+from bayesnb.frames.summaries import MOST_VALUES, Summary, summarise_column
 from bayesnb.frames.words import vectorizer_of
 
 KEPT_BYTES = 512 << 20
@@ -124,7 +124,7 @@ def describe(
     choices = [Choice(column.name, column.kind, column.reason) for column in schema.columns if column.inferred]
     warnings = (*source.warnings, *warnings_of(summaries, choices, how))
     if not schema.used:
-        why = left_out(schema.columns) or f" but the target, '{target}'"
+        why = say_left_out(schema.columns) or f" but the target, '{target}'"
         raise DataError("; ".join((f"'{source.data}' has no column to learn from{why}", *warnings[:1])))
     whole = not labels.text and labels.whole and max(map(abs, labels.span)) <= LARGEST_INTEGER
     return Description(
@@ -192,7 +192,7 @@ def _summarise_batch(batch: RowBatch, target: str, chosen: Mapping[str, Any]) ->
     for name in batch.frame.columns:
         rows = batch if name == target else labelled
         inferred, vectorizer = name != target and name not in chosen, vectorizer_of(chosen.get(name))
-        found[name] = summarise(rows.frame[name], rows.place, inferred=inferred, vectorizer=vectorizer)
+        found[name] = summarise_column(rows.frame[name], rows.place, inferred=inferred, vectorizer=vectorizer)
     return found
 
 

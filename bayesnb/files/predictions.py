@@ -22,7 +22,7 @@ from bayesnb.files.whole_file import whole_file
 from bayesnb.frames.column_kinds import require_finite
 from bayesnb.frames.schema import FrameSchema
 from bayesnb.frames.series import Array, DataError, label
-from bayesnb.frames.summaries import summarise
+from bayesnb.frames.summaries import summarise_column
 from bayesnb.sklearn.estimator import NaiveBayesClassifier
 
 Write = Callable[[Array, Array], None]
@@ -124,7 +124,7 @@ def _batches_for(classifier: NaiveBayesClassifier, data: str) -> Iterator[RowBat
                 try:
                     column.encode(cells)
                 except DataError as error:
-                    _, place = summarise(cells, batch.place).odd or ("", "")  # numbers as text have no odd cell
+                    _, place = summarise_column(cells, batch.place).odd or ("", "")  # numbers as text have no odd cell
                     file = f"{place.partition(' ')[2]} of '{data}'" if place else f"'{data}'"
                     raise DataError(f"{file}: {error}") from error
         yield batch

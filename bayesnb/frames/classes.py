@@ -13,6 +13,7 @@ from bayesnb.arrays.compiled import compiled
 from bayesnb.arrays.lazy import require_computed
 from bayesnb.arrays.placement import as_array, without_mask
 from bayesnb.frames.series import Array, DataError, closest, label, listing, to_plain
+from bayesnb.rows.model_statistics import places_of
 
 MISSING_LABEL = "{} holds a missing label in row {}: leave such rows out"
 
@@ -50,27 +51,21 @@ def codes_among(classes: Array, y: Array) -> Array:
         ValueError: for a label that is not among them.
     """
     shown, codes = classes_and_codes(y)
-    places = places_among(classes, shown)
+    places = places_of(shown.tolist(), classes.tolist())
     if (places == len(classes)).any():
         unknown = shown[places == len(classes)].tolist()
         raise ValueError(f"The target label(s) {unknown} in y do not exist in the initial classes {classes.tolist()}")
     return places[codes]
 
 
-def places_among(classes: Array, labels: Array) -> Array:
-    """The index of each label among the classes, or their number K if it is none of them."""
-    place = {label: k for k, label in enumerate(classes.tolist())}
-    return np.array([place.get(label, len(classes)) for label in labels.tolist()], np.intp)
-
-
-def join_classes(classes: Array, y: Array) -> Array:
+def add_labels(classes: Array, y: Array) -> Array:
     """The classes together with the labels of y, sorted; the classes themselves if y has no others.
 
     Raises:
         ValueError: for new labels of another type than the classes.
     """
     shown, _ = classes_and_codes(y)
-    new = shown[places_among(classes, shown) == len(classes)]
+    new = shown[places_of(shown.tolist(), classes.tolist()) == len(classes)]
     if not new.size:
         return classes
     if _kind(new) == _kind(classes) and (new.dtype.kind != "O" or type(new[0]) is type(classes[0])):

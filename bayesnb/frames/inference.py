@@ -14,7 +14,7 @@ from bayesnb.arrays.typing import Table
 from bayesnb.arrays.user_warnings import warn
 from bayesnb.frames.column_kinds import SKIP, Kind
 from bayesnb.frames.series import Array, DataError, as_frame, listing
-from bayesnb.frames.summaries import Summary, summarise
+from bayesnb.frames.summaries import Summary, summarise_column
 from bayesnb.frames.values import is_meant_as_number, why_text
 
 FEW = 10
@@ -109,7 +109,7 @@ def infer_likelihoods(frame: Table) -> InferredLikelihoods:
     found = as_frame(frame)
     if found is None:
         raise DataError(f"infer_likelihoods takes a data frame, got {type(frame).__name__}: give named columns")
-    return InferredLikelihoods(tuple(infer(summarise(found[name])) for name in found.columns))
+    return InferredLikelihoods(tuple(infer(summarise_column(found[name])) for name in found.columns))
 
 
 def infer(column: Summary) -> Choice:

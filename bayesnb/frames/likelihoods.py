@@ -31,7 +31,7 @@ from bayesnb.frames.series import (
     DataError,
     Frame,
 )
-from bayesnb.frames.summaries import MOST_VALUES, Summary, summarise
+from bayesnb.frames.summaries import MOST_VALUES, Summary, summarise_column
 from bayesnb.frames.values import why_text
 from bayesnb.frames.words import (
     WordColumn,
@@ -66,7 +66,7 @@ def make_schema(X: Any, likelihoods: Any, before: Part | None = None, seen: Any 
     family = likelihoods if isinstance(likelihoods, Family) else None
     chosen: Chosen = dict.fromkeys(X.columns, "normal") if family else choose_kinds(likelihoods, X.columns)
     used = [name for name in X.columns if chosen.get(name) != SKIP]
-    found = {name: summarise(X[name], vectorizer=vectorizer_of(chosen.get(name))) for name in used}
+    found = {name: summarise_column(X[name], vectorizer=vectorizer_of(chosen.get(name))) for name in used}
     if family is not None:
         for summary in found.values():
             describe_column(summary, family, "x")  # refuses text in the family's name
@@ -82,7 +82,7 @@ def make_schema(X: Any, likelihoods: Any, before: Part | None = None, seen: Any 
         found = {name: _merge((seen or {}).get(name), summary) for name, summary in found.items()}
         _warn_of_other_kinds([column for column in columns if seen and column.name not in told], found)
     if all(column.kind == SKIP for column in columns):
-        raise DataError(f"the data frame has no column to learn from{left_out(columns)}")
+        raise DataError(f"the data frame has no column to learn from{say_left_out(columns)}")
     return FrameSchema(columns, family), {name: summary.light for name, summary in found.items()}
 
 
@@ -99,7 +99,7 @@ def choose_columns(names: Sequence[str], summaries: Summaries, chosen: Chosen) -
     return tuple(_column(name, summaries.get(name), chosen.get(name), blocks.get(name, "")) for name in names)
 
 
-def left_out(columns: Sequence[Column]) -> str:
+def say_left_out(columns: Sequence[Column]) -> str:
     """The first columns that are left out, with their reasons, to end a sentence with; empty if there are none."""
     reasons = [f"'{column.name}' ({column.reason})" for column in columns if column.kind == SKIP]
     return f"; left out are {'; '.join(reasons[:3])}" if reasons else ""

@@ -23,8 +23,8 @@ from bayesnb.frames.values import (
     Array,
     DataError,
     is_meant_as_number,
-    is_number,
     label,
+    reads_as_number,
     why_text,
 )
 from bayesnb.frames.values import closest as closest
@@ -355,7 +355,7 @@ def values_for(column: Column, cells: nw.Series[Any]) -> tuple[Array | None, Arr
         raise DataError(f"column '{column.name}' holds {cells.dtype}, and the model was fitted to numbers: {NO_DATES}")
     if {*names} <= {*FLAGS.values()}:
         return positions, np.array([*(name == FLAGS["true"] for name in names), np.nan])
-    odd = next((name for name in names if not is_number(name)), None)
+    odd = next((name for name in names if not reads_as_number(name)), None)
     if odd is None:
         what, why = "numbers that are written as text", ": convert them to numbers"
     else:

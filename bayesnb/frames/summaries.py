@@ -23,7 +23,7 @@ from bayesnb.frames.series import (
     sort_of,
     to_plain,
 )
-from bayesnb.frames.values import is_meant_as_number, is_number
+from bayesnb.frames.values import is_meant_as_number, reads_as_number
 from bayesnb.frames.words import vocabulary_of
 
 MOST_VALUES = 100_000
@@ -121,7 +121,7 @@ class Summary:
         )
 
 
-def summarise(
+def summarise_column(
     given: nw.Series[Any],
     place: Callable[[int], str] = "in row {}".format,
     *,
@@ -152,7 +152,7 @@ def summarise(
         return Summary(cells.name, len(cells) - missing, missing, text=True, values=None, dates=True)
     codes, names = factorise(cells)
     counts = np.bincount(codes[codes >= 0], minlength=len(names))
-    numeric = np.array([is_number(name) for name in names])
+    numeric = np.array([reads_as_number(name) for name in names])
     meant = numeric | [is_meant_as_number(name) for name in names]
     odd = None
     if not numeric.all():

@@ -66,7 +66,7 @@ def without_others(X: np.ndarray[Any, Any], columns: Sequence[int]) -> np.ndarra
 
 
 @lru_cache(maxsize=MOST_REMEMBERED)
-def is_number(cell: str) -> bool:
+def reads_as_number(cell: str) -> bool:
     """Whether the text of a cell is a number, and not a whole number that float64 would round."""
     try:
         number = float(cell)

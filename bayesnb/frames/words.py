@@ -99,7 +99,7 @@ def make(kind: str, params: Mapping[str, Any]) -> Any:
     return {"CountVectorizer": text.CountVectorizer, "HashingVectorizer": text.HashingVectorizer}[kind](**params)
 
 
-def name_of(vectorizer: Any) -> str:
+def likelihood_of(vectorizer: Any) -> str:
     """The name of the likelihood: that of ``WORDS``, or of the vectorizer's class."""
     kind, changed = type(vectorizer).__name__, changed_params(vectorizer)
     names = [name for name, params in WORDS.items() if kind == "CountVectorizer" and params == changed]
@@ -146,7 +146,7 @@ class WordColumn(Column):
     @property
     def likelihood(self) -> str:
         """`words`, `character n-grams`, or the class of the vectorizer."""
-        return name_of(self.vectorizer)
+        return likelihood_of(self.vectorizer)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -292,10 +292,10 @@ def join_classes(names: Names, others: Names) -> Names:
     return tuple(sorted(joined))
 
 
-def places_of(joined: Names, names: Names) -> Array:
-    """The index of each joined label among ``names``, or their number if it is not there, [K]."""
+def places_of(labels: Sequence[Any], names: Sequence[Any]) -> Array:
+    """The index of each label among ``names``, or their number if it is not there."""
     index = {label: k for k, label in enumerate(names)}
-    return np.array([index.get(label, len(names)) for label in joined], np.intp)
+    return np.array([index.get(label, len(names)) for label in labels], np.intp)
 
 
 def short_names(names: Names | None) -> str:

@@ -17,7 +17,7 @@ from bayesnb.arrays.typing import ArrayLike, ByColumn, ByLabel, LabelsLike, Rows
 from bayesnb.families import Family
 from bayesnb.frames.blocks import Schema, make_schema
 from bayesnb.frames.choices import AUTO, takes_sparse, with_indicators
-from bayesnb.frames.classes import names_of, places_among
+from bayesnb.frames.classes import names_of
 from bayesnb.frames.column_kinds import SKIP
 from bayesnb.frames.schema import ArraySchema, FrameSchema
 from bayesnb.frames.series import Array, DataError, Frame, label
@@ -25,7 +25,7 @@ from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Classifier
 from bayesnb.results.decisions import decide
 from bayesnb.rows.arguments import check_factors
-from bayesnb.rows.model_statistics import ModelStatistics, discount, merge
+from bayesnb.rows.model_statistics import ModelStatistics, discount, merge, places_of
 from bayesnb.rows.statistics import follow
 from bayesnb.sklearn.changes import add_batch, take_away
 from bayesnb.sklearn.incremental import IncrementalClassifier, Which
@@ -358,7 +358,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
         if more:
             before = self.schema_.spread(self.statistics_.named(None), schema)
             if len(classes) > len(self.classes_):
-                before = before.spread_classes(places_among(self.classes_, classes))
+                before = before.spread_classes(places_of(classes.tolist(), self.classes_.tolist()))
             statistics = merge(discount(before, float(self.forgetting) ** len(codes)), statistics)
         self._set(schema, classes, model, statistics, powers, (encoded, codes, weight))
         self._summaries = summaries

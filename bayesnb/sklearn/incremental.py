@@ -15,8 +15,9 @@ from bayesnb.arrays.placement import without_mask
 from bayesnb.arrays.typing import ArrayLike, LabelsLike, Table
 from bayesnb.arrays.user_warnings import Line, find_line_of_folds
 from bayesnb.frames.blocks import Blocks
-from bayesnb.frames.classes import classes_and_codes, codes_among, join_classes, places_among, plain_labels
+from bayesnb.frames.classes import add_labels, classes_and_codes, codes_among, plain_labels
 from bayesnb.frames.series import Array, Frame
+from bayesnb.rows.model_statistics import places_of
 from bayesnb.rows.statistics import ModelStatistics
 
 SET_BY_ROWS = ("n_features_in_", "feature_names_in_", "_precision")
@@ -93,7 +94,7 @@ class IncrementalClassifier(ClassifierMixin, BaseEstimator):
         try:
             X, y, weight = self._rows(X, y, sample_weight, reset=which != "more")
             if classes is not None and may_grow:
-                classes = join_classes(classes, y)
+                classes = add_labels(classes, y)
             classes, codes = classes_and_codes(y) if classes is None else (classes, codes_among(classes, y))
             self._learn(X, classes, codes, weight, which=which)
         except BaseException:
@@ -137,7 +138,7 @@ def declared_classes(before: Array | None, classes: Any, *, may_grow: bool = Fal
     if before is None or np.array_equal(before, declared):
         return declared
     if may_grow:
-        absent = before[places_among(declared, before) == len(declared)]
+        absent = before[places_of(before.tolist(), declared.tolist()) == len(declared)]
         if not absent.size:
             return declared
         raise ValueError(
@@ -161,7 +162,7 @@ def known_classes(before: Array | None, given: Any, class_prior: Any, *, declare
     if declared or not isinstance(class_prior, Mapping):
         return before
     of_prior = sorted_classes([*class_prior])
-    return of_prior if before is None else join_classes(before, of_prior)
+    return of_prior if before is None else add_labels(before, of_prior)
 
 
 def fade_weights(factor: float, y: Any, sample_weight: Any) -> Array:

@@ -9,7 +9,7 @@ import pytest
 import bayesnb as nb
 from bayesnb.frames.inference import infer
 from bayesnb.frames.series import DataError, as_frame
-from bayesnb.frames.summaries import summarise
+from bayesnb.frames.summaries import summarise_column
 
 NAMES = [f"name {i}" for i in range(30)]
 KINDS = [
@@ -58,7 +58,7 @@ def test_the_kind_of_a_column(library, cells, kind, reason):
     assert dict(found) == {"c": kind}
     assert found.choices[0].reason == reason
     column = as_frame(frame)["c"]
-    halves = [summarise(half) for half in (column[:3], column[3:])]
+    halves = [summarise_column(half) for half in (column[:3], column[3:])]
     assert infer(halves[0].merge(halves[1])) == found.choices[0]
 
 
@@ -92,6 +92,6 @@ def test_what_is_not_a_frame_is_refused():
 def test_many_values_are_not_kept(monkeypatch):
     monkeypatch.setattr("bayesnb.frames.summaries.MOST_VALUES", 25)
     for cells, kind in ((NAMES, "skip"), (list(range(30)), "skip"), ([*range(29), 40], "normal")):
-        summary = summarise(as_frame(pd.DataFrame({"c": cells}))["c"])
+        summary = summarise_column(as_frame(pd.DataFrame({"c": cells}))["c"])
         assert summary.values is None
         assert infer(summary).kind == kind

@@ -11,7 +11,7 @@ import pytest
 
 from bayesnb.frames import series
 from bayesnb.frames.series import factorise
-from bayesnb.frames.summaries import summarise
+from bayesnb.frames.summaries import summarise_column
 
 CELLS = ["b", "TRUE", None, "a", "true", "b", "True", "5"]
 CODES, TEXTS = [0, 1, -1, 2, 1, 0, 1, 3], ["b", "True", "a", "5"]
@@ -62,14 +62,14 @@ def test_numbers_and_booleans_as_text(cells):
 
 def test_python_sees_each_distinct_text_once(monkeypatch):
     seen = []
-    for name in ("is_number", "is_meant_as_number"):
+    for name in ("reads_as_number", "is_meant_as_number"):
         monkeypatch.setattr("bayesnb.frames.summaries." + name, lambda text: seen.append(text) or False)
     monkeypatch.setattr(series, "label", lambda text: seen.append(text) or text)
     for number, library in enumerate((pd.Series, pl.Series, lambda cells: pa.chunked_array([cells]))):
         cells = np.array([f"x{number}", f"y{number}", f"z{number}"])[np.arange(5000) % 3]
         column = library(cells)
         seen.clear()
-        summarise(nw.from_native(column, series_only=True))
+        summarise_column(nw.from_native(column, series_only=True))
         assert len(seen) == 9
 
 
@@ -80,7 +80,7 @@ def test_no_object_for_each_cell(library):
     column = nw.from_native(column if library == "pyarrow" else pl.Series(column), series_only=True)
     tracemalloc.start()
     try:
-        summarise(column)
+        summarise_column(column)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

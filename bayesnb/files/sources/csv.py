@@ -21,7 +21,7 @@ import pyarrow.csv
 from bayesnb.files.sources.batches import RowBatch, format_of, in_sentences, open_content, require_kind
 from bayesnb.files.sources.csv_cells import MISSING, TEXT, convert, first_refused_cell
 from bayesnb.frames.series import LARGEST_INTEGER, Array, DataError
-from bayesnb.frames.values import is_number, why_text
+from bayesnb.frames.values import reads_as_number, why_text
 
 BLOCK_BYTES = 16 << 20
 """Bytes parsed at a time. The distinct texts of a column cost time once a block."""
@@ -92,7 +92,7 @@ class CsvFile:
         if twice:
             raise DataError(f"'{path}' has more than one column named '{twice[0]}'; is its header line missing?")
         self.schema = pa.schema([(name, self._types.get(name, pa.null())) for name in self.names])
-        numbers = [name for name in self.names if is_number(name)]
+        numbers = [name for name in self.names if reads_as_number(name)]
         self.warnings: tuple[str, ...] = ()
         # tables of pixels name all columns but the target 0, 1, 2, ...; a stray number suggests that there is no header
         if numbers and len(numbers) != len(self.names) - 1:

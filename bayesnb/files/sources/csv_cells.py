@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayesnb.frames.series import LARGEST_INTEGER
-from bayesnb.frames.values import is_number, is_rounded
+from bayesnb.frames.values import is_rounded, reads_as_number
 
 MISSING = frozenset({"", "NA", "nan", "NaN", "NAN", "?"})
 
@@ -103,4 +103,4 @@ def _looks_like_formula(text: str) -> bool:
     bare = text.lstrip("'")
     if bare[:1].isspace():
         return True
-    return bare[:1] in STARTS and bare != "" and not (is_number(bare) and math.isfinite(float(bare)))
+    return bare[:1] in STARTS and bare != "" and not (reads_as_number(bare) and math.isfinite(float(bare)))
