@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from bayesnb.frames.schema import FrameSchema
+from bayesnb.frames.schema import Schema
 from bayesnb.frames.series import Array, DataError
 from bayesnb.model.naive_bayes import NaiveBayes
 
@@ -178,6 +178,6 @@ def bayes_model(table: Table, *, laplace: bool = False) -> NaiveBayes:
         laplace: The prior of counts and of classes is Dirichlet(2), whose mode is Laplace's rule, instead of
             Dirichlet(1). The prior of numbers is the unit-information prior in either case.
     """
-    likelihoods = FrameSchema(table.columns).likelihoods(1.0, laplace=laplace)
+    likelihoods = Schema(table.columns).likelihoods(1.0, laplace=laplace)
     # a small training set may lack a class, so the number of classes is declared
     return NaiveBayes(likelihoods, class_concentration=2.0 if laplace else 1.0, num_classes=len(table.classes))

@@ -12,7 +12,7 @@ from bayesnb.arrays.placement import Array
 from bayesnb.fits.averaged import fit_averaged
 from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior
 from bayesnb.fits.empirical import EmpiricalPosterior, fit_empirical
-from bayesnb.frames.schema import FrameSchema
+from bayesnb.frames.schema import Schema
 from bayesnb.frames.series import DataError, closest
 from bayesnb.inspection.num_parameters import num_values
 from bayesnb.model.naive_bayes import NaiveBayes
@@ -88,7 +88,7 @@ def fit_default(experiment: Experiment, X: Any, y: Array) -> Posterior:
     """What the estimator fits: the posterior, with a power for each column and view if there are numbers."""
     if experiment.model is not None:
         return fit_posterior(experiment.model, X, y)
-    schema, classes = FrameSchema(experiment.table.columns), experiment.table.classes
+    schema, classes = Schema(experiment.table.columns), experiment.table.classes
     model, powers = plan("posterior", 1.0, schema, classes, num_rows=len(y), temper=None)
     fit = fit_posterior(model, X, y)
     return temper(fit, X, y, per_feature=True) if powers else fit

@@ -18,7 +18,7 @@ from bayesnb.frames.choices import AUTO, choose_kinds
 from bayesnb.frames.column_kinds import SKIP, Column, in_order
 from bayesnb.frames.inference import FEW, Choice, on_command_line, warnings_of
 from bayesnb.frames.likelihoods import choose_columns, say_left_out
-from bayesnb.frames.schema import FrameSchema
+from bayesnb.frames.schema import Schema
 from bayesnb.frames.series import LARGEST_INTEGER, Array, DataError, closest, label, listing
 from bayesnb.frames.summaries import MOST_VALUES, Summary, summarise_column
 from bayesnb.frames.words import vectorizer_of
@@ -46,7 +46,7 @@ class Description(Encoder):
     target: Column
     classes: tuple[Any, ...]
     chosen: Any
-    schema: FrameSchema
+    schema: Schema
     num_rows: int
     num_unlabelled: int
     warnings: tuple[str, ...]
@@ -120,7 +120,7 @@ def describe(
     labels, features = summaries[target], [name for name in summaries if name != target]
     classes = _classes_of(labels)
     family = likelihoods if isinstance(likelihoods, Family) else None
-    schema = FrameSchema(choose_columns(features, summaries, chosen), family)
+    schema = Schema(choose_columns(features, summaries, chosen), family)
     choices = [Choice(column.name, column.kind, column.reason) for column in schema.columns if column.inferred]
     warnings = (*source.warnings, *warnings_of(summaries, choices, how))
     if not schema.used:

@@ -20,7 +20,7 @@ from bayesnb.files.sources.csv_cells import line
 from bayesnb.files.sources.reading import as_pandas, open_data
 from bayesnb.files.whole_file import whole_file
 from bayesnb.frames.column_kinds import require_finite
-from bayesnb.frames.schema import FrameSchema
+from bayesnb.frames.schema import Schema
 from bayesnb.frames.series import Array, DataError, label
 from bayesnb.frames.summaries import summarise_column
 from bayesnb.sklearn.estimator import NaiveBayesClassifier
@@ -138,7 +138,7 @@ def _require_finite(data: str, batch: RowBatch) -> None:
             require_finite(cells.to_numpy(), name, lambda row: f" {batch.place(row)} of '{data}'")
 
 
-def _schema(classifier: NaiveBayesClassifier) -> FrameSchema:
-    if not isinstance(classifier.schema_, FrameSchema):
+def _schema(classifier: NaiveBayesClassifier) -> Schema:
+    if not (isinstance(classifier.schema_, Schema) and classifier.schema_.named):
         raise DataError("the model was fitted to an array, whose columns have no names: predict in Python")
     return classifier.schema_

@@ -9,10 +9,10 @@ from typing import Any, Self
 import numpy as np
 
 from bayesnb.arrays.sparse import is_sparse
-from bayesnb.frames import likelihoods
 from bayesnb.frames.choices import ASKED, AUTO, takes_sparse
 from bayesnb.frames.column_kinds import SKIP, Column
-from bayesnb.frames.schema import ArraySchema, FrameSchema, Likelihoods, Part
+from bayesnb.frames.likelihoods import schema_of
+from bayesnb.frames.schema import Likelihoods, Schema
 from bayesnb.frames.series import Array, DataError, Frame, listing
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows.statistics import ModelStatistics
@@ -40,7 +40,10 @@ class Blocks:
 class BlocksSchema:
     """The schema of each block by name. A block with several likelihoods is as many blocks of the model."""
 
-    parts: Mapping[str, Part]
+    parts: Mapping[str, Schema]
+
+    named = False
+    """A row is no data frame, though blocks of it may be."""
 
     @property
     def names(self) -> list[str]:
@@ -53,9 +56,9 @@ class BlocksSchema:
         return [kind for part in self.parts.values() for kind in part.kinds]
 
     @property
-    def used(self) -> dict[str, Part]:
+    def used(self) -> dict[str, Schema]:
         """The blocks that are not skipped."""
-        return {name: part for name, part in self.parts.items() if {*part.kinds} != {SKIP}}
+        return {name: part for name, part in self.parts.items() if {column.kind for column in part.columns} != {SKIP}}
 
     @property
     def blocks(self) -> dict[str, Any]:
@@ -100,8 +103,8 @@ class BlocksSchema:
             raise DataError(f"{expected}, got {listing(list(X.by_name))}: give the same")
         for name, part in self.parts.items():
             found = X.by_name[name].shape[1]
-            if isinstance(part, ArraySchema) and found != len(part.kinds):
-                raise DataError(f"block '{name}' has {found} columns, and the model was fitted to {len(part.kinds)}")
+            if not part.named and found != part.width:
+                raise DataError(f"block '{name}' has {found} columns, and the model was fitted to {part.width}")
         return X
 
     def encode(self, X: Blocks) -> dict[str, Any]:
@@ -127,14 +130,14 @@ class BlocksSchema:
         return _together(counted)
 
 
-Schema = Part | BlocksSchema
+AnySchema = Schema | BlocksSchema
 
 
-def make_schema(X: Any, given: Any, before: Any = None, seen: Any = None) -> tuple[Schema, Any]:
-    """As ``likelihoods.make_schema``, also for ``Blocks``, with one entry of the likelihoods for each block."""
+def make_schema(X: Any, given: Any, before: Any = None, seen: Any = None) -> tuple[AnySchema, Any]:
+    """As ``schema_of``, also for ``Blocks``, with one entry of the likelihoods for each block."""
     if not isinstance(X, Blocks):
-        return likelihoods.make_schema(X, given, before, seen)
-    parts: dict[str, Part] = {}
+        return schema_of(X, given, before, seen)
+    parts: dict[str, Schema] = {}
     summaries: dict[str, Any] = {}
     for name, own in _by_block(given, list(X.by_name)).items():
         block = X.by_name[name]
@@ -147,7 +150,7 @@ def make_schema(X: Any, given: Any, before: Any = None, seen: Any = None) -> tup
                 "whether a word occurs, 'multinomial' if it matters how often, or give x.toarray()"
             )
         earlier = None if before is None else before.parts[name]
-        parts[name], summaries[name] = likelihoods.make_schema(block, own, earlier, seen[name] if seen else None)
+        parts[name], summaries[name] = schema_of(block, own, earlier, seen[name] if seen else None)
     schema = BlocksSchema(parts)
     if not schema.used:
         raise DataError("X has no block to learn from: all are skipped, as asked")
@@ -171,15 +174,15 @@ def _by_block(given: Any, names: list[str]) -> dict[str, Any]:
     return dict(zip(names, given, strict=True))
 
 
-def _skip(block: Any) -> Part:
+def _skip(block: Any) -> Schema:
     """The schema of a block that is left out."""
     if isinstance(block, Frame):
-        return FrameSchema(tuple(Column(name, SKIP, text=None, reason=ASKED) for name in block.columns))
-    return ArraySchema((SKIP,) * block.shape[1])
+        return Schema(tuple(Column(name, SKIP, text=None, reason=ASKED) for name in block.columns))
+    return Schema((Column("", SKIP, reason=ASKED, width=block.shape[1]),), named=False)
 
 
-def _names(name: str, part: Part) -> list[str]:
-    return [f"{name}[{d}]" for d in range(len(part.kinds))] if isinstance(part, ArraySchema) else part.names
+def _names(name: str, part: Schema) -> list[str]:
+    return part.names if part.named else [f"{name}[{d}]" for d in range(part.width)]
 
 
 def _block_name(name: str, block: str) -> str:
@@ -199,7 +202,7 @@ def _flat(by_part: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def _part_of(flat: Mapping[str, Any], name: str, part: Part) -> dict[str, Any]:
+def _part_of(flat: Mapping[str, Any], name: str, part: Schema) -> dict[str, Any]:
     return {block: flat[_block_name(name, block)] for block in part.blocks}
 
 

@@ -14,7 +14,7 @@ from bayesnb.arrays.sparse import is_sparse
 from bayesnb.families import Family
 from bayesnb.families.normal_scores import require_no_view
 from bayesnb.frames.column_kinds import BLOCKS, KINDS, SKIP, SPARSE
-from bayesnb.frames.schema import ArraySchema, Part
+from bayesnb.frames.schema import Schema
 from bayesnb.frames.series import DataError, Frame, are_missing, closest, to_plain
 from bayesnb.frames.words import WORDS, vectorizer_of
 
@@ -173,12 +173,12 @@ def with_indicators(schema: Any, X: Any, missing: Any, before: Any = None) -> An
     Raises:
         DataError: for other words, a column that is not there, and X that is sparse or in blocks.
     """
-    if isinstance(before, Part) and isinstance(schema, Part):
+    if isinstance(before, Schema) and isinstance(schema, Schema):
         return replace(schema, informative=before.informative)
     if missing is None:
         return schema
-    if not isinstance(schema, Part) or is_sparse(X):
-        held = "in blocks" if not isinstance(schema, Part) else "sparse"
+    if not isinstance(schema, Schema) or is_sparse(X):
+        held = "in blocks" if not isinstance(schema, Schema) else "sparse"
         raise DataError(
             f"missing={missing!r} takes one array or data frame, and X is {held}: leave it out, and give zeros and "
             "ones for missing cells as columns of their own"
@@ -192,16 +192,17 @@ def with_indicators(schema: Any, X: Any, missing: Any, before: Any = None) -> An
             f"as {{'{schema.names[0]}': '{INFORMATIVE}'}}, got {missing!r}"
         )
     _check(missing)
-    return replace(schema, informative=tuple(p for p in _not_skipped(schema) if _some_missing(X, p)))
+    kept = [place for place, column in enumerate(schema.each) if column.reason != ASKED]
+    return replace(schema, informative=tuple(place for place in kept if _some_missing(X, place)))
 
 
-def _by_name(missing: Mapping[Any, Any], schema: Part) -> dict[str, Any]:
+def _by_name(missing: Mapping[Any, Any], schema: Schema) -> dict[str, Any]:
     """The words by name; the columns of an array are named by their positions."""
     by_name, width = {}, len(schema.names)
     for key, word in missing.items():
         _check(word)
         for one in key if isinstance(key, range) else (key,):
-            by_position = isinstance(schema, ArraySchema) and isinstance(one, int | np.integer)
+            by_position = not schema.named and isinstance(one, int | np.integer)
             by_name[f"x{one + width * (one < 0)}" if by_position else str(one)] = word
     return by_name
 
@@ -210,13 +211,6 @@ def _check(word: Any) -> None:
     if word is not None and word != INFORMATIVE:
         hint = closest(word, [INFORMATIVE]) if isinstance(word, str) else ""
         raise DataError(f"{word!r} says nothing known of missing cells: expected '{INFORMATIVE}' or None{hint}")
-
-
-def _not_skipped(schema: Part) -> list[int]:
-    """The positions of the columns that the user has not left out."""
-    if isinstance(schema, ArraySchema):
-        return [position for position, kind in enumerate(schema.kinds) if kind != SKIP]
-    return [position for position, column in enumerate(schema.columns) if column.reason != ASKED]
 
 
 def _some_missing(X: Any, position: int) -> bool:

@@ -5,7 +5,7 @@ It imports no data frames, so that a served model starts quickly.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
@@ -14,7 +14,17 @@ import numpy as np
 
 from bayesnb.arrays.cells import LARGEST_CELL
 from bayesnb.arrays.user_warnings import warn
-from bayesnb.frames.values import FLAGS, LARGEST_INTEGER, Array, DataError, label, listing
+from bayesnb.frames.values import (
+    FLAGS,
+    LARGEST_INTEGER,
+    Array,
+    DataError,
+    is_meant_as_number,
+    label,
+    listing,
+    reads_as_number,
+    why_text,
+)
 
 if TYPE_CHECKING:  # families import NumPyro
     from bayesnb.families import Family
@@ -65,11 +75,12 @@ class Column:
         own_block: The block of the columns that have this family.
         inferred: Whether the kind follows from the first rows; cells outside its support then count as missing.
         reason: Why the kind was inferred, or the column left out.
+        width: The number of neighbours in an array that it stands for.
     """
 
     name: str
     kind: Kind
-    values: tuple[Value, ...] = ()
+    values: Sequence[Value] = ()
     text: bool | None = False
     span: tuple[float, float] | None = field(default=None, compare=False)
     missing: int = field(default=0, compare=False)
@@ -77,6 +88,7 @@ class Column:
     own_block: str = ""
     inferred: bool = field(default=False, compare=False)
     reason: str = field(default="", compare=False)
+    width: int = 1
 
     @property
     def block(self) -> str:
@@ -117,7 +129,7 @@ class Column:
         if self.text is None:
             return self._missing(len(cells))
         try:
-            positions, found = series.values_for(self, cells)
+            positions, found = self._values(cells)
             found = found if self.text else self.check(found)
         except DataError:
             if series.is_missing(cells):  # then a column of any type will do
@@ -130,6 +142,39 @@ class Column:
             self.warn_of_others(found[codes < 0], none_known=codes.max() < 0)
         codes = codes if positions is None else np.append(codes, np.int32(-1))[positions]
         return np.where(codes < 0, np.nan, codes) if self.kind == "bernoulli" else codes
+
+    def _values(self, cells: Any) -> tuple[Array | None, Array]:
+        """The position of each cell of a series among some values, -1 if it is missing, and the values.
+
+        The position is None if the values are the cells themselves: numbers, as integers where their codes will be
+        looked up. Otherwise these are the distinct texts, or 0 and 1 from texts of booleans.
+        """
+        from bayesnb.frames import series
+
+        sort = series.sort_of(cells)
+        if sort == "number" or (sort == "flag" and not self.text):
+            if self.text:
+                raise DataError(
+                    f"column '{self.name}' holds numbers, and the model was fitted to text in it: convert them to text"
+                )
+            whole = series.whole_numbers(cells) if self.kind in CODED else None
+            return None, series.numbers(cells) if whole is None else whole
+        positions, names = series.factorise(cells) if sort != "nothing" else (np.full(len(cells), -1), [])
+        if self.text:
+            return positions, np.array(names, object)
+        if cells.dtype in series.DATES:
+            raise DataError(
+                f"column '{self.name}' holds {cells.dtype}, and the model was fitted to numbers: {series.NO_DATES}"
+            )
+        if {*names} <= {*FLAGS.values()}:
+            return positions, np.array([*(name == FLAGS["true"] for name in names), np.nan])
+        odd = next((name for name in names if not reads_as_number(name)), None)
+        if odd is None:
+            what, why = "numbers that are written as text", ": convert them to numbers"
+        else:
+            what, why = f"text, '{odd}'", f"; '{odd}' {why_text(odd)}" if is_meant_as_number(odd) else ""
+        fitted = "true and false" if any(isinstance(value, bool) for value in self.values) else "numbers"
+        raise DataError(f"column '{self.name}' holds {what}, and the model was fitted to {fitted} in it{why}")
 
     def _missing(self, num_cells: int) -> Array:
         return np.full(num_cells, self.missing_code, np.int32 if self.kind == "categorical" else np.float64)
@@ -167,6 +212,12 @@ class Column:
         for value, code in whole:
             table[value - below] = code
         return below, table
+
+    def codes_of(self, values: Sequence[Value]) -> Array:
+        """The codes of these values, all of which it has; 0 if there are none."""
+        if isinstance(self.values, range):
+            return np.array(values)
+        return np.array([self.code_of[value] for value in values] or [0])
 
     def warn_of_others(self, others: Array, *, none_known: bool) -> None:
         """Warn of values that count as missing, if none is known, or some are outside what an inferred kind takes."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -23,14 +24,8 @@ from bayesnb.frames.choices import (
 )
 from bayesnb.frames.column_kinds import SKIP, Column, Kind, Value, in_order
 from bayesnb.frames.inference import NOTHING, ONE_VALUE, Choice, Undecided, in_python, infer, infer_kinds, warnings_of
-from bayesnb.frames.schema import ArraySchema, FrameSchema, Part
-from bayesnb.frames.series import (
-    FLAGS,
-    NO_DATES,
-    Array,
-    DataError,
-    Frame,
-)
+from bayesnb.frames.schema import Schema
+from bayesnb.frames.series import FLAGS, NO_DATES, Array, DataError, Frame, listing
 from bayesnb.frames.summaries import MOST_VALUES, Summary, summarise_column
 from bayesnb.frames.values import why_text
 from bayesnb.frames.words import (
@@ -44,7 +39,7 @@ Seen = Summaries | Undecided
 """The summaries of a frame's columns; for an array its columns that may turn out to be of zeros and ones."""
 
 
-def make_schema(X: Any, likelihoods: Any, before: Part | None = None, seen: Any = None) -> tuple[Part, Seen]:
+def schema_of(X: Any, likelihoods: Any, before: Schema | None = None, seen: Any = None) -> tuple[Schema, Seen]:
     """The schema of rows, and what later rows need to know of their values.
 
     Args:
@@ -61,7 +56,7 @@ def make_schema(X: Any, likelihoods: Any, before: Part | None = None, seen: Any 
     """
     if not isinstance(X, Frame):
         return _array_schema(X, likelihoods, before, seen)
-    if isinstance(before, ArraySchema):
+    if before is not None and not before.named:
         raise DataError("the rows before were an array, and these are a data frame: give both in the same form")
     family = likelihoods if isinstance(likelihoods, Family) else None
     chosen: Chosen = dict.fromkeys(X.columns, "normal") if family else choose_kinds(likelihoods, X.columns)
@@ -83,7 +78,7 @@ def make_schema(X: Any, likelihoods: Any, before: Part | None = None, seen: Any 
         _warn_of_other_kinds([column for column in columns if seen and column.name not in told], found)
     if all(column.kind == SKIP for column in columns):
         raise DataError(f"the data frame has no column to learn from{say_left_out(columns)}")
-    return FrameSchema(columns, family), {name: summary.light for name, summary in found.items()}
+    return Schema(columns, family), {name: summary.light for name, summary in found.items()}
 
 
 def choose_columns(names: Sequence[str], summaries: Summaries, chosen: Chosen) -> tuple[Column, ...]:
@@ -155,25 +150,41 @@ def _warn_of_other_kinds(columns: Sequence[Column], seen: Summaries) -> None:
             )
 
 
-def _array_schema(X: Array, likelihoods: Any, before: Part | None, seen: Any) -> tuple[ArraySchema, Undecided]:
-    auto = isinstance(likelihoods, str) and likelihoods == AUTO
-    if auto:
-        kinds, seen = infer_kinds(X, before.kinds if isinstance(before, ArraySchema) else (), seen)
-        found = ArraySchema(kinds, inferred=True)
+def _array_schema(X: Array, likelihoods: Any, before: Schema | None, seen: Any) -> tuple[Schema, Undecided]:
+    if isinstance(likelihoods, str) and likelihoods == AUTO:
+        kinds, seen = infer_kinds(X, () if before is None else tuple(before.kinds), seen)
+        found = Schema(_columns_of_array(kinds, inferred=True), named=False)
     else:
         refuse_words(likelihoods)
         given = expand_positions(likelihoods, X.shape[1]) if isinstance(likelihoods, Mapping) else likelihoods
         alike = isinstance(given, str | Family)  # of 100,000 columns one is looked at
         positions = range(1 if alike else X.shape[1])
         chosen = dict.fromkeys(positions, given) if isinstance(given, Family) else choose_kinds(given, positions)
-        names = name_families(chosen)
-        kinds = tuple(names[id(kind)] if isinstance(kind, Family) else kind for kind in chosen.values())
-        kinds = kinds * X.shape[1] if alike else kinds
-        if set(kinds) == {SKIP}:
+        columns = _columns_of_array([*chosen.values()], repeated=X.shape[1] if alike else 1)
+        if {column.kind for column in columns} == {SKIP}:
             raise DataError("X has no column to learn from: all are skipped, as asked")
-        own = {names[id(kind)]: kind for kind in chosen.values() if isinstance(kind, Family)}
-        found = ArraySchema(kinds, (1,) * kinds.count("categorical"), own)
-    return before.join(found) if isinstance(before, ArraySchema) else found, seen
+        found = Schema(columns, named=False)
+    if before is not None and before.kinds != found.kinds:
+        raise DataError(
+            f"the likelihoods of the columns were {listing(before.kinds)} in the rows before, and are "
+            f"{listing(found.kinds)} now: give the same as in the first rows"
+        )
+    return before or found, seen
+
+
+def _columns_of_array(kinds: Sequence[Any], *, inferred: bool = False, repeated: int = 1) -> tuple[Column, ...]:
+    """The columns of these kinds or families, all of them ``repeated``; categories, 0 at first, differ by column."""
+    names, columns = name_families(dict(enumerate(kinds))), []
+    for _, run in groupby(kinds, lambda kind: kind if isinstance(kind, str) else id(kind)):
+        kind, *others = run
+        width = (1 + len(others)) * repeated
+        if kind == "categorical":
+            columns += [Column("", kind, range(1))] * width
+        elif isinstance(kind, Family):
+            columns.append(Column("", "own", family=kind, own_block=names[id(kind)].lower(), width=width))
+        else:
+            columns.append(Column("", kind, inferred=inferred, reason=ASKED if kind == SKIP else "", width=width))
+    return tuple(columns)
 
 
 def describe_column(column: Summary, chosen: Kind | Family, own_block: str = "", *, inferred: bool = False) -> Column:

@@ -1,7 +1,7 @@
 """Few rows of plain cells, as a service gets them: encoded without a data frame, which takes ten times as long.
 
 Cells are looked up in dictionaries. What is not plain, such as an infinite number or text among numbers, is left to
-``FrameSchema.encode``, whose answer is the same for plain cells, and whose errors are those of any number of rows.
+``Schema.encode``, whose answer is the same for plain cells, and whose errors are those of any number of rows.
 """
 
 from __future__ import annotations

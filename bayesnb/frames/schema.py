@@ -1,4 +1,4 @@
-"""Schemas of a classifier's rows: the columns of a frame or an array, and their blocks.
+"""The schema of a classifier's rows: the columns of a frame or an array, their blocks, and how rows are encoded.
 
 A schema has the values that have occurred so far. If more rows add values, schemas are joined, and statistics spread
 over the categories of the joined schema, so any split of the rows gives the same statistics.
@@ -6,50 +6,95 @@ over the categories of the joined schema, so any split of the rows gives the sam
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain, repeat
 from typing import Any, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
 from bayesnb.arrays.cells import LARGEST_CELL, all_within
+from bayesnb.arrays.sparse import dense, is_sparse
 from bayesnb.arrays.user_warnings import warn
 from bayesnb.families import Family
-from bayesnb.frames.array_schema import ArraySchema as ArraySchema
-from bayesnb.frames.array_schema import Likelihoods as Likelihoods
-from bayesnb.frames.array_schema import families
-from bayesnb.frames.column_kinds import BLOCKS, MISSING, SKIP, Column
+from bayesnb.families.open_categorical import OpenCategorical
+from bayesnb.families.words import FAMILIES
+from bayesnb.frames.column_kinds import BLOCKS, MISSING, SKIP, SPARSE, Column, Kind
 from bayesnb.frames.plain_rows import PlainRows
 from bayesnb.frames.series import Array, DataError, Frame, closest, label, listing
+from bayesnb.frames.values import without_others
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows.statistics import ModelStatistics, sufficient_statistics
+
+Likelihoods = Family | dict[str, Family]
 
 FEW_COLUMNS = 8
 """The most columns of a frame that are read one by one; more are selected from it first."""
 
+MOST_CODES = 1 << 20
+"""Maximum number of codes in a column of an array; a column with more probably identifies rows."""
+
 
 @dataclass(frozen=True)
-class FrameSchema:
-    """The columns of a data frame, in its order; with a ``family`` they form one block of numbers.
+class Schema:
+    """The columns of data frames, in order, or those of arrays [N, D], and the blocks that they form.
 
-    ``informative`` are the positions of the columns whose missing cells are a feature of their own.
+    An array with columns of one kind is one block, ``x``, as it is; its categories are the codes 0, 1, ... themselves.
+
+    Attributes:
+        columns: The columns. Neighbours in an array that are alike are one ``Column``, with their number as ``width``.
+        family: The likelihood of all columns of a frame, which then form one block of numbers.
+        informative: The positions of the columns whose missing cells are a feature of their own.
+        named: Whether the rows are data frames, whose columns have names.
     """
 
     columns: tuple[Column, ...]
     family: Family | None = None
     informative: tuple[int, ...] = ()
+    named: bool = True
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return sum(column.width for column in self.columns)
+
+    @property
+    def each(self) -> Iterator[Column]:
+        """The column at each position."""
+        return chain.from_iterable(repeat(column, column.width) for column in self.columns)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns in order; those of an array are as scikit-learn calls them."""
+        if self.named:
+            return [column.name for column in self.columns]
+        return [f"x{place}" for place in range(self.width)]
+
+    @property
+    def kinds(self) -> list[str]:
+        """The name of each column's likelihood, or `skip`."""
+        if self.family is not None:
+            return [type(self.family).__name__] * len(self.columns)
+        return [column.likelihood for column in self.each]
+
+    @cached_property
+    def single(self) -> bool:
+        """Whether the only block is an array instead of a dict by block."""
+        alike = {(column.kind, column.own_block) for column in self.columns}
+        return not self.informative and (self.family is not None or not (self.named or len(alike) > 1))
 
     @property
     def indicators(self) -> tuple[Column, ...]:
         """The indicators of missing cells, which form a block of their own."""
-        return tuple(Column(self.columns[place].name, "missing", (False, True)) for place in self.informative)
+        names = self.names
+        return tuple(Column(names[place], "missing", (False, True)) for place in self.informative)
 
     @cached_property
     def blocks(self) -> dict[str, tuple[Column, ...]]:
         """The columns of each block, in the order of its array."""
-        if self.family is not None:
+        if self.single or self.family is not None:
             return {"x": self.columns} | ({MISSING: self.indicators} if self.informative else {})
         found: dict[str, list[Column]] = {block: [] for block in BLOCKS.values()}
         for column in (*self.columns, *self.indicators):
@@ -57,22 +102,46 @@ class FrameSchema:
                 found.setdefault(column.block, []).append(column)
         return {block: tuple(columns) for block, columns in found.items() if columns}
 
-    @property
-    def names(self) -> list[str]:
-        """The names of the columns, in the order of the frame."""
-        return [column.name for column in self.columns]
+    @cached_property
+    def positions(self) -> dict[str, Array]:
+        """The positions of the columns of each block of an array."""
+        if self.single:
+            return {"x": np.arange(self.width)}
+        found: dict[str, list[int]] = {}
+        for place, column in enumerate(self.each):
+            found.setdefault(column.block, []).append(place)
+        return {block: np.array(found.get(block, self.informative)) for block in self.blocks}
 
     @property
-    def kinds(self) -> list[str]:
-        """The name of each column's likelihood, or `skip`."""
-        if self.family is not None:
-            return [type(self.family).__name__] * len(self.columns)
-        return [column.likelihood for column in self.columns]
+    def names_by_block(self) -> dict[str, list[str]]:
+        """The names of the columns of each block."""
+        if self.named:
+            return {block: [name for c in columns for name in c.names] for block, columns in self.blocks.items()}
+        names = self.names
+        found = {block: [names[place] for place in places] for block, places in self.positions.items()}
+        return found | ({MISSING: [column.names[0] for column in self.indicators]} if self.informative else {})
+
+    @property
+    def value_names(self) -> dict[str, list[str]]:
+        """The values of the codes 0, 1, ... of each column, by name; none for an array, whose cells are the codes."""
+        columns = (*self.columns, *self.indicators) if self.named else ()
+        coded = [column for column in columns if column.values and column.kind != "words"]
+        return {name: [label(value) for value in column.values] for column in coded for name in column.names}
 
     @property
     def used(self) -> tuple[Column, ...]:
         """The columns that a row must have: those not left out, and those whose missing cells are informative."""
-        return tuple(c for place, c in enumerate(self.columns) if c.kind != SKIP or place in self.informative)
+        return tuple(c for place, c in enumerate(self.each) if c.kind != SKIP or place in self.informative)
+
+    @property
+    def texts(self) -> set[str]:
+        """The columns whose values are text."""
+        return {column.name for column in self.columns if column.text}
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """C of each Categorical column."""
+        return tuple(max(len(column.values), 1) for column in self.columns if column.kind == "categorical")
 
     @property
     def infers_numbers(self) -> bool:
@@ -84,36 +153,25 @@ class FrameSchema:
         """The blocks of which no column's likelihood was chosen by the user."""
         return {block for block, columns in self.blocks.items() if all(column.inferred for column in columns)}
 
-    @property
-    def names_by_block(self) -> dict[str, list[str]]:
-        """The names of the columns of each block."""
-        return {block: [name for column in columns for name in column.names] for block, columns in self.blocks.items()}
-
-    @property
-    def value_names(self) -> dict[str, list[str]]:
-        """The values of the codes 0, 1, ... of each column, by name."""
-        coded = [column for column in (*self.columns, *self.indicators) if column.values and column.kind != "words"]
-        return {name: [label(value) for value in column.values] for column in coded for name in column.names}
-
-    @property
-    def texts(self) -> set[str]:
-        """The columns whose values are text."""
-        return {column.name for column in self.columns if column.text}
-
     @cached_property
     def plain(self) -> PlainRows:
-        """The encoder of few rows."""
-        return PlainRows(self.names, self.blocks, self._single)
+        """The encoder of few rows of frames, or of dicts."""
+        return PlainRows(self.names, self.blocks, self.single)
 
     def likelihoods(self, smoothing: float, *, laplace: bool) -> Likelihoods:
-        """The families of the blocks."""
-        own = {column.own_block: column.family for column in self.columns if column.family is not None}
-        if self.family is not None:
-            own["x"] = self.family
-        kinds = {block: columns[0].kind for block, columns in self.blocks.items() if block not in own}
-        sizes = [len(column.values) for column in self.blocks.get("categorical", ())]
-        made = {**families(kinds, sizes, smoothing, laplace=laplace), **own}
-        return made["x"] if self._single else made
+        """The families of the blocks, or that of the single one.
+
+        Args:
+            smoothing: l. Bernoulli and Categorical features, and the words of a Multinomial, have the prior
+                Dirichlet(l); a Normal feature l pseudo-rows for its mean and 2 l for its variance, a Poisson feature l;
+                1 if l is 0. A Histogram averages over its own.
+            laplace: Use Dirichlet(1 + l) instead, whose mode is the textbook estimate.
+        """
+        made = {}
+        for block, columns in self.blocks.items():
+            own = columns[0].family if block != "x" or self.family is None else self.family
+            made[block] = _family(columns[0].kind, self.sizes, smoothing, laplace=laplace) if own is None else own
+        return made["x"] if self.single else made
 
     def require(self, names: Sequence[str]) -> None:
         """Raise DataError if a column that the fit uses is not among ``names``."""
@@ -131,19 +189,39 @@ class FrameSchema:
         warn(f"the rows have columns that the fit did not have, which are left out: {listing(extra)}")
         return True
 
-    def encode(self, frame: Frame) -> Any:
-        """X by block; other columns of the frame are ignored.
+    def encode(self, X: Any) -> Any:
+        """A frame or an array as the model takes it, by block unless it is ``single``.
+
+        Other columns of a frame are ignored; those of an array that are words stay sparse.
 
         Raises:
             DataError: if a column is missing, or its cells do not fit its description.
         """
-        self.require(frame.columns)
-        arrays = {block: encode_columns(columns, frame) for block, columns in self.blocks.items()}
-        return arrays["x"] if self._single else arrays
+        if not self.named:
+            return self._encode_array(X)
+        self.require(X.columns)
+        arrays = {block: encode_columns(columns, X) for block, columns in self.blocks.items()}
+        return arrays["x"] if self.single else arrays
 
     def count(self, model: NaiveBayes, X: Any, codes: Array, weight: Array | None) -> tuple[Self, ModelStatistics]:
-        """This schema, which already has all values, and the statistics of encoded rows."""
-        return self, sufficient_statistics(model, X, codes, sample_weight=weight)
+        """The schema with the codes that occur in encoded rows of an array, and the statistics of the rows.
+
+        Raises:
+            DataError: for codes that are too large for a table.
+        """
+        if self.named or not self.sizes:
+            return self, sufficient_statistics(model, X, codes, sample_weight=weight)
+        block = "x" if self.single else BLOCKS["categorical"]
+        family = OpenCategorical(self.sizes, positions=tuple(self.positions[block].tolist()), most=MOST_CODES)
+        model = model.with_hyperparameters({**model.families, block: family}, model.class_concentration)
+        counted = sufficient_statistics(model, X, codes, sample_weight=weight)
+        statistics = counted.with_block(block, counted.blocks[block].without_room(self.sizes))
+        sizes = statistics.blocks[block].sizes
+        if sizes == self.sizes:
+            return self, statistics
+        grown = iter(sizes)
+        columns = (replace(c, values=range(next(grown))) if c.kind == "categorical" else c for c in self.columns)
+        return replace(self, columns=tuple(columns)), statistics
 
     def spread(self, statistics: ModelStatistics, over: Any) -> ModelStatistics:
         """The statistics, counted under this schema, for the schema ``over``, which has more values."""
@@ -151,20 +229,37 @@ class FrameSchema:
             pairs = list(zip(columns, over.blocks[block], strict=True))
             if all(old.values == new.values for old, new in pairs):
                 continue
-            codes = []
-            for old, new in pairs:
-                code_of = {value: code for code, value in enumerate(new.values)}
-                codes.append(np.array([code_of[value] for value in old.values] or [0]))
+            codes = [
+                np.array([new.code_of[value] for value in old.values] or [0])
+                if self.named
+                else np.arange(len(old.values))
+                for old, new in pairs
+            ]
             sizes = [max(len(new.values), 1) for _, new in pairs]
             statistics = statistics.with_block(block, statistics.blocks[block].spread(codes, sizes))
         return statistics
 
-    @property
-    def _single(self) -> bool:
-        return self.family is not None and not self.informative
+    def _encode_array(self, X: Any) -> Any:
+        blocks = {block: columns for block, columns in self.blocks.items() if block != MISSING}
+        arrays = {block: X if self.single else self._columns(X, block) for block in blocks}
+        for block, (first, *_) in blocks.items():
+            if first.kind == "bernoulli" and first.inferred:
+                arrays[block] = without_others(arrays[block], self.positions[block].tolist())
+            if first.kind == "categorical" and X.dtype.kind == "f" and np.isinf(arrays[block]).any():
+                raise DataError("X holds an infinite number: give codes 0, 1, ..., or NaN for a missing cell")
+        if self.informative:
+            arrays[MISSING] = np.isnan(dense(X[:, self.positions[MISSING]])).astype(np.float64)
+        return arrays["x"] if self.single else arrays
 
-
-Part = FrameSchema | ArraySchema
+    def _columns(self, X: Any, block: str) -> Array:
+        """The columns of one block of an array, as the array or the sparse matrix that its likelihood takes."""
+        places, column = self.positions[block], self.blocks[block][0]
+        if not is_sparse(X):
+            return X[:, places]
+        first, last = places[0], places[-1]
+        found = X[:, first : last + 1] if last - first < len(places) else X[:, places]  # scipy slices are faster
+        sparse = column.kind in SPARSE if column.family is None else column.family.takes_sparse
+        return found if sparse else dense(found)
 
 
 def encode_columns(columns: Sequence[Column], frame: Frame) -> Array:
@@ -178,7 +273,7 @@ def encode_columns(columns: Sequence[Column], frame: Frame) -> Array:
 
 def _read_floats(columns: Sequence[Column], frame: Frame) -> Array | None:
     """Columns of numbers read at once, which is faster; None if some are not float64, or a cell may be refused."""
-    if any(column.kind not in ("normal", "histogram", "own") or column.text is not False for column in columns):
+    if columns[0].kind not in ("normal", "histogram", "own") or any(column.text is not False for column in columns):
         return None
     names = [column.name for column in columns]
     if len(names) <= FEW_COLUMNS:
@@ -190,3 +285,20 @@ def _read_floats(columns: Sequence[Column], frame: Frame) -> Array | None:
         cells = frame.select(names).to_numpy() if all(types[name] == nw.Float64 for name in names) else None
     valid = cells is not None and cells.dtype == np.float64 and all_within(cells, LARGEST_CELL)
     return np.ascontiguousarray(cells) if valid else None
+
+
+def _family(kind: Kind, sizes: tuple[int, ...], smoothing: float, *, laplace: bool) -> Family:
+    """The family of a block: pseudo-counts for categories and words, pseudo-rows for numbers."""
+    added, rows = 1.0 + smoothing if laplace else smoothing, smoothing or 1.0
+    match kind:
+        case "bernoulli" | "missing":
+            return FAMILIES["bernoulli"](added, added)
+        case "categorical":
+            return FAMILIES["categorical"](sizes, added)
+        case "normal":
+            return FAMILIES["normal"](strength=rows, shape=rows)
+        case "poisson":
+            return FAMILIES["poisson"](rows, rows)
+        case "multinomial" | "words":
+            return FAMILIES["multinomial"](added)
+    return FAMILIES[kind]()

@@ -15,17 +15,13 @@ import pyarrow as pa
 from narwhals.exceptions import DuplicateError
 
 from bayesnb.arrays.lazy import require_computed
-from bayesnb.frames.column_kinds import CODED, Column
 from bayesnb.frames.values import (
     FLAGS,
     LARGEST_INTEGER,
     MOST_REMEMBERED,
     Array,
     DataError,
-    is_meant_as_number,
     label,
-    reads_as_number,
-    why_text,
 )
 from bayesnb.frames.values import closest as closest
 from bayesnb.frames.values import listing as listing
@@ -329,36 +325,3 @@ def declared_categories(cells: nw.Series[Any], *, text: bool = True) -> list[Any
     else:
         found = [] if text and cells.implementation.is_pyarrow() else cells.cat.get_categories().to_list()
     return [*dict.fromkeys(_category(value) if text else float(value) for value in found if value is not None)]
-
-
-def values_for(column: Column, cells: nw.Series[Any]) -> tuple[Array | None, Array]:
-    """The position of each cell among some values, -1 if it is missing, and the values, as a fitted column has them.
-
-    The position is None if the values are the cells themselves: numbers, as integers where their codes will be looked
-    up. Otherwise these are the distinct texts, or 0 and 1 from texts of booleans.
-
-    Raises:
-        DataError: if the cells are text and the column is numbers, or vice versa.
-    """
-    sort = sort_of(cells)
-    if sort == "number" or (sort == "flag" and not column.text):
-        if column.text:
-            raise DataError(
-                f"column '{column.name}' holds numbers, and the model was fitted to text in it: convert them to text"
-            )
-        whole = whole_numbers(cells) if column.kind in CODED else None
-        return None, numbers(cells) if whole is None else whole
-    positions, names = factorise(cells) if sort != "nothing" else (np.full(len(cells), -1), [])
-    if column.text:
-        return positions, np.array(names, object)
-    if cells.dtype in DATES:
-        raise DataError(f"column '{column.name}' holds {cells.dtype}, and the model was fitted to numbers: {NO_DATES}")
-    if {*names} <= {*FLAGS.values()}:
-        return positions, np.array([*(name == FLAGS["true"] for name in names), np.nan])
-    odd = next((name for name in names if not reads_as_number(name)), None)
-    if odd is None:
-        what, why = "numbers that are written as text", ": convert them to numbers"
-    else:
-        what, why = f"text, '{odd}'", f"; '{odd}' {why_text(odd)}" if is_meant_as_number(odd) else ""
-    fitted = "true and false" if any(isinstance(value, bool) for value in column.values) else "numbers"
-    raise DataError(f"column '{column.name}' holds {what}, and the model was fitted to {fitted} in it{why}")

@@ -15,11 +15,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bayesnb.arrays.placement import is_sparse
 from bayesnb.arrays.typing import ArrayLike, ByColumn, ByLabel, LabelsLike, Rows, Table
 from bayesnb.families import Family
-from bayesnb.frames.blocks import Schema, make_schema
+from bayesnb.frames.blocks import AnySchema, make_schema
 from bayesnb.frames.choices import AUTO, takes_sparse, with_indicators
 from bayesnb.frames.classes import names_of
 from bayesnb.frames.column_kinds import SKIP
-from bayesnb.frames.schema import ArraySchema, FrameSchema
+from bayesnb.frames.schema import Schema
 from bayesnb.frames.series import Array, DataError, Frame, label
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.results.classifier import Classifier
@@ -122,7 +122,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
         ['no', 'yes']
     """
 
-    schema_: Schema
+    schema_: AnySchema
     fit_: Classifier
     _declared = False
     """Whether ``classes`` of ``partial_fit`` are all there will be."""
@@ -235,13 +235,14 @@ class NaiveBayesClassifier(IncrementalClassifier):
         if not hasattr(self, "fit_"):
             check_is_fitted(self, "fit_")  # which takes as long as the prediction of a row
         self.require_prior_of_fit()
-        plain = self.schema_.plain.encode(X) if isinstance(self.schema_, FrameSchema) else None
+        schema = self.schema_
+        plain = schema.plain.encode(X) if isinstance(schema, Schema) and schema.named else None
         if plain is not None:
             return plain
         rows = check_features(self, X, reset=False)
-        if isinstance(rows, Frame) and isinstance(self.schema_, ArraySchema):
+        if isinstance(rows, Frame) and not schema.named:
             rows = validate_data(self, rows.to_numpy(), reset=False, dtype="numeric", ensure_all_finite=False)
-        return self.schema_.encode(rows)
+        return schema.encode(rows)
 
     def require_prior_of_fit(self) -> None:
         """Raise ValueError if ``class_prior`` was set to something else after the fit."""
@@ -254,7 +255,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
             )
 
     def learned(
-        self, schema: FrameSchema, classes: Array, statistics: ModelStatistics, some: tuple[Rows, Array] | None = None
+        self, schema: Schema, classes: Array, statistics: ModelStatistics, some: tuple[Rows, Array] | None = None
     ) -> Self:
         """Fit the statistics of rows with this schema and these classes, as counted by ``nb.stream``.
 
@@ -326,7 +327,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
         tags.input_tags.positive_only = tags.classifier_tags.poor_score = takes_counts(self)
         return tags
 
-    def _schema_of(self, X: Any, before: Schema | None, seen: Any = None) -> tuple[Schema, Any]:
+    def _schema_of(self, X: Any, before: AnySchema | None, seen: Any = None) -> tuple[AnySchema, Any]:
         """The schema of checked rows, and what later rows need to know of their values; see ``make_schema``."""
         if self.missing is not None and isinstance(self.likelihoods, NaiveBayes):
             raise DataError(
@@ -364,7 +365,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
         self._summaries = summaries
         self._declared = self._declared and more
 
-    def _model(self, schema: Schema, classes: Array, *, views: bool, again: bool = False) -> NaiveBayes:
+    def _model(self, schema: AnySchema, classes: Array, *, views: bool, again: bool = False) -> NaiveBayes:
         """The specification for this schema and these classes; ``again`` so that statistics merge with the fitted."""
         asked = self.method, self.smoothing, schema, classes, self.class_prior, self.likelihoods
         model = specification(*asked, views=views)
@@ -372,7 +373,7 @@ class NaiveBayesClassifier(IncrementalClassifier):
 
     def _set(
         self,
-        schema: Schema,
+        schema: AnySchema,
         classes: Array,
         model: NaiveBayes,
         statistics: ModelStatistics,

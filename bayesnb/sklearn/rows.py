@@ -24,7 +24,6 @@ from bayesnb.arrays.placement import fill_masked, is_traced
 from bayesnb.frames.blocks import Blocks, BlocksSchema
 from bayesnb.frames.choices import AUTO, refuse_words, takes_sparse
 from bayesnb.frames.classes import plain_labels
-from bayesnb.frames.schema import ArraySchema, FrameSchema
 from bayesnb.frames.series import Array, DataError, as_frame, has_names, listing
 from bayesnb.frames.words import vectorizer_of
 from bayesnb.model.naive_bayes import NaiveBayes
@@ -78,7 +77,7 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
     named = frame is not None and has_names(X)
     if not reset and not named:
         # columns without text names are identified by position
-        if isinstance(estimator.schema_, ArraySchema):
+        if not estimator.schema_.named:
             frame = None
         elif hasattr(estimator, "feature_names_in_"):
             raise ValueError(
@@ -99,7 +98,7 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
             f"the data frame has {frame.shape[0]} rows and {frame.shape[1]} columns: give at least one of each"
         )
     schema = None if reset or not named else estimator.schema_
-    if isinstance(schema, FrameSchema) and schema.warn_of_extra(frame.columns):
+    if schema is not None and schema.named and schema.warn_of_extra(frame.columns):
         frame = frame[schema.names]
         X = frame.to_native()
     # scikit-learn ignores names if none is text, and raises an error if only some are
@@ -155,7 +154,7 @@ def _from_dicts(estimator: Any, X: Any, *, reset: bool) -> Any:
     rows = [{str(name): cell for name, cell in row.items()} for row in rows]
     if reset:
         return pd.DataFrame(rows)
-    if not isinstance(estimator.schema_, FrameSchema):
+    if not estimator.schema_.named:
         raise DataError("the model was fitted to an array, whose columns have no names: give an array, not dicts")
     for row in rows:
         estimator.schema_.require([*row])

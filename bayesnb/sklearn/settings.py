@@ -20,7 +20,7 @@ from bayesnb.fits.averaged import feature_inclusion, fit_averaged
 from bayesnb.fits.closed_form import fit_map, fit_mle, fit_posterior
 from bayesnb.fits.empirical import fit_empirical
 from bayesnb.fits.nuts import fit_nuts
-from bayesnb.frames.blocks import BlocksSchema, Schema
+from bayesnb.frames.blocks import AnySchema, BlocksSchema
 from bayesnb.frames.column_kinds import MISSING
 from bayesnb.frames.series import closest
 from bayesnb.model.naive_bayes import NaiveBayes
@@ -63,7 +63,7 @@ def families_of(likelihoods: Any) -> Any:
     return likelihoods.families["x"] if likelihoods.single else likelihoods.families
 
 
-def missing_evidence(schema: Schema, model: NaiveBayes, statistics: ModelStatistics) -> dict[str, float]:
+def missing_evidence(schema: AnySchema, model: NaiveBayes, statistics: ModelStatistics) -> dict[str, float]:
     """The log Bayes factor of each indicator of missing cells, by its column, under the priors of the model."""
     if isinstance(schema, BlocksSchema) or not schema.informative:
         return {}
@@ -194,7 +194,7 @@ def require_temper(how: Any, method: str) -> None:
 def specification(
     method: Any,
     smoothing: Any,
-    schema: Schema,
+    schema: AnySchema,
     classes: Array,
     class_prior: Any = None,
     likelihoods: Any = None,
@@ -233,7 +233,7 @@ class Plan(NamedTuple):
 def plan(
     method: Any,
     smoothing: Any,
-    schema: Schema,
+    schema: AnySchema,
     classes: Array,
     class_prior: Any = None,
     likelihoods: Any = None,
@@ -261,7 +261,7 @@ def plan(
     return Plan(model, "per_feature") if learns else Plan(make(), False)
 
 
-def has_views(schema: Schema, model: NaiveBayes) -> bool:
+def has_views(schema: AnySchema, model: NaiveBayes) -> bool:
     """Whether some numbers were inferred and are seen by several views."""
     return any(len(model.families[block].shares[0]) > 1 for block in schema.inferred_blocks & {*model.families})
 
@@ -274,7 +274,7 @@ def has_powers(fit: Classifier) -> bool:
     return start is None or not all(np.array_equal(fit.weights[block], start[block]) for block in start)
 
 
-def _families(schema: Schema, smoothing: float, *, laplace: bool, views: bool) -> Family | dict[str, Family]:
+def _families(schema: AnySchema, smoothing: float, *, laplace: bool, views: bool) -> Family | dict[str, Family]:
     """The family of a single block, or those of the blocks by name."""
     found = schema.likelihoods(smoothing, laplace=laplace)
     own = schema.inferred_blocks if views else set()

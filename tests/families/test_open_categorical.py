@@ -12,7 +12,7 @@ import bayesnb as nb
 from bayesnb.arrays import cells, threads
 from bayesnb.families.open_categorical import SAMPLE_ROWS, OpenCategorical
 from bayesnb.families.parts.statistics import CategoricalStatistics
-from bayesnb.frames.array_schema import MOST_CODES
+from bayesnb.frames.schema import MOST_CODES
 from bayesnb.rows.labelled_rows import label_rows
 from bayesnb.rows.statistics import class_sizes
 from bayesnb.sklearn import CategoricalNB

@@ -16,7 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import bayesnb as nb
 from bayesnb.families.parts.statistics import CategoricalStatistics
 from bayesnb.frames.column_kinds import Column
-from bayesnb.frames.schema import FrameSchema
+from bayesnb.frames.schema import Schema
 from bayesnb.rows.statistics import ModelStatistics
 
 RNG = np.random.default_rng(1)
@@ -367,8 +367,8 @@ class Compared(str):
 
 def test_categories_of_two_batches_are_joined_without_comparing_all_pairs():
     texts = [f"category {number:04}" for number in range(2000)]
-    before = FrameSchema((Column("c", "categorical", tuple(texts[::2]), True),))
-    after = FrameSchema((Column("c", "categorical", tuple(map(Compared, texts)), True),))
+    before = Schema((Column("c", "categorical", tuple(texts[::2]), True),))
+    after = Schema((Column("c", "categorical", tuple(map(Compared, texts)), True),))
     counts = CategoricalStatistics(np.arange(1000.0)[None], (1000,))
     Compared.times = 0
     spread = before.spread(ModelStatistics(np.ones(1), {"categorical": counts}), after).blocks["categorical"]

@@ -13,7 +13,7 @@ from bayesnb.cli import main
 from bayesnb.files.description import describe
 from bayesnb.files.sources.reading import open_data
 from bayesnb.files.table import make_table
-from bayesnb.frames.likelihoods import make_schema
+from bayesnb.frames.likelihoods import schema_of
 from bayesnb.frames.series import as_frame
 
 pytestmark = pytest.mark.filterwarnings("ignore:column")
@@ -85,7 +85,7 @@ def test_all_agree_on_every_column(name, request, tmp_path):
             dict(compared.left_out), "skip"
         ) == expected
     for one in (features, pl.from_pandas(features)):
-        schema, _ = make_schema(as_frame(one), "auto")  # what the estimator fits
+        schema, _ = schema_of(as_frame(one), "auto")  # what the estimator fits
         assert dict(zip(schema.names, schema.kinds, strict=True)) == expected
         values = {column.name: column.values for column in schema.columns}
         assert values == {column.name: column.values for column in fitted.columns}

@@ -17,9 +17,9 @@ from bayesnb.arrays.placement import to_double
 from bayesnb.files.onnx import elementwise, layouts, lookups, translation
 from bayesnb.files.onnx.graph import DOUBLE, STRING, Graph, Tensor, element_type, to_bytes
 from bayesnb.files.onnx.translation import Translation, Value
-from bayesnb.frames.blocks import BlocksSchema, Schema
+from bayesnb.frames.blocks import AnySchema, BlocksSchema
 from bayesnb.frames.column_kinds import MISSING, Column
-from bayesnb.frames.schema import FrameSchema
+from bayesnb.frames.schema import Schema
 from bayesnb.frames.values import FLAGS, listing
 from bayesnb.results.classifier import Classifier
 from bayesnb.results.draws import Draws
@@ -163,7 +163,7 @@ def inputs_of_fit(fit: Classifier) -> tuple[list[Input], Rows]:
     return inputs, rows
 
 
-def inputs_of_estimator(schema: Schema) -> tuple[list[Input], Rows]:
+def inputs_of_estimator(schema: AnySchema) -> tuple[list[Input], Rows]:
     """One input a column of a frame, [N, 1], by its name; one for an array, ``X``, or the name of its block.
 
     Columns that the fit left out, or in which it saw no cell, are no inputs.
@@ -183,9 +183,9 @@ def inputs_of_estimator(schema: Schema) -> tuple[list[Input], Rows]:
     return [one for inputs, _ in parts.values() for one in inputs], rows
 
 
-def _inputs_of_part(name: str, schema: Any) -> tuple[list[Input], Rows]:
-    if not isinstance(schema, FrameSchema):
-        return [Input(name, len(schema.kinds))], lambda cells: _encode_array(schema, cells[0])
+def _inputs_of_part(name: str, schema: Schema) -> tuple[list[Input], Rows]:
+    if not schema.named:
+        return [Input(name, schema.width)], lambda cells: _encode_array(schema, cells[0])
     words = [column.name for column in schema.used if column.kind == "words"]
     if words:
         raise ValueError(
@@ -207,7 +207,7 @@ def _inputs_of_part(name: str, schema: Any) -> tuple[list[Input], Rows]:
             block: jnp.stack([_encode_column(c, given[c.name][:, 0] if c.name in given else like) for c in own], axis=1)
             for block, own in schema.blocks.items()
         }
-        return blocks["x"] if {*blocks} == {"x"} else blocks
+        return blocks["x"] if schema.single else blocks
 
     return [Input(c.name, 1, tuple(map(str, c.values)) if c.text else None) for c in columns], rows
 
@@ -225,11 +225,12 @@ def _encode_column(column: Column, cells: jax.Array) -> jax.Array:
     return jnp.where(is_value.any(axis=1), is_value.argmax(axis=1), missing)
 
 
-def _encode_array(schema: Any, X: jax.Array) -> Any:
-    """As ``ArraySchema.encode``."""
+def _encode_array(schema: Schema, X: jax.Array) -> Any:
+    """As ``Schema.encode``."""
     indicators = jnp.where(jnp.isnan(X), 1.0, 0.0)
-    if schema.inferred:
-        flags = np.array(schema.kinds) == "bernoulli"
+    flags = np.array([column.inferred and column.kind == "bernoulli" for column in schema.each])
+    if flags.any():
         X = jnp.where(flags[None] & (X != 0) & (X != 1), jnp.nan, X)
-    blocks = schema.blocks
-    return X if "x" in blocks else {b: (indicators if b == MISSING else X)[:, columns] for b, columns in blocks.items()}
+    if schema.single:
+        return X
+    return {block: (indicators if block == MISSING else X)[:, places] for block, places in schema.positions.items()}

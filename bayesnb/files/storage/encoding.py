@@ -34,7 +34,7 @@ from bayesnb.forests.pairs import JointStatistics, PairStatistics
 from bayesnb.forests.results import ForestPosterior, ForestStatistics
 from bayesnb.frames.blocks import BlocksSchema
 from bayesnb.frames.column_kinds import Column
-from bayesnb.frames.schema import ArraySchema, FrameSchema
+from bayesnb.frames.schema import Schema
 from bayesnb.frames.words import WordColumn, make, plain_params, vectorizer_of
 from bayesnb.model.links import TRANSFORMS, ChangedLaw, Part, Positions, name_of
 from bayesnb.model.naive_bayes import NaiveBayes
@@ -50,7 +50,7 @@ RESULTS = (
 )  # fmt: skip
 """Types that can be saved, besides the estimator."""
 
-SCHEMAS = (FrameSchema, ArraySchema, BlocksSchema)
+SCHEMAS = (Schema, BlocksSchema)
 
 LEARNED = ("classes_", "schema_", "statistics_", "fit_", "n_features_in_", "feature_names_in_", "_declared")
 """Attributes of a fitted estimator, besides its parameters: names of columns if they have any, and whether classes were
@@ -60,8 +60,8 @@ SPELLED = (Spelling, Site, Part, Cells, Positions)
 """How a recognised model shows its parameters: names, axes, and links from a fixed list."""
 
 OPTIONAL = {
-    NaiveBayes: "spelling", ModelStatistics: "classes", ForestStatistics: "classes", FrameSchema: "informative",
-    ArraySchema: "informative", Histogram: "found",
+    NaiveBayes: "spelling", ModelStatistics: "classes", ForestStatistics: "classes", Schema: "informative",
+    Histogram: "found",
 }  # fmt: skip
 """The field of a type that is saved only where it is set: how a recognised model is shown, the names of classes, the
 columns whose missing cells are informative, edges that were found."""
@@ -74,7 +74,7 @@ TYPES: dict[str, Any] = {
     "model": NaiveBayes, "prior": NaiveBayes, "specification": NaiveBayes, "posterior": Posterior,
     "estimate": PointEstimate, "fits": (PointEstimate, Posterior), "statistics": ModelStatistics,
     "pairs": (PairStatistics, FirstPairs), "spelling": Spelling, "at_bound": dict, "classes": tuple,
-    "informative": tuple, "kinds": tuple, "sizes": tuple, "name": str, "text": bool | None, "own_block": str,
+    "informative": tuple, "named": bool, "width": int, "name": str, "text": bool | None, "own_block": str,
     "family": Family | None, "schema_": SCHEMAS, "statistics_": ModelStatistics, "fit_": Classifier,
     "classes_": np.ndarray, "n_features_in_": int, "feature_names_in_": np.ndarray, "_declared": bool,
 }  # fmt: skip
@@ -84,7 +84,7 @@ ARRAYS = np.ndarray | np.generic | jax.Array | ClassTable
 
 PARTS: dict[str, Any] = {
     "families": Family, "pooled": Family, "priors": dist.Distribution, "blocks": Statistics,
-    "params": ARRAYS, "sample_stats": ARRAYS, "log_odds": ARRAYS, "parts": ArraySchema | FrameSchema, "own": Family,
+    "params": ARRAYS, "sample_stats": ARRAYS, "log_odds": ARRAYS, "parts": Schema,
 }  # fmt: skip
 """Required types of the values in dict fields, by field name."""
 

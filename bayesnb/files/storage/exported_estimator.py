@@ -139,15 +139,15 @@ def describe_estimator(estimator: Any, arrays: dict[str, Array]) -> dict[str, An
         ValueError: for labels that are dates, and for a ``class_prior`` that was set after the fit.
     """
     from bayesnb.files.storage.encoding import encode
-    from bayesnb.frames.schema import ArraySchema, FrameSchema
+    from bayesnb.frames.schema import Schema
 
     estimator.require_prior_of_fit()
     schema, classes = estimator.schema_, estimator.classes_
     if classes.dtype.kind in "mM":
         raise ValueError("its labels are dates: convert them to text or numbers")
     kinds = {*schema.kinds}
-    is_plain = isinstance(schema, FrameSchema) and schema.family is None and kinds <= {*CHECKED, "skip"}
-    is_numbers = isinstance(schema, ArraySchema) and kinds == {"normal"} and not schema.informative
+    is_plain = schema.named and schema.family is None and kinds <= {*CHECKED, "skip"}
+    is_numbers = isinstance(schema, Schema) and schema.single and kinds == {"normal"}
     return {
         "classes": [classes.tolist(), classes.dtype.str],
         "feature_names": getattr(estimator, "feature_names_in_", np.array(None)).tolist(),

@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 
 from bayesnb.files.storage.saved_results import check_result, check_statistics, require_alike
-from bayesnb.frames.blocks import BlocksSchema, Schema
+from bayesnb.frames.blocks import AnySchema, BlocksSchema
 from bayesnb.frames.column_kinds import KINDS, SKIP, Column, in_order
-from bayesnb.frames.schema import ArraySchema, FrameSchema
 from bayesnb.frames.words import WordColumn, vectorizer_of
 from bayesnb.rows.checks import match_statistics
 from bayesnb.rows.packing import columns_behind
 from bayesnb.sklearn.settings import has_views, require, require_temper, specification
+
+MOST_COLUMNS = 1 << 24
+"""The widest array of a file."""
 
 
 def check_estimator(estimator: Any) -> None:
@@ -26,7 +28,7 @@ def check_estimator(estimator: Any) -> None:
     names = getattr(estimator, "feature_names_in_", schema.names)
     if not estimator.n_features_in_ == len(names) == len(schema.names):
         raise ValueError(f"n_features_in_ is {estimator.n_features_in_}, the schema has {len(schema.names)} columns")
-    if isinstance(schema, FrameSchema) and list(names) != schema.names:
+    if schema.named and list(names) != schema.names:
         raise ValueError(f"feature_names_in_ are {list(names)}, the schema has {schema.names}")
     labels = estimator.classes_.tolist()
     if estimator.classes_.ndim != 1 or len(set(labels)) < len(labels) or any(label != label for label in labels):
@@ -49,7 +51,7 @@ def check_estimator(estimator: Any) -> None:
     fit.predict_proba(no_rows["x"] if fit.model.single else no_rows)
 
 
-def check_schema(schema: Schema, *, may_skip_all: bool = False) -> None:
+def check_schema(schema: AnySchema, *, may_skip_all: bool = False) -> None:
     """Raise ValueError unless the schema is one that fitting could have produced; a block of several may be skipped."""
     if isinstance(schema, BlocksSchema):
         for part in schema.parts.values():
@@ -57,25 +59,16 @@ def check_schema(schema: Schema, *, may_skip_all: bool = False) -> None:
         if not schema.used:
             raise ValueError("parts of the schema must not all be left out")
         return
-    places, width = schema.informative, len(schema.names)
-    if any(type(place) is not int for place in places) or list(places) != sorted({*places} & {*range(width)}):
+    for column in schema.columns:
+        _check_column(column, named=schema.named)
+    places = schema.informative
+    if any(type(place) is not int for place in places) or list(places) != sorted({*places} & {*range(schema.width)}):
         raise ValueError(f"informative of the schema must be positions of its columns, in order, got {places!r}")
-    if isinstance(schema, ArraySchema):
-        for family in schema.own.values():
-            _check_family(family)
-        known = {*KINDS, SKIP, *schema.own}
-        if not {*schema.kinds} <= known:
-            raise ValueError(f"kinds of the schema must be some of {', '.join(known)}, got {schema.kinds!r}")
-        if not all(type(size) is int and size > 0 for size in schema.sizes):
-            raise ValueError(f"sizes of the schema must be positive ints, got {schema.sizes!r}")
-    else:
-        if schema.family is not None:
-            _check_family(schema.family)
-        for column in schema.columns:
-            _check_column(column)
-        if len(set(schema.names)) < len(schema.names):
-            raise ValueError(f"columns of the schema must have different names, got {schema.names}")
-    if {*schema.kinds} <= {SKIP} and not may_skip_all:
+    if schema.family is not None:
+        _check_family(schema.family)
+    if len(set(schema.names)) < schema.width:
+        raise ValueError(f"columns of the schema must have different names, got {schema.names}")
+    if {column.kind for column in schema.columns} <= {SKIP} and not may_skip_all:
         raise ValueError("columns of the schema must not all be left out")
 
 
@@ -83,17 +76,25 @@ def _check_family(family: Any) -> None:
     replace(family)  # runs the checks of its constructor
 
 
-def _check_column(column: Column) -> None:
+def _check_column(column: Column, *, named: bool) -> None:
     if column.kind not in (*KINDS, "words", "own", SKIP):
         raise ValueError(f"a column of the schema must have a kind, got {column!r}")
     read = isinstance(column, WordColumn) and vectorizer_of(column.vectorizer) is not None
     if (column.kind == "words") != read or (column.kind == "own") != (column.family is not None):
         raise ValueError(f"column {column.name!r} must have the vectorizer or the family of its kind, got {column!r}")
+    if column.family is not None:
+        _check_family(column.family)
     if (column.kind in ("words", "own")) != bool(column.own_block):
         raise ValueError(f"own_block of column {column.name!r} must be the name of a block, got {column.own_block!r}")
     if column.text and column.kind not in ("bernoulli", "categorical", "words", SKIP):
         raise ValueError(f"column {column.name!r} is {column.kind} and cannot contain text")
+    if not 0 < column.width <= (1 if named or column.kind == "categorical" else MOST_COLUMNS):
+        raise ValueError(f"width of column {column.name!r} must be a number of columns of an array, got {column.width}")
     cells, values = str if column.text else bool | int | float, column.values
+    if not named:
+        if values != (range(len(values)) if column.kind == "categorical" else ()) or (values == range(0)):
+            raise ValueError(f"values of a column of an array must be codes 0, 1, ..., got {values!r}")
+        return
     if not all(isinstance(value, cells) and value == value for value in values):
         raise ValueError(f"values of column {column.name!r} must be texts or numbers, as its cells are, got {values!r}")
     if values != in_order(set(values)) or (column.kind == "bernoulli" and len(values) != 2):
