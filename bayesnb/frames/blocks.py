@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
 from bayesnb.arrays.sparse import is_sparse
+from bayesnb.families import Family
 from bayesnb.frames.choices import ASKED, AUTO, takes_sparse
 from bayesnb.frames.column_kinds import SKIP, Column
 from bayesnb.frames.likelihoods import schema_of
-from bayesnb.frames.schema import Likelihoods, Schema
+from bayesnb.frames.schema import Schema
 from bayesnb.frames.series import Array, DataError, Frame, listing
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows.statistics import ModelStatistics
@@ -48,7 +50,7 @@ class BlocksSchema:
     @property
     def names(self) -> list[str]:
         """The names of all columns; `words[3]` in a block that is an array."""
-        return [column for name, part in self.parts.items() for column in _names(name, part)]
+        return [column for part in self.parts.values() for column in part.names]
 
     @property
     def kinds(self) -> list[str]:
@@ -61,9 +63,9 @@ class BlocksSchema:
         return {name: part for name, part in self.parts.items() if {column.kind for column in part.columns} != {SKIP}}
 
     @property
-    def blocks(self) -> dict[str, Any]:
+    def blocks(self) -> dict[str, tuple[Column, ...]]:
         """The columns of each block of the model."""
-        return _flat({name: dict(part.blocks) for name, part in self.used.items()})
+        return {block: columns for part in self.used.values() for block, columns in part.blocks.items()}
 
     @property
     def infers_numbers(self) -> bool:
@@ -73,26 +75,24 @@ class BlocksSchema:
     @property
     def inferred_blocks(self) -> set[str]:
         """The blocks of the model of which no column's likelihood was chosen by the user."""
-        return {_block_name(name, block) for name, part in self.used.items() for block in part.inferred_blocks}
+        return {block for part in self.used.values() for block in part.inferred_blocks}
 
     @property
     def names_by_block(self) -> dict[str, list[str]]:
         """The names of the columns of each block of the model."""
-        by_part = {}
-        for name, part in self.used.items():
-            shown = dict(zip(part.names, _names(name, part), strict=True))
-            own = part.names_by_block.items()  # words keep their names
-            by_part[name] = {block: [shown.get(column, column) for column in columns] for block, columns in own}
-        return _flat(by_part)
+        return {block: names for part in self.used.values() for block, names in part.names_by_block.items()}
 
     @property
     def value_names(self) -> dict[str, list[str]]:
         """The values of the codes 0, 1, ... of each column, by name."""
         return {column: values for part in self.parts.values() for column, values in part.value_names.items()}
 
-    def likelihoods(self, smoothing: float, *, laplace: bool) -> Likelihoods:
+    def likelihoods(self, smoothing: float, *, laplace: bool) -> dict[str, Family]:
         """The families of the model's blocks."""
-        return _flat({name: part.likelihoods(smoothing, laplace=laplace) for name, part in self.used.items()})
+        families: dict[str, Family] = {}
+        for part in self.used.values():
+            families |= part.likelihoods(smoothing, laplace=laplace)  # type: ignore[arg-type]
+        return families
 
     def require(self, X: Blocks | None) -> Blocks:
         """X itself; DataError unless it has the blocks of the fit, with as many columns."""
@@ -109,25 +109,24 @@ class BlocksSchema:
 
     def encode(self, X: Blocks) -> dict[str, Any]:
         """X by block of the model; DataError if a block does not fit its schema."""
-        return _flat({name: part.encode(X.by_name[name]) for name, part in self.used.items()})
+        return {block: x for name, part in self.used.items() for block, x in part.encode(X.by_name[name]).items()}
 
     def count(self, model: NaiveBayes, X: Any, codes: Array, weight: Array | None) -> tuple[Self, ModelStatistics]:
         """The schema with the values that occur in encoded rows, and the statistics of the rows."""
-        parts, counted = dict(self.parts), {}
+        parts = dict(self.parts)
+        blocks: dict[str, Any] = {}
         for name, part in self.used.items():
-            rows, families = (_part_of(each, name, part) for each in (X, model.families))
-            single = [*families] == ["x"]
-            own = NaiveBayes(families["x"] if single else families, num_classes=model.num_classes)
-            parts[name], counted[name] = part.count(own, rows["x"] if single else rows, codes, weight)
-        return type(self)(parts), _together(counted)
+            rows, families = ({block: of[block] for block in part.blocks} for of in (X, model.families))
+            own = NaiveBayes(families, num_classes=model.num_classes)
+            parts[name], counted = part.count(own, rows, codes, weight)
+            blocks |= counted.blocks
+        return type(self)(parts), ModelStatistics(counted.class_counts, blocks)
 
     def spread(self, statistics: ModelStatistics, over: Any) -> ModelStatistics:
         """The statistics, counted under this schema, for the schema ``over``, which has more values."""
-        counted = {}
         for name, part in self.used.items():
-            own = ModelStatistics(statistics.class_counts, _part_of(statistics.blocks, name, part))
-            counted[name] = part.spread(own, over.parts[name])
-        return _together(counted)
+            statistics = part.spread(statistics, over.parts[name])
+        return statistics
 
 
 AnySchema = Schema | BlocksSchema
@@ -142,7 +141,7 @@ def make_schema(X: Any, given: Any, before: Any = None, seen: Any = None) -> tup
     for name, own in _by_block(given, list(X.by_name)).items():
         block = X.by_name[name]
         if own == SKIP:
-            parts[name], summaries[name] = _skip(block), None
+            parts[name], summaries[name] = _skip(name, block), None
             continue
         if is_sparse(block) and not takes_sparse(own):
             raise DataError(
@@ -150,14 +149,21 @@ def make_schema(X: Any, given: Any, before: Any = None, seen: Any = None) -> tup
                 "whether a word occurs, 'multinomial' if it matters how often, or give x.toarray()"
             )
         earlier = None if before is None else before.parts[name]
-        parts[name], summaries[name] = schema_of(block, own, earlier, seen[name] if seen else None)
+        part, summaries[name] = schema_of(block, own, earlier, seen[name] if seen else None)
+        parts[name] = replace(part, prefix=name)
     schema = BlocksSchema(parts)
     if not schema.used:
         raise DataError("X has no block to learn from: all are skipped, as asked")
-    if len(set(schema.names)) < len(schema.names):
-        twice = next(name for name in schema.names if schema.names.count(name) > 1)
-        raise DataError(f"two blocks have a column named '{twice}': rename one")
+    _refuse_repeated(schema.names, "two blocks have a column named '{}': rename one")
+    blocks = [block for part in schema.used.values() for block in part.blocks]
+    _refuse_repeated(blocks, "two blocks of the model would have the name '{}': rename a block")
     return schema, summaries
+
+
+def _refuse_repeated(names: Sequence[str], sentence: str) -> None:
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise DataError(sentence.format(twice[0]))
 
 
 def _by_block(given: Any, names: list[str]) -> dict[str, Any]:
@@ -174,38 +180,8 @@ def _by_block(given: Any, names: list[str]) -> dict[str, Any]:
     return dict(zip(names, given, strict=True))
 
 
-def _skip(block: Any) -> Schema:
+def _skip(name: str, block: Any) -> Schema:
     """The schema of a block that is left out."""
     if isinstance(block, Frame):
-        return Schema(tuple(Column(name, SKIP, text=None, reason=ASKED) for name in block.columns))
-    return Schema((Column("", SKIP, reason=ASKED, width=block.shape[1]),), named=False)
-
-
-def _names(name: str, part: Schema) -> list[str]:
-    return part.names if part.named else [f"{name}[{d}]" for d in range(part.width)]
-
-
-def _block_name(name: str, block: str) -> str:
-    """The name of a part's block in the model: that of the part if it is the only one, which is named `x`."""
-    return name if block == "x" else f"{name}_{block}"
-
-
-def _flat(by_part: Mapping[str, Any]) -> dict[str, Any]:
-    """What each part has, one or several by block, by the blocks of the model."""
-    flat: dict[str, Any] = {}
-    for name, own in by_part.items():
-        for block, value in (own if isinstance(own, dict) else {"x": own}).items():
-            key = _block_name(name, block)
-            if key in flat:
-                raise DataError(f"two blocks of the model would have the name '{key}': rename a block")
-            flat[key] = value
-    return flat
-
-
-def _part_of(flat: Mapping[str, Any], name: str, part: Schema) -> dict[str, Any]:
-    return {block: flat[_block_name(name, block)] for block in part.blocks}
-
-
-def _together(counted: Mapping[str, ModelStatistics]) -> ModelStatistics:
-    class_counts, *_ = (one.class_counts for one in counted.values())
-    return ModelStatistics(class_counts, _flat({name: dict(one.blocks) for name, one in counted.items()}))
+        return Schema(tuple(Column(column, SKIP, text=None, reason=ASKED) for column in block.columns), prefix=name)
+    return Schema((Column("", SKIP, reason=ASKED, width=block.shape[1]),), named=False, prefix=name)

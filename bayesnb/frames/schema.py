@@ -48,12 +48,14 @@ class Schema:
         family: The likelihood of all columns of a frame, which then form one block of numbers.
         informative: The positions of the columns whose missing cells are a feature of their own.
         named: Whether the rows are data frames, whose columns have names.
+        prefix: What the names of its blocks begin with, if the rows are one of several blocks.
     """
 
     columns: tuple[Column, ...]
     family: Family | None = None
     informative: tuple[int, ...] = ()
     named: bool = True
+    prefix: str = ""
 
     @property
     def width(self) -> int:
@@ -67,10 +69,10 @@ class Schema:
 
     @property
     def names(self) -> list[str]:
-        """The names of the columns in order; those of an array are as scikit-learn calls them."""
+        """The names of the columns in order; those of an array are scikit-learn's, or `words[3]` in one of several."""
         if self.named:
             return [column.name for column in self.columns]
-        return [f"x{place}" for place in range(self.width)]
+        return [f"{self.prefix}[{place}]" if self.prefix else f"x{place}" for place in range(self.width)]
 
     @property
     def kinds(self) -> list[str]:
@@ -78,12 +80,6 @@ class Schema:
         if self.family is not None:
             return [type(self.family).__name__] * len(self.columns)
         return [column.likelihood for column in self.each]
-
-    @cached_property
-    def single(self) -> bool:
-        """Whether the only block is an array instead of a dict by block."""
-        alike = {(column.kind, column.own_block) for column in self.columns}
-        return not self.informative and (self.family is not None or not (self.named or len(alike) > 1))
 
     @property
     def indicators(self) -> tuple[Column, ...]:
@@ -94,23 +90,28 @@ class Schema:
     @cached_property
     def blocks(self) -> dict[str, tuple[Column, ...]]:
         """The columns of each block, in the order of its array."""
-        if self.single or self.family is not None:
-            return {"x": self.columns} | ({MISSING: self.indicators} if self.informative else {})
-        found: dict[str, list[Column]] = {block: [] for block in BLOCKS.values()}
-        for column in (*self.columns, *self.indicators):
-            if column.block:
-                found.setdefault(column.block, []).append(column)
-        return {block: tuple(columns) for block, columns in found.items() if columns}
+        columns = (*self.columns, *self.indicators)
+        alike = len({(column.kind, column.own_block) for column in columns}) == 1
+        whole = self.family is not None or (alike and not self.named)
+        places = ["x" if whole and column.kind != MISSING else column.block for column in columns]
+        found: dict[str, list[Column]] = {block: [] for block in ("x", *BLOCKS.values(), *places)}
+        for block, column in zip(places, columns, strict=True):
+            found[block].append(column)
+        return {self._prefixed(block): tuple(some) for block, some in found.items() if block and some}
+
+    @property
+    def single(self) -> bool:
+        """Whether the only block is an array instead of a dict by block."""
+        return not self.prefix and [*self.blocks] == ["x"]
 
     @cached_property
     def positions(self) -> dict[str, Array]:
         """The positions of the columns of each block of an array."""
-        if self.single:
-            return {"x": np.arange(self.width)}
-        found: dict[str, list[int]] = {}
-        for place, column in enumerate(self.each):
-            found.setdefault(column.block, []).append(place)
-        return {block: np.array(found.get(block, self.informative)) for block in self.blocks}
+        found: dict[str, list[Array]] = {MISSING: [np.array(self.informative, int)]}
+        ends = np.cumsum([column.width for column in self.columns])
+        for column, end in zip(self.columns, ends, strict=True):
+            found.setdefault(column.block, []).append(np.arange(end - column.width, end))
+        return {block: np.concatenate(found[columns[0].block]) for block, columns in self.blocks.items()}
 
     @property
     def names_by_block(self) -> dict[str, list[str]]:
@@ -168,9 +169,9 @@ class Schema:
             laplace: Use Dirichlet(1 + l) instead, whose mode is the textbook estimate.
         """
         made = {}
-        for block, columns in self.blocks.items():
-            own = columns[0].family if block != "x" or self.family is None else self.family
-            made[block] = _family(columns[0].kind, self.sizes, smoothing, laplace=laplace) if own is None else own
+        for block, (first, *_) in self.blocks.items():
+            own = first.family if self.family is None or first.kind == MISSING else self.family
+            made[block] = _family(first.kind, self.sizes, smoothing, laplace=laplace) if own is None else own
         return made["x"] if self.single else made
 
     def require(self, names: Sequence[str]) -> None:
@@ -211,7 +212,7 @@ class Schema:
         """
         if self.named or not self.sizes:
             return self, sufficient_statistics(model, X, codes, sample_weight=weight)
-        block = "x" if self.single else BLOCKS["categorical"]
+        block = next(block for block, columns in self.blocks.items() if columns[0].kind == "categorical")
         family = OpenCategorical(self.sizes, positions=tuple(self.positions[block].tolist()), most=MOST_CODES)
         model = model.with_hyperparameters({**model.families, block: family}, model.class_concentration)
         counted = sufficient_statistics(model, X, codes, sample_weight=weight)
@@ -229,31 +230,32 @@ class Schema:
             pairs = list(zip(columns, over.blocks[block], strict=True))
             if all(old.values == new.values for old, new in pairs):
                 continue
-            codes = [
-                np.array([new.code_of[value] for value in old.values] or [0])
-                if self.named
-                else np.arange(len(old.values))
-                for old, new in pairs
-            ]
+            codes = [new.codes_of(old.values) for old, new in pairs]
             sizes = [max(len(new.values), 1) for _, new in pairs]
             statistics = statistics.with_block(block, statistics.blocks[block].spread(codes, sizes))
         return statistics
 
+    def _prefixed(self, block: str) -> str:
+        """The name of a block in the model, of which these rows may be one of several blocks."""
+        return block if not self.prefix else self.prefix if block == "x" else f"{self.prefix}_{block}"
+
     def _encode_array(self, X: Any) -> Any:
-        blocks = {block: columns for block, columns in self.blocks.items() if block != MISSING}
-        arrays = {block: X if self.single else self._columns(X, block) for block in blocks}
-        for block, (first, *_) in blocks.items():
+        arrays = {}
+        for block, (first, *_) in self.blocks.items():
+            arrays[block] = self._columns(X, block)
             if first.kind == "bernoulli" and first.inferred:
                 arrays[block] = without_others(arrays[block], self.positions[block].tolist())
             if first.kind == "categorical" and X.dtype.kind == "f" and np.isinf(arrays[block]).any():
                 raise DataError("X holds an infinite number: give codes 0, 1, ..., or NaN for a missing cell")
-        if self.informative:
-            arrays[MISSING] = np.isnan(dense(X[:, self.positions[MISSING]])).astype(np.float64)
+            if first.kind == MISSING:
+                arrays[block] = np.isnan(arrays[block]).astype(np.float64)
         return arrays["x"] if self.single else arrays
 
     def _columns(self, X: Any, block: str) -> Array:
         """The columns of one block of an array, as the array or the sparse matrix that its likelihood takes."""
         places, column = self.positions[block], self.blocks[block][0]
+        if len(places) == X.shape[1]:
+            return X
         if not is_sparse(X):
             return X[:, places]
         first, last = places[0], places[-1]

@@ -173,11 +173,10 @@ def inputs_of_estimator(schema: AnySchema) -> tuple[list[Input], Rows]:
     parts = {name: _inputs_of_part(name, part) for name, part in schema.used.items()}
 
     def rows(cells: Sequence[jax.Array]) -> Any:
-        left, blocks = list(cells), {}
-        for name, (inputs, encode) in parts.items():
-            own = encode([left.pop(0) for _ in inputs])
-            named = own if isinstance(own, dict) else {"x": own}
-            blocks.update({name if block == "x" else f"{name}_{block}": x for block, x in named.items()})
+        left = list(cells)
+        blocks: dict[str, Any] = {}
+        for inputs, encode in parts.values():
+            blocks |= encode([left.pop(0) for _ in inputs])
         return blocks
 
     return [one for inputs, _ in parts.values() for one in inputs], rows

@@ -74,8 +74,8 @@ TYPES: dict[str, Any] = {
     "model": NaiveBayes, "prior": NaiveBayes, "specification": NaiveBayes, "posterior": Posterior,
     "estimate": PointEstimate, "fits": (PointEstimate, Posterior), "statistics": ModelStatistics,
     "pairs": (PairStatistics, FirstPairs), "spelling": Spelling, "at_bound": dict, "classes": tuple,
-    "informative": tuple, "named": bool, "width": int, "name": str, "text": bool | None, "own_block": str,
-    "family": Family | None, "schema_": SCHEMAS, "statistics_": ModelStatistics, "fit_": Classifier,
+    "informative": tuple, "named": bool, "prefix": str, "width": int, "name": str, "text": bool | None,
+    "own_block": str, "family": Family | None, "schema_": SCHEMAS, "statistics_": ModelStatistics, "fit_": Classifier,
     "classes_": np.ndarray, "n_features_in_": int, "feature_names_in_": np.ndarray, "_declared": bool,
 }  # fmt: skip
 """Required types of the fields of results, by name; families and their statistics check their own."""

@@ -54,8 +54,10 @@ def check_estimator(estimator: Any) -> None:
 def check_schema(schema: AnySchema, *, may_skip_all: bool = False) -> None:
     """Raise ValueError unless the schema is one that fitting could have produced; a block of several may be skipped."""
     if isinstance(schema, BlocksSchema):
-        for part in schema.parts.values():
+        for name, part in schema.parts.items():
             check_schema(part, may_skip_all=True)
+            if part.prefix != name:
+                raise ValueError(f"part {name!r} of the schema must have its name, got {part.prefix!r}")
         if not schema.used:
             raise ValueError("parts of the schema must not all be left out")
         return
