@@ -132,7 +132,7 @@ class Column:
             positions, found = self._values(cells)
             found = found if self.text else self.check(found)
         except DataError:
-            if series.is_missing(cells):  # then a column of any type will do
+            if series.are_missing(cells).all():  # then a column of any type will do
                 return self._missing(len(cells))
             raise
         if self.kind not in CODED:

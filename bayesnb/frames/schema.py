@@ -24,7 +24,6 @@ from bayesnb.families.words import FAMILIES
 from bayesnb.frames.column_kinds import BLOCKS, MISSING, SKIP, SPARSE, Column, Kind
 from bayesnb.frames.plain_rows import PlainRows
 from bayesnb.frames.series import Array, DataError, Frame, closest, label, listing
-from bayesnb.frames.values import without_others
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.rows.statistics import ModelStatistics, sufficient_statistics
 
@@ -129,7 +128,7 @@ class Schema:
         coded = [column for column in columns if column.values and column.kind != "words"]
         return {name: [label(value) for value in column.values] for column in coded for name in column.names}
 
-    @property
+    @cached_property
     def used(self) -> tuple[Column, ...]:
         """The columns that a row must have: those not left out, and those whose missing cells are informative."""
         return tuple(c for place, c in enumerate(self.each) if c.kind != SKIP or place in self.informative)
@@ -139,7 +138,7 @@ class Schema:
         """The columns whose values are text."""
         return {column.name for column in self.columns if column.text}
 
-    @property
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """C of each Categorical column."""
         return tuple(max(len(column.values), 1) for column in self.columns if column.kind == "categorical")
@@ -149,7 +148,7 @@ class Schema:
         """Whether some columns are Normal, and the user did not choose it."""
         return any(column.inferred and column.kind == "normal" for column in self.columns)
 
-    @property
+    @cached_property
     def inferred_blocks(self) -> set[str]:
         """The blocks of which no column's likelihood was chosen by the user."""
         return {block for block, columns in self.blocks.items() if all(column.inferred for column in columns)}
@@ -244,7 +243,7 @@ class Schema:
         for block, (first, *_) in self.blocks.items():
             arrays[block] = self._columns(X, block)
             if first.kind == "bernoulli" and first.inferred:
-                arrays[block] = without_others(arrays[block], self.positions[block].tolist())
+                arrays[block] = _without_others(arrays[block], self.positions[block].tolist())
             if first.kind == "categorical" and X.dtype.kind == "f" and np.isinf(arrays[block]).any():
                 raise DataError("X holds an infinite number: give codes 0, 1, ..., or NaN for a missing cell")
             if first.kind == MISSING:
@@ -264,6 +263,19 @@ class Schema:
         return found if sparse else dense(found)
 
 
+def _without_others(X: Array, columns: Sequence[int]) -> Array:
+    """These columns of an array, X, with NaN for finite cells other than 0 and 1, with a warning."""
+    others = ~((X == 0) | (X == 1)) & np.isfinite(X)
+    if not others.any():
+        return X
+    row, place = np.argwhere(others)[0]
+    warn(
+        f"column {columns[place]} of X is bernoulli, as its first rows suggested, so {X[row, place]:g} counts as "
+        f"missing: choose its likelihood, likelihoods={{{columns[place]}: 'normal', ...}}, if it is another"
+    )
+    return np.where(others, np.nan, X)
+
+
 def encode_columns(columns: Sequence[Column], frame: Frame) -> Array:
     """The columns of one block as an array [N, D], each as ``Column.encode`` gives it; words as a sparse matrix."""
     together = _read_floats(columns, frame)
@@ -275,7 +287,7 @@ def encode_columns(columns: Sequence[Column], frame: Frame) -> Array:
 
 def _read_floats(columns: Sequence[Column], frame: Frame) -> Array | None:
     """Columns of numbers read at once, which is faster; None if some are not float64, or a cell may be refused."""
-    if columns[0].kind not in ("normal", "histogram", "own") or any(column.text is not False for column in columns):
+    if columns[0].kind not in ("normal", "histogram", "own") or {column.text for column in columns} != {False}:
         return None
     names = [column.name for column in columns]
     if len(names) <= FEW_COLUMNS:

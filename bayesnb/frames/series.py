@@ -38,9 +38,6 @@ NO_DATES = (
     "durations / numpy.timedelta64(1, 'D')"
 )
 
-FIRST_CODES = 1 << 12
-"""Cells that are looked at first: all values of most columns occur among them."""
-
 
 def as_frame(X: Any) -> Frame | None:
     """X as a narwhals frame with text as column names, or None if X is not a data frame or is better read as an array.
@@ -84,7 +81,7 @@ def has_names(X: Any) -> bool:
 
 
 def _named_by_text(frame: Frame) -> bool:
-    return all(isinstance(name, str) for name in frame.columns)
+    return {*map(type, frame.columns)} <= {str}
 
 
 def as_series(given: Any, *, coded: bool = False) -> nw.Series[Any]:
@@ -118,11 +115,6 @@ def sort_of(cells: nw.Series[Any]) -> Sort:
         f"column '{cells.name}' holds {' and '.join(sorted(held))}, expected numbers, booleans or text: give the whole "
         "column one of these"
     )
-
-
-def is_missing(cells: nw.Series[Any]) -> bool:
-    """Whether all cells are missing."""
-    return bool(np.isnan(numbers(cells)).all()) if cells.dtype.is_float() else cells.is_null().all()
 
 
 def are_missing(cells: nw.Series[Any]) -> Array:
@@ -284,30 +276,12 @@ def _from_arrow(cells: nw.Series[Any]) -> tuple[Array, list[Any]]:
     if not len(encoded):
         return np.zeros(0, int), []
     encoded = encoded.combine_chunks() if hasattr(encoded, "combine_chunks") else encoded
-    indices = encoded.indices.cast("int64")
-    codes = (indices.fill_null(-1) if indices.null_count else indices).to_numpy()
+    codes = encoded.indices.cast("int64")
     if not given:
-        return codes, encoded.dictionary.to_pylist()
+        return (codes.fill_null(-1) if codes.null_count else codes).to_numpy(), encoded.dictionary.to_pylist()
     # a dictionary that came with the column may be in another order, and have values that do not occur
-    size = len(encoded.dictionary)
-    num_used = np.count_nonzero(np.bincount(codes[codes >= 0] if indices.null_count else codes, minlength=size))
-    used = _in_order_of_appearance(codes[:FIRST_CODES], size)
-    if len(used) < num_used:
-        used = _in_order_of_appearance(codes, size)
-    values = encoded.dictionary.take(used).to_pylist()
-    if np.array_equal(used, np.arange(size)):
-        return codes, values
-    place = np.full(size + 1, -1)
-    place[used] = np.arange(len(used))
-    return place[codes], values
-
-
-def _in_order_of_appearance(codes: Array, size: int) -> Array:
-    """The distinct codes, of 0..size - 1, in the order of their first appearance; -1 is none."""
-    first = np.full(size + 1, len(codes))
-    first[codes[::-1]] = np.arange(len(codes))[::-1]
-    order = np.argsort(first[:-1], kind="stable")
-    return order[: np.count_nonzero(first[:-1] < len(codes))]
+    places, used = pd.factorize(codes.to_numpy(zero_copy_only=False))  # missing is NaN
+    return places, encoded.dictionary.take(pa.array(used.astype(np.int64))).to_pylist()
 
 
 def texts(cells: nw.Series[Any]) -> Array:

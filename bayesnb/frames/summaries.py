@@ -15,10 +15,11 @@ from bayesnb.arrays.compiled import compiled_unless_few
 from bayesnb.frames.series import (
     DATES,
     FLAGS,
+    WITH_CATEGORIES,
     Array,
+    are_missing,
     declared_categories,
     factorise,
-    is_missing,
     numbers,
     sort_of,
     to_plain,
@@ -140,9 +141,9 @@ def summarise_column(
         DataError: for a type that no likelihood takes, and for whole numbers that floating point would round.
     """
     given = to_plain(given, coded=True)
-    cells = to_plain(given)
+    cells = to_plain(given) if given.dtype in WITH_CATEGORIES else given
     sort = sort_of(cells)
-    if is_missing(cells):
+    if are_missing(cells).all():
         return Summary(cells.name, 0, len(cells))
     if sort not in ("text", "flag"):
         declared = tuple(declared_categories(given, text=False))

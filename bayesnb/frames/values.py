@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.arrays.user_warnings import warn
-
 LARGEST_INTEGER = 2**53
 """float64 represents every whole number up to this one."""
 
@@ -50,19 +48,6 @@ def closest(word: str, known: Iterable[str]) -> str:
     by_fold = {name.casefold(): name for name in known}
     near = difflib.get_close_matches(word.casefold(), by_fold, n=1, cutoff=0.6)
     return f"; did you mean '{by_fold[near[0]]}'?" if near else ""
-
-
-def without_others(X: np.ndarray[Any, Any], columns: Sequence[int]) -> np.ndarray[Any, Any]:
-    """These columns of an array, X, with NaN for finite cells other than 0 and 1, with a warning."""
-    others = ~((X == 0) | (X == 1)) & np.isfinite(X)
-    if not others.any():
-        return X
-    row, place = np.argwhere(others)[0]
-    warn(
-        f"column {columns[place]} of X is bernoulli, as its first rows suggested, so {X[row, place]:g} counts as "
-        f"missing: choose its likelihood, likelihoods={{{columns[place]}: 'normal', ...}}, if it is another"
-    )
-    return np.where(others, np.nan, X)
 
 
 @lru_cache(maxsize=MOST_REMEMBERED)

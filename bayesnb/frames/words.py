@@ -12,7 +12,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from bayesnb.frames.column_kinds import Column, in_order
-from bayesnb.frames.series import DATES, DataError, as_series, factorise, is_missing
+from bayesnb.frames.series import DATES, DataError, are_missing, as_series, factorise
 
 WORDS: dict[str, dict[str, Any]] = {
     "words": {},
@@ -159,7 +159,7 @@ class WordColumn(Column):
     def encode(self, given: Any) -> Any:
         """Cells [N] as counts of words [N, D] in CSR format; DataError for cells that are not text."""
         cells = as_series(given)
-        if is_missing(cells):
+        if are_missing(cells).all():
             return count_words(self._counter, [], np.full(len(cells), -1))
         other = cells.dtype == nw.Boolean or cells.dtype.is_numeric() or cells.dtype in DATES
         require_text(other, self.name, "dates or times" if cells.dtype in DATES else "numbers")

@@ -139,7 +139,7 @@ def _kind(estimator: Any) -> str:
 def _from_texts(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Texts in a list, a series or an array [N] as a frame, if all columns are read as words; others unchanged."""
     listed = isinstance(X, list | tuple) and len(X) > 0 and all(x is None or isinstance(x, str) for x in X)
-    if vectorizer_of(estimator.likelihoods) is None or not (listed or len(getattr(X, "shape", ())) == 1):
+    if not (listed or len(getattr(X, "shape", ())) == 1) or vectorizer_of(estimator.likelihoods) is None:
         return X
     name = "text" if reset else estimator.schema_.names[0]
     return pd.DataFrame({name: np.asarray(X, object)})
