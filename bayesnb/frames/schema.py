@@ -83,7 +83,7 @@ class Schema:
     @property
     def indicators(self) -> tuple[Column, ...]:
         """The indicators of missing cells, which form a block of their own."""
-        names = self.names
+        names = self.names if self.informative else []  # those of 100,000 columns take long
         return tuple(Column(names[place], "missing", (False, True)) for place in self.informative)
 
     @cached_property
