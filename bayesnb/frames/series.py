@@ -128,17 +128,18 @@ def to_plain(cells: nw.Series[Any], *, coded: bool = False) -> nw.Series[Any]:
     Categories that are text stay categories; if ``coded`` all do. A dictionary of Arrow in pandas becomes Arrow's.
     Sparse, long and byte-swapped numbers become numpy's.
     """
-    if cells.dtype in WITH_CATEGORIES:
+    dtype = cells.dtype  # which takes pandas long to tell
+    if dtype in WITH_CATEGORIES:
         native = cells.to_native()
         if isinstance(getattr(native, "dtype", None), pd.ArrowDtype):
             native = native.array.__arrow_array__()
         if isinstance(native, pa.ChunkedArray):
             cells = nw.from_native(plain_text(native), series_only=True).alias(cells.name)
         return cells if coded else _without_codes(cells)
-    if cells.dtype == nw.Unknown and cells.implementation.is_pandas():
+    if dtype == nw.Unknown and cells.implementation.is_pandas():
         native = cells.to_native()
         return nw.from_native(native.astype(_plain_dtype(native.dtype)), series_only=True)
-    if cells.dtype != nw.Object or not hasattr(cells.to_native(), "convert_dtypes") or cells.is_null().all():
+    if dtype != nw.Object or not hasattr(cells.to_native(), "convert_dtypes") or cells.is_null().all():
         return cells
     return nw.from_native(cells.to_native().convert_dtypes(), series_only=True)
 
@@ -194,9 +195,10 @@ def numbers(cells: nw.Series[Any]) -> Array:
     Raises:
         DataError: for a whole number that would be rounded, as two of them could become equal.
     """
-    if cells.dtype == nw.Float64:
+    dtype = cells.dtype
+    if dtype == nw.Float64:
         return np.asarray(cells.to_numpy(), np.float64)
-    if cells.dtype == nw.Float32 and not cells.is_null().any():
+    if dtype == nw.Float32 and not cells.is_null().any():
         return cells.to_numpy()
     if sort_of(cells) == "nothing":
         return np.full(len(cells), np.nan)
@@ -209,14 +211,15 @@ def numbers(cells: nw.Series[Any]) -> Array:
             f"column '{cells.name}' holds {odd}, which floating point would round to {float(odd):.0f}: convert the "
             "column to text if it is a category, or to floating point if rounding does no harm"
         )
-    if cells.dtype.is_integer() and cells.implementation.is_pyarrow():  # pyarrow's cast refuses integers above 2^53
+    if dtype.is_integer() and cells.implementation.is_pyarrow():  # pyarrow's cast refuses integers above 2^53
         return np.asarray(cells.to_numpy(), np.float64)
     return np.asarray(cells.cast(nw.Float64).to_numpy(), np.float64)
 
 
 def whole_numbers(cells: nw.Series[Any]) -> Array | None:
     """Cells [N] as int64 if the column is of integers or booleans, none missing, and float64 rounds none; else None."""
-    if not (cells.dtype == nw.Boolean or cells.dtype.is_integer()) or cells.dtype in (nw.Int128, nw.UInt128):
+    dtype = cells.dtype
+    if not (dtype == nw.Boolean or dtype.is_integer()) or dtype in (nw.Int128, nw.UInt128):
         return None
     found = cells.to_numpy()
     if found.dtype.kind not in "biu":
@@ -232,7 +235,8 @@ def whole_numbers(cells: nw.Series[Any]) -> Array | None:
 
 def round_floats(cells: nw.Series[Any]) -> Any:
     """The first whole number that float64 cannot represent; None if there is none."""
-    if not (cells.dtype in WIDE or cells.dtype.is_decimal()) or cells.is_null().all():
+    dtype = cells.dtype
+    if not (dtype in WIDE or dtype.is_decimal()) or cells.is_null().all():
         return None
     if max(abs(int(cells.min())), abs(int(cells.max()))) <= LARGEST_INTEGER:
         return None
